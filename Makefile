@@ -1,0 +1,52 @@
+# Needs Python 3.11 or later (with venv and pip) and make; everything else goes into .venv.
+# Another interpreter: make test PYTHON=python3.13
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.ready-docs
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint docs bench clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY) ## the whole story on bundled data
+	$(BIN)/shoal demo
+
+test: $(READY) ## run the test suite (ARGS="-k csv" narrows it)
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(READY) ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(DOCS_READY) ## build the documentation into site/
+	$(BIN)/python docs/reference.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+bench: $(READY) ## measure speed and loss as ratios in one run
+	$(BIN)/python -m bench $(ARGS)
+
+clean: ## remove what make and the tools made
+	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -f docs/reference/*.md
+	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Shoal needs Python 3.11 or later.\nHint: make PYTHON=python3.13")'
+	$(PYTHON) -m venv $(VENV)
+
+# The stamps are older than the locks or pyproject.toml exactly when something must be installed again.
+$(READY): requirements.lock pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet --requirement requirements.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DOCS_READY): requirements-docs.lock $(READY)
+	$(PIP) install --quiet --requirement requirements-docs.lock
+	@touch $@

@@ -1,0 +1,1 @@
+"""Speed, memory and loss as ratios measured in one run: ``python -m bench [NAME ...]``."""

@@ -1,0 +1,80 @@
+"""Shoal publishes tables about people so that nobody in them stands out.
+
+Everything a user needs is importable from here; what only one verb needs is loaded by that verb.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "shoal.errors": (
+        "ExposedError",
+        "HierarchyError",
+        "InputError",
+        "Interrupted",
+        "NotMetError",
+        "OutputError",
+        "SchemaError",
+        "ShoalError",
+        "UsageError",
+    ),
+    "shoal.flow.audit": ("Audit", "audit"),
+    "shoal.flow.demo": ("demo",),
+    "shoal.flow.look": ("Look", "look"),
+    "shoal.flow.publish": ("publish",),
+    "shoal.flow.verify": ("verify",),
+    "shoal.frames": ("Frame", "open"),
+    "shoal.hierarchy": (
+        "Hierarchy",
+        "dates",
+        "equal_frequency",
+        "equal_width",
+        "flat",
+        "intervals",
+        "ordered",
+        "prefixes",
+        "tree",
+    ),
+    "shoal.models": ("rule",),
+    "shoal.models.alpha_k": ("AlphaK",),
+    "shoal.models.beta_likeness": ("BetaLikeness",),
+    "shoal.models.delta_disclosure": ("DeltaDisclosure",),
+    "shoal.models.delta_presence": ("DeltaPresence",),
+    "shoal.models.distinct_diversity": ("DistinctDiversity",),
+    "shoal.models.entropy_diversity": ("EntropyDiversity",),
+    "shoal.models.k_anonymity": ("KAnonymity",),
+    "shoal.models.k_map": ("KMap",),
+    "shoal.models.recursive_diversity": ("RecursiveDiversity",),
+    "shoal.models.t_closeness": ("TCloseness",),
+    "shoal.release": ("Finding", "Release", "Verdict"),
+    "shoal.model": ("Model", "Rule"),
+    "shoal.schema": (
+        "Column",
+        "Schema",
+        "identifier",
+        "keep",
+        "person",
+        "provider",
+        "quasi",
+        "sensitive",
+        "weight",
+    ),
+}
+_HOME = {name: module for module, names in _WHERE.items() for name in names}
+__all__ = sorted([*_HOME, "__version__", "bundled"])
+
+
+def __getattr__(name: str) -> Any:
+    if name == "bundled":
+        return import_module("shoal.bundled")
+    if name not in _HOME:
+        raise AttributeError(f"module 'shoal' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

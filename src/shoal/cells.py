@@ -1,0 +1,155 @@
+"""Cells: generalised values as sets of leaves, nearly always a range of codes.
+
+Only a flat, unordered column holds a set (bits over its leaves). ``contains``, ``meet`` and
+``width`` know the two forms; nothing else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.axis import Axis
+from shoal.kernels import boxes
+from shoal.kernels.group import extents, members
+
+Bits = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of many classes: ``low`` and ``high`` (classes, columns), and sets by column."""
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    sets: Mapping[int, Bits] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def take(self, classes: NDArray[Any]) -> Cells:
+        """The cells of some classes."""
+        sets = {column: bits[classes] for column, bits in self.sets.items()}
+        return Cells(self.low[classes], self.high[classes], sets)
+
+    @classmethod
+    def joined(cls, several: Sequence[Cells]) -> Cells:
+        """The cells of all of them, one after the other."""
+        sets = {c: np.concatenate([cells.sets[c] for cells in several]) for c in several[0].sets}
+        low, high = (np.concatenate([getattr(c, end) for c in several]) for end in ("low", "high"))
+        return cls(low, high, sets)
+
+    def unique(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first class of each distinct combination of cells, and each class's number there."""
+        parts = [self.low.view(np.uint32).astype(np.uint64), self.high.view(np.uint32)]
+        rows = np.concatenate([*parts, *(self.sets[c] for c in sorted(self.sets))], axis=1)
+        odd = np.random.default_rng(0).integers(1, 2**63, rows.shape[1], dtype=np.uint64) | 1
+        mixed = (rows ^ (rows >> np.uint64(31))) * odd
+        mixed = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
+        _, first, number = np.unique(mixed, return_index=True, return_inverse=True)
+        if not (rows[first[number]] == rows).all():  # two combinations share a hash: sort them
+            _, first, number = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)  # number classes by first appearance
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return first[order], rank[number.reshape(-1)]
+
+    def widths(self, axes: Sequence[Axis]) -> NDArray[np.float64]:
+        """How much of its axis each cell covers: 0 one leaf … 1 all; (classes, columns)."""
+        columns = [self._width(axis, j) for j, axis in enumerate(axes)]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(self), 0))
+
+    def _width(self, axis: Axis, column: int) -> NDArray[np.float64]:
+        if column in self.sets:
+            return axis.set_width(np.bitwise_count(self.sets[column]).sum(axis=1))
+        return axis.width(self.low[:, column], self.high[:, column])
+
+    def labels(self, axes: Sequence[Axis], column: int) -> NDArray[Any]:
+        """The published text of one column's cells."""
+        if column in self.sets:
+            return axes[column].set_labels(self.sets[column])
+        return axes[column].labels(self.low[:, column], self.high[:, column])
+
+    def count_inside(self, keys: NDArray[Any], count: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each class, how many of the counted points its cells contain."""
+        return boxes.count_inside(  # type: ignore[no-any-return]
+            np.ascontiguousarray(keys, np.int32), count, self.low, self.high, *self._packed()
+        )
+
+    def contains(self, keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For each point (columns, points) the classes whose cells contain it: start, classes."""
+        found: tuple[NDArray[np.int64], NDArray[np.int64]] = boxes.locate(
+            np.ascontiguousarray(keys, np.int32), self.low, self.high, *self._packed()
+        )
+        return found
+
+    def _packed(self) -> tuple[Bits, NDArray[np.int64]]:
+        """All sets side by side, and where each column's begin (-1: the column has a range)."""
+        begin = np.full(self.low.shape[1], -1, dtype=np.int64)
+        words, parts = 0, [np.zeros((len(self), 0), dtype=np.uint64)]
+        for column in sorted(self.sets):
+            begin[column] = words
+            words += self.sets[column].shape[1]
+            parts.append(self.sets[column])
+        return np.concatenate(parts, axis=1), begin
+
+
+def meet(one: Cells, other: Cells) -> tuple[Cells, NDArray[np.bool_]]:
+    """The cells that lie in both, row by row, and whether they are not empty in every column."""
+    low, high = np.maximum(one.low, other.low), np.minimum(one.high, other.high)
+    filled = low <= high
+    sets = {column: bits & other.sets[column] for column, bits in one.sets.items()}
+    for column, bits in sets.items():
+        filled[:, column] = bits.any(axis=1)
+    return Cells(low, high, sets), np.asarray(filled.all(axis=1))
+
+
+def words(axis: Axis) -> int:
+    """How many 64-bit words a set over the axis takes."""
+    return (axis.size + 63) // 64
+
+
+def publishable(
+    axes: Sequence[Axis], low: NDArray[np.int32], high: NDArray[np.int32], sets: Mapping[int, Bits]
+) -> Cells:
+    """The smallest cells that can be printed and cover the given ranges and sets.
+
+    A set that holds null and another leaf becomes the whole axis, as a range does: null lies
+    directly under the root.
+    """
+    covered = [axis.cover(low[:, j], high[:, j]) for j, axis in enumerate(axes)]
+    full = {j: bits.copy() for j, bits in sets.items()}
+    for j, bits in full.items():
+        axis = axes[j]
+        if axis.null:
+            mixed = (high[:, j] == axis.size - 1) & (low[:, j] < axis.size - 1)
+            bits[mixed] = everything(axis)
+    low = np.stack([pair[0] for pair in covered], axis=1).astype(np.int32)
+    high = np.stack([pair[1] for pair in covered], axis=1).astype(np.int32)
+    return Cells(low, high, full)
+
+
+def everything(axis: Axis) -> Bits:
+    """The set of all leaves of an axis, null included."""
+    bits = np.full(words(axis), 2**64 - 1, dtype=np.uint64)
+    spare = words(axis) * 64 - axis.size
+    bits[-1] >>= np.uint64(spare)
+    return bits
+
+
+def cover_classes(
+    axes: Sequence[Axis], keys: NDArray[Any], entry: NDArray[Any], class_: NDArray[Any]
+) -> Cells:
+    """The smallest publishable cells of each class, from the entries in it."""
+    classes = int(class_.max(initial=-1)) + 1
+    low, high = extents(keys, entry, class_, classes)
+    sets = {
+        j: members(keys[j], entry, class_, classes, words(axis))
+        for j, axis in enumerate(axes)
+        if axis.shape == "flat"
+    }
+    return publishable(axes, low, high, sets)

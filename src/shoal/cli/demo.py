@@ -1,0 +1,34 @@
+"""``shoal demo``: the whole story on bundled data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from shoal.cli.options import FILE, Verb, example, output, own
+from shoal.cli.printing import progress, show
+
+
+@click.command("demo", cls=Verb, epilog=example("shoal demo", "shoal demo -o story/"))
+@own(
+    "-o",
+    "--out",
+    type=FILE,
+    default="shoal-demo",
+    show_default=True,
+    metavar="DIR",
+    help="Where the releases and the page go.",
+)
+@output
+def command(out: Path, as_json: bool, quiet: bool) -> None:
+    """The whole story on bundled data, in under a minute.
+
+    Two hospitals publish; both tables are k-anonymous; together they give diagnoses away. Nobody
+    in the data exists. The story is also written as a web page.
+    """
+    import shoal
+
+    with progress(quiet) as step:
+        story = shoal.demo(out, progress=step)
+    show(story, as_json, quiet)

@@ -1,0 +1,265 @@
+"""The options that verbs share, and what is made of them: a schema, an opened table."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from shoal import Frame, Hierarchy, Schema
+
+Function = Callable[..., Any]
+FILE = click.Path(path_type=Path)
+
+
+class Option(click.Option):
+    """An option that knows its section of the help."""
+
+    def __init__(self, *names: Any, section: str = "Options", **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.section = section
+
+
+class Verb(click.Command):
+    """A command whose help shows its options by section."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections, the verb's own options first."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                name = getattr(parameter, "section", "Options")
+                sections.setdefault(name, []).append(record)
+        for name, records in sections.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+own = functools.partial(click.option, cls=Option)
+"""An option of one verb only."""
+
+
+def example(*lines: str) -> str:
+    """Command lines for the end of a help text."""
+    return "\n".join(("\b", "Example:", *(f"  {line}" for line in lines)))
+
+
+ROLES = {
+    "quasi": "Others may know it; generalised.",
+    "sensitive": "Nobody should learn it.",
+    "identifier": "Dropped.",
+    "provider": "Who provided the row; never published.",
+    "person": "Who the row is about; never published.",
+    "weight": "Survey weight; not published.",
+    "keep": "Published as it is.",
+}
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the command line says about columns: a schema file, flags, a folder of hierarchies."""
+
+    file: Path | None = None
+    flags: dict[str, str] = field(default_factory=dict)
+    hierarchies: Path | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether the command line says anything."""
+        return self.file is not None or bool(self.flags) or self.hierarchies is not None
+
+    def schema(self) -> Schema | None:
+        """The schema file with the flags over it; None where neither is given."""
+        stated = self._stated()
+        return None if stated is None else self._with_hierarchies(stated)
+
+    def needed(self) -> Schema:
+        """The schema, or an error that says how to give one."""
+        from shoal import UsageError
+
+        schema = self.schema()
+        if schema is None:
+            raise UsageError(
+                "Nothing says what the columns are.",
+                "add -s schema.toml (shoal schema writes one), or --quasi COLUMN and so on.",
+            )
+        return schema
+
+    def suggested(self, source: str, reading: dict[str, Any]) -> tuple[Frame, Schema]:
+        """The opened table, and a role for each column: as stated, else as suggested."""
+        from shoal import Schema
+        from shoal import open as open_table
+
+        stated = self._stated() or Schema(())
+        frame = open_table(source, kinds=stated.kinds, **reading)
+        suggested = Schema.suggest(frame)
+        for name in stated.names:
+            suggested.column(name)  # a name that the table lacks is an error with a hint
+        more = tuple(column for column in suggested.columns if column.name not in stated.names)
+        # Without a file the flags alone would put their columns first; the table's order is better.
+        if self.file is None:
+            return frame, self._with_hierarchies(self._with_flags(suggested))
+        return frame, self._with_hierarchies(replace(stated, columns=(*stated.columns, *more)))
+
+    def _stated(self) -> Schema | None:
+        from shoal import Schema
+
+        if self.file is None and not self.flags:
+            return None
+        return self._with_flags(Schema(()) if self.file is None else self._read())
+
+    def _read(self) -> Schema:
+        from shoal import Schema
+
+        file = self.file or Path()
+        return Schema.parse(read(file), files=lambda name: read(file.parent / name))
+
+    def _with_flags(self, schema: Schema) -> Schema:
+        """The roles of the flags; a column that has that role already keeps its settings."""
+        now = {column.name: column.role for column in schema.columns}
+        changed = {name: role for name, role in self.flags.items() if now.get(name) != role}
+        return schema.set(changed)
+
+    def _with_hierarchies(self, schema: Schema) -> Schema:
+        from shoal import UsageError
+
+        if self.hierarchies is None:
+            return schema
+        files = {file.stem: file for file in self.hierarchies.glob("*.csv")}
+        wanted = [c.name for c in (*schema.quasi, *schema.sensitive) if c.name in files]
+        if not wanted:
+            raise UsageError(
+                f"No file in {self.hierarchies} is named after a column.",
+                "name each COLUMN.csv after its quasi-identifier or sensitive column.",
+            )
+        trees = {name: _tree(files[name]) for name in wanted}
+        columns = (
+            replace(column, hierarchy=trees.get(column.name, column.hierarchy))
+            for column in schema.columns
+        )
+        return replace(schema, columns=tuple(columns))
+
+
+def _tree(file: Path) -> Hierarchy | None:
+    """A hierarchy from ARX's format, read as a schema that names the file would read it."""
+    from shoal import Schema
+
+    name = json.dumps(str(file), ensure_ascii=False)
+    text = f"[columns.column]\nhierarchy = {{file = {name}}}"
+    return Schema.parse(text, files=lambda _: read(file)).column("column").hierarchy
+
+
+def read(path: Path) -> str:
+    """A text file, as UTF-8."""
+    from shoal import InputError
+
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}).", "check the path.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8.", "save it as UTF-8.") from None
+
+
+def write(path: Path, content: bytes) -> None:
+    """A new file; one that exists is never overwritten."""
+    from shoal import OutputError
+
+    try:
+        with path.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise OutputError(f"{path} exists already.", "name another file with -o.") from None
+    except OSError as error:
+        raise OutputError(
+            f"{path} cannot be written ({error.strerror}).", "name another file with -o."
+        ) from None
+
+
+def roles(command: Function) -> Function:
+    """Options for the roles of columns; the command gets them as ``roles``."""
+
+    @functools.wraps(command)
+    def collected(*args: Any, **given: Any) -> Any:
+        flags = {role: given.pop(role) for role in ROLES}
+        asked = Roles(given.pop("schema_file"), _by_column(flags), given.pop("hierarchies"))
+        return command(*args, roles=asked, **given)
+
+    options = [
+        _option("-s", "--schema", "schema_file", type=FILE, metavar="FILE",
+                help="Roles from a TOML file; the flags below override it."),
+        *(_option(f"--{role}", role, multiple=True, metavar="COL", help=text)
+          for role, text in ROLES.items()),
+        _option("--hierarchies", type=FILE, metavar="DIR",
+                help="Hierarchies in ARX's format, one COLUMN.csv each."),
+    ]  # fmt: skip
+    return _stacked(collected, options)
+
+
+def _option(*names: str, section: str = "Roles of columns (repeatable)", **settings: Any) -> Any:
+    return click.option(*names, cls=Option, section=section, **settings)
+
+
+def _stacked(command: Function, options: Sequence[Callable[[Function], Function]]) -> Function:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _by_column(flags: dict[str, Sequence[str]]) -> dict[str, str]:
+    from shoal import UsageError
+
+    found: dict[str, str] = {}
+    for role, names in flags.items():
+        for name in names:
+            if found.setdefault(name, role) != role:
+                raise UsageError(
+                    f"Column {name!r} is given as {found[name]} and as {role}.", "choose one."
+                )
+    return found
+
+
+_READING = "Reading (recognised unless set)"
+READING = ("delimiter", "encoding", "decimal", "day_first", "nulls", "sheet", "query")
+
+
+def reading(command: Function) -> Function:
+    """Options for reading a table; the command gets those that were set as ``reading``."""
+
+    @functools.wraps(command)
+    def collected(*args: Any, **given: Any) -> Any:
+        values = {name: given.pop(name) for name in READING}
+        chosen = {name: value for name, value in values.items() if value not in (None, ())}
+        if chosen.get("delimiter") in ("tab", "\\t"):
+            chosen["delimiter"] = "\t"
+        return command(*args, reading=chosen, **given)
+
+    option = functools.partial(_option, section=_READING)
+    options = [
+        option("--delimiter", metavar="CHAR", help="Between fields; 'tab' for a tab."),
+        option("--encoding", metavar="NAME", help="Such as utf-8 or latin-1."),
+        option("--decimal", type=click.Choice([".", ","]), help="Decimal sign."),
+        option("--day-first/--month-first", "day_first", default=None, help="Order in dates."),
+        option("--null", "nulls", multiple=True, metavar="MARK",
+               help="A mark that means null; repeatable."),
+        option("--sheet", metavar="NAME", help="Sheet of a workbook."),
+        option("--query", metavar="SQL", help="Query of a database."),
+    ]  # fmt: skip
+    return _stacked(collected, options)
+
+
+def output(command: Function) -> Function:
+    """The options of every verb: ``as_json`` and ``quiet``."""
+    return _stacked(command, [
+        _option("--json", "as_json", is_flag=True, section="Output",
+                help="Print the result as JSON, all else on stderr."),
+        _option("-q", "--quiet", is_flag=True, section="Output",
+                help="Print nothing but errors, files and JSON."),
+    ])  # fmt: skip

@@ -1,0 +1,108 @@
+"""How a run ends: an exit code, and for errors a fact and a hint on standard error.
+
+A message is a release too, so an unexpected error shows its type and its place in the code,
+never its own message, which may quote a cell. With ``--json`` the error is also the one JSON
+document on standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from shoal.cli.printing import emit, utf8
+
+STOPPED = "Stopped; nothing was written."
+
+
+def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
+    """Run, and return the exit code; an error is told before that."""
+    utf8()
+    try:
+        with _terminable():
+            code = run()
+    except (KeyboardInterrupt, click.Abort):
+        return _tell(STOPPED, "", 2, arguments)
+    except click.ClickException as error:
+        return _tell(*_usage(error), 2, arguments)
+    except Exception as error:
+        return _failed(error, arguments)
+    return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Take a request to terminate like Ctrl-C, so that temporary files are cleared away."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _failed(error: Exception, arguments: Sequence[str]) -> int:
+    from shoal import Interrupted, ShoalError
+
+    if isinstance(error, Interrupted):
+        return _tell(STOPPED, "", error.exit_code, arguments)
+    if os.environ.get("SHOAL_DEBUG") == "1":
+        click.echo("".join(_frames(error)), err=True, nl=False)
+    if isinstance(error, ShoalError):
+        return _tell(error.fact, error.hint, error.exit_code, arguments)
+    if isinstance(error, MemoryError):
+        return _tell("There is not enough memory.", "use fewer columns.", 5, arguments)
+    fact = f"Internal error: {type(error).__name__} at {_place(error)}."
+    hint = "please report this line; SHOAL_DEBUG=1 shows the way there, without data."
+    return _tell(fact, hint, 1, arguments)
+
+
+def _usage(error: click.ClickException) -> tuple[str, str]:
+    """Fact and hint of an error in the command line itself."""
+    context = getattr(error, "ctx", None)
+    hint = f"{context.command_path if context else 'shoal'} --help"
+    if isinstance(error, click.NoSuchOption):
+        close = error.possibilities
+        return f"There is no option {error.option_name}.", (
+            f"Did you mean {close[0]}?" if close else hint
+        )
+    return error.format_message(), getattr(error, "hint", hint)
+
+
+def _tell(fact: str, hint: str, code: int, arguments: Sequence[str]) -> int:
+    if "--json" in arguments:
+        error = {"fact": fact, "hint": hint, "exit_code": code}
+        emit(json.dumps({"edition": 1, "error": error}, ensure_ascii=False, indent=2))
+    click.echo(f"{fact}\nHint: {hint}" if hint else fact, err=True)
+    return code
+
+
+def _place(error: BaseException) -> str:
+    """The innermost line of this package on the way to the error."""
+    steps = traceback.extract_tb(error.__traceback__)
+    here = os.path.dirname(os.path.dirname(__file__))
+    own = [step for step in steps if step.filename.startswith(here)] or list(steps)
+    return f"{os.path.relpath(own[-1].filename, os.path.dirname(here))}:{own[-1].lineno}"
+
+
+def _frames(error: BaseException) -> Iterator[str]:
+    """The way to the error and to what caused it: lines of code and types, no values."""
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if cause is not None:
+        yield from _frames(cause)
+    yield from traceback.format_tb(error.__traceback__)
+    yield f"{type(error).__module__}.{type(error).__qualname__}\n"

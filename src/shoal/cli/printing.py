@@ -1,0 +1,136 @@
+"""Results on standard output, progress on standard error; plain where nobody watches.
+
+Rich is loaded only when a table or a bar is drawn.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from shoal import Verdict
+
+Step = Callable[[str, int, int], None]
+"""Called with a step's name, how much is done and how much there is."""
+
+
+class Result(Protocol):
+    """What every verb returns."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+
+
+def utf8() -> None:
+    """Write UTF-8 whatever the locale says; a name that is no text is escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def emit(text: str) -> None:
+    """Print to standard output; a reader that has gone away (``| head``) is no error."""
+    try:
+        print(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The rest, and Python's own flush at exit, goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def show(result: Result, as_json: bool, quiet: bool, text: str | None = None) -> None:
+    """Print a result as the one JSON document, or as text; with ``quiet`` only the JSON."""
+    if as_json:
+        emit(json.dumps(result.to_json(), ensure_ascii=False, allow_nan=False, indent=2))
+    elif not quiet:
+        emit(str(result) if text is None else text)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence[int] = ()) -> str:
+    """An aligned table; in a terminal it wraps to its width and the head is bold.
+
+    ``right`` are the positions of columns of numbers.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(file=sys.stdout)
+    if not console.is_terminal:
+        console = Console(file=sys.stdout, width=100_000)
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for at, word in enumerate(head):
+        grid.add_column(word, justify="right" if at in right else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(" ".join(str(cell).split())) for cell in row))
+    with console.capture() as captured:
+        console.print(grid)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def verdict(found: Verdict) -> str:
+    """Whether a table holds, in a sentence, then requirement by requirement."""
+    told = "holds" if found.holds else "DOES NOT HOLD"
+    counted = f"{found.rows:,} rows in {found.classes:,} classes, {found.how}: {told}"
+    lines = [counted, "", judged(found)]
+    if found.kept_columns_k is not None:
+        lines += ["", f"k over quasi-identifiers and kept columns: {found.kept_columns_k:,}"]
+    return "\n".join(lines)
+
+
+def judged(found: Verdict) -> str:
+    """What each requirement reaches, how much of the table fails, and the worst class."""
+    rows = []
+    for part in found.judgements:
+        labels = ", ".join(f"{key} {value}" for key, value in part.worst.get("class", {}).items())
+        worst = f"{part.worst.get('rows', 0):,} rows" + (f": {labels}" if labels else "")
+        rows.append((
+            "yes" if part.holds else "NO", part.model, number(part.reached),
+            f"{part.failing_classes:,}", f"{part.failing_rows:,}", worst,
+        ))  # fmt: skip
+    head = ("holds", "requirement", "reached", "failing classes", "failing rows", "worst class")
+    return table(head, rows, right=(2, 3, 4))
+
+
+def measured(facts: Mapping[str, Any]) -> str:
+    """The numbers among a publisher's facts, one a line."""
+    numbers = [(key.replace("_", " "), value) for key, value in facts.items()]
+    rows = [(key, number(value)) for key, value in numbers if isinstance(value, int | float)]
+    return table(("measure", "value"), rows, right=(1,))
+
+
+def number(value: float) -> str:
+    """A number as a person writes it: whole where whole, else four digits."""
+    whole = math.isfinite(value) and value == int(value)
+    return f"{int(value):,}" if whole else f"{value:.4g}"
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Step]:
+    """A bar for each step on standard error, where that is a terminal; else silence."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda step, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(bar_width=30), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def step(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                for earlier in tasks.values():
+                    bars.update(earlier, total=1, completed=1)
+                tasks[name] = bars.add_task(name, total=None)
+            # A step of one part says when it starts and ends, not how far it is: let it pulse.
+            bars.update(tasks[name], completed=done, total=total if total > 1 or done else None)
+
+        yield step

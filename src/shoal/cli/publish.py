@@ -1,0 +1,140 @@
+"""``shoal publish``: a verified release, whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoal.cli.options import FILE, Roles, Verb, example, output, own, reading, roles
+from shoal.cli.printing import judged, measured, progress, show
+
+if TYPE_CHECKING:
+    from shoal import Release
+
+FORMATS = ("csv", "xlsx", "parquet", "feather")
+
+
+@click.command(
+    "publish",
+    cls=Verb,
+    epilog=example(
+        "shoal publish patients.csv -s schema.toml -o release/ \\",
+        '    -m "k-anonymity k=10" -m "entropy-diversity l=3"',
+    ),
+)
+@click.argument("source")
+@own(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    metavar="TEXT",
+    help="A requirement; repeatable, all must hold.",
+)
+@own("-o", "--out", type=FILE, metavar="DIR", help="The release's folder.")
+@own(
+    "--method", default="mondrian", show_default=True, metavar="NAME", help="How classes are made."
+)
+@own("--relaxed", is_flag=True, help="Equal people may come into different classes.")
+@own(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    default="csv",
+    show_default=True,
+    help="Of the table.",
+)
+@own(
+    "--hold-back",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="SHARE",
+    help="Share of rows that may be left out, such as 0.05.",
+)
+@own("--replace", is_flag=True, help="Replace a release that is there.")
+@own("--dry-run", is_flag=True, help="Show the outcome; write nothing.")
+@own(
+    "--explain",
+    is_flag=True,
+    help="Show what each requirement reaches; if it fails, what would pass.",
+)
+@own("--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller.")
+@own(
+    "--companion",
+    type=FILE,
+    metavar="DIR",
+    help="Folder of the private companion (else DIR.private).",
+)
+@own("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
+@roles
+@reading
+@output
+def command(
+    source: str, models: tuple[str, ...], roles: Roles, reading: dict[str, Any], relaxed: bool,
+    format_: str, explain: bool, as_json: bool, quiet: bool, **asked: Any,
+) -> int:  # fmt: skip
+    """Make a release that meets a requirement, verified.
+
+    The table is generalised until every requirement holds, written aside, read again and
+    recounted, and only then moved to its place.
+    """
+    import shoal
+
+    _check(models, asked["out"], asked["dry_run"])
+    schema = roles.needed()
+    if relaxed:
+        asked["relaxed"] = True
+    with progress(quiet) as step:
+        step("reading", 0, 1)
+        table = shoal.open(source, kinds=schema.kinds, **reading)
+        request = {"format": format_, "progress": step, **asked}
+        release = _made(table, schema, " & ".join(models), request, explain)
+    show(release, as_json, quiet, _text(release, explain))
+    return 0 if release.verdict.holds else 3
+
+
+def _check(models: tuple[str, ...], out: Path | None, dry_run: bool) -> None:
+    from shoal import UsageError
+
+    if not models:
+        raise UsageError("No requirement is given.", 'add -m "k-anonymity k=10".')
+    if out is None and not dry_run:
+        raise UsageError("No folder is given.", "add -o release/, or --dry-run to write nothing.")
+
+
+def _made(table: Any, schema: Any, rule: str, request: dict[str, Any], explain: bool) -> Release:
+    """The release; where the rule is not met and it is to be explained, what would pass."""
+    import shoal
+
+    try:
+        release: Release = shoal.publish(table, schema, rule, **request)
+    except shoal.NotMetError as error:
+        told = _instead(table, schema, rule, request) if explain else ""
+        raise shoal.NotMetError(f"{error.fact}{told}", error.hint) from error
+    return release
+
+
+def _instead(table: Any, schema: Any, rule: str, request: dict[str, Any]) -> str:
+    """What the rule would cost if any number of rows could be held back."""
+    import shoal
+
+    try:
+        other = shoal.publish(table, schema, rule, **request | {"hold_back": 1.0, "dry_run": True})
+    except shoal.ShoalError:
+        return "\nNo part of the table meets it, however many rows are held back."
+    share = other.private["held_back"] / (other.private["held_back"] + other.verdict.rows)
+    return f"\nIt would pass with {share:.2%} of the rows held back: {other}."
+
+
+def _text(release: Release, explain: bool) -> str:
+    lines = [str(release)]
+    if explain:
+        lines += ["", judged(release.verdict), "", measured(release.private)]
+    if release.folder is None:
+        return "\n".join((*lines, "Nothing was written (dry run)."))
+    lines.append(f"Published in {release.folder}, read again and verified.")
+    if release.companion is not None:
+        lines.append(f"Private companion in {release.companion}: keep it, do not publish it.")
+    return "\n".join(lines)

@@ -1,0 +1,52 @@
+"""``shoal schema``: a suggested schema to correct."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.options import FILE, Roles, Verb, example, output, own, reading, roles, write
+from shoal.cli.printing import emit, progress
+
+
+@click.command(
+    "schema",
+    cls=Verb,
+    epilog=example(
+        "shoal schema patients.csv > schema.toml",
+        "shoal schema patients.csv --identifier name --quasi age -o schema.toml",
+    ),
+)
+@click.argument("source")
+@own("-o", "--out", type=FILE, metavar="FILE", help="Write to a new file.")
+@roles
+@reading
+@output
+def command(
+    source: str, out: Path | None, roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool
+) -> None:
+    """Suggest a schema as TOML, for you to correct.
+
+    Each role comes with its reason; what is not clear is left `undecided`. With -s the file is
+    kept as it is, comments included, and columns that it lacks are added.
+    """
+    with progress(quiet) as step:
+        step("looking", 0, 1)
+        _, schema = roles.suggested(source, reading)
+    text = schema.to_toml()
+    if out is not None:
+        write(out, text.encode())
+    if as_json:
+        columns = {
+            column.name: {"role": column.role, "kind": column.kind, "reason": column.reason}
+            for column in schema.columns
+        }
+        document = {"edition": 1, "columns": columns, "toml": text}
+        emit(json.dumps(document, ensure_ascii=False, indent=2))
+    elif out is None:
+        emit(text.rstrip("\n"))
+    elif not quiet:
+        emit(f"{len(schema.columns)} columns, {len(schema.undecided)} undecided, in {out}")

@@ -1,0 +1,59 @@
+"""``shoal verify``: recount a published file from scratch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shoal.cli.options import Roles, Verb, example, output, own, reading, roles
+from shoal.cli.printing import progress, show, verdict
+
+
+@click.command(
+    "verify",
+    cls=Verb,
+    epilog=example(
+        "shoal verify release/",
+        'shoal verify theirs.csv --quasi age --quasi zip -m "k-anonymity k=5"',
+    ),
+)
+@click.argument("source")
+@own(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    metavar="TEXT",
+    help="A requirement; repeatable. A release brings its own.",
+)
+@own("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
+@own("--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller.")
+@own(
+    "--show",
+    "labels",
+    is_flag=True,
+    help="Show the labels of the worst class; they are the table's own.",
+)
+@roles
+@reading
+@output
+def command(
+    source: str, models: tuple[str, ...], population: str | None, accept_keep: bool, labels: bool,
+    roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool,
+) -> int:  # fmt: skip
+    """Recount a published file from scratch.
+
+    SOURCE is a release folder, which says itself what it must meet, or any table with -s and -m.
+    Nothing that its maker said about it is trusted. The exit code is 3 if it does not hold.
+    """
+    import shoal
+
+    with progress(quiet) as step:
+        step("recounting", 0, 1)
+        found = shoal.verify(
+            source, roles.schema(), " & ".join(models) or None, population=population,
+            accept_keep=accept_keep, show=labels, **reading,
+        )  # fmt: skip
+    show(found, as_json, quiet, verdict(found))
+    return 0 if found.holds else 3

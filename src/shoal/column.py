@@ -1,0 +1,207 @@
+"""Column: one attribute of a table, what it is (role), how it is read (kind), how it generalises.
+
+`Field` and `Profile` are what a frame knows about a column; `Column` is what the publisher says
+about it. The words a publisher uses (`quasi(...)`, `identifier`, ...) live here too.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from shoal.errors import SchemaError
+from shoal.hierarchy import Dates, Flat, Hierarchy, Ordered, Prefixes
+
+KINDS = ("number", "category", "date", "code", "text")
+"""How a column's values are read; `text` is free text, which is never published."""
+
+ROLES = (
+    "identifier", "quasi", "sensitive", "provider", "person", "weight", "keep", "undecided",
+)  # fmt: skip
+"""What a column is to an adversary, and so what happens to it."""
+
+PUBLISHED = frozenset({"quasi", "sensitive", "keep"})
+"""The roles whose values reach the published file."""
+
+DEFAULTS: dict[str, Hierarchy] = {
+    "number": Ordered(), "date": Dates(), "code": Prefixes(), "category": Flat(),
+}  # fmt: skip
+"""How a column of each kind generalises when nobody says otherwise."""
+
+Value = str | int | float | bool | datetime.date
+Bound = float | datetime.date
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column as a frame reads it: its name, its kind, and what was noticed while reading."""
+
+    name: str
+    kind: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Counts over one column.
+
+    `nulls` of the `rows` are empty; the rest hold `distinct` values, of which `once` occur in a
+    single row; `entropy` is in bits; `shortest` and `longest` are lengths of the values as text.
+    """
+
+    rows: int
+    nulls: int
+    distinct: int
+    once: int
+    entropy: float
+    shortest: int
+    longest: int
+
+
+@dataclass(frozen=True)
+class Role:
+    """A role with the settings a publisher gave it; made by `quasi(...)`, `sensitive(...)`."""
+
+    name: str
+    hierarchy: Hierarchy | None = None
+    weight: float = 1
+    bounds: tuple[Bound, Bound] | None = None
+    domain: Sequence[Value] | None = None
+    kind: str | None = None
+
+    def __call__(self) -> Role:
+        """Itself, so that a role reads the same with and without brackets."""
+        return self
+
+
+Asked = Role | str | Callable[..., Role]
+"""What `Schema.set` takes: a role, its name, or a bare `quasi` or `sensitive`."""
+
+identifier = Role("identifier")
+provider = Role("provider")
+person = Role("person")
+weight = Role("weight")
+keep = Role("keep")
+
+
+def quasi(
+    hierarchy: Hierarchy | None = None, *, weight: float = 1,
+    bounds: tuple[Bound, Bound] | None = None, domain: Sequence[Value] | None = None,
+    kind: str | None = None,
+) -> Role:  # fmt: skip
+    """A quasi-identifier: others may know it, and together such columns may single a person out.
+
+    `weight` is its importance to the methods, `bounds` and `domain` are what values it may take
+    whatever the table holds, `kind` overrides how the table reads it.
+
+    >>> quasi(bounds=(0, 120)).name
+    'quasi'
+    """
+    return Role("quasi", hierarchy, weight, bounds, domain, kind)
+
+
+def sensitive(
+    hierarchy: Hierarchy | None = None, *, weight: float = 1,
+    bounds: tuple[Bound, Bound] | None = None, domain: Sequence[Value] | None = None,
+    kind: str | None = None,
+) -> Role:  # fmt: skip
+    """A sensitive attribute: what nobody should learn about a person. Settings as in `quasi`."""
+    return Role("sensitive", hierarchy, weight, bounds, domain, kind)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a schema. An empty `kind` and no hierarchy mean: as the table has it.
+
+    Bounds of a date column are day ordinals (`datetime.date.toordinal`).
+
+    >>> Column("age", "quasi", "number", bounds=(0, 120)).bounds
+    (0.0, 120.0)
+    """
+
+    name: str
+    role: str = "undecided"
+    kind: str = ""
+    hierarchy: Hierarchy | None = None
+    domain: tuple[Value, ...] | None = None
+    bounds: tuple[float, float] | None = None
+    weight: float = 1
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise self._wrong("has an unknown role", f"The roles are: {', '.join(ROLES)}.")
+        if self.kind and self.kind not in KINDS:
+            raise self._wrong("has an unknown kind", f"The kinds are: {', '.join(KINDS)}.")
+        if not (math.isfinite(self.weight) and self.weight > 0):
+            raise self._wrong("has a weight that is not above 0", "The usual weight is 1.")
+        if self.hierarchy is not None and not isinstance(self.hierarchy, Hierarchy):
+            raise self._wrong(
+                "has a hierarchy of the wrong type",
+                f"schema.set({{{quoted(self.name)}: shoal.quasi(shoal.intervals(5, 10, 20))}})",
+            )
+        self._check_domain()
+        self._check_bounds()
+
+    def _check_domain(self) -> None:
+        if self.domain is None:
+            return
+        if not self.domain:
+            raise self._wrong("has an empty domain", "List its values, or leave the domain out.")
+        repeats = len(self.domain) - len(set(self.domain))
+        if repeats:
+            raise self._wrong(f"has {repeats} repeated values in its domain", "Name each once.")
+
+    def _check_bounds(self) -> None:
+        if self.bounds is None:
+            return
+        low, high = (_position(bound) for bound in self.bounds)
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise self._wrong("has bounds that are not low, high", "For example bounds = [0, 120].")
+        object.__setattr__(self, "bounds", (low, high))
+
+    def _wrong(self, fact: str, hint: str) -> SchemaError:
+        return SchemaError(f"Column {quoted(self.name)} {fact}.", hint)
+
+
+def as_column(name: str, asked: Asked, before: Column | None = None) -> Column:
+    """The column `name` in the role that was asked for; its kind stays unless a new one is given.
+
+    >>> as_column("age", quasi, Column("age", kind="number")).kind
+    'number'
+    """
+    role = asked() if callable(asked) else Role(asked) if isinstance(asked, str) else None
+    if not isinstance(role, Role):
+        raise SchemaError(
+            f"Column {quoted(name)} was given something that is not a role.", role_hint(name)
+        )
+    kind = before.kind if role.kind is None and before else role.kind or ""
+    domain = None if role.domain is None else tuple(role.domain)
+    bounds = None if role.bounds is None else (_position(role.bounds[0]), _position(role.bounds[1]))
+    return Column(name, role.name, kind, role.hierarchy, domain, bounds, role.weight)
+
+
+def quoted(name: str) -> str:
+    """A column's name as a person types it in Python: in double quotes, on one line."""
+    return json.dumps(name, ensure_ascii=False)
+
+
+def role_hint(name: str, role: str = "quasi") -> str:
+    """The line that gives a column its role, in Python and in a schema file.
+
+    >>> print(role_hint("visits", "keep"))
+    schema.set({"visits": shoal.keep}), or in the schema file: [columns.visits] role = "keep"
+    """
+    key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
+    return (
+        f"schema.set({{{quoted(name)}: shoal.{role}}}), "
+        f'or in the schema file: [columns.{key}] role = "{role}"'
+    )
+
+
+def _position(bound: Bound) -> float:
+    return float(bound.toordinal() if isinstance(bound, datetime.date) else bound)

@@ -1,0 +1,77 @@
+"""The error tree. Every error is a fact, then a hint with what to do; neither shows a cell value.
+
+    ShoalError            1  internal: nothing below fits
+    ├── UsageError        2  the call is wrong: an unknown name, an option out of range
+    ├── Interrupted       2  stopped by the user; nothing was written
+    ├── NotMetError       3  the requirement cannot be met, or is not met
+    ├── ExposedError      4  an attack exceeded its limit
+    └── InputError        5  the data is wrong
+        ├── SchemaError       the schema does not fit the table
+        ├── HierarchyError    a hierarchy is broken or does not cover its column
+        └── OutputError       the result cannot be written
+
+The number is the exit code of the command line.
+"""
+
+from __future__ import annotations
+
+
+class ShoalError(Exception):
+    """A fact and a hint: ``str(error)`` is what a person reads.
+
+    >>> print(ShoalError("The table is empty.", "Check the file."))
+    The table is empty.
+    Hint: Check the file.
+    """
+
+    exit_code = 1
+
+    def __init__(self, fact: str, hint: str = "") -> None:
+        super().__init__(fact, hint)
+        self.fact = fact
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.fact}\nHint: {self.hint}" if self.hint else self.fact
+
+
+class UsageError(ShoalError):
+    """The call itself is wrong."""
+
+    exit_code = 2
+
+
+class Interrupted(ShoalError):
+    """The user stopped the work; nothing was written."""
+
+    exit_code = 2
+
+
+class NotMetError(ShoalError):
+    """The requirement cannot be met, or a table does not meet it."""
+
+    exit_code = 3
+
+
+class ExposedError(ShoalError):
+    """An attack found more than its limit allows."""
+
+    exit_code = 4
+
+
+class InputError(ShoalError):
+    """The data cannot be used as it is."""
+
+    exit_code = 5
+
+
+class SchemaError(InputError):
+    """The schema does not fit the table."""
+
+
+class HierarchyError(InputError):
+    """A hierarchy is broken, or does not cover its column."""
+
+
+class OutputError(InputError):
+    """The result cannot be written."""

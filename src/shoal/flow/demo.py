@@ -1,0 +1,128 @@
+"""Demo: two hospitals of one city publish, each k-anonymous, and a reader joins the releases.
+
+The data is bundled and invented. The same story grows with what Shoal can do.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from shoal.bundled import path as bundled_path
+from shoal.flow.attack import attack
+from shoal.flow.look import Look, look
+from shoal.flow.publish import Progress, publish, quiet
+from shoal.flow.story import tell
+from shoal.release import EDITION, Finding, Release, json_object
+from shoal.schema import Schema, identifier, person, quasi, sensitive
+
+HOSPITALS = {"st_anna": "St. Anna", "harbour": "Harbour"}
+K = 5
+RULES = {
+    "k-anonymity": f"k-anonymity k={K}",
+    "k-anonymity and diversity": f"k-anonymity k={K} & entropy-diversity l=4",
+}
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What happened, and the page that tells it."""
+
+    page: Path
+    look: Look
+    releases: Mapping[str, Release]
+    findings: Mapping[str, Finding]
+
+    def to_json(self) -> dict[str, Any]:
+        """The demo's facts."""
+        return json_object(
+            {
+                "edition": EDITION,
+                "page": str(self.page),
+                "rows": self.look.rows,
+                "unique": self.look.unique,
+                "releases": {name: one.to_json() for name, one in self.releases.items()},
+                "findings": {name: one.to_json() for name, one in self.findings.items()},
+            }
+        )
+
+    def __str__(self) -> str:
+        rows = self.look.rows
+        lines = [
+            f"St. Anna's table has {rows:,} patients; {self.look.unique:,} "
+            f"({self.look.unique / rows:.0%}) are unique by age, sex and ZIP code.",
+        ]
+        lines += [f"Published {HOSPITALS[name]}: {one}" for name, one in self.releases.items()]
+        for rule, found in self.findings.items():
+            lines.append(
+                f"Joined, with {rule}: {found.exposed:,} of {found.people:,} people in both have "
+                f"their diagnosis exposed ({found.rate:.1%})."
+            )
+        lines.append(f"The story with its charts: {self.page}")
+        return "\n".join(lines)
+
+
+def schema() -> Schema:
+    """The roles of the hospitals' columns; the day of admission is left out of the release."""
+    return Schema(()).set(
+        patient=person,
+        name=identifier,
+        age=quasi,
+        sex=quasi,
+        zip=quasi,
+        admitted=identifier,
+        diagnosis=sensitive,
+    )
+
+
+def demo(out: str | Path = "shoal-demo", progress: Progress = quiet) -> Demo:
+    """Look, publish both hospitals, verify, join the releases, and write the page."""
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    tables = {name: bundled_path(f"{name}.csv") for name in HOSPITALS}
+    progress("looking", 0, 1)
+    seen = look(tables["st_anna"], schema())
+    people = shared(tables)
+    findings: dict[str, Finding] = {}
+    first: dict[str, Release] = {}
+    for rule, text in RULES.items():
+        releases = {
+            name: publish(
+                table,
+                schema(),
+                text,
+                out=out / f"{name}-{rule.replace(' ', '-')}",
+                replace=True,
+                progress=progress,
+            )
+            for name, table in tables.items()
+        }
+        first = first or releases
+        progress("attacking", 0, 1)
+        findings[rule] = attack(
+            "intersection", list(releases.values()), targets=as_table(people), schema=schema()
+        )
+    page = tell(seen, first, findings, people, K)
+    path = page.write(out / "index.html")
+    return Demo(path, seen, first, findings)
+
+
+def shared(tables: Mapping[str, Path]) -> list[dict[str, str]]:
+    """The people who were patients of both hospitals, as the first one's rows."""
+    rows = []
+    for table in tables.values():
+        with table.open(encoding="utf-8", newline="") as handle:
+            rows.append({row["patient"]: row for row in csv.DictReader(handle)})
+    return [row for patient, row in sorted(rows[0].items()) if patient in rows[1]]
+
+
+def as_table(people: Sequence[Mapping[str, str]]) -> pa.Table:
+    """The people as a table in memory."""
+    columns = {name: [row[name] for row in people] for name in people[0]}
+    columns["age"] = [int(age) for age in columns["age"]]  # type: ignore[misc]
+    return pa.table(columns)

@@ -1,0 +1,131 @@
+"""Count a published table from scratch: classes are the rows that share all their labels.
+
+Nothing the maker said is used: the file is read again, its labels are taken as text, and the
+classes, histograms and reference distributions come from what stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.axis import Axis
+from shoal.cells import Cells
+from shoal.column import PUBLISHED
+from shoal.errors import InputError
+from shoal.flow.encode import encode
+from shoal.frames.frame import Frame
+from shoal.hierarchy import Flat
+from shoal.schema import Column, Field, Schema
+from shoal.tally import Cut, Population, Tally
+
+
+@dataclass(frozen=True)
+class Recount:
+    """A published table as a tally of its labels, cut into the classes that the labels make."""
+
+    tally: Tally
+    cut: Cut
+
+    def labels(self, class_: int) -> dict[str, Any]:
+        """The labels of one class by column."""
+        entry = int(np.flatnonzero(self.cut.class_ == class_)[0])
+        pairs = zip(self.tally.quasi, self.tally.keys[:, entry], strict=True)
+        return {axis.name: leaf(axis, int(code)) for axis, code in pairs}
+
+
+def leaf(axis: Axis, code: int) -> Any:
+    """The value of a code; None for null."""
+    return None if axis.null and code == axis.size - 1 else axis.leaves[code]
+
+
+def recount(frame: Frame, schema: Schema, extra: Sequence[Column] = ()) -> Recount:
+    """Tally the labels of the quasi-identifiers (and ``extra`` columns) as they stand.
+
+    Each entry of the tally is a combination of labels with sensitive values; rows that agree on
+    every label are one class.
+    """
+    tally = encode(frame, _as_labels(schema, extra, frame.fields)).tally
+    number = class_numbers(tally.keys, [axis.size for axis in tally.quasi])
+    entry = np.arange(tally.entries, dtype=np.int32)
+    first = np.unique(number, return_index=True)[1]
+    codes = tally.keys[:, first].T.astype(np.int32)
+    return Recount(tally, Cut(entry, number, tally.count, Cells(codes, codes)))
+
+
+def _as_labels(schema: Schema, extra: Sequence[Column], fields: Sequence[Field]) -> Schema:
+    """The schema of the table as it stands: quasi-identifiers are words without a hierarchy.
+
+    Columns that are never published (identifiers, provider, ...) may be missing from the table.
+    """
+    words = {column.name for column in (*schema.quasi, *extra)}
+    there = {field.name for field in fields}
+    columns = [
+        column for column in schema.columns if column.name in there or column.role in PUBLISHED
+    ]
+    return Schema(
+        tuple(
+            Column(column.name, "quasi", "category", Flat(), weight=column.weight)
+            if column.name in words
+            else replace(column, domain=None)
+            for column in columns
+        )
+    ).fit(fields)
+
+
+def class_numbers(keys: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.int32]:
+    """Number the distinct combinations of codes; ``keys`` (columns, entries)."""
+    number = np.zeros(keys.shape[1], dtype=np.int64)
+    top = 1
+    for row, size in zip(keys, sizes, strict=True):
+        if top > 2**62 // max(size, 1):  # the next column would overflow: renumber what there is
+            number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+            top = int(number.max(initial=0)) + 1
+        number = number * size + row
+        top *= size
+    return np.unique(number, return_inverse=True)[1].astype(np.int32)
+
+
+def read_cells(count: Recount, axes: Sequence[Axis]) -> Cells:
+    """The classes' cells on real axes, read from their labels.
+
+    Labels that an axis cannot read raise: guessing would hide a risk.
+    """
+    low, high, sets = [], [], {}
+    for j, (labels, axis) in enumerate(zip(count.tally.quasi, axes, strict=True)):
+        codes = count.cut.cells.low[:, j]
+        texts = [leaf(labels, code) for code in range(labels.size)]
+        lows, highs, bits = _read(axis, texts)
+        low.append(lows[codes])
+        high.append(highs[codes])
+        if bits is not None:
+            sets[j] = bits[codes]
+    return Cells(np.stack(low, axis=1), np.stack(high, axis=1), sets)
+
+
+def _read(axis: Axis, texts: Sequence[Any]) -> tuple[Any, Any, Any]:
+    if axis.shape == "flat":
+        bits, readable = axis.parse_sets(texts)
+        low = np.zeros(len(texts), np.int32)
+        high = np.full(len(texts), axis.size - 1, np.int32)
+    else:
+        bits = None
+        low, high, readable = axis.parse(texts)
+    if not readable.all():
+        raise InputError(
+            f"Column {axis.name!r} has {int((~readable).sum())} labels that its hierarchy cannot "
+            "read.",
+            "give the hierarchy the labels were made with, in the schema.",
+        )
+    return low, high, bits
+
+
+def with_population(count: Recount, population: Population, axes: Sequence[Axis]) -> Recount:
+    """The same recount on real axes, so that models can ask whom the cells cover."""
+    cells = read_cells(count, axes)
+    tally = replace(count.tally, quasi=tuple(axes), population=population)
+    return Recount(tally, replace(count.cut, cells=cells))

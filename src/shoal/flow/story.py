@@ -1,0 +1,147 @@
+"""The demo's page: what was seen, published and exposed, told with charts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from shoal.flow.look import Look
+from shoal.release import Finding, Release
+from shoal.report import Callout, Chart, Fact, Facts, Page, Section, Table, charts
+
+SHOWN = 8
+"""How many of the exposed people the page names; they are invented."""
+
+
+def tell(
+    seen: Look,
+    releases: Mapping[str, Release],
+    findings: Mapping[str, Finding],
+    people: Sequence[Mapping[str, str]],
+    k: int,
+) -> Page:
+    """The page: one section for each step of the story."""
+    return Page(
+        "Two hospitals, one city",
+        (
+            _table(seen),
+            _published(seen, releases, k),
+            _joined(findings, people),
+            _defended(findings),
+        ),
+        lead="Two hospitals publish their patients' diagnoses, each so that every patient hides "
+        "among others. Some people were patients of both. All of them are invented.",
+        foot="Made by `shoal demo` from bundled data.",
+    )
+
+
+def _table(seen: Look) -> Section:
+    growth = seen.growth()
+    names, unique = [name for name, _ in growth], [count for _, count in growth]
+    roles = [(f.name, seen.schema.column(f.name).role, f.kind) for f in seen.fields]
+    return Section(
+        "The table",
+        (
+            f"St. Anna's table has {seen.rows:,} rows, one a patient. Names go, but age, sex and "
+            f"ZIP code stay, and {seen.unique:,} patients are alone with theirs: whoever knows "
+            "these three things about a neighbour finds the neighbour's row.",
+        ),
+        (
+            Chart(charts.risk_by_columns(names, unique, seen.rows)),
+            Table(("column", "role", "kind"), tuple(roles), "What each column is"),
+        ),
+    )
+
+
+def _published(seen: Look, releases: Mapping[str, Release], k: int) -> Section:
+    rows = [
+        (
+            name.replace("_", " ").title(),
+            one.verdict.rows,
+            one.verdict.classes,
+            int(one.verdict.judgements[0].reached),
+            f"{one.private['loss']:.3f}",
+        )
+        for name, one in releases.items()
+    ]
+    return Section(
+        "Published, and verified",
+        (
+            f"Each hospital publishes its table {k}-anonymous: ages become ranges and ZIP codes "
+            f"lose digits until every patient shares age, sex and ZIP code with at least {k - 1} "
+            "others. The written files were read again and recounted.",
+        ),
+        (
+            Table(
+                ("hospital", "rows", "classes", "smallest class", "loss"),
+                tuple(rows),
+                "What was published",
+            ),
+        ),
+    )
+
+
+def _joined(findings: Mapping[str, Finding], people: Sequence[Mapping[str, str]]) -> Section:
+    found = next(iter(findings.values()))
+    after = found.details["candidates_after"]
+    groups = Counter(
+        {
+            "one diagnosis left": after.get(1, 0),
+            "two or three left": after.get(2, 0) + after.get(3, 0),
+        }
+    )
+    groups["four or more left"] = found.people - sum(groups.values())
+    known = {row["patient"]: row for row in people}
+    columns = ("name", "age", "sex", "zip", "diagnosis")
+    named = [tuple(known[one][c] for c in columns) for one in found.witness[:SHOWN]]
+    return Section(
+        "Joined",
+        (
+            "Somebody who knows that a person was in both hospitals looks the person up in both "
+            "releases and keeps the diagnoses that both allow. " + found.sentence,
+        ),
+        (
+            Facts(
+                (
+                    Fact("people in both", f"{found.people:,}"),
+                    Fact(
+                        "diagnosis exposed",
+                        f"{found.exposed:,}",
+                        charts.percent(found.exposed, found.people),
+                    ),
+                    Fact("by one release alone", f"{found.details['exposed_before']:,}"),
+                )
+            ),
+            Chart(charts.candidates(found.details["candidates_before"], after)),
+            Chart(charts.people(dict(groups))),
+            Table(
+                columns, tuple(named), "Some of the people whose diagnosis is exposed (invented)"
+            ),
+            Callout(
+                "Both releases keep their promise. The promise says nothing about a second "
+                "release.",
+                "warning",
+            ),
+        ),
+    )
+
+
+def _defended(findings: Mapping[str, Finding]) -> Section:
+    rows = [
+        (rule, one.people, one.exposed, charts.percent(one.exposed, one.people))
+        for rule, one in findings.items()
+    ]
+    return Section(
+        "What helps",
+        (
+            "Asking in addition that every class holds several diagnoses, evenly enough, leaves "
+            "the reader with more candidates. It helps; it is no proof against a careless partner.",
+        ),
+        (
+            Table(
+                ("rule of both hospitals", "people in both", "exposed", "share"),
+                tuple(rows),
+                "The same attack on stronger releases",
+            ),
+        ),
+    )

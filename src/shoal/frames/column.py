@@ -1,0 +1,65 @@
+"""One column on its way in, and what was decided about it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import duckdb
+
+from shoal.errors import InputError
+from shoal.frames import forms
+
+HINT = re.compile(r"zip|postal|post.?code|plz|code|icd", re.IGNORECASE)
+"""Names of columns whose numbers identify rather than count."""
+
+EXACT = 15
+"""Digits that a 64-bit float always holds exactly."""
+
+WIDE = 5
+"""Digits from which integers of one width may be a code."""
+
+Engine = duckdb.DuckDBPyConnection
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as it comes: its name in the query, its public name, and the query."""
+
+    raw: str
+    name: str
+    query: str
+    forced: str | None = None
+
+    def value(self) -> str:
+        """The column as SQL."""
+        return forms.name(self.raw)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A decision: the kind, the SQL that yields typed values, and notes."""
+
+    kind: str
+    sql: str
+    notes: tuple[str, ...] = ()
+
+
+def infinite(name: str, count: int) -> None:
+    """Infinite values have no place on a scale: say so by column and count."""
+    if count:
+        raise InputError(
+            f"Column {name!r} holds {count:,} infinite values.",
+            "Replace them with a number or leave them empty.",
+        )
+
+
+def whole(engine: Engine, column: Column, sql: str) -> str:
+    """The number as BIGINT where every value is whole, so that `34` and `34.0` are one value."""
+    checked = engine.execute(
+        f"SELECT count(*) FILTER (isinf(x)), bool_and(x = floor(x) AND abs(x) < 1e{EXACT})"
+        f" FROM (SELECT {sql} AS x FROM ({column.query}))"
+    ).fetchall()[0]
+    endless, exact = checked
+    infinite(column.name, endless)
+    return f"CAST({sql} AS BIGINT)" if exact else sql

@@ -1,0 +1,99 @@
+"""The CSV door: every record checked against the header, everything read as text.
+
+Python's own parser reads the whole file once, because it can say of each wrong row in which line
+it begins, line breaks inside quotes included, and never skips or pads one.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import InputError
+from shoal.frames.dialect import Dialect, detect, reader, text
+from shoal.frames.header import WrongRows, clean_names
+from shoal.frames.spool import Spool
+
+if TYPE_CHECKING:
+    from _csv import Reader
+
+_HINT = "Correct these rows, or set delimiter= or quote= if the file was misread."
+_UNCLOSED = "a quote is not closed, or a field is over 128 KB"
+
+
+def read_csv(
+    path: Path,
+    spool: Spool,
+    delimiter: str | None = None,
+    quote: str | None = None,
+    encoding: str | None = None,
+) -> tuple[Path, tuple[str, ...]]:
+    """Spool a text table; returns the Parquet file and what was noticed on the way."""
+    dialect = detect(path, delimiter, quote, encoding)
+    with text(path, dialect.encoding) as stream:
+        records = reader(stream, dialect)
+        names = clean_names(_header(records, path))
+        rows = _records(records, len(names))
+        first = next(rows, None)
+        if first is None:
+            raise InputError(f"{path.name} has a header but no rows.", "Check the export.")
+        spooled = spool.rows(names, chain([first], rows))
+    return spooled, _notes(dialect, encoding)
+
+
+def _notes(dialect: Dialect, given: str | None) -> tuple[str, ...]:
+    if dialect.encoding != "cp1252" or given:
+        return ()
+    return ("not UTF-8, read as Windows-1252 (set with encoding=)",)
+
+
+def _header(records: Reader, path: Path) -> list[str]:
+    try:
+        return next(row for row in records if row)
+    except (csv.Error, StopIteration):
+        raise InputError(
+            f"The header of {path.name} cannot be read.", "Check the quotes in its first line."
+        ) from None
+
+
+def _records(records: Reader, width: int) -> Iterator[list[str]]:
+    """The rows that fit, until one does not; then the rest is only counted, and an error raised."""
+    wrong = WrongRows(width)
+    blank: list[int] = []  # empty lines are harmless at the end of the file, and only there
+    while True:
+        line = records.line_num + 1
+        try:
+            row = next(records)
+        except StopIteration:
+            break
+        except csv.Error as error:
+            fault = _fault(str(error))
+            wrong.add(line, fault)
+            if fault == _UNCLOSED:  # what follows cannot be told apart from the open field
+                break
+            continue
+        if len(row) == width and not blank:
+            if not wrong.count:
+                yield row
+        elif not row:
+            blank.append(line)
+            if width == 1 and not wrong.count:
+                blank.clear()
+                yield [""]
+        else:
+            for empty in blank:
+                wrong.fields(empty, 0)
+            blank.clear()
+            if len(row) != width:
+                wrong.fields(line, len(row))
+    wrong.check(_HINT)
+
+
+def _fault(message: str) -> str:
+    """The parser's complaint in our words, which never quote the file."""
+    if "field larger" in message or "end of data" in message:
+        return _UNCLOSED
+    return "text after a closing quote"

@@ -1,0 +1,385 @@
+"""The in-process engine: a table that DuckDB can read, tallied and recoded inside DuckDB.
+
+A table arrives as a SELECT with typed columns. Values become codes by joining one small table per
+column; the codes of a row are packed into one integer (mixed radix), so that a tally is one
+group-by on one key and a recoding is one join on it. Inside, columns are called by position
+(``c0``, ``c1``, …): their names are the publisher's, may hold anything, and never reach SQL.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import log2
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import InputError, UsageError
+from shoal.frames.frame import Codes, Coding, Counted, Distinct, Pieces
+from shoal.frames.packing import assignment, code_type, packed_sql, packing, unpack
+from shoal.schema import Field, Profile
+
+MEMORY = "1500MB"
+"""What the engine may hold before it spills to disk; the tally itself lives outside it."""
+
+_BATCH = 122_880  # DuckDB's own row group: batches are handed over without being cut
+_SETS = 32  # grouping() returns a 64-bit mask; fewer sets at once also bound memory
+_EXACT = 2**53  # integers below this are exact, and alone, as float
+_KEYED_HASH = "substr(sha256($key::BLOB || encode(who)), 1, 32)"
+_INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+
+
+def connect(memory: str | None = None) -> duckdb.DuckDBPyConnection:
+    """A private engine: in memory, offline, spilling into a folder only this user can read."""
+    folder = tempfile.mkdtemp(prefix="shoal-")
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "memory_limit": memory or MEMORY,
+            "temp_directory": folder,
+            "preserve_insertion_order": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        },
+    )
+    weakref.finalize(connection, shutil.rmtree, folder, ignore_errors=True)
+    return connection
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Turn the engine's errors into ours: theirs quote cell values, ours must not."""
+    try:
+        yield
+    except duckdb.ResourceInUseException:
+        raise UsageError(
+            "The table is still being read.", "Finish or close the earlier stream of rows first."
+        ) from None
+    except RuntimeError as error:
+        if "interrupted" not in str(error).lower():
+            raise
+        raise KeyboardInterrupt from None  # how the engine reports Ctrl-C
+    except duckdb.OutOfMemoryException:
+        raise InputError(
+            "The table needs more memory or temporary disk space than there is.",
+            "Free space in the temporary folder (TMPDIR), or use fewer columns.",
+        ) from None
+    except (
+        duckdb.DataError,
+        duckdb.InvalidInputException,
+        duckdb.OperationalError,
+        pa.ArrowException,
+    ) as error:
+        line = re.search(r"\bLine: (\d+)", str(error))
+        where = f" at line {line[1]}" if line else ""
+        raise InputError(
+            f"The table cannot be read{where} ({type(error).__name__}).",
+            "Check that every value of a column is of the column's kind.",
+        ) from None
+
+
+class DuckFrame:
+    """A table as a SELECT in DuckDB; ``fields`` name its columns in the SELECT's order.
+
+    Numbers are BIGINT, DOUBLE or DECIMAL, dates DATE, everything else VARCHAR. NaN is null and
+    -0.0 is 0. ``close``, when given, is called once when the frame is closed.
+
+    >>> fields = (Field("sex", "category"), Field("age", "number"))
+    >>> frame = DuckFrame(connect(), "SELECT 'f' AS sex, 41 AS age", fields)
+    >>> frame.values(["age"])["age"].values
+    [41.0]
+    """
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        query: str,
+        fields: tuple[Field, ...],
+        close: Callable[[], object] | None = None,
+    ) -> None:
+        self._connection = connection
+        self._fields = fields
+        self._close = close
+        names = ", ".join(f"c{i}" for i in range(len(fields)))
+        self._source = f"(SELECT * FROM ({query}) AS raw({names})) AS t"
+        with guarded():
+            types = connection.sql(f"SELECT * FROM {self._source}").types
+        if len(types) != len(fields):
+            raise UsageError(f"The query has {len(types)} columns, but {len(fields)} are named.")
+        self._types = tuple(str(t) for t in types)
+        self._position = {field.name: i for i, field in enumerate(fields)}
+        self._rows: int | None = None
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns, in order."""
+        return self._fields
+
+    def close(self) -> None:
+        """Release what the frame was opened on; calling it again does nothing."""
+        close, self._close = self._close, None
+        if close is not None:
+            close()
+
+    def profile(self) -> dict[str, Profile]:
+        """For each column, its counts; null is a value in the entropy (bits), not in the others."""
+        found: dict[str, Profile] = {}
+        names = [field.name for field in self._fields]
+        for lot in _lots(names):
+            found.update(self._profile(lot))
+        return found
+
+    def _profile(self, names: Sequence[str]) -> dict[str, Profile]:
+        text = ", ".join(f"v{i}::VARCHAR" for i in range(len(names)))
+        rows = self._fetch(
+            "SELECT g, sum(n)::BIGINT, coalesce(sum(n) FILTER (WHERE size IS NULL), 0)::BIGINT,"
+            " count(size), count(*) FILTER (WHERE n = 1 AND size IS NOT NULL), sum(n * log2(n)),"
+            " coalesce(min(size), 0), coalesce(max(size), 0)"
+            f" FROM (SELECT g, n, length(coalesce({text}, NULL)) AS size"
+            f" FROM ({self._grouped(names, floats=False)})) GROUP BY g"
+        )
+        found = {name: Profile(0, 0, 0, 0, 0.0, 0, 0) for name in names}
+        for mask, total, nulls, distinct, once, spread, shortest, longest in rows:
+            entropy = max(log2(total) - spread / total, 0.0)
+            self._rows = total
+            found[names[_set_of(mask, len(names))]] = Profile(
+                total, nulls, distinct, once, entropy, shortest, longest
+            )
+        return found
+
+    def values(self, columns: Sequence[str]) -> dict[str, Distinct]:
+        """The distinct values of each column, in the engine's order, with their counts."""
+        found: dict[str, Distinct] = {}
+        for lot in _lots(columns):
+            with guarded():
+                groups = self._connection.sql(self._grouped(lot, floats=True)).to_arrow_table()
+            masks = groups["g"].to_numpy()
+            for i, name in enumerate(lot):
+                here = groups.filter(pa.array(masks == _mask(i, len(lot))))
+                found[name] = self._distinct(name, here[f"v{i}"], here["n"].to_numpy())
+        return found
+
+    def _distinct(self, name: str, column: pa.ChunkedArray, counts: NDArray[np.int64]) -> Distinct:
+        self._rows = int(counts.sum())
+        null = column.is_null().to_numpy()
+        present = column.drop_null()
+        if self._kind(name) == "number":
+            present = present.cast(pa.float64(), safe=False)
+        return Distinct(present.to_pylist(), counts[~null], int(counts[null].sum()))
+
+    def _grouped(self, names: Sequence[str], floats: bool) -> str:
+        """One scan that counts the values of each column apart: (g, v0, v1, …, n)."""
+        every = [f"v{i}" for i in range(len(names))]
+        picked = ", ".join(
+            f"{self._value(name, floats)} AS {v}" for name, v in zip(names, every, strict=True)
+        )
+        sets = ", ".join(f"({v})" for v in every)
+        return (
+            f"SELECT grouping({', '.join(every)}) AS g, {', '.join(every)}, count(*) AS n"
+            f" FROM (SELECT {picked} FROM {self._source}) GROUP BY GROUPING SETS ({sets})"
+        )
+
+    def tally(self, by: Sequence[Coding]) -> Counted:
+        """One group-by on the packed codes; a value without a code is an error, never dropped."""
+        plan = packing([coding.size for coding in by])
+        keys = ", ".join(f"k{j}" for j in range(len(plan)))
+        rows = self._keyed(by, plan, ())
+        lots: list[list[Codes]] = [[] for _ in by]
+        counts: list[NDArray[Any]] = []
+        uncoded = False
+        for batch in self._stream(f"SELECT {keys}, count(*) AS n FROM {rows} GROUP BY {keys}"):
+            packed = batch.columns[:-1]
+            uncoded = uncoded or any(key.null_count for key in packed)
+            if uncoded:
+                continue
+            for column, key in zip(plan, packed, strict=True):
+                for i, codes in zip(
+                    column, unpack(key.to_numpy(), [by[i].size for i in column]), strict=True
+                ):
+                    lots[i].append(codes)
+            count = batch.column(len(plan)).to_numpy()
+            counts.append(count.astype(np.min_scalar_type(count.max(initial=0))))
+        if uncoded:
+            self._uncoded(by)
+        return self._counted(by, lots, counts)
+
+    def _counted(
+        self, by: Sequence[Coding], lots: list[list[Codes]], counts: list[NDArray[Any]]
+    ) -> Counted:
+        codes: list[Codes] = []
+        for coding, lot in zip(by, lots, strict=True):
+            codes.append(np.concatenate([np.empty(0, code_type(coding.size)), *lot]))
+            lot.clear()  # one column at a time: the peak is the tally plus one column
+        count = np.concatenate([np.empty(0, np.int64), *counts], dtype=np.int64)
+        rows = int(count.sum())
+        if self._rows is not None and rows != self._rows:
+            raise InputError(
+                f"The table had {self._rows} rows and now has {rows}.",
+                "Publish from a copy that nobody writes to.",
+            )
+        self._rows = rows
+        return Counted(tuple(codes), count)
+
+    def recode(
+        self,
+        by: Sequence[Coding],
+        pieces: Pieces,
+        carry: Sequence[str],
+        person: str | None = None,
+        key: bytes = b"",
+    ) -> Iterator[pa.RecordBatch]:
+        """Stream (``class_``, the carried columns, ``person_``) of every row that is not held back.
+
+        Which rows of a divided entry go to which piece is drawn from the operating system.
+        ``person_`` is half of SHA-256 over SHA-256(``key``) and the person, in hexadecimal: cut in
+        half it cannot be extended, and one short block makes it four times as fast as HMAC.
+        """
+        plan = packing([coding.size for coding in by])
+        expected, seen = int(pieces.count[pieces.class_ >= 0].sum()), 0
+        table, draw = assignment(plan, by, pieces)
+        del pieces  # unless the caller keeps them, their memory is the join's
+        who = [] if person is None else [f"c{self._at(person)}::VARCHAR AS who"]
+        columns = [f"c{self._at(name)}" for name in carry]
+        picked = ", ".join(["class_", *columns, *[_KEYED_HASH for _ in who]])
+        names = ["class_", *carry, *["person_" for _ in who]]
+        on = " AND ".join(f"r.k{j} = p.k{j}" for j in range(len(plan)))
+        rows = self._keyed(by, plan, [*columns, *who])
+        self._connection.register("shoal_pieces", table)
+        try:
+            for batch in self._stream(
+                f"SELECT {picked} FROM {rows} AS r JOIN shoal_pieces AS p ON {on}",
+                {"key": hashlib.sha256(key).digest()} if who else None,
+            ):
+                drawn = draw(pa.RecordBatch.from_arrays(batch.columns, names))
+                seen += drawn.num_rows
+                yield drawn
+        finally:
+            self._connection.unregister("shoal_pieces")
+        if seen != expected:
+            raise InputError(
+                f"{expected} rows were to be published, but {seen} were found.",
+                "Publish from a copy that nobody writes to.",
+            )
+
+    def _keyed(
+        self, by: Sequence[Coding], plan: Sequence[Sequence[int]], extra: Sequence[str]
+    ) -> str:
+        """A subquery of the rows with their packed keys k0, k1, … and further expressions."""
+        codes, joins = self._coded(by)
+        keys = [
+            f"{packed_sql([codes[i] for i in column], [by[i].size for i in column])} AS k{j}"
+            for j, column in enumerate(plan)
+        ]
+        return f"(SELECT {', '.join([*keys, *extra])} FROM {self._source} {joins})"
+
+    def _coded(self, by: Sequence[Coding]) -> tuple[list[str], str]:
+        """For each coding an expression of the row's code (NULL: none), and the joins it needs."""
+        codes, joins = [], []
+        for i, coding in enumerate(by):
+            value = self._mapping(i, coding)
+            joins.append(f"LEFT JOIN shoal_map_{i} AS m{i} ON {value} = m{i}.v")
+            null = f"CASE WHEN {value} IS NULL THEN {coding.null_code}::UBIGINT END"
+            code = f"m{i}.code"
+            codes.append(code if coding.null_code is None else f"coalesce({code}, {null})")
+        return codes, " ".join(joins)
+
+    def _mapping(self, i: int, coding: Coding) -> str:
+        """Store the coding as table ``shoal_map_{i}``; returns the expression to join it on."""
+        column = _arrow(self._kind(coding.column), coding.values)
+        if len(column.unique()) != len(column):
+            raise UsageError(f"The coding of column {coding.column!r} lists a value twice.")
+        # Integers join by a dense table, which costs a fraction of hashing doubles.
+        exact = pa.types.is_floating(column.type) and np.all(np.abs(column.to_numpy()) < _EXACT)
+        dense = bool(exact) and self._types[self._at(coding.column)] in _INTEGERS
+        picked = "v::BIGINT AS v, code FROM shoal_mapping WHERE v = trunc(v)"
+        table = pa.table({"v": column, "code": np.asarray(coding.codes).astype(np.uint64)})
+        with guarded():
+            self._connection.register("shoal_mapping", table)
+            self._connection.execute(
+                f"CREATE OR REPLACE TEMP TABLE shoal_map_{i} AS"
+                f" SELECT {picked if dense else '* FROM shoal_mapping'}"
+            )
+            self._connection.unregister("shoal_mapping")
+        return self._value(coding.column, floats=not dense)
+
+    def _uncoded(self, by: Sequence[Coding]) -> None:
+        """Raise with each column that holds values without a code, and in how many rows."""
+        codes, joins = self._coded(by)
+        wanted = ", ".join(f"count(*) FILTER (WHERE ({code}) IS NULL)" for code in codes)
+        counts = self._fetch(f"SELECT {wanted} FROM {self._source} {joins}")[0]
+        found = "; ".join(
+            f"column {coding.column!r} in {count} rows"
+            for coding, count in zip(by, counts, strict=True)
+            if count
+        )
+        raise InputError(
+            f"Values that the hierarchy does not cover: {found}.",
+            "Add them to the hierarchy, or let Shoal build it from the table.",
+        )
+
+    def _at(self, name: str) -> int:
+        if name not in self._position:
+            raise UsageError(
+                f"There is no column {name!r}.", f"Columns: {', '.join(self._position)}."
+            )
+        return self._position[name]
+
+    def _kind(self, name: str) -> str:
+        return self._fields[self._at(name)].kind
+
+    def _value(self, name: str, floats: bool) -> str:
+        """The column in the form in which its values are compared."""
+        at = self._at(name)
+        if self._kind(name) == "date":
+            return f"c{at}::DATE"
+        if self._kind(name) != "number":
+            return f"c{at}::VARCHAR"
+        if floats or self._types[at] not in _INTEGERS:
+            return f"(nullif(c{at}::DOUBLE, 'nan'::DOUBLE) + 0.0)"
+        return f"c{at}"
+
+    def _fetch(self, sql: str) -> list[tuple[Any, ...]]:
+        with guarded():
+            return self._connection.execute(sql).fetchall()
+
+    def _stream(self, sql: str, parameters: object = None) -> Iterator[pa.RecordBatch]:
+        """The result batch by batch; leaving the loop early frees the connection."""
+        with guarded():
+            reader = self._connection.sql(sql, params=parameters).to_arrow_reader(_BATCH)
+        try:
+            while True:
+                with guarded():
+                    batch = next(reader, None)
+                if batch is None:
+                    return
+                yield batch
+        finally:
+            reader.close()
+
+
+def _arrow(kind: str, values: Sequence[Any]) -> pa.Array:
+    if kind == "number":
+        return pa.array(np.asarray(values, np.float64) + 0.0)
+    return pa.array(values, pa.date32() if kind == "date" else pa.string())
+
+
+def _lots(names: Sequence[str]) -> list[Sequence[str]]:
+    return [names[i : i + _SETS] for i in range(0, len(names), _SETS)]
+
+
+def _mask(i: int, n: int) -> int:
+    """What ``grouping(v0, …)`` returns for the set (v_i): a bit, first column highest, is 0."""
+    return ((1 << n) - 1) ^ (1 << (n - 1 - i))
+
+
+def _set_of(mask: int, n: int) -> int:
+    return n - (((1 << n) - 1) ^ mask).bit_length()

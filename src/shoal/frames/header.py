@@ -1,0 +1,64 @@
+"""Column names and whole rows: the checks that every door makes alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from shoal.errors import InputError
+
+_SHOWN = 5  # wrong rows listed by number; the rest are only counted
+
+
+def clean_names(names: Iterable[object]) -> list[str]:
+    """Names without surrounding blanks; a column without a name is called by its position.
+
+    >>> clean_names([" age", "", 7])
+    ['age', 'column 2', '7']
+    """
+    cleaned = [
+        str("" if name is None else name).strip() or f"column {place}"
+        for place, name in enumerate(names, 1)
+    ]
+    if not cleaned:
+        raise InputError("The table has no columns.", "Check that this is the right table.")
+    # The engine compares names without regard to case, so `Age` and `age` cannot stand together.
+    times = Counter(name.casefold() for name in cleaned)
+    if twice := sorted({name for name in cleaned if times[name.casefold()] > 1}):
+        raise InputError(
+            f"Column names occur more than once: {', '.join(map(repr, twice[:_SHOWN]))}"
+            f"{' and others' if len(twice) > _SHOWN else ''}.",
+            "Give every column its own name; upper and lower case count as the same.",
+        )
+    return cleaned
+
+
+class WrongRows:
+    """Rows that do not fit the header: the first few by number, all of them by count."""
+
+    def __init__(self, width: int, unit: str = "line") -> None:
+        self.count = 0
+        self._width = width
+        self._unit = unit
+        self._first: list[str] = []
+
+    def add(self, number: int, what: str) -> None:
+        """Record that the row at ``number`` is wrong and how."""
+        self.count += 1
+        if self.count <= _SHOWN:
+            self._first.append(f"{self._unit} {number} ({what})")
+
+    def fields(self, number: int, found: int) -> None:
+        """Record a row with ``found`` fields."""
+        self.add(number, "empty" if not found else f"{found} field{'s' if found > 1 else ''}")
+
+    def check(self, hint: str) -> None:
+        """Raise when any row was wrong: nothing is skipped or padded."""
+        if not self.count:
+            return
+        rest = ", …" if self.count > _SHOWN else ""
+        rows = "1 row does" if self.count == 1 else f"{self.count:,} rows do"
+        raise InputError(
+            f"{rows} not fit the header of {self._width} columns: {', '.join(self._first)}{rest}.",
+            hint,
+        )

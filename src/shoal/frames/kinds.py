@@ -1,0 +1,234 @@
+"""What each column is: number, date, code, category or free text, judged on all its values.
+
+The engine counts the forms in which a column's values are written (`forms`); the decision is taken
+here, on those counts. Every guess that could have gone another way is told in the field's notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from shoal.errors import InputError, UsageError
+from shoal.frames import forms
+from shoal.frames.column import EXACT, HINT, WIDE, Column, Engine, Found, infinite, whole
+from shoal.frames.header import clean_names
+from shoal.frames.typed import nested, typed
+from shoal.schema import Field
+
+KINDS = ("number", "date", "code", "category", "text")
+_POINT = ("digits", "plain", "dotted", "either", "point", "spaced")
+_COMMA = ("digits", "dotted", "either", "comma", "spaced")
+_NUMBERS = ("zeros", *_POINT, "comma")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the caller knows about how values are written; None is to be found out."""
+
+    decimal: str | None = None
+    day_first: bool | None = None
+    nulls: tuple[str, ...] | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (None, ".", ","):
+            raise UsageError("The decimal sign must be '.' or ','.", "Set decimal=','.")
+        if wrong := sorted(set(self.kinds.values()) - set(KINDS)):
+            raise UsageError(f"There is no kind {wrong[0]!r}.", f"Use one of {', '.join(KINDS)}.")
+
+
+def recognise(engine: Engine, query: str, reading: Reading) -> tuple[str, tuple[Field, ...]]:
+    """The query with typed columns under public names, and the fields."""
+    described = engine.execute(f"DESCRIBE {query}").fetchall()
+    names = clean_names(row[0] for row in described)
+    if unknown := sorted(set(reading.kinds) - set(names)):
+        raise UsageError(f"There is no column {unknown[0]!r}.", f"Columns: {', '.join(names)}.")
+    for name, row in zip(names, described, strict=True):
+        nested(name, row[1])
+    counted = engine.execute(f"SELECT count(*) FROM ({query})").fetchall()[0]
+    if not counted[0]:
+        raise InputError("The table has no rows.", "Check that this is the right table.")
+    found = []
+    for name, row in zip(names, described, strict=True):
+        column = Column(row[0], name, query, reading.kinds.get(name))
+        found.append(typed(engine, column, row[1]) or _text(engine, column, reading))
+    select = ", ".join(f"{f.sql} AS {forms.name(n)}" for n, f in zip(names, found, strict=True))
+    fields = tuple(Field(n, f.kind, f.notes) for n, f in zip(names, found, strict=True))
+    return f"SELECT {select} FROM ({query})", fields
+
+
+class Census:
+    """The counts of a text column's forms."""
+
+    def __init__(self, engine: Engine, column: Column, marks: tuple[str, ...]) -> None:
+        result = engine.execute(forms.census(column.raw, column.query, marks))
+        labels = [item[0] for item in result.description or ()]
+        rows = [dict(zip(labels, row, strict=True)) for row in result.fetchall()]
+        self.all: dict[str, dict[str, int]] = {row.pop("form"): row for row in rows}
+        self.live = sum(row["rows"] for form, row in self.all.items() if ":" not in form)
+
+    def marks(self, soft: bool) -> dict[str, int]:
+        """How often each null mark is written; the empty cell is not a mark."""
+        heads = ("null:", "soft:") if soft else ("null:",)
+        return {f[5:]: r["rows"] for f, r in sorted(self.all.items()) if f.startswith(heads)}
+
+    def rows(self, *some: str) -> int:
+        """How many rows are written in one of these forms."""
+        return sum(self.all[form]["rows"] for form in some if form in self.all)
+
+    def total(self, what: str) -> int:
+        """A count summed over the forms that are values."""
+        return sum(row[what] for form, row in self.all.items() if not form.startswith("null:"))
+
+    def spread(self, *some: str) -> tuple[int, int]:
+        """Shortest and longest value written in one of these forms."""
+        seen = [self.all[form] for form in some if form in self.all]
+        return (
+            min((row["shortest"] for row in seen), default=0),
+            max((row["longest"] for row in seen), default=0),
+        )
+
+
+def _text(engine: Engine, column: Column, reading: Reading) -> Found:
+    marks = forms.NULL_MARKS if reading.nulls is None else reading.nulls
+    census = Census(engine, column, marks)
+    forced = column.forced
+    if forced is None and _is_code(census, column.name):
+        return _words(census, column, "code")
+    if forced in (None, "number") and (decimal := _decimal(census, column, reading)):
+        return _number(engine, census, column, decimal, reading)
+    if forced in (None, "date") and (order := _order(census, column, reading)):
+        return _date(census, column, order, reading)
+    return _words(census, column, forced or ("text" if _is_prose(census) else "category"))
+
+
+def _value(census: Census, column: Column, soft: bool) -> tuple[str, tuple[str, ...]]:
+    """The column as text with nulls for marks, and notes; clean columns are left as they are."""
+    sql, notes = f"{column.value()}::VARCHAR", []
+    if padded := census.total("padded"):
+        sql = forms.trimmed(sql)
+        notes.append(f"{padded:,} values had blanks around them")
+    marks = census.marks(soft)
+    if marks:
+        listed = ", ".join(map(forms.literal, marks))
+        sql = f"CASE WHEN {forms.trimmed(column.value())} IN ({listed}) THEN NULL ELSE {sql} END"
+    notes += [f"{rows:,} nulls written {mark!r}" for mark, rows in marks.items() if mark]
+    return sql, tuple(notes)
+
+
+def _words(census: Census, column: Column, kind: str) -> Found:
+    sql, notes = _value(census, column, soft=False)
+    numbers, live = census.rows(*_NUMBERS), census.total("rows")
+    if not live:
+        notes += ("no values",)
+    elif kind == "category" and 0 < numbers < live:
+        notes += (f"{numbers:,} of {live:,} values are numbers, the others are not",)
+    elif kind == "category" and (dates := census.rows("iso", "parts")):
+        notes += (f"{dates:,} of {live:,} values look like dates, but not all in one order",)
+    elif kind == "code" and census.spread("digits")[1] > EXACT:
+        notes += (f"digits beyond {EXACT}: kept as codes, which are exact",)
+    return Found(kind, sql, notes)
+
+
+def _is_code(census: Census, name: str) -> bool:
+    """Leading zeros, digits too long for a number, a hinted fixed width, or one shape of code."""
+    live, digits = census.live, census.rows("digits")
+    if not live or live != census.total("rows"):
+        return False
+    numeric = census.rows("zeros", "digits", "plain", "dotted")
+    short, long = census.spread("digits")
+    if (census.rows("zeros") and numeric == live) or (digits == live and long > EXACT):
+        return True
+    if HINT.search(name):
+        lettered = census.rows("code")
+        fixed = digits == live and short == long >= WIDE
+        return fixed or (lettered > 0 and numeric + lettered == live)
+    return (
+        census.rows("code") == live
+        and census.all["code"]["heads"] == 1
+        and census.spread("code")[0] > 2
+    )
+
+
+def _is_prose(census: Census) -> bool:
+    """Many words or letters, and hardly two values alike."""
+    live = census.total("rows")
+    long = census.total("words") >= 5 * live or census.total("letters") >= 80 * live
+    return live > 0 and long and 2 * census.total("distinct") >= live
+
+
+def _decimal(census: Census, column: Column, reading: Reading) -> str | None:
+    """The decimal sign under which every value is a number."""
+    extra = ("inf", "zeros") if column.forced else ("inf",)
+    fits = {".": census.rows(*_POINT, *extra), ",": census.rows(*_COMMA, *extra)}
+    signs = [reading.decimal] if reading.decimal else [".", ","]
+    if census.live and census.live != census.rows("inf"):
+        for sign in signs:
+            if fits[sign] == census.live:
+                return sign
+    if column.forced == "number":
+        _refuse(column, census.live - max(fits[sign] for sign in signs), "numbers")
+    return None
+
+
+def _refuse(column: Column, count: int, what: str) -> None:
+    raise InputError(
+        f"{count:,} values of column {column.name!r} are not {what}.",
+        f"Correct them, name them in nulls=, or leave {column.name!r} out of kinds=.",
+    )
+
+
+def _number(
+    engine: Engine, census: Census, column: Column, decimal: str, reading: Reading
+) -> Found:
+    value, notes = _value(census, column, soft=True)
+    if census.rows("digits") == census.live and census.spread("digits")[1] <= EXACT:
+        return Found("number", f"CAST({value} AS BIGINT)", notes)
+    infinite(column.name, census.rows("inf"))
+    plain = census.rows("digits", "plain") == census.live
+    sql = f"CAST({value} AS DOUBLE)" if plain else forms.number(value, decimal)
+    if decimal == ",":
+        notes += ("decimal comma",)
+    elif census.rows("either") and not reading.decimal:
+        notes += ("a comma before three digits read as thousands separator (set with decimal=)",)
+    return Found("number", whole(engine, column, sql), notes)
+
+
+def _order(census: Census, column: Column, reading: Reading) -> str | None:
+    """How every date is written: iso, day first, month first; None where not all are dates."""
+    bad = {order: census.total(f"bad_{order}") for order in ("iso", "day", "month")}
+    live = census.live
+    if live and census.rows("iso") == live and not bad["iso"]:
+        return "iso"
+    if live and census.rows("parts") == live:
+        orders = (
+            ["day", "month"]
+            if reading.day_first is None
+            else (["day"] if reading.day_first else ["month"])
+        )
+        for order in orders:
+            if not bad[order]:
+                return order
+    if column.forced == "date":
+        other = live - census.rows("iso", "parts")
+        wrong = bad["iso"] + min(bad["day"], bad["month"])
+        _refuse(
+            column,
+            other + wrong or min(census.rows("iso"), census.rows("parts")) or live,
+            "dates in one order",
+        )
+    return None
+
+
+def _date(census: Census, column: Column, order: str, reading: Reading) -> Found:
+    value, notes = _value(census, column, soft=True)
+    if order != "iso":
+        told = census.total("first") or census.total("second") or reading.day_first is not None
+        doubt = "" if told else ": they cannot be told apart (set with day_first=)"
+        notes += (("day before month" if order == "day" else "month before day") + doubt,)
+    if census.total("short"):
+        notes += ("two-digit years read as 1930 to 2029",)
+    if timed := census.total("timed"):
+        notes += (f"{timed:,} times of day left out",)
+    return Found("date", forms.date(value, order), notes)

@@ -1,0 +1,79 @@
+"""A private folder for sources that can be read only once.
+
+What streams past (CSV, Excel, a database cursor, an Arrow stream) is written as Parquet into a
+folder that only its owner may enter, so that memory does not grow with the rows. The folder goes
+when the frame is closed, collected, or the program ends.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal.errors import InputError
+
+_CELLS = 500_000  # cells converted at a time: a few tens of megabytes
+
+Row = Sequence[str | None]
+
+
+class Spool:
+    """A folder of mode 700 that removes itself.
+
+    >>> spool = Spool()
+    >>> print(spool.rows(["a"], [["1"], [None]]).name)
+    1.parquet
+    >>> spool.close()
+    """
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        self._files = 0
+        self._remove: weakref.finalize[[str, bool], Spool] | None = None
+
+    def path(self) -> Path:
+        """The place for one more file; the folder is made when first asked for."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="shoal-"))
+            self._remove = weakref.finalize(self, shutil.rmtree, str(self._folder), True)
+        self._files += 1
+        return self._folder / f"{self._files}.parquet"
+
+    def rows(self, names: Sequence[str], rows: Iterable[Row]) -> Path:
+        """Write rows of text under ``names``; every row has as many cells as there are names."""
+        schema = pa.schema([(name, pa.string()) for name in names])
+        return self.batches(schema, _text_batches(schema, rows))
+
+    def batches(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Path:
+        """Write Arrow batches as they come."""
+        path = self.path()
+        try:
+            with pq.ParquetWriter(path, schema) as writer:
+                for batch in batches:
+                    writer.write_batch(batch)
+        except OSError as error:
+            raise InputError(
+                f"The temporary folder cannot be written ({error.strerror or 'no reason given'}).",
+                "Free some space, or set TMPDIR to a folder with room for the table.",
+            ) from None
+        return path
+
+    def close(self) -> None:
+        """Remove the folder; a second call does nothing."""
+        if self._remove is not None:
+            self._remove()
+
+
+def _text_batches(schema: pa.Schema, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    size = max(256, _CELLS // max(1, len(schema)))
+    stream = iter(rows)
+    while block := list(islice(stream, size)):
+        columns = [pa.array(column, pa.string()) for column in zip(*block, strict=True)]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)

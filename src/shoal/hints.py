@@ -1,0 +1,125 @@
+"""What a column's name suggests about its role, in English, German, French, Spanish and Italian.
+
+A name is cut into words first (`patientID`, `zip_code`, `Marital Status`), and hints match whole
+words, so that `message` is not an age and `unicity` not a city.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_PHRASES = {
+    "identifier": """
+        ssn; mrn; nhs number; social security; passport; passport number; iban; tax number;
+        insurance number; account number; case number; record number; medical record; license plate;
+        email; e mail; mail; phone; phone number; telephone; mobile; fax; ip; ip address; url;
+        user name; login; full name; first name; last name; family name; maiden name; given name;
+        surname; forename; street; initials; fingerprint; photo; uuid; guid;
+        patient name; person name; client name; customer name;
+        vorname; nachname; familienname; telefon; handy; strasse; ausweis; versichertennummer;
+        prenom; nom de famille; courriel; rue; numero de securite sociale;
+        apellido; apellidos; correo; telefono; calle; dni; nif; cognome; codice fiscale;
+        cellulare""",
+    "quasi": """
+        age; sex; gender; birth; birthday; birth date; dob; yob; date of birth; birth year; death;
+        zip; zip code; postal; postal code; post code; race; ethnicity; ethnic; education; school;
+        degree; marital; married; occupation; profession; job; workclass; work class; employment;
+        relationship; religion; nationality; citizenship; language; country; city; town; county;
+        state; region; district; municipality; canton; household size; children; height; admission;
+        admitted; discharge; discharged;
+        alter; geschlecht; geburt; geburtsdatum; geburtsjahr; geburtstag; plz; postleitzahl; beruf;
+        bildung; familienstand; nationalitat; staatsangehorigkeit; land; wohnort; stadt; ort;
+        aufnahmedatum; entlassung;
+        sexe; naissance; date de naissance; code postal; metier; etat civil; pays; ville; commune;
+        edad; sexo; nacimiento; fecha de nacimiento; codigo postal; estado civil; profesion; pais;
+        ciudad; provincia; nacionalidad;
+        eta; sesso; nascita; data di nascita; codice postale; stato civile; professione; paese;
+        citta; comune; nazionalita; cittadinanza""",
+    "sensitive": """
+        diagnosis; diagnoses; dx; disease; illness; condition; problem; complaint; symptom; icd;
+        salary; income; wage; pay; result; outcome; drug; medication; prescription; treatment;
+        therapy; hiv; cancer; allergy; crime; conviction; debt; credit score; test result;
+        diagnose; krankheit; erkrankung; befund; gehalt; einkommen; lohn; medikament; behandlung;
+        diagnostic; maladie; salaire; revenu; medicament; traitement;
+        diagnostico; enfermedad; salario; ingreso; ingresos; medicamento; tratamiento;
+        diagnosi; malattia; stipendio; reddito; farmaco; terapia""",
+    "provider": """
+        hospital; provider; clinic; site; source; data source; practice; institution; centre;
+        center; facility; krankenhaus; klinik; spital; einrichtung; hopital; clinique;
+        etablissement; clinica; centro; ospedale; struttura""",
+    "weight": """
+        weight; weights; wt; fnlwgt; wgt; pweight; survey weight; sample weight; sampling weight;
+        design weight; person weight; gewichtung; ponderation; ponderacion; ponderazione""",
+    "person": """
+        patient; person; patient number; patienten nummer; subject; client; participant; respondent;
+        pid; patientin; personne; paciente; persona; paziente; patienten; pseudonym; pseudonyme""",
+    "label": """
+        id; ids; identifier; key; name; names; address; adresse; direccion; indirizzo; nom; nombre;
+        nome; kennung""",
+}
+
+_SPARE = frozenset("id ids identifier key no nr num number code ref hash nummer numero".split())
+"""Words that may stand beside a person's word without changing what the column is."""
+
+
+def words(name: str) -> tuple[str, ...]:
+    """The words of a column's name, in lower case and without accents.
+
+    >>> words("PatientID"), words("Marital-Status"), words("Größe_cm"), words("ICD10")
+    (('patient', 'id'), ('marital', 'status'), ('grosse', 'cm'), ('icd',))
+    """
+    split = re.sub(r"(?<=[a-zß-ÿ])(?=[A-ZÀ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
+    bare = unicodedata.normalize("NFKD", split.casefold())
+    letters = "".join(letter for letter in bare if not unicodedata.combining(letter))
+    return tuple(re.findall(r"[^\W\d_]+", letters))
+
+
+_HINTS = {
+    role: {tuple(phrase.split()) for phrase in text.split(";")} for role, text in _PHRASES.items()
+}
+_LONGEST = max(len(phrase) for phrases in _HINTS.values() for phrase in phrases)
+
+
+def hints(name: str) -> dict[str, str]:
+    """The roles that a column's name suggests, each with the words that do.
+
+    Besides the roles there is `label`: `id`, `name`, `address`, which say little when they stand
+    beside a stronger word (`hospital_name`). Longer phrases hide the shorter ones inside them
+    (`person weight` is no person).
+
+    >>> hints("zipCode"), hints("message"), hints("hospital_name")
+    ({'quasi': 'zip code'}, {}, {'provider': 'hospital', 'label': 'name'})
+    """
+    parts, found, at = words(name), dict[str, str](), 0
+    while at < len(parts):
+        role, length = _longest_hint(parts[at:])
+        if role:
+            found.setdefault(role, " ".join(parts[at : at + length]))
+        at += length
+    if "person" in found and not _only_person(parts, found["person"]):
+        del found["person"]
+    return found
+
+
+def _longest_hint(parts: tuple[str, ...]) -> tuple[str, int]:
+    """The role of the longest phrase that the words start with, and how many words it takes."""
+    for length in range(min(_LONGEST, len(parts)), 0, -1):
+        for role, phrases in _HINTS.items():
+            if parts[:length] in phrases:
+                return role, length
+            if length == 1 and _joined(parts[0], phrases):
+                return role, 1
+    return "", 1
+
+
+def _joined(word: str, phrases: set[tuple[str, ...]]) -> bool:
+    """Is the word a phrase written together (`zipcode`), or one in the plural (`drugs`)?"""
+    return any(word == "".join(phrase) for phrase in phrases if len(phrase) > 1) or (
+        word.endswith("s") and (word[:-1],) in phrases
+    )
+
+
+def _only_person(parts: tuple[str, ...], word: str) -> bool:
+    """`patient` and `patient_id` name a person; `patient_age` and `patient_notes` do not."""
+    return all(part in word.split() or part in _SPARE for part in parts)

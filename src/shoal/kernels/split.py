@@ -1,0 +1,320 @@
+"""Cut many segments of rows at once: span, balance, halve, part.
+
+Rows lie column by column (``keys`` (columns, rows)); a segment is ``start[i]..stop[i]``. A cut of
+a segment on a column compares *places*: the code itself, or the number of the node that holds it
+on a level of the column's tree (``lift``: from the coarsest level to the finest). Rows with a
+place up to ``cut`` go left; of those exactly at it only the first ``quota`` people.
+
+Segments are shared out to threads in chunks, so that scratch memory is made once per chunk, and
+loops run over slices, which the compiler vectorises where it could not with indices.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+BUCKETS = 256
+CHUNKS = 8
+EVERYBODY = np.int64(2**62)
+"""A quota that no segment exceeds: everybody at the cut goes left."""
+
+
+@njit(cache=True, inline="always")
+def _share(chunk, number):
+    """The first and the last of ``number`` items in a chunk."""
+    return chunk * number // CHUNKS, (chunk + 1) * number // CHUNKS
+
+
+@njit(cache=True, parallel=True)
+def span(keys, start, stop, set_at, low, high, bits):
+    """Fill the lowest and highest code per segment and column, and the sets of set columns.
+
+    ``low`` and ``high`` come in as those of the parents: a column with one code is not read.
+    """
+    for chunk in prange(CHUNKS):
+        first, last = _share(chunk, len(start))
+        for s in range(first, last):
+            for j in range(keys.shape[0]):
+                codes = keys[j, start[s] : stop[s]]
+                if low[s, j] == high[s, j]:
+                    if set_at[j] >= 0:
+                        _add(bits, s, set_at[j], low[s, j])
+                elif set_at[j] < 0:
+                    low[s, j], high[s, j] = _extent(codes)
+                elif high[s, j] < 64:
+                    word = _small_set(codes)
+                    bits[s, set_at[j]] = word
+                    low[s, j], high[s, j] = _ends(bits[s, set_at[j] :], low[s, j], high[s, j])
+                else:
+                    for code in codes:
+                        _add(bits, s, set_at[j], np.int64(code))
+                    low[s, j], high[s, j] = _ends(bits[s, set_at[j] :], low[s, j], high[s, j])
+
+
+@njit(cache=True)
+def _extent(codes):
+    smallest = largest = codes[0]
+    for code in codes:
+        smallest = min(smallest, code)
+        largest = max(largest, code)
+    return smallest, largest
+
+
+@njit(cache=True)
+def _small_set(codes):
+    word = np.uint64(0)
+    for code in codes:
+        word |= np.uint64(1) << np.uint64(code)
+    return word
+
+
+@njit(cache=True, inline="always")
+def _add(bits, row, begin, code):
+    bits[row, begin + (code >> 6)] |= np.uint64(1) << np.uint64(code & 63)
+
+
+@njit(cache=True)
+def _ends(bits, first, last):
+    """The lowest and the highest member of a set, inside the bounds given."""
+    while not (bits[first >> 6] >> np.uint64(first & 63)) & np.uint64(1):
+        first += 1
+    while not (bits[last >> 6] >> np.uint64(last & 63)) & np.uint64(1):
+        last -= 1
+    return first, last
+
+
+@njit(cache=True)
+def _level(low, high, lift, lift_at, levels, size):
+    """Where the places begin that tell low from high apart on the coarsest level; -1: the codes."""
+    for level in range(levels):
+        begin = lift_at + level * size
+        if lift[begin + low] != lift[begin + high]:
+            return begin
+    return -1
+
+
+@njit(cache=True, inline="always")
+def _place(code, begin, lift):
+    return np.int64(code) if begin < 0 else np.int64(lift[begin + code])
+
+
+@njit(cache=True)
+def _median(codes, count, begin, lift, seen, first, last, half):
+    """The place that holds the ``half``-th person, the people before it and the people at it."""
+    before = np.int64(0)
+    buckets = 16
+    while buckets < 2 * len(codes) and buckets < BUCKETS:
+        buckets *= 2
+    while True:
+        shift = 0
+        while (last - first) >> shift >= buckets:
+            shift += 1
+        seen[: ((last - first) >> shift) + 1] = 0
+        if begin < 0:
+            for r in range(len(codes)):
+                at = np.int64(codes[r]) - first
+                if 0 <= at <= last - first:
+                    seen[at >> shift] += count[r]
+        else:
+            for r in range(len(codes)):
+                at = np.int64(lift[begin + codes[r]]) - first
+                if 0 <= at <= last - first:
+                    seen[at >> shift] += count[r]
+        bucket = 0
+        while before + seen[bucket] < half:
+            before += seen[bucket]
+            bucket += 1
+        if shift == 0:
+            return first + bucket, before, seen[bucket]
+        first += bucket << shift
+        last = min(last, first + (1 << shift) - 1)
+
+
+@njit(cache=True, parallel=True)
+def balance(
+    keys, count, start, stop, people, low, high, segment, column, free, relaxed,
+    lift, lift_at, levels, sizes, begin, cut, quota, left,
+):  # fmt: skip
+    """For each candidate (segment, column) the cut nearest to half of the people.
+
+    Cuts fall between nodes of the coarsest level that tells the segment's codes apart; where
+    ``free``, between any two codes. Fills ``begin`` (of the places), ``cut``, ``quota`` and the
+    people ``left`` of the cut (0: there is none).
+    """
+    for chunk in prange(CHUNKS):
+        seen = np.empty(BUCKETS, dtype=np.int64)
+        one, end = _share(chunk, len(segment))
+        for c in range(one, end):
+            s, j = segment[c], column[c]
+            first, last = np.int64(low[s, j]), np.int64(high[s, j])
+            at = np.int64(-1)
+            if not free[c]:
+                at = _level(first, last, lift, lift_at[j], levels[j], sizes[j])
+            begin[c] = at
+            n = people[s]
+            place, before, here = _median(
+                keys[j, start[s] : stop[s]], count[start[s] : stop[s]], at, lift, seen,
+                _place(first, at, lift), _place(last, at, lift), (n + 1) // 2,
+            )  # fmt: skip
+            quota[c] = EVERYBODY
+            if relaxed:
+                cut[c], quota[c], left[c] = place, n // 2 - before, n // 2
+            elif before > 0 and n - 2 * before <= abs(2 * (before + here) - n):
+                cut[c], left[c] = place - 1, before
+            else:
+                cut[c], left[c] = place, before + here
+            if left[c] == n:
+                left[c] = 0
+
+
+@njit(cache=True)
+def _sides(codes, count, begin, lift, cut, quota, right):
+    """Mark the rows that go right; returns how many go left."""
+    n = len(codes)
+    left = 0
+    if quota == EVERYBODY and begin < 0:
+        for r in range(n):
+            right[r] = codes[r] > cut
+            left += codes[r] <= cut
+        return left
+    used = np.int64(0)
+    for r in range(n):
+        place = _place(codes[r], begin, lift)
+        goes_left = place < cut or (place == cut and used < quota)
+        if place == cut:
+            used += count[r]
+        right[r] = not goes_left
+        left += goes_left
+    return left
+
+
+@njit(cache=True, parallel=True)
+def halve(
+    keys, values, count, start, stop, segment, column, begin, lift, cut, quota, size, room
+):  # fmt: skip
+    """The sparse histograms of ``values`` in both halves of each candidate.
+
+    Half ``2 c`` (left) and ``2 c + 1`` (right) write up to ``room[h + 1] - room[h]`` pairs at
+    ``room[h]``, ascending by value; returns values, counts and how many pairs each half has.
+    """
+    value = np.empty(room[-1], dtype=np.int32)
+    number = np.empty(room[-1], dtype=np.int64)
+    pairs = np.zeros(2 * len(segment), dtype=np.int64)
+    longest = np.max(stop - start)
+    for chunk in prange(CHUNKS):
+        seen = np.zeros((2, size), dtype=np.int64)
+        touched = np.empty((2, size), dtype=np.int32)
+        right = np.empty(longest, dtype=np.uint8)
+        first, last = _share(chunk, len(segment))
+        for c in range(first, last):
+            s = segment[c]
+            a, b = start[s], stop[s]
+            _sides(keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right)
+            n = _count_sides(values[a:b], count[a:b], right, seen, touched)
+            for side in range(2):
+                _emit(seen[side], touched[side, : n[side]], value, number, room[2 * c + side])
+                pairs[2 * c + side] = n[side]
+    return value, number, pairs
+
+
+@njit(cache=True)
+def _count_sides(values, count, right, seen, touched):
+    """Count the values of both sides; returns how many values each has."""
+    lefts, rights = 0, 0
+    for r in range(len(values)):
+        v, side = values[r], right[r]
+        before = seen[side, v]
+        seen[side, v] = before + count[r]
+        if before == 0:
+            if side:
+                touched[1, rights] = v
+                rights += 1
+            else:
+                touched[0, lefts] = v
+                lefts += 1
+    return lefts, rights
+
+
+@njit(cache=True)
+def _emit(seen, touched, value, number, at):
+    """Write the counted values in ascending order, and forget them."""
+    if len(touched) < 32:
+        for i in range(1, len(touched)):  # few values: insertion beats a general sort
+            v, k = touched[i], i
+            while k > 0 and touched[k - 1] > v:
+                touched[k] = touched[k - 1]
+                k -= 1
+            touched[k] = v
+    else:
+        touched.sort()
+    for i in range(len(touched)):
+        v = touched[i]
+        value[at + i], number[at + i] = v, seen[v]
+        seen[v] = 0
+
+
+@njit(cache=True, parallel=True)
+def span_halves(
+    keys, count, start, stop, segment, column, begin, lift, cut, quota, set_at, low, high, bits
+):  # fmt: skip
+    """As ``span``, for both halves of each candidate: rows ``2 c`` and ``2 c + 1`` are filled."""
+    longest = np.max(stop - start)
+    for chunk in prange(CHUNKS):
+        right = np.empty(longest, dtype=np.uint8)
+        first, last = _share(chunk, len(segment))
+        for c in range(first, last):
+            a, b = start[segment[c]], stop[segment[c]]
+            _sides(keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right)
+            for i in range(keys.shape[0]):
+                for r in range(b - a):
+                    half, code = 2 * c + right[r], np.int64(keys[i, a + r])
+                    low[half, i] = min(low[half, i], code)
+                    high[half, i] = max(high[half, i], code)
+                    if set_at[i] >= 0:
+                        _add(bits, half, set_at[i], code)
+
+
+@njit(cache=True, parallel=True)
+def part(keys, values, count, entry, start, stop, segment, column, begin, lift, cut, quota):
+    """Order each cut segment's rows in place, left half first; returns where the right begins."""
+    middle = np.empty(len(segment), dtype=np.int64)
+    longest = np.max(stop - start)
+    for chunk in prange(CHUNKS):
+        right = np.empty(longest, dtype=np.uint8)
+        swap = np.empty((2, longest), dtype=np.int64)
+        first, last = _share(chunk, len(segment))
+        for c in range(first, last):
+            a, b = start[segment[c]], stop[segment[c]]
+            left = _sides(
+                keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right
+            )  # fmt: skip
+            wrong = _misplaced(right[: b - a], left, swap)
+            for i in range(keys.shape[0]):
+                _swap(keys[i, a:b], swap, wrong)
+            for i in range(values.shape[0]):
+                _swap(values[i, a:b], swap, wrong)
+            _swap(count[a:b], swap, wrong)
+            _swap(entry[a:b], swap, wrong)
+            middle[c] = a + left
+    return middle
+
+
+@njit(cache=True)
+def _misplaced(right, left, swap):
+    """Pair the rows on the wrong side, found without a branch; returns how many pairs."""
+    wrong = other = 0
+    for r in range(left):
+        swap[0, wrong] = r
+        wrong += right[r]
+    for r in range(left, len(right)):
+        swap[1, other] = r
+        other += 1 - right[r]
+    return wrong
+
+
+@njit(cache=True)
+def _swap(column, swap, wrong):
+    for w in range(wrong):
+        a, b = swap[0, w], swap[1, w]
+        column[a], column[b] = column[b], column[a]

@@ -1,0 +1,116 @@
+r"""How a value, a range and a set are written in a published table, and read back.
+
+Every label reads back as exactly the leaves it was written for:
+
+    20   2.5   1965-09-03       one leaf
+    [20-29]   [-5 - -1]         a range; the spaced hyphen where a bare one would be ambiguous
+    {A, B}   {A\, B}   {A, \N}  a set; backslash before ``, { } \``; ``\N`` is null inside a set
+    *                           everything
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from datetime import date, datetime
+
+import numpy as np
+
+ROOT = "*"
+NULL_MEMBER = r"\N"
+
+_MEMBER = r"(?:\\.|[^\\,{}])*"
+_SET = re.compile(rf"\{{{_MEMBER}(?:, {_MEMBER})*\}}", re.DOTALL)
+_MEMBERS = re.compile(rf"(?:^|, )({_MEMBER})", re.DOTALL)
+_BARE_RANGE = re.compile(r"(\d+)-(\d+)")
+_LOOSE_HYPHEN = re.compile(r"\\|(?<![^ ])-|-(?![^ ])")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+def number(value: float) -> str:
+    """The shortest text that reads back as the same number; whole numbers without a point.
+
+    >>> number(20.0), number(2.5), number(-0.0)
+    ('20', '2.5', '0')
+    """
+    value = float(value)
+    return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
+
+
+def text(value: object) -> str:
+    """A leaf as text: numbers by `number`, dates in ISO form, all else as it is."""
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        return number(float(value))
+    if isinstance(value, datetime):
+        return value.date().isoformat()
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def position(value: object, kind: str) -> float:
+    """Where a value lies on its line: a number itself, a date's ordinal day; null is nan.
+
+    Raises ValueError for text that is no number, or no ISO date.
+
+    >>> position("17", "number"), position(date(1970, 1, 1), "date"), position("1970-01-01", "date")
+    (17.0, 719163.0, 719163.0)
+    """
+    if value is None:
+        return math.nan
+    if kind == "date" and isinstance(value, str):
+        value = datetime.strptime(value, "%Y-%m-%d")
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[D]").item()  # NaT becomes None
+        return position(value, kind)
+    if isinstance(value, date):
+        return float(value.toordinal())
+    return float(value)  # type: ignore[arg-type]
+
+
+def write_range(low: object, high: object) -> str:
+    """The label of the range from one leaf to another, both inside.
+
+    >>> write_range(20, 29), write_range(-5, -1), write_range("A-1", "C")
+    ('[20-29]', '[-5 - -1]', '[A-1 - C]')
+    """
+    ends = text(low), text(high)
+    if isinstance(low, str):  # a hyphen with a space or nothing beside it would look like ours
+        return "[" + " - ".join(_LOOSE_HYPHEN.sub(r"\\\g<0>", end) for end in ends) + "]"
+    bare = all(end.isdecimal() for end in ends)
+    return "[" + ("-" if bare else " - ").join(ends) + "]"
+
+
+def read_range(label: str) -> tuple[str, str] | None:
+    """The two ends that `write_range` wrote, as text; None when the label is no range."""
+    if not (label.startswith("[") and label.endswith("]")):
+        return None
+    low, hyphen, high = label[1:-1].partition(" - ")
+    if hyphen:
+        return _ESCAPED.sub(r"\1", low), _ESCAPED.sub(r"\1", high)
+    bare = _BARE_RANGE.fullmatch(label[1:-1])
+    return (bare[1], bare[2]) if bare else None
+
+
+def write_set(members: Iterable[str | None]) -> str:
+    r"""The label of a set of texts, in the order given; None is null.
+
+    >>> print(write_set(["A", "B, C", None]))
+    {A, B\, C, \N}
+    """
+    return "{" + ", ".join(NULL_MEMBER if m is None else _escape(m) for m in members) + "}"
+
+
+def read_set(label: str) -> list[str | None] | None:
+    r"""The members that `write_set` wrote; None when the label is no set.
+
+    >>> read_set(r"{A, B\, C, \N}"), read_set("A")
+    (['A', 'B, C', None], None)
+    """
+    if not _SET.fullmatch(label):
+        return None
+    members = _MEMBERS.findall(label[1:-1])
+    return [None if m == NULL_MEMBER else _ESCAPED.sub(r"\1", m) for m in members]
+
+
+def _escape(member: str) -> str:
+    return re.sub(r"[\\,{}]", r"\\\g<0>", member)

@@ -1,0 +1,208 @@
+"""Mondrian: cut the table in two, again and again, wherever both halves still meet the rule.
+
+Each class starts as the whole table. At every step the quasi-identifier whose cell is widest is
+cut nearest to the median of its people; where that half or this one would break the rule, the
+next widest is tried. Strict: all people with equal codes stay together. Relaxed: people at the
+median may be divided. On a tree, cuts fall between the children of a node before they fall
+inside one. All nodes of one depth are cut together and the rule is asked in batches.
+
+LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006.
+
+What it does not give: the least loss possible (finding that is NP-hard); and an adversary who
+knows the algorithm can use that a refused cut would have broken the rule (minimality attack).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.cells import Cells, publishable
+from shoal.errors import NotMetError
+from shoal.methods.segments import Candidates, Segments
+from shoal.model import All, Model, least_rows, parts, products
+from shoal.tally import HELD_BACK, Cut, Groups, Tally
+
+Progress = Callable[[int, int], None]
+
+
+def mondrian(
+    tally: Tally,
+    model: Model,
+    *,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+    relaxed: bool = False,
+    hold_back: bool = False,
+) -> Cut:
+    """Cut the tally top-down into classes that meet the model.
+
+    ``hold_back``: where the whole table does not meet the model, parts of it that cannot are
+    held back instead of refused. ``rng`` is not used: the result depends on the tally alone.
+    """
+    rows = Segments.of(tally, model, products(model), relaxed)
+    search = _Search(rows, model, hold_back, progress)
+    while search.running:
+        search.deepen()
+    return search.cut(tally)
+
+
+@dataclass
+class _Search:
+    """The segments still open, which of them meet the model, and those that are done."""
+
+    rows: Segments
+    model: Model
+    hold_back: bool
+    progress: Progress | None = None
+    done: list[tuple[NDArray[np.int64], NDArray[np.bool_], Cells]] = field(default_factory=list)
+    placed: int = 0
+    depth: int = 0
+
+    def __post_init__(self) -> None:
+        whole = self.rows.whole(self.model)
+        self.good = self.model.holds(whole)
+        if not self.good.all() and not self.hold_back:
+            raise refusal(self.model, whole)
+        if not self.model.local:
+            self.state = self.model.start(whole)  # type: ignore[attr-defined]
+            alone = tuple(part for part in parts(self.model) if part.local)
+            self.alone = All(alone) if alone else None
+
+    @property
+    def running(self) -> bool:
+        return len(self.rows.start) > 0
+
+    def deepen(self) -> None:
+        """Cut every open segment that can be cut; close the others."""
+        chosen = self._choose()
+        closed = np.ones(len(self.rows.start), dtype=bool)
+        closed[chosen.segment] = False
+        self._close(closed)
+        self.good = self.rows.part(chosen)
+        self.depth += 1
+        if self.progress:
+            self.progress(self.placed, self.rows.people_total)
+
+    def _choose(self) -> Candidates:
+        """For each segment that can be cut its best cut, at most one."""
+        rows, least = self.rows, least_rows(self.model)
+        widths = rows.widths()
+        able = (rows.people >= 2 * least) | ~self.good
+        widest = widths.argmax(axis=1)
+        able &= widths[np.arange(len(widths)), widest] > 0
+        first = np.flatnonzero(able)
+        if not self.model.local:
+            return self._admit(self._all(first, widths))
+        best = self._best(self._cut(rows.candidates(first, widest[first])))
+        able[best.segment] = False
+        return best.joined(self._best(self._all(np.flatnonzero(able), widths)))
+
+    def _all(self, segments: NDArray[Any], widths: NDArray[Any]) -> Candidates:
+        """Every column of each segment, widest first, then inside the nodes of trees."""
+        order = np.argsort(-widths[segments], axis=1, kind="stable")
+        segment, column = np.repeat(segments, order.shape[1]), order.ravel()
+        wide = widths[segment, column] > 0
+        segment, column = segment[wide], column[wide]
+        tree = self.rows.has_levels[column]
+        both = np.concatenate((segment, segment[tree])), np.concatenate((column, column[tree]))
+        free = np.concatenate((np.zeros(len(segment), bool), np.ones(int(tree.sum()), bool)))
+        by_segment = np.argsort(both[0], kind="stable")
+        found = self.rows.candidates(both[0][by_segment], both[1][by_segment], free[by_segment])
+        return self._cut(found)
+
+    def _cut(self, candidates: Candidates) -> Candidates:
+        """Balance the candidates and keep those with two halves large enough."""
+        self.rows.balance(candidates)
+        least = least_rows(self.model)
+        left = candidates.left
+        right = self.rows.people[candidates.segment] - left
+        large = np.minimum(left, right) >= np.where(self.good[candidates.segment], least, 1)
+        return candidates.take(np.flatnonzero(large & (left > 0)))
+
+    def _best(self, candidates: Candidates) -> Candidates:
+        """Of each segment's candidates the first whose halves meet the model.
+
+        A segment that does not meet it itself is cut where most of its people end up in a half
+        that does; where no half does, by its first candidate.
+        """
+        holds = self._judge(candidates, self.model)
+        people = np.stack(
+            (candidates.left, self.rows.people[candidates.segment] - candidates.left), axis=1
+        )
+        good = self.good[candidates.segment]
+        score = np.where(good, holds.all(axis=1), 1 + (people * holds).sum(axis=1))
+        possible = np.flatnonzero(score > 0)
+        order = possible[np.lexsort((possible, -score[possible], candidates.segment[possible]))]
+        first = np.unique(candidates.segment[order], return_index=True)[1]
+        chosen = order[first]
+        return candidates.take(chosen, holds[chosen])
+
+    def _judge(self, candidates: Candidates, model: Model) -> NDArray[np.bool_]:
+        """Whether the left and the right half of each candidate meet the model."""
+        holds = np.zeros((len(candidates), 2), dtype=bool)
+        for block in self.rows.blocks(candidates):
+            groups = self.rows.halves(candidates.take(block), model)
+            holds[block] = model.holds(groups).reshape(-1, 2)
+        return holds
+
+    def _admit(self, candidates: Candidates) -> Candidates:
+        """One by one: the first cut of each segment that the model's state accepts."""
+        if self.alone is not None:
+            holds = np.asarray(self._judge(candidates, self.alone).all(axis=1))
+            candidates = candidates.take(np.flatnonzero(holds))
+        accepted: list[int] = []
+        cut_already: set[int] = set()
+        for i in np.argsort(candidates.segment, kind="stable"):
+            segment = int(candidates.segment[i])
+            if segment in cut_already:
+                continue
+            one = candidates.take(np.array([i]))
+            added = self.rows.halves(one, self.model)
+            removed = self.rows.halves(one.undone(), self.model).take(np.array([0]))
+            after = self.model.accepts(self.state, removed, added)  # type: ignore[attr-defined]
+            if after is not None:
+                self.state = after
+                accepted.append(int(i))
+                cut_already.add(segment)
+        chosen = np.array(accepted, dtype=np.int64)
+        return candidates.take(chosen, np.ones((len(chosen), 2), dtype=bool))
+
+    def _close(self, closed: NDArray[np.bool_]) -> None:
+        """Move segments that are not cut again to the finished classes."""
+        rows = self.rows
+        pick = np.flatnonzero(closed)
+        bounds = np.stack((rows.start[pick], rows.stop[pick]), axis=1)
+        self.done.append((bounds, self.good[pick], rows.spans.take(pick)))
+        self.placed += int(rows.people[pick].sum())
+
+    def cut(self, tally: Tally) -> Cut:
+        """The finished classes as a cut of the tally."""
+        bounds = np.concatenate([bounds for bounds, _, _ in self.done])
+        good = np.concatenate([good for _, good, _ in self.done])
+        spans = Cells.joined([spans for _, _, spans in self.done])
+        number = np.where(good, np.cumsum(good) - 1, HELD_BACK).astype(np.int32)
+        class_ = np.empty(len(self.rows.entry), dtype=np.int32)
+        order = np.argsort(bounds[:, 0])
+        class_[:] = np.repeat(number[order], np.diff(bounds, axis=1)[order, 0])
+        kept = spans.take(np.flatnonzero(good))
+        cells = publishable(tally.quasi, kept.low, kept.high, kept.sets)
+        entry, class_, count = self.rows.pieces(class_)
+        return Cut(entry, class_, count, cells, {"depth": self.depth}).merged()
+
+
+def refusal(model: Model, whole: Groups) -> NotMetError:
+    """Why a table cannot meet a rule even as one class: what fails, and what it reaches."""
+    failed = [part for part in parts(model) if not part.holds(whole).all()]
+    told = "; ".join(
+        f"{part} (the whole table reaches {part.reached(whole):.4g})" for part in failed
+    )
+    return NotMetError(
+        f"The table as a single class does not meet the rule: {told}.",
+        "weaken the rule to what the whole table reaches, or allow rows to be held back "
+        "(--hold-back 0.05).",
+    )

@@ -1,0 +1,60 @@
+"""(α,k)-anonymity: k rows in every class, and no sensitive value too frequent in one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.model import Mask, Number, Rule, below, fraction, ratio, whole
+from shoal.tally import Groups
+
+
+@dataclass(frozen=True)
+class AlphaK(Rule):
+    """Every class has at least k rows, and no value is more frequent in it than α.
+
+    k-anonymity together with α-deassociation for every sensitive value: the relative frequency of
+    the value in every equivalence class is at most α. (R. Wong, J. Li, A. Fu and K. Wang,
+    (α,k)-anonymity: an enhanced k-anonymity model for privacy preserving data publishing, KDD
+    2006.) The reached parameter is α. A mixture is no more concentrated than its most concentrated
+    part: monotone.
+
+    Does not protect: a rare value that is much more frequent in a class than in the table, as
+    long as it stays below α.
+
+    >>> from shoal.testing import groups
+    >>> AlphaK(0.5, 2).holds(groups([["flu", "cold"], ["flu", "flu", "cold"]])).tolist()
+    [True, False]
+    """
+
+    alpha: Number
+    k: int
+    on: str | None = None
+    needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
+    parameter: ClassVar[str] = "alpha"
+    strongest: ClassVar[str] = "smallest"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", fraction(self.alpha, "alpha", 0, 1, above=True))
+        object.__setattr__(self, "k", whole(self.k, "k", 1))
+
+    @property
+    def least(self) -> int:
+        """k rows, and enough that one of them is at most α of the class."""
+        return max(self.k, math.ceil(1 / Fraction(self.alpha)))
+
+    def holds(self, groups: Groups) -> Mask:
+        """Which classes have k rows and no value above α."""
+        h = groups.on(self.on)
+        rare = below([h.largest(h.count)], [h.rows], Fraction(self.alpha))
+        return rare & (groups.rows >= self.k)
+
+    def per_class(self, groups: Groups) -> NDArray[np.float64]:
+        """The frequency of each class's most frequent value."""
+        h = groups.on(self.on)
+        return ratio([h.largest(h.count)], [h.rows])

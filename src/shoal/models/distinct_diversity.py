@@ -1,0 +1,51 @@
+"""Distinct l-diversity: every class holds at least l different sensitive values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.model import Mask, Rule, whole
+from shoal.tally import Groups
+
+
+@dataclass(frozen=True)
+class DistinctDiversity(Rule):
+    """Every class has at least l distinct sensitive values; null is one of them.
+
+    The simplest reading of "well represented" in A. Machanavajjhala, D. Kifer, J. Gehrke and
+    M. Venkitasubramaniam, l-diversity: privacy beyond k-anonymity, ACM Transactions on Knowledge
+    Discovery from Data 1(1), 2007; named in N. Li, T. Li and S. Venkatasubramanian, t-closeness,
+    ICDE 2007.
+
+    Does not protect: against probable inference. One value may fill nearly the whole class, and
+    distinct values may mean the same thing.
+
+    >>> from shoal.testing import groups
+    >>> DistinctDiversity(2).per_class(groups([["flu", "flu", "ulcer"], ["flu"]])).tolist()
+    [2.0, 1.0]
+    """
+
+    l: int
+    on: str | None = None
+    needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
+    parameter: ClassVar[str] = "l"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", whole(self.l, "l", 1))
+
+    @property
+    def least(self) -> int:
+        """One row for each value."""
+        return self.l
+
+    def holds(self, groups: Groups) -> Mask:
+        """Which classes have at least l distinct values."""
+        return np.asarray(groups.on(self.on).distinct >= self.l)
+
+    def per_class(self, groups: Groups) -> NDArray[np.float64]:
+        """Distinct values per class."""
+        return groups.on(self.on).distinct.astype(np.float64)

@@ -1,0 +1,88 @@
+"""Entropy l-diversity: a class is as uncertain as l equally frequent sensitive values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.model import Mask, Number, Rule, fraction, logarithm, settle
+from shoal.tally import Groups
+
+
+@dataclass(frozen=True)
+class EntropyDiversity(Rule):
+    """The entropy of the sensitive values in every class is at least log l.
+
+    A table is entropy l-diverse if for every q*-block −Σ p(q*,s) log p(q*,s) >= log(l). (A.
+    Machanavajjhala, D. Kifer, J. Gehrke and M. Venkitasubramaniam, l-diversity: privacy beyond
+    k-anonymity, ACM Transactions on Knowledge Discovery from Data 1(1), 2007.) ``l`` may be
+    fractional; the reached l is exp(entropy). Entropy is concave, so a merged class has at least
+    the entropy of its lesser part: monotone.
+
+    Does not protect: values that mean the same thing, or a class that is far from the table as
+    a whole although its values are even.
+
+    >>> from shoal.testing import groups
+    >>> table = groups([["flu", "ulcer", "cold"], ["flu", "flu", "ulcer", "ulcer"]])
+    >>> EntropyDiversity(3).holds(table).tolist()
+    [True, False]
+    >>> EntropyDiversity(3).reached(table)
+    2.0
+    """
+
+    l: Number
+    on: str | None = None
+    needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
+    parameter: ClassVar[str] = "l"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", fraction(self.l, "l", 1))
+
+    @property
+    def least(self) -> int:
+        """Entropy log l takes l values, so as many rows."""
+        return math.ceil(Fraction(self.l))
+
+    def holds(self, groups: Groups) -> Mask:
+        """Which classes have entropy of at least log l."""
+        l, h = Fraction(self.l), groups.on(self.on)
+        value = self.per_class(groups)
+        even = h.largest(h.count) * h.distinct == h.rows
+        holds = np.asarray(np.where(even, h.distinct >= math.ceil(l), value >= float(l)))
+        value = np.where(even, np.inf, value)  # even classes are decided: exp(entropy) is whole
+        return settle(
+            value, float(l), holds, lambda i: entropy_reaches(tuple(sorted(h.of_class(i)[1])), l)
+        )
+
+    def per_class(self, groups: Groups) -> NDArray[np.float64]:
+        """exp(entropy) per class; the whole number itself where all values are equally frequent."""
+        h = groups.on(self.on)
+        rows = h.rows.astype(np.float64)
+        entropy = np.log(rows) - h.sum(h.count * np.log(h.count)) / rows
+        even = h.largest(h.count) * h.distinct == h.rows
+        return np.asarray(np.where(even, h.distinct, np.exp(entropy)))
+
+
+@lru_cache(maxsize=4096)
+def entropy_reaches(counts: tuple[int, ...], l: Fraction) -> bool:
+    """Whether exp(entropy) >= l, exactly: n^n >= l^n times the product of c^c over the counts.
+
+    Sixty digits decide unless the two sides are equal, where whole numbers do.
+
+    >>> entropy_reaches((4, 1, 1, 1, 1), Fraction(4))
+    True
+    """
+    common = math.gcd(*counts)
+    counts = tuple(count // common for count in counts)
+    n = sum(counts)
+    gap = n * logarithm(n / l) - sum(c * logarithm(Fraction(c)) for c in counts)
+    if abs(gap) > 1e-40:
+        return gap > 0
+    right = l.numerator**n * math.prod(c**c for c in counts)
+    return bool((n * l.denominator) ** n >= right)

@@ -1,0 +1,51 @@
+"""k-anonymity: everybody hides among at least k rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.model import Mask, Rule, whole
+from shoal.tally import Groups
+
+
+@dataclass(frozen=True)
+class KAnonymity(Rule):
+    """Every combination of quasi-identifying cells occurs in at least k rows.
+
+    A table is k-anonymous if and only if each sequence of values of its quasi-identifier appears
+    with at least k occurrences in it. (L. Sweeney, k-anonymity: a model for protecting privacy,
+    International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10(5), 2002,
+    definition 3.)
+
+    Does not protect: the sensitive values. All k people of a class may share one diagnosis, and
+    a second release about the same people may tell them apart.
+
+    >>> groups = Groups(np.array([3, 2, 5]))
+    >>> KAnonymity(3).holds(groups).tolist()
+    [True, False, True]
+    >>> KAnonymity(3).reached(groups), KAnonymity(3).worst(groups)
+    (2.0, 1)
+    """
+
+    k: int
+    parameter: ClassVar[str] = "k"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole(self.k, "k", 1))
+
+    @property
+    def least(self) -> int:
+        """k rows."""
+        return self.k
+
+    def holds(self, groups: Groups) -> Mask:
+        """Which classes have at least k rows."""
+        return np.asarray(groups.rows >= self.k)
+
+    def per_class(self, groups: Groups) -> NDArray[np.float64]:
+        """Rows per class."""
+        return groups.rows.astype(np.float64)

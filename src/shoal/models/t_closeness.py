@@ -1,0 +1,177 @@
+"""t-closeness: the sensitive values of every class are distributed as in the whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.axis import Axis
+from shoal.errors import UsageError
+from shoal.model import Mask, Number, Rule, below, fraction, ratio
+from shoal.tally import Groups, Histogram
+
+Whole = NDArray[Any]
+"""Whole numbers: 64 bits wide, or Python's own where those could overflow."""
+
+
+@dataclass(frozen=True)
+class TCloseness(Rule):
+    """The distance between the sensitive values of a class and of the table is at most t.
+
+    "An equivalence class is said to have t-closeness if the distance between the distribution of
+    a sensitive attribute in this class and the distribution of the attribute in the whole table
+    is no more than a threshold t." (N. Li, T. Li and S. Venkatasubramanian, t-closeness: privacy
+    beyond k-anonymity and l-diversity, ICDE 2007.) The distance is the earth mover's, between p
+    (class) and q (published table), where moving a unit costs at most 1:
+
+    ``equal``         every two values are 1 apart: ½ Σ |p − q|, the total variation.
+    ``ordered``       the i-th and j-th of the m values that occur are |i − j| / (m − 1) apart:
+                      Σ |P_i − Q_i| / (m − 1) with P and Q cumulative. Null comes last.
+    ``hierarchical``  two values are h / H apart when their lowest common ancestor is h of H
+                      levels above the leaves. In that tree give each edge the length 1/2H: the
+                      path between two leaves is h / H long, and what must move over an edge is
+                      |p − q| of the node below it. So the distance is the mean, over the levels
+                      from the leaves to the coarsest below the root, of the equal distance
+                      between the levels' nodes. An axis without levels has the leaves only.
+
+    Every one of them is convex in p, so merging classes never breaks it: monotone. All sums are
+    taken over whole numbers and the values that occur in a class, so the comparison is exact and
+    memory grows with the (class, value) pairs, not with classes × values.
+
+    Does not protect: the identity of a person, who may be alone in a class; and a small absolute
+    distance may still be a large relative gain for a rare value (see β-likeness).
+
+    >>> from shoal.testing import groups
+    >>> table = groups([["flu", "flu", "cold", "cold"], ["flu", "flu", "flu", "cold"]])
+    >>> TCloseness(0.125).holds(table).tolist(), TCloseness("1/9").reached(table)
+    ([True, True], 0.125)
+    """
+
+    t: Number
+    on: str | None = None
+    distance: str = "equal"
+    needs: ClassVar[frozenset[str]] = frozenset({"sensitive", "total"})
+    parameter: ClassVar[str] = "t"
+    strongest: ClassVar[str] = "smallest"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "t", fraction(self.t, "t", 0, 1))
+        if self.distance not in DISTANCES:
+            known = ", ".join(DISTANCES)
+            raise UsageError(f"There is no distance {self.distance!r}.", f"write one of {known}.")
+
+    @classmethod
+    def probes(cls, axis: Axis | None) -> list[tuple[Mapping[str, Any], Self]]:
+        """Every distance that the column's axis allows."""
+        able = {
+            "ordered": axis is not None and axis.shape == "ordered",
+            "hierarchical": axis is not None and bool(axis.levels),
+        }
+        name = axis.name if axis else None
+        return [
+            ({"distance": distance}, cls(1, name, distance))
+            for distance in DISTANCES
+            if able.get(distance, True)
+        ]
+
+    @property
+    def symmetric(self) -> bool:
+        """Only the equal distance ignores how the values are arranged."""
+        return self.distance == "equal"
+
+    def holds(self, groups: Groups) -> Mask:
+        """Which classes lie within t of the table."""
+        moved, of = self._moved(groups)
+        return below(moved, of, Fraction(self.t))
+
+    def per_class(self, groups: Groups) -> NDArray[np.float64]:
+        """The distance of each class."""
+        return ratio(*self._moved(groups))
+
+    def _moved(self, groups: Groups) -> tuple[list[Whole], list[Any]]:
+        """Each class's distance as whole numbers: factors above and below the line."""
+        h = groups.on(self.on)
+        if self.distance == "ordered" and h.axis.shape == "flat":
+            raise UsageError(
+                f"The values of column {h.axis.name!r} have no order.",
+                f"give {h.axis.name} the hierarchy ordered(), or write distance=equal.",
+            )
+        measure, everybody = DISTANCES[self.distance], int(h.total.sum())
+        widest = max(int(np.count_nonzero(h.total)), len(h.axis.levels) + 1)
+        fits = h.rows < 2**61 // (everybody * widest + 1)
+        if fits.all():
+            moved, scale = measure(h, np.dtype(np.int64))
+        else:  # a class so large that 64 bits overflow
+            moved = np.zeros(len(h.rows), dtype=object)
+            for part, kind in ((fits, np.int64), (~fits, object)):
+                moved[part], scale = measure(h.take(np.flatnonzero(part)), np.dtype(kind))
+        return [moved], [scale, h.rows, everybody]
+
+
+def _equal(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
+    """Σ |c N − n T| over all values, of 2 n N: those outside the class are N − Σ T in all."""
+    rows, total = h.rows.astype(kind), h.total.astype(kind)
+    everybody = total.sum()
+    reference = total[h.value]
+    inside = h.sum(np.abs(h.count.astype(kind) * everybody - rows[h.class_] * reference))
+    return inside + rows * (everybody - h.sum(reference)), 2
+
+
+def _hierarchical(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
+    """The sum of the equal distances of all levels, of 2 n N times the number of levels."""
+    levels = [h, *(_coarsen(h, level.starts) for level in h.axis.levels)]
+    return np.sum([_equal(level, kind)[0] for level in levels], axis=0), 2 * len(levels)
+
+
+def _coarsen(h: Histogram, starts: NDArray[np.int32]) -> Histogram:
+    """The histogram of a level's nodes; null is a node of its own at every level."""
+    codes = np.arange(h.axis.size)
+    node = np.searchsorted(starts, codes, side="right") - 1
+    node[codes == h.axis.null_code] = len(starts)
+    value = node[h.value].astype(np.int32)
+    first = np.ones(len(value), dtype=bool)  # values ascend in a class, so nodes are runs
+    first[1:] = (value[1:] != value[:-1]) | (h.class_[1:] != h.class_[:-1])
+    at = np.flatnonzero(first)
+    run = np.concatenate(([0], np.cumsum(first)))
+    total = np.zeros(len(starts) + 1, dtype=np.int64)
+    np.add.at(total, node, h.total)
+    count = np.add.reduceat(h.count, at) if len(at) else h.count
+    return replace(h, start=run[h.start], value=value[at], count=count, total=total)
+
+
+def _ordered(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
+    """Σ |C_i N − n T_i| over the values that occur, cumulative counts, of (m − 1) n N.
+
+    Between two values of a class C stays and T grows, so a gap of values a … b − 1 is two sums
+    with one crossing x, found by bisection; S are the sums of T.
+    """
+    occurs = h.total > 0
+    table = np.cumsum(h.total[occurs])
+    m, everybody = len(table), int(h.total.sum())
+    sums = np.concatenate(([0], np.cumsum(table))).astype(kind)
+    rank = (np.cumsum(occurs) - 1)[h.value]
+    last = h.start[1:] - 1
+    end = np.append(rank[1:], m)[: len(rank)]  # a class's last gap ends with the values
+    end[last] = m
+    running = np.cumsum(h.count)
+    before = np.concatenate(([0], running))[h.start[:-1]]
+    height = (running - before[h.class_]).astype(kind) * everybody
+    rows = h.rows.astype(kind)
+    own = rows[h.class_]
+    level = (height // own).astype(np.int64)
+    cross = np.clip(np.searchsorted(table, level, side="right"), rank, end)
+    above = height * (2 * cross - rank - end) - own * (2 * sums[cross] - sums[rank] - sums[end])
+    head = rows * sums[rank[h.start[:-1]]]  # before a class's first value C is 0
+    return h.sum(above) + head, max(m - 1, 1)
+
+
+DISTANCES: dict[str, Callable[[Histogram, np.dtype[Any]], tuple[Whole, int]]] = {
+    "equal": _equal,
+    "ordered": _ordered,
+    "hierarchical": _hierarchical,
+}

@@ -1,0 +1,209 @@
+"""What comes out: a release, the verdict on it, what an attack found. Frozen; JSON and back.
+
+The manifest is public and holds nothing that the published table does not. What else there is
+to know (how many rows were held back, the loss, keys) belongs to the private companion.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from shoal.errors import InputError
+
+EDITION = 1
+MANIFEST = "manifest.json"
+
+How = Literal["counted", "counted with the private companion", "by construction"]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One model's verdict: whether it holds, what all classes reach, and the worst class."""
+
+    model: str
+    holds: bool
+    reached: float
+    failing_classes: int = 0
+    failing_rows: int = 0
+    worst: Mapping[str, Any] = field(default_factory=dict)
+    """The witness: the worst class's rows and value, and its labels where they were asked for."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a table meets a rule, and how that was found out."""
+
+    holds: bool
+    how: How
+    rows: int
+    classes: int
+    judgements: tuple[Judgement, ...]
+    kept_columns_k: int | None = None
+    """The smallest class over quasi-identifiers and kept columns together, where there are any."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; infinity is written as text."""
+        return {"edition": EDITION, **jsonable(asdict(self))}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Verdict:
+        """The verdict that ``to_json`` wrote."""
+        parts = tuple(
+            Judgement(**{**part, "reached": float(part["reached"])}) for part in data["judgements"]
+        )
+        rest = {k: v for k, v in data.items() if k not in ("edition", "judgements")}
+        return cls(**rest, judgements=parts)
+
+    def __str__(self) -> str:
+        lines = [f"{self.rows:,} rows in {self.classes:,} classes, {self.how}"]
+        for part in self.judgements:
+            mark = "meets" if part.holds else "DOES NOT MEET"
+            line = f"  {mark} {part.model} (reaches {short(part.reached)})"
+            if not part.holds:
+                line += f": {part.failing_classes:,} classes, {part.failing_rows:,} rows fail"
+            lines.append(line)
+        if self.kept_columns_k is not None:
+            lines.append(f"  k over quasi-identifiers and kept columns: {self.kept_columns_k}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Spend:
+    """Differential-privacy budget that a release used, as exact fractions in text."""
+
+    epsilon: str
+    delta: str = "0"
+    mechanism: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an attack learned: about how many people, how sure, against blind guessing."""
+
+    attack: str
+    people: int
+    exposed: int
+    sure: float
+    guessing: float
+    sentence: str
+    defence: str
+    assumptions: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    witness: tuple[str, ...] = ()
+    """The worst-hit people, as the targets' own person column calls them."""
+
+    @property
+    def rate(self) -> float:
+        """The share of the attacked people who are exposed."""
+        return self.exposed / self.people if self.people else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"edition": EDITION, **jsonable(asdict(self)), "rate": self.rate}
+
+    def __str__(self) -> str:
+        return f"{self.attack}: {self.sentence}"
+
+
+@dataclass(frozen=True)
+class Release:
+    """A published table: its folder, public manifest and verdict, and private facts about it."""
+
+    manifest: Mapping[str, Any]
+    verdict: Verdict
+    folder: Path | None = None
+    companion: Path | None = None
+    private: Mapping[str, Any] = field(default_factory=dict)
+    """Loss, rows held back and the like: for the publisher, not in the folder."""
+
+    @property
+    def path(self) -> Path:
+        """The published table's file."""
+        if self.folder is None:
+            raise InputError("A dry run has no file.", "publish without --dry-run.")
+        return self.folder / str(self.manifest["file"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Manifest, verdict and the publisher's facts."""
+        return {
+            "edition": EDITION,
+            "folder": str(self.folder) if self.folder else None,
+            "companion": str(self.companion) if self.companion else None,
+            "manifest": jsonable(self.manifest),
+            "verdict": self.verdict.to_json(),
+            **jsonable(self.private),
+        }
+
+    def __str__(self) -> str:
+        reached = [
+            f"{part.model.split()[0]} {short(part.reached)}" for part in self.verdict.judgements
+        ]
+        facts = [f"{self.verdict.rows:,} rows in {self.verdict.classes:,} classes", *reached]
+        if "loss" in self.private:
+            facts.append(f"loss {self.private['loss']:.3f}")
+        if "held_back" in self.private:
+            facts.append(f"{self.private['held_back']:,} rows held back")
+        return " · ".join(facts)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{'✓' if part.holds else '✗'}</td><td>{part.model}</td>"
+            f"<td>{short(part.reached)}</td></tr>"
+            for part in self.verdict.judgements
+        )
+        return (
+            f"<p>{self}</p><table><thead><tr><th></th><th>requirement</th><th>reached</th></tr>"
+            f"</thead><tbody>{rows}</tbody></table>"
+        )
+
+
+def read_manifest(text: str) -> dict[str, Any]:
+    """A manifest from its JSON text; editions newer than this program are refused."""
+    try:
+        manifest = json.loads(text)
+        edition = int(manifest["edition"])
+        str(manifest["file"]), dict(manifest["columns"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            "The manifest is damaged.", "publish the release again, or audit its table file alone."
+        ) from error
+    if edition > EDITION:
+        raise InputError(
+            f"The manifest is of edition {edition}; this program reads up to {EDITION}.",
+            "update Shoal.",
+        )
+    return manifest  # type: ignore[no-any-return]
+
+
+def short(value: float) -> str:
+    """A number as a person writes it: whole where whole, else four digits."""
+    if math.isfinite(value) and value == int(value):
+        return f"{int(value):,}"
+    return f"{value:.4g}"
+
+
+def json_object(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A mapping as JSON can hold it."""
+    return {str(key): jsonable(item) for key, item in value.items()}
+
+
+def jsonable(value: Any) -> Any:
+    """Mappings, sequences and numbers that JSON can hold; infinities and not-a-number as text."""
+    if isinstance(value, Mapping):
+        return json_object(value)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [jsonable(item) for item in value]
+    if isinstance(value, bool) or value is None or isinstance(value, (int, str)):
+        return value
+    if hasattr(value, "item"):
+        return jsonable(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return str(value)

@@ -1,0 +1,14 @@
+"""How likely people are to be re-identified in one table, from the sizes of its classes.
+
+``assess``        everything below for one table, ready for JSON
+``subset_risks``  how many people each subset of columns singles out
+
+One file per estimator of population uniqueness; each states its assumptions, and where it finds no
+estimate it says why instead of reporting 0.
+"""
+
+from shoal.risk.assessment import Assessment, assess
+from shoal.risk.sizes import Estimate, Sizes
+from shoal.risk.subsets import Subset, subset_risks
+
+__all__ = ["Assessment", "Estimate", "Sizes", "Subset", "assess", "subset_risks"]

@@ -1,0 +1,145 @@
+"""The risk of one table: what three kinds of adversary can expect from its class sizes.
+
+prosecutor   knows that the person is in the table: 1 / n for a class of n rows
+journalist   knows only that the person is in the population: 1 / N for the N people of the
+             population that a class's cells cover
+marketer     tries everybody, and cares how many are right on average
+
+K. El Emam, Guide to the De-Identification of Personal Health Information, CRC Press 2013. All
+three speak of who a row is about, not of what a class gives away about everybody in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import UsageError
+from shoal.model import fraction as exact
+from shoal.risk.dankar import choose
+from shoal.risk.pitman import pitman
+from shoal.risk.sizes import Estimate, Sizes, plain
+from shoal.risk.snb import snb
+from shoal.risk.zayatz import zayatz
+
+NO_ROWS = "the table has no rows"
+NO_POPULATION = "no population table is given"
+NO_FRACTION = "no sampling fraction is given"
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The risk of one table; nan where there is none, and ``notes`` say why.
+
+    ``prosecutor`` and ``journalist`` are the highest of anybody; ``marketer`` is the mean over
+    people of 1 / n (classes / rows), ``marketer_population`` that of 1 / N. ``above`` is the
+    share of people whose prosecutor risk exceeds ``threshold``; ``unique_share`` those at 1.
+    """
+
+    rows: int
+    classes: int
+    smallest_class: int
+    prosecutor: float
+    journalist: float
+    marketer: float
+    marketer_population: float
+    threshold: float
+    above: float
+    uniques: int
+    unique_share: float
+    sampling_fraction: float | None = None
+    population_uniques: Mapping[str, Estimate] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The assessment for JSON; what is not known is null."""
+        found: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            found[name] = plain(value) if isinstance(value, float) else value
+        estimates = self.population_uniques
+        found["population_uniques"] = {name: e.to_dict() for name, e in estimates.items()}
+        found["notes"] = dict(self.notes)
+        return found
+
+
+def assess(
+    rows: Any,
+    population_counts: Any = None,
+    sampling_fraction: float | None = None,
+    threshold: float = 0.2,
+) -> Assessment:
+    """Everything that class sizes tell about re-identification.
+
+    ``rows`` (classes,) counts each class's rows; ``population_counts`` (classes,) the people of
+    the population that its cells cover. ``sampling_fraction`` is the share of the population that
+    is in the table; population uniqueness is estimated only where it is given.
+
+    >>> found = assess([1, 1, 2, 4], threshold=0.3)
+    >>> found.prosecutor, found.marketer, found.unique_share, found.above
+    (1.0, 0.5, 0.25, 0.5)
+    """
+    rows = np.asarray(rows, dtype=np.int64)
+    sizes = Sizes.of(rows)
+    journalist, to_market, notes = _against_population(rows, population_counts)
+    estimates: dict[str, Estimate] = {}
+    if not sizes.rows:
+        notes = {"prosecutor": NO_ROWS}
+    elif sampling_fraction is None:
+        notes["population_uniques"] = NO_FRACTION
+    else:
+        estimates = population_uniqueness(sizes, sampling_fraction)
+    limit = exact(threshold, "threshold", 0, 1)
+    risky = sizes.size * limit.numerator < limit.denominator
+    smallest = int(sizes.size.min(initial=sizes.rows))
+    return Assessment(
+        rows=sizes.rows,
+        classes=sizes.classes,
+        smallest_class=smallest,
+        prosecutor=_share(1, smallest),
+        journalist=journalist,
+        marketer=_share(sizes.classes, sizes.rows),
+        marketer_population=to_market,
+        threshold=float(limit),
+        above=_share(int((sizes.size * sizes.number)[risky].sum()), sizes.rows),
+        uniques=sizes.having(1),
+        unique_share=_share(sizes.having(1), sizes.rows),
+        sampling_fraction=sampling_fraction,
+        population_uniques=estimates,
+        notes=notes,
+    )
+
+
+def population_uniqueness(sizes: Sizes, fraction: float) -> dict[str, Estimate]:
+    """Each estimate by its name, and under ``dankar`` the one to believe."""
+    one, two, three = pitman(sizes, fraction), zayatz(sizes, fraction), snb(sizes, fraction)
+    believed = choose(one, two, three, fraction)
+    return {"pitman": one, "zayatz": two, "snb": three, "dankar": believed}
+
+
+def _against_population(
+    rows: NDArray[np.int64], counts: Any
+) -> tuple[float, float, dict[str, str]]:
+    """The journalist's highest and mean risk, or the reason why there is none."""
+    if counts is None:
+        return math.nan, math.nan, {"journalist": NO_POPULATION}
+    counts = np.asarray(counts, dtype=np.int64)
+    if counts.shape != rows.shape:
+        raise UsageError(
+            f"{len(rows)} classes have {len(counts)} population counts.", "give one for each class."
+        )
+    there = rows > 0
+    rows, counts = rows[there], counts[there]
+    short = int((counts < rows).sum())
+    if short or not len(rows):
+        reason = f"{short} classes have more rows than the population has people in their cells"
+        return math.nan, math.nan, {"journalist": reason if short else NO_ROWS}
+    return float((1 / counts).max()), float((rows / counts).sum() / rows.sum()), {}
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else math.nan

@@ -1,0 +1,338 @@
+"""Schema: what each column of a table is (role, kind, hierarchy, domain).
+
+A schema is suggested from a frame, set by hand, or read from TOML; `fit` checks it against a
+table's columns and settles whatever was left to the table.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import Protocol
+
+from shoal import schematext
+from shoal.column import (
+    DEFAULTS,
+    KINDS,
+    PUBLISHED,
+    ROLES,
+    Asked,
+    Column,
+    Field,
+    Profile,
+    Role,
+    as_column,
+    identifier,
+    keep,
+    person,
+    provider,
+    quasi,
+    quoted,
+    role_hint,
+    sensitive,
+    weight,
+)  # fmt: skip
+from shoal.errors import SchemaError
+from shoal.hierarchy import Flat, Hierarchy
+from shoal.schematext import EDITION, Reader, Source
+from shoal.suggest import suggest
+
+__all__ = [
+    "EDITION", "KINDS", "ROLES", "Asked", "Column", "Field", "Profile", "Role", "Schema",
+    "identifier", "keep", "person", "provider", "quasi", "sensitive", "weight",
+]  # fmt: skip
+
+_TEXT_KINDS = frozenset({"category", "code", "text"})
+
+
+class Described(Protocol):
+    """What a suggestion needs of a frame."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns, in order."""
+
+    def profile(self) -> Mapping[str, Profile]:
+        """Counts for each column."""
+
+
+@dataclass(frozen=True, repr=False)
+class Schema:
+    """The columns of a table, each with its role.
+
+    >>> schema = Schema.of(quasi=["age", "zip"], sensitive="disease").set(name=identifier)
+    >>> [column.name for column in schema.quasi]
+    ['age', 'zip']
+    >>> print(schema)
+    column   role        kind  hierarchy  reason
+    age      quasi
+    zip      quasi
+    disease  sensitive
+    name     identifier
+    """
+
+    columns: tuple[Column, ...]
+    source: Source | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        _unique([column.name for column in self.columns], "The schema")
+
+    @classmethod
+    def suggest(cls, frame: Described) -> Schema:
+        """A role with its reason for every column, `undecided` where name and counts leave doubt.
+
+        Uses `frame.fields` and `frame.profile()` only.
+        """
+        _unique([field.name for field in frame.fields], "The table")
+        return cls(suggest(frame.fields, frame.profile()))
+
+    @classmethod
+    def of(
+        cls, *, quasi: str | Iterable[str] = (), sensitive: str | Iterable[str] = (),
+        provider: str | None = None, identifier: str | Iterable[str] = (),
+        keep: str | Iterable[str] = (), person: str | None = None, weight: str | None = None,
+    ) -> Schema:  # fmt: skip
+        """A schema in short. Columns of the table that are not named here stay undecided."""
+        named = {
+            "quasi": quasi, "sensitive": sensitive, "provider": provider,
+            "identifier": identifier, "keep": keep, "person": person, "weight": weight,
+        }  # fmt: skip
+        columns = [Column(name, role) for role, names in named.items() for name in _several(names)]
+        return cls(tuple(columns))
+
+    @classmethod
+    def parse(cls, text: str, *, files: Reader | None = None) -> Schema:
+        """A schema from TOML; `files` returns the text of a hierarchy's file by its name.
+
+        >>> Schema.parse('[columns]\\nage = "quasi"').column("age").role
+        'quasi'
+        """
+        columns = schematext.read(text, files)
+        return cls(columns, Source(text, columns))
+
+    def to_toml(self) -> str:
+        """The schema as TOML: the text it was read from, with what has changed edited in place.
+
+        Comments and order survive; a comment on the line of a setting that is gone moves to the
+        top.
+        """
+        return schematext.write(self.columns, self.source)
+
+    def set(self, roles: Mapping[str, Asked] | None = None, /, **named: Asked) -> Schema:
+        """A new schema in which the named columns have these roles; new columns are added.
+
+        A column's settings (hierarchy, bounds, ...) are replaced with its role; its kind stays.
+
+        >>> Schema.of(quasi="age").set({"home town": quasi(kind="code")}, age="keep").quasi[0].name
+        'home town'
+        """
+        asked = {**(roles or {}), **named}
+        before = {column.name: column for column in self.columns}
+        after = before | {n: as_column(n, role, before.get(n)) for n, role in asked.items()}
+        return replace(self, columns=tuple(after.values()))
+
+    def column(self, name: str) -> Column:
+        """The column of that name."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise SchemaError(
+            f"The schema has no column {quoted(name)}.", _alike(name, self.names) or role_hint(name)
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kinds that the schema states, by column: what `shoal.open(kinds=...)` takes."""
+        return {column.name: column.kind for column in self.columns if column.kind}
+
+    @property
+    def quasi(self) -> tuple[Column, ...]:
+        """The quasi-identifiers, in order."""
+        return self._with("quasi")
+
+    @property
+    def sensitive(self) -> tuple[Column, ...]:
+        """The sensitive columns, in order."""
+        return self._with("sensitive")
+
+    @property
+    def identifier(self) -> tuple[Column, ...]:
+        """The columns that are dropped, in order."""
+        return self._with("identifier")
+
+    @property
+    def keep(self) -> tuple[Column, ...]:
+        """The columns that are published as they are, in order."""
+        return self._with("keep")
+
+    @property
+    def undecided(self) -> tuple[Column, ...]:
+        """The columns that nobody has decided on, in order."""
+        return self._with("undecided")
+
+    @property
+    def provider(self) -> Column | None:
+        """The column that says who provided a row, if any."""
+        return next(iter(self._with("provider")), None)
+
+    @property
+    def person(self) -> Column | None:
+        """The column that says who a row is about, if any."""
+        return next(iter(self._with("person")), None)
+
+    @property
+    def weight(self) -> Column | None:
+        """The survey weight, if any."""
+        return next(iter(self._with("weight")), None)
+
+    def _with(self, role: str) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.role == role)
+
+    def fit(self, fields: Sequence[Field]) -> Schema:
+        """The schema settled for a table: its columns in the table's order, kinds and hierarchies
+        filled in. Raises `SchemaError` where the two do not fit or something is undecided.
+        """
+        _unique([field.name for field in fields], "The table")
+        _present(self.names, [field.name for field in fields])
+        own = {column.name: column for column in self.columns}
+        missing = [field.name for field in fields if field.name not in own]
+        _decided(self.undecided, missing)
+        fitted = replace(self, columns=tuple(_settle(own[field.name], field) for field in fields))
+        _at_most_one(fitted)
+        if not fitted.quasi:
+            raise SchemaError(
+                "The schema has no quasi-identifier, so there is nothing to generalise.",
+                role_hint(fields[0].name if fields else "age"),
+            )
+        return fitted
+
+    def __repr__(self) -> str:
+        rows = [_HEAD, *map(_row, self.columns)]
+        widths = [max(len(row[at]) for row in rows) for at in range(len(_HEAD))]
+        lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{word}</th>' for word in _HEAD)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _row(column)) + "</tr>"
+            for column in self.columns
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+_HEAD = ("column", "role", "kind", "hierarchy", "reason")
+
+
+def _row(column: Column) -> tuple[str, ...]:
+    shown = (column.name, column.role, column.kind, _brief(column.hierarchy), column.reason)
+    return tuple(" ".join(cell.split()) for cell in shown)
+
+
+def _brief(hierarchy: Hierarchy | None) -> str:
+    """A hierarchy in a few words; a tree's leaves are not listed."""
+    if hierarchy is None:
+        return ""
+    value = hierarchy.to_toml()
+    if isinstance(value, str):
+        return value
+    parts = [
+        f"{key} {', '.join(map(str, part)) if isinstance(part, list | tuple) else part}"
+        for key, part in value.items()
+        if key not in ("tree", "arx")
+    ]
+    return "; ".join(parts) or "tree"
+
+
+def _several(names: str | Iterable[str] | None) -> Iterable[str]:
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str) else names
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(map(quoted, names))
+
+
+def _unique(names: Sequence[str], where: str) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise SchemaError(
+            f"{where} has columns named twice: {_list(twice)}.", "Rename one of them."
+        )
+
+
+def _alike(name: str, names: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f"Did you mean {quoted(close[0])}?" if close else ""
+
+
+def _present(names: Sequence[str], table: Sequence[str]) -> None:
+    gone = [name for name in names if name not in table]
+    if gone:
+        raise SchemaError(
+            f"The table lacks columns of the schema: {_list(gone)}.",
+            _alike(gone[0], table) or f"The table has: {_list(table)}.",
+        )
+
+
+def _decided(undecided: Sequence[Column], missing: Sequence[str]) -> None:
+    names = [*(column.name for column in undecided), *missing]
+    if not names:
+        return
+    first = undecided[0] if undecided else None
+    why = f" About {quoted(first.name)}: {first.reason}." if first and first.reason else ""
+    unnamed = f" ({len(missing)} of them not in the schema)" if missing else ""
+    raise SchemaError(
+        f"Undecided columns: {_list(names)}{unnamed}.{why}",
+        "Say what each is (quasi, sensitive, keep; identifier to leave it out): "
+        f"{role_hint(names[0])}",
+    )
+
+
+def _settle(column: Column, field: Field) -> Column:
+    """The column with the table's kind and a hierarchy where it had none."""
+    kind = column.kind or field.kind
+    if kind != field.kind and not {kind, field.kind} <= _TEXT_KINDS:
+        raise SchemaError(
+            f"Column {quoted(column.name)} is a {kind} in the schema and a {field.kind} in the "
+            "table.",
+            f'shoal.open(..., kinds={{{quoted(column.name)}: "{kind}"}})',
+        )
+    if kind == "text" and column.role in PUBLISHED:
+        raise SchemaError(
+            f"Column {quoted(column.name)} is free text: it can name anybody and cannot be "
+            f"generalised, so it is not published as {column.role}.",
+            f"{role_hint(column.name, 'identifier')}; if it holds a few set values, "
+            f'shoal.{"sensitive" if column.role == "keep" else column.role}(kind="category")',
+        )
+    if column.role == "weight" and kind != "number":
+        raise SchemaError(
+            f"Column {quoted(column.name)} is the survey weight and not a number.",
+            role_hint(column.name, "identifier"),
+        )
+    return replace(column, kind=kind, hierarchy=column.hierarchy or _default(column.role, kind))
+
+
+def _default(role: str, kind: str) -> Hierarchy | None:
+    if role in PUBLISHED:
+        return DEFAULTS[kind]
+    return Flat() if role == "provider" else None
+
+
+def _at_most_one(schema: Schema) -> None:
+    for role in ("provider", "person", "weight"):
+        columns = [column.name for column in schema._with(role)]
+        if len(columns) > 1:
+            raise SchemaError(
+                f"More than one column has the role {role}: {_list(columns)}.",
+                role_hint(columns[1], "identifier"),
+            )

@@ -1,0 +1,293 @@
+"""What a table becomes at the door: a tally of codes, cut into classes, judged as groups.
+
+``Tally``   the distinct combinations of codes with their counts
+``Cut``     an assignment of the tally's entries to classes; an entry may be divided
+``Groups``  what a model judges: per class the rows, and a sparse histogram of each sensitive column
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.axis import Axis
+from shoal.cells import Cells, cover_classes
+from shoal.errors import UsageError
+from shoal.kernels.group import tabulate
+
+HELD_BACK = -1
+"""The class of rows that are not published."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """Everybody the table could be about: points on the tally's own axes, with counts."""
+
+    keys: NDArray[Any]
+    count: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Distinct combinations of codes with counts.
+
+    ``keys`` (quasi-identifiers, entries) and ``values`` (sensitive columns, entries) hold one row
+    of codes per column, so that a scan over one column is a scan over adjacent memory.
+    """
+
+    quasi: tuple[Axis, ...]
+    sensitive: tuple[Axis, ...]
+    keys: NDArray[Any]
+    values: NDArray[np.int32]
+    count: NDArray[np.int64]
+    provider: Axis | None = None
+    providers: NDArray[np.int32] | None = None
+    population: Population | None = None
+    weights: tuple[float, ...] = ()
+
+    @property
+    def entries(self) -> int:
+        """How many distinct combinations there are."""
+        return len(self.count)
+
+    @cached_property
+    def rows(self) -> int:
+        """How many people there are."""
+        return int(self.count.sum())
+
+    @property
+    def importance(self) -> NDArray[np.float64]:
+        """The weight of each quasi-identifier in choices and in loss; 1 unless set."""
+        return np.array(self.weights or (1.0,) * len(self.quasi))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Pieces of entries, each in a class (``HELD_BACK``: not published), and the classes' cells."""
+
+    entry: NDArray[np.int32]
+    class_: NDArray[np.int32]
+    count: NDArray[np.int64]
+    cells: Cells
+    facts: dict[str, Any] = field(default_factory=dict, compare=False)
+    """What the method wants to tell about its work: depth, nodes checked, levels chosen."""
+
+    @property
+    def classes(self) -> int:
+        """How many classes are published."""
+        return len(self.cells)
+
+    @cached_property
+    def held_back(self) -> int:
+        """How many rows are not published."""
+        return int(self.count[self.class_ < 0].sum())
+
+    @classmethod
+    def of(
+        cls,
+        tally: Tally,
+        entry: NDArray[np.int32],
+        class_: NDArray[np.int32],
+        count: NDArray[np.int64] | None = None,
+        facts: dict[str, Any] | None = None,
+    ) -> Cut:
+        """A cut whose cells are the smallest that can be published for each class's entries."""
+        count = tally.count[entry] if count is None else count
+        cells = cover_classes(tally.quasi, tally.keys, entry, class_)
+        return cls(entry, class_, count, cells, facts or {}).merged()
+
+    def merged(self) -> Cut:
+        """The same cut where classes that publish the same cells are one class."""
+        first, of_class = self.cells.unique()
+        if len(first) == len(self.cells):
+            return self
+        class_ = np.where(self.class_ < 0, HELD_BACK, of_class[self.class_]).astype(np.int32)
+        return replace(self, class_=class_, cells=self.cells.take(first))
+
+    def without(self, classes: NDArray[np.bool_]) -> Cut:
+        """The same cut with the marked classes held back."""
+        number = np.cumsum(~classes) - 1
+        number = np.where(classes, HELD_BACK, number).astype(np.int32)
+        class_ = np.where(self.class_ < 0, HELD_BACK, number[self.class_]).astype(np.int32)
+        return replace(self, class_=class_, cells=self.cells.take(np.flatnonzero(~classes)))
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Per class the values of one column that occur and how often: sparse, ascending by value.
+
+    Class ``i`` has ``value[start[i]:start[i+1]]`` with ``count`` likewise; ``total`` counts each
+    value over all published rows and is the reference of t-closeness and its kin.
+    """
+
+    axis: Axis
+    start: NDArray[np.int64]
+    value: NDArray[np.int32]
+    count: NDArray[np.int64]
+    total: NDArray[np.int64]
+
+    @cached_property
+    def class_(self) -> NDArray[np.int64]:
+        """The class of each (value, count) pair."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows per class."""
+        return self.sum(self.count)
+
+    @property
+    def distinct(self) -> NDArray[np.int64]:
+        """Distinct values per class."""
+        return np.diff(self.start)
+
+    def sum(self, pairs: NDArray[Any]) -> NDArray[Any]:
+        """Add up a number per (value, count) pair within each class."""
+        return self._reduce(np.add, pairs)
+
+    def largest(self, pairs: NDArray[Any]) -> NDArray[Any]:
+        """The largest number per (value, count) pair within each class."""
+        return self._reduce(np.maximum, pairs)
+
+    def _reduce(self, ufunc: np.ufunc, pairs: NDArray[Any]) -> NDArray[Any]:
+        filled = self.distinct > 0
+        if filled.all():
+            return ufunc.reduceat(pairs, self.start[:-1]) if len(filled) else pairs[:0]
+        out = np.zeros(len(filled), dtype=pairs.dtype)  # reduceat misreads an empty class
+        if filled.any():
+            out[filled] = ufunc.reduceat(pairs, self.start[:-1][filled])
+        return out
+
+    def of_class(self, class_: int) -> tuple[list[int], list[int]]:
+        """One class's values and counts."""
+        part = slice(self.start[class_], self.start[class_ + 1])
+        return self.value[part].tolist(), self.count[part].tolist()
+
+    def take(self, classes: NDArray[Any]) -> Histogram:
+        """The histogram of some classes only; the totals stay."""
+        start, stop = self.start[classes], self.start[classes + 1]
+        length = stop - start
+        begin = np.concatenate(([0], np.cumsum(length)))
+        pick = np.repeat(start - begin[:-1], length) + np.arange(begin[-1])
+        return replace(self, start=begin, value=self.value[pick], count=self.count[pick])
+
+    @classmethod
+    def of(
+        cls,
+        axis: Axis,
+        class_: NDArray[Any],
+        value: NDArray[Any],
+        count: NDArray[Any],
+        classes: int,
+        total: NDArray[np.int64] | None = None,
+    ) -> Histogram:
+        """Count ``value`` per class; pieces that are held back (negative class) do not count."""
+        start, values, counts = tabulate(class_, value, count, classes, axis.size)
+        if total is None:
+            total = np.bincount(values, weights=counts, minlength=axis.size).astype(np.int64)
+        return cls(axis, start, values, counts, total)
+
+
+def product(histograms: Iterable[tuple[Axis, NDArray[Any]]]) -> tuple[Axis, NDArray[np.int32]]:
+    """Several sensitive columns as one: an axis of the combinations that occur, and their codes."""
+    axes, codes = zip(*histograms, strict=True)
+    joint = np.zeros(len(codes[0]), dtype=np.int64)
+    for axis, code in zip(axes, codes, strict=True):
+        joint = joint * axis.size + code
+    present, joint_code = np.unique(joint, return_inverse=True)
+    name = "*".join(axis.name for axis in axes)
+    return Axis.numbered(name, len(present)), joint_code.astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """What a model judges: many classes at once, by numbers alone."""
+
+    rows: NDArray[np.int64]
+    sensitive: tuple[Histogram, ...] = ()
+    providers: Histogram | None = None
+    cells: Cells | None = None
+    population: NDArray[np.int64] | None = None
+    total_population: int = 0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The sensitive columns that can be named with ``on=``."""
+        return tuple(h.axis.name for h in self.sensitive)
+
+    def on(self, name: str | None) -> Histogram:
+        """The histogram of one sensitive column; without a name, of the only one."""
+        if name is None and len(self.sensitive) == 1:
+            return self.sensitive[0]
+        if name in self.names:
+            return self.sensitive[self.names.index(name)]
+        if name is not None:
+            raise UsageError(f"There is no sensitive column {name!r}.", _name_one(self.names))
+        if not self.sensitive:
+            raise UsageError(
+                "The rule needs a sensitive column and the schema names none.",
+                'give a column the role "sensitive".',
+            )
+        raise UsageError(f"{len(self.sensitive)} columns are sensitive.", _name_one(self.names))
+
+    def take(self, classes: NDArray[Any]) -> Groups:
+        """Some of the classes only; totals stay."""
+        return replace(
+            self,
+            rows=self.rows[classes],
+            sensitive=tuple(h.take(classes) for h in self.sensitive),
+            providers=self.providers and self.providers.take(classes),
+            cells=self.cells and self.cells.take(classes),
+            population=None if self.population is None else self.population[classes],
+        )
+
+    @classmethod
+    def of(cls, tally: Tally, cut: Cut, products: Iterable[str] = ()) -> Groups:
+        """Count a cut's published classes; ``products`` names joint columns as ``"a*b"``."""
+        rows = np.bincount(
+            cut.class_[cut.class_ >= 0], weights=cut.count[cut.class_ >= 0], minlength=cut.classes
+        ).astype(np.int64)
+        columns = [
+            Histogram.of(axis, cut.class_, codes[cut.entry], cut.count, cut.classes)
+            for axis, codes in sensitive_columns(tally, products)
+        ]
+        providers = None
+        if tally.provider is not None and tally.providers is not None:
+            codes = tally.providers[cut.entry]
+            providers = Histogram.of(tally.provider, cut.class_, codes, cut.count, cut.classes)
+        population, everybody = None, 0
+        if tally.population is not None:
+            population = cut.cells.count_inside(tally.population.keys, tally.population.count)
+            everybody = int(tally.population.count.sum())
+        return cls(rows, tuple(columns), providers, cut.cells, population, everybody)
+
+
+def sensitive_columns(
+    tally: Tally, products: Iterable[str] = ()
+) -> list[tuple[Axis, NDArray[np.int32]]]:
+    """Each sensitive axis with its codes, then the joint columns that were asked for."""
+    columns = list(zip(tally.sensitive, tally.values, strict=True))
+    names = [axis.name for axis in tally.sensitive]
+    for joint in products:
+        parts = joint.split("*")
+        unknown = [part for part in parts if part not in names]
+        if unknown:
+            raise UsageError(f"There is no sensitive column {unknown[0]!r}.", _name_one(names))
+        columns.append(product(columns[names.index(part)] for part in parts))
+    return columns
+
+
+def _name_one(names: Iterable[str]) -> str:
+    names = tuple(names)
+    if not names:
+        return 'give a column the role "sensitive".'
+    joint = f', or on="{"*".join(names)}" for their product' if len(names) > 1 else ""
+    return f"name one: on={names[0]!r}{joint}."

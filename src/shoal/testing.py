@@ -1,0 +1,418 @@
+"""The contract of models, methods, measures and attacks, as checks that anybody can run.
+
+Each ``check_*`` takes one member of a room and raises ``AssertionError`` with the broken promise.
+Shoal runs them on its own members; run them on yours:
+
+>>> from shoal.models.k_anonymity import KAnonymity
+>>> check_model(KAnonymity(3))
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.axis import Axis, Level
+from shoal.cells import Cells
+from shoal.errors import NotMetError, ShoalError, UsageError
+from shoal.model import Mask, Model, Rule, parts, products
+from shoal.models import registry, rule
+from shoal.models.k_anonymity import KAnonymity
+from shoal.release import Finding
+from shoal.tally import Cut, Groups, Histogram, Population, Tally
+
+Sample = tuple[Tally, Cut]
+_SLACK = 1e-9
+
+
+def groups(classes: Sequence[Sequence[Any]], name: str = "sensitive") -> Groups:
+    """Classes written as lists of one sensitive column's values; None is null.
+
+    >>> groups([["flu", "flu", None], ["cold"]]).on(None).distinct.tolist()
+    [2, 1]
+    """
+    values = sorted({value for rows in classes for value in rows if value is not None})
+    null = any(value is None for rows in classes for value in rows)
+    axis = Axis(name, "category", "ordered", tuple(values), null)
+    class_ = np.repeat(np.arange(len(classes)), [len(rows) for rows in classes])
+    codes = axis.codes([value for rows in classes for value in rows])
+    histogram = Histogram.of(axis, class_, codes, np.ones(len(codes), np.int64), len(classes))
+    return Groups(np.array([len(rows) for rows in classes]), (histogram,))
+
+
+def sample(seed: int, sensitive: Sequence[str] = ("sensitive",)) -> Sample:
+    """A small random table with nulls, unused values, a provider and a population, and a cut."""
+    rng = np.random.default_rng(seed)
+    quasi = (_axis("age", 6), _axis("zip", 5, null=False))
+    columns = tuple(_axis(name, 5) for name in sensitive)
+    sizes = [axis.size for axis in (*quasi, *columns)] + [3]
+    drawn = np.stack([rng.integers(0, size, 150) for size in sizes])
+    drawn[2:-1][drawn[2:-1] == 3] = 0  # the value 3 occurs nowhere
+    few = rng.integers(0, len(quasi[0].leaves), 150) == 0
+    drawn[2:-1, few] = 0  # and some classes are less diverse than others
+    codes = np.unique(drawn, axis=1).astype(np.int32)
+    count = rng.integers(1, 6, (codes.shape[1],))
+    everybody = Population(
+        np.concatenate([codes[:2], rng.integers(0, 5, (2, 80), dtype=np.int32)], axis=1),
+        np.concatenate([count * rng.integers(1, 4, len(count)), np.ones(80, np.int64)]),
+    )
+    tally = Tally(
+        quasi,
+        columns,
+        codes[:2],
+        codes[2:-1],
+        count,
+        Axis.numbered("provider", 3),
+        codes[-1],
+        everybody,
+    )
+    coarse = 2 - seed % 2  # odd seeds have small classes
+    class_ = np.unique(codes[0] // coarse * 5 + codes[1] // coarse, return_inverse=True)[1]
+    return tally, Cut.of(tally, np.arange(len(count), dtype=np.int32), class_.astype(np.int32))
+
+
+def check_model(model: Model, *, seeds: Sequence[int] = range(4)) -> None:
+    """A model is a documented value that judges classes by their numbers alone."""
+    for part in parts(model):
+        _check_value(part)
+    for seed in seeds:
+        tally, cut = sample(seed, _columns(model))
+        rng = np.random.default_rng(seed)
+        judged = _judge(model, tally, cut)
+        for what, same in _same_tables(model, tally, cut, rng):
+            _equal(_judge(model, *same), judged, f"{model}: {what} changes the judgement")
+        _check_classes(model, tally, cut, rng)
+        _check_needs(model, Groups.of(tally, cut, products(model)))
+        _check_merging(model, tally, cut, rng)
+        after = _judge(model, *_doubled(tally, cut))
+        _true(after[judged].all(), f"{model}: a table in which all people occur twice breaks it")
+        _check_reached(model, Groups.of(tally, cut, products(model)))
+
+
+def check_method(
+    method: Callable[..., Cut],
+    model: Model | None = None,
+    *,
+    seeds: Sequence[int] = range(3),
+    **parameters: Any,
+) -> None:
+    """A method's cut places everybody, meets the model, and depends on the tally's content only."""
+    model = model or KAnonymity(3)
+    _documented(method)
+    for seed in seeds:
+        tally, before = sample(seed, _columns(model))
+        cut = _made(method, tally, model, parameters)
+        _check_cut(model, tally, cut)
+        shuffled, _ = _shuffled(tally, before, np.random.default_rng(seed))
+        again = _made(method, shuffled, model, parameters)
+        _true(_content(shuffled, again) == _content(tally, cut), "the order of entries matters")
+        double, _ = _doubled(tally, before)
+        _check_cut(model, double, _made(method, double, model, parameters))
+        try:
+            cut = _made(method, tally, KAnonymity(tally.rows + 1), parameters)
+        except NotMetError:
+            continue
+        _true(cut.held_back == tally.rows, "a rule that cannot be met is not refused")
+
+
+def check_measure(
+    measure: Callable[[Tally, Cut], float],
+    *,
+    root: float | None = 1.0,
+    seeds: Sequence[int] = range(3),
+) -> None:
+    """A measure is 0 for an untouched table, 1 where nothing is left, and between otherwise.
+
+    ``root`` is what one class of everybody should give (1: nothing is left); None: anything.
+    """
+    _documented(measure)
+    for seed in seeds:
+        tally, cut = sample(seed)
+        value = measure(tally, cut)
+        _true(0 <= value <= 1, f"{value} lies outside 0 … 1")
+        again = measure(*_shuffled(tally, cut, np.random.default_rng(seed)))
+        _true(bool(np.isclose(again, value)), "the order of entries matters")
+        key = np.unique(tally.keys, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int32)
+        untouched = measure(tally, Cut.of(tally, cut.entry, key[cut.entry]))
+        _true(abs(untouched) < _SLACK, f"an untouched table measures {untouched}, not 0")
+        one = measure(tally, _root(tally))
+        _true(0 <= one <= 1 + _SLACK, f"one class of everybody measures {one}")
+        _true(root is None or abs(one - root) < _SLACK, f"one class measures {one}, not {root}")
+        gone = measure(tally, cut.without(np.ones(cut.classes, dtype=bool)))
+        _true(abs(gone - 1) < _SLACK, f"a table held back whole measures {gone}, not 1")
+
+
+def check_attack(attack: Callable[..., Finding], view: Any, blind: Any) -> None:
+    """An attack returns a finding for ``view`` and raises for ``blind``, where it cannot run."""
+    _documented(attack)
+    finding = attack(view, rng=np.random.default_rng(0))
+    _true(isinstance(finding, Finding), "an attack returns a Finding")
+    _true(0 <= finding.exposed <= finding.people, "more people are exposed than were attacked")
+    _true(bool(finding.sentence and finding.defence), "a finding says what it means and what helps")
+    try:
+        attack(blind, rng=np.random.default_rng(0))
+    except ShoalError:
+        return
+    raise AssertionError("an attack that cannot run must raise, not report that all is safe")
+
+
+# The promises of a model, one by one
+
+
+def _check_value(model: Model) -> None:
+    _documented(type(model))
+    _true(is_dataclass(model) and hash(model) == hash(replace(model)), "a model is a frozen value")
+    known = {"sensitive", "provider", "population", "total", "cells"}
+    _true(model.needs <= known, f"{model} needs something unknown")
+    if type(model) in registry().values():
+        _true(rule(str(model)) == model, f"{model}: its text reads back as {rule(str(model))}")
+
+
+def _check_classes(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
+    whole = Groups.of(tally, cut, products(model))
+    judged = model.holds(whole)
+    _true(judged.dtype == np.bool_ and judged.shape == whole.rows.shape, "one bool per class")
+    order = rng.permutation(len(whole))
+    _equal(model.holds(whole.take(order)), judged[order], f"{model}: classes' numbers matter")
+    _equal(model.holds(whole.take(order[:0])), judged[:0], f"{model}: no class at all")
+    if model.local:
+        alone = [bool(model.holds(whole.take(np.array([i])))[0]) for i in range(len(whole))]
+        _equal(np.array(alone), judged, f"{model}: a class alone is judged otherwise")
+
+
+def _check_needs(model: Model, whole: Groups) -> None:
+    judged, needs = model.holds(whole), model.needs
+    bare = whole if "cells" in needs else replace(whole, cells=None)
+    if "sensitive" not in needs:
+        bare = replace(bare, sensitive=())
+    if "provider" not in needs:
+        bare = replace(bare, providers=None)
+    if "population" not in needs:
+        bare = replace(bare, population=None, total_population=0)
+    if "total" not in needs:
+        other = tuple(replace(h, total=h.total[::-1].copy()) for h in bare.sensitive)
+        bare = replace(bare, sensitive=other)
+    _equal(model.holds(bare), judged, f"{model}: it reads what it does not say it needs")
+
+
+def _check_merging(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
+    """Merged classes hold where all their parts did; parts that failed decide nothing."""
+    if not model.monotone:
+        return
+    judged = _judge(model, tally, cut)
+    for _ in range(10):
+        into = rng.integers(0, max(cut.classes // 2, 1), cut.classes)
+        number = np.unique(into, return_inverse=True)[1].astype(np.int32)
+        merged = Cut.of(tally, cut.entry, number[cut.class_])
+        part_failed = np.zeros(merged.classes, dtype=bool)
+        np.logical_or.at(part_failed, merged.class_, ~judged[cut.class_])
+        after = _judge(model, tally, merged)
+        _true((after | part_failed).all(), f"{model}: merging breaks it, so it is not monotone")
+
+
+def _check_reached(model: Model, whole: Groups) -> None:
+    reached = model.reached(whole)
+    _true(isinstance(reached, float), f"{model}: reached is no float")
+    if not isinstance(model, Rule) or not model.parameter:
+        return
+    each = model.per_class(whole)
+    _true(0 <= model.worst(whole) < len(whole), f"{model}: the worst class does not exist")
+    if type(model).worst is Rule.worst:
+        _true(each[model.worst(whole)] == reached, f"{model}: the worst class is not the witness")
+    sign = 1 if model.strongest == "largest" else -1
+    possible = _with(model, 1.0 if sign > 0 else 1e9, 1.0)
+    can = np.ones(len(whole), bool) if possible is None else possible.holds(whole)
+    for value in np.unique(each[np.isfinite(each)]).tolist():
+        weaker = _with(model, value if _counts(model) else value - sign * _SLACK * max(1, value))
+        if weaker is not None:
+            expected = (sign * each >= sign * value - _SLACK) & can
+            _equal(weaker.holds(whole), expected, f"{weaker}: classes that reach {value} fail")
+        stronger = _with(model, value + sign * (1 if _counts(model) else 1e-6 * max(1, value)))
+        if stronger is not None:
+            missed = stronger.holds(whole) & (sign * each <= sign * value)
+            _true(not missed.any(), f"{stronger}: classes that only reach {value} hold")
+
+
+def _with(model: Rule, *values: float) -> Any:
+    """The model with the first of these parameters that it allows; None where it allows none."""
+    for value in values:
+        try:
+            return replace(model, **{model.parameter: value})  # type: ignore[type-var]
+        except UsageError:
+            continue
+    return None
+
+
+def _counts(model: Rule) -> bool:
+    return isinstance(getattr(model, model.parameter), int)
+
+
+# Tables that are the same in everything that matters
+
+
+def _same_tables(
+    model: Model, tally: Tally, cut: Cut, rng: np.random.Generator
+) -> Iterator[tuple[str, Sample]]:
+    yield "the order of entries", _shuffled(tally, cut, rng)
+    yield "dividing entries", (tally, _divided(cut))
+    yield "calling null a value like others", (_recoded(tally, _null_as_leaf, 0), cut)
+    yield "a value that never occurs", (_recoded(tally, _one_more, 1), cut)
+    if getattr(model, "symmetric", True) and all("*" not in on for on in products(model)):
+        yield "renaming the sensitive values", (_renamed(tally, rng), cut)
+
+
+def _shuffled(tally: Tally, cut: Cut, rng: np.random.Generator) -> Sample:
+    order = rng.permutation(tally.entries)
+    place = np.argsort(order).astype(np.int32)
+    providers = None if tally.providers is None else tally.providers[order]
+    moved = replace(
+        tally,
+        keys=tally.keys[:, order],
+        values=tally.values[:, order],
+        count=tally.count[order],
+        providers=providers,
+    )
+    pick = rng.permutation(len(cut.entry))
+    return moved, replace(
+        cut, entry=place[cut.entry[pick]], class_=cut.class_[pick], count=cut.count[pick]
+    )
+
+
+def _divided(cut: Cut) -> Cut:
+    half = cut.count // 2
+    count = np.concatenate([cut.count - half, half])
+    kept = count > 0
+    return replace(
+        cut,
+        entry=np.tile(cut.entry, 2)[kept],
+        class_=np.tile(cut.class_, 2)[kept],
+        count=count[kept],
+    )
+
+
+def _doubled(tally: Tally, cut: Cut) -> Sample:
+    people = tally.population
+    people = people and replace(people, count=people.count * 2)
+    return (
+        replace(tally, count=tally.count * 2, population=people),
+        replace(cut, count=cut.count * 2),
+    )
+
+
+def _recoded(tally: Tally, change: Callable[[Axis], Axis], shift: int) -> Tally:
+    sensitive = tuple(change(axis) for axis in tally.sensitive)
+    return replace(tally, sensitive=sensitive, values=tally.values + np.int32(shift))
+
+
+def _null_as_leaf(axis: Axis) -> Axis:
+    levels = tuple(
+        Level(np.append(level.starts, np.int32(len(axis.leaves))), (*level.labels, "none"))
+        for level in axis.levels
+    )
+    return replace(axis, leaves=(*axis.leaves, "none"), null=False, levels=levels)
+
+
+def _one_more(axis: Axis) -> Axis:
+    levels = tuple(
+        Level(np.append(np.int32(0), level.starts[1:] + np.int32(1)), level.labels)
+        for level in axis.levels
+    )
+    return replace(axis, leaves=("", *axis.leaves), levels=levels)
+
+
+def _renamed(tally: Tally, rng: np.random.Generator) -> Tally:
+    names = [rng.permutation(axis.size).astype(np.int32) for axis in tally.sensitive]
+    values = np.stack([name[codes] for name, codes in zip(names, tally.values, strict=True)])
+    axes = tuple(Axis.numbered(axis.name, axis.size) for axis in tally.sensitive)
+    return replace(tally, sensitive=axes, values=values)
+
+
+def _axis(name: str, leaves: int, null: bool = True) -> Axis:
+    """Letters in a tree of two levels, so that every distance and every method can use it."""
+    starts = np.arange(0, leaves, 2, dtype=np.int32)
+    letters = tuple(chr(ord("a") + i) for i in range(leaves))
+    level = Level(starts, tuple(f"{letters[i]}+" for i in starts))
+    return Axis(name, "category", "tree", letters, null, (level,))
+
+
+# Cuts
+
+
+def _made(method: Callable[..., Cut], tally: Tally, model: Model, parameters: Any) -> Cut:
+    return method(tally, model, rng=np.random.default_rng(0), progress=None, **parameters)
+
+
+def _check_cut(model: Model, tally: Tally, cut: Cut) -> None:
+    placed = np.bincount(cut.entry, weights=cut.count, minlength=tally.entries)
+    _equal(placed, tally.count, "the pieces of an entry do not add up to its count")
+    _true((cut.count > 0).all(), "a piece without people")
+    _true(cut.class_.max(initial=-1) < cut.classes, "a piece in a class that does not exist")
+    counted = Groups.of(tally, cut, products(model))
+    _true((counted.rows > 0).all(), "a class without people")
+    _true(model.holds(counted).all(), f"a published class does not meet {model}")
+    _true(len(cut.cells.unique()[0]) == cut.classes, "two classes publish the same cells")
+    kept = cut.class_ >= 0
+    entry, class_ = cut.entry[kept], cut.class_[kept]
+    for j, codes in enumerate(tally.keys):
+        _true(_inside(cut.cells, j, class_, codes[entry]).all(), "a cell misses one of its people")
+
+
+def _inside(cells: Cells, column: int, class_: NDArray[Any], code: NDArray[Any]) -> Mask:
+    if column in cells.sets:
+        words = cells.sets[column][class_, code // 64]
+        return np.asarray((words >> (code % 64).astype(np.uint64)) & np.uint64(1) == 1)
+    low, high = cells.low[class_, column], cells.high[class_, column]
+    return np.asarray((low <= code) & (code <= high))
+
+
+def _content(tally: Tally, cut: Cut) -> list[tuple[Any, ...]]:
+    """The cut without any numbering: each piece by its codes and its class's cells."""
+    cells = [np.column_stack((cut.cells.low, cut.cells.high)).astype(np.int64)]
+    cells += [bits.view(np.int64) for _, bits in sorted(cut.cells.sets.items())]
+    cell = np.concatenate(cells, axis=1)[cut.class_]
+    cell[cut.class_ < 0] = -1
+    codes = np.concatenate([tally.keys, tally.values]).T[cut.entry]
+    return sorted(map(tuple, np.column_stack((codes, cut.count, cell)).tolist()))
+
+
+def _root(tally: Tally) -> Cut:
+    high = np.array([[axis.size - 1 for axis in tally.quasi]], dtype=np.int32)
+    entry = np.arange(tally.entries, dtype=np.int32)
+    return Cut(entry, np.zeros_like(entry), tally.count, Cells(np.zeros_like(high), high))
+
+
+# Saying so
+
+
+def _columns(model: Model) -> tuple[str, ...]:
+    named = (getattr(part, "on", None) for part in parts(model))
+    columns = dict.fromkeys(name for on in named if on for name in on.split("*"))
+    return tuple(columns) or ("sensitive",)
+
+
+def _judge(model: Model, tally: Tally, cut: Cut) -> Mask:
+    return model.holds(Groups.of(tally, cut, products(model)))
+
+
+def _documented(thing: Any) -> None:
+    module = sys.modules.get(getattr(thing, "__module__", ""))
+    text = f"{thing.__doc__ or ''}\n{getattr(module, '__doc__', '') or ''}"
+    name = getattr(thing, "__name__", str(thing))
+    _true(bool(re.search(r"\b(19|20)\d\d\b", text)), f"{name}: its docstring cites no source")
+    said = re.search(r"does not\s+(protect|give|see|say)", text, re.IGNORECASE)
+    _true(bool(said), f"{name}: its docstring does not say what it does not protect")
+
+
+def _equal(found: NDArray[Any], expected: NDArray[Any], promise: str) -> None:
+    _true(np.array_equal(found, expected), promise)
+
+
+def _true(kept: bool | np.bool_, promise: str) -> None:
+    if not kept:
+        raise AssertionError(promise)

@@ -1,0 +1,116 @@
+"""In a process of its own: streams, signals, locales."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "shoal.cli"]
+K10 = ["-m", "k-anonymity k=10"]
+
+
+def run(*arguments, **settings):
+    env = os.environ | settings.pop("env", {})
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, timeout=120, check=False, env=env, **settings
+    )
+
+
+def test_json_is_one_document_and_the_only_output(here, roles):
+    done = run("publish", "patients.csv", *roles, *K10, "-o", "release", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["folder"] == "release"
+    assert done.stderr == b""
+    failed = run("publish", "patients.csv", *roles, *K10, "-o", "release", "--json")
+    assert failed.returncode == 2
+    assert json.loads(failed.stdout)["error"]["exit_code"] == 2
+    assert b"--replace" in failed.stderr
+
+
+def test_utf8_whatever_the_locale(here):
+    (here / "t.csv").write_text("größe\n1\n2\n", encoding="utf-8")
+    done = run("look", "t.csv", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert "größe" in done.stdout.decode()
+
+
+def test_a_reader_that_goes_away_is_no_error(here):
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed:
+        done = subprocess.run(
+            [*COMMAND, "look", "patients.csv", "--json"], stdout=closed, stderr=subprocess.PIPE,
+            timeout=120, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+INTERRUPTED = """
+import os, signal, sys
+from contextlib import contextmanager
+from shoal.cli import publish
+from shoal.cli.main import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+stop, number, *arguments = sys.argv[1:]
+
+@contextmanager
+def progress(quiet):
+    def step(name, done, total):
+        if name == stop:
+            os.kill(os.getpid(), int(number))
+    yield step
+
+publish.progress = progress
+main(arguments)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("step", ["reading", "making classes", "writing", "verifying"])
+def test_interrupted_anywhere_nothing_is_left(here, roles, step, number):
+    (here / "scratch").mkdir()
+    before = sorted(here.iterdir())
+    arguments = ["publish", "patients.csv", *roles, *K10, "-o", "release"]
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, step, str(int(number)), *arguments],
+        capture_output=True, timeout=120, check=False,
+        env=os.environ | {"TMPDIR": str(here / "scratch")},
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.endswith(b"Stopped; nothing was written.\n")
+    assert sorted(here.iterdir()) == before
+    assert list((here / "scratch").iterdir()) == []
+
+
+def on_a_terminal(arguments, env):
+    """The run's standard error, which is a terminal, and its standard output, which is not."""
+    control, terminal = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=terminal, env=os.environ | env
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        while chunk := _read(control):
+            shown += chunk
+        assert process.stdout is not None
+        return shown, process.stdout.read()
+
+
+def _read(control):
+    try:
+        return os.read(control, 4096)
+    except OSError:  # Linux says so when the other end is closed
+        return b""
+
+
+def test_progress_is_shown_on_a_terminal_only(here, roles):
+    arguments = ["publish", "patients.csv", *roles, *K10, "--dry-run", "--json"]
+    shown, out = on_a_terminal(arguments, {"TERM": "xterm"})
+    assert b"reading" in shown
+    assert json.loads(out)["folder"] is None
+    assert on_a_terminal([*arguments, "--quiet"], {"TERM": "xterm"})[0] == b""

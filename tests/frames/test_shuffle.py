@@ -1,0 +1,61 @@
+"""Random order: nothing lost, nothing changed, every place equally likely."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from shoal.frames.shuffle import shuffled
+
+
+def table(rows: int, batch: int = 1000) -> Iterator[pa.RecordBatch]:
+    for start in range(0, rows, batch):
+        number = np.arange(start, min(start + batch, rows), dtype=np.int32)
+        words = [None if i % 5 == 0 else f"w{i % 3}" for i in number]
+        yield pa.record_batch({
+            "n": number, "few": pa.array(words), "many": pa.array([f"id{i}" for i in number]),
+            "coded": pa.array(words).dictionary_encode(),
+        })
+
+
+@pytest.mark.parametrize("in_memory", [2**30, 20_000])
+def test_same_rows_in_another_order(in_memory: int) -> None:
+    before = pa.Table.from_batches(table(20_000))
+    after = pa.Table.from_batches(shuffled(table(20_000), in_memory=in_memory))
+    assert after.schema == before.schema
+    assert after["n"].to_pylist() != before["n"].to_pylist()
+    assert after.sort_by("n").to_pylist() == before.to_pylist()
+
+
+@pytest.mark.parametrize("in_memory", [2**30, 1])
+def test_every_order_is_as_likely(in_memory: int) -> None:
+    seen = Counter[tuple[int, ...]]()
+    for _ in range(240 if in_memory == 1 else 1200):
+        batches = shuffled(table(3, batch=2), in_memory=in_memory)
+        seen[tuple(pa.Table.from_batches(batches)["n"].to_pylist())] += 1
+    assert set(seen) == set(permutations(range(3)))
+    expected = seen.total() / 6
+    # Chi-squared with 5 degrees of freedom exceeds 36 once in a million runs.
+    assert sum((n - expected) ** 2 / expected for n in seen.values()) < 36
+
+
+def test_no_rows() -> None:
+    assert list(shuffled(iter([]))) == []
+    empty = pa.record_batch({"n": pa.array([], pa.int32()), "t": pa.array([], pa.string())})
+    assert sum(b.num_rows for b in shuffled(iter([empty]))) == 0
+
+
+def test_nothing_stays_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    stream = shuffled(table(5000), in_memory=1000)
+    next(stream)
+    (folder,) = tmp_path.iterdir()
+    assert folder.stat().st_mode & 0o077 == 0
+    stream.close()  # type: ignore[attr-defined]
+    assert list(tmp_path.iterdir()) == []
