@@ -8,7 +8,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from bench.data import CACHE, source
 from bench.measure import Line, Unavailable
@@ -44,8 +44,8 @@ def run(names: Sequence[str], small: bool) -> tuple[list[Line], list[str]]:
 
 def _case(name: str, small: bool) -> Iterator[Line]:
     module = importlib.import_module(f"bench.{HOME.get(name, name)}")
-    work = getattr(module, name if name in HOME else "run")
-    return work(**getattr(module, "SMALL", {}).get(name, {})) if small else work()
+    work: Callable[..., Iterator[Line]] = getattr(module, name if name in HOME else "run")
+    return work(**getattr(module, "SMALL", {}).get(name, {}) if small else {})
 
 
 def table(lines: Sequence[Line]) -> str:

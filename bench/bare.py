@@ -23,7 +23,7 @@ def bare(keys: NDArray[Any], sizes: NDArray[np.int64], k: int) -> tuple[Any, Any
     return order, start
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _mondrian(keys, widest, k):  # type: ignore[no-untyped-def]
     columns, rows = keys.shape
     order = np.arange(rows).astype(np.int32)
@@ -54,7 +54,7 @@ def _mondrian(keys, widest, k):  # type: ignore[no-untyped-def]
     return order, starts[:classes]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _extent(codes):  # type: ignore[no-untyped-def]
     smallest = largest = codes[0]
     for code in codes:
@@ -63,7 +63,7 @@ def _extent(codes):  # type: ignore[no-untyped-def]
     return smallest, largest
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _cut(keys, order, out, seen, low, high, width, start, stop, k):  # type: ignore[no-untyped-def]
     """Cut on the widest column where both halves keep k; returns where the right half begins."""
     n = stop - start
@@ -82,7 +82,7 @@ def _cut(keys, order, out, seen, low, high, width, start, stop, k):  # type: ign
     return start
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _median(codes, seen, first, last, half):  # type: ignore[no-untyped-def]
     """The code of the ``half``-th row, the rows before that code and those at it."""
     before = 0
@@ -105,7 +105,7 @@ def _median(codes, seen, first, last, half):  # type: ignore[no-untyped-def]
         last = min(last, first + (1 << shift) - 1)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _part(keys, order, out, j, start, stop, middle, place):  # type: ignore[no-untyped-def]
     """Swap the rows that lie on the wrong side; found without a branch, then column by column."""
     codes = keys[j]

@@ -56,20 +56,15 @@ class Unavailable(Exception):
 def spent(work: Callable[[], object], repeat: int = 5) -> Spent:
     """The least CPU time of several runs after a warm one, with the least wall time."""
     work()
-    runs = []
-    for _ in range(repeat):
-        gc.collect()
-        wall, cpu = time.perf_counter(), time.process_time()
-        work()
-        runs.append((time.process_time() - cpu, time.perf_counter() - wall))
-    return Spent(min(cpu for cpu, _ in runs), min(wall for _, wall in runs))
+    return _best([_once(work) for _ in range(repeat)])
 
 
 def against(
     one: Callable[[], object], other: Callable[[], object], repeat: int = 5
 ) -> tuple[Spent, Spent]:
-    """Both, in turns, so that a noisy moment hurts both alike."""
-    one(), other()  # warm
+    """Both, warm and in turns, so that a noisy moment hurts both alike."""
+    one()
+    other()
     firsts, seconds = [], []
     for _ in range(repeat):
         firsts.append(_once(one))

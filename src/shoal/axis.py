@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.labels import ROOT, position, read_range, read_set, text, write_range, write_set
+from shoal.labels import ROOT, join_range, position, read_range, read_set, text, write_set
+from shoal.labels import positions as as_positions
 
 Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -103,7 +104,7 @@ class Axis:
         if self.kind not in ("number", "date"):
             find = {**self._code_of, None: self.null_code}
             return np.array([find.get(value, -1) for value in values], dtype=np.int32)
-        places = _places(values, self.kind)
+        places = as_positions(values, self.kind)
         codes = np.where(np.isnan(places), self.null_code, -1).astype(np.int32)
         if self.leaves:
             order, line = self._line
@@ -161,23 +162,18 @@ class Axis:
         if self.shape == "tree":
             return self._nodes.label[self._node(low, high)]
         low, high = self.cover(low, high)
-        pair, inverse = np.unique(low.astype(np.int64) * self.size + high, return_inverse=True)
-        shown = np.empty(len(pair), dtype=object)
-        shown[:] = [self._label(*divmod(p, self.size)) for p in pair.tolist()]
-        return np.asarray(shown[inverse.reshape(low.shape)], dtype=object)
+        shown = np.empty(low.shape, dtype=object)
+        pairs = zip(low.ravel().tolist(), high.ravel().tolist(), strict=True)
+        shown.ravel()[:] = [self._label(*pair) for pair in pairs]
+        return shown
 
     def set_labels(self, members: NDArray[Any]) -> NDArray[np.object_]:
         """The published text of each set: bool (n, size), or bitsets uint64 (n, words)."""
         if members.dtype != np.bool_:
             raw = np.ascontiguousarray(members, dtype="<u8").view(np.uint8)
             members = np.unpackbits(raw, axis=1, count=self.size, bitorder="little").view(np.bool_)
-        packed = np.packbits(members, axis=1)
-        known: dict[bytes, str | None] = {}
         shown = np.empty(len(members), dtype=object)
-        for i, key in enumerate(map(bytes, packed)):
-            if key not in known:
-                known[key] = self._set_label(np.flatnonzero(members[i]))
-            shown[i] = known[key]
+        shown[:] = [self._set_label(np.flatnonzero(row)) for row in members]
         return shown
 
     def parse(self, texts: Sequence[Any] | NDArray[Any]) -> tuple[Codes, Codes, Flags]:
@@ -207,7 +203,13 @@ class Axis:
             return ROOT
         if self.shape == "flat":
             return self._set_label(np.arange(low, high + 1))
-        return write_range(self.leaves[low], self.leaves[high])
+        ends = self._texts[low], self._texts[high]
+        return join_range(*ends, isinstance(self.leaves[low], str))
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        """The leaves as text: a leaf is the end of many ranges."""
+        return [text(leaf) for leaf in self.leaves]
 
     def _set_label(self, codes: NDArray[np.intp]) -> str | None:
         if len(codes) == 1:
@@ -290,7 +292,7 @@ class Axis:
     @cached_property
     def _line(self) -> tuple[Codes, NDArray[np.float64]]:
         """The leaves' codes by ascending position, and the positions."""
-        places = _places(self.leaves, self.kind)
+        places = as_positions(self.leaves, self.kind)
         order = np.argsort(places, kind="stable").astype(np.int32)
         return order, places[order]
 
@@ -376,9 +378,3 @@ class Axis:
 
 def _lasts(starts: Codes, count: int) -> Codes:
     return np.append(starts[1:], count)[: len(starts)].astype(np.int32) - np.int32(1)
-
-
-def _places(values: Sequence[Any] | NDArray[Any], kind: str) -> NDArray[np.float64]:
-    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
-        return values.astype(np.float64)
-    return np.array([position(value, kind) for value in values], dtype=np.float64)

@@ -6,7 +6,7 @@ Only a flat, unordered column holds a set (bits over its leaves). ``contains``, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.kernels import boxes
-from shoal.kernels.group import extents, members
+from shoal.kernels.group import extents, members, numbered
+from shoal.kernels.threads import share_out
 
 Bits = NDArray[np.uint64]
 
@@ -45,18 +46,16 @@ class Cells:
 
     def unique(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first class of each distinct combination of cells, and each class's number there."""
-        parts = [self.low.view(np.uint32).astype(np.uint64), self.high.view(np.uint32)]
-        rows = np.concatenate([*parts, *(self.sets[c] for c in sorted(self.sets))], axis=1)
-        odd = np.random.default_rng(0).integers(1, 2**63, rows.shape[1], dtype=np.uint64) | 1
-        mixed = (rows ^ (rows >> np.uint64(31))) * odd
-        mixed = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
-        _, first, number = np.unique(mixed, return_index=True, return_inverse=True)
-        if not (rows[first[number]] == rows).all():  # two combinations share a hash: sort them
-            _, first, number = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        order = np.argsort(first)  # number classes by first appearance
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        return first[order], rank[number.reshape(-1)]
+        number, first = _alike(self._columns(), len(self))
+        return first, number.astype(np.int64)
+
+    def _columns(self) -> Iterator[NDArray[Any]]:
+        """Everything that tells two cells apart, as 64-bit columns."""
+        for j in range(self.low.shape[1]):
+            if j in self.sets:
+                yield from self.sets[j].T
+            else:
+                yield self.low[:, j].astype(np.int64) << 32 | self.high[:, j]
 
     def widths(self, axes: Sequence[Axis]) -> NDArray[np.float64]:
         """How much of its axis each cell covers: 0 one leaf … 1 all; (classes, columns)."""
@@ -68,17 +67,25 @@ class Cells:
             return axis.set_width(np.bitwise_count(self.sets[column]).sum(axis=1))
         return axis.width(self.low[:, column], self.high[:, column])
 
-    def labels(self, axes: Sequence[Axis], column: int) -> NDArray[Any]:
-        """The published text of one column's cells."""
+    def labels(
+        self, axes: Sequence[Axis], column: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.object_]]:
+        """The published texts of one column (None: null), and which of them each class has."""
+        axis, low, high = axes[column], self.low[:, column], self.high[:, column]
         if column in self.sets:
-            return axes[column].set_labels(self.sets[column])
-        return axes[column].labels(self.low[:, column], self.high[:, column])
+            number, first = _alike(self.sets[column].T, len(self))
+            return number, axis.set_labels(self.sets[column][first])
+        number, first = numbered((low.astype(np.int64) << 32 | high).view(np.uint64))
+        return number, axis.labels(low[first], high[first])
 
     def count_inside(self, keys: NDArray[Any], count: NDArray[np.int64]) -> NDArray[np.int64]:
         """For each class, how many of the counted points its cells contain."""
-        return boxes.count_inside(  # type: ignore[no-any-return]
-            np.ascontiguousarray(keys, np.int32), count, self.low, self.high, *self._packed()
-        )
+        total = np.zeros(len(self), dtype=np.int64)
+        points = np.ascontiguousarray(keys, np.int32)
+        work = len(self) * points.shape[1]
+        boxed = points, count, self.low, self.high, *self._packed(), total
+        share_out(boxes.count_inside, len(self), work, *boxed)
+        return total
 
     def contains(self, keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For each point (columns, points) the classes whose cells contain it: start, classes."""
@@ -108,9 +115,16 @@ def meet(one: Cells, other: Cells) -> tuple[Cells, NDArray[np.bool_]]:
     return Cells(low, high, sets), np.asarray(filled.all(axis=1))
 
 
-def words(axis: Axis) -> int:
-    """How many 64-bit words a set over the axis takes."""
-    return (axis.size + 63) // 64
+def _alike(
+    columns: Iterable[NDArray[Any]], rows: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Number rows alike that agree in every 64-bit column, and find each number's first."""
+    number = np.zeros(rows, dtype=np.int32)
+    first = np.zeros(min(1, rows), dtype=np.int64)
+    for column in columns:
+        values, _ = numbered(np.ascontiguousarray(column).view(np.uint64))
+        number, first = numbered((number.astype(np.int64) * rows + values).view(np.uint64))
+    return number, first
 
 
 def publishable(
@@ -135,8 +149,8 @@ def publishable(
 
 def everything(axis: Axis) -> Bits:
     """The set of all leaves of an axis, null included."""
-    bits = np.full(words(axis), 2**64 - 1, dtype=np.uint64)
-    spare = words(axis) * 64 - axis.size
+    bits = np.full(axis.words, 2**64 - 1, dtype=np.uint64)
+    spare = axis.words * 64 - axis.size
     bits[-1] >>= np.uint64(spare)
     return bits
 
@@ -148,7 +162,7 @@ def cover_classes(
     classes = int(class_.max(initial=-1)) + 1
     low, high = extents(keys, entry, class_, classes)
     sets = {
-        j: members(keys[j], entry, class_, classes, words(axis))
+        j: members(keys[j], entry, class_, classes, axis.words)
         for j, axis in enumerate(axes)
         if axis.shape == "flat"
     }

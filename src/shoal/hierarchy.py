@@ -29,7 +29,7 @@ from shoal import levels as lv
 from shoal import taxonomy
 from shoal.axis import Axis, Level
 from shoal.errors import HierarchyError
-from shoal.labels import position, text
+from shoal.labels import positions, text
 from shoal.levels import Ends, Floats, Given
 
 DATE_LEVELS = ("day", "month", "quarter", "year", "decade")
@@ -373,7 +373,7 @@ def _ascending(given: Given, leaves: Sequence[Any]) -> Floats | None:
     """The leaves' positions when the tree keeps them in order; only then is a node an interval."""
     if given.kind not in ("number", "date") or not leaves:
         return None
-    places = np.array([position(leaf, given.kind) for leaf in leaves])
+    places = positions(leaves, given.kind)
     return places if bool(np.all(np.diff(places) > 0)) else None
 
 

@@ -14,8 +14,10 @@ import math
 import re
 from collections.abc import Iterable
 from datetime import date, datetime
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 ROOT = "*"
 NULL_MEMBER = r"\N"
@@ -25,6 +27,7 @@ _SET = re.compile(rf"\{{{_MEMBER}(?:, {_MEMBER})*\}}", re.DOTALL)
 _MEMBERS = re.compile(rf"(?:^|, )({_MEMBER})", re.DOTALL)
 _BARE_RANGE = re.compile(r"(\d+)-(\d+)")
 _LOOSE_HYPHEN = re.compile(r"\\|(?<![^ ])-|-(?![^ ])")
+_EPOCH = date(1970, 1, 1).toordinal()
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -67,17 +70,32 @@ def position(value: object, kind: str) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
+def positions(values: Iterable[Any], kind: str) -> NDArray[np.float64]:
+    """`position` of many values; numbers and dates are converted all at once."""
+    values = list(values)
+    if kind == "number" and not any(isinstance(value, str) for value in values):
+        return np.array(values, dtype=np.float64)
+    if kind == "date" and all(type(value) is date for value in values):
+        return np.array(values, dtype="datetime64[D]").astype(np.float64) + _EPOCH
+    return np.array([position(value, kind) for value in values], dtype=np.float64)
+
+
 def write_range(low: object, high: object) -> str:
     """The label of the range from one leaf to another, both inside.
 
     >>> write_range(20, 29), write_range(-5, -1), write_range("A-1", "C")
     ('[20-29]', '[-5 - -1]', '[A-1 - C]')
     """
-    ends = text(low), text(high)
-    if isinstance(low, str):  # a hyphen with a space or nothing beside it would look like ours
-        return "[" + " - ".join(_LOOSE_HYPHEN.sub(r"\\\g<0>", end) for end in ends) + "]"
-    bare = all(end.isdecimal() for end in ends)
-    return "[" + ("-" if bare else " - ").join(ends) + "]"
+    return join_range(text(low), text(high), isinstance(low, str))
+
+
+def join_range(low: str, high: str, words: bool) -> str:
+    """The label of a range whose ends are texts: of ``words``, or of numbers and dates."""
+    if words:  # a hyphen with a space or nothing beside it would look like ours
+        low, high = (_LOOSE_HYPHEN.sub(r"\\\g<0>", end) for end in (low, high))
+    elif low.isdecimal() and high.isdecimal():
+        return f"[{low}-{high}]"
+    return f"[{low} - {high}]"
 
 
 def read_range(label: str) -> tuple[str, str] | None:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal.axis import Axis, Level
 from shoal.errors import HierarchyError
-from shoal.labels import number, position, write_range
+from shoal.labels import number, position, positions, write_range
 
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]
@@ -69,7 +69,12 @@ class Given:
 
     def places(self) -> Floats:
         """The values as finite numbers."""
-        raw = np.array([position(value, self.kind) for value in self.values], dtype=np.float64)
+        try:
+            raw = positions(self.values, self.kind)
+        except (ValueError, TypeError, OverflowError):
+            raise HierarchyError(
+                f"Column {self.name!r} has values that are no {self.kind}s.", "Change its kind."
+            ) from None
         self._refuse(~np.isfinite(raw), "are infinite or no numbers", "Mark them as null.")
         return raw
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -26,6 +26,8 @@ from shoal.tally import Groups
 Mask = NDArray[np.bool_]
 Number = float | str | Fraction
 """A parameter as a user may write it; models keep it as an exact ``Fraction``."""
+EXACT = Context(prec=60)
+"""Sixty digits: what is computed from a ``logarithm`` must be computed in this context too."""
 NEAR = 1e-9
 """Relative distance to a threshold under which floats are not trusted to decide."""
 
@@ -160,6 +162,10 @@ class All(Rule):
         """The largest of the models' least rows."""
         return max(least_rows(model) for model in self.models)
 
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise UsageError("The rule is empty.", "name at least one model.")
+
     def holds(self, groups: Groups) -> Mask:
         """Which classes meet every model."""
         return np.asarray(np.all([model.holds(groups) for model in self.models], axis=0))
@@ -175,7 +181,7 @@ class All(Rule):
 
     def reached(self, groups: Groups) -> float:
         """The share of classes that meet every model; each model's own figure is in ``parts``."""
-        return float(self.holds(groups).mean()) if len(groups) else 1.0
+        return float(self.holds(groups).mean()) if len(groups) else 0.0
 
     def start(self, groups: Groups) -> tuple[Any, ...]:
         """One state for each model that is not local."""
@@ -223,6 +229,8 @@ def fraction(
     """
     hint = f"write for example {name}={high if high < math.inf else low + 1}."
     try:
+        if re.search(r"[eE][+-]?\d{4}", str(value)):  # would take forever to write out
+            raise OverflowError
         exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
     except (ValueError, TypeError, ZeroDivisionError, OverflowError) as error:
         raise UsageError(f"{name} is not a number.", hint) from error
@@ -306,15 +314,5 @@ def _whole_product(factors: Sequence[Any], size: int, at: NDArray[Any]) -> NDArr
 
 def logarithm(value: Fraction) -> Decimal:
     """The natural logarithm to sixty digits: enough to tell any two numbers counts can make."""
-    with localcontext() as context:
-        context.prec = 60
+    with localcontext(EXACT):
         return Decimal(value.numerator).ln() - Decimal(value.denominator).ln()
-
-
-def walk(rule: Model) -> Iterator[Model]:
-    """Every model in a rule, with those that a model wraps."""
-    for part in parts(rule):
-        yield part
-        inner = getattr(part, "inner", None)
-        if inner is not None:
-            yield from walk(inner)

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -70,15 +71,6 @@ class Verdict:
         if self.kept_columns_k is not None:
             lines.append(f"  k over quasi-identifiers and kept columns: {self.kept_columns_k}")
         return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class Spend:
-    """Differential-privacy budget that a release used, as exact fractions in text."""
-
-    epsilon: str
-    delta: str = "0"
-    mechanism: str = ""
 
 
 @dataclass(frozen=True)
@@ -154,12 +146,12 @@ class Release:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{'✓' if part.holds else '✗'}</td><td>{part.model}</td>"
+            f"<tr><td>{'✓' if part.holds else '✗'}</td><td>{escape(part.model)}</td>"
             f"<td>{short(part.reached)}</td></tr>"
             for part in self.verdict.judgements
         )
         return (
-            f"<p>{self}</p><table><thead><tr><th></th><th>requirement</th><th>reached</th></tr>"
+            f"<p>{escape(str(self))}</p><table><thead><tr><th></th><th>requirement</th><th>reached</th></tr>"
             f"</thead><tbody>{rows}</tbody></table>"
         )
 
@@ -168,8 +160,10 @@ def read_manifest(text: str) -> dict[str, Any]:
     """A manifest from its JSON text; editions newer than this program are refused."""
     try:
         manifest = json.loads(text)
-        edition = int(manifest["edition"])
-        str(manifest["file"]), dict(manifest["columns"])
+        edition = manifest["edition"]
+        whole = type(edition) is int and edition >= 1 and isinstance(manifest["columns"], dict)
+        if not whole or Path(manifest["file"]).name != manifest["file"]:
+            raise ValueError
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             "The manifest is damaged.", "publish the release again, or audit its table file alone."

@@ -213,7 +213,11 @@ class Groups:
     providers: Histogram | None = None
     cells: Cells | None = None
     population: NDArray[np.int64] | None = None
-    total_population: int = 0
+    most_present: NDArray[np.float64] | None = None
+    """Where cells overlap: per class the highest sum of rows / population, over all the classes
+    that a person of the population in its cells could be in."""
+    uncovered: int = 0
+    """People of the population whom no class's cells contain."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -247,6 +251,7 @@ class Groups:
             providers=self.providers and self.providers.take(classes),
             cells=self.cells and self.cells.take(classes),
             population=None if self.population is None else self.population[classes],
+            most_present=None if self.most_present is None else self.most_present[classes],
         )
 
     @classmethod
@@ -263,11 +268,26 @@ class Groups:
         if tally.provider is not None and tally.providers is not None:
             codes = tally.providers[cut.entry]
             providers = Histogram.of(tally.provider, cut.class_, codes, cut.count, cut.classes)
-        population, everybody = None, 0
-        if tally.population is not None:
-            population = cut.cells.count_inside(tally.population.keys, tally.population.count)
-            everybody = int(tally.population.count.sum())
-        return cls(rows, tuple(columns), providers, cut.cells, population, everybody)
+        whole = cls(rows, tuple(columns), providers, cut.cells)
+        return whole if tally.population is None else _covering(whole, tally.population)
+
+
+def _covering(groups: Groups, people: Population) -> Groups:
+    """The groups with the population that their cells cover."""
+    assert groups.cells is not None
+    start, classes = groups.cells.contains(people.keys)
+    times = np.diff(start)
+    point = np.repeat(np.arange(len(times)), times)
+    counts = np.bincount(classes, weights=people.count[point], minlength=len(groups))
+    population = counts.astype(np.int64)
+    most = None
+    if (times > 1).any():
+        present = (groups.rows / np.maximum(population, 1))[classes]
+        of_point = np.bincount(point, weights=present, minlength=len(times))
+        most = np.zeros(len(groups))
+        np.maximum.at(most, classes, of_point[point])
+    uncovered = int(people.count[times == 0].sum())
+    return replace(groups, population=population, most_present=most, uncovered=uncovered)
 
 
 def sensitive_columns(

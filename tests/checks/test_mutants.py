@@ -14,6 +14,7 @@ from shoal import tally as tally_module
 from shoal import testing
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
+from shoal.release import Finding
 from shoal.tally import Cut, Groups
 
 
@@ -183,7 +184,7 @@ def test_a_broken_measure_is_noticed():
 def test_an_attack_that_reports_safety_when_it_cannot_run_is_noticed():
     def attack(view, *, rng):
         """Finds the people it is told of; 2020. It does not see anything else."""
-        return testing.Finding("told", 10, len(view), 1.0, 0.1, "Some are exposed.", "Hide more.")
+        return Finding("told", 10, len(view), 1.0, 0.1, "Some are exposed.", "Hide more.")
 
     with pytest.raises(AssertionError, match="must raise"):
         testing.check_attack(attack, [1, 2], [])

@@ -8,7 +8,7 @@ KDD 2008, section 2: prior effective anonymity is the number of values possible 
 posterior that of the intersection, and the drop is their difference.
 
 It assumes that the person is in every release with the same value; people for whom no value is
-left are counted apart. It does not weigh values by how often they occur.
+left are counted apart. It does not see how often values occur, nor weigh them by that.
 """
 
 from __future__ import annotations

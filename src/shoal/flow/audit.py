@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.errors import UsageError
 from shoal.flow.encode import encode
+from shoal.flow.opening import opened, opened_labels, released, released_schema
 from shoal.flow.recount import Recount, leaf, read_cells, recount
-from shoal.flow.verify import open_published, population_of, published_schema, release_folder
-from shoal.frames import open as open_frame
+from shoal.flow.verify import population_of
 from shoal.models import registry
-from shoal.release import EDITION, MANIFEST, json_object, jsonable, read_manifest, short
+from shoal.release import EDITION, json_object, jsonable, short
 from shoal.risk import Assessment, assess
 from shoal.schema import Schema
 from shoal.tally import HELD_BACK, Cut, Groups, Tally
-from shoal.utility import average_class, discernibility, loss, marginals, suppressed
+from shoal.utility import (
+    average_class,
+    discernibility,
+    loss,
+    marginals,
+    non_uniform_entropy,
+    suppressed,
+)
 
 
 @dataclass(frozen=True)
@@ -36,9 +45,9 @@ class Reached:
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         named = {"on": self.on} if self.on else {}
-        return json_object(
-            {"model": self.model, **named, **dict(self.parameters), "value": self.value}
-        )
+        whole = math.isfinite(self.value) and self.value == int(self.value)
+        value = int(self.value) if whole else self.value
+        return json_object({"model": self.model, **named, **dict(self.parameters), "value": value})
 
 
 @dataclass(frozen=True)
@@ -106,23 +115,21 @@ def audit(
     With the ``original`` table the loss and the distance of marginals are measured too, with a
     ``population`` the journalist's risk, with a ``sampling_fraction`` population uniqueness.
     """
-    folder = release_folder(source)
-    if folder is not None:
-        manifest = read_manifest((folder / MANIFEST).read_text(encoding="utf-8"))
-        schema, source = schema or published_schema(manifest), folder / str(manifest["file"])
+    release = released(source)
+    if release is not None:
+        source, schema = release[0], schema or released_schema(release[1])
     if schema is None:
         raise UsageError("An audit needs the columns' roles.", "add -s schema.toml or --quasi COL.")
-    frame = open_published(source, schema, exact=folder is not None, **reading)
-    count = recount(frame, schema)
+    with opened_labels(source, schema, exact=release is not None, **reading) as frame:
+        count = recount(frame, schema)
     if population is not None:
         count = population_of(count, schema, population)
     groups = Groups.of(count.tally, count.cut)
-    risk = assess(groups.rows, groups.population, sampling_fraction)
     return Audit(
         int(groups.rows.sum()),
         len(groups),
         tuple(_reached(groups)),
-        risk,
+        assess(groups.rows, groups.population, sampling_fraction),
         _utility(count, groups, schema, original),
     )
 
@@ -149,16 +156,19 @@ def _utility(count: Recount, groups: Groups, schema: Schema, original: Any) -> d
     }
     if original is None:
         return found
-    frame = open_frame(original, kinds=schema.kinds)
     wanted = dataclasses.replace(schema, columns=(*schema.quasi, *schema.sensitive))
-    fields = [field for field in frame.fields if field.name in wanted.names]
-    tally = encode(frame, wanted.fit(fields)).tally
+    with opened(original, kinds=wanted.kinds) as frame:
+        fields = [field for field in frame.fields if field.name in wanted.names]
+        tally = encode(frame, wanted.fit(fields)).tally
     both, cut = beside(tally, count)
+    lost = loss.loss(both, cut)
+    pooled = transported(tally, cut)
     return found | {
-        "loss": loss.loss(both, cut),
-        "granularity": 1 - loss.loss(both, cut),
+        "loss": lost,
+        "granularity": 1 - lost,
         "discernibility": discernibility.raw(both, cut),
         "average_class": average_class.average_class(both, cut),
+        "non_uniform_entropy": non_uniform_entropy.non_uniform_entropy(tally, pooled),
         "rows_suppressed": suppressed.raw(both, cut),
         "marginals": marginals.raw(both, cut).to_dict(),
     }
@@ -171,28 +181,15 @@ def beside(original: Tally, count: Recount) -> tuple[Tally, Cut]:
     nobody in the tally; the cut counts them. Rows missing from the release are held back.
     """
     cells = read_cells(count, original.quasi)
-    entries = count.tally.entries
-    values = (
-        np.stack(
-            [
-                axis.codes([leaf(old, code) for code in range(old.size)])[codes]
-                for axis, old, codes in zip(
-                    original.sensitive, count.tally.sensitive, count.tally.values, strict=True
-                )
-            ]
-        )
-        if original.sensitive
-        else np.zeros((0, entries), np.int32)
-    )
     tally = dataclasses.replace(
         original,
         providers=None,
         provider=None,
         keys=np.concatenate((original.keys, cells.low[count.cut.class_].T), axis=1),
-        values=np.concatenate((original.values, values.astype(np.int32)), axis=1),
-        count=np.concatenate((original.count, np.zeros(entries, np.int64))),
+        values=np.concatenate((original.values, _values(original, count.tally)), axis=1),
+        count=np.concatenate((original.count, np.zeros(count.tally.entries, np.int64))),
     )
-    missing = max(0, original.rows - int(count.cut.count.sum()))
+    missing = max(0, original.rows - count.tally.rows)
     cut = Cut(
         np.append(count.cut.entry + original.entries, 0).astype(np.int32),
         np.append(count.cut.class_, HELD_BACK).astype(np.int32),
@@ -200,3 +197,28 @@ def beside(original: Tally, count: Recount) -> tuple[Tally, Cut]:
         cells,
     )
     return tally, cut
+
+
+def _values(original: Tally, published: Tally) -> NDArray[np.int32]:
+    """The published entries' sensitive values as the original's codes."""
+    columns = dict(zip((axis.name for axis in published.sensitive), published.values, strict=True))
+    known = {axis.name: axis for axis in published.sensitive}
+    out = np.zeros((len(original.sensitive), published.entries), dtype=np.int32)
+    for row, axis in zip(out, original.sensitive, strict=True):
+        old = known[axis.name]
+        row[:] = axis.codes([leaf(old, code) for code in range(old.size)])[columns[axis.name]]
+    return out
+
+
+def transported(original: Tally, cut: Cut) -> Cut:
+    """A cut of the original's own entries into as many rows of each class as the cut has.
+
+    Which entry goes where is arbitrary: for measures that add up one term of the entry and one
+    of the class, such as entropy, only the totals matter.
+    """
+    entries, classes = np.cumsum(original.count), np.cumsum(cut.count)
+    edges = np.unique(np.concatenate(([0], entries, classes)))
+    edges = edges[edges <= min(entries[-1], classes[-1])]
+    entry = np.searchsorted(entries, edges[:-1], side="right").astype(np.int32)
+    class_ = cut.class_[np.searchsorted(classes, edges[:-1], side="right")]
+    return Cut(entry, class_, np.diff(edges), cut.cells)

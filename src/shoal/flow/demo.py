@@ -16,7 +16,8 @@ import pyarrow as pa
 from shoal.bundled import path as bundled_path
 from shoal.flow.attack import attack
 from shoal.flow.look import Look, look
-from shoal.flow.publish import Progress, publish, quiet
+from shoal.flow.publish import publish
+from shoal.flow.request import Progress, quiet
 from shoal.flow.story import tell
 from shoal.release import EDITION, Finding, Release, json_object
 from shoal.schema import Schema, identifier, person, quasi, sensitive

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,10 +31,16 @@ class Encoded:
         return (*tally.keys, *tally.values, *provider)
 
 
-def encode(frame: Frame, schema: Schema, population: Frame | None = None) -> Encoded:
+def encode(
+    frame: Frame,
+    schema: Schema,
+    population: Frame | None = None,
+    also: Mapping[str, Iterable[Any]] | None = None,
+) -> Encoded:
     """Tally a frame by the schema's quasi-identifiers, sensitive columns and provider.
 
-    A population is tallied on the same axes, which then grow from the values of both.
+    A population is tallied on the same axes, which then grow from the values of both. ``also``
+    are further values by column (None: null) that the axes shall know.
     """
     columns = [*schema.quasi, *schema.sensitive]
     if schema.provider:
@@ -43,7 +49,10 @@ def encode(frame: Frame, schema: Schema, population: Frame | None = None) -> Enc
     if not any(distinct.nulls + distinct.counts.sum() for distinct in found.values()):
         raise InputError("The table has no rows.", "check that the file is the right one.")
     others = _others(population, schema)
-    axes = [_grow(column, found[column.name], others.get(column.name)) for column in columns]
+    more = {name: list(values) for name, values in (also or {}).items()}
+    for name, other in others.items():
+        more[name] = [*more.get(name, ()), *other.values, *([None] if other.nulls else [])]
+    axes = [_grow(column, found[column.name], more.get(column.name, ())) for column in columns]
     codings = tuple(_coding(axis, found[axis.name]) for axis in axes)
     counted = frame.tally(codings)
     tally = _tally(schema, axes, counted.codes, counted.count)
@@ -91,14 +100,14 @@ def _others(population: Frame | None, schema: Schema) -> dict[str, Distinct]:
     return dict(population.values(names))
 
 
-def _grow(column: Column, own: Distinct, other: Distinct | None) -> Axis:
-    """The axis of a column, from its values in the table (and in the population)."""
+def _grow(column: Column, own: Distinct, more: Iterable[Any]) -> Axis:
+    """The axis of a column, from its values in the table and more values that count nobody."""
     counts: dict[Any, int] = dict(zip(own.values, own.counts.tolist(), strict=True))
     null = own.nulls > 0
-    if other is not None:
-        for value in other.values:
+    for value in more:
+        null = null or value is None
+        if value is not None:
             counts.setdefault(value, 0)
-        null = null or other.nulls > 0
     if column.domain is not None:
         _inside(column, counts)
         for value in column.domain:
@@ -116,7 +125,8 @@ def _grow(column: Column, own: Distinct, other: Distinct | None) -> Axis:
 
 
 def _inside(column: Column, counts: Mapping[Any, int]) -> None:
-    outside = [count for value, count in counts.items() if value not in set(column.domain or ())]
+    known = set(column.domain or ())
+    outside = [count for value, count in counts.items() if value not in known]
     if outside:
         raise SchemaError(
             f"Column {column.name!r} has {len(outside)} values outside its declared domain, in "

@@ -6,18 +6,28 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.model import Model, parts
-from shoal.release import Judgement
+from shoal.release import How, Judgement, Verdict
 from shoal.tally import Groups
 
 Labels = Callable[[int], dict[str, Any]]
 """The published labels of one class, by its number."""
 
 
-def judge(model: Model, groups: Groups, labels: Labels | None = None) -> tuple[Judgement, ...]:
+def verdict(
+    rule: Model, groups: Groups, how: How, labels: Labels | None = None, kept: int | None = None
+) -> Verdict:
+    """Whether classes meet a rule; ``kept`` is the smallest class with the kept columns."""
+    found = judge(rule, groups, labels)
+    holds = all(part.holds for part in found)
+    return Verdict(holds, how, int(groups.rows.sum()), len(groups), found, kept)
+
+
+def judge(rule: Model, groups: Groups, labels: Labels | None = None) -> tuple[Judgement, ...]:
     """One judgement per model of the rule; the worst class is named where ``labels`` are given."""
-    return tuple(_judge(part, groups, labels) for part in parts(model))
+    return tuple(_judge(part, groups, labels) for part in parts(rule))
 
 
 def _judge(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
@@ -36,7 +46,7 @@ def _judge(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
     )
 
 
-def _worst(model: Model, groups: Groups, holds: Any) -> int:
+def _worst(model: Model, groups: Groups, holds: NDArray[np.bool_]) -> int:
     """The witness: the model's own choice, or the first class that fails."""
     own = getattr(model, "worst", None)
     return int(own(groups)) if own else int(np.argmin(holds))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from shoal.errors import UsageError
 from shoal.flow.encode import encode
-from shoal.frames import open as open_frame
+from shoal.flow.opening import opened
+from shoal.frames.frame import Frame
 from shoal.hierarchy import Flat
 from shoal.release import EDITION, json_object
 from shoal.risk import Subset, subset_risks
-from shoal.schema import Field, Profile, Schema
+from shoal.schema import Column, Field, Profile, Schema
 
 MOST_COLUMNS = 12
 """Subsets of more columns than this are not all counted."""
@@ -126,40 +126,29 @@ class Look:
 
 def look(source: Any, schema: Schema | None = None, **reading: Any) -> Look:
     """Look at a table: suggested roles with reasons, and the risk of each subset of columns."""
-    frame = open_frame(source, kinds=schema.kinds if schema else None, **reading)
-    profiles = frame.profile()
-    rows = max((profile.rows for profile in profiles.values()), default=0)
-    if not rows:
-        raise UsageError("The table has no rows.", "check that the file is the right one.")
-    suggested = Schema.suggest(frame)
-    if schema is not None:
-        suggested = replace(
-            suggested,
-            columns=tuple(
-                schema.column(c.name) if c.name in schema.names else c for c in suggested.columns
-            ),
-        )
-    columns = _known(frame.fields, profiles, suggested)
-    subsets: Sequence[Subset] = ()
-    if columns:
-        flat = suggested.set(dict.fromkeys(columns, "quasi"))
-        flat = replace(
-            flat,
-            columns=tuple(
-                replace(
-                    c,
-                    role="quasi" if c.name in columns else "identifier",
-                    hierarchy=Flat(),
-                    kind=c.kind or field.kind,
-                    domain=None,
-                    bounds=None,
-                )
-                for c, field in zip(flat.columns, frame.fields, strict=True)
-            ),
-        )
-        tally = encode(frame, flat).tally
-        subsets = subset_risks(tally.keys, [axis.size for axis in tally.quasi], tally.count)
-    return Look(rows, frame.fields, profiles, suggested, tuple(columns), tuple(subsets))
+    with opened(source, kinds=schema.kinds if schema else None, **reading) as frame:
+        profiles = frame.profile()
+        suggested = _stated(Schema.suggest(frame), schema)
+        columns = _known(frame.fields, profiles, suggested)
+        subsets = _subsets(frame, columns)
+    rows = next(iter(profiles.values())).rows
+    return Look(rows, frame.fields, profiles, suggested, tuple(columns), subsets)
+
+
+def _stated(suggested: Schema, schema: Schema | None) -> Schema:
+    """The suggestion, with what the publisher has decided already in its place."""
+    own = {column.name: column for column in schema.columns} if schema else {}
+    return Schema(tuple(own.get(column.name, column) for column in suggested.columns))
+
+
+def _subsets(frame: Frame, columns: Sequence[str]) -> tuple[Subset, ...]:
+    """The risk of every subset of the columns, their values taken as they are."""
+    if not columns:
+        return ()
+    kinds = {field.name: field.kind for field in frame.fields}
+    quasi = Schema(tuple(Column(name, "quasi", kinds[name], Flat()) for name in columns))
+    tally = encode(frame, quasi).tally
+    return tuple(subset_risks(tally.keys, [axis.size for axis in tally.quasi], tally.count))
 
 
 def _known(fields: Sequence[Field], profiles: Mapping[str, Profile], schema: Schema) -> list[str]:

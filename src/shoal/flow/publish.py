@@ -2,54 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import secrets
+from contextlib import ExitStack
+from dataclasses import replace as changed
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from shoal.errors import InputError, NotMetError, UsageError
-from shoal.flow import folder
+from shoal.errors import InputError, NotMetError
+from shoal.flow import folder, record
 from shoal.flow.encode import Encoded, encode
-from shoal.flow.judge import judge
-from shoal.flow.verify import counted, open_published
-from shoal.frames import open as open_frame
+from shoal.flow.judge import verdict
+from shoal.flow.make import explain, finish, make
+from shoal.flow.opening import opened, opened_labels
+from shoal.flow.recoded import write_rows
+from shoal.flow.request import ABSENT, STARRED, Progress, Request, quiet
+from shoal.flow.verify import counted
 from shoal.frames.frame import Frame
-from shoal.methods import methods
+from shoal.frames.write import format_of
 from shoal.model import Model, products
 from shoal.models import rule as parse_rule
-from shoal.release import Release, Verdict
+from shoal.release import MANIFEST, Release, Verdict
 from shoal.schema import Schema
-from shoal.tally import Cut, Groups, Tally
+from shoal.tally import Cut, Groups
 from shoal.utility.loss import loss
-
-Progress = Callable[[str, int, int], None]
-"""Called with a step's name, how much is done and how much there is."""
-
-
-def quiet(step: str, done: int, total: int) -> None:
-    """Show nothing."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to publish, and how."""
-
-    schema: Schema
-    rule: Model
-    method: str = "mondrian"
-    out: Path | None = None
-    format: str = "csv"
-    hold_back: float = 0.0
-    """The share of rows that may be held back."""
-    replace: bool = False
-    accept_keep: bool = False
-    companion: Path | None = None
-    population: Any = None
-    parameters: dict[str, Any] = field(default_factory=dict)
-    progress: Progress = quiet
 
 
 def publish(
@@ -61,6 +36,7 @@ def publish(
     out: str | Path | None = None,
     format: str = "csv",
     hold_back: float = 0.0,
+    held_back_as: str = ABSENT,
     replace: bool = False,
     dry_run: bool = False,
     accept_keep: bool = False,
@@ -71,99 +47,61 @@ def publish(
 ) -> Release:
     """Make a release of ``source`` that meets ``rule``, verify its file, and move it into place.
 
-    With ``dry_run`` (or without ``out``) nothing is written and the outcome alone is returned.
+    ``hold_back`` is the share of rows that may be held back; they are left out, or with
+    ``held_back_as="starred"`` printed as a class of ``*`` that meets the rule as well. With
+    ``dry_run`` (or without ``out``) nothing is written and the outcome alone is returned.
+    Further ``parameters`` are the method's own.
     """
-    model = parse_rule(rule) if isinstance(rule, str) else rule
-    if not 0 <= hold_back <= 1:
-        raise UsageError("hold_back is a share between 0 and 1.", "write for example 0.05.")
     request = Request(
-        schema,
-        model,
-        method,
-        None if out is None or dry_run else Path(out),
-        format,
-        hold_back,
-        replace,
-        accept_keep,
-        None if companion is None else Path(companion),
-        population,
-        parameters,
-        progress,
+        schema=schema,
+        rule=parse_rule(rule) if isinstance(rule, str) else rule,
+        method=method,
+        parameters=parameters,
+        out=None if out is None or dry_run else Path(out),
+        companion=None if companion is None else Path(companion),
+        format=format_of(Path(f"table.{format.lstrip('.')}")).lstrip("."),
+        replace=replace,
+        hold_back=hold_back,
+        held_back_as=held_back_as,
+        accept_keep=accept_keep,
+        population=population,
+        progress=progress,
     )
     if request.out is not None:
-        folder.check_free(request.out, request.replace)
-    return run(open_frame(source, kinds=schema.kinds), request)
+        folder.check_free(request.out, _companion(request.out, request), request.replace)
+    progress("reading", 0, 1)
+    with opened(source, kinds=schema.kinds) as frame:
+        return _publish(frame, changed(request, schema=schema.fit(frame.fields)))
 
 
-def run(frame: Frame, request: Request) -> Release:
+def _publish(frame: Frame, request: Request) -> Release:
     """All the steps, in their order."""
-    request.progress("reading", 0, 1)
-    schema = request.schema.fit(frame.fields)
-    request = dataclasses.replace(request, schema=schema)
-    check_people(frame, schema)
-    people = (
-        None
-        if request.population is None
-        else open_frame(request.population, kinds={c.name: c.kind for c in schema.quasi})
-    )
-    encoded = encode(frame, schema, people)
-    cut = make(encoded.tally, request)
-    groups = Groups.of(encoded.tally, cut, products(request.rule))
-    private = facts(encoded.tally, cut)
+    check_people(frame, request.schema)
+    encoded = _encode(frame, request)
+    tally = encoded.tally
+    made = make(tally, request)
+    cut = finish(tally, made, request)
+    groups = Groups.of(tally, cut, products(request.rule))
+    facts = {
+        "held_back": cut.held_back,
+        STARRED: made.held_back - cut.held_back,
+        "loss": loss(tally, cut),
+        "explanation": explain(tally, made, request.rule),
+        **cut.facts,
+    }
     if request.out is None:
-        verdict = outcome(request.rule, groups)
-        return Release(folder.manifest(request, groups), verdict, private=private)
-    return folder.place(frame, encoded, cut, groups, request, private)
+        outcome = verdict(request.rule, groups, "by construction")
+        return Release(record.manifest(request, groups), outcome, private=facts)
+    return _place(frame, encoded, cut, groups, request, request.out, facts)
 
 
-def make(tally: Tally, request: Request) -> Cut:
-    """The method's cut, with the classes held back that the final distributions break."""
-    known = methods()
-    if request.method not in known:
-        raise UsageError(
-            f"There is no method {request.method!r}.", f"the methods are: {', '.join(known)}."
-        )
-    allowed = int(request.hold_back * tally.rows)
-    cut = known[request.method](
-        tally,
-        request.rule,
-        rng=np.random.default_rng(0),
-        hold_back=allowed > 0,
-        progress=lambda done, total: request.progress("making classes", done, total),
-        **request.parameters,
-    )
-    return settle(tally, cut, request.rule, allowed)
-
-
-def settle(tally: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
-    """Hold back classes that fail once the reference is that of the published rows alone."""
-    while True:
-        groups = Groups.of(tally, cut, products(rule))
-        failing = ~rule.holds(groups)
-        if cut.held_back + int(groups.rows[failing].sum()) > allowed:
-            raise _too_many(tally, cut, rule, groups, failing, allowed)
-        if not failing.any():
-            return cut
-        cut = cut.without(failing)
-        if not cut.classes:
-            raise _too_many(tally, cut, rule, groups, failing, allowed)
-
-
-def _too_many(
-    tally: Tally, cut: Cut, rule: Model, groups: Groups, failing: Any, allowed: int
-) -> NotMetError:
-    needed = cut.held_back + int(groups.rows[failing].sum())
-    told = "; ".join(
-        f"{p.model} (reaches {p.reached:.4g})" for p in judge(rule, groups) if not p.holds
-    ) or str(rule)
-    return NotMetError(
-        f"{needed:,} of {tally.rows:,} rows cannot be placed in a class that meets the rule, "
-        f"{allowed:,} may be held back: {told}.",
-        f"allow more with --hold-back {min(1.0, needed / tally.rows + 0.0005):.3f}, or weaken "
-        "the rule."
-        if needed < tally.rows
-        else "weaken the rule: no class can meet it.",
-    )
+def _encode(frame: Frame, request: Request) -> Encoded:
+    quasi = {column.name: column.kind for column in request.schema.quasi}
+    with ExitStack() as stack:
+        people = None
+        if request.population is not None:
+            people = stack.enter_context(opened(request.population, kinds=quasi))
+        return encode(frame, request.schema, people)
 
 
 def check_people(frame: Frame, schema: Schema) -> None:
@@ -180,22 +118,72 @@ def check_people(frame: Frame, schema: Schema) -> None:
         )
 
 
-def facts(tally: Tally, cut: Cut) -> dict[str, Any]:
-    """What the publisher wants to know and the public need not: loss, rows held back."""
-    return {"held_back": cut.held_back, "loss": loss(tally, cut), **cut.facts}
+def _companion(out: Path, request: Request) -> Path:
+    return request.companion or folder.companion_of(out)
 
 
-def outcome(rule: Model, groups: Groups) -> Verdict:
-    """The verdict on classes that were not written: counted from the tally."""
-    judgements = judge(rule, groups)
-    holds = all(part.holds for part in judgements)
-    return Verdict(holds, "by construction", int(groups.rows.sum()), len(groups), judgements)
+def _place(
+    frame: Frame,
+    encoded: Encoded,
+    cut: Cut,
+    groups: Groups,
+    request: Request,
+    out: Path,
+    facts: dict[str, Any],
+) -> Release:
+    """Write, verify and move: either the whole release is there afterwards, or nothing is."""
+    final = _companion(out, request)
+    key = secrets.token_bytes(32)
+    with folder.aside(out, final) as (public, private):
+        (public, private), about = _subfolders(public, private), record.manifest(request, groups)
+        table = public / about["file"]
+        about["defused_cells"] = write_rows(
+            frame,
+            encoded,
+            cut,
+            request.schema,
+            table,
+            private,
+            key,
+            lambda done, total: request.progress("writing", done, total),
+        )
+        about["sha256"] = record.sha256(table)
+        origin = _fingerprint(frame, key)
+        found = _recount(table, request)
+        record.write_json(public / MANIFEST, about)
+        sealed = {"key": key.hex(), "input": origin, "table_sha256": about["sha256"]}
+        told = record.companion(request, found, facts, **sealed)
+        record.write_json(private / folder.COMPANION, told)
+        folder.move((private, final), (public, out))
+    return Release(about, found, out, final, facts)
 
 
-def recheck(path: Path, schema: Schema, request: Request) -> Verdict:
-    """Verify a file that was just written, before anybody else can see it."""
-    frame = open_published(path, schema, exact=True)
-    return counted(frame, schema, request.rule, request.population, request.accept_keep, show=False)
+def _subfolders(public: Path, private: Path) -> tuple[Path, Path]:
+    """A folder that everybody may read, as far as the umask lets them, and one for its owner."""
+    shown, hidden = public / "public", private / "private"
+    shown.mkdir()
+    hidden.mkdir(mode=0o700)
+    return shown, hidden
 
 
-__all__ = ["Encoded", "Progress", "Request", "publish", "quiet"]
+def _fingerprint(frame: Frame, key: bytes) -> str | None:
+    """The input file's keyed hash, once it is sure that it did not change; None in memory."""
+    source = getattr(frame, "source", None)
+    if source is None:
+        return None
+    source.check()
+    return str(source.fingerprint(key))
+
+
+def _recount(table: Path, request: Request) -> Verdict:
+    """Verify the file that was just written, before anybody else can see it."""
+    request.progress("verifying", 0, 1)
+    schema = record.published(request.schema)
+    with opened_labels(table, schema, exact=True) as frame:
+        found = counted(frame, schema, request.rule, request.population, request.accept_keep)
+    if not found.holds:
+        raise NotMetError(
+            f"The written file does not meet the rule:\n{found}",
+            "this method does not guarantee the rule; use another, for example mondrian.",
+        )
+    return found

@@ -2,81 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from shoal.axis import Axis
-from shoal.cells import Cells
+from shoal.errors import InputError
+from shoal.flow.encode import Encoded
+from shoal.flow.record import published
+from shoal.frames.frame import Frame, Pieces
+from shoal.frames.shuffle import shuffled
 from shoal.frames.write import Writer, writer
+from shoal.schema import Schema
+from shoal.tally import Cut
+
+Labels = tuple[NDArray[np.int32], pa.Array]
+"""Per class the number of its label, and the labels (null: null)."""
+
+PRIVATE_ROWS = "rows.parquet"
+MANY_WORDS = 4096
+"""Columns with more labels are written as plain text: each part of a file repeats a dictionary."""
 
 
-class Recoded:
-    """Turns batches of (class, carried columns) into the published and the private rows."""
+def write_rows(
+    frame: Frame,
+    encoded: Encoded,
+    cut: Cut,
+    schema: Schema,
+    table: Path,
+    companion: Path,
+    key: bytes,
+    progress: Callable[[int, int], None],
+) -> int:
+    """Recode the rows in the engine, shuffle and write them; returns how many cells were defused.
 
-    def __init__(
-        self,
-        axes: Sequence[Axis],
-        cells: Cells,
-        columns: Sequence[str],
-        person: str | None,
-        provider: str | None,
-    ) -> None:
-        self.columns = tuple(columns)
-        self.private = {
-            name: column
-            for name, column in (("provider", provider), ("person", person and "person_"))
-            if column
-        }
-        self.labels = {axis.name: _dictionary(cells.labels(axes, j)) for j, axis in enumerate(axes)}
-        self._public: Writer | None = None
-        self.defused = 0
-
-    def published(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The published columns of a batch, in the table's order."""
-        class_ = batch.column("class_").to_numpy(zero_copy_only=False)
-        arrays = []
-        for name in self.columns:
-            if name in self.labels:
-                index, words = self.labels[name]
-                codes = index[class_]
-                arrays.append(
-                    pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), words)
-                )
-            else:
-                arrays.append(batch.column(name))
-        return pa.RecordBatch.from_arrays(arrays, names=list(self.columns))
-
-    @contextmanager
-    def writers(self, table: Path, companion: Path) -> Iterator[Callable[[pa.RecordBatch], None]]:
-        """A function that writes one batch to the table and its private part to the companion."""
-        with ExitStack() as stack:
-            files: dict[str, Writer] = {}
-
-            def write(batch: pa.RecordBatch) -> None:
-                parts = {"public": (table, self.published(batch))}
-                if self.private:
-                    hidden = [batch.column(column) for column in self.private.values()]
-                    rows = pa.RecordBatch.from_arrays(hidden, names=list(self.private))
-                    parts["private"] = (companion / "rows.parquet", rows)
-                for name, (path, rows) in parts.items():
-                    if name not in files:
-                        files[name] = stack.enter_context(writer(path, rows.schema))
-                    files[name].write(rows)
-
-            yield write
-            self.defused = files["public"].defused if "public" in files else 0
+    Provider and keyed person of each row go to the companion, in the same order.
+    """
+    columns = published(schema).names
+    labels, hidden = _labels(encoded, cut), _private(schema)
+    total, done = int(cut.count[cut.class_ >= 0].sum()), 0
+    with closing(_recoded(frame, encoded, cut, schema, key)) as stream:
+        first = next(stream, None)
+        if first is None:
+            raise InputError("No row was found again.", "publish from a copy nobody writes to.")
+        with (
+            writer(table, _rows(first, columns, labels).schema) as public,
+            _private_writer(companion, _hidden(first, hidden)) as private,
+        ):
+            for batch in chain((first,), stream):
+                public.write(_rows(batch, columns, labels))
+                if private is not None:
+                    private.write(_hidden(batch, hidden))
+                done += batch.num_rows
+                progress(done, total)
+    return public.defused
 
 
-def _dictionary(labels: Any) -> tuple[Any, pa.Array]:
-    """Per class the index of its label (-1: null) and the distinct labels."""
-    texts = np.asarray(labels, dtype=object)
-    null = np.array([text is None for text in texts], dtype=bool)
-    words, index = np.unique(texts[~null].astype(str), return_inverse=True)
-    codes = np.full(len(texts), -1, dtype=np.int32)
-    codes[~null] = index
-    return codes, pa.array(words.tolist(), pa.string())
+def _recoded(
+    frame: Frame, encoded: Encoded, cut: Cut, schema: Schema, key: bytes
+) -> Generator[pa.RecordBatch, None, None]:
+    carry = [c.name for c in published(schema).columns if c.role != "quasi"]
+    carry += [schema.provider.name] if schema.provider else []
+    person = schema.person.name if schema.person else None
+    # The pieces are not kept here: the engine frees them as soon as it has them.
+    yield from shuffled(frame.recode(encoded.codings, _pieces(encoded, cut), carry, person, key))
+
+
+def _pieces(encoded: Encoded, cut: Cut) -> Pieces:
+    codes = tuple(np.ascontiguousarray(column[cut.entry]) for column in encoded.codes())
+    return Pieces(codes, cut.class_, cut.count)
+
+
+def _labels(encoded: Encoded, cut: Cut) -> dict[str, Labels]:
+    found = {}
+    for j, axis in enumerate(encoded.tally.quasi):
+        number, texts = cut.cells.labels(encoded.tally.quasi, j)
+        found[axis.name] = number, pa.array(texts.tolist(), pa.string())
+    return found
+
+
+def _rows(
+    batch: pa.RecordBatch, columns: tuple[str, ...], labels: dict[str, Labels]
+) -> pa.RecordBatch:
+    """The published columns of a batch, in the table's order."""
+    class_ = batch.column(0).to_numpy(zero_copy_only=False)
+    arrays = [
+        _labelled(labels[name], class_) if name in labels else batch.column(name)
+        for name in columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def _labelled(labels: Labels, class_: NDArray[Any]) -> pa.Array:
+    numbers, words = pa.array(labels[0][class_]), labels[1]
+    if len(words) > MANY_WORDS or words.null_count:
+        return words.take(numbers)
+    return pa.DictionaryArray.from_arrays(numbers, words)
+
+
+def _private(schema: Schema) -> dict[str, str]:
+    """The columns of the companion's rows, by the names they have there."""
+    provider = {"provider": schema.provider.name} if schema.provider else {}
+    return provider | ({"person": "person_"} if schema.person else {})
+
+
+def _hidden(batch: pa.RecordBatch, columns: dict[str, str]) -> pa.RecordBatch:
+    """The private columns of a batch."""
+    arrays = [batch.column(-1 if name == "person" else at) for name, at in columns.items()]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+@contextmanager
+def _private_writer(companion: Path, first: pa.RecordBatch) -> Iterator[Writer | None]:
+    wanted = first.num_columns > 0
+    with writer(companion / PRIVATE_ROWS, first.schema) if wanted else nullcontext() as private:
+        yield private

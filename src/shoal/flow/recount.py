@@ -31,6 +31,11 @@ class Recount:
     tally: Tally
     cut: Cut
 
+    @property
+    def smallest(self) -> int:
+        """The rows of the smallest class."""
+        return int(np.bincount(self.cut.class_, weights=self.cut.count).min())
+
     def labels(self, class_: int) -> dict[str, Any]:
         """The labels of one class by column."""
         entry = int(np.flatnonzero(self.cut.class_ == class_)[0])
@@ -62,19 +67,22 @@ def _as_labels(schema: Schema, extra: Sequence[Column], fields: Sequence[Field])
 
     Columns that are never published (identifiers, provider, ...) may be missing from the table.
     """
-    words = {column.name for column in (*schema.quasi, *extra)}
     there = {field.name for field in fields}
-    columns = [
-        column for column in schema.columns if column.name in there or column.role in PUBLISHED
-    ]
+    more = {column.name for column in extra}
     return Schema(
         tuple(
-            Column(column.name, "quasi", "category", Flat(), weight=column.weight)
-            if column.name in words
-            else replace(column, domain=None)
-            for column in columns
+            _as_label(column, column.name in more)
+            for column in schema.columns
+            if column.name in there or column.role in PUBLISHED
         )
     ).fit(fields)
+
+
+def _as_label(column: Column, extra: bool) -> Column:
+    if column.role == "quasi" or extra:
+        kind = column.kind if extra else "category"
+        return Column(column.name, "quasi", kind, Flat(), weight=column.weight)
+    return replace(column, domain=None)
 
 
 def class_numbers(keys: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.int32]:
@@ -91,15 +99,16 @@ def class_numbers(keys: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.int32]
 
 
 def read_cells(count: Recount, axes: Sequence[Axis]) -> Cells:
-    """The classes' cells on real axes, read from their labels.
+    """The classes' cells on real axes (in the order of these), read from their labels.
 
     Labels that an axis cannot read raise: guessing would hide a risk.
     """
     low, high, sets = [], [], {}
-    for j, (labels, axis) in enumerate(zip(count.tally.quasi, axes, strict=True)):
-        codes = count.cut.cells.low[:, j]
-        texts = [leaf(labels, code) for code in range(labels.size)]
-        lows, highs, bits = _read(axis, texts)
+    column = {labels.name: j for j, labels in enumerate(count.tally.quasi)}
+    for j, axis in enumerate(axes):
+        labels = count.tally.quasi[column[axis.name]]
+        codes = count.cut.cells.low[:, column[axis.name]]
+        lows, highs, bits = _read(axis, [leaf(labels, code) for code in range(labels.size)])
         low.append(lows[codes])
         high.append(highs[codes])
         if bits is not None:
@@ -125,7 +134,7 @@ def _read(axis: Axis, texts: Sequence[Any]) -> tuple[Any, Any, Any]:
 
 
 def with_population(count: Recount, population: Population, axes: Sequence[Axis]) -> Recount:
-    """The same recount on real axes, so that models can ask whom the cells cover."""
+    """The same classes on real axes, so that models can ask whom the cells cover."""
     cells = read_cells(count, axes)
-    tally = replace(count.tally, quasi=tuple(axes), population=population)
-    return Recount(tally, replace(count.cut, cells=cells))
+    tally = replace(count.tally, quasi=tuple(axes), keys=cells.low[count.cut.class_].T)
+    return Recount(replace(tally, population=population), replace(count.cut, cells=cells))

@@ -9,12 +9,8 @@ group-by on one key and a recoding is one join on it. Inside, columns are called
 from __future__ import annotations
 
 import hashlib
-import re
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from itertools import count
 from math import log2
 from typing import Any
 
@@ -24,75 +20,28 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, UsageError
+from shoal.frames.engine import guarded
 from shoal.frames.frame import Codes, Coding, Counted, Distinct, Pieces
 from shoal.frames.packing import assignment, code_type, packed_sql, packing, unpack
+from shoal.frames.source import Source
 from shoal.schema import Field, Profile
 
-MEMORY = "1500MB"
-"""What the engine may hold before it spills to disk; the tally itself lives outside it."""
-
 _BATCH = 122_880  # DuckDB's own row group: batches are handed over without being cut
+_PARTS = count()  # numbers the parts of tables
 _SETS = 32  # grouping() returns a 64-bit mask; fewer sets at once also bound memory
 _EXACT = 2**53  # integers below this are exact, and alone, as float
-_KEYED_HASH = "substr(sha256($key::BLOB || encode(who)), 1, 32)"
+_KEYED_HASH = "substr(sha256($key::BLOB || encode(coalesce('=' || who, 'null'))), 1, 32)"
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
-
-
-def connect(memory: str | None = None) -> duckdb.DuckDBPyConnection:
-    """A private engine: in memory, offline, spilling into a folder only this user can read."""
-    folder = tempfile.mkdtemp(prefix="shoal-")
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "memory_limit": memory or MEMORY,
-            "temp_directory": folder,
-            "preserve_insertion_order": "false",
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-        },
-    )
-    weakref.finalize(connection, shutil.rmtree, folder, ignore_errors=True)
-    return connection
-
-
-@contextmanager
-def guarded() -> Iterator[None]:
-    """Turn the engine's errors into ours: theirs quote cell values, ours must not."""
-    try:
-        yield
-    except duckdb.ResourceInUseException:
-        raise UsageError(
-            "The table is still being read.", "Finish or close the earlier stream of rows first."
-        ) from None
-    except RuntimeError as error:
-        if "interrupted" not in str(error).lower():
-            raise
-        raise KeyboardInterrupt from None  # how the engine reports Ctrl-C
-    except duckdb.OutOfMemoryException:
-        raise InputError(
-            "The table needs more memory or temporary disk space than there is.",
-            "Free space in the temporary folder (TMPDIR), or use fewer columns.",
-        ) from None
-    except (
-        duckdb.DataError,
-        duckdb.InvalidInputException,
-        duckdb.OperationalError,
-        pa.ArrowException,
-    ) as error:
-        line = re.search(r"\bLine: (\d+)", str(error))
-        where = f" at line {line[1]}" if line else ""
-        raise InputError(
-            f"The table cannot be read{where} ({type(error).__name__}).",
-            "Check that every value of a column is of the column's kind.",
-        ) from None
 
 
 class DuckFrame:
     """A table as a SELECT in DuckDB; ``fields`` name its columns in the SELECT's order.
 
     Numbers are BIGINT, DOUBLE or DECIMAL, dates DATE, everything else VARCHAR. NaN is null and
-    -0.0 is 0. ``close``, when given, is called once when the frame is closed.
+    -0.0 is 0. ``close``, when given, is called once when the frame is closed; ``source`` is
+    the file that was opened, where there is one.
 
+    >>> from shoal.frames.engine import connect
     >>> fields = (Field("sex", "category"), Field("age", "number"))
     >>> frame = DuckFrame(connect(), "SELECT 'f' AS sex, 41 AS age", fields)
     >>> frame.values(["age"])["age"].values
@@ -105,7 +54,9 @@ class DuckFrame:
         query: str,
         fields: tuple[Field, ...],
         close: Callable[[], object] | None = None,
+        source: Source | None = None,
     ) -> None:
+        self.source = source
         self._connection = connection
         self._fields = fields
         self._close = close
@@ -187,6 +138,21 @@ class DuckFrame:
             f"SELECT grouping({', '.join(every)}) AS g, {', '.join(every)}, count(*) AS n"
             f" FROM (SELECT {picked} FROM {self._source}) GROUP BY GROUPING SETS ({sets})"
         )
+
+    def only(self, column: str, values: Sequence[Any], null: bool = False) -> DuckFrame:
+        """The rows whose column holds one of the values (or null): a frame on the same engine."""
+        name = f"shoal_only_{next(_PARTS)}"
+        wanted = pa.table({"v": _arrow(self._kind(column), values)})
+        with guarded():
+            self._connection.register("shoal_values", wanted)
+            self._connection.execute(
+                f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT v FROM shoal_values"
+            )
+            self._connection.unregister("shoal_values")
+        value = self._value(column, floats=True)
+        kept = f"{value} IN (SELECT v FROM {name})" + (f" OR {value} IS NULL" if null else "")
+        query = f"SELECT * FROM {self._source} WHERE {kept}"
+        return DuckFrame(self._connection, query, self._fields, source=self.source)
 
     def tally(self, by: Sequence[Coding]) -> Counted:
         """One group-by on the packed codes; a value without a code is an error, never dropped."""

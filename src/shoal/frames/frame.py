@@ -75,6 +75,9 @@ class Frame(Protocol):
     def values(self, columns: Sequence[str]) -> Mapping[str, Distinct]:
         """The distinct values of each column with their counts."""
 
+    def only(self, column: str, values: Sequence[Any], null: bool = False) -> Frame:
+        """The rows whose column holds one of the values (or null): a part of the table."""
+
     def tally(self, by: Sequence[Coding]) -> Counted:
         """One group-by in the engine: the distinct combinations of codes with counts."""
 

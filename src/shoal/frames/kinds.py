@@ -92,8 +92,10 @@ class Census:
 
 def _text(engine: Engine, column: Column, reading: Reading) -> Found:
     marks = forms.NULL_MARKS if reading.nulls is None else reading.nulls
-    census = Census(engine, column, marks)
     forced = column.forced
+    if forced in ("category", "code") and not marks:  # nothing is left to find out
+        return Found(forced, f"nullif({column.value()}::VARCHAR, '')")
+    census = Census(engine, column, marks)
     if forced is None and _is_code(census, column.name):
         return _words(census, column, "code")
     if forced in (None, "number") and (decimal := _decimal(census, column, reading)):

@@ -77,7 +77,7 @@ def _series(name: str, series: Any) -> pa.Array | pa.ChunkedArray:
     """One column, NaN as null; a mixture of types is read as the text of its cells."""
     try:
         return pa.array(series, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # cells of several types
+    except (pa.ArrowException, OverflowError, UnicodeError):  # cells of several types
         return _mixture(name, series)
 
 
@@ -88,4 +88,9 @@ def _mixture(name: str, series: Any) -> pa.Array:
             f"{nested:,} cells of column {name!r} are lists, records or binary data.",
             "Leave it out, or give each part a column of its own.",
         )
-    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+    try:
+        return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+    except UnicodeError:
+        raise InputError(
+            f"Column {name!r} holds text that is not Unicode.", "Repair the text, or leave it out."
+        ) from None

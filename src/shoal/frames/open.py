@@ -10,9 +10,11 @@ from typing import Any
 
 from shoal.errors import InputError, UsageError
 from shoal.frames.column import Engine
-from shoal.frames.duck import DuckFrame, connect, guarded
+from shoal.frames.duck import DuckFrame
+from shoal.frames.engine import connect, guarded
 from shoal.frames.frame import Frame
 from shoal.frames.kinds import Reading, recognise
+from shoal.frames.source import Source
 from shoal.frames.spool import Spool
 from shoal.frames.stored import parquet, read_feather, read_parquet
 
@@ -53,6 +55,7 @@ def open(
     marks = None if nulls is None else tuple(nulls)
     reading = Reading(decimal, day_first, marks, dict(kinds or {}))
     engine, spool = connect(), Spool()
+    origin = _origin(source)
     try:
         with guarded():
             if isinstance(source, (str, PathLike)):
@@ -69,7 +72,20 @@ def open(
         field if field.kind in ("number", "date") else replace(field, notes=field.notes + notes)
         for field in fields
     )
-    return DuckFrame(engine, typed, noted, close=spool.close)
+
+    def close() -> None:
+        engine.close()
+        spool.close()
+
+    return DuckFrame(engine, typed, noted, close=close, source=origin)
+
+
+def _origin(source: Any) -> Source | None:
+    """The file that is opened, as it stands before it is read; None where there is none."""
+    if not isinstance(source, (str, PathLike)):
+        return None
+    path = Path(source)
+    return Source.of(path) if path.is_file() else None
 
 
 def _object(source: Any, engine: Engine, spool: Spool) -> str:

@@ -5,7 +5,7 @@ The order is a uniform permutation drawn from the operating system's entropy; th
 
 from __future__ import annotations
 
-import secrets
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -33,18 +33,17 @@ def shuffled(
     user can read, and each bucket is then shuffled: together again a uniform permutation
     (Rao 1961; Sandelius 1962).
     """
-    rng = np.random.Generator(np.random.PCG64DXSM(secrets.randbits(256)))
     held, size = [], 0
     for batch in batches:
         held.append(batch)
         size += batch.nbytes
         if size > in_memory:
-            yield from _through_disk(held, batches, in_memory, rng)
+            yield from _through_disk(held, batches, in_memory)
             return
-    yield from _permuted(held, rng)
+    yield from _permuted(held)
 
 
-def _permuted(held: list[pa.RecordBatch], rng: np.random.Generator) -> Iterator[pa.RecordBatch]:
+def _permuted(held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """All rows at once; ``held`` is emptied as its columns are taken over."""
     if not held:
         return
@@ -53,8 +52,8 @@ def _permuted(held: list[pa.RecordBatch], rng: np.random.Generator) -> Iterator[
     held.clear()
     for i in range(table.num_columns):
         table = table.set_column(i, schema.names[i], _compact(table.column(i)))
-    order = np.arange(table.num_rows, dtype=np.uint32 if table.num_rows < 2**32 else np.uint64)
-    rng.shuffle(order)
+    # 64 random bits a row: sorted, they are a permutation; two alike are as good as never
+    order = np.argsort(np.frombuffer(os.urandom(8 * table.num_rows), np.uint64))
     for start in range(0, len(order), _BATCH):
         picked = pa.array(order[start : start + _BATCH])
         yield pa.RecordBatch.from_arrays(
@@ -89,7 +88,6 @@ def _through_disk(
     held: list[pa.RecordBatch],
     rest: Iterator[pa.RecordBatch],
     in_memory: int,
-    rng: np.random.Generator,
 ) -> Iterator[pa.RecordBatch]:
     with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
         paths = [Path(folder, str(i)) for i in range(_BUCKETS)]
@@ -97,9 +95,9 @@ def _through_disk(
         with ExitStack() as stack:
             buckets = [stack.enter_context(_bucket(path, schema)) for path in paths]
             while held:
-                _scatter(held.pop(), buckets, rng)
+                _scatter(held.pop(), buckets)
             for batch in rest:
-                _scatter(batch, buckets, rng)
+                _scatter(batch, buckets)
         for path in paths:
             with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as reader:
                 yield from shuffled(iter(reader), in_memory=max(in_memory, path.stat().st_size))
@@ -110,11 +108,9 @@ def _bucket(path: Path, schema: pa.Schema) -> pa.RecordBatchStreamWriter:
     return pa.ipc.new_stream(str(path), schema)
 
 
-def _scatter(
-    batch: pa.RecordBatch, buckets: list[pa.RecordBatchStreamWriter], rng: np.random.Generator
-) -> None:
+def _scatter(batch: pa.RecordBatch, buckets: list[pa.RecordBatchStreamWriter]) -> None:
     """Each row of the batch into a bucket of its own draw."""
-    drawn = rng.integers(0, len(buckets), batch.num_rows, dtype=np.uint8)
+    drawn = np.frombuffer(os.urandom(batch.num_rows), np.uint8) % _BUCKETS  # divides 256
     order = np.argsort(drawn, kind="stable")
     mixed = batch.take(pa.array(order))
     ends = np.cumsum(np.bincount(drawn, minlength=len(buckets)))

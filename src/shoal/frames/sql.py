@@ -96,7 +96,7 @@ def _postgresql(url: str, spool: Spool, query: str) -> Path:
         from adbc_driver_postgresql import dbapi
     except ImportError:
         raise UsageError(
-            "PostgreSQL needs a driver that is not installed.", "pip install 'shoal[postgresql]'"
+            "PostgreSQL needs a driver that is not installed.", "pip install 'shoal[postgres]'"
         ) from None
     try:
         with dbapi.connect(url) as database, database.cursor() as cursor:

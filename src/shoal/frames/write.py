@@ -30,7 +30,7 @@ _EXCEL_COLUMNS = 16_384
 _EXCEL_TEXT = 32_767
 _EXCEL_EXACT = 10**15  # Excel keeps 15 digits; longer numbers are written as text
 _ELSEWHERE = "Write .parquet or .csv instead."
-_RUNS = r"^[=+\-@\t\r]"
+_RUNS = r"^\s*[=+\-@＝＋－＠]|^[\t\r\n]"
 _NUMBER = r"^[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
 
 

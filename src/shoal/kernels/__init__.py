@@ -3,8 +3,3 @@
 Compiled once per machine and kept in numba's cache: beside this folder, or in the user's cache
 folder where this one is read-only.
 """
-
-import os
-
-# Threads that wait must sleep: spinning at every level costs more than the level on a busy machine.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -7,7 +7,7 @@ instead, the bits ``sets[box, set_of[column] : ]`` over 64-bit words.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 
 @njit(cache=True, inline="always")
@@ -15,6 +15,8 @@ def inside(keys, point, low, high, sets, set_of, box):
     """Whether one point lies in one box."""
     for j in range(keys.shape[0]):
         code = keys[j, point]
+        if code < 0:
+            return False
         if set_of[j] >= 0:
             word = sets[box, set_of[j] + (code >> 6)]
             if not (word >> np.uint64(code & 63)) & np.uint64(1):
@@ -24,15 +26,13 @@ def inside(keys, point, low, high, sets, set_of, box):
     return True
 
 
-@njit(cache=True, parallel=True)
-def count_inside(keys, count, low, high, sets, set_of):
-    """For each box, the summed count of the points inside it."""
-    total = np.zeros(len(low), dtype=np.int64)
-    for box in prange(len(low)):
+@njit(cache=True, nogil=True)
+def count_inside(first, last, keys, count, low, high, sets, set_of, total):
+    """Add to each box of ``first..last`` the count of the points inside it."""
+    for box in range(first, last):
         for point in range(keys.shape[1]):
             if inside(keys, point, low, high, sets, set_of, box):
                 total[box] += count[point]
-    return total
 
 
 @njit(cache=True)

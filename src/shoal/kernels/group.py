@@ -14,55 +14,103 @@ def tabulate(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Sum ``count`` per (class, value): start (classes + 1), values ascending in a class, counts.
 
-    Negative classes do not count. Two counting sorts, so linear in entries, classes and size.
+    Negative classes do not count. Linear in entries, classes and size; the only memory beyond the
+    result is one counter per value.
     """
-    return _tabulate(  # type: ignore[no-any-return]
+    assert len(class_) == len(value) == len(count), "columns of one table are equally long"
+    start, value, count = _gathered(
         np.ascontiguousarray(class_, dtype=np.int32),
         np.ascontiguousarray(value, dtype=np.int32),
         np.ascontiguousarray(count, dtype=np.int64),
         classes,
-        size,
     )
+    pairs = _summed(start, value, count, size)
+    return start, value[:pairs].copy(), count[:pairs].copy()
 
 
 @njit(cache=True)
-def _tabulate(class_, value, count, classes, size):
-    by_value = _sorted_by(value, np.arange(len(value)), size)
-    kept = by_value[class_[by_value] >= 0]
-    order = _sorted_by(class_, kept, classes)
-    values = np.empty(len(order), dtype=np.int32)
-    counts = np.empty(len(order), dtype=np.int64)
+def _gathered(class_, value, count, classes):
+    """Values and counts class by class, and where each class begins."""
     start = np.zeros(classes + 1, dtype=np.int64)
-    pairs = 0
-    last_class, last_value = -1, -1
-    for i in order:
-        if count[i] == 0:
-            continue
-        if class_[i] != last_class or value[i] != last_value:
-            last_class, last_value = class_[i], value[i]
-            values[pairs] = last_value
-            counts[pairs] = 0
-            start[last_class + 1] += 1
-            pairs += 1
-        counts[pairs - 1] += count[i]
+    for i in range(len(class_)):
+        if class_[i] >= 0 and count[i] > 0:
+            start[class_[i] + 1] += 1
     for c in range(classes):
         start[c + 1] += start[c]
-    return start, values[:pairs].copy(), counts[:pairs].copy()
+    at = start[:-1].copy()
+    values = np.empty(start[-1], dtype=np.int32)
+    counts = np.empty(start[-1], dtype=np.int64)
+    for i in range(len(class_)):
+        c = class_[i]
+        if c >= 0 and count[i] > 0:
+            values[at[c]], counts[at[c]] = value[i], count[i]
+            at[c] += 1
+    return start, values, counts
 
 
 @njit(cache=True)
-def _sorted_by(key, index, size):
-    """``index`` in the order of ``key[index]``, stable."""
-    begin = np.zeros(size + 1, dtype=np.int64)
-    for i in index:
-        begin[key[i] + 1] += 1
-    for k in range(size):
-        begin[k + 1] += begin[k]
-    out = np.empty(len(index), dtype=np.int64)
-    for i in index:
-        out[begin[key[i]]] = i
-        begin[key[i]] += 1
-    return out
+def _summed(start, value, count, size):
+    """Add up equal values of a class, ascending, in place; ``start`` is moved along."""
+    seen = np.zeros(size, dtype=np.int64)
+    touched = np.empty(size, dtype=np.int32)
+    pairs = begin = 0
+    for c in range(len(start) - 1):
+        n = 0
+        for i in range(begin, start[c + 1]):
+            if seen[value[i]] == 0:
+                touched[n] = value[i]
+                n += 1
+            seen[value[i]] += count[i]
+        begin = start[c + 1]
+        emit(seen, touched[:n], value, count, pairs)
+        pairs += n
+        start[c + 1] = pairs
+    return pairs
+
+
+@njit(cache=True)
+def emit(seen, touched, value, number, at):
+    """Write the counted values from ``at`` on in ascending order, and forget their counts."""
+    if len(touched) < 32:
+        for i in range(1, len(touched)):  # few values: insertion beats a general sort
+            v, k = touched[i], i
+            while k > 0 and touched[k - 1] > v:
+                touched[k] = touched[k - 1]
+                k -= 1
+            touched[k] = v
+    else:
+        touched.sort()
+    for i in range(len(touched)):
+        v = touched[i]
+        value[at + i], number[at + i] = v, seen[v]
+        seen[v] = 0
+
+
+@njit(cache=True)
+def numbered(key):
+    """Number equal keys alike, by first appearance: the number of each, and each number's first.
+
+    An open hash table on 64-bit keys, because sorting them takes several times as long.
+    """
+    bits = 4
+    while (1 << bits) < 2 * len(key):
+        bits += 1
+    mask = (1 << bits) - 1
+    slot = np.full(1 << bits, -1, dtype=np.int32)
+    number = np.empty(len(key), dtype=np.int32)
+    first = np.empty(len(key), dtype=np.int64)
+    n = 0
+    for i in range(len(key)):
+        mixed = np.uint64(key[i]) * np.uint64(0x9E3779B97F4A7C15)
+        at = np.int64(mixed >> np.uint64(64 - bits))
+        while slot[at] >= 0 and key[first[slot[at]]] != key[i]:
+            at = (at + 1) & mask
+        if slot[at] < 0:
+            slot[at] = n
+            first[n] = i
+            n += 1
+        number[i] = slot[at]
+    return number, first[:n].copy()
 
 
 @njit(cache=True)

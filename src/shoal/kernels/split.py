@@ -5,51 +5,45 @@ a segment on a column compares *places*: the code itself, or the number of the n
 on a level of the column's tree (``lift``: from the coarsest level to the finest). Rows with a
 place up to ``cut`` go left; of those exactly at it only the first ``quota`` people.
 
-Segments are shared out to threads in chunks, so that scratch memory is made once per chunk, and
-loops run over slices, which the compiler vectorises where it could not with indices.
+Each kernel works on the segments or candidates ``first..last``, so that threads can share them
+(``threads.share_out``); scratch memory is made once per call, and loops run over slices, which the
+compiler vectorises where it could not with indices.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
+
+from shoal.kernels.group import emit
 
 BUCKETS = 256
-CHUNKS = 8
 EVERYBODY = np.int64(2**62)
 """A quota that no segment exceeds: everybody at the cut goes left."""
 
 
-@njit(cache=True, inline="always")
-def _share(chunk, number):
-    """The first and the last of ``number`` items in a chunk."""
-    return chunk * number // CHUNKS, (chunk + 1) * number // CHUNKS
-
-
-@njit(cache=True, parallel=True)
-def span(keys, start, stop, set_at, low, high, bits):
+@njit(cache=True, nogil=True)
+def span(first, last, keys, start, stop, set_at, low, high, bits):
     """Fill the lowest and highest code per segment and column, and the sets of set columns.
 
     ``low`` and ``high`` come in as those of the parents: a column with one code is not read.
     """
-    for chunk in prange(CHUNKS):
-        first, last = _share(chunk, len(start))
-        for s in range(first, last):
-            for j in range(keys.shape[0]):
-                codes = keys[j, start[s] : stop[s]]
-                if low[s, j] == high[s, j]:
-                    if set_at[j] >= 0:
-                        _add(bits, s, set_at[j], low[s, j])
-                elif set_at[j] < 0:
-                    low[s, j], high[s, j] = _extent(codes)
-                elif high[s, j] < 64:
-                    word = _small_set(codes)
-                    bits[s, set_at[j]] = word
-                    low[s, j], high[s, j] = _ends(bits[s, set_at[j] :], low[s, j], high[s, j])
-                else:
-                    for code in codes:
-                        _add(bits, s, set_at[j], np.int64(code))
-                    low[s, j], high[s, j] = _ends(bits[s, set_at[j] :], low[s, j], high[s, j])
+    for s in range(first, last):
+        for j in range(keys.shape[0]):
+            codes = keys[j, start[s] : stop[s]]
+            if low[s, j] == high[s, j]:
+                if set_at[j] >= 0:
+                    _add(bits, s, set_at[j], low[s, j])
+            elif set_at[j] < 0:
+                low[s, j], high[s, j] = _extent(codes)
+            elif high[s, j] < 64:
+                word = _small_set(codes)
+                bits[s, set_at[j]] = word
+                low[s, j], high[s, j] = _ends(bits[s, set_at[j] :], low[s, j], high[s, j])
+            else:
+                for code in codes:
+                    _add(bits, s, set_at[j], np.int64(code))
+                low[s, j], high[s, j] = _ends(bits[s, set_at[j] :], low[s, j], high[s, j])
 
 
 @njit(cache=True)
@@ -131,9 +125,9 @@ def _median(codes, count, begin, lift, seen, first, last, half):
         last = min(last, first + (1 << shift) - 1)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def balance(
-    keys, count, start, stop, people, low, high, segment, column, free, relaxed,
+    first, last, keys, count, start, stop, people, low, high, segment, column, free, relaxed,
     lift, lift_at, levels, sizes, begin, cut, quota, left,
 ):  # fmt: skip
     """For each candidate (segment, column) the cut nearest to half of the people.
@@ -142,30 +136,37 @@ def balance(
     ``free``, between any two codes. Fills ``begin`` (of the places), ``cut``, ``quota`` and the
     people ``left`` of the cut (0: there is none).
     """
-    for chunk in prange(CHUNKS):
-        seen = np.empty(BUCKETS, dtype=np.int64)
-        one, end = _share(chunk, len(segment))
-        for c in range(one, end):
-            s, j = segment[c], column[c]
-            first, last = np.int64(low[s, j]), np.int64(high[s, j])
-            at = np.int64(-1)
-            if not free[c]:
-                at = _level(first, last, lift, lift_at[j], levels[j], sizes[j])
-            begin[c] = at
-            n = people[s]
-            place, before, here = _median(
-                keys[j, start[s] : stop[s]], count[start[s] : stop[s]], at, lift, seen,
-                _place(first, at, lift), _place(last, at, lift), (n + 1) // 2,
-            )  # fmt: skip
-            quota[c] = EVERYBODY
-            if relaxed:
-                cut[c], quota[c], left[c] = place, n // 2 - before, n // 2
-            elif before > 0 and n - 2 * before <= abs(2 * (before + here) - n):
-                cut[c], left[c] = place - 1, before
-            else:
-                cut[c], left[c] = place, before + here
-            if left[c] == n:
-                left[c] = 0
+    seen = np.empty(BUCKETS, dtype=np.int64)
+    for c in range(first, last):
+        s, j = segment[c], column[c]
+        lowest, highest = np.int64(low[s, j]), np.int64(high[s, j])
+        at = np.int64(-1)
+        if not free[c]:
+            at = _level(lowest, highest, lift, lift_at[j], levels[j], sizes[j])
+        begin[c] = at
+        n = people[s]
+        place, before, here = _median(
+            keys[j, start[s] : stop[s]], count[start[s] : stop[s]], at, lift, seen,
+            _place(lowest, at, lift), _place(highest, at, lift), (n + 1) // 2,
+        )  # fmt: skip
+        quota[c] = EVERYBODY
+        if relaxed:
+            cut[c], quota[c], left[c] = place, n // 2 - before, n // 2
+        elif before > 0 and n - 2 * before <= abs(2 * (before + here) - n):
+            cut[c], left[c] = place - 1, before
+        else:
+            cut[c], left[c] = place, before + here
+        if left[c] == n:
+            left[c] = 0
+
+
+@njit(cache=True)
+def _longest(segment, start, stop):
+    """The most rows in any of the segments."""
+    rows = 0
+    for s in segment:
+        rows = max(rows, stop[s] - start[s])
+    return rows
 
 
 @njit(cache=True)
@@ -189,33 +190,28 @@ def _sides(codes, count, begin, lift, cut, quota, right):
     return left
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def halve(
-    keys, values, count, start, stop, segment, column, begin, lift, cut, quota, size, room
+    first, last, keys, values, count, start, stop, segment, column, begin, lift, cut, quota, size,
+    room, value, number, pairs,
 ):  # fmt: skip
     """The sparse histograms of ``values`` in both halves of each candidate.
 
     Half ``2 c`` (left) and ``2 c + 1`` (right) write up to ``room[h + 1] - room[h]`` pairs at
-    ``room[h]``, ascending by value; returns values, counts and how many pairs each half has.
+    ``room[h]``, ascending by value: ``value``, ``number``, and in ``pairs`` how many.
     """
-    value = np.empty(room[-1], dtype=np.int32)
-    number = np.empty(room[-1], dtype=np.int64)
-    pairs = np.zeros(2 * len(segment), dtype=np.int64)
-    longest = np.max(stop - start)
-    for chunk in prange(CHUNKS):
-        seen = np.zeros((2, size), dtype=np.int64)
-        touched = np.empty((2, size), dtype=np.int32)
-        right = np.empty(longest, dtype=np.uint8)
-        first, last = _share(chunk, len(segment))
-        for c in range(first, last):
-            s = segment[c]
-            a, b = start[s], stop[s]
-            _sides(keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right)
-            n = _count_sides(values[a:b], count[a:b], right, seen, touched)
-            for side in range(2):
-                _emit(seen[side], touched[side, : n[side]], value, number, room[2 * c + side])
-                pairs[2 * c + side] = n[side]
-    return value, number, pairs
+    longest = _longest(segment[first:last], start, stop)
+    seen = np.zeros((2, size), dtype=np.int64)
+    touched = np.empty((2, size), dtype=np.int32)
+    right = np.empty(longest, dtype=np.uint8)
+    for c in range(first, last):
+        s = segment[c]
+        a, b = start[s], stop[s]
+        _sides(keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right)
+        n = _count_sides(values[a:b], count[a:b], right, seen, touched)
+        for side in range(2):
+            emit(seen[side], touched[side, : n[side]], value, number, room[2 * c + side])
+            pairs[2 * c + side] = n[side]
 
 
 @njit(cache=True)
@@ -236,68 +232,48 @@ def _count_sides(values, count, right, seen, touched):
     return lefts, rights
 
 
-@njit(cache=True)
-def _emit(seen, touched, value, number, at):
-    """Write the counted values in ascending order, and forget them."""
-    if len(touched) < 32:
-        for i in range(1, len(touched)):  # few values: insertion beats a general sort
-            v, k = touched[i], i
-            while k > 0 and touched[k - 1] > v:
-                touched[k] = touched[k - 1]
-                k -= 1
-            touched[k] = v
-    else:
-        touched.sort()
-    for i in range(len(touched)):
-        v = touched[i]
-        value[at + i], number[at + i] = v, seen[v]
-        seen[v] = 0
-
-
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def span_halves(
-    keys, count, start, stop, segment, column, begin, lift, cut, quota, set_at, low, high, bits
+    first, last, keys, count, start, stop, segment, column, begin, lift, cut, quota, set_at,
+    low, high, bits,
 ):  # fmt: skip
     """As ``span``, for both halves of each candidate: rows ``2 c`` and ``2 c + 1`` are filled."""
-    longest = np.max(stop - start)
-    for chunk in prange(CHUNKS):
-        right = np.empty(longest, dtype=np.uint8)
-        first, last = _share(chunk, len(segment))
-        for c in range(first, last):
-            a, b = start[segment[c]], stop[segment[c]]
-            _sides(keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right)
-            for i in range(keys.shape[0]):
-                for r in range(b - a):
-                    half, code = 2 * c + right[r], np.int64(keys[i, a + r])
-                    low[half, i] = min(low[half, i], code)
-                    high[half, i] = max(high[half, i], code)
-                    if set_at[i] >= 0:
-                        _add(bits, half, set_at[i], code)
+    longest = _longest(segment[first:last], start, stop)
+    right = np.empty(longest, dtype=np.uint8)
+    for c in range(first, last):
+        a, b = start[segment[c]], stop[segment[c]]
+        _sides(keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right)
+        for i in range(keys.shape[0]):
+            for r in range(b - a):
+                half, code = 2 * c + right[r], np.int64(keys[i, a + r])
+                low[half, i] = min(low[half, i], code)
+                high[half, i] = max(high[half, i], code)
+                if set_at[i] >= 0:
+                    _add(bits, half, set_at[i], code)
 
 
-@njit(cache=True, parallel=True)
-def part(keys, values, count, entry, start, stop, segment, column, begin, lift, cut, quota):
-    """Order each cut segment's rows in place, left half first; returns where the right begins."""
-    middle = np.empty(len(segment), dtype=np.int64)
-    longest = np.max(stop - start)
-    for chunk in prange(CHUNKS):
-        right = np.empty(longest, dtype=np.uint8)
-        swap = np.empty((2, longest), dtype=np.int64)
-        first, last = _share(chunk, len(segment))
-        for c in range(first, last):
-            a, b = start[segment[c]], stop[segment[c]]
-            left = _sides(
-                keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right
-            )  # fmt: skip
-            wrong = _misplaced(right[: b - a], left, swap)
-            for i in range(keys.shape[0]):
-                _swap(keys[i, a:b], swap, wrong)
-            for i in range(values.shape[0]):
-                _swap(values[i, a:b], swap, wrong)
-            _swap(count[a:b], swap, wrong)
-            _swap(entry[a:b], swap, wrong)
-            middle[c] = a + left
-    return middle
+@njit(cache=True, nogil=True)
+def part(
+    first, last, keys, values, count, entry, start, stop, segment, column, begin, lift, cut, quota,
+    middle,
+):  # fmt: skip
+    """Order each cut segment's rows in place, left half first; ``middle``: where right begins."""
+    longest = _longest(segment[first:last], start, stop)
+    right = np.empty(longest, dtype=np.uint8)
+    swap = np.empty((2, longest), dtype=np.int64)
+    for c in range(first, last):
+        a, b = start[segment[c]], stop[segment[c]]
+        left = _sides(
+            keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right
+        )  # fmt: skip
+        wrong = _misplaced(right[: b - a], left, swap)
+        for i in range(keys.shape[0]):
+            _swap(keys[i, a:b], swap, wrong)
+        for i in range(values.shape[0]):
+            _swap(values[i, a:b], swap, wrong)
+        _swap(count[a:b], swap, wrong)
+        _swap(entry[a:b], swap, wrong)
+        middle[c] = a + left
 
 
 @njit(cache=True)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.cells import Cells, publishable
-from shoal.errors import NotMetError
+from shoal.errors import NotMetError, UsageError
 from shoal.methods.segments import Candidates, Segments
 from shoal.model import All, Model, least_rows, parts, products
 from shoal.tally import HELD_BACK, Cut, Groups, Tally
@@ -42,9 +42,17 @@ def mondrian(
     """Cut the tally top-down into classes that meet the model.
 
     ``hold_back``: where the whole table does not meet the model, parts of it that cannot are
-    held back instead of refused. ``rng`` is not used: the result depends on the tally alone.
+    held back instead of refused. ``rng`` chooses which of the people at a relaxed cut go where;
+    strict cuts depend on the tally alone. Under a rule that merging classes may break
+    (δ-presence), columns with a tree or nulls are not cut, because their cells may coincide.
     """
-    rows = Segments.of(tally, model, products(model), relaxed)
+    if relaxed and not model.monotone:
+        raise UsageError(
+            f"Relaxed cuts may give two classes the same cells, which {model} may not survive.",
+            "use strict cuts.",
+        )
+    rng = rng or np.random.default_rng(0)
+    rows = Segments.of(tally, model, products(model), relaxed, rng)
     search = _Search(rows, model, hold_back, progress)
     while search.running:
         search.deepen()
@@ -92,6 +100,8 @@ class _Search:
         """For each segment that can be cut its best cut, at most one."""
         rows, least = self.rows, least_rows(self.model)
         widths = rows.widths()
+        if not self.model.monotone:
+            widths[:, rows.has_levels] = 0
         able = (rows.people >= 2 * least) | ~self.good
         widest = widths.argmax(axis=1)
         able &= widths[np.arange(len(widths)), widest] > 0
@@ -192,7 +202,9 @@ class _Search:
         kept = spans.take(np.flatnonzero(good))
         cells = publishable(tally.quasi, kept.low, kept.high, kept.sets)
         entry, class_, count = self.rows.pieces(class_)
-        return Cut(entry, class_, count, cells, {"depth": self.depth}).merged()
+        cut = Cut(entry, class_, count, cells, {"depth": self.depth})
+        apart = not self.rows.relaxed and all(a.shape != "tree" and not a.null for a in tally.quasi)
+        return cut if apart else cut.merged()  # where cells are the segments' own, all differ
 
 
 def refusal(model: Model, whole: Groups) -> NotMetError:

@@ -6,7 +6,7 @@ and the groups that a model needs to judge both halves of each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.axis import Axis
-from shoal.cells import Cells, publishable, words
+from shoal.cells import Cells, publishable
+from shoal.errors import UsageError
 from shoal.kernels import split
+from shoal.kernels.threads import share_out
 from shoal.model import Model
 from shoal.tally import Groups, Histogram, Population, Tally, sensitive_columns
 
@@ -119,13 +121,24 @@ class Segments:
     spans: Cells
 
     @classmethod
-    def of(cls, tally: Tally, model: Model, products: Sequence[str], relaxed: bool) -> Segments:
+    def of(
+        cls,
+        tally: Tally,
+        model: Model,
+        products: Sequence[str],
+        relaxed: bool,
+        rng: np.random.Generator,
+    ) -> Segments:
         """The whole tally as one segment."""
+        if not tally.quasi:
+            raise UsageError(
+                "There is no quasi-identifier to cut.", 'give a column the role "quasi".'
+            )
         pairs = sensitive_columns(tally, products) if model.needs & {"sensitive", "total"} else []
         provider = "provider" in model.needs and tally.provider is not None
         if provider:
             pairs.append((tally.provider, tally.providers))  # type: ignore[arg-type]
-        order = _canonical(tally) if relaxed else np.arange(tally.entries, dtype=np.int32)
+        order = _canonical(tally, rng) if relaxed else np.arange(tally.entries, dtype=np.int32)
         small = np.int32 if tally.rows < 2**31 else np.int64
         count = np.ones(len(order), small) if relaxed else tally.count.astype(small)
         keys = np.ascontiguousarray(tally.keys[:, order]) if relaxed else tally.keys.copy()
@@ -173,7 +186,7 @@ class Segments:
         for j, axis in enumerate(self.axes):
             if axis.shape == "flat":
                 at[j] = total
-                total += words(axis)
+                total += axis.words
         return at, total
 
     def _spanned(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> Cells:
@@ -181,14 +194,15 @@ class Segments:
         set_at, total = self._set_at()
         low, high = low.copy(), high.copy()
         bits = np.zeros((len(self.start), total), dtype=np.uint64)
-        split.span(self.keys, self.start, self.stop, set_at, low, high, bits)
+        where = self.keys, self.start, self.stop
+        self._share(split.span, len(self.start), *where, set_at, low, high, bits)
         return self._cells(low, high, bits, set_at)
 
     def _cells(
         self, low: NDArray[Any], high: NDArray[Any], bits: NDArray[Any], set_at: NDArray[Any]
     ) -> Cells:
         sets = {
-            j: np.ascontiguousarray(bits[:, set_at[j] : set_at[j] + words(axis)])
+            j: np.ascontiguousarray(bits[:, set_at[j] : set_at[j] + axis.words])
             for j, axis in enumerate(self.axes)
             if set_at[j] >= 0
         }
@@ -211,9 +225,14 @@ class Segments:
         begin, cut, quota, left = np.zeros((4, n), np.int64)
         return Candidates(segment, column, free, begin, cut, quota, left, np.zeros((n, 2), bool))
 
+    def _share(self, kernel: Callable[..., None], number: int, *arguments: Any) -> None:
+        share_out(kernel, number, self.keys.shape[1], *arguments)
+
     def balance(self, found: Candidates) -> None:
         """Find where each candidate cuts: nearest to half of the people."""
-        split.balance(
+        self._share(
+            split.balance,
+            len(found),
             self.keys,
             self.count,
             self.start,
@@ -256,8 +275,7 @@ class Segments:
             cells = self._half_cells(where)
         if self.population is not None and cells is not None:
             population = cells.count_inside(self.population.keys, self.population.count)
-        total = 0 if self.population is None else int(self.population.count.sum())
-        return Groups(rows, tuple(columns), provider, cells, population, total)
+        return Groups(rows, tuple(columns), provider, cells, population)
 
     def _histogram(
         self, i: int, rows: NDArray[np.int64], found: Candidates, where: tuple[Any, ...]
@@ -265,7 +283,11 @@ class Segments:
         axis = self.columns[i]
         entries = np.repeat((self.stop - self.start)[found.segment], 2)
         room = np.concatenate(([0], np.cumsum(np.minimum(np.minimum(rows, entries), axis.size))))
-        value, count, pairs = split.halve(  # type: ignore[call-arg]
+        value, count = np.empty(room[-1], np.int32), np.empty(room[-1], np.int64)
+        pairs = np.zeros(2 * len(found), np.int64)
+        self._share(
+            split.halve,
+            len(found),
             self.keys,
             self.values[i],
             self.count,
@@ -274,6 +296,9 @@ class Segments:
             *where,
             axis.size,
             room,
+            value,
+            count,
+            pairs,
         )
         start = np.concatenate(([0], np.cumsum(pairs)))
         pick = np.repeat(room[:-1] - start[:-1], pairs) + np.arange(start[-1])
@@ -284,9 +309,8 @@ class Segments:
         shape = (2 * len(where[0]), len(self.axes))
         low, high = np.full(shape, 2**31 - 1, np.int32), np.full(shape, -1, np.int32)
         bits = np.zeros((shape[0], total), dtype=np.uint64)
-        split.span_halves(  # type: ignore[call-arg]
-            self.keys, self.count, self.start, self.stop, *where, set_at, low, high, bits
-        )
+        rows = self.keys, self.count, self.start, self.stop
+        self._share(split.span_halves, len(where[0]), *rows, *where, set_at, low, high, bits)
         spans = self._cells(np.minimum(low, high.clip(0)), high.clip(0), bits, set_at)
         return publishable(self.axes, spans.low, spans.high, spans.sets)
 
@@ -300,7 +324,10 @@ class Segments:
         """Cut the chosen segments: their halves become the open ones; returns which meet it."""
         chosen_order = np.argsort(self.start[chosen.segment], kind="stable")
         chosen = chosen.take(chosen_order)
-        middle = split.part(
+        middle = np.empty(len(chosen), np.int64)
+        self._share(
+            split.part,
+            len(chosen),
             self.keys,
             self.values,
             self.count,
@@ -313,6 +340,7 @@ class Segments:
             self.lifts.place,
             chosen.cut,
             chosen.quota,
+            middle,
         )
         start, stop = self.start[chosen.segment], self.stop[chosen.segment]
         people = self.people[chosen.segment]
@@ -334,10 +362,14 @@ class Segments:
         return self.entry[first], class_[first], count.astype(np.int64)
 
 
-def _canonical(tally: Tally) -> NDArray[np.int32]:
-    """Every person's entry, in an order that depends on the codes alone."""
+def _canonical(tally: Tally, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Every person's entry, in an order that depends on the codes and the seed alone.
+
+    People with equal quasi-identifiers are mixed: were they sorted by their sensitive values, a
+    cut that divides them would gather equal values in one class.
+    """
     columns = [*tally.keys, *tally.values]
     if tally.providers is not None:
         columns.append(tally.providers)
     order = np.lexsort(tuple(columns[::-1]))
-    return np.repeat(order, tally.count[order]).astype(np.int32)
+    return rng.permutation(np.repeat(order, tally.count[order])).astype(np.int32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import localcontext
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import UsageError
-from shoal.model import Mask, Number, Rule, below, fraction, logarithm, near, ratio
+from shoal.model import EXACT, Mask, Number, Rule, below, fraction, logarithm, near, ratio
 from shoal.tally import Groups, Histogram
 
 
@@ -89,5 +90,6 @@ def _over_logarithm(h: Histogram) -> Mask:
     for i in np.flatnonzero(near(gain, bound)):
         q = Fraction(int(h.total[h.value[i]]), everybody)
         exact = Fraction(int(h.count[i]), int(h.rows[h.class_[i]])) / q - 1
-        over[i] = exact.numerator > -logarithm(q) * exact.denominator
+        with localcontext(EXACT):
+            over[i] = exact.numerator > -logarithm(q) * exact.denominator
     return over

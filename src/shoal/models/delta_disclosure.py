@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import localcontext
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.model import Mask, Number, Rule, fraction, logarithm, ratio, settle
+from shoal.model import EXACT, Mask, Number, Rule, fraction, logarithm, ratio, settle
 from shoal.tally import Groups, Histogram
 
 
@@ -52,8 +53,9 @@ class DeltaDisclosure(Rule):
             everybody = int(h.total.sum())
             for v, count in zip(*h.of_class(i), strict=True):
                 gain = Fraction(count * everybody, int(h.rows[i]) * int(h.total[v]))
-                if abs(logarithm(gain)) * delta.denominator >= delta.numerator:
-                    return False
+                with localcontext(EXACT):
+                    if abs(logarithm(gain)) * delta.denominator >= delta.numerator:
+                        return False
             return True
 
         return settle(value, float(delta), np.asarray(value < float(delta)), exact)

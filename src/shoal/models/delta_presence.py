@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import UsageError
-from shoal.model import Mask, Number, Rule, below, fraction, ratio
+from shoal.model import NEAR, Mask, Number, Rule, below, fraction, ratio
 from shoal.tally import Groups
 
 
@@ -51,7 +51,10 @@ class DeltaPresence(Rule):
         """Which classes have a share of their population between low and high."""
         people = _population(groups)
         rare = below([groups.rows], [people], Fraction(self.low), strict=True)
-        return ~rare & below([groups.rows], [people], Fraction(self.high))
+        holds = ~rare & below([groups.rows], [people], Fraction(self.high))
+        if groups.most_present is not None:  # cells overlap: a person may be in any of several
+            holds &= groups.most_present < float(self.high) * (1 - NEAR)
+        return holds & (groups.uncovered == 0 or not self.low)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """Rows per person of the population that a class covers."""

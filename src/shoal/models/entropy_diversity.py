@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import localcontext
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
@@ -11,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.model import Mask, Number, Rule, fraction, logarithm, settle
+from shoal.model import EXACT, Mask, Number, Rule, fraction, logarithm, settle
 from shoal.tally import Groups
 
 
@@ -81,8 +82,9 @@ def entropy_reaches(counts: tuple[int, ...], l: Fraction) -> bool:
     common = math.gcd(*counts)
     counts = tuple(count // common for count in counts)
     n = sum(counts)
-    gap = n * logarithm(n / l) - sum(c * logarithm(Fraction(c)) for c in counts)
-    if abs(gap) > 1e-40:
-        return gap > 0
+    with localcontext(EXACT):
+        gap = n * logarithm(n / l) - sum(c * logarithm(Fraction(c)) for c in counts)
+        if abs(gap) > 1e-40:
+            return bool(gap > 0)
     right = l.numerator**n * math.prod(c**c for c in counts)
     return bool((n * l.denominator) ** n >= right)

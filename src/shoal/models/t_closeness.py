@@ -124,7 +124,8 @@ def _equal(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
 
 def _hierarchical(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
     """The sum of the equal distances of all levels, of 2 n N times the number of levels."""
-    levels = [h, *(_coarsen(h, level.starts) for level in h.axis.levels)]
+    inner = [level for level in h.axis.levels if len(level.starts) > 1 or h.axis.null]
+    levels = [h, *(_coarsen(h, level.starts) for level in inner)]  # one node over all is the root
     return np.sum([_equal(level, kind)[0] for level in levels], axis=0), 2 * len(levels)
 
 

@@ -6,9 +6,9 @@ Vega-Lite specifications, `drawing` turns those into SVG. Nothing here computes 
 
 from __future__ import annotations
 
-from . import charts
-from .drawing import svg
-from .page import Callout, Chart, Code, Fact, Facts, Page, Section, Table
+from shoal.report import charts
+from shoal.report.drawing import svg
+from shoal.report.page import Callout, Chart, Code, Fact, Facts, Page, Section, Table
 
 __all__ = [
     "Callout",

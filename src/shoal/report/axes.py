@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from .drawing import COLOUR, Spec
+from shoal.report.drawing import COLOUR, Spec
 
 _LETTER = 7.2  # pixels a letter, in the widest of the usual system fonts
 

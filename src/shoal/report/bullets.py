@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .axes import names_axis
-from .drawing import COLOUR, Spec, chart, clean
-from .words import listed, number
+from shoal.report.axes import names_axis
+from shoal.report.drawing import COLOUR, Spec, chart, clean
+from shoal.report.words import listed, number
 
 
 @dataclass(frozen=True)

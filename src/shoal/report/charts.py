@@ -10,11 +10,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import UsageError
-from .axes import bins_axis, colours, names_axis, share_axis, value_text
-from .bullets import Reached, reached
-from .drawing import COLOUR, Spec, chart, clean, svg
-from .words import brief, listed, percent, spoken
+from shoal.errors import UsageError
+from shoal.report.axes import bins_axis, colours, names_axis, share_axis, value_text
+from shoal.report.bullets import Reached, reached
+from shoal.report.drawing import COLOUR, Spec, chart, clean, svg
+from shoal.report.words import brief, listed, percent, spoken
 
 __all__ = [
     "Reached",

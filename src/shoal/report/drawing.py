@@ -13,7 +13,7 @@ import unicodedata
 from typing import Any
 from xml.etree import ElementTree
 
-from ..errors import UsageError
+from shoal.errors import UsageError
 
 Spec = dict[str, Any]
 

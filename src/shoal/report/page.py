@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..errors import InputError, OutputError, UsageError
-from .drawing import PALETTE, Spec, headline, svg, table
+from shoal.errors import InputError, OutputError, UsageError
+from shoal.report.drawing import PALETTE, Spec, headline, svg, table
 
 if TYPE_CHECKING:
     import jinja2

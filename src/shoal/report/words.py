@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .drawing import clean
+from shoal.report.drawing import clean
 
 
 def percent(part: float, whole: float) -> str:

@@ -9,6 +9,6 @@ estimate it says why instead of reporting 0.
 
 from shoal.risk.assessment import Assessment, assess
 from shoal.risk.sizes import Estimate, Sizes
-from shoal.risk.subsets import Subset, subset_risks
+from shoal.risk.subsets import Subset, most_revealing, subset_risks
 
-__all__ = ["Assessment", "Estimate", "Sizes", "Subset", "assess", "subset_risks"]
+__all__ = ["Assessment", "Estimate", "Sizes", "Subset", "assess", "most_revealing", "subset_risks"]

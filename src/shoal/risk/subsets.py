@@ -7,7 +7,7 @@ a superset's distinct combinations, never from the rows again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -50,11 +50,14 @@ class Subset:
         return self.classes / self.rows if self.rows else 0.0
 
 
-def subset_risks(keys: Codes, sizes: Sequence[int], count: Counts) -> list[Subset]:
+def subset_risks(
+    keys: Codes, sizes: Sequence[int], count: Counts, also: Iterable[Sequence[int]] = ()
+) -> list[Subset]:
     """Uniques and classes of the subsets of columns, by number of columns, then by index.
 
     ``keys`` (columns, entries) are codes below ``sizes`` (columns,), ``count`` (entries,) people.
-    All 2^q - 1 subsets are counted where that is not too much work (``ALL_UP_TO``, ``WORK``).
+    All 2^q - 1 subsets are counted where that is not too much work (``ALL_UP_TO``, ``WORK``);
+    those in ``also`` are counted in any case.
 
     >>> found = subset_risks(np.array([[0, 0, 1], [0, 1, 1]]), (2, 2), np.array([1, 1, 1]))
     >>> [(s.columns, s.uniques, s.classes) for s in found]
@@ -67,7 +70,25 @@ def subset_risks(keys: Codes, sizes: Sequence[int], count: Counts) -> list[Subse
     few = len(columns) <= ALL_UP_TO and len(number) << len(columns) <= WORK
     walk = _walk_all if few else _walk_small
     found = {found.columns: found for found in walk(columns, codes, tuple(sizes), number)}
+    for kept in {tuple(sorted(one)) for one in also} - set(found) - {()}:
+        part = _project(columns, codes, tuple(sizes), number, kept)
+        found[kept] = _subset(part[0], part[3])
     return sorted(found.values(), key=lambda subset: (len(subset.columns), subset.columns))
+
+
+def most_revealing(
+    keys: Codes, sizes: Sequence[int], count: Counts, among: Sequence[int]
+) -> list[Subset]:
+    """Columns added one by one, each time the one that makes most people unique."""
+    chosen: tuple[int, ...] = ()
+    steps: list[Subset] = []
+    while len(chosen) < len(among):
+        tried = [tuple(sorted((*chosen, column))) for column in among if column not in chosen]
+        counts = [_roll_up(keys[list(one)], [sizes[i] for i in one], count)[1] for one in tried]
+        found = [_subset(one, counted) for one, counted in zip(tried, counts, strict=True)]
+        steps.append(max(found, key=lambda one: (one.uniques, one.classes)))
+        chosen = steps[-1].columns
+    return steps
 
 
 def _walk_all(

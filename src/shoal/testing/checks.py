@@ -1,80 +1,26 @@
-"""The contract of models, methods, measures and attacks, as checks that anybody can run.
-
-Each ``check_*`` takes one member of a room and raises ``AssertionError`` with the broken promise.
-Shoal runs them on its own members; run them on yours:
-
->>> from shoal.models.k_anonymity import KAnonymity
->>> check_model(KAnonymity(3))
-"""
+"""The checks themselves: one per kind of member, and the promises that they share."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.axis import Axis, Level
 from shoal.cells import Cells
 from shoal.errors import NotMetError, ShoalError, UsageError
 from shoal.model import Mask, Model, Rule, parts, products
 from shoal.models import registry, rule
 from shoal.models.k_anonymity import KAnonymity
 from shoal.release import Finding
-from shoal.tally import Cut, Groups, Histogram, Population, Tally
+from shoal.tally import Cut, Groups, Tally
+from shoal.testing.tables import doubled, one_class, same_tables, sample, shuffled
 
-Sample = tuple[Tally, Cut]
 _SLACK = 1e-9
-
-
-def groups(classes: Sequence[Sequence[Any]], name: str = "sensitive") -> Groups:
-    """Classes written as lists of one sensitive column's values; None is null.
-
-    >>> groups([["flu", "flu", None], ["cold"]]).on(None).distinct.tolist()
-    [2, 1]
-    """
-    values = sorted({value for rows in classes for value in rows if value is not None})
-    null = any(value is None for rows in classes for value in rows)
-    axis = Axis(name, "category", "ordered", tuple(values), null)
-    class_ = np.repeat(np.arange(len(classes)), [len(rows) for rows in classes])
-    codes = axis.codes([value for rows in classes for value in rows])
-    histogram = Histogram.of(axis, class_, codes, np.ones(len(codes), np.int64), len(classes))
-    return Groups(np.array([len(rows) for rows in classes]), (histogram,))
-
-
-def sample(seed: int, sensitive: Sequence[str] = ("sensitive",)) -> Sample:
-    """A small random table with nulls, unused values, a provider and a population, and a cut."""
-    rng = np.random.default_rng(seed)
-    quasi = (_axis("age", 6), _axis("zip", 5, null=False))
-    columns = tuple(_axis(name, 5) for name in sensitive)
-    sizes = [axis.size for axis in (*quasi, *columns)] + [3]
-    drawn = np.stack([rng.integers(0, size, 150) for size in sizes])
-    drawn[2:-1][drawn[2:-1] == 3] = 0  # the value 3 occurs nowhere
-    few = rng.integers(0, len(quasi[0].leaves), 150) == 0
-    drawn[2:-1, few] = 0  # and some classes are less diverse than others
-    codes = np.unique(drawn, axis=1).astype(np.int32)
-    count = rng.integers(1, 6, (codes.shape[1],))
-    everybody = Population(
-        np.concatenate([codes[:2], rng.integers(0, 5, (2, 80), dtype=np.int32)], axis=1),
-        np.concatenate([count * rng.integers(1, 4, len(count)), np.ones(80, np.int64)]),
-    )
-    tally = Tally(
-        quasi,
-        columns,
-        codes[:2],
-        codes[2:-1],
-        count,
-        Axis.numbered("provider", 3),
-        codes[-1],
-        everybody,
-    )
-    coarse = 2 - seed % 2  # odd seeds have small classes
-    class_ = np.unique(codes[0] // coarse * 5 + codes[1] // coarse, return_inverse=True)[1]
-    return tally, Cut.of(tally, np.arange(len(count), dtype=np.int32), class_.astype(np.int32))
 
 
 def check_model(model: Model, *, seeds: Sequence[int] = range(4)) -> None:
@@ -85,12 +31,12 @@ def check_model(model: Model, *, seeds: Sequence[int] = range(4)) -> None:
         tally, cut = sample(seed, _columns(model))
         rng = np.random.default_rng(seed)
         judged = _judge(model, tally, cut)
-        for what, same in _same_tables(model, tally, cut, rng):
+        for what, same in same_tables(model, tally, cut, rng):
             _equal(_judge(model, *same), judged, f"{model}: {what} changes the judgement")
         _check_classes(model, tally, cut, rng)
         _check_needs(model, Groups.of(tally, cut, products(model)))
         _check_merging(model, tally, cut, rng)
-        after = _judge(model, *_doubled(tally, cut))
+        after = _judge(model, *doubled(tally, cut))
         _true(after[judged].all(), f"{model}: a table in which all people occur twice breaks it")
         _check_reached(model, Groups.of(tally, cut, products(model)))
 
@@ -109,10 +55,10 @@ def check_method(
         tally, before = sample(seed, _columns(model))
         cut = _made(method, tally, model, parameters)
         _check_cut(model, tally, cut)
-        shuffled, _ = _shuffled(tally, before, np.random.default_rng(seed))
-        again = _made(method, shuffled, model, parameters)
-        _true(_content(shuffled, again) == _content(tally, cut), "the order of entries matters")
-        double, _ = _doubled(tally, before)
+        other, _ = shuffled(tally, before, np.random.default_rng(seed))
+        again = _made(method, other, model, parameters)
+        _true(_content(other, again) == _content(tally, cut), "the order of entries matters")
+        double, _ = doubled(tally, before)
         _check_cut(model, double, _made(method, double, model, parameters))
         try:
             cut = _made(method, tally, KAnonymity(tally.rows + 1), parameters)
@@ -136,12 +82,12 @@ def check_measure(
         tally, cut = sample(seed)
         value = measure(tally, cut)
         _true(0 <= value <= 1, f"{value} lies outside 0 … 1")
-        again = measure(*_shuffled(tally, cut, np.random.default_rng(seed)))
+        again = measure(*shuffled(tally, cut, np.random.default_rng(seed)))
         _true(bool(np.isclose(again, value)), "the order of entries matters")
         key = np.unique(tally.keys, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int32)
         untouched = measure(tally, Cut.of(tally, cut.entry, key[cut.entry]))
         _true(abs(untouched) < _SLACK, f"an untouched table measures {untouched}, not 0")
-        one = measure(tally, _root(tally))
+        one = measure(tally, one_class(tally))
         _true(0 <= one <= 1 + _SLACK, f"one class of everybody measures {one}")
         _true(root is None or abs(one - root) < _SLACK, f"one class measures {one}, not {root}")
         gone = measure(tally, cut.without(np.ones(cut.classes, dtype=bool)))
@@ -160,9 +106,6 @@ def check_attack(attack: Callable[..., Finding], view: Any, blind: Any) -> None:
     except ShoalError:
         return
     raise AssertionError("an attack that cannot run must raise, not report that all is safe")
-
-
-# The promises of a model, one by one
 
 
 def _check_value(model: Model) -> None:
@@ -194,7 +137,7 @@ def _check_needs(model: Model, whole: Groups) -> None:
     if "provider" not in needs:
         bare = replace(bare, providers=None)
     if "population" not in needs:
-        bare = replace(bare, population=None, total_population=0)
+        bare = replace(bare, population=None, most_present=None, uncovered=0)
     if "total" not in needs:
         other = tuple(replace(h, total=h.total[::-1].copy()) for h in bare.sensitive)
         bare = replace(bare, sensitive=other)
@@ -253,97 +196,6 @@ def _counts(model: Rule) -> bool:
     return isinstance(getattr(model, model.parameter), int)
 
 
-# Tables that are the same in everything that matters
-
-
-def _same_tables(
-    model: Model, tally: Tally, cut: Cut, rng: np.random.Generator
-) -> Iterator[tuple[str, Sample]]:
-    yield "the order of entries", _shuffled(tally, cut, rng)
-    yield "dividing entries", (tally, _divided(cut))
-    yield "calling null a value like others", (_recoded(tally, _null_as_leaf, 0), cut)
-    yield "a value that never occurs", (_recoded(tally, _one_more, 1), cut)
-    if getattr(model, "symmetric", True) and all("*" not in on for on in products(model)):
-        yield "renaming the sensitive values", (_renamed(tally, rng), cut)
-
-
-def _shuffled(tally: Tally, cut: Cut, rng: np.random.Generator) -> Sample:
-    order = rng.permutation(tally.entries)
-    place = np.argsort(order).astype(np.int32)
-    providers = None if tally.providers is None else tally.providers[order]
-    moved = replace(
-        tally,
-        keys=tally.keys[:, order],
-        values=tally.values[:, order],
-        count=tally.count[order],
-        providers=providers,
-    )
-    pick = rng.permutation(len(cut.entry))
-    return moved, replace(
-        cut, entry=place[cut.entry[pick]], class_=cut.class_[pick], count=cut.count[pick]
-    )
-
-
-def _divided(cut: Cut) -> Cut:
-    half = cut.count // 2
-    count = np.concatenate([cut.count - half, half])
-    kept = count > 0
-    return replace(
-        cut,
-        entry=np.tile(cut.entry, 2)[kept],
-        class_=np.tile(cut.class_, 2)[kept],
-        count=count[kept],
-    )
-
-
-def _doubled(tally: Tally, cut: Cut) -> Sample:
-    people = tally.population
-    people = people and replace(people, count=people.count * 2)
-    return (
-        replace(tally, count=tally.count * 2, population=people),
-        replace(cut, count=cut.count * 2),
-    )
-
-
-def _recoded(tally: Tally, change: Callable[[Axis], Axis], shift: int) -> Tally:
-    sensitive = tuple(change(axis) for axis in tally.sensitive)
-    return replace(tally, sensitive=sensitive, values=tally.values + np.int32(shift))
-
-
-def _null_as_leaf(axis: Axis) -> Axis:
-    levels = tuple(
-        Level(np.append(level.starts, np.int32(len(axis.leaves))), (*level.labels, "none"))
-        for level in axis.levels
-    )
-    return replace(axis, leaves=(*axis.leaves, "none"), null=False, levels=levels)
-
-
-def _one_more(axis: Axis) -> Axis:
-    levels = tuple(
-        Level(np.append(np.int32(0), level.starts[1:] + np.int32(1)), level.labels)
-        for level in axis.levels
-    )
-    return replace(axis, leaves=("", *axis.leaves), levels=levels)
-
-
-def _renamed(tally: Tally, rng: np.random.Generator) -> Tally:
-    names = [rng.permutation(axis.size).astype(np.int32) for axis in tally.sensitive]
-    values = np.stack([name[codes] for name, codes in zip(names, tally.values, strict=True)])
-    axes = tuple(Axis.numbered(axis.name, axis.size) for axis in tally.sensitive)
-    return replace(tally, sensitive=axes, values=values)
-
-
-def _axis(name: str, leaves: int, null: bool = True) -> Axis:
-    """Letters in a tree of two levels, so that every distance and every method can use it."""
-    starts = np.arange(0, leaves, 2, dtype=np.int32)
-    letters = tuple(chr(ord("a") + i) for i in range(leaves))
-    level = Level(starts, tuple(f"{letters[i]}+" for i in starts))
-    return Axis(name, "category", "tree", letters, null, (level,))
-
-
-# Cuts
-
-
 def _made(method: Callable[..., Cut], tally: Tally, model: Model, parameters: Any) -> Cut:
     return method(tally, model, rng=np.random.default_rng(0), progress=None, **parameters)
 
@@ -379,15 +231,6 @@ def _content(tally: Tally, cut: Cut) -> list[tuple[Any, ...]]:
     cell[cut.class_ < 0] = -1
     codes = np.concatenate([tally.keys, tally.values]).T[cut.entry]
     return sorted(map(tuple, np.column_stack((codes, cut.count, cell)).tolist()))
-
-
-def _root(tally: Tally) -> Cut:
-    high = np.array([[axis.size - 1 for axis in tally.quasi]], dtype=np.int32)
-    entry = np.arange(tally.entries, dtype=np.int32)
-    return Cut(entry, np.zeros_like(entry), tally.count, Cells(np.zeros_like(high), high))
-
-
-# Saying so
 
 
 def _columns(model: Model) -> tuple[str, ...]:

@@ -1,0 +1,116 @@
+"""Make the classes: the method's cut, settled so that what is published meets the rule."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from shoal.cells import Cells, everything
+from shoal.errors import NotMetError, UsageError
+from shoal.flow.judge import judge
+from shoal.flow.request import STARRED, Request
+from shoal.kernels import split
+from shoal.methods import methods
+from shoal.model import Model, products
+from shoal.release import short
+from shoal.tally import Cut, Groups, Tally
+
+COMPILING = "compiling kernels (once per machine)"
+
+
+def make(tally: Tally, request: Request) -> Cut:
+    """The method's cut, with the classes held back that the final distributions break."""
+    known = methods()
+    if request.method not in known:
+        raise UsageError(
+            f"There is no method {request.method!r}.", f"the methods are: {', '.join(known)}."
+        )
+    if not compiled():
+        request.progress(COMPILING, 0, 1)
+    allowed = int(Fraction(str(request.hold_back)) * tally.rows)
+    cut = known[request.method](
+        tally,
+        request.rule,
+        rng=np.random.default_rng(0),
+        hold_back=allowed > 0,
+        progress=lambda done, total: request.progress("making classes", done, total),
+        **request.parameters,
+    )
+    return settle(tally, cut, request.rule, allowed)
+
+
+def compiled() -> bool:
+    """Whether numba's cache holds the kernels already."""
+    cache = getattr(split.balance, "_cache", None)
+    return cache is None or any(Path(cache.cache_path).glob("split.*.nbi"))
+
+
+def settle(tally: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
+    """Hold back classes that fail once the reference is that of the published rows alone."""
+    while True:
+        groups = Groups.of(tally, cut, products(rule))
+        failing = ~rule.holds(groups)
+        needed = cut.held_back + int(groups.rows[failing].sum())
+        if needed > allowed or needed == tally.rows:
+            raise _too_many(tally, rule, groups, needed, allowed)
+        if not failing.any():
+            return cut
+        cut = cut.without(failing)
+
+
+def _too_many(tally: Tally, rule: Model, groups: Groups, needed: int, allowed: int) -> NotMetError:
+    told = _failed(rule, groups) or str(rule)
+    share = min(1.0, needed / tally.rows + 0.0005)
+    return NotMetError(
+        f"{needed:,} of {tally.rows:,} rows cannot be placed in a class that meets the rule, "
+        f"{allowed:,} may be held back: {told}.",
+        f"allow more with --hold-back {share:.3f}, or weaken the rule."
+        if needed < tally.rows
+        else "weaken the rule: no class can meet it.",
+    )
+
+
+def starred(tally: Tally, cut: Cut) -> tuple[Cut, int]:
+    """The cut with the rows held back as a class of ``*``, and the number of that class."""
+    top = np.array([[axis.size - 1 for axis in tally.quasi]], np.int32)
+    sets = {j: everything(tally.quasi[j])[np.newaxis] for j in cut.cells.sets}
+    cells = Cells.joined([cut.cells, Cells(np.zeros_like(top), top, sets)])
+    class_ = np.where(cut.class_ < 0, cut.classes, cut.class_).astype(np.int32)
+    merged = Cut(cut.entry, class_, cut.count, cells, cut.facts).merged()
+    return merged, int(merged.class_[np.flatnonzero(cut.class_ < 0)[0]])
+
+
+def finish(tally: Tally, cut: Cut, request: Request) -> Cut:
+    """The cut as it is published: rows held back are absent, or a class that meets the rule."""
+    if request.held_back_as != STARRED or not cut.held_back:
+        return cut
+    whole, _ = starred(tally, cut)
+    failed = _failed(request.rule, Groups.of(tally, whole, products(request.rule)))
+    if failed:
+        raise NotMetError(
+            f"With the {cut.held_back:,} rows held back printed as *, the rule is not met: "
+            f"{failed}.",
+            "leave them out (held_back_as absent), or weaken the rule.",
+        )
+    return whole
+
+
+def _failed(rule: Model, groups: Groups) -> str:
+    """The requirements that do not hold, with what the classes reach."""
+    parts = [part for part in judge(rule, groups) if not part.holds] if len(groups) else []
+    return "; ".join(f"{p.model} (reaches {short(p.reached)})" for p in parts)
+
+
+def explain(tally: Tally, cut: Cut, rule: Model) -> str:
+    """Why rows are held back: what each requirement says of them as a class of their own."""
+    if not cut.held_back:
+        return "No row is held back."
+    whole, number = starred(tally, cut)
+    groups = Groups.of(tally, whole, products(rule)).take(np.array([number]))
+    lines = [f"{cut.held_back:,} rows are held back. Together, as one class:"]
+    for part in judge(rule, groups):
+        told = "meets" if part.holds else "fails"
+        lines.append(f"  {told} {part.model} (would pass at {short(part.reached)})")
+    return "\n".join(lines)

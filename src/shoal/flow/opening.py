@@ -1,0 +1,53 @@
+"""Open what a verb is given: a table, or a release folder with its manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError
+from shoal.frames import open as open_frame
+from shoal.frames.frame import Frame
+from shoal.release import MANIFEST, Release, read_manifest
+from shoal.schema import Schema
+
+
+@contextmanager
+def opened(source: Any, **reading: Any) -> Iterator[Frame]:
+    """A frame over the source; what was opened here is closed here."""
+    frame = open_frame(source, **reading)
+    try:
+        yield frame
+    finally:
+        if frame is not source and hasattr(frame, "close"):
+            frame.close()
+
+
+@contextmanager
+def opened_labels(source: Any, schema: Schema, *, exact: bool, **reading: Any) -> Iterator[Frame]:
+    """A published table with its labels as words; ``exact``: only empty cells are null."""
+    kinds = {c.name: c.kind for c in (*schema.sensitive, *schema.keep) if c.kind}
+    kinds |= {column.name: "category" for column in schema.quasi}
+    if exact:
+        reading = {**reading, "nulls": ()}
+    with opened(source, kinds=kinds, **reading) as frame:
+        yield frame
+
+
+def released(source: Any) -> tuple[Path, dict[str, Any]] | None:
+    """The table's file and the manifest of a release (its folder, or a ``Release``), else None."""
+    folder = source.path.parent if isinstance(source, Release) else source
+    if not isinstance(folder, (str, Path)) or not (Path(folder) / MANIFEST).is_file():
+        return None
+    try:
+        manifest = read_manifest((Path(folder) / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("The manifest cannot be read.", "check who may read it.") from error
+    return Path(folder) / str(manifest["file"]), manifest
+
+
+def released_schema(manifest: dict[str, Any]) -> Schema:
+    """What a release's columns are, as its manifest states it."""
+    return Schema.parse(str(manifest.get("schema", "")))

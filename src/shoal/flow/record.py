@@ -1,0 +1,100 @@
+"""What is written down about a release: the public manifest and the private companion."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shoal.column import PUBLISHED
+from shoal.errors import OutputError
+from shoal.flow.request import Request
+from shoal.hierarchy import Hierarchy, Tree
+from shoal.labels import text
+from shoal.release import EDITION, Verdict, jsonable
+from shoal.schema import Column, Schema
+from shoal.tally import Groups, Histogram
+
+
+def published(schema: Schema) -> Schema:
+    """The schema of the published table: only the columns that are in it."""
+    return Schema(tuple(column for column in schema.columns if column.role in PUBLISHED))
+
+
+def manifest(request: Request, groups: Groups) -> dict[str, Any]:
+    """The public manifest, without what only the written file can tell."""
+    schema = published(request.schema)
+    return {
+        "edition": EDITION,
+        "form": "partition",
+        "file": f"table.{request.format}",
+        "rows": int(groups.rows.sum()),
+        "classes": len(groups),
+        "columns": {column.name: column.role for column in schema.columns},
+        "schema": public_schema(schema, groups).to_toml(),
+        "rule": str(request.rule),
+        "method": request.method,
+        "parameters": dict(request.parameters),
+        "row_order": "random, from the operating system",
+        "keep_accepted": request.accept_keep,
+    }
+
+
+def public_schema(schema: Schema, groups: Groups) -> Schema:
+    """What a reader needs to count the table again, and nothing that the table does not say.
+
+    Quasi-identifiers are labels now, so their hierarchies, bounds and domains stay private.
+    """
+    histograms = dict(zip(groups.names, groups.sensitive, strict=True))
+    return Schema(tuple(_public(column, histograms.get(column.name)) for column in schema.columns))
+
+
+def _public(column: Column, found: Histogram | None) -> Column:
+    if column.role == "quasi":
+        return Column(column.name, "quasi")
+    if column.role == "keep" or found is None:
+        return Column(column.name, column.role, column.kind)
+    return Column(column.name, column.role, column.kind, _pruned(column.hierarchy, found))
+
+
+def _pruned(hierarchy: Hierarchy | None, found: Histogram) -> Hierarchy | None:
+    """A taxonomy with the published values alone: distances stay, other leaves are not shown."""
+    if not isinstance(hierarchy, Tree):
+        return hierarchy
+    leaves = found.axis.leaves
+    there = {text(leaf) for leaf, n in zip(leaves, found.total, strict=False) if n}
+    return replace(hierarchy, rows=tuple(r for r in hierarchy.rows if r[0] in there), source="")
+
+
+def companion(
+    request: Request, verdict: Verdict, facts: Mapping[str, Any], **secrets: Any
+) -> dict[str, Any]:
+    """The private record: the exact parameters, the key, and what the publisher may know."""
+    return {
+        "edition": EDITION,
+        "rule": str(request.rule),
+        "schema": request.schema.to_toml(),
+        "verdict": verdict.to_json(),
+        **facts,
+        **secrets,
+    }
+
+
+def sha256(path: Path) -> str:
+    """The hash of a file's content."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a record; what cannot be written is an error of ours."""
+    try:
+        path.write_text(json.dumps(jsonable(data), indent=2, ensure_ascii=False), encoding="utf-8")
+    except OSError as error:
+        raise OutputError(
+            f"{path.name} cannot be written: {error.strerror or 'the disk failed'}.",
+            "choose a folder you may write to, with enough free space.",
+        ) from None

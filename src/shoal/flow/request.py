@@ -1,0 +1,52 @@
+"""What a publisher asks for, and how the progress of the work is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import UsageError
+from shoal.model import Model
+from shoal.schema import Schema
+
+Progress = Callable[[str, int, int], None]
+"""Called with a step's name, how much is done and how much there is."""
+
+ABSENT, STARRED = "absent", "starred"
+"""What becomes of rows held back: they are left out, or printed as a class of ``*``."""
+
+
+def quiet(step: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to publish, and how."""
+
+    schema: Schema
+    rule: Model
+    method: str = "mondrian"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    out: Path | None = None
+    """The release's folder; None: nothing is written."""
+    companion: Path | None = None
+    """The private companion's folder; None: beside the release's."""
+    format: str = "csv"
+    replace: bool = False
+    hold_back: float = 0.0
+    """The share of rows that may be held back."""
+    held_back_as: str = ABSENT
+    accept_keep: bool = False
+    population: Any = None
+    progress: Progress = quiet
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.hold_back <= 1:
+            raise UsageError("hold_back is a share between 0 and 1.", "write for example 0.05.")
+        if self.held_back_as not in (ABSENT, STARRED):
+            raise UsageError(
+                "Rows held back are absent or starred.", f'write held_back_as="{STARRED}".'
+            )

@@ -1,0 +1,68 @@
+"""A private DuckDB engine: in memory, offline, and careful with what its errors say."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+import pyarrow as pa
+
+from shoal.errors import InputError, UsageError
+
+MEMORY = "1500MB"
+"""What the engine may hold before it spills to disk; the tally itself lives outside it."""
+
+
+def connect(memory: str | None = None) -> duckdb.DuckDBPyConnection:
+    """A private engine: in memory, offline, spilling into a folder only this user can read."""
+    folder = tempfile.mkdtemp(prefix="shoal-")
+    try:
+        connection = duckdb.connect(
+            ":memory:",
+            config={
+                "memory_limit": memory or MEMORY,
+                "temp_directory": folder,
+                "preserve_insertion_order": "false",
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+            },
+        )
+        weakref.finalize(connection, shutil.rmtree, folder, ignore_errors=True)
+    except BaseException:  # Ctrl-C while it starts: nobody else would remove the folder
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return connection
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Turn the engine's errors into ours: theirs quote cell values, ours must not."""
+    try:
+        yield
+    except duckdb.ResourceInUseException:
+        raise UsageError(
+            "The table is still being read.", "Finish or close the earlier stream of rows first."
+        ) from None
+    except RuntimeError as error:
+        if "interrupted" not in str(error).lower():
+            raise
+        raise KeyboardInterrupt from None  # how the engine reports Ctrl-C
+    except duckdb.OutOfMemoryException:
+        raise InputError(
+            "The table needs more memory or temporary disk space than there is.",
+            "Free space in the temporary folder (TMPDIR), or use fewer columns.",
+        ) from None
+    except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException):
+        raise  # ours: a query that was written wrongly
+    except (duckdb.Error, pa.ArrowException, OverflowError, UnicodeError) as error:
+        line = re.search(r"\bLine: (\d+)", str(error))
+        where = f" at line {line[1]}" if line else ""
+        raise InputError(
+            f"The table cannot be read{where} ({type(error).__name__}).",
+            "Check that every value of a column is of the column's kind.",
+        ) from None

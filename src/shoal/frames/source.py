@@ -1,0 +1,48 @@
+"""The file behind a frame, as it was when it was opened."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from pathlib import Path
+
+from shoal.errors import InputError
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file's path and the state in which it was found, so that a change is noticed."""
+
+    path: Path
+    state: tuple[int, ...]
+
+    @classmethod
+    def of(cls, path: Path) -> Source:
+        """The file as it is now."""
+        return cls(path, _state(path))
+
+    def check(self) -> None:
+        """Raise where the file is no longer the one that was opened."""
+        try:
+            same = _state(self.path) == self.state
+        except OSError:
+            same = False
+        if not same:
+            raise InputError(
+                f"{self.path.name} changed after it was opened.",
+                "Publish from a copy that nobody writes to.",
+            )
+
+    def fingerprint(self, key: bytes) -> str:
+        """HMAC-SHA-256 of the content: nobody without the key can guess what was read."""
+        digest = hmac.new(key, digestmod=hashlib.sha256)
+        with self.path.open("rb") as handle:
+            while block := handle.read(1 << 20):
+                digest.update(block)
+        return digest.hexdigest()
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,52 @@
+"""Demo: the story runs, and its page says nothing about the machine it ran on."""
+
+from __future__ import annotations
+
+import getpass
+import platform
+from pathlib import Path
+
+import pytest
+
+import shoal
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    return shoal.demo(tmp_path_factory.mktemp("demo") / "story")
+
+
+def test_the_page_and_the_releases_are_there(demo):
+    assert demo.page.is_file()
+    folders = {path.name for path in demo.page.parent.iterdir() if path.is_dir()}
+    assert {"st_anna-k-anonymity", "harbour-k-anonymity"} <= folders
+    for folder in folders:
+        if not folder.endswith(".private"):
+            assert shoal.verify(demo.page.parent / folder).holds
+
+
+def test_people_are_exposed_and_diversity_helps(demo):
+    weak, strong = demo.findings.values()
+    assert weak.people == strong.people > 400
+    assert weak.exposed > strong.exposed
+    assert weak.details["exposed_before"] < weak.exposed
+    assert str(weak.exposed) in str(demo)
+
+
+def test_json_has_the_facts(demo):
+    told = demo.to_json()
+    assert told["edition"] == 1
+    assert set(told) >= {"page", "rows", "unique", "releases", "findings"}
+
+
+def test_the_page_names_nothing_of_the_machine(demo):
+    text = demo.page.read_text(encoding="utf-8")
+    assert "<svg" in text
+    for own in (str(demo.page.parent), platform.node(), str(Path.home()) + "/", "/tmp"):
+        assert own not in text, own
+    if len(getpass.getuser()) > 5:
+        assert getpass.getuser() not in text
+
+
+def test_it_can_be_run_again(demo):
+    assert shoal.demo(demo.page.parent).page == demo.page

@@ -1,0 +1,251 @@
+"""Whole or not at all: interrupts, full disks, folders that cannot be written or are taken."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.flow import folder
+
+SOURCE = Path(shoal.__file__).parent.parent
+CHILD = """
+import sys
+import shoal
+schema = shoal.Schema(()).set(
+    patient=shoal.person, name=shoal.identifier, age=shoal.quasi, hospital=shoal.provider,
+    sex=shoal.quasi, zip=shoal.quasi, born=shoal.quasi, diagnosis=shoal.sensitive)
+source, wanted = sys.argv[1:3]
+def progress(step, done, total):
+    if step == wanted:
+        print(step, flush=True)
+shoal.publish(source, schema, "k-anonymity k=4", out="release", progress=progress)
+print("done", flush=True)
+"""
+
+
+def child(town, step, *, source="people.csv", setup=None):
+    env = os.environ | {"PYTHONPATH": str(SOURCE), "TMPDIR": str(town.folder / "tmp")}
+    (town.folder / "tmp").mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", CHILD, source, step],
+        cwd=town.folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=setup,
+    )
+
+
+def left(town):
+    return town.names() - {"people.csv", "people.parquet", "tmp"}
+
+
+@pytest.mark.parametrize(
+    ("step", "wait"), [("reading", 0.02), ("making classes", 0), ("writing", 0), ("verifying", 0),
+                       ("verifying", 0.02), ("verifying", 0.05)],
+)  # fmt: skip
+def test_ctrl_c_leaves_the_whole_release_or_nothing(town, step, wait):
+    town.write(town.table, town.people(3000))
+    process = child(town, step)
+    assert process.stdout.readline()
+    time.sleep(wait)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    whole_or_nothing(town)
+    copies = [path for path in (town.folder / "tmp").rglob("*") if path.is_file()]
+    assert not copies
+
+
+@pytest.mark.parametrize(("step", "wait"), [("writing", 0), ("verifying", 0), ("verifying", 0.03)])
+def test_even_a_kill_leaves_the_whole_release_or_nothing(town, step, wait):
+    process = child(town, step)
+    assert process.stdout.readline()
+    time.sleep(wait)
+    process.kill()
+    process.communicate(timeout=60)
+    found = {name for name in left(town) if not name.startswith(".")}
+    assert found in (set(), {"release", "release.private"}, {"release.private"})
+    if "release" in found:
+        assert shoal.verify(town.folder / "release").holds
+
+
+def whole_or_nothing(town):
+    if left(town):
+        assert left(town) == {"release", "release.private"}
+        assert shoal.verify(town.folder / "release").holds
+
+
+def test_a_refused_file_size_is_an_output_error_and_nothing_is_left(town):
+    """The operating system refuses to write beyond a few bytes, as a full disk does."""
+    resource = pytest.importorskip("resource")
+    rows = town.people(3000)
+    table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
+    pq.write_table(table, town.folder / "people.parquet")  # read in place: nothing else is written
+    limit = (40_000, 40_000)
+    process = child(
+        town,
+        "writing",
+        source="people.parquet",
+        setup=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
+    )
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "OutputError: The file cannot be written" in told
+    assert not left(town)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "companion.json"])
+def test_a_full_disk_at_the_manifest(town, monkeypatch, name):
+    write = Path.write_text
+
+    def full(self, *args, **settings):
+        if self.name == name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(self, *args, **settings)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(shoal.OutputError, match="No space left"):
+        town.publish()
+    assert not left(town)
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet", "xlsx", "feather"])
+def test_a_full_disk_at_the_table(town, monkeypatch, format_):
+    """/dev/full accepts the opening and refuses every byte."""
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    opened = Path.open
+
+    def full(self, *args, **settings):
+        return opened(Path("/dev/full") if self.name.startswith("table.") else self,
+                      *args, **settings)  # fmt: skip
+
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(shoal.OutputError, match="cannot be written"):
+        town.publish(format=format_)
+    assert not left(town)
+
+
+def test_a_folder_that_is_missing_or_cannot_be_written(town, monkeypatch):
+    with pytest.raises(shoal.OutputError, match="does not exist or cannot be written") as error:
+        town.publish(out=town.folder / "nowhere" / "release")
+    assert error.value.exit_code == 5
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(shoal.OutputError):
+        town.publish()
+    monkeypatch.undo()
+
+    def refused(*args, **settings):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refused)
+    with pytest.raises(shoal.OutputError):
+        town.publish()
+    assert not left(town)
+
+
+def test_an_existing_folder_is_refused_without_replace(town):
+    first = town.publish()
+    before = first.path.read_bytes()
+    with pytest.raises(shoal.UsageError, match="'release' exists already"):
+        town.publish("k-anonymity k=9")
+    assert first.path.read_bytes() == before
+    second = town.publish("k-anonymity k=9", replace=True)
+    assert town.sizes(second)[0] >= 9
+    assert town.companion(second)["rule"] == "k-anonymity k=9"
+    assert left(town) == {"release", "release.private"}
+
+
+def test_what_is_not_a_release_is_never_replaced(town):
+    (town.folder / "release").mkdir()
+    (town.folder / "release" / "thesis.txt").write_text("years of work", encoding="utf-8")
+    with pytest.raises(shoal.UsageError, match="is not a release"):
+        town.publish(replace=True)
+    (town.folder / "home").mkdir()
+    (town.folder / "home" / "thesis.txt").write_text("years of work", encoding="utf-8")
+    with pytest.raises(shoal.UsageError, match="'home' exists and is not a release"):
+        town.publish(out=town.folder / "other", companion=town.folder / "home", replace=True)
+    assert (town.folder / "home" / "thesis.txt").exists()
+
+
+def test_the_companion_of_another_release_is_not_overwritten(town):
+    companion = town.folder / "secret"
+    town.publish(companion=companion)
+    key = (companion / "companion.json").read_bytes()
+    with pytest.raises(shoal.UsageError, match="'secret' exists already"):
+        town.publish(out=town.folder / "second", companion=companion)
+    assert (companion / "companion.json").read_bytes() == key
+
+
+@pytest.mark.parametrize("inside", ["release/private", "release", "."])
+def test_the_companion_may_not_lie_in_the_release_nor_hold_it(town, inside):
+    with pytest.raises(shoal.UsageError, match="may not lie in one another"):
+        town.publish(companion=town.folder / inside)
+    assert not left(town)
+
+
+def test_a_failure_while_replacing_leaves_the_old_release(town, monkeypatch):
+    first = town.publish()
+    before = {path: path.read_bytes() for path in first.folder.iterdir()}
+    with pytest.raises(shoal.NotMetError):
+        town.publish("k-anonymity k=81", replace=True)
+    rename, calls = Path.rename, []
+
+    def failing(self, target):
+        calls.append(target)
+        if len(calls) == 4:  # the last of: old companion, new companion, old table, new table
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(shoal.OutputError):
+        town.publish("k-anonymity k=9", replace=True)
+    monkeypatch.undo()
+    assert {path: path.read_bytes() for path in first.folder.iterdir()} == before
+    assert town.companion(first)["rule"] == "k-anonymity k=4"
+    assert left(town) == {"release", "release.private"}
+
+
+def test_an_interrupt_between_the_renames_is_undone(town, monkeypatch):
+    rename = Path.rename
+
+    def interrupted(self, target):
+        rename(self, target)
+        if Path(target).name == "release.private":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        town.publish()
+    monkeypatch.undo()
+    assert not left(town)
+
+
+def test_a_file_that_does_not_verify_is_not_published(town, monkeypatch):
+    verify = "shoal.flow.publish.counted"
+    worse = shoal.verify(town.table, town.schema(), "k-anonymity k=4")
+    monkeypatch.setattr(verify, lambda *args, **settings: worse)
+    with pytest.raises(shoal.NotMetError, match="written file does not meet the rule"):
+        town.publish()
+    assert not left(town)
+
+
+def test_moving_puts_the_last_pair_last(tmp_path):
+    for name in "ab":
+        (tmp_path / f"new-{name}").mkdir()
+        (tmp_path / f"new-{name}" / name).touch()
+    folder.move((tmp_path / "new-a", tmp_path / "a"), (tmp_path / "new-b", tmp_path / "b"))
+    assert (tmp_path / "a" / "a").exists()
+    assert (tmp_path / "b" / "b").exists()
+    assert len(list(tmp_path.iterdir())) == 2
