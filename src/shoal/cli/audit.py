@@ -21,13 +21,18 @@ from shoal.cli.printing import progress, show
 @click.argument("source")
 @own("--original", metavar="FILE", help="The table before, to measure what was lost.")
 @own("--population", metavar="FILE", help="The population, for the journalist's risk.")
+@own(
+    "--sampling-fraction",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="SHARE",
+    help="Share of the population in the table, to estimate who is unique in the population.",
+)
 @roles
 @reading
 @output
 def command(
-    source: str, original: str | None, population: str | None, roles: Roles,
-    reading: dict[str, Any], as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    source: str, roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool, **asked: Any
+) -> None:
     """Measure any table, whoever made it.
 
     Shows the strongest parameter of each model that the table reaches, the risk that people are
@@ -37,7 +42,5 @@ def command(
 
     with progress(quiet) as step:
         step("measuring", 0, 1)
-        found = shoal.audit(
-            source, roles.schema(), original=original, population=population, **reading
-        )
+        found = shoal.audit(source, roles.schema(), **asked, **reading)
     show(found, as_json, quiet)

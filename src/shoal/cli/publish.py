@@ -53,6 +53,13 @@ FORMATS = ("csv", "xlsx", "parquet", "feather")
     metavar="SHARE",
     help="Share of rows that may be left out, such as 0.05.",
 )
+@own(
+    "--held-back-as",
+    type=click.Choice(("absent", "starred")),
+    default="absent",
+    show_default=True,
+    help="Rows held back: left out, or printed as * in a class that is judged.",
+)
 @own("--replace", is_flag=True, help="Replace a release that is there.")
 @own("--dry-run", is_flag=True, help="Show the outcome; write nothing.")
 @own(
@@ -131,7 +138,15 @@ def _instead(table: Any, schema: Any, rule: str, request: dict[str, Any]) -> str
 def _text(release: Release, explain: bool) -> str:
     lines = [str(release)]
     if explain:
-        lines += ["", judged(release.verdict), "", measured(release.private)]
+        facts = {k: v for k, v in release.private.items() if k != "explanation"}
+        lines += [
+            "",
+            judged(release.verdict),
+            "",
+            measured(facts),
+            "",
+            str(release.private["explanation"]),
+        ]
     if release.folder is None:
         return "\n".join((*lines, "Nothing was written (dry run)."))
     lines.append(f"Published in {release.folder}, read again and verified.")

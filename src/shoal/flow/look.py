@@ -11,7 +11,7 @@ from shoal.flow.opening import opened
 from shoal.frames.frame import Frame
 from shoal.hierarchy import Flat
 from shoal.release import EDITION, json_object
-from shoal.risk import Subset, subset_risks
+from shoal.risk import Subset, most_revealing, subset_risks
 from shoal.schema import Column, Field, Profile, Schema
 
 MOST_COLUMNS = 12
@@ -29,12 +29,13 @@ class Look:
     columns: tuple[str, ...]
     """The columns whose subsets were counted: what an adversary might know."""
     subsets: tuple[Subset, ...]
+    steps: tuple[Subset, ...]
+    """The quasi-identifiers added one by one, the most revealing first."""
 
     @property
     def unique(self) -> int:
         """People who are alone with their combination of the suggested quasi-identifiers."""
-        known = self._quasi()
-        return next((one.uniques for one in self.subsets if one.columns == known), 0)
+        return self.steps[-1].uniques if self.steps else 0
 
     def _quasi(self) -> tuple[int, ...]:
         """Where the quasi-identifiers stand among the counted columns."""
@@ -43,31 +44,23 @@ class Look:
 
     def growth(self) -> list[tuple[str, int]]:
         """How many become unique as quasi-identifiers are added, the most revealing first."""
-        quasi = self._quasi()
-        by_columns = {one.columns: one.uniques for one in self.subsets}
-        chosen: tuple[int, ...] = ()
-        steps: list[tuple[str, int]] = []
-        while len(chosen) < len(quasi):
-            after = {
-                i: by_columns.get(tuple(sorted((*chosen, i)))) for i in quasi if i not in chosen
-            }
-            known = {i: uniques for i, uniques in after.items() if uniques is not None}
-            if not known:
-                break
-            best = max(known, key=lambda i: (known[i], -i))
-            chosen = tuple(sorted((*chosen, best)))
-            steps.append((self.columns[best], known[best]))
-        return steps
+        before: set[int] = set()
+        found = []
+        for step in self.steps:
+            (added,) = set(step.columns) - before
+            before = set(step.columns)
+            found.append((self.columns[added], step.uniques))
+        return found
 
     def overlooked(self) -> list[tuple[str, int, int]]:
         """Columns left out of the quasi-identifier: name, unique people without and with it."""
         by_columns = {one.columns: one.uniques for one in self.subsets}
         known = self._quasi()
-        found = []
-        for i, name in enumerate(self.columns):
-            both = by_columns.get(tuple(sorted((*known, i))))
-            if i not in known and both is not None:
-                found.append((name, by_columns.get(known, 0), both))
+        found = [
+            (name, self.unique, by_columns[tuple(sorted((*known, i)))])
+            for i, name in enumerate(self.columns)
+            if i not in known
+        ]
         return sorted(found, key=lambda one: -one[2])
 
     def to_json(self) -> dict[str, Any]:
@@ -130,9 +123,9 @@ def look(source: Any, schema: Schema | None = None, **reading: Any) -> Look:
         profiles = frame.profile()
         suggested = _stated(Schema.suggest(frame), schema)
         columns = _known(frame.fields, profiles, suggested)
-        subsets = _subsets(frame, columns)
+        subsets, steps = _subsets(frame, columns, suggested)
     rows = next(iter(profiles.values())).rows
-    return Look(rows, frame.fields, profiles, suggested, tuple(columns), subsets)
+    return Look(rows, frame.fields, profiles, suggested, tuple(columns), subsets, steps)
 
 
 def _stated(suggested: Schema, schema: Schema | None) -> Schema:
@@ -141,14 +134,23 @@ def _stated(suggested: Schema, schema: Schema | None) -> Schema:
     return Schema(tuple(own.get(column.name, column) for column in suggested.columns))
 
 
-def _subsets(frame: Frame, columns: Sequence[str]) -> tuple[Subset, ...]:
-    """The risk of every subset of the columns, their values taken as they are."""
+def _subsets(
+    frame: Frame, columns: Sequence[str], schema: Schema
+) -> tuple[tuple[Subset, ...], tuple[Subset, ...]]:
+    """The risk of subsets of the columns, and of the quasi-identifiers one after the other.
+
+    Values are taken as they are. The quasi-identifiers with each other column are among the
+    subsets in any case.
+    """
     if not columns:
-        return ()
+        return (), ()
     kinds = {field.name: field.kind for field in frame.fields}
     quasi = Schema(tuple(Column(name, "quasi", kinds[name], Flat()) for name in columns))
     tally = encode(frame, quasi).tally
-    return tuple(subset_risks(tally.keys, [axis.size for axis in tally.quasi], tally.count))
+    counted = tally.keys, [axis.size for axis in tally.quasi], tally.count
+    known = [i for i, name in enumerate(columns) if schema.column(name).role == "quasi"]
+    others = [(*known, i) for i in range(len(columns)) if i not in known]
+    return tuple(subset_risks(*counted, others)), tuple(most_revealing(*counted, known))
 
 
 def _known(fields: Sequence[Field], profiles: Mapping[str, Profile], schema: Schema) -> list[str]:
