@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ class Tally:
     providers: NDArray[np.int32] | None = None
     population: Population | None = None
     weights: tuple[float, ...] = ()
+    reference: tuple[NDArray[np.int64], ...] = ()
+    """For a part of a table: per sensitive column the counts of its values in the whole table."""
 
     @property
     def entries(self) -> int:
@@ -261,8 +264,10 @@ class Groups:
             cut.class_[cut.class_ >= 0], weights=cut.count[cut.class_ >= 0], minlength=cut.classes
         ).astype(np.int64)
         columns = [
-            Histogram.of(axis, cut.class_, codes[cut.entry], cut.count, cut.classes)
-            for axis, codes in sensitive_columns(tally, products)
+            Histogram.of(axis, cut.class_, codes[cut.entry], cut.count, cut.classes, total)
+            for (axis, codes), total in zip_longest(
+                sensitive_columns(tally, products), tally.reference
+            )
         ]
         providers = None
         if tally.provider is not None and tally.providers is not None:

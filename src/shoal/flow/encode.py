@@ -42,6 +42,17 @@ def encode(
     A population is tallied on the same axes, which then grow from the values of both. ``also``
     are further values by column (None: null) that the axes shall know.
     """
+    plan = survey(frame, schema, population, also)
+    return plan.encode(frame)
+
+
+def survey(
+    frame: Frame,
+    schema: Schema,
+    population: Frame | None = None,
+    also: Mapping[str, Iterable[Any]] | None = None,
+) -> Survey:
+    """Look at every value once and grow the axes; the table itself is not tallied yet."""
     columns = [*schema.quasi, *schema.sensitive]
     if schema.provider:
         columns.append(schema.provider)
@@ -54,11 +65,71 @@ def encode(
         more[name] = [*more.get(name, ()), *other.values, *([None] if other.nulls else [])]
     axes = [_grow(column, found[column.name], more.get(column.name, ())) for column in columns]
     codings = tuple(_coding(axis, found[axis.name]) for axis in axes)
-    counted = frame.tally(codings)
-    tally = _tally(schema, axes, counted.codes, counted.count)
+    people = None
     if population is not None:
-        tally = replace(tally, population=_population(population, tally, others))
-    return Encoded(tally, codings)
+        people = _population(population, axes[: len(schema.quasi)], others)
+    return Survey(schema, tuple(axes), codings, found, people)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The axes of a table, grown from all its values, and the codings onto them."""
+
+    schema: Schema
+    axes: tuple[Axis, ...]
+    codings: tuple[Coding, ...]
+    found: Mapping[str, Distinct]
+    population: Population | None
+
+    @property
+    def rows(self) -> int:
+        """How many rows the table has."""
+        one = self.found[self.axes[0].name]
+        return int(one.counts.sum()) + one.nulls
+
+    def encode(self, frame: Frame) -> Encoded:
+        """Tally the frame: one group-by in the engine."""
+        counted = frame.tally(self.codings)
+        tally = _tally(self.schema, self.axes, counted.codes, counted.count)
+        return Encoded(replace(tally, population=self.population), self.codings)
+
+    def encode_part(self, frame: Frame) -> Encoded:
+        """Tally a part of the table; the whole table stays the reference of its values."""
+        encoded = self.encode(frame)
+        sensitive = self.codings[len(self.schema.quasi) :][: len(self.schema.sensitive)]
+        reference = tuple(_totals(coding, self.found[coding.column]) for coding in sensitive)
+        return replace(encoded, tally=replace(encoded.tally, reference=reference))
+
+    def parts(self, frame: Frame, most: int) -> list[Frame]:
+        """The table in parts of about ``most`` rows: ranges of one quasi-identifier's codes.
+
+        The column with most codes is the one cut. Whoever shares all quasi-identifiers shares
+        this one, so a class that lies in one part lies there whole.
+        """
+        number = -(-self.rows // most)
+        if number < 2:
+            return [frame]
+        coding = max(self.codings[: len(self.schema.quasi)], key=lambda one: one.size)
+        here = self.found[coding.column]
+        order = np.argsort(coding.codes)
+        lot = np.cumsum(here.counts[order]) * number // (self.rows + 1)
+        lots = [order[lot == i] for i in range(number)]
+        last = max(i for i, picked in enumerate(lots) if len(picked))
+        return [
+            frame.only(
+                coding.column, [here.values[j] for j in picked], i == last and here.nulls > 0
+            )
+            for i, picked in enumerate(lots)
+            if len(picked)
+        ]
+
+
+def _totals(coding: Coding, distinct: Distinct) -> NDArray[np.int64]:
+    """How often each code occurs in the whole table."""
+    totals = np.bincount(coding.codes, weights=distinct.counts, minlength=coding.size)
+    if coding.null_code is not None:
+        totals[coding.null_code] += distinct.nulls
+    return totals.astype(np.int64)
 
 
 def _tally(
@@ -141,6 +212,6 @@ def _coding(axis: Axis, distinct: Distinct) -> Coding:
     return Coding(axis.name, distinct.values, codes, null, axis.size)
 
 
-def _population(frame: Frame, tally: Tally, others: Mapping[str, Distinct]) -> Population:
-    counted = frame.tally([_coding(axis, others[axis.name]) for axis in tally.quasi])
+def _population(frame: Frame, axes: Sequence[Axis], others: Mapping[str, Distinct]) -> Population:
+    counted = frame.tally([_coding(axis, others[axis.name]) for axis in axes])
     return Population(stacked(counted.codes, len(counted.count)), counted.count)

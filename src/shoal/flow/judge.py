@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.model import Model, parts
+from shoal.model import Model, parts, products
 from shoal.release import How, Judgement, Verdict
 from shoal.tally import Groups
 
@@ -16,13 +17,35 @@ Labels = Callable[[int], dict[str, Any]]
 """The published labels of one class, by its number."""
 
 
-def verdict(
-    rule: Model, groups: Groups, how: How, labels: Labels | None = None, kept: int | None = None
-) -> Verdict:
-    """Whether classes meet a rule; ``kept`` is the smallest class with the kept columns."""
+def verdict(rule: Model, groups: Groups, how: How, labels: Labels | None = None) -> Verdict:
+    """Whether classes meet a rule."""
     found = judge(rule, groups, labels)
-    holds = all(part.holds for part in found)
-    return Verdict(holds, how, int(groups.rows.sum()), len(groups), found, kept)
+    holds = len(groups) > 0 and all(part.holds for part in found)
+    return Verdict(holds, how, int(groups.rows.sum()), len(groups), found)
+
+
+def in_parts(rule: Model) -> bool:
+    """Whether the classes of a table can be made and judged part by part."""
+    return rule.local and rule.monotone and "population" not in rule.needs and not products(rule)
+
+
+def together(rule: Model, found: Sequence[Verdict], kept: int | None = None) -> Verdict:
+    """The verdict on a table from those on its parts; ``kept``: k with the kept columns."""
+    judgements = zip(*(one.judgements for one in found), strict=True)
+    joined = tuple(map(_together, parts(rule), judgements))
+    rows, classes = sum(one.rows for one in found), sum(one.classes for one in found)
+    return Verdict(all(one.holds for one in found), found[0].how, rows, classes, joined, kept)
+
+
+def _together(model: Model, found: Sequence[Judgement]) -> Judgement:
+    smaller_is_worse = getattr(model, "strongest", "largest") == "largest"
+    worst = (min if smaller_is_worse else max)(found, key=lambda one: one.reached)
+    return replace(
+        worst,
+        holds=all(one.holds for one in found),
+        failing_classes=sum(one.failing_classes for one in found),
+        failing_rows=sum(one.failing_rows for one in found),
+    )
 
 
 def judge(rule: Model, groups: Groups, labels: Labels | None = None) -> tuple[Judgement, ...]:

@@ -10,21 +10,20 @@ from typing import Any
 
 from shoal.errors import InputError, NotMetError
 from shoal.flow import folder, record
-from shoal.flow.encode import Encoded, encode
-from shoal.flow.judge import verdict
-from shoal.flow.make import explain, finish, make
+from shoal.flow.encode import Survey, survey
+from shoal.flow.judge import in_parts
+from shoal.flow.made import Made, Parts, Whole
 from shoal.flow.opening import opened, opened_labels
-from shoal.flow.recoded import write_rows
-from shoal.flow.request import ABSENT, STARRED, Progress, Request, quiet
+from shoal.flow.recount import PART_ROWS
+from shoal.flow.request import ABSENT, Progress, Request, quiet
 from shoal.flow.verify import counted
+from shoal.flow.writing import write_rows
 from shoal.frames.frame import Frame
 from shoal.frames.write import format_of
-from shoal.model import Model, products
+from shoal.model import Model
 from shoal.models import rule as parse_rule
 from shoal.release import MANIFEST, Release, Verdict
 from shoal.schema import Schema
-from shoal.tally import Cut, Groups
-from shoal.utility.loss import loss
 
 
 def publish(
@@ -77,31 +76,23 @@ def publish(
 def _publish(frame: Frame, request: Request) -> Release:
     """All the steps, in their order."""
     check_people(frame, request.schema)
-    encoded = _encode(frame, request)
-    tally = encoded.tally
-    made = make(tally, request)
-    cut = finish(tally, made, request)
-    groups = Groups.of(tally, cut, products(request.rule))
-    facts = {
-        "held_back": cut.held_back,
-        STARRED: made.held_back - cut.held_back,
-        "loss": loss(tally, cut),
-        "explanation": explain(tally, made, request.rule),
-        **cut.facts,
-    }
-    if request.out is None:
-        outcome = verdict(request.rule, groups, "by construction")
-        return Release(record.manifest(request, groups), outcome, private=facts)
-    return _place(frame, encoded, cut, groups, request, request.out, facts)
+    plan = _survey(frame, request)
+    apart = in_parts(request.rule) and not request.hold_back and not request.parameters
+    parts = plan.parts(frame, PART_ROWS) if apart else [frame]
+    made: Made = Parts(parts, plan, request) if len(parts) > 1 else Whole(frame, plan, request)
+    if request.out is not None:
+        return _place(frame, made, request, request.out)
+    outcome = made.judged()
+    return Release(record.manifest(request, made.counts()), outcome, private=made.facts())
 
 
-def _encode(frame: Frame, request: Request) -> Encoded:
+def _survey(frame: Frame, request: Request) -> Survey:
     quasi = {column.name: column.kind for column in request.schema.quasi}
     with ExitStack() as stack:
         people = None
         if request.population is not None:
             people = stack.enter_context(opened(request.population, kinds=quasi))
-        return encode(frame, request.schema, people)
+        return survey(frame, request.schema, people)
 
 
 def check_people(frame: Frame, schema: Schema) -> None:
@@ -122,40 +113,24 @@ def _companion(out: Path, request: Request) -> Path:
     return request.companion or folder.companion_of(out)
 
 
-def _place(
-    frame: Frame,
-    encoded: Encoded,
-    cut: Cut,
-    groups: Groups,
-    request: Request,
-    out: Path,
-    facts: dict[str, Any],
-) -> Release:
+def _place(frame: Frame, made: Made, request: Request, out: Path) -> Release:
     """Write, verify and move: either the whole release is there afterwards, or nothing is."""
     final = _companion(out, request)
     key = secrets.token_bytes(32)
     with folder.aside(out, final) as (public, private):
-        (public, private), about = _subfolders(public, private), record.manifest(request, groups)
-        table = public / about["file"]
-        about["defused_cells"] = write_rows(
-            frame,
-            encoded,
-            cut,
-            request.schema,
-            table,
-            private,
-            key,
-            lambda done, total: request.progress("writing", done, total),
-        )
-        about["sha256"] = record.sha256(table)
+        public, private = _subfolders(public, private)
+        table = public / f"table.{request.format}"
+        defused = write_rows(made, request, table, private, key)
+        about = record.manifest(request, made.counts())
+        about |= {"defused_cells": defused, "sha256": record.sha256(table)}
         origin = _fingerprint(frame, key)
         found = _recount(table, request)
         record.write_json(public / MANIFEST, about)
         sealed = {"key": key.hex(), "input": origin, "table_sha256": about["sha256"]}
-        told = record.companion(request, found, facts, **sealed)
+        told = record.companion(request, found, made.facts(), **sealed)
         record.write_json(private / folder.COMPANION, told)
         folder.move((private, final), (public, out))
-    return Release(about, found, out, final, facts)
+    return Release(about, found, out, final, made.facts())
 
 
 def _subfolders(public: Path, private: Path) -> tuple[Path, Path]:

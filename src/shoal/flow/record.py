@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +24,37 @@ def published(schema: Schema) -> Schema:
     return Schema(tuple(column for column in schema.columns if column.role in PUBLISHED))
 
 
-def manifest(request: Request, groups: Groups) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Counts:
+    """What the public may know of classes: how many, their rows, and the values that occur."""
+
+    rows: int
+    classes: int
+    values: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, groups: Groups) -> Counts:
+        """The counts of these classes."""
+        values = {h.axis.name: _occurring(h) for h in groups.sensitive}
+        return cls(int(groups.rows.sum()), len(groups), values)
+
+
+def _occurring(found: Histogram) -> frozenset[str]:
+    leaves = found.axis.leaves
+    return frozenset(text(leaf) for leaf, n in zip(leaves, found.total, strict=False) if n)
+
+
+def manifest(request: Request, counts: Counts) -> dict[str, Any]:
     """The public manifest, without what only the written file can tell."""
     schema = published(request.schema)
     return {
         "edition": EDITION,
         "form": "partition",
         "file": f"table.{request.format}",
-        "rows": int(groups.rows.sum()),
-        "classes": len(groups),
+        "rows": counts.rows,
+        "classes": counts.classes,
         "columns": {column.name: column.role for column in schema.columns},
-        "schema": public_schema(schema, groups).to_toml(),
+        "schema": public_schema(schema, counts.values).to_toml(),
         "rule": str(request.rule),
         "method": request.method,
         "parameters": dict(request.parameters),
@@ -43,29 +63,26 @@ def manifest(request: Request, groups: Groups) -> dict[str, Any]:
     }
 
 
-def public_schema(schema: Schema, groups: Groups) -> Schema:
+def public_schema(schema: Schema, values: Mapping[str, frozenset[str]]) -> Schema:
     """What a reader needs to count the table again, and nothing that the table does not say.
 
     Quasi-identifiers are labels now, so their hierarchies, bounds and domains stay private.
     """
-    histograms = dict(zip(groups.names, groups.sensitive, strict=True))
-    return Schema(tuple(_public(column, histograms.get(column.name)) for column in schema.columns))
+    return Schema(tuple(_public(column, values.get(column.name)) for column in schema.columns))
 
 
-def _public(column: Column, found: Histogram | None) -> Column:
+def _public(column: Column, there: frozenset[str] | None) -> Column:
     if column.role == "quasi":
         return Column(column.name, "quasi")
-    if column.role == "keep" or found is None:
+    if column.role == "keep" or there is None:
         return Column(column.name, column.role, column.kind)
-    return Column(column.name, column.role, column.kind, _pruned(column.hierarchy, found))
+    return Column(column.name, column.role, column.kind, _pruned(column.hierarchy, there))
 
 
-def _pruned(hierarchy: Hierarchy | None, found: Histogram) -> Hierarchy | None:
+def _pruned(hierarchy: Hierarchy | None, there: frozenset[str]) -> Hierarchy | None:
     """A taxonomy with the published values alone: distances stay, other leaves are not shown."""
     if not isinstance(hierarchy, Tree):
         return hierarchy
-    leaves = found.axis.leaves
-    there = {text(leaf) for leaf, n in zip(leaves, found.total, strict=False) if n}
     return replace(hierarchy, rows=tuple(r for r in hierarchy.rows if r[0] in there), source="")
 
 

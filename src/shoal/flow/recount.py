@@ -6,7 +6,7 @@ classes, histograms and reference distributions come from what stands there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,11 +17,15 @@ from shoal.axis import Axis
 from shoal.cells import Cells
 from shoal.column import PUBLISHED
 from shoal.errors import InputError
-from shoal.flow.encode import encode
+from shoal.flow.encode import survey
 from shoal.frames.frame import Frame
 from shoal.hierarchy import Flat
+from shoal.kernels.group import numbered
 from shoal.schema import Column, Field, Schema
 from shoal.tally import Cut, Population, Tally
+
+PART_ROWS = 12_000_000
+"""Tables of more rows are counted, and published, in parts: memory holds one part at a time."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,25 @@ def leaf(axis: Axis, code: int) -> Any:
     return None if axis.null and code == axis.size - 1 else axis.leaves[code]
 
 
-def recount(frame: Frame, schema: Schema, extra: Sequence[Column] = ()) -> Recount:
-    """Tally the labels of the quasi-identifiers (and ``extra`` columns) as they stand.
+def recount(frame: Frame, schema: Schema) -> Recount:
+    """Tally the labels of the quasi-identifiers as they stand.
 
     Each entry of the tally is a combination of labels with sensitive values; rows that agree on
     every label are one class.
     """
-    tally = encode(frame, _as_labels(schema, extra, frame.fields)).tally
-    number = class_numbers(tally.keys, [axis.size for axis in tally.quasi])
+    return _classes(survey(frame, _as_labels(schema, (), frame.fields)).encode(frame).tally)
+
+
+def recounts(frame: Frame, schema: Schema, extra: Sequence[Column] = ()) -> Iterator[Recount]:
+    """The same (with ``extra`` columns) in parts that hold their classes whole."""
+    plan = survey(frame, _as_labels(schema, extra, frame.fields))
+    for part in plan.parts(frame, PART_ROWS):
+        yield _classes(plan.encode_part(part).tally)
+
+
+def _classes(tally: Tally) -> Recount:
+    number, first = class_numbers(tally.keys, [axis.size for axis in tally.quasi])
     entry = np.arange(tally.entries, dtype=np.int32)
-    first = np.unique(number, return_index=True)[1]
     codes = tally.keys[:, first].T.astype(np.int32)
     return Recount(tally, Cut(entry, number, tally.count, Cells(codes, codes)))
 
@@ -85,17 +98,21 @@ def _as_label(column: Column, extra: bool) -> Column:
     return replace(column, domain=None)
 
 
-def class_numbers(keys: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.int32]:
-    """Number the distinct combinations of codes; ``keys`` (columns, entries)."""
-    number = np.zeros(keys.shape[1], dtype=np.int64)
+def class_numbers(
+    keys: NDArray[Any], sizes: Sequence[int]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Number the distinct columns of ``keys`` (columns, entries), and find each number's first."""
+    key = np.zeros(keys.shape[1], dtype=np.uint64)
     top = 1
     for row, size in zip(keys, sizes, strict=True):
-        if top > 2**62 // max(size, 1):  # the next column would overflow: renumber what there is
-            number = np.unique(number, return_inverse=True)[1].astype(np.int64)
-            top = int(number.max(initial=0)) + 1
-        number = number * size + row
+        if top > 2**63 // max(size, 1):  # the next column would overflow: renumber what there is
+            number, first = numbered(key)
+            key, top = number.astype(np.uint64), len(first)
+        key *= np.uint64(size)
+        np.add(key, row, out=key, casting="unsafe")
         top *= size
-    return np.unique(number, return_inverse=True)[1].astype(np.int32)
+    found: tuple[NDArray[np.int32], NDArray[np.int64]] = numbered(key)
+    return found
 
 
 def read_cells(count: Recount, axes: Sequence[Axis]) -> Cells:

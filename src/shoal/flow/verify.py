@@ -9,10 +9,10 @@ from typing import Any
 from shoal.errors import InputError, NotMetError, UsageError
 from shoal.flow.encode import encode
 from shoal.flow.examples import examples
-from shoal.flow.judge import verdict
+from shoal.flow.judge import in_parts, together, verdict
 from shoal.flow.opening import opened, opened_labels, released, released_schema
 from shoal.flow.record import sha256
-from shoal.flow.recount import Recount, recount, with_population
+from shoal.flow.recount import Recount, recount, recounts, with_population
 from shoal.frames.frame import Frame
 from shoal.model import Model, products
 from shoal.models import rule as parse_rule
@@ -75,20 +75,25 @@ def counted(
     show: bool = False,
 ) -> Verdict:
     """The verdict on a frame of labels."""
-    count = plain = recount(frame, schema)
-    if "population" in rule.needs:
-        count = population_of(count, schema, population)
-    elif "cells" in rule.needs:
+    if "cells" in rule.needs and "population" not in rule.needs:
         raise UsageError(
             "The rule judges cells by their codes, and a published file has labels only.",
             "use a rule that judges rows and values, or a dry run.",
         )
-    groups = Groups.of(count.tally, count.cut, products(rule))
+    apart = in_parts(rule)
+    found, k = [], 0
+    for plain in recounts(frame, schema) if apart else [recount(frame, schema)]:
+        count = plain
+        if "population" in rule.needs:
+            count = population_of(plain, schema, population)
+        groups = Groups.of(count.tally, count.cut, products(rule))
+        k = min(k or plain.smallest, plain.smallest)
+        found.append(verdict(rule, groups, "counted", plain.labels if show else None))
     kept = None
     if schema.keep:
-        kept = recount(frame, schema, schema.keep).smallest
-        _refuse_kept(kept, int(groups.rows.min()), accept_keep)
-    return verdict(rule, groups, "counted", plain.labels if show else None, kept)
+        kept = min(count.smallest for count in recounts(frame, schema, schema.keep))
+        _refuse_kept(kept, k, accept_keep)
+    return together(rule, found, kept)
 
 
 def _refuse_kept(kept: int, k: int, accept: bool) -> None:

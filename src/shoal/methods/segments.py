@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -147,9 +148,11 @@ class Segments:
             values[i] = codes[order] if relaxed else codes
         totals = tuple(
             np.bincount(codes, weights=tally.count, minlength=axis.size).astype(np.int64)
-            for axis, codes in pairs
+            if whole is None
+            else whole
+            for (axis, codes), whole in zip_longest(pairs, tally.reference[: len(pairs)])
         )
-        whole = np.zeros(1, np.int64), np.array([len(order)]), np.array([tally.rows])
+        one = np.zeros(1, np.int64), np.array([len(order)]), np.array([tally.rows])
         spans = Cells(
             np.zeros((1, len(tally.quasi)), np.int32),
             np.array([[axis.size - 1 for axis in tally.quasi]], np.int32),
@@ -168,7 +171,7 @@ class Segments:
             tally.population if "population" in model.needs else None,
             relaxed,
             tally.rows,
-            *whole,
+            *one,
             spans,
         )
         segments.spans = segments._spanned(spans.low, spans.high)

@@ -1,0 +1,93 @@
+"""Write the release's table: rows in random order, labels for classes, private columns apart."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, nullcontext
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import InputError
+from shoal.flow.made import Made
+from shoal.flow.recoded import Labels
+from shoal.flow.record import published
+from shoal.flow.request import Request
+from shoal.frames.shuffle import shuffled
+from shoal.frames.write import Writer, writer
+from shoal.schema import Schema
+
+PRIVATE_ROWS = "rows.parquet"
+MANY_WORDS = 4096
+"""Columns with more labels are written as plain text: each part of a file repeats a dictionary."""
+
+
+def write_rows(made: Made, request: Request, table: Path, companion: Path, key: bytes) -> int:
+    """Shuffle the recoded rows and write them; returns how many cells were defused.
+
+    The labels are asked for once all rows have been read: until then classes may still be made.
+    Provider and keyed person of each row go to the companion, in the same order.
+    """
+    schema, done = request.schema, 0
+    columns, hidden = published(schema).names, _private(schema)
+    with closing(_shuffled(made.rows(key))) as stream:
+        first = next(stream, None)
+        if first is None:
+            raise InputError("No row was found again.", "publish from a copy nobody writes to.")
+        labels, total = made.labels(), made.counts().rows
+        with (
+            writer(table, _rows(first, columns, labels).schema) as public,
+            _private_writer(companion, _hidden(first, hidden)) as private,
+        ):
+            for batch in chain((first,), stream):
+                public.write(_rows(batch, columns, labels))
+                if private is not None:
+                    private.write(_hidden(batch, hidden))
+                done += batch.num_rows
+                request.progress("writing", done, total)
+    return public.defused
+
+
+def _shuffled(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, None]:
+    yield from shuffled(batches)
+
+
+def _rows(
+    batch: pa.RecordBatch, columns: tuple[str, ...], labels: dict[str, Labels]
+) -> pa.RecordBatch:
+    """The published columns of a batch, in the table's order."""
+    class_ = batch.column(0).to_numpy(zero_copy_only=False)
+    arrays = [
+        _labelled(labels[name], class_) if name in labels else batch.column(name)
+        for name in columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def _labelled(labels: Labels, class_: NDArray[Any]) -> pa.Array:
+    numbers, words = pa.array(labels[0][class_]), labels[1]
+    if len(words) > MANY_WORDS or words.null_count:
+        return words.take(numbers)
+    return pa.DictionaryArray.from_arrays(numbers, words)
+
+
+def _private(schema: Schema) -> dict[str, str]:
+    """The columns of the companion's rows, by the names they have there."""
+    provider = {"provider": schema.provider.name} if schema.provider else {}
+    return provider | ({"person": "person_"} if schema.person else {})
+
+
+def _hidden(batch: pa.RecordBatch, columns: dict[str, str]) -> pa.RecordBatch:
+    """The private columns of a batch."""
+    arrays = [batch.column(-1 if name == "person" else at) for name, at in columns.items()]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+@contextmanager
+def _private_writer(companion: Path, first: pa.RecordBatch) -> Iterator[Writer | None]:
+    wanted = first.num_columns > 0
+    with writer(companion / PRIVATE_ROWS, first.schema) if wanted else nullcontext() as private:
+        yield private
