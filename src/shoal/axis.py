@@ -140,22 +140,6 @@ class Axis:
         """The width of sets with so many members: (members - 1) / (size - 1)."""
         return (np.asarray(members, dtype=np.float64) - 1) / max(self.size - 1, 1)
 
-    def depths(self) -> NDArray[np.uint8]:
-        """For each boundary between code p and p + 1: how many levels keep the two together.
-
-        0 where only the root holds both, so that a search cuts the coarsest boundaries first.
-        """
-        if self.shape == "flat" or self.size < 2:
-            return np.zeros(max(self.size - 1, 0), dtype=np.uint8)
-        if self.shape == "ordered":
-            depth = np.full(self.size - 1, int(self.null), dtype=np.uint8)
-            depth[-1] = 0
-            return depth
-        together = [(of[1:] == of[:-1]) & (of[1:] > 0) for of in self._nodes.of]
-        return np.asarray(np.minimum(np.sum(together, axis=0), 255), dtype=np.uint8)
-
-    # Labels
-
     def labels(self, low: ArrayLike, high: ArrayLike) -> NDArray[np.object_]:
         """The published text of each low..high; None for null alone."""
         low, high = np.asarray(low, dtype=np.int32), np.asarray(high, dtype=np.int32)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from shoal.axis import Axis
 from shoal.cells import Cells, cover_classes
 from shoal.errors import UsageError
-from shoal.kernels.group import tabulate
+from shoal.kernels.group import combinations, tabulate
 
 HELD_BACK = -1
 """The class of rows that are not published."""
@@ -199,12 +199,8 @@ class Histogram:
 def product(histograms: Iterable[tuple[Axis, NDArray[Any]]]) -> tuple[Axis, NDArray[np.int32]]:
     """Several sensitive columns as one: an axis of the combinations that occur, and their codes."""
     axes, codes = zip(*histograms, strict=True)
-    joint = np.zeros(len(codes[0]), dtype=np.int64)
-    for axis, code in zip(axes, codes, strict=True):
-        joint = joint * axis.size + code
-    present, joint_code = np.unique(joint, return_inverse=True)
-    name = "*".join(axis.name for axis in axes)
-    return Axis.numbered(name, len(present)), joint_code.astype(np.int32)
+    number, first = combinations(codes, [axis.size for axis in axes])
+    return Axis.numbered("*".join(axis.name for axis in axes), len(first)), number
 
 
 @dataclass(frozen=True)

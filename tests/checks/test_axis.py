@@ -1,4 +1,4 @@
-"""The axis: codes, covers, widths, depths and labels, on random axes of every shape."""
+"""The axis: codes, covers, widths and labels, on random axes of every shape."""
 
 from __future__ import annotations
 
@@ -134,22 +134,6 @@ def test_width_grows_with_the_range(axis: Axis) -> None:
 
 @settings(deadline=None)
 @given(axes())
-def test_depth_is_zero_exactly_where_only_the_root_holds_both(axis: Axis) -> None:
-    depth = axis.depths()
-    assert depth.dtype == np.uint8
-    assert len(depth) == axis.size - 1
-    low, high = axis.cover(np.arange(axis.size - 1), np.arange(1, axis.size))
-    root = (low == 0) & (high == axis.size - 1)
-    if axis.shape == "tree":
-        assert ((depth == 0) == root).all()
-    elif axis.shape == "flat" or not axis.null:
-        assert (depth == 0).all()
-    else:
-        assert depth.tolist() == [1] * (axis.size - 2) + [0] * (axis.size > 1)
-
-
-@settings(deadline=None)
-@given(axes())
 def test_codes_are_the_leaves_in_order(axis: Axis) -> None:
     assert axis.codes(axis.leaves).tolist() == list(range(len(axis.leaves)))
     assert axis.codes([None]).tolist() == [axis.null_code]
@@ -244,7 +228,7 @@ def test_one_leaf_and_no_leaf() -> None:
     assert only_null.labels([0], [0]).tolist() == [None]
     assert only_null.width([0], [0]).tolist() == [0]
     for form in (flat(), ordered(), intervals(5), equal_width(2), equal_frequency(2)):
-        assert form.grow("age", "number", []).depths().tolist() == []
+        assert form.grow("age", "number", []).size == 0
 
 
 @settings(deadline=None)

@@ -40,7 +40,6 @@ def test_intervals_of_whole_numbers() -> None:
     assert axis.labels([0, 0, 0, 1], [1, 2, 3, 1]).tolist() == ["[20-24]", "[20-29]", "*", "23"]
     # the label's ends, clipped to what occurs: [20-29] is 21..29 of 21..40
     assert axis.width([0, 0, 0], [1, 2, 3]).tolist() == [3 / 19, 8 / 19, 1]
-    assert axis.depths().tolist() == [2, 1, 0, 0]
 
 
 def test_interval_ends_are_coded_from_the_finest_level() -> None:
@@ -89,7 +88,6 @@ def test_prefixes() -> None:
     axis = prefixes().grow("zip", "code", ["13068", "13053", "14850", "13055"])
     assert axis.leaves == ("13053", "13055", "13068", "14850")
     assert axis.labels([0, 0, 0, 3], [1, 2, 3, 3]).tolist() == ["1305*", "130**", "*", "14850"]
-    assert axis.depths().tolist() == [2, 1, 0]
     assert axis.width([0, 0], [1, 2]).tolist() == [1 / 3, 2 / 3]
     chosen = prefixes(4, 2).grow("zip", "code", ["13068", "13053"], None, True)
     assert node_labels(chosen) == [("1305*", "1306*"), ("13***",)]
@@ -112,7 +110,6 @@ def test_dates() -> None:
     labels = axis.labels([2, 1, 0, 0, 0], [3, 3, 3, 4, 5]).tolist()
     assert labels == ["1965-09", "1965-Q3", "1965", "1960-69", "*"]
     assert axis.width([2], [3]) * (date(2001, 1, 1) - date(1965, 1, 1)).days == pytest.approx(29)
-    assert axis.depths().tolist() == [2, 3, 4, 1, 0]
 
 
 def test_a_decade_is_never_read_as_a_month() -> None:
@@ -130,7 +127,6 @@ def test_tree_from_a_mapping() -> None:
     axis = tree(EUROPE).grow("country", "category", ["Spain", "Japan"])
     assert axis.leaves == ("Italy", "Spain", "Norway", "Japan")
     assert axis.labels([0, 0, 0, 3], [1, 2, 3, 3]).tolist() == ["South", "Europe", "*", "Japan"]
-    assert axis.depths().tolist() == [2, 1, 0]
 
 
 def test_tree_counts_what_it_does_not_cover_and_shows_no_value() -> None:

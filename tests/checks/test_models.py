@@ -14,6 +14,7 @@ from shoal import testing
 from shoal.axis import Axis
 from shoal.errors import NotMetError, UsageError
 from shoal.methods.mondrian import mondrian
+from shoal.model import All, Model
 from shoal.models import registry, rule
 from shoal.models.alpha_k import AlphaK
 from shoal.models.beta_likeness import BetaLikeness
@@ -25,7 +26,6 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_map import KMap
 from shoal.models.recursive_diversity import RecursiveDiversity
 from shoal.models.t_closeness import TCloseness
-from shoal.model import All, Model
 from shoal.tally import Cut, Groups, Histogram, Tally
 
 SENSIBLE = {"k": 4, "l": 2, "c": 2, "t": 0.25, "alpha": 0.5, "beta": 1, "delta": 1.5,

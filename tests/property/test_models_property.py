@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.checks import oracle
 
 from shoal.axis import Axis, Level
-from shoal.models import registry, rule
 from shoal.model import below
+from shoal.models import registry, rule
 from shoal.tally import Cut, Groups, Histogram, Tally
 
 LEAVES, NULL = tuple("abcdef"), 6

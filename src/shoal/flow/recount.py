@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.cells import Cells
@@ -20,7 +19,7 @@ from shoal.errors import InputError
 from shoal.flow.encode import survey
 from shoal.frames.frame import Frame
 from shoal.hierarchy import Flat
-from shoal.kernels.group import numbered
+from shoal.kernels.group import combinations
 from shoal.schema import Column, Field, Schema
 from shoal.tally import Cut, Population, Tally
 
@@ -69,7 +68,7 @@ def recounts(frame: Frame, schema: Schema, extra: Sequence[Column] = ()) -> Iter
 
 
 def _classes(tally: Tally) -> Recount:
-    number, first = class_numbers(tally.keys, [axis.size for axis in tally.quasi])
+    number, first = combinations(tally.keys, [axis.size for axis in tally.quasi])
     entry = np.arange(tally.entries, dtype=np.int32)
     codes = tally.keys[:, first].T.astype(np.int32)
     return Recount(tally, Cut(entry, number, tally.count, Cells(codes, codes)))
@@ -96,23 +95,6 @@ def _as_label(column: Column, extra: bool) -> Column:
         kind = column.kind if extra else "category"
         return Column(column.name, "quasi", kind, Flat(), weight=column.weight)
     return replace(column, domain=None)
-
-
-def class_numbers(
-    keys: NDArray[Any], sizes: Sequence[int]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Number the distinct columns of ``keys`` (columns, entries), and find each number's first."""
-    key = np.zeros(keys.shape[1], dtype=np.uint64)
-    top = 1
-    for row, size in zip(keys, sizes, strict=True):
-        if top > 2**63 // max(size, 1):  # the next column would overflow: renumber what there is
-            number, first = numbered(key)
-            key, top = number.astype(np.uint64), len(first)
-        key *= np.uint64(size)
-        np.add(key, row, out=key, casting="unsafe")
-        top *= size
-    found: tuple[NDArray[np.int32], NDArray[np.int64]] = numbered(key)
-    return found
 
 
 def read_cells(count: Recount, axes: Sequence[Axis]) -> Cells:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,27 @@ def emit(seen, touched, value, number, at):
         v = touched[i]
         value[at + i], number[at + i] = v, seen[v]
         seen[v] = 0
+
+
+def combinations(
+    keys: Iterable[NDArray[Any]], sizes: Iterable[int]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Number the entries alike that agree in every column of codes, and find each number's first.
+
+    ``keys`` (columns, entries) are codes below ``sizes`` (columns,).
+    """
+    columns = list(keys)
+    key = np.zeros(len(columns[0]) if columns else 0, dtype=np.uint64)
+    top = 1
+    for column, size in zip(columns, sizes, strict=True):
+        if top > 2**63 // max(size, 1):  # the next column would overflow: renumber what there is
+            number, first = numbered(key)
+            key, top = number.astype(np.uint64), len(first)
+        key *= np.uint64(size)
+        np.add(key, column, out=key, casting="unsafe")
+        top *= size
+    found: tuple[NDArray[np.int32], NDArray[np.int64]] = numbered(key)
+    return found
 
 
 @njit(cache=True)

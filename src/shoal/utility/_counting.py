@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels.group import combinations
 from shoal.tally import Cut, Tally
 
 BLOCK = 1 << 26
@@ -23,18 +24,9 @@ def rows_after(cut: Cut) -> NDArray[np.int64]:
 
 def rows_before(tally: Tally) -> NDArray[np.int64]:
     """Rows of each class of the untouched table: of each distinct key."""
-    if not tally.entries:
-        return np.zeros(0, dtype=np.int64)
-    key, domain = np.zeros(tally.entries, dtype=np.int64), 1
-    for axis, codes in zip(tally.quasi, tally.keys, strict=True):
-        if domain * axis.size >= 1 << 62:  # number what occurs, so that the product fits again
-            present, key = np.unique(key, return_inverse=True)
-            domain = len(present)
-        key, domain = key * axis.size + codes, domain * axis.size
-    order = np.argsort(key)
-    key = key[order]
-    start = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
-    return np.add.reduceat(tally.count[order], start)
+    number, first = combinations(tally.keys, [axis.size for axis in tally.quasi])
+    rows = np.bincount(number, weights=tally.count, minlength=len(first))
+    return rows[rows > 0].astype(np.int64)
 
 
 def members(bits: NDArray[np.uint64]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
