@@ -33,7 +33,7 @@ bench: $(READY) ## measure speed and loss as ratios in one run
 	$(BIN)/python -m bench $(ARGS)
 
 clean: ## remove what make and the tools made
-	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) shoal-demo site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	rm -f docs/reference/*.md
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -56,6 +56,7 @@ def _publish(source: Path, scratch: Path) -> Spent:
         out = scratch / "release"
         spent = program([sys.executable, "-m", "bench.by_shoal", str(table), str(out)])
         shutil.rmtree(out)
+        shutil.rmtree(out.with_name("release.private"))
     return spent
 
 

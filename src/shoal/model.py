@@ -249,7 +249,7 @@ def whole(value: float | str, name: str, low: int) -> int:
     except (ValueError, TypeError, OverflowError):
         exact, number = False, 0
     if not exact or number < low:
-        raise UsageError(f"{name} must be a whole number, at least {low}.", f"write {name}={low}.")
+        raise UsageError(f"{name} must be a whole number, at least {low}.", f"write {name}=5.")
     return number
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from html import escape
@@ -136,6 +137,8 @@ class Release:
             f"{part.model.split()[0]} {short(part.reached)}" for part in self.verdict.judgements
         ]
         facts = [f"{self.verdict.rows:,} rows in {self.verdict.classes:,} classes", *reached]
+        if self.verdict.kept_columns_k is not None:
+            facts.append(f"k {self.verdict.kept_columns_k:,} with the kept columns")
         if "loss" in self.private:
             facts.append(f"loss {self.private['loss']:.3f}")
         if "held_back" in self.private:
@@ -162,7 +165,7 @@ def read_manifest(text: str) -> dict[str, Any]:
         manifest = json.loads(text)
         edition = manifest["edition"]
         whole = type(edition) is int and edition >= 1 and isinstance(manifest["columns"], dict)
-        if not whole or Path(manifest["file"]).name != manifest["file"]:
+        if not whole or not re.fullmatch(r"table\.[a-z.]+", manifest["file"]):
             raise ValueError
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(

@@ -136,11 +136,12 @@ def _check_cycle(rows: Sequence[Sequence[str]]) -> None:
 
 
 def _check_labels(rows: Sequence[Sequence[str]], height: int) -> None:
-    """A label that stands for two different groups of several leaves could not be read back."""
+    """A label that stands for two different groups, or for a leaf elsewhere, would mislead."""
     leaves: list[dict[str, set[str]]] = [{} for _ in range(height - 2)]
     for row in rows:
         for group, label in zip(leaves, row[1:-1], strict=True):
             group.setdefault(label, set()).add(row[0])
+    values = {row[0] for row in rows}
     seen: dict[str, set[str]] = {rows[0][-1]: {row[0] for row in rows}}
     seen.setdefault(ROOT, seen[rows[0][-1]])
     twice = 0
@@ -148,10 +149,11 @@ def _check_labels(rows: Sequence[Sequence[str]], height: int) -> None:
         for label, members in level.items():
             if len(members) > 1:
                 twice += seen.setdefault(label, members) != members
+                twice += label in values and label not in members
     if twice:
         raise HierarchyError(
-            f"{twice} labels of the hierarchy stand for different groups on different levels.",
-            "Give a group that grows on the next level another label there.",
+            f"{twice} labels of the hierarchy stand for several groups, or for a value elsewhere.",
+            "Give each group a label of its own.",
         )
 
 

@@ -166,8 +166,8 @@ def test_a_leaf_that_is_called_like_its_group() -> None:
         ("a;x;y;*\nb;y;x;*", "cycle through 2 groups"),
         ("*;x;*\nb;x;*", "cycle through 2 groups"),
         ('a;*\n"' + "b" * 200_000 + ';*"', "Line 2 of the hierarchy is not CSV"),
-        ("a;x;x;*\nb;x;x;*\nc;z;x;*", "1 labels .* different groups"),
-        ("a;*;x;r\nb;*;x;r\nc;z;x;r", "1 labels .* different groups"),
+        ("a;x;x;*\nb;x;x;*\nc;z;x;*", "1 labels .* several groups"),
+        ("a;*;x;r\nb;*;x;r\nc;z;x;r", "1 labels .* several groups"),
     ],
 )
 def test_broken_taxonomies_are_refused(text: str, fact: str) -> None:

@@ -28,12 +28,24 @@ from shoal.models.recursive_diversity import RecursiveDiversity
 from shoal.models.t_closeness import TCloseness
 from shoal.tally import Cut, Groups, Histogram, Tally
 
-SENSIBLE = {"k": 4, "l": 2, "c": 2, "t": 0.25, "alpha": 0.5, "beta": 1, "delta": 1.5,
-            "low": 0.1, "high": 0.6}
+SENSIBLE = {
+    "k": 4,
+    "l": 2,
+    "c": 2,
+    "t": 0.25,
+    "alpha": 0.5,
+    "beta": 1,
+    "delta": 1.5,
+    "low": 0.1,
+    "high": 0.6,
+}
 VARIANTS = [
-    "t-closeness t=0.2 distance=ordered", "t-closeness t=0.15 distance=hierarchical",
-    "beta-likeness beta=2 kind=enhanced", "distinct-diversity l=3 on=a*b",
-    "entropy-diversity l=2.5", 'recursive-diversity c=1/3 l=1 on="my & col"',
+    "t-closeness t=0.2 distance=ordered",
+    "t-closeness t=0.15 distance=hierarchical",
+    "beta-likeness beta=2 kind=enhanced",
+    "distinct-diversity l=3 on=a*b",
+    "entropy-diversity l=2.5",
+    'recursive-diversity c=1/3 l=1 on="my & col"',
     "k-anonymity k=3 & t-closeness t=0.3 on=a & distinct-diversity l=2 on=b",
 ]
 
@@ -58,8 +70,16 @@ def test_variants_keep_the_contract(text):
 @pytest.mark.parametrize("on", ["diagnosis", None])
 def test_the_room_holds_what_the_issue_lists(on):
     assert set(registry()) == {
-        "k-anonymity", "distinct-diversity", "entropy-diversity", "recursive-diversity",
-        "t-closeness", "alpha-k", "beta-likeness", "delta-disclosure", "k-map", "delta-presence",
+        "k-anonymity",
+        "distinct-diversity",
+        "entropy-diversity",
+        "recursive-diversity",
+        "t-closeness",
+        "alpha-k",
+        "beta-likeness",
+        "delta-disclosure",
+        "k-map",
+        "delta-presence",
     }
     assert isinstance(TCloseness(0.2, on), Model)
 
@@ -75,25 +95,28 @@ def test_a_list_of_texts_is_a_conjunction():
     assert rule(model) is model
 
 
-@pytest.mark.parametrize(("text", "fact", "hint"), [
-    ("k-anonimity k=3", "no model", "did you mean k-anonymity"),
-    ("t-closeness t=0.2 distnce=ordered", "no parameter 'distnce'", "did you mean distance"),
-    ("t-closeness t=0.2 distance=ranked", "no distance", "ordered"),
-    ("beta-likeness beta=1 kind=great", "no kind", "enhanced"),
-    ("k-anonymity", "lacks k", "k-anonymity k=…"),
-    ("k-anonymity 3", "'3' is not a parameter", "k=…"),
-    ("k-anonymity k=3 k=4", "twice", "k=…"),
-    ("k-anonymity k=2.5", "whole number", "k=1"),
-    ("k-anonymity k=0", "whole number", "k=1"),
-    ("t-closeness t=2", "at most 1", "t="),
-    ("t-closeness t=nan", "not a number", "t="),
-    ("delta-disclosure delta=0", "above 0", "delta="),
-    ("delta-presence low=0.5 high=0.1", "at least", "high="),
-    ('t-closeness t=0.2 on="my', "quote", "write"),
-    ("k-anonymity k=3 &", "lacks a model", "write"),
-    ("", "empty", "write"),
-    ([], "empty", "write"),
-])
+@pytest.mark.parametrize(
+    ("text", "fact", "hint"),
+    [
+        ("k-anonimity k=3", "no model", "did you mean k-anonymity"),
+        ("t-closeness t=0.2 distnce=ordered", "no parameter 'distnce'", "did you mean distance"),
+        ("t-closeness t=0.2 distance=ranked", "no distance", "ordered"),
+        ("beta-likeness beta=1 kind=great", "no kind", "enhanced"),
+        ("k-anonymity", "lacks k", "k-anonymity k=…"),
+        ("k-anonymity 3", "'3' is not a parameter", "k=…"),
+        ("k-anonymity k=3 k=4", "twice", "k=…"),
+        ("k-anonymity k=2.5", "whole number", "k=1"),
+        ("k-anonymity k=0", "whole number", "k=1"),
+        ("t-closeness t=2", "at most 1", "t="),
+        ("t-closeness t=nan", "not a number", "t="),
+        ("delta-disclosure delta=0", "above 0", "delta="),
+        ("delta-presence low=0.5 high=0.1", "at least", "high="),
+        ('t-closeness t=0.2 on="my', "quote", "write"),
+        ("k-anonymity k=3 &", "lacks a model", "write"),
+        ("", "empty", "write"),
+        ([], "empty", "write"),
+    ],
+)
 def test_a_wrong_rule_is_an_error_with_a_hint(text, fact, hint):
     with pytest.raises(UsageError) as error:
         rule(text)
@@ -138,8 +161,16 @@ def test_counts_beyond_64_bits_are_still_exact():
     times = 10**14
     huge = replace(h, count=h.count * times, total=h.total * times)
     large = Groups(huge.rows, (huge,))
-    for model in map(rule, ["t-closeness t=0.2", *VARIANTS[:3], "alpha-k alpha=0.5 k=1",
-                            "beta-likeness beta=1", "entropy-diversity l=3"]):
+    for model in map(
+        rule,
+        [
+            "t-closeness t=0.2",
+            *VARIANTS[:3],
+            "alpha-k alpha=0.5 k=1",
+            "beta-likeness beta=1",
+            "entropy-diversity l=3",
+        ],
+    ):
         assert model.holds(large).tolist() == model.holds(small).tolist()
     for text in ("t-closeness t=0.2", *VARIANTS[:2]):
         model = rule(text)
@@ -223,8 +254,13 @@ def shuffled_table(order):
     class_ = np.array([0, 0, 1, 1, 2, 2, 3, 3], dtype=np.int32)[order]
     value = np.array([0, 1, 0, 1, 0, 1, 1, 1], dtype=np.int32)[order]
     quasi = Axis("q", "category", "ordered", tuple("wxyz"))
-    tally = Tally((quasi,), (Axis("s", "category", "ordered", ("a", "b")),), class_[None],
-                  value[None], np.ones(8, np.int64))
+    tally = Tally(
+        (quasi,),
+        (Axis("s", "category", "ordered", ("a", "b")),),
+        class_[None],
+        value[None],
+        np.ones(8, np.int64),
+    )
     return Groups.of(tally, Cut.of(tally, np.arange(8, dtype=np.int32), class_))
 
 

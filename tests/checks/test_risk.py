@@ -25,8 +25,15 @@ from shoal.risk.zayatz import zayatz
 
 CLASS_SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=40)
 ADULT_NINE = (
-    "sex", "age", "race", "marital_status", "education", "native_country", "workclass",
-    "occupation", "income",
+    "sex",
+    "age",
+    "race",
+    "marital_status",
+    "education",
+    "native_country",
+    "workclass",
+    "occupation",
+    "income",
 )
 USA = 318_900_000
 """The population that reproduces ARX's figures: its region USA."""
@@ -262,9 +269,11 @@ def by_hand(rows: list[tuple[int, ...]], columns: tuple[int, ...]) -> tuple[int,
     return sum(n == 1 for n in counts.values()), len(counts)
 
 
-@given(st.integers(1, 4).flatmap(
-    lambda q: st.lists(st.tuples(*[st.integers(0, 3)] * q), min_size=1, max_size=30)
-))
+@given(
+    st.integers(1, 4).flatmap(
+        lambda q: st.lists(st.tuples(*[st.integers(0, 3)] * q), min_size=1, max_size=30)
+    )
+)
 @settings(deadline=None)
 def test_subsets_by_hand(rows: list[tuple[int, ...]]) -> None:
     keys = np.array(rows, dtype=np.uint8).T

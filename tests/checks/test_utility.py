@@ -20,12 +20,23 @@ from shoal.tally import Cut, Tally
 from shoal.utility import average_class, discernibility, loss, marginals, measures, suppressed
 from shoal.utility import non_uniform_entropy as entropy
 
-AGES = Axis("age", "number", "ordered", tuple(map(float, range(0, 50, 10))), null=True,
-            positions=np.arange(0.0, 50.0, 10.0))
+AGES = Axis(
+    "age",
+    "number",
+    "ordered",
+    tuple(map(float, range(0, 50, 10))),
+    null=True,
+    positions=np.arange(0.0, 50.0, 10.0),
+)
 JOBS = Axis("job", "category", "flat", ("a", "b", "c", "d"))
 ILLS = Axis("ill", "category", "flat", ("x", "y", "z"))
 NAMES = (
-    "average-class", "discernibility", "loss", "marginals", "non-uniform-entropy", "suppressed",
+    "average-class",
+    "discernibility",
+    "loss",
+    "marginals",
+    "non-uniform-entropy",
+    "suppressed",
 )
 
 
@@ -162,7 +173,7 @@ def test_discernibility_does_not_overflow() -> None:
 @given(CASES)
 @settings(deadline=None)
 def test_entropy_is_the_bits_to_guess_the_values(
-    case: list[tuple[tuple[int, int, int], int]]
+    case: list[tuple[tuple[int, int, int], int]],
 ) -> None:
     tally, cut = split(case)
     bits = 0.0
@@ -194,9 +205,7 @@ def spread(tally: Tally, cut: Cut, columns: tuple[int, ...]) -> dict[tuple[int, 
 
 @given(CASES)
 @settings(deadline=None)
-def test_distances_by_spreading_every_cell(
-    case: list[tuple[tuple[int, int, int], int]]
-) -> None:
+def test_distances_by_spreading_every_cell(case: list[tuple[tuple[int, int, int], int]]) -> None:
     tally, cut = split(case)
     found, names = marginals.raw(tally, cut), ("age", "job", "ill")
     original = untouched(tally)
@@ -247,15 +256,25 @@ def test_adult_as_arx() -> None:
     if not folder:
         pytest.skip("SHOAL_DATA is not set: the Adult table is not at hand")
     for levels, bits in (
-        ((1, 2, 1, 1, 3, 2, 2, 1, 1), 407289.5389), ((0, 4, 1, 1, 3, 2, 2, 1, 1), 453196.8932)
+        ((1, 2, 1, 1, 3, 2, 2, 1, 1), 407289.5389),
+        ((0, 4, 1, 1, 3, 2, 2, 1, 1), 453196.8932),
     ):
         assert entropy.raw(*full_domain(Path(folder), levels)) == pytest.approx(bits, abs=1e-3)
 
 
 def full_domain(folder: Path, levels: tuple[int, ...]) -> tuple[Tally, Cut]:
     """Adult with each column at one level of its hierarchy."""
-    columns = ("sex", "age", "race", "marital_status", "education", "native_country",
-               "workclass", "occupation", "income")
+    columns = (
+        "sex",
+        "age",
+        "race",
+        "marital_status",
+        "education",
+        "native_country",
+        "workclass",
+        "occupation",
+        "income",
+    )
     with gzip.open(folder / "adult.csv.gz", "rt") as file:
         header, *rows = (line.rstrip("\n").split(",") for line in file)
     rows = [row for row in rows if row[-1] == "train" and "?" not in row]
@@ -263,8 +282,9 @@ def full_domain(folder: Path, levels: tuple[int, ...]) -> tuple[Tally, Cut]:
     for name, level in zip(columns, levels, strict=True):
         file = "salary_class" if name == "income" else name
         lines = (folder / "hierarchies/adult" / f"{file}.csv").read_text().split("\n")
-        paths = sorted((line.strip().split(";") for line in lines if line.strip()),
-                       key=lambda path: path[::-1])
+        paths = sorted(
+            (line.strip().split(";") for line in lines if line.strip()), key=lambda path: path[::-1]
+        )
         code = {path[0]: i for i, path in enumerate(paths)}
         nodes = [path[level:] for path in paths]
         first = [nodes.index(node) for node in nodes]

@@ -105,7 +105,7 @@ def raising(error):
     [
         (package.ShoalError("Fact.", "do."), 1, "Fact.\nHint: do.\n"),
         (package.UsageError("Fact."), 2, "Fact.\n"),
-        (package.Interrupted("Fact."), 2, "Stopped; nothing was written.\n"),
+        (package.Interrupted("Fact."), 2, "Fact.\n"),
         (package.NotMetError("Fact."), 3, "Fact.\n"),
         (package.ExposedError("Fact."), 4, "Fact.\n"),
         (package.OutputError("Fact."), 5, "Fact.\n"),
@@ -129,7 +129,7 @@ def test_ctrl_c_says_that_nothing_was_written(shoal, monkeypatch):
     monkeypatch.setattr("shoal.cli.look.command", raising(KeyboardInterrupt()))
     result = shoal("look")
     assert result.exit_code == 2
-    assert result.stderr.endswith("Stopped; nothing was written.\n")
+    assert "Stopped.\nHint: " in result.stderr
 
 
 def test_debug_shows_the_way_without_the_message(shoal, monkeypatch):

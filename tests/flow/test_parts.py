@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -60,17 +62,22 @@ def test_the_verdict_of_the_parts_is_that_of_the_whole(people, tmp_path, monkeyp
     whole = shoal.verify(tmp_path / "release")
     monkeypatch.setattr(recount, "PART_ROWS", 200)
     parts = shoal.verify(tmp_path / "release")
-    assert parts.to_json() == whole.to_json()
+    for one, other in zip(parts.judgements, whole.judgements, strict=True):
+        assert replace(one, worst={}) == replace(other, worst={})  # ties have several witnesses
+    assert (parts.rows, parts.classes) == (whole.rows, whole.classes)
 
 
 def test_a_class_that_fails_in_one_part_fails_the_table(people, monkeypatch):
     monkeypatch.setattr(recount, "PART_ROWS", 200)
-    schema = shoal.Schema.of(quasi=["age", "sex"], sensitive="illness",
-                             identifier=["id", "zip", "clinic"])  # fmt: skip
-    found = shoal.verify(people, schema, "k-anonymity k=5")
+    schema = shoal.Schema.of(quasi=["age", "sex"], sensitive="illness")
+    table = people.select(["age", "sex", "illness"])
+    found = shoal.verify(table, schema, "k-anonymity k=5")
     assert not found.holds
     monkeypatch.undo()
-    assert found.to_json() == shoal.verify(people, schema, "k-anonymity k=5").to_json()
+    whole = shoal.verify(table, schema, "k-anonymity k=5")
+    assert (found.holds, found.rows, found.classes) == (False, whole.rows, whole.classes)
+    assert found.judgements[0].failing_classes == whole.judgements[0].failing_classes
+    assert found.judgements[0].reached == whole.judgements[0].reached
 
 
 def test_a_dry_run_in_parts(people, small_parts):

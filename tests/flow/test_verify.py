@@ -107,15 +107,51 @@ def test_another_rule_may_be_asked(release):
 def test_any_table_is_verified_by_schema_and_rule(town):
     with pytest.raises(shoal.UsageError, match="schema and the rule"):
         shoal.verify(town.table)
-    verdict = shoal.verify(town.table, town.schema(), "k-anonymity k=2")
+    verdict = shoal.verify(*raw(town), "k-anonymity k=2")
     assert not verdict.holds
     assert verdict.judgements[0].reached == 1
 
 
+def raw(town):
+    """The town's people without the columns that are never published, and their roles."""
+    names = [*town.quasi, "diagnosis"]
+    rows = [{name: row[name] for name in names} for row in town.rows]
+    schema = shoal.Schema(tuple(town.schema().column(name) for name in names))
+    return town.write(town.folder / "raw.csv", rows), schema
+
+
+@pytest.mark.parametrize("role", ["identifier", "person", "provider", "weight"])
+def test_a_table_that_still_holds_private_columns_is_refused(town, role):
+    rows = [{"who": str(i), "age": "*", "d": "ab"[i % 2]} for i in range(6)]
+    table = town.write(town.folder / "named.csv", rows)
+    schema = shoal.Schema.of(quasi="age", sensitive="d", **{role: "who"})
+    with pytest.raises(shoal.NotMetError, match="never published: who"):
+        shoal.verify(table, schema, "k-anonymity k=2")
+
+
+@pytest.mark.parametrize("labels", [("NA", "?"), ("a ", "a"), ("20", "20.0"), ("", "null")])
+def test_labels_that_differ_are_never_one(town, labels):
+    rows = [{"age": label, "d": "a"} for label in (*labels, "x", "x")]
+    table = town.write(town.folder / "labels.csv", rows)
+    found = shoal.verify(table, shoal.Schema.of(quasi="age", sensitive="d"), "k-anonymity k=2")
+    assert not found.holds
+    assert found.classes == 3
+
+
+def test_a_manifest_that_contradicts_its_table_is_noticed(town):
+    release = town.publish()
+    path = release.folder / "manifest.json"
+    good = json.loads(path.read_text(encoding="utf-8"))
+    for change in ({"rows": 9}, {"classes": 1}, {"columns": good["columns"] | {"age": "keep"}}):
+        path.write_text(json.dumps(good | change), encoding="utf-8")
+        with pytest.raises(shoal.InputError, match="was changed after"):
+            shoal.verify(release.folder)
+
+
 def test_the_worst_class_is_named_only_when_asked(town):
     rule = "k-anonymity k=2"
-    assert "class" not in shoal.verify(town.table, town.schema(), rule).judgements[0].worst
-    worst = shoal.verify(town.table, town.schema(), rule, show=True).judgements[0].worst
+    assert "class" not in shoal.verify(*raw(town), rule).judgements[0].worst
+    worst = shoal.verify(*raw(town), rule, show=True).judgements[0].worst
     assert worst["rows"] == 1
     labels = Counter(tuple(row[name] for name in town.quasi) for row in town.rows)
     assert labels[tuple(worst["class"][name] for name in town.quasi)] == 1
@@ -139,7 +175,7 @@ def test_null_in_a_published_table_is_a_label(town):
     table = town.write(town.folder / "n.csv", rows)
     schema = shoal.Schema.of(quasi="age", sensitive="d")
     verdict = shoal.verify(table, schema, "k-anonymity k=1")
-    assert (verdict.rows, verdict.classes) == (3, 2)
+    assert (verdict.rows, verdict.classes) == (3, 3)
 
 
 def test_reading_options_are_passed_on(town):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -107,14 +109,14 @@ def test_a_refused_file_size_is_an_output_error_and_nothing_is_left(town):
 
 @pytest.mark.parametrize("name", ["manifest.json", "companion.json"])
 def test_a_full_disk_at_the_manifest(town, monkeypatch, name):
-    write = Path.write_text
+    opened = os.open
 
-    def full(self, *args, **settings):
-        if self.name == name:
+    def full(path, *args, **settings):
+        if Path(path).name == name:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return write(self, *args, **settings)
+        return opened(path, *args, **settings)
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(os, "open", full)
     with pytest.raises(shoal.OutputError, match="No space left"):
         town.publish()
     assert not left(town)
@@ -234,7 +236,9 @@ def test_an_interrupt_between_the_renames_is_undone(town, monkeypatch):
 
 def test_a_file_that_does_not_verify_is_not_published(town, monkeypatch):
     verify = "shoal.flow.publish.counted"
-    worse = shoal.verify(town.table, town.schema(), "k-anonymity k=4")
+    worse = replace(town.publish(out=town.folder / "first").verdict, holds=False)
+    shutil.rmtree(town.folder / "first")
+    shutil.rmtree(town.folder / "first.private")
     monkeypatch.setattr(verify, lambda *args, **settings: worse)
     with pytest.raises(shoal.NotMetError, match="written file does not meet the rule"):
         town.publish()

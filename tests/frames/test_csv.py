@@ -48,8 +48,11 @@ def test_encodings(tmp_path: Path, encoding: str, packed: bool) -> None:
     text = "näme,n\n" + "plain,1\n" * 300_000 + "Müller,2\n"  # the accent comes last
     codec = encoding.removesuffix("-bom")
     content = ("\ufeff" + text if codec != encoding else text).encode(codec)
-    path = written(tmp_path, gzip.compress(content, 1) if packed else content,
-                   "t.csv.gz" if packed else "t.csv")
+    path = written(
+        tmp_path,
+        gzip.compress(content, 1) if packed else content,
+        "t.csv.gz" if packed else "t.csv",
+    )
     field = (frame := open_table(path)).fields[0]
     assert field.name == "näme"
     assert sorted(frame.values(["näme"])["näme"].values) == ["Müller", "plain"]
@@ -73,8 +76,10 @@ def test_single_quotes_and_given_dialect(tmp_path: Path) -> None:
 def test_wrong_rows_by_line_and_count(tmp_path: Path) -> None:
     text = b'a,b\n1,2\n3\n"x\ny",2\n4,5,6\n\n7,8\n'
     fact = refused(written(tmp_path, text))
-    assert fact == ("3 rows do not fit the header of 2 columns: "
-                    "line 3 (1 field), line 6 (3 fields), line 7 (empty).")
+    assert fact == (
+        "3 rows do not fit the header of 2 columns: "
+        "line 3 (1 field), line 6 (3 fields), line 7 (empty)."
+    )
 
 
 def test_many_wrong_rows_are_counted(tmp_path: Path) -> None:
@@ -104,18 +109,21 @@ def test_every_ragged_row_is_found(rows: list[tuple[int, bool]]) -> None:
     assert all(f"line {line} (" in fact for line in wrong[:5])
 
 
-@pytest.mark.parametrize(("content", "part"), [
-    (b"", "is empty"),
-    (b"\xef\xbb\xbf", "is empty"),
-    (b"\n\n", "is empty"),
-    (b"a,b\n", "no rows"),
-    (b"a,b,a\n1,2,3\n", "more than once"),
-    (b"a,A\n1,2\n", "more than once"),
-    (b"a,b\n1,2\n3,\x004\n", "NUL bytes, the first in line 3"),
-    (b'a,b\n1,2\n"open,3\n4,5\n', "line 3 (a quote is not closed"),
-    (b'a,b\n"x"y,2\n', "line 2 (text after a closing quote)"),
-    (b"a,b\nx\x81\xff,2\n", "neither UTF-8 nor Windows-1252"),
-])
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        (b"", "is empty"),
+        (b"\xef\xbb\xbf", "is empty"),
+        (b"\n\n", "is empty"),
+        (b"a,b\n", "no rows"),
+        (b"a,b,a\n1,2,3\n", "more than once"),
+        (b"a,A\n1,2\n", "more than once"),
+        (b"a,b\n1,2\n3,\x004\n", "NUL bytes, the first in line 3"),
+        (b'a,b\n1,2\n"open,3\n4,5\n', "line 3 (a quote is not closed"),
+        (b'a,b\n"x"y,2\n', "line 2 (text after a closing quote)"),
+        (b"a,b\nx\x81\xff,2\n", "neither UTF-8 nor Windows-1252"),
+    ],
+)
 def test_bad_files(tmp_path: Path, content: bytes, part: str) -> None:
     assert part in refused(written(tmp_path, content))
 

@@ -20,17 +20,25 @@ import xlsxwriter
 from shoal.frames import open as open_table
 from shoal.schema import Field
 
-PEOPLE = pa.table({
-    "age": pa.array([34, None, 51, 34], pa.int64()),
-    "weight (kg)": [70.5, 81.0, None, 70.5],
-    'the "zip"': ["01301", "13053", "13053", None],
-    "Straße": ["Zoë", "naïve", None, "北京"],
-    "born": [dt.date(1999, 12, 31), None, dt.date(1965, 9, 20), dt.date(1965, 9, 20)],
-    "it's": ["a,b", 'say "x"', "line\nbreak", "?"],
-})
+PEOPLE = pa.table(
+    {
+        "age": pa.array([34, None, 51, 34], pa.int64()),
+        "weight (kg)": [70.5, 81.0, None, 70.5],
+        'the "zip"': ["01301", "13053", "13053", None],
+        "Straße": ["Zoë", "naïve", None, "北京"],
+        "born": [dt.date(1999, 12, 31), None, dt.date(1965, 9, 20), dt.date(1965, 9, 20)],
+        "it's": ["a,b", 'say "x"', "line\nbreak", "?"],
+    }
+)
 NAMES = PEOPLE.column_names
-FIELDS = [("age", "number"), ("weight (kg)", "number"), ('the "zip"', "code"),
-          ("Straße", "category"), ("born", "date"), ("it's", "category")]
+FIELDS = [
+    ("age", "number"),
+    ("weight (kg)", "number"),
+    ('the "zip"', "code"),
+    ("Straße", "category"),
+    ("born", "date"),
+    ("it's", "category"),
+]
 
 
 def csv(folder: Path) -> Any:
@@ -73,8 +81,10 @@ def sqlite(folder: Path) -> Any:
     with sqlite3.connect(folder / "t.db") as database:
         listed = ", ".join('"' + name.replace('"', '""') + '"' for name in NAMES)
         database.execute(f'CREATE TABLE "my people" ({listed})')
-        rows = [[str(c) if isinstance(c, dt.date) else c for c in row.values()]
-                for row in PEOPLE.to_pylist()]
+        rows = [
+            [str(c) if isinstance(c, dt.date) else c for c in row.values()]
+            for row in PEOPLE.to_pylist()
+        ]
         marks = ", ".join("?" * len(NAMES))
         database.executemany(f'INSERT INTO "my people" VALUES ({marks})', rows)
     database.close()
@@ -82,7 +92,12 @@ def sqlite(folder: Path) -> Any:
 
 
 DOORS: list[Callable[[Path], Any]] = [
-    csv, parquet, feather_file, arrow_stream, excel, sqlite,
+    csv,
+    parquet,
+    feather_file,
+    arrow_stream,
+    excel,
+    sqlite,
     lambda _: PEOPLE,
     lambda _: PEOPLE.combine_chunks().to_batches()[0],
     lambda _: PEOPLE.to_reader(),

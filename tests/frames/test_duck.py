@@ -40,8 +40,9 @@ def frame_of(
     kinds = types or tuple(KINDS.get(f.kind, pa.string()) for f in fields)
     columns = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds)]
     connection.register("people", pa.table(columns, [f"x{i}" for i in range(len(fields))]))
-    picked = ", ".join(f'x{i} AS "{f.name.replace(chr(34), chr(34) * 2)}"'
-                       for i, f in enumerate(fields))
+    picked = ", ".join(
+        f'x{i} AS "{f.name.replace(chr(34), chr(34) * 2)}"' for i, f in enumerate(fields)
+    )
     return DuckFrame(connection, f"SELECT {picked} FROM people", tuple(fields))
 
 
@@ -64,12 +65,18 @@ def decoded(by: list[Coding], columns: tuple[np.ndarray, ...], entry: int) -> Ro
     return tuple(value(c, int(col[entry])) for c, col in zip(by, columns, strict=True))
 
 
-FIELDS = [Field('a "quoted" name', "category"), Field("Größe, in cm", "number"),
-          Field("born", "date"), Field("BORN", "category")]
-VALUE = [st.sampled_from(["f", "m", "", "F", "é", None]),
-         st.sampled_from([0.0, -0.0, 1.5, -3.0, None]),
-         st.sampled_from([datetime.date(1970, 1, 1), datetime.date(1899, 12, 31), None]),
-         st.sampled_from(["007", "7", " 7", None])]
+FIELDS = [
+    Field('a "quoted" name', "category"),
+    Field("Größe, in cm", "number"),
+    Field("born", "date"),
+    Field("BORN", "category"),
+]
+VALUE = [
+    st.sampled_from(["f", "m", "", "F", "é", None]),
+    st.sampled_from([0.0, -0.0, 1.5, -3.0, None]),
+    st.sampled_from([datetime.date(1970, 1, 1), datetime.date(1899, 12, 31), None]),
+    st.sampled_from(["007", "7", " 7", None]),
+]
 
 
 @settings(max_examples=40, deadline=None)
@@ -78,8 +85,9 @@ def test_tally_counts_as_python_does(rows: list[Row]) -> None:
     frame = frame_of(connect(), rows, FIELDS)
     by = codings(frame)
     counted = frame.tally(by)
-    assert {decoded(by, counted.codes, i): n for i, n in enumerate(counted.count.tolist())} == \
-        Counter(rows)
+    assert {
+        decoded(by, counted.codes, i): n for i, n in enumerate(counted.count.tolist())
+    } == Counter(rows)
     for name, distinct in frame.values([f.name for f in FIELDS]).items():
         at = [f.name for f in FIELDS].index(name)
         expected = Counter(row[at] for row in rows)
@@ -115,16 +123,21 @@ def test_profile_of_many_columns_and_of_no_rows(connection: duckdb.DuckDBPyConne
     assert len(empty.tally(codings(empty)).count) == 0
 
 
-@pytest.mark.parametrize("kind", [pa.int8(), pa.uint32(), pa.int64(), pa.uint64(), pa.float32(),
-                                  pa.decimal128(9, 2)])
+@pytest.mark.parametrize(
+    "kind", [pa.int8(), pa.uint32(), pa.int64(), pa.uint64(), pa.float32(), pa.decimal128(9, 2)]
+)
 def test_every_number_type_joins(connection: duckdb.DuckDBPyConnection, kind: pa.DataType) -> None:
     rows = [(v,) for v in (3, 3, 100, 0, None)]
     frame = frame_of(connection, rows, [Field("n", "number")], kind)
     by = codings(frame)
     assert by[0].values == [0.0, 3.0, 100.0]
     counted = frame.tally(by)
-    assert sorted(zip(counted.codes[0].tolist(), counted.count.tolist(), strict=True)) == \
-        [(0, 1), (1, 2), (2, 1), (3, 1)]
+    assert sorted(zip(counted.codes[0].tolist(), counted.count.tolist(), strict=True)) == [
+        (0, 1),
+        (1, 2),
+        (2, 1),
+        (3, 1),
+    ]
 
 
 def test_large_integers_that_floats_confuse_stay_together(
@@ -206,9 +219,11 @@ def recoded(
     frame = frame_of(connection, rows, [Field("x", "category"), Field("id", "text")])
     by = codings(frame)[:1]
     entry = [e for e, parts in enumerate(classes) for _ in parts]
-    pieces = Pieces((np.array(entry, np.uint8),),
-                    np.array([c for parts in classes for c, _ in parts], np.int32),
-                    np.array([n for parts in classes for _, n in parts]))
+    pieces = Pieces(
+        (np.array(entry, np.uint8),),
+        np.array([c for parts in classes for c, _ in parts], np.int32),
+        np.array([n for parts in classes for _, n in parts]),
+    )
     table = pa.Table.from_batches(frame.recode(by, pieces, ["id", "x"]))
     assert table.schema.field("class_").type == pa.int32()
     return [(r["class_"], r["x"], int(r["id"])) for r in table.to_pylist()]
@@ -227,7 +242,11 @@ def test_divided_entries_get_exact_counts_at_random(connection: duckdb.DuckDBPyC
     for _ in range(60):
         found = recoded(connection, [[(0, 1), (1, 3)], [(7, 4)], [(2, 2), (-1, 2)]])
         assert Counter((c, x) for c, x, _ in found) == {
-            (0, "a"): 1, (1, "a"): 3, (7, "b"): 4, (2, None): 2}
+            (0, "a"): 1,
+            (1, "a"): 3,
+            (7, "b"): 4,
+            (2, None): 2,
+        }
         first.update(i for c, _, i in found if c == 0)
     assert set(first) == {0, 3, 6, 9}  # misses one of the four with probability 1e-7
 
@@ -244,16 +263,15 @@ def test_person_is_hashed_under_the_key(connection: duckdb.DuckDBPyConnection) -
     pieces = Pieces((), np.zeros(1, np.int32), np.array([2]))
     table = pa.Table.from_batches(frame.recode([], pieces, [], person="who", key=b"k"))
     salt = hashlib.sha256(b"k").digest()
-    expected = {
-        hashlib.sha256(salt + who.encode()).hexdigest()[:32] for who in ("=Zoë", "null")
-    }
+    expected = {hashlib.sha256(salt + who.encode()).hexdigest()[:32] for who in ("=Zoë", "null")}
     assert table.column_names == ["class_", "person_"]
     assert set(table["person_"].to_pylist()) == expected
 
 
 def test_a_stream_left_early_frees_the_connection(connection: duckdb.DuckDBPyConnection) -> None:
-    frame = DuckFrame(connection, "SELECT i % 7 AS n FROM range(500000) AS r(i)",
-                      (Field("n", "number"),))
+    frame = DuckFrame(
+        connection, "SELECT i % 7 AS n FROM range(500000) AS r(i)", (Field("n", "number"),)
+    )
     by = codings(frame)
     counted = frame.tally(by)
     pieces = Pieces(counted.codes, np.zeros(7, np.int32), counted.count)
@@ -268,8 +286,11 @@ def test_a_stream_left_early_frees_the_connection(connection: duckdb.DuckDBPyCon
 def test_engine_errors_show_no_value(connection: duckdb.DuckDBPyConnection) -> None:
     query = "SELECT v::INTEGER AS n FROM (VALUES ('1'), ('secret')) AS t(v)"
     frame = DuckFrame(connection, query, (Field("n", "number"),))
-    for act in (frame.profile, lambda: frame.values(["n"]),
-                lambda: frame.tally([Coding("n", [1.0], np.zeros(1, np.int32), None, 1)])):
+    for act in (
+        frame.profile,
+        lambda: frame.values(["n"]),
+        lambda: frame.tally([Coding("n", [1.0], np.zeros(1, np.int32), None, 1)]),
+    ):
         with pytest.raises(InputError) as caught:
             act()
         assert "secret" not in str(caught.value)
@@ -290,8 +311,9 @@ def test_query_with_other_columns_than_named(connection: duckdb.DuckDBPyConnecti
 
 def test_close_happens_once(connection: duckdb.DuckDBPyConnection) -> None:
     closed: list[int] = []
-    frame = DuckFrame(connection, "SELECT 1 AS a", (Field("a", "number"),),
-                      close=lambda: closed.append(1))
+    frame = DuckFrame(
+        connection, "SELECT 1 AS a", (Field("a", "number"),), close=lambda: closed.append(1)
+    )
     frame.close()
     frame.close()
     assert closed == [1]

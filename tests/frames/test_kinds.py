@@ -19,16 +19,19 @@ def seen(values: list[Any], name: str = "x", **options: Any) -> tuple[str, list[
     return frame.fields[0].kind, sorted(found.values), found.nulls, "; ".join(frame.fields[0].notes)
 
 
-@pytest.mark.parametrize(("values", "numbers"), [
-    (["1", "-2", "+3"], [-2, 1, 3]),
-    (["1.5", ".5", "2.", "1e3"], [0.5, 1.5, 2, 1000]),
-    (["1,5", "2"], [1.5, 2]),
-    (["1.234,5", "2.345.678", "1.234"], [1234, 1234.5, 2345678]),
-    (["1,234.5", "2,345,678"], [1234.5, 2345678]),
-    (["1 234,5", "7"], [7, 1234.5]),
-    (["34", "34.0"], [34]),
-    (["1.234", "5.5"], [1.234, 5.5]),
-])
+@pytest.mark.parametrize(
+    ("values", "numbers"),
+    [
+        (["1", "-2", "+3"], [-2, 1, 3]),
+        (["1.5", ".5", "2.", "1e3"], [0.5, 1.5, 2, 1000]),
+        (["1,5", "2"], [1.5, 2]),
+        (["1.234,5", "2.345.678", "1.234"], [1234, 1234.5, 2345678]),
+        (["1,234.5", "2,345,678"], [1234.5, 2345678]),
+        (["1 234,5", "7"], [7, 1234.5]),
+        (["34", "34.0"], [34]),
+        (["1.234", "5.5"], [1.234, 5.5]),
+    ],
+)
 def test_numbers(values: list[str], numbers: list[float]) -> None:
     kind, found, nulls, _ = seen(values)
     assert (kind, found, nulls) == ("number", numbers, 0)
@@ -41,15 +44,18 @@ def test_thousands_or_decimals_is_told_and_settable() -> None:
     assert seen(["1.234"], decimal=",")[1] == [1234]
 
 
-@pytest.mark.parametrize(("values", "name"), [
-    (["01301", "13053"], "x"),
-    (["13053", "14850"], "zip"),
-    (["13053", "14850"], "Postcode"),
-    (["E11.9", "I10", "J45.901"], "diagnosis"),
-    (["250.00", "038.9", "401"], "icd"),
-    (["250.00", "V45.8"], "icd9"),
-    (["12345678901234567", "1"], "person"),
-])
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        (["01301", "13053"], "x"),
+        (["13053", "14850"], "zip"),
+        (["13053", "14850"], "Postcode"),
+        (["E11.9", "I10", "J45.901"], "diagnosis"),
+        (["250.00", "038.9", "401"], "icd"),
+        (["250.00", "V45.8"], "icd9"),
+        (["12345678901234567", "1"], "person"),
+    ],
+)
 def test_codes_keep_their_text(values: list[str], name: str) -> None:
     kind, found, _, _ = seen(values, name)
     assert (kind, found) == ("code", sorted(values))
@@ -63,16 +69,23 @@ def test_numbers_that_are_not_codes() -> None:
     assert seen(["ward1", "ward2"])[0] == "category"
 
 
-@pytest.mark.parametrize(("values", "date", "note"), [
-    (["1999-12-31"], dt.date(1999, 12, 31), ""),
-    (["1999/12/31"], dt.date(1999, 12, 31), ""),
-    (["31.12.1999"], dt.date(1999, 12, 31), "day before month"),
-    (["31/12/1999"], dt.date(1999, 12, 31), "day before month"),
-    (["12/31/1999"], dt.date(1999, 12, 31), "month before day"),
-    (["9/20/65"], dt.date(1965, 9, 20), "month before day; two-digit years read as 1930 to 2029"),
-    (["1999-12-31T00:00:00"], dt.date(1999, 12, 31), ""),
-    (["1999-12-31 10:30"], dt.date(1999, 12, 31), "1 times of day left out"),
-])
+@pytest.mark.parametrize(
+    ("values", "date", "note"),
+    [
+        (["1999-12-31"], dt.date(1999, 12, 31), ""),
+        (["1999/12/31"], dt.date(1999, 12, 31), ""),
+        (["31.12.1999"], dt.date(1999, 12, 31), "day before month"),
+        (["31/12/1999"], dt.date(1999, 12, 31), "day before month"),
+        (["12/31/1999"], dt.date(1999, 12, 31), "month before day"),
+        (
+            ["9/20/65"],
+            dt.date(1965, 9, 20),
+            "month before day; two-digit years read as 1930 to 2029",
+        ),
+        (["1999-12-31T00:00:00"], dt.date(1999, 12, 31), ""),
+        (["1999-12-31 10:30"], dt.date(1999, 12, 31), "1 times of day left out"),
+    ],
+)
 def test_dates(values: list[str], date: dt.date, note: str) -> None:
     assert seen(values) == ("date", [date], 0, note)
 
@@ -110,8 +123,9 @@ def test_mixtures_prose_blanks_and_nothing() -> None:
     assert seen([None, "?"])[:3] == ("category", [], 2)
 
 
-@pytest.mark.parametrize("values", [["1", "inf"], ["1", "-Infinity"], ["1", "1e999"],
-                                    [1.0, float("inf")]])
+@pytest.mark.parametrize(
+    "values", [["1", "inf"], ["1", "-Infinity"], ["1", "1e999"], [1.0, float("inf")]]
+)
 def test_infinities_are_refused(values: list[Any]) -> None:
     with pytest.raises(InputError, match=r"'x' holds 1 infinite values"):
         seen(values)
@@ -128,9 +142,14 @@ def test_typed_columns() -> None:
     assert seen([dt.datetime(2020, 1, 2, tzinfo=dt.UTC)])[1] == [dt.date(2020, 1, 2)]
 
 
-@pytest.mark.parametrize(("values", "what"), [
-    ([[1], [2]], "lists"), ([{"a": 1}], "records"), ([b"x"], "binary data"),
-])
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ([[1], [2]], "lists"),
+        ([{"a": 1}], "records"),
+        ([b"x"], "binary data"),
+    ],
+)
 def test_nested_columns_are_refused(values: list[Any], what: str) -> None:
     with pytest.raises(InputError, match=f"'x' is a column of {what}"):
         seen(values)

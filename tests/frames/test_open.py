@@ -129,11 +129,20 @@ def test_names_are_checked_at_every_door() -> None:
 
 
 def test_pandas_mixtures_and_categories() -> None:
-    frame = open_table(pd.DataFrame({
-        "mixed": [1, "two", None], "code": pd.Categorical([1, 2, 1]), 3: [1.0, 2.0, float("nan")],
-    }))
+    frame = open_table(
+        pd.DataFrame(
+            {
+                "mixed": [1, "two", None],
+                "code": pd.Categorical([1, 2, 1]),
+                3: [1.0, 2.0, float("nan")],
+            }
+        )
+    )
     assert [(f.name, f.kind) for f in frame.fields] == [
-        ("mixed", "category"), ("code", "number"), ("3", "number")]
+        ("mixed", "category"),
+        ("code", "number"),
+        ("3", "number"),
+    ]
     assert frame.values(["mixed"])["mixed"].nulls == 1
     with pytest.raises(InputError, match="'x'"):
         open_table(pd.DataFrame({"x": [[1], "a"]}))

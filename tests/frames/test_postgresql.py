@@ -17,7 +17,8 @@ from shoal.errors import InputError
 pytest.importorskip("adbc_driver_postgresql", reason="the postgres extra is not installed")
 SETUP = """
 CREATE TABLE people (age int, zip text, "höhe in m" numeric(4,2), born date, ill boolean);
-INSERT INTO people VALUES (34, '01301', 1.80, '1990-01-02', true), (NULL, '13053', 1.65, NULL, false),
+INSERT INTO people VALUES (34, '01301', 1.80, '1990-01-02', true),
+ (NULL, '13053', 1.65, NULL, false),
  (41, '01301', NULL, '1983-05-06', NULL);
 CREATE TABLE lists (a int[]); INSERT INTO lists VALUES ('{1,2}');
 """

@@ -18,10 +18,14 @@ def table(rows: int, batch: int = 1000) -> Iterator[pa.RecordBatch]:
     for start in range(0, rows, batch):
         number = np.arange(start, min(start + batch, rows), dtype=np.int32)
         words = [None if i % 5 == 0 else f"w{i % 3}" for i in number]
-        yield pa.record_batch({
-            "n": number, "few": pa.array(words), "many": pa.array([f"id{i}" for i in number]),
-            "coded": pa.array(words).dictionary_encode(),
-        })
+        yield pa.record_batch(
+            {
+                "n": number,
+                "few": pa.array(words),
+                "many": pa.array([f"id{i}" for i in number]),
+                "coded": pa.array(words).dictionary_encode(),
+            }
+        )
 
 
 @pytest.mark.parametrize("in_memory", [2**30, 20_000])

@@ -20,12 +20,14 @@ from python_calamine import CalamineWorkbook
 from shoal.errors import OutputError, UsageError
 from shoal.frames.write import FORMATS, defused, writer
 
-BATCH = pa.record_batch({
-    "zip, code": pa.array(["01234", None, 'say "hi"', ""]),
-    "label": pa.array(["[20-29]", "*", "[20-29]", None]).dictionary_encode(),
-    "n": pa.array([1.5, -5.0, None, 3.0]),
-    "day": pa.array([datetime.date(2020, 2, 29), None, None, datetime.date(1890, 1, 1)]),
-})
+BATCH = pa.record_batch(
+    {
+        "zip, code": pa.array(["01234", None, 'say "hi"', ""]),
+        "label": pa.array(["[20-29]", "*", "[20-29]", None]).dictionary_encode(),
+        "n": pa.array([1.5, -5.0, None, 3.0]),
+        "day": pa.array([datetime.date(2020, 2, 29), None, None, datetime.date(1890, 1, 1)]),
+    }
+)
 
 
 def write(path: Path, *batches: pa.RecordBatch, defuse: bool = True) -> int:
@@ -45,8 +47,11 @@ def test_every_format_counts_every_row(tmp_path: Path, suffix: str) -> None:
         found = pa.feather.read_table(path)
     else:
         raw = path.read_bytes() if suffix != ".csv.gz" else gzip.decompress(path.read_bytes())
-        rows = (CalamineWorkbook.from_path(str(path)).get_sheet_by_index(0).to_python()
-                if suffix == ".xlsx" else list(csv.reader(io.StringIO(raw.decode(), newline=""))))
+        rows = (
+            CalamineWorkbook.from_path(str(path)).get_sheet_by_index(0).to_python()
+            if suffix == ".xlsx"
+            else list(csv.reader(io.StringIO(raw.decode(), newline="")))
+        )
         assert len(rows) == 9
         assert rows[0] == ["zip, code", "label", "n", "day"]
         assert [row[0] for row in rows[1:5]] == ["01234", "", 'say "hi"', ""]
@@ -59,7 +64,8 @@ def test_csv_bytes(tmp_path: Path) -> None:
     write(tmp_path / "a.csv", BATCH)
     assert (tmp_path / "a.csv").read_text(encoding="utf-8") == (
         '"zip, code",label,n,day\n01234,[20-29],1.5,2020-02-29\n,*,-5,\n'
-        '"say ""hi""",[20-29],,\n"",,3,1890-01-01\n')
+        '"say ""hi""",[20-29],,\n"",,3,1890-01-01\n'
+    )
 
 
 @given(st.lists(st.tuples(*[st.none() | st.text(st.characters(exclude_categories=["Cs"]))] * 2)))
@@ -80,8 +86,21 @@ def test_null_in_a_single_column_is_still_a_row(tmp_path: Path) -> None:
 
 
 RISKY = ["=1+1", "+x", "-x", "@sum", "\tx", "\rx", "-5", "+1.5e3", "-,5", "plain", "a=b", None, "-"]
-SAFE = ["'=1+1", "'+x", "'-x", "'@sum", "'\tx", "'\rx", "-5", "+1.5e3", "-,5", "plain", "a=b", None,
-        "'-"]
+SAFE = [
+    "'=1+1",
+    "'+x",
+    "'-x",
+    "'@sum",
+    "'\tx",
+    "'\rx",
+    "-5",
+    "+1.5e3",
+    "-,5",
+    "plain",
+    "a=b",
+    None,
+    "'-",
+]
 
 
 def test_formulas_are_defused_and_counted() -> None:
@@ -103,8 +122,9 @@ def test_only_where_a_spreadsheet_reads(tmp_path: Path, suffix: str, count: int)
 
 
 def test_excel_keeps_text_as_text(tmp_path: Path) -> None:
-    batch = pa.record_batch({"a": pa.array(["=1+1", "http://example.org", "007"]),
-                             "n": pa.array([2**60, 5, None])})
+    batch = pa.record_batch(
+        {"a": pa.array(["=1+1", "http://example.org", "007"]), "n": pa.array([2**60, 5, None])}
+    )
     write(tmp_path / "a.xlsx", batch, defuse=False)
     rows = CalamineWorkbook.from_path(str(tmp_path / "a.xlsx")).get_sheet_by_index(0).to_python()
     assert rows[1:] == [["=1+1", str(2**60)], ["http://example.org", 5.0], ["007", ""]]

@@ -33,8 +33,10 @@ PARAMETERS = {
     "distinct-diversity": {"l": small},
     "entropy-diversity": {"l": st.fractions(1, 6, max_denominator=4)},
     "recursive-diversity": {"c": larger, "l": small},
-    "t-closeness": {"t": fractions,
-                    "distance": st.sampled_from(["equal", "ordered", "hierarchical"])},
+    "t-closeness": {
+        "t": fractions,
+        "distance": st.sampled_from(["equal", "ordered", "hierarchical"]),
+    },
     "alpha-k": {"alpha": positive, "k": small},
     "beta-likeness": {"beta": larger, "kind": st.sampled_from(["basic", "enhanced"])},
     "delta-disclosure": {"delta": larger},
@@ -87,8 +89,12 @@ def test_population_models_judge_as_the_oracle_does(table, data, k, low, high):
 
 @pytest.mark.parametrize("on", ["a", "b", "a*b"])
 @settings(max_examples=50, deadline=None)
-@given(data=st.data(), table=st.lists(
-    st.lists(st.tuples(values, values), min_size=1, max_size=6), min_size=1, max_size=4))
+@given(
+    data=st.data(),
+    table=st.lists(
+        st.lists(st.tuples(values, values), min_size=1, max_size=6), min_size=1, max_size=4
+    ),
+)
 def test_several_sensitive_columns_and_their_product(on, data, table):
     name = data.draw(st.sampled_from([name for name in PARAMETERS if name != "k-anonymity"]))
     parameters = {key: data.draw(drawn, key) for key, drawn in PARAMETERS[name].items()}
@@ -106,14 +112,19 @@ def tallied(table):
     class_ = np.repeat(np.arange(len(table), dtype=np.int32), [len(rows) for rows in table])
     quasi = Axis("q", "category", "ordered", tuple(map(str, range(len(table)))))
     codes = np.array(oracle.whole(table), dtype=np.int32).T
-    tally = Tally((quasi,), (axis("a"), axis("b")), class_[None, :], codes,
-                  np.ones(len(class_), np.int64))
+    tally = Tally(
+        (quasi,), (axis("a"), axis("b")), class_[None, :], codes, np.ones(len(class_), np.int64)
+    )
     return tally, Cut.of(tally, np.arange(len(class_), dtype=np.int32), class_)
 
 
 @settings(max_examples=200, deadline=None)
-@given(over=st.integers(0, 10**12), under=st.integers(1, 10**12),
-       bound=st.fractions(0, 10**6, max_denominator=10**6), strict=st.booleans())
+@given(
+    over=st.integers(0, 10**12),
+    under=st.integers(1, 10**12),
+    bound=st.fractions(0, 10**6, max_denominator=10**6),
+    strict=st.booleans(),
+)
 def test_comparison_is_exact(over, under, bound, strict):
     exact = Fraction(over, under)
     sides = np.array([over]), np.array([under])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -132,6 +131,8 @@ class Roles:
 
         if self.hierarchies is None:
             return schema
+        if not self.hierarchies.is_dir():
+            raise UsageError(f"There is no folder {self.hierarchies}.", "check the path.")
         files = {file.stem: file for file in self.hierarchies.glob("*.csv")}
         wanted = [c.name for c in (*schema.quasi, *schema.sensitive) if c.name in files]
         if not wanted:
@@ -148,12 +149,13 @@ class Roles:
 
 
 def _tree(file: Path) -> Hierarchy | None:
-    """A hierarchy from ARX's format, read as a schema that names the file would read it."""
-    from shoal import Schema
+    """A hierarchy from a file in ARX's format."""
+    from shoal import HierarchyError, from_arx_csv
 
-    name = json.dumps(str(file), ensure_ascii=False)
-    text = f"[columns.column]\nhierarchy = {{file = {name}}}"
-    return Schema.parse(text, files=lambda _: read(file)).column("column").hierarchy
+    try:
+        return from_arx_csv(read(file), source=str(file))
+    except HierarchyError as error:
+        raise HierarchyError(f"{file}: {error.fact}", error.hint) from None
 
 
 def read(path: Path) -> str:

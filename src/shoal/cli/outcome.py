@@ -18,9 +18,12 @@ from typing import Any
 
 import click
 
-from shoal.cli.printing import emit, utf8
+from shoal.cli.printing import emit, stopped, utf8
 
-STOPPED = "Stopped; nothing was written."
+STOPPED = (
+    "Stopped.",
+    "a release that is there is whole; otherwise nothing was written: run it again.",
+)
 
 
 def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
@@ -30,7 +33,7 @@ def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
         with _terminable():
             code = run()
     except (KeyboardInterrupt, click.Abort):
-        return _tell(STOPPED, "", 2, arguments)
+        return _tell(*STOPPED, 2, arguments)
     except click.ClickException as error:
         return _tell(*_usage(error), 2, arguments)
     except Exception as error:
@@ -43,23 +46,27 @@ def _terminable() -> Iterator[None]:
     """Take a request to terminate like Ctrl-C, so that temporary files are cleared away."""
 
     def stop(*_: object) -> None:
+        stopped.set()
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, stop)
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    stopped.clear()
+    before = {name: signal.signal(getattr(signal, name), stop) for name in names}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
 
 
 def _failed(error: Exception, arguments: Sequence[str]) -> int:
     from shoal import Interrupted, ShoalError
 
     if isinstance(error, Interrupted):
-        return _tell(STOPPED, "", error.exit_code, arguments)
+        return _tell(error.fact, error.hint, error.exit_code, arguments)
     if os.environ.get("SHOAL_DEBUG") == "1":
         click.echo("".join(_frames(error)), err=True, nl=False)
     if isinstance(error, ShoalError):

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -112,11 +113,20 @@ def number(value: float) -> str:
     return f"{int(value):,}" if whole else f"{value:.4g}"
 
 
+stopped = threading.Event()
+"""Set when the user asked to stop: a library may swallow the interrupt itself."""
+
+
+def _go_on() -> None:
+    if stopped.is_set():
+        raise KeyboardInterrupt
+
+
 @contextmanager
 def progress(quiet: bool) -> Iterator[Step]:
     """A bar for each step on standard error, where that is a terminal; else silence."""
     if quiet or not sys.stderr.isatty():
-        yield lambda step, done, total: None
+        yield lambda step, done, total: _go_on()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -126,6 +136,7 @@ def progress(quiet: bool) -> Iterator[Step]:
         tasks: dict[str, Any] = {}
 
         def step(name: str, done: int, total: int) -> None:
+            _go_on()
             if name not in tasks:
                 for earlier in tasks.values():
                     bars.update(earlier, total=1, completed=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from shoal.cli.printing import judged, measured, progress, show
 if TYPE_CHECKING:
     from shoal import Release
 
-FORMATS = ("csv", "xlsx", "parquet", "feather")
+FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
 
 
 @click.command(
@@ -95,9 +96,9 @@ def command(
         asked["relaxed"] = True
     with progress(quiet) as step:
         step("reading", 0, 1)
-        table = shoal.open(source, kinds=schema.kinds, **reading)
         request = {"format": format_, "progress": step, **asked}
-        release = _made(table, schema, " & ".join(models), request, explain)
+        with closing(shoal.open(source, kinds=schema.kinds, **reading)) as table:
+            release = _made(table, schema, " & ".join(models), request, explain)
     show(release, as_json, quiet, _text(release, explain))
     return 0 if release.verdict.holds else 3
 

@@ -45,6 +45,8 @@ def attack(
         raise UsageError("There is not one schema for each release.", "give one for all of them.")
     if not all(one.sensitive for one in schemas):
         raise UsageError("There is nothing to learn.", 'give a column the role "sensitive".')
+    if on is None and len(schemas[0].sensitive) > 1:
+        raise UsageError("Several columns are sensitive.", "name one with on=.")
     column = on or schemas[0].sensitive[0].name
     counts = [_recount(one, roles) for one, roles in zip(releases, schemas, strict=True)]
     people = [_people(targets, roles, counts) for roles in schemas]

@@ -15,15 +15,16 @@ from shoal.axis import Axis
 from shoal.errors import UsageError
 from shoal.flow.encode import encode
 from shoal.flow.opening import opened, opened_labels, released, released_schema
-from shoal.flow.recount import Recount, leaf, read_cells, recount
+from shoal.flow.recount import Recount, leaf, read_cells, recount, recounts
 from shoal.flow.verify import population_of
+from shoal.frames.frame import Frame
+from shoal.frames.write import restored
 from shoal.models import registry
 from shoal.release import EDITION, json_object, jsonable, short
 from shoal.risk import Assessment, assess
 from shoal.schema import Schema
 from shoal.tally import HELD_BACK, Cut, Groups, Tally
 from shoal.utility import (
-    average_class,
     discernibility,
     loss,
     marginals,
@@ -59,6 +60,8 @@ class Audit:
     measured: tuple[Reached, ...]
     risk: Assessment
     utility: dict[str, Any]
+    kept_columns_k: int | None = None
+    """The smallest class over quasi-identifiers and kept columns together, where there are any."""
 
     def reached(self, model: str, on: str | None = None, **parameters: Any) -> float:
         """What the table reaches for a model, by its name (and column, and other parameters)."""
@@ -71,12 +74,14 @@ class Audit:
 
     def to_json(self) -> dict[str, Any]:
         """The audit as JSON; edition 1."""
+        k = self.kept_columns_k
+        kept = {} if k is None else {"kept_columns_k": k}
         return {
             "edition": EDITION,
             "rows": self.rows,
             "classes": self.classes,
             "reached": [one.to_json() for one in self.measured],
-            "risk": jsonable(self.risk.to_dict()),
+            "risk": jsonable(self.risk.to_dict() | kept),
             "utility": jsonable(self.utility),
         }
 
@@ -85,20 +90,33 @@ class Audit:
         for one in self.measured:
             extra = "".join(f" {k}={v}" for k, v in one.parameters)
             on = f" on {one.on}" if one.on else ""
-            lines.append(f"  {one.model + extra + on:<52} {short(one.value)}")
-        risk = self.risk
-        lines.append(
-            f"  risk: highest {risk.prosecutor:.3g}, mean {risk.marketer:.3g}, "
-            f"{risk.uniques:,} people unique ({risk.unique_share:.1%})"
-        )
-        lines += [
-            f"  {name:<52} {short(value)}"
-            for name, value in self.utility.items()
-            if isinstance(value, (int, float))
-        ]
+            lines.append(_line(one.model + extra + on, one.value))
+        lines += self._risks()
+        if self.kept_columns_k is not None:
+            lines.append(_line("k over quasi-identifiers and kept columns", self.kept_columns_k))
+        numbers = {k: v for k, v in self.utility.items() if isinstance(v, (int, float))}
+        lines += [_line(name.replace("_", " "), value) for name, value in numbers.items()]
+        moved = self.utility.get("marginals", {}).get("columns", {})
+        lines += [_line(f"distance of {name}", value) for name, value in moved.items()]
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _risks(self) -> list[str]:
+        risk = self.risk
+        found = {
+            "risk of the person most at risk (prosecutor)": risk.prosecutor,
+            "risk of the person most at risk (journalist)": risk.journalist,
+            "mean risk (marketer)": risk.marketer,
+            "people unique in the table": risk.uniques,
+        }
+        for name, estimate in risk.population_uniques.items():
+            found[f"share unique in the population ({name})"] = estimate.share
+        return [_line(name, value) for name, value in found.items() if not math.isnan(value)]
+
+
+def _line(name: str, value: float) -> str:
+    return f"  {name:<52} {short(value)}"
 
 
 def audit(
@@ -113,7 +131,8 @@ def audit(
     """Measure a table: every model, the risk of re-identification, and utility.
 
     With the ``original`` table the loss and the distance of marginals are measured too, with a
-    ``population`` the journalist's risk, with a ``sampling_fraction`` population uniqueness.
+    ``population`` the journalist's risk, with a ``sampling_fraction`` (or a column of survey
+    weights, which tell it) population uniqueness.
     """
     release = released(source)
     if release is not None:
@@ -121,7 +140,10 @@ def audit(
     if schema is None:
         raise UsageError("An audit needs the columns' roles.", "add -s schema.toml or --quasi COL.")
     with opened_labels(source, schema, exact=release is not None, **reading) as frame:
-        count = recount(frame, schema)
+        count = plain = recount(frame, schema)
+        kept = min((one.smallest for one in recounts(frame, schema, schema.keep)), default=0)
+        if sampling_fraction is None:
+            sampling_fraction = _from_weights(frame, schema, count.tally.rows)
     if population is not None:
         count = population_of(count, schema, population)
     groups = Groups.of(count.tally, count.cut)
@@ -130,8 +152,19 @@ def audit(
         len(groups),
         tuple(_reached(groups)),
         assess(groups.rows, groups.population, sampling_fraction),
-        _utility(count, groups, schema, original),
+        _utility(plain, groups, schema, original),
+        kept if schema.keep else None,
     )
+
+
+def _from_weights(frame: Frame, schema: Schema, rows: int) -> float | None:
+    """The share of the population in the table: a survey weight says how many a row stands for."""
+    weight = schema.weight
+    if weight is None or weight.name not in {field.name for field in frame.fields}:
+        return None
+    found = frame.values([weight.name])[weight.name]
+    people = float(np.dot(np.array(found.values, np.float64), found.counts))
+    return min(1.0, rows / people) if people > 0 else None
 
 
 def _reached(groups: Groups) -> Iterable[Reached]:
@@ -167,7 +200,6 @@ def _utility(count: Recount, groups: Groups, schema: Schema, original: Any) -> d
         "loss": lost,
         "granularity": 1 - lost,
         "discernibility": discernibility.raw(both, cut),
-        "average_class": average_class.average_class(both, cut),
         "non_uniform_entropy": non_uniform_entropy.non_uniform_entropy(tally, pooled),
         "rows_suppressed": suppressed.raw(both, cut),
         "marginals": marginals.raw(both, cut).to_dict(),
@@ -206,7 +238,9 @@ def _values(original: Tally, published: Tally) -> NDArray[np.int32]:
     out = np.zeros((len(original.sensitive), published.entries), dtype=np.int32)
     for row, axis in zip(out, original.sensitive, strict=True):
         old = known[axis.name]
-        row[:] = axis.codes([leaf(old, code) for code in range(old.size)])[columns[axis.name]]
+        row[:] = axis.codes([restored(leaf(old, code)) for code in range(old.size)])[
+            columns[axis.name]
+        ]
     return out
 
 

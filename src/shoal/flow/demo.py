@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.bundled import path as bundled_path
+from shoal.errors import OutputError
 from shoal.flow.attack import attack
 from shoal.flow.look import Look, look
 from shoal.flow.publish import publish
@@ -84,7 +85,12 @@ def schema() -> Schema:
 def demo(out: str | Path = "shoal-demo", progress: Progress = quiet) -> Demo:
     """Look, publish both hospitals, verify, join the releases, and write the page."""
     out = Path(out)
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"{out.name!r} cannot be a folder ({error.strerror}).", "choose another place."
+        ) from None
     tables = {name: bundled_path(f"{name}.csv") for name in HOSPITALS}
     progress("looking", 0, 1)
     seen = look(tables["st_anna"], schema())

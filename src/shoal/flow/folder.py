@@ -7,6 +7,7 @@ and per published row the provider and keyed person) lies beside it, never insid
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -16,17 +17,21 @@ from pathlib import Path
 from shoal.errors import OutputError, UsageError
 from shoal.release import MANIFEST
 
+OURS = r"table\.[a-z.]+|rows\.parquet|(manifest|companion)\.json"
+"""The names of the files that Shoal writes."""
 COMPANION = "companion.json"
 """The file that says that a folder is a private companion."""
 
 
 def companion_of(out: Path) -> Path:
     """Where the private companion of a release lies unless the publisher says otherwise."""
-    return out.with_name(f"{out.name}.private")
+    return out.parent / f"{out.name}.private"
 
 
 def check_free(out: Path, companion: Path, replace: bool) -> None:
     """Refuse before any work what could not be written afterwards."""
+    if not out.name:
+        raise UsageError("The root folder cannot be a release.", "choose another folder.")
     here, there = out.resolve(), companion.resolve()
     if there.is_relative_to(here) or here.is_relative_to(there):
         raise UsageError(
@@ -47,6 +52,11 @@ def _check_free(folder: Path, mark: str, replace: bool) -> None:
         raise UsageError(
             f"{folder.name!r} exists and is not a release; it is not replaced.",
             "choose another folder.",
+        )
+    if folder.exists() and any(not re.fullmatch(OURS, name) for name in os.listdir(folder)):
+        raise UsageError(
+            f"{folder.name!r} holds files that are not a release's; it is not replaced.",
+            "move them away, or choose another folder.",
         )
     parent = folder.absolute().parent
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):

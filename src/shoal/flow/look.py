@@ -163,5 +163,5 @@ def _known(fields: Sequence[Field], profiles: Mapping[str, Profile], schema: Sch
     ]
     first = [name for name in able if schema.column(name).role == "quasi"]
     rest = sorted((n for n in able if n not in first), key=lambda n: -profiles[n].entropy)
-    chosen = set((first + rest)[:MOST_COLUMNS])
+    chosen = {*first, *rest[: max(0, MOST_COLUMNS - len(first))]}
     return [f.name for f in fields if f.name in chosen]

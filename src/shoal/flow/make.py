@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -17,20 +18,32 @@ from shoal.model import Model, products
 from shoal.release import short
 from shoal.tally import Cut, Groups, Tally
 
+OURS = {"tally", "model", "rng", "progress", "hold_back"}
+"""What every method is given; the rest are its parameters."""
 COMPILING = "compiling kernels (once per machine)"
 
 
-def make(tally: Tally, request: Request) -> Cut:
-    """The method's cut, with the classes held back that the final distributions break."""
+def check_method(request: Request) -> None:
+    """Refuse a method, or a parameter of it, that there is not."""
     known = methods()
     if request.method not in known:
         raise UsageError(
             f"There is no method {request.method!r}.", f"the methods are: {', '.join(known)}."
         )
+    taken = set(signature(known[request.method]).parameters) - OURS
+    if unknown := sorted(set(request.parameters) - taken):
+        raise UsageError(
+            f"{request.method} has no parameter {unknown[0]!r}.",
+            f"its parameters are: {', '.join(sorted(taken))}." if taken else "leave it out.",
+        )
+
+
+def make(tally: Tally, request: Request) -> Cut:
+    """The method's cut, with the classes held back that the final distributions break."""
     if not compiled():
         request.progress(COMPILING, 0, 1)
     allowed = int(Fraction(str(request.hold_back)) * tally.rows)
-    cut = known[request.method](
+    cut = methods()[request.method](
         tally,
         request.rule,
         rng=np.random.default_rng(0),

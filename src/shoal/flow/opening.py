@@ -21,15 +21,18 @@ def opened(source: Any, **reading: Any) -> Iterator[Frame]:
     try:
         yield frame
     finally:
-        if frame is not source and hasattr(frame, "close"):
+        if frame is not source:
             frame.close()
 
 
 @contextmanager
 def opened_labels(source: Any, schema: Schema, *, exact: bool, **reading: Any) -> Iterator[Frame]:
-    """A published table with its labels as words; ``exact``: only empty cells are null."""
-    kinds = {c.name: c.kind for c in (*schema.sensitive, *schema.keep) if c.kind}
-    kinds |= {column.name: "category" for column in schema.quasi}
+    """A published table with its labels exactly as they stand: two that differ are never one.
+
+    ``exact``: in the sensitive columns too only empty cells are null.
+    """
+    kinds = {column.name: column.kind for column in schema.sensitive if column.kind}
+    kinds |= {column.name: "label" for column in (*schema.quasi, *schema.keep)}
     if exact:
         reading = {**reading, "nulls": ()}
     with opened(source, kinds=kinds, **reading) as frame:
@@ -39,6 +42,8 @@ def opened_labels(source: Any, schema: Schema, *, exact: bool, **reading: Any) -
 def released(source: Any) -> tuple[Path, dict[str, Any]] | None:
     """The table's file and the manifest of a release (its folder, or a ``Release``), else None."""
     folder = source.path.parent if isinstance(source, Release) else source
+    if isinstance(folder, (str, Path)) and "://" not in str(folder) and not Path(folder).exists():
+        raise InputError(f"There is no file or folder {Path(folder).name!r}.", "check the path.")
     if not isinstance(folder, (str, Path)) or not (Path(folder) / MANIFEST).is_file():
         return None
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from contextlib import ExitStack
 from dataclasses import replace as changed
@@ -13,10 +14,11 @@ from shoal.flow import folder, record
 from shoal.flow.encode import Survey, survey
 from shoal.flow.judge import in_parts
 from shoal.flow.made import Made, Parts, Whole
+from shoal.flow.make import check_method
 from shoal.flow.opening import opened, opened_labels
 from shoal.flow.recount import PART_ROWS
 from shoal.flow.request import ABSENT, Progress, Request, quiet
-from shoal.flow.verify import counted
+from shoal.flow.verify import counted, refuse_kept
 from shoal.flow.writing import write_rows
 from shoal.frames.frame import Frame
 from shoal.frames.write import format_of
@@ -56,7 +58,7 @@ def publish(
         rule=parse_rule(rule) if isinstance(rule, str) else rule,
         method=method,
         parameters=parameters,
-        out=None if out is None or dry_run else Path(out),
+        out=None if out is None or dry_run else _named(Path(out)),
         companion=None if companion is None else Path(companion),
         format=format_of(Path(f"table.{format.lstrip('.')}")).lstrip("."),
         replace=replace,
@@ -66,6 +68,9 @@ def publish(
         population=population,
         progress=progress,
     )
+    check_method(request)
+    if schema.keep and not accept_keep:
+        raise refuse_kept(schema.keep)
     if request.out is not None:
         folder.check_free(request.out, _companion(request.out, request), request.replace)
     progress("reading", 0, 1)
@@ -109,6 +114,11 @@ def check_people(frame: Frame, schema: Schema) -> None:
         )
 
 
+def _named(out: Path) -> Path:
+    """The folder by a path that ends in its name, which ``.`` and ``..`` do not."""
+    return out if out.name not in ("", "..") else Path(os.path.abspath(out))
+
+
 def _companion(out: Path, request: Request) -> Path:
     return request.companion or folder.companion_of(out)
 
@@ -124,11 +134,13 @@ def _place(frame: Frame, made: Made, request: Request, out: Path) -> Release:
         about = record.manifest(request, made.counts())
         about |= {"defused_cells": defused, "sha256": record.sha256(table)}
         origin = _fingerprint(frame, key)
-        found = _recount(table, request)
+        found = _recount(table, request, defused)
+        about |= {"rows": found.rows, "classes": found.classes}
         record.write_json(public / MANIFEST, about)
         sealed = {"key": key.hex(), "input": origin, "table_sha256": about["sha256"]}
         told = record.companion(request, found, made.facts(), **sealed)
-        record.write_json(private / folder.COMPANION, told)
+        record.write_json(private / folder.COMPANION, told, 0o600)
+        request.progress("moving into place", 0, 1)
         folder.move((private, final), (public, out))
     return Release(about, found, out, final, made.facts())
 
@@ -143,14 +155,13 @@ def _subfolders(public: Path, private: Path) -> tuple[Path, Path]:
 
 def _fingerprint(frame: Frame, key: bytes) -> str | None:
     """The input file's keyed hash, once it is sure that it did not change; None in memory."""
-    source = getattr(frame, "source", None)
-    if source is None:
+    if frame.source is None:
         return None
-    source.check()
-    return str(source.fingerprint(key))
+    frame.source.check()
+    return frame.source.fingerprint(key)
 
 
-def _recount(table: Path, request: Request) -> Verdict:
+def _recount(table: Path, request: Request, defused: int) -> Verdict:
     """Verify the file that was just written, before anybody else can see it."""
     request.progress("verifying", 0, 1)
     schema = record.published(request.schema)
@@ -159,6 +170,8 @@ def _recount(table: Path, request: Request) -> Verdict:
     if not found.holds:
         raise NotMetError(
             f"The written file does not meet the rule:\n{found}",
-            "this method does not guarantee the rule; use another, for example mondrian.",
+            "cells that a spreadsheet would run were changed and now equal others; correct them."
+            if defused
+            else f"the method {request.method} does not guarantee this rule; use another.",
         )
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,6 +94,11 @@ def companion(
     return {
         "edition": EDITION,
         "rule": str(request.rule),
+        "method": request.method,
+        "parameters": dict(request.parameters),
+        "hold_back": request.hold_back,
+        "held_back_as": request.held_back_as,
+        "population": request.population is not None,
         "schema": request.schema.to_toml(),
         "verdict": verdict.to_json(),
         **facts,
@@ -106,10 +112,14 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def write_json(path: Path, data: Mapping[str, Any]) -> None:
+def write_json(path: Path, data: Mapping[str, Any], mode: int = 0o666) -> None:
     """Write a record; what cannot be written is an error of ours."""
+    text = json.dumps(jsonable(data), indent=2, ensure_ascii=False)
     try:
-        path.write_text(json.dumps(jsonable(data), indent=2, ensure_ascii=False), encoding="utf-8")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as handle:
+            handle.write(text.encode())
+            handle.flush()
+            os.fsync(handle.fileno())
     except OSError as error:
         raise OutputError(
             f"{path.name} cannot be written: {error.strerror or 'the disk failed'}.",

@@ -18,6 +18,7 @@ from shoal.column import PUBLISHED
 from shoal.errors import InputError
 from shoal.flow.encode import survey
 from shoal.frames.frame import Frame
+from shoal.frames.write import restored
 from shoal.hierarchy import Flat
 from shoal.kernels.group import combinations
 from shoal.schema import Column, Field, Schema
@@ -92,8 +93,9 @@ def _as_labels(schema: Schema, extra: Sequence[Column], fields: Sequence[Field])
 
 def _as_label(column: Column, extra: bool) -> Column:
     if column.role == "quasi" or extra:
-        kind = column.kind if extra else "category"
-        return Column(column.name, "quasi", kind, Flat(), weight=column.weight)
+        return Column(column.name, "quasi", "category", Flat(), weight=column.weight)
+    if column.role == "keep":
+        return Column(column.name, "keep")
     return replace(column, domain=None)
 
 
@@ -107,7 +109,7 @@ def read_cells(count: Recount, axes: Sequence[Axis]) -> Cells:
     for j, axis in enumerate(axes):
         labels = count.tally.quasi[column[axis.name]]
         codes = count.cut.cells.low[:, column[axis.name]]
-        lows, highs, bits = _read(axis, [leaf(labels, code) for code in range(labels.size)])
+        lows, highs, bits = _read(axis, [restored(leaf(labels, c)) for c in range(labels.size)])
         low.append(lows[codes])
         high.append(highs[codes])
         if bits is not None:

@@ -44,6 +44,13 @@ class Request:
     progress: Progress = quiet
 
     def __post_init__(self) -> None:
+        if not isinstance(self.schema, Schema) or not isinstance(self.rule, Model):
+            raise UsageError(
+                "publish needs a schema and a rule.",
+                'shoal.publish(table, shoal.Schema.of(quasi=["age"]), "k-anonymity k=5")',
+            )
+        if not isinstance(self.hold_back, (int, float)):
+            raise UsageError("hold_back is a number.", "write for example 0.05.")
         if not 0 <= self.hold_back <= 1:
             raise UsageError("hold_back is a share between 0 and 1.", "write for example 0.05.")
         if self.held_back_as not in (ABSENT, STARRED):

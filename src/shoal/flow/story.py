@@ -54,9 +54,10 @@ def _table(seen: Look) -> Section:
 
 
 def _published(seen: Look, releases: Mapping[str, Release], k: int) -> Section:
+    names = {"st_anna": "St. Anna", "harbour": "Harbour"}
     rows = [
         (
-            name.replace("_", " ").title(),
+            names[name],
             one.verdict.rows,
             one.verdict.classes,
             int(one.verdict.judgements[0].reached),

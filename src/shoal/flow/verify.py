@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from shoal.column import PUBLISHED, Column
 from shoal.errors import InputError, NotMetError, UsageError
 from shoal.flow.encode import encode
 from shoal.flow.examples import examples
@@ -35,9 +37,10 @@ def verify(
 
     A release folder says what its columns are and what it promises; for another table both must
     be given. ``show`` names the worst classes by their labels. A table with kept columns is
-    refused unless ``accept_keep``, because k over them and the quasi-identifiers together may be
-    smaller. A file that meets the rule and is not the one that was published is an error.
-    ``reading`` says how the file is written, as in ``shoal.open``.
+    refused unless ``accept_keep``, because no rule judges what they add; one that holds columns
+    which are never published (identifiers, people, providers) always is. A file that meets the
+    rule and is not the one that was published is an error. ``reading`` says how the file is
+    written, as in ``shoal.open``.
     """
     release = released(source)
     if release is not None:
@@ -53,13 +56,15 @@ def verify(
     with opened_labels(source, schema, exact=release is not None, **reading) as frame:
         found = counted(frame, schema, model, population, accept_keep, show)
     if release is not None and found.holds:
-        _check_untouched(*release)
+        _check_untouched(*release, found)
     return found
 
 
-def _check_untouched(table: Path, manifest: dict[str, Any]) -> None:
-    """The file is byte for byte the one that the manifest was written for."""
-    if sha256(table) != manifest.get("sha256"):
+def _check_untouched(table: Path, manifest: dict[str, Any], found: Verdict) -> None:
+    """The file is byte for byte the one that the manifest was written for, and as it says."""
+    roles = {column.name: column.role for column in released_schema(manifest).columns}
+    told = manifest.get("rows"), manifest.get("classes"), manifest["columns"]
+    if sha256(table) != manifest.get("sha256") or told != (found.rows, found.classes, roles):
         raise InputError(
             f"{table.name} was changed after it was published, or its manifest was.",
             "publish it again; to judge the file as it stands, verify it by its own name.",
@@ -75,33 +80,47 @@ def counted(
     show: bool = False,
 ) -> Verdict:
     """The verdict on a frame of labels."""
+    _refuse_private(frame, schema)
     if "cells" in rule.needs and "population" not in rule.needs:
         raise UsageError(
             "The rule judges cells by their codes, and a published file has labels only.",
             "use a rule that judges rows and values, or a dry run.",
         )
     apart = in_parts(rule)
-    found, k = [], 0
+    found = []
     for plain in recounts(frame, schema) if apart else [recount(frame, schema)]:
         count = plain
         if "population" in rule.needs:
             count = population_of(plain, schema, population)
         groups = Groups.of(count.tally, count.cut, products(rule))
-        k = min(k or plain.smallest, plain.smallest)
         found.append(verdict(rule, groups, "counted", plain.labels if show else None))
     kept = None
     if schema.keep:
         kept = min(count.smallest for count in recounts(frame, schema, schema.keep))
-        _refuse_kept(kept, k, accept_keep)
+        if not accept_keep:
+            raise refuse_kept(schema.keep, kept)
     return together(rule, found, kept)
 
 
-def _refuse_kept(kept: int, k: int, accept: bool) -> None:
-    if kept < k and not accept:
+def _refuse_private(frame: Frame, schema: Schema) -> None:
+    """A table that still holds names, people or providers is no release, whatever its classes."""
+    roles = {column.name: column.role for column in schema.columns}
+    named = [f.name for f in frame.fields if roles.get(f.name, "quasi") not in PUBLISHED]
+    if named:
         raise NotMetError(
-            f"With the kept columns the smallest class falls from {k:,} to {kept:,} rows.",
-            "make them quasi-identifiers, drop them, or accept it with --accept-keep.",
+            f"The table holds columns that are never published: {', '.join(named)}.",
+            "drop them; a table that is not for publishing is measured by shoal audit.",
         )
+
+
+def refuse_kept(columns: Sequence[Column], kept: int | None = None) -> NotMetError:
+    """Kept columns are published as they are, so nobody judges what they add: say it."""
+    names = ", ".join(column.name for column in columns)
+    found = "" if kept is None else f" With them the smallest class has {kept:,} rows."
+    return NotMetError(
+        f"Columns are kept as they are, which no rule judges: {names}.{found}",
+        "make them quasi-identifiers, drop them, or accept it with --accept-keep.",
+    )
 
 
 def population_of(count: Recount, schema: Schema, population: Any) -> Recount:

@@ -31,8 +31,7 @@ def write_rows(made: Made, request: Request, table: Path, companion: Path, key: 
     The labels are asked for once all rows have been read: until then classes may still be made.
     Provider and keyed person of each row go to the companion, in the same order.
     """
-    schema, done = request.schema, 0
-    columns, hidden = published(schema).names, _private(schema)
+    done, columns, hidden = 0, published(request.schema).names, _private(request.schema)
     with closing(_shuffled(made.rows(key))) as stream:
         first = next(stream, None)
         if first is None:
@@ -60,9 +59,9 @@ def _rows(
 ) -> pa.RecordBatch:
     """The published columns of a batch, in the table's order."""
     class_ = batch.column(0).to_numpy(zero_copy_only=False)
+    carried = iter(batch.columns[1:])  # by position: a column may have any name
     arrays = [
-        _labelled(labels[name], class_) if name in labels else batch.column(name)
-        for name in columns
+        _labelled(labels[name], class_) if name in labels else next(carried) for name in columns
     ]
     return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
@@ -74,16 +73,15 @@ def _labelled(labels: Labels, class_: NDArray[Any]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(numbers, words)
 
 
-def _private(schema: Schema) -> dict[str, str]:
-    """The columns of the companion's rows, by the names they have there."""
-    provider = {"provider": schema.provider.name} if schema.provider else {}
-    return provider | ({"person": "person_"} if schema.person else {})
+def _private(schema: Schema) -> list[str]:
+    """The columns of the companion's rows: the last of each batch, in this order."""
+    return ["provider"] * bool(schema.provider) + ["person"] * bool(schema.person)
 
 
-def _hidden(batch: pa.RecordBatch, columns: dict[str, str]) -> pa.RecordBatch:
+def _hidden(batch: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
     """The private columns of a batch."""
-    arrays = [batch.column(-1 if name == "person" else at) for name, at in columns.items()]
-    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+    first = batch.num_columns - len(columns)
+    return pa.RecordBatch.from_arrays(batch.columns[first:], names=columns)
 
 
 @contextmanager

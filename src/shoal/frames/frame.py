@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.frames.source import Source
 from shoal.schema import Field, Profile
 
 Codes = NDArray[Any]
@@ -65,9 +66,15 @@ class Pieces:
 class Frame(Protocol):
     """A table about people, wherever it lives."""
 
+    source: Source | None
+    """The file behind the table, where there is one."""
+
     @property
     def fields(self) -> tuple[Field, ...]:
         """The columns, in order, with the kind each was recognised as."""
+
+    def close(self) -> None:
+        """Release what the frame was opened on."""
 
     def profile(self) -> Mapping[str, Profile]:
         """For each column: rows, nulls, distinct values, values that occur once, entropy."""

@@ -6,6 +6,7 @@ here, on those counts. Every guess that could have gone another way is told in t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -16,7 +17,8 @@ from shoal.frames.header import clean_names
 from shoal.frames.typed import nested, typed
 from shoal.schema import Field
 
-KINDS = ("number", "date", "code", "category", "text")
+KINDS = ("number", "date", "code", "category", "text", "label")
+"""What a caller may state; a label is a word exactly as it stands, and only empty is null."""
 _POINT = ("digits", "plain", "dotted", "either", "point", "spaced")
 _COMMA = ("digits", "dotted", "either", "comma", "spaced")
 _NUMBERS = ("zeros", *_POINT, "comma")
@@ -54,8 +56,16 @@ def recognise(engine: Engine, query: str, reading: Reading) -> tuple[str, tuple[
         column = Column(row[0], name, query, reading.kinds.get(name))
         found.append(typed(engine, column, row[1]) or _text(engine, column, reading))
     select = ", ".join(f"{f.sql} AS {forms.name(n)}" for n, f in zip(names, found, strict=True))
-    fields = tuple(Field(n, f.kind, f.notes) for n, f in zip(names, found, strict=True))
+    fields = tuple(
+        Field(n, f.kind, f.notes + _headless(n)) for n, f in zip(names, found, strict=True)
+    )
     return f"SELECT {select} FROM ({query})", fields
+
+
+def _headless(name: str) -> tuple[str, ...]:
+    """A name that looks like a cell: perhaps the table has no header."""
+    number = re.fullmatch(r"[+-]?[\d.,:/-]+", name)
+    return ("its name looks like a value: is the header missing?",) if number else ()
 
 
 class Census:
@@ -93,8 +103,8 @@ class Census:
 def _text(engine: Engine, column: Column, reading: Reading) -> Found:
     marks = forms.NULL_MARKS if reading.nulls is None else reading.nulls
     forced = column.forced
-    if forced in ("category", "code") and not marks:  # nothing is left to find out
-        return Found(forced, f"nullif({column.value()}::VARCHAR, '')")
+    if forced == "label":
+        return Found("category", f"nullif({column.value()}::VARCHAR, '')")
     census = Census(engine, column, marks)
     if forced is None and _is_code(census, column.name):
         return _words(census, column, "code")

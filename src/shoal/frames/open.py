@@ -17,6 +17,7 @@ from shoal.frames.kinds import Reading, recognise
 from shoal.frames.source import Source
 from shoal.frames.spool import Spool
 from shoal.frames.stored import parquet, read_feather, read_parquet
+from shoal.frames.write import FORMATS
 
 _TEXT = (".csv", ".tsv", ".txt")
 _SHEETS = (".xlsx", ".xls", ".ods", ".xlsm", ".xlsb")
@@ -131,7 +132,7 @@ def _named(
 def _file(path: Path) -> Path:
     """The file itself; a release folder stands for the table inside it."""
     if path.is_dir():
-        tables = [path / f"table{end}" for end in (".csv", ".parquet", ".xlsx", ".feather")]
+        tables = [path / f"table{end}" for end in FORMATS]
         found = [table for table in tables if table.is_file()]
         if not (path / "manifest.json").is_file() or not found:
             raise InputError(f"{path.name} is a folder, but not a release.", "Name a file in it.")

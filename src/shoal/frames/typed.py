@@ -65,7 +65,8 @@ def _force(column: Column, found: Found) -> Found:
             f"Column {column.name!r} is a {found.kind}, not a {column.forced}.",
             f"Leave {column.name!r} out of kinds=.",
         )
-    return Found(column.forced, f"({found.sql})::VARCHAR", found.notes)
+    kind = "category" if column.forced == "label" else column.forced
+    return Found(kind, f"({found.sql})::VARCHAR", found.notes)
 
 
 def _integer(engine: Engine, column: Column) -> Found:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -65,6 +66,11 @@ def writer(path: Path, schema: pa.Schema, *, defuse: bool = True) -> Iterator[Wr
     ``defuse`` only matters where a spreadsheet reads text as if typed in: CSV and Excel.
     """
     suffix = format_of(path)
+    if risky := [name for name in schema.names if re.match(_RUNS, name)]:
+        raise UsageError(
+            f"{len(risky)} column names begin like a formula, which a spreadsheet would run.",
+            "rename them.",
+        )
     opened = False
     try:
         with _failing(), _opened(path) as handle:
@@ -81,6 +87,16 @@ def writer(path: Path, schema: pa.Schema, *, defuse: bool = True) -> Iterator[Wr
         if opened:
             path.unlink(missing_ok=True)
         raise
+
+
+def restored(text: Any) -> Any:
+    """A cell as it was before it was defused; anything else as it is.
+
+    >>> restored("'=x"), restored("'tis"), restored(None)
+    ('=x', "'tis", None)
+    """
+    risky = isinstance(text, str) and text.startswith("'") and re.match(_RUNS, text[1:])
+    return text[1:] if risky else text
 
 
 def format_of(path: Path) -> str:

@@ -215,6 +215,6 @@ def refusal(model: Model, whole: Groups) -> NotMetError:
     )
     return NotMetError(
         f"The table as a single class does not meet the rule: {told}.",
-        "weaken the rule to what the whole table reaches, or allow rows to be held back "
-        "(--hold-back 0.05).",
+        "weaken the rule to what the whole table reaches, or, where some parts of it could meet "
+        "the rule, allow rows to be held back (--hold-back 0.05).",
     )

@@ -110,7 +110,7 @@ def candidates(
         labels,
         [_fold(before, edges), _fold(after, edges)],
         names,
-        axis=f"share of people, by how many values of {what} remain possible (red: certain)",
+        axis=f"share of people, by how many values of {what} remain possible",
         alarm=["1"],
     )
 
