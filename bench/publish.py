@@ -89,5 +89,8 @@ def _values(axis: Axis) -> pa.Array:
 
 
 def _labels(tally: Tally, cut: Cut) -> pa.Table:
-    columns = {a.name: cut.cells.labels(tally.quasi, j) for j, a in enumerate(tally.quasi)}
+    columns = {}
+    for j, axis in enumerate(tally.quasi):
+        number, texts = cut.cells.labels(tally.quasi, j)
+        columns[axis.name] = pa.array(texts.tolist(), pa.string()).take(pa.array(number))
     return pa.table({**columns, "class": np.arange(cut.classes, dtype=np.int32)})

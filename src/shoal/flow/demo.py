@@ -6,6 +6,7 @@ The data is bundled and invented. The same story grows with what Shoal can do.
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,7 +115,8 @@ def demo(out: str | Path = "shoal-demo", progress: Progress = quiet) -> Demo:
         findings[rule] = attack(
             "intersection", list(releases.values()), targets=as_table(people), schema=schema()
         )
-    page = tell(seen, first, findings, people, K)
+    sizes = (class_sizes(tables["st_anna"]), class_sizes(first["st_anna"].path))
+    page = tell(seen, first, findings, people, sizes, K)
     path = page.write(out / "index.html")
     return Demo(path, seen, first, findings)
 
@@ -126,6 +128,14 @@ def shared(tables: Mapping[str, Path]) -> list[dict[str, str]]:
         with table.open(encoding="utf-8", newline="") as handle:
             rows.append({row["patient"]: row for row in csv.DictReader(handle)})
     return [row for patient, row in sorted(rows[0].items()) if patient in rows[1]]
+
+
+def class_sizes(table: Path) -> dict[int, int]:
+    """How many classes of each size the quasi-identifiers of a table make."""
+    names = [column.name for column in schema().quasi]
+    with table.open(encoding="utf-8", newline="") as handle:
+        classes = Counter(tuple(row[name] for name in names) for row in csv.DictReader(handle))
+    return dict(Counter(classes.values()))
 
 
 def as_table(people: Sequence[Mapping[str, str]]) -> pa.Table:

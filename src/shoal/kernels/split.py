@@ -260,13 +260,15 @@ def part(
     """Order each cut segment's rows in place, left half first; ``middle``: where right begins."""
     longest = _longest(segment[first:last], start, stop)
     right = np.empty(longest, dtype=np.uint8)
-    swap = np.empty((2, longest), dtype=np.int64)
+    swap = np.empty((2, longest), dtype=np.int32)
     for c in range(first, last):
         a, b = start[segment[c]], stop[segment[c]]
-        left = _sides(
-            keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right
-        )  # fmt: skip
-        wrong = _misplaced(right[: b - a], left, swap)
+        codes = keys[column[c], a:b]
+        if quota[c] == EVERYBODY and begin[c] < 0:
+            left, wrong = _misplaced_codes(codes, cut[c], swap)
+        else:
+            left = _sides(codes, count[a:b], begin[c], lift, cut[c], quota[c], right)
+            wrong = _misplaced(right[: b - a], left, swap)
         for i in range(keys.shape[0]):
             _swap(keys[i, a:b], swap, wrong)
         for i in range(values.shape[0]):
@@ -274,6 +276,21 @@ def part(
         _swap(count[a:b], swap, wrong)
         _swap(entry[a:b], swap, wrong)
         middle[c] = a + left
+
+
+@njit(cache=True)
+def _misplaced_codes(codes, cut, swap):
+    """As ``_misplaced``, straight from the codes: the common case, without marking every row."""
+    left = wrong = other = 0
+    for code in codes:
+        left += code <= cut
+    for r in range(left):
+        swap[0, wrong] = r
+        wrong += codes[r] > cut
+    for r in range(left, len(codes)):
+        swap[1, other] = r
+        other += codes[r] <= cut
+    return left, wrong
 
 
 @njit(cache=True)
