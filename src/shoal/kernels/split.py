@@ -18,48 +18,56 @@ from numba import njit
 from shoal.kernels.group import emit
 
 BUCKETS = 256
+LOOK = 4096
+"""After so many rows a scan asks whether there is anything left to find."""
 EVERYBODY = np.int64(2**62)
 """A quota that no segment exceeds: everybody at the cut goes left."""
 
 
 @njit(cache=True, nogil=True)
-def span(first, last, keys, start, stop, set_at, low, high, bits):
+def span(first, last, keys, start, stop, set_at, had, low, high, bits):
     """Fill the lowest and highest code per segment and column, and the sets of set columns.
 
-    ``low`` and ``high`` come in as those of the parents: a column with one code is not read.
+    ``low``, ``high`` and ``had`` (the sets) come in as those of the parents: a column with one
+    code is not read, and no column further than until all that its parent had has been seen.
     """
     for s in range(first, last):
         for j in range(keys.shape[0]):
-            codes = keys[j, start[s] : stop[s]]
+            codes, at = keys[j, start[s] : stop[s]], set_at[j]
             if low[s, j] == high[s, j]:
-                if set_at[j] >= 0:
-                    _add(bits, s, set_at[j], low[s, j])
-            elif set_at[j] < 0:
-                low[s, j], high[s, j] = _extent(codes)
-            elif high[s, j] < 64:
-                word = _small_set(codes)
-                bits[s, set_at[j]] = word
-                low[s, j], high[s, j] = _ends(bits[s, set_at[j] :], low[s, j], high[s, j])
+                if at >= 0:
+                    _add(bits, s, at, low[s, j])
+            elif at < 0:
+                low[s, j], high[s, j] = _extent(codes, low[s, j], high[s, j])
             else:
-                for code in codes:
-                    _add(bits, s, set_at[j], np.int64(code))
-                low[s, j], high[s, j] = _ends(bits[s, set_at[j] :], low[s, j], high[s, j])
+                if high[s, j] < 64:
+                    bits[s, at] = _small_set(codes, had[s, at])
+                else:
+                    for code in codes:
+                        _add(bits, s, at, np.int64(code))
+                low[s, j], high[s, j] = _ends(bits[s, at:], low[s, j], high[s, j])
 
 
 @njit(cache=True)
-def _extent(codes):
+def _extent(codes, low, high):
     smallest = largest = codes[0]
-    for code in codes:
-        smallest = min(smallest, code)
-        largest = max(largest, code)
+    for begin in range(0, len(codes), LOOK):
+        for code in codes[begin : begin + LOOK]:
+            smallest = min(smallest, code)
+            largest = max(largest, code)
+        if smallest == low and largest == high:
+            break
     return smallest, largest
 
 
 @njit(cache=True)
-def _small_set(codes):
+def _small_set(codes, had):
     word = np.uint64(0)
-    for code in codes:
-        word |= np.uint64(1) << np.uint64(code)
+    for begin in range(0, len(codes), LOOK):
+        for code in codes[begin : begin + LOOK]:
+            word |= np.uint64(1) << np.uint64(code)
+        if word == had:
+            break
     return word
 
 

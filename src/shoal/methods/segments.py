@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.axis import Axis
-from shoal.cells import Cells, publishable
+from shoal.cells import Cells, everything, publishable
 from shoal.errors import UsageError
 from shoal.kernels import split
 from shoal.kernels.threads import share_out
@@ -174,7 +174,10 @@ class Segments:
             *one,
             spans,
         )
-        segments.spans = segments._spanned(spans.low, spans.high)
+        full = {
+            j: everything(a)[np.newaxis] for j, a in enumerate(tally.quasi) if a.shape == "flat"
+        }
+        segments.spans = segments._spanned(Cells(spans.low, spans.high, full))
         return segments
 
     @property
@@ -192,13 +195,16 @@ class Segments:
                 total += axis.words
         return at, total
 
-    def _spanned(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> Cells:
+    def _spanned(self, parents: Cells) -> Cells:
         """The segments' spans, from those of their parents."""
         set_at, total = self._set_at()
-        low, high = low.copy(), high.copy()
+        low, high = parents.low.copy(), parents.high.copy()
         bits = np.zeros((len(self.start), total), dtype=np.uint64)
-        where = self.keys, self.start, self.stop
-        self._share(split.span, len(self.start), *where, set_at, low, high, bits)
+        had = np.concatenate(
+            [bits[:, :0], *(parents.sets[j] for j in sorted(parents.sets))], axis=1
+        )
+        where = self.keys, self.start, self.stop, set_at, had
+        self._share(split.span, len(self.start), *where, low, high, bits)
         return self._cells(low, high, bits, set_at)
 
     def _cells(
@@ -347,11 +353,11 @@ class Segments:
         )
         start, stop = self.start[chosen.segment], self.stop[chosen.segment]
         people = self.people[chosen.segment]
-        low, high = self.spans.low[chosen.segment], self.spans.high[chosen.segment]
+        parents = self.spans.take(np.repeat(chosen.segment, 2))
         self.start = np.stack((start, middle), axis=1).ravel()
         self.stop = np.stack((middle, stop), axis=1).ravel()
         self.people = np.stack((chosen.left, people - chosen.left), axis=1).ravel()
-        self.spans = self._spanned(np.repeat(low, 2, axis=0), np.repeat(high, 2, axis=0))
+        self.spans = self._spanned(parents)
         return chosen.holds.ravel()
 
     def pieces(
