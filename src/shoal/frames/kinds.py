@@ -21,6 +21,8 @@ KINDS = ("number", "date", "code", "category", "text", "label")
 """What a caller may state; a label is a word exactly as it stands, and only empty is null."""
 _POINT = ("digits", "plain", "dotted", "either", "point", "spaced")
 _COMMA = ("digits", "dotted", "either", "comma", "spaced")
+_FEW = 1000
+_WORDS = re.compile(r"[^\W\d_]{2}([^\W\d]|[.,&()/ -]){1,38}(?<! )")
 _NUMBERS = ("zeros", *_POINT, "comma")
 
 
@@ -105,6 +107,8 @@ def _text(engine: Engine, column: Column, reading: Reading) -> Found:
     forced = column.forced
     if forced == "label":
         return Found("category", f"nullif({column.value()}::VARCHAR, '')")
+    if forced in (None, "category") and _plain_words(engine, column, marks):
+        return Found("category", f"{column.value()}::VARCHAR")
     census = Census(engine, column, marks)
     if forced is None and _is_code(census, column.name):
         return _words(census, column, "code")
@@ -113,6 +117,17 @@ def _text(engine: Engine, column: Column, reading: Reading) -> Found:
     if forced in (None, "date") and (order := _order(census, column, reading)):
         return _date(census, column, order, reading)
     return _words(census, column, forced or ("text" if _is_prose(census) else "category"))
+
+
+def _plain_words(engine: Engine, column: Column, marks: tuple[str, ...]) -> bool:
+    """Whether all values are short words, beyond doubt: most columns are; a census is slow."""
+    found = engine.execute(
+        f"SELECT DISTINCT {column.value()}::VARCHAR FROM ({column.query}) LIMIT {_FEW + 1}"
+    ).fetchall()
+    words = [row[0] for row in found if row[0] is not None]
+    if not words or len(found) > _FEW or not {*marks, *forms.SOFT_MARKS}.isdisjoint(words):
+        return False
+    return all(_WORDS.fullmatch(word) and word.count(" ") < 3 for word in words)
 
 
 def _value(census: Census, column: Column, soft: bool) -> tuple[str, tuple[str, ...]]:
