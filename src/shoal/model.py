@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from decimal import Context, Decimal, localcontext
@@ -65,7 +66,7 @@ class Global(Protocol):
         """The state after ``removed`` classes became ``added`` ones; None where that breaks it."""
 
 
-class Rule:
+class Rule(ABC):
     """Text, ``&`` and defaults for a frozen dataclass of parameters."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -103,9 +104,9 @@ class Rule:
         required = {f.name: 1 for f in fields(cls) if f.default is MISSING}  # type: ignore[arg-type]
         return [(variant, cls(**(required | named | dict(variant)))) for variant in cls.variants]
 
+    @abstractmethod
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The strongest parameter that each class alone meets."""
-        raise NotImplementedError
 
     def worst(self, groups: Groups) -> int:
         """The class that meets the least: the witness of ``reached``."""
