@@ -191,15 +191,15 @@ def quoted(name: str) -> str:
 
 
 def role_hint(name: str, role: str = "quasi") -> str:
-    """The line that gives a column its role, in Python and in a schema file.
+    """What gives a column its role: on the command line, in Python, and in a schema file.
 
     >>> print(role_hint("visits", "keep"))
-    schema.set({"visits": shoal.keep}), or in the schema file: [columns.visits] role = "keep"
+    --keep visits, schema.set({"visits": shoal.keep}), or [columns.visits] with role = "keep"
     """
     key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
     return (
-        f"schema.set({{{quoted(name)}: shoal.{role}}}), "
-        f'or in the schema file: [columns.{key}] role = "{role}"'
+        f"--{role} {key}, schema.set({{{quoted(name)}: shoal.{role}}}), "
+        f'or [columns.{key}] with role = "{role}"'
     )
 
 

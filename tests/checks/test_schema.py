@@ -143,7 +143,7 @@ def test_fit_refuses_undecided_and_unnamed_columns() -> None:
     error = fits_not(schema, AGE, Field("visits", "number"), Field("two words", "category"))
     assert '"visits", "two words" (1 of them not in the schema)' in error.fact
     assert 'schema.set({"visits": shoal.quasi})' in error.hint
-    assert '[columns.visits] role = "quasi"' in error.hint
+    assert '[columns.visits] with role = "quasi"' in error.hint
     error = fits_not(Schema.of(quasi="age"), AGE, Field("two words", "category"))
     assert '[columns."two words"] role = "quasi"' in error.hint
 

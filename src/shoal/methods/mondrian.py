@@ -25,6 +25,7 @@ from shoal.cells import Cells, publishable
 from shoal.errors import NotMetError, UsageError
 from shoal.methods.segments import Candidates, Segments
 from shoal.model import All, Model, least_rows, parts, products
+from shoal.release import short
 from shoal.tally import HELD_BACK, Cut, Groups, Tally
 
 Progress = Callable[[int, int], None]
@@ -211,7 +212,7 @@ def refusal(model: Model, whole: Groups) -> NotMetError:
     """Why a table cannot meet a rule even as one class: what fails, and what it reaches."""
     failed = [part for part in parts(model) if not part.holds(whole).all()]
     told = "; ".join(
-        f"{part} (the whole table reaches {part.reached(whole):.4g})" for part in failed
+        f"{part} (the whole table reaches {short(part.reached(whole))})" for part in failed
     )
     return NotMetError(
         f"The table as a single class does not meet the rule: {told}.",
