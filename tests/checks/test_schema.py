@@ -145,7 +145,7 @@ def test_fit_refuses_undecided_and_unnamed_columns() -> None:
     assert 'schema.set({"visits": shoal.quasi})' in error.hint
     assert '[columns.visits] with role = "quasi"' in error.hint
     error = fits_not(Schema.of(quasi="age"), AGE, Field("two words", "category"))
-    assert '[columns."two words"] role = "quasi"' in error.hint
+    assert '[columns."two words"] with role = "quasi"' in error.hint
 
 
 @pytest.mark.parametrize("role", ["quasi", "sensitive", "keep"])
