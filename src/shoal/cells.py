@@ -81,18 +81,31 @@ class Cells:
     def count_inside(self, keys: NDArray[Any], count: NDArray[np.int64]) -> NDArray[np.int64]:
         """For each class, how many of the counted points its cells contain."""
         total = np.zeros(len(self), dtype=np.int64)
-        points = np.ascontiguousarray(keys, np.int32)
-        work = len(self) * points.shape[1]
-        boxed = points, count, self.low, self.high, *self._packed(), total
-        share_out(boxes.count_inside, len(self), work, *boxed)
+        points, order, begin, end = self._near(keys)
+        boxed = self.low, self.high, *self._packed(), total
+        work = int((end - begin).sum())
+        share_out(boxes.count_inside, len(self), work, points, begin, end, count[order], *boxed)
         return total
 
     def contains(self, keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For each point (columns, points) the classes whose cells contain it: start, classes."""
+        (points, order, begin, end), (sets, set_of) = self._near(keys), self._packed()
         found: tuple[NDArray[np.int64], NDArray[np.int64]] = boxes.locate(
-            np.ascontiguousarray(keys, np.int32), self.low, self.high, *self._packed()
+            points, order, begin, end, self.low, self.high, sets, set_of
         )
         return found
+
+    def _near(self, keys: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+        """The points in the order of the column on which cells are narrowest, their numbers, and
+        the first and last of them that each class's cells could contain.
+        """
+        wide = (self.high - self.low + 1).mean(axis=0) if len(self) else np.zeros(len(keys))
+        by = int((wide / (self.high.max(axis=0, initial=0) + 1)).argmin())
+        order = np.argsort(keys[by], kind="stable")
+        codes = keys[by][order].astype(np.int64)
+        begin = np.searchsorted(codes, self.low[:, by], side="left")
+        end = np.searchsorted(codes, self.high[:, by], side="right")
+        return np.ascontiguousarray(keys[:, order], np.int32), order, begin, end
 
     def _packed(self) -> tuple[Bits, NDArray[np.int64]]:
         """All sets side by side, and where each column's begin (-1: the column has a range)."""

@@ -27,26 +27,34 @@ def inside(keys, point, low, high, sets, set_of, box):
 
 
 @njit(cache=True, nogil=True)
-def count_inside(first, last, keys, count, low, high, sets, set_of, total):
-    """Add to each box of ``first..last`` the count of the points inside it."""
+def count_inside(first, last, keys, begin, end, count, low, high, sets, set_of, total):
+    """Add to each box of ``first..last`` the count of the points inside it.
+
+    Only the points ``begin[box]..end[box]`` can be.
+    """
     for box in range(first, last):
-        for point in range(keys.shape[1]):
+        for point in range(begin[box], end[box]):
             if inside(keys, point, low, high, sets, set_of, box):
                 total[box] += count[point]
 
 
 @njit(cache=True)
-def locate(keys, low, high, sets, set_of):
-    """For each point the boxes that hold it: start (points + 1), boxes ascending."""
+def locate(keys, order, begin, end, low, high, sets, set_of):
+    """For each point the boxes that hold it: start (points + 1), boxes ascending.
+
+    Point ``i`` of ``keys`` is number ``order[i]`` in the answer.
+    """
     start = np.zeros(keys.shape[1] + 1, dtype=np.int64)
-    found = np.empty(max(16, keys.shape[1]), dtype=np.int64)
-    n = 0
-    for point in range(keys.shape[1]):
-        for box in range(len(low)):
+    for box in range(len(low)):
+        for point in range(begin[box], end[box]):
             if inside(keys, point, low, high, sets, set_of, box):
-                if n == len(found):
-                    found = np.concatenate((found, np.empty_like(found)))
-                found[n] = box
-                n += 1
-        start[point + 1] = n
-    return start, found[:n].copy()
+                start[order[point] + 1] += 1
+    start = np.cumsum(start)
+    at = start[:-1].copy()
+    found = np.empty(start[-1], dtype=np.int64)
+    for box in range(len(low)):
+        for point in range(begin[box], end[box]):
+            if inside(keys, point, low, high, sets, set_of, box):
+                found[at[order[point]]] = box
+                at[order[point]] += 1
+    return start, found
