@@ -229,7 +229,7 @@ def _by_column(flags: dict[str, Sequence[str]]) -> dict[str, str]:
 
 
 _READING = "Reading (recognised unless set)"
-READING = ("delimiter", "encoding", "decimal", "day_first", "nulls", "sheet", "query")
+READING = ("delimiter", "quote", "encoding", "decimal", "day_first", "nulls", "sheet", "query")
 
 
 def reading(command: Function) -> Function:
@@ -246,6 +246,7 @@ def reading(command: Function) -> Function:
     option = functools.partial(_option, section=_READING)
     options = [
         option("--delimiter", metavar="CHAR", help="Between fields; 'tab' for a tab."),
+        option("--quote", metavar="CHAR", help="Around fields."),
         option("--encoding", metavar="NAME", help="Such as utf-8 or latin-1."),
         option("--decimal", type=click.Choice([".", ","]), help="Decimal sign."),
         option("--day-first/--month-first", "day_first", default=None, help="Order in dates."),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import threading
 import traceback
@@ -20,6 +21,10 @@ import click
 
 from shoal.cli.printing import emit, stopped, utf8
 
+SETTINGS = {
+    name: name for name in ("delimiter", "quote", "encoding", "decimal", "sheet", "query")
+} | {"day_first": "day-first", "nulls": "null"}
+"""Settings of ``shoal.open`` and the flags that they are here."""
 STOPPED = (
     "Stopped.",
     "a release that is there is whole; otherwise nothing was written: run it again.",
@@ -90,7 +95,21 @@ def _usage(error: click.ClickException) -> tuple[str, str]:
     return error.format_message(), getattr(error, "hint", hint)
 
 
+def _as_flags(hint: str) -> str:
+    """A hint that speaks of Python's settings, in the words of the command line.
+
+    >>> _as_flags("Set encoding= to the right one, or day_first=.")
+    'Set --encoding to the right one, or --day-first.'
+    """
+    return re.sub(
+        rf"\b({'|'.join(SETTINGS)})=(?=(['\w])?)",
+        lambda found: f"--{SETTINGS[found[1]]}" + (" " if found[2] else ""),
+        hint,
+    )
+
+
 def _tell(fact: str, hint: str, code: int, arguments: Sequence[str]) -> int:
+    hint = _as_flags(hint)
     if "--json" in arguments:
         error = {"fact": fact, "hint": hint, "exit_code": code}
         emit(json.dumps({"edition": 1, "error": error}, ensure_ascii=False, indent=2))
