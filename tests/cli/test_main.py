@@ -10,6 +10,7 @@ import click
 import pytest
 
 import shoal as package
+from shoal.cli import printing
 from shoal.cli.main import VERBS, main
 
 ROOM = Path(package.__file__).parent / "cli"
@@ -142,3 +143,12 @@ def test_debug_shows_the_way_without_the_message(shoal, monkeypatch):
     assert "builtins.KeyError" in told
     assert "Anna" not in told
     assert "Berta" not in told
+
+
+def test_an_interrupt_that_a_library_swallowed_is_raised_at_the_next_step():
+    printing.stopped.set()
+    try:
+        with printing.progress(True) as step, pytest.raises(KeyboardInterrupt):
+            step("making classes", 1, 2)
+    finally:
+        printing.stopped.clear()
