@@ -125,6 +125,11 @@ def test_between_0_and_1_and_whatever_the_order(
     assert measure(*split(case[::-1])) == pytest.approx(value, abs=1e-12)
 
 
+def test_dividing_equal_people_is_no_gain() -> None:
+    tally = table([(0, 0, 0), (0, 0, 1), (0, 0, 2), (3, 1, 1)])
+    assert measures()["discernibility"](tally, cut_of(tally, [0, 1, 2, 3])) == 0
+
+
 @given(CASES)
 @settings(deadline=None)
 def test_loss_is_the_mean_width(case: list[tuple[tuple[int, int, int], int]]) -> None:

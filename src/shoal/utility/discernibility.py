@@ -17,9 +17,12 @@ from shoal.utility._counting import rows_after, rows_before
 
 
 def discernibility(tally: Tally, cut: Cut) -> float:
-    """0 at the untouched table's own value, 1 where all rows look alike or none is published."""
+    """0 at the untouched table's own value, 1 where all rows look alike or none is published.
+
+    Relaxed cuts may divide people who are equal; what is below the untouched value is 0 too.
+    """
     least, most = _squares(rows_before(tally)), tally.rows**2
-    return (raw(tally, cut) - least) / (most - least) if most > least else 0.0
+    return max(0.0, (raw(tally, cut) - least) / (most - least)) if most > least else 0.0
 
 
 def raw(tally: Tally, cut: Cut) -> int:
