@@ -10,7 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# Where nobody watches, the same examples each time: a rare one must not fail somebody else's change.
+# Where nobody watches, the same examples each time: a rare one must not fail another's change.
 hypothesis.settings.register_profile("watched", deadline=None)
 hypothesis.settings.register_profile("unwatched", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("unwatched" if os.environ.get("CI") else "watched")
