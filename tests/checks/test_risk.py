@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.checks.adult import ADULT_NINE
 
 from shoal.errors import UsageError
 from shoal.risk import Estimate, Sizes, assess, subset_risks, subsets
@@ -24,17 +25,6 @@ from shoal.risk.snb import leaves_one, leaves_two, population_classes, snb
 from shoal.risk.zayatz import zayatz
 
 CLASS_SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=40)
-ADULT_NINE = (
-    "sex",
-    "age",
-    "race",
-    "marital_status",
-    "education",
-    "native_country",
-    "workclass",
-    "occupation",
-    "income",
-)
 USA = 318_900_000
 """The population that reproduces ARX's figures: its region USA."""
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.checks.adult import ADULT_NINE
 
 from shoal.axis import Axis
 from shoal.cells import Cells
@@ -269,17 +270,7 @@ def test_adult_as_arx() -> None:
 
 def full_domain(folder: Path, levels: tuple[int, ...]) -> tuple[Tally, Cut]:
     """Adult with each column at one level of its hierarchy."""
-    columns = (
-        "sex",
-        "age",
-        "race",
-        "marital_status",
-        "education",
-        "native_country",
-        "workclass",
-        "occupation",
-        "income",
-    )
+    columns = ADULT_NINE
     with gzip.open(folder / "adult.csv.gz", "rt") as file:
         header, *rows = (line.rstrip("\n").split(",") for line in file)
     rows = [row for row in rows if row[-1] == "train" and "?" not in row]

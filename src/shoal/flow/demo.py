@@ -20,11 +20,10 @@ from shoal.flow.attack import attack
 from shoal.flow.look import Look, look
 from shoal.flow.publish import publish
 from shoal.flow.request import Progress, quiet
-from shoal.flow.story import tell
+from shoal.flow.story import HOSPITALS, tell
 from shoal.release import EDITION, Finding, Release, json_object
 from shoal.schema import Schema, identifier, person, quasi, sensitive
 
-HOSPITALS = {"st_anna": "St. Anna", "harbour": "Harbour"}
 K = 5
 RULES = {
     "k-anonymity": f"k-anonymity k={K}",

@@ -18,7 +18,7 @@ from shoal.flow.make import check_method
 from shoal.flow.opening import opened, opened_labels
 from shoal.flow.recount import PART_ROWS
 from shoal.flow.request import ABSENT, Progress, Request, quiet
-from shoal.flow.verify import counted, refuse_kept
+from shoal.flow.verify import counted, kept_unjudged
 from shoal.flow.writing import write_rows
 from shoal.frames.frame import Frame
 from shoal.frames.write import format_of
@@ -70,7 +70,7 @@ def publish(
     )
     check_method(request)
     if schema.keep and not accept_keep:
-        raise refuse_kept(schema.keep)
+        raise kept_unjudged(schema.keep)
     if request.out is not None:
         folder.check_free(request.out, _companion(request.out, request), request.replace)
     progress("reading", 0, 1)

@@ -9,6 +9,8 @@ from shoal.flow.look import Look
 from shoal.release import Finding, Release
 from shoal.report import Callout, Chart, Fact, Facts, Page, Section, Table, charts
 
+HOSPITALS = {"st_anna": "St. Anna", "harbour": "Harbour"}
+"""The bundled tables, and what their hospitals are called."""
 SHOWN = 8
 """How many of the exposed people the page names; they are invented."""
 
@@ -58,10 +60,9 @@ def _table(seen: Look) -> Section:
 def _published(
     releases: Mapping[str, Release], sizes: tuple[Mapping[int, int], Mapping[int, int]], k: int
 ) -> Section:
-    names = {"st_anna": "St. Anna", "harbour": "Harbour"}
     rows = [
         (
-            names[name],
+            HOSPITALS[name],
             one.verdict.rows,
             one.verdict.classes,
             int(one.verdict.judgements[0].reached),

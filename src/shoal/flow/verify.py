@@ -98,7 +98,7 @@ def counted(
     if schema.keep:
         kept = min(count.smallest for count in recounts(frame, schema, schema.keep))
         if not accept_keep:
-            raise refuse_kept(schema.keep, kept)
+            raise kept_unjudged(schema.keep, kept)
     return together(rule, found, kept)
 
 
@@ -113,8 +113,8 @@ def _refuse_private(frame: Frame, schema: Schema) -> None:
         )
 
 
-def refuse_kept(columns: Sequence[Column], kept: int | None = None) -> NotMetError:
-    """Kept columns are published as they are, so nobody judges what they add: say it."""
+def kept_unjudged(columns: Sequence[Column], kept: int | None = None) -> NotMetError:
+    """The error for kept columns: published as they are, so no rule judges what they add."""
     names = ", ".join(column.name for column in columns)
     found = "" if kept is None else f" With them the smallest class has {kept:,} rows."
     return NotMetError(

@@ -1,0 +1,13 @@
+"""Adult as ARX's own tests use it."""
+
+ADULT_NINE = (
+    "sex",
+    "age",
+    "race",
+    "marital_status",
+    "education",
+    "native_country",
+    "workclass",
+    "occupation",
+    "income",
+)
