@@ -18,7 +18,7 @@ def test_look_shows_roles_with_reasons_and_how_many_are_unique(shoal):
     result = shoal("look", "patients.csv")
     assert result.exit_code == 0
     head = next(line for line in result.stdout.splitlines() if line.startswith("column"))
-    assert head.split() == ["column", "kind", "role", "why", "distinct", "nulls"]
+    assert head.split() == ["column", "kind", "role", "distinct", "nulls", "why"]
     assert "the name says 'age'" in result.stdout
     assert "of 400 people" in result.stdout
     assert "+ " in result.stdout

@@ -12,7 +12,7 @@ from shoal.cli.printing import progress, show, table
 if TYPE_CHECKING:
     from shoal import Look
 
-HEAD = ("column", "kind", "role", "why", "distinct", "nulls")
+HEAD = ("column", "kind", "role", "distinct", "nulls", "why")
 
 
 @click.command(
@@ -55,8 +55,8 @@ def _columns(found: Look) -> str:
         column, profile = found.schema.column(field.name), found.profiles[field.name]
         why = column.reason or "as you said"
         counts = f"{profile.distinct:,}", f"{profile.nulls:,}"
-        rows.append((field.name, field.kind, column.role, why, *counts))
-    return table(HEAD, rows, right=(4, 5))
+        rows.append((field.name, field.kind, column.role, *counts, why))
+    return table(HEAD, rows, right=(3, 4))
 
 
 def _unique(found: Look) -> list[str]:
