@@ -22,10 +22,12 @@ _WHERE = {
         "ShoalError",
         "UsageError",
     ),
+    "shoal.flow.attack": ("attack",),
     "shoal.flow.audit": ("Audit", "audit"),
     "shoal.flow.demo": ("demo",),
     "shoal.flow.look": ("Look", "look"),
     "shoal.flow.publish": ("publish",),
+    "shoal.flow.red_team": ("RedTeam", "red_team"),
     "shoal.flow.verify": ("verify",),
     "shoal.frames": ("Frame", "open"),
     "shoal.hierarchy": (

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal.labels import ROOT, join_range, position, read_range, read_set, text, write_set
 from shoal.labels import positions as as_positions
+from shoal.meaning import Between, Everything, Members, read
 
 Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -57,8 +58,9 @@ class Axis:
     """A column's leaves in tree order; everything about them is vectorised over codes.
 
     `leaves` is without null; `levels` run from fine to coarse, without leaves and root;
-    `positions` are the leaves as ascending numbers (a date is its ordinal day) and `span` the
-    ends of the range that widths are measured against.
+    `positions` are the leaves as ascending numbers (a date is its ordinal day), `span` the ends
+    of the range that widths are measured against, and `root` what a taxonomy calls everything: it
+    is read like ``*``, which is what is written.
 
     >>> ages = (20.0, 25.0, 30.0)
     >>> axis = Axis("age", "number", "ordered", ages, positions=np.array(ages))
@@ -76,6 +78,7 @@ class Axis:
     levels: tuple[Level, ...] = ()
     positions: NDArray[np.float64] | None = None
     span: tuple[float, float] | None = None
+    root: str = ROOT
 
     @classmethod
     def numbered(cls, name: str, size: int) -> Axis:
@@ -161,9 +164,15 @@ class Axis:
         return shown
 
     def parse(self, texts: Sequence[Any] | NDArray[Any]) -> tuple[Codes, Codes, Flags]:
-        """The range each label stands for: the inverse of `labels`; also reads plain values.
+        """The range each label stands for, and whether it could be read.
 
-        A text that is both a value and a node's label is read as the node's label.
+        Values and what `labels` writes first, then what others write (`shoal.meaning`). A text
+        that is both a value and a node's label is read as the node's label. A label that covers
+        no leaf, or leaves that are no range, cannot be read.
+
+        >>> axis = Axis("age", "number", "flat", (20.0, 30.0, 40.0))
+        >>> [ends.tolist() for ends in axis.parse(["20", "[20, 40[", ">=30", "old"])]
+        [[0, 0, 1, -1], [0, 1, 2, -1], [True, True, True, False]]
         """
         texts = list(texts)
         found = {t: self._range(t) for t in set(texts)}
@@ -189,11 +198,6 @@ class Axis:
             return self._set_label(np.arange(low, high + 1))
         ends = self._texts[low], self._texts[high]
         return join_range(*ends, isinstance(self.leaves[low], str))
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        """The leaves as text: a leaf is the end of many ranges."""
-        return [text(leaf) for leaf in self.leaves]
 
     def _set_label(self, codes: NDArray[np.intp]) -> str | None:
         if len(codes) == 1:
@@ -237,34 +241,52 @@ class Axis:
         last = int(np.searchsorted(self.positions, ends[1], side="right")) - 1
         return (first, last) if first <= last else _NOWHERE
 
-    def _members(self, label: Any) -> list[int]:
+    def _members(self, label: Any) -> Sequence[int]:
         """The codes a label stands for, ascending; empty when it is not understood."""
-        if isinstance(label, str):
-            if label == ROOT:
-                return list(range(self.size))
-            members = read_set(label)
-            codes = sorted({self._code(member) for member in members}) if members else [-1]
-            if codes[0] >= 0:
-                return codes
-            if label == "" and self.null:  # as CSV writes it
-                return [self.null_code]
+        if label == ROOT:
+            return range(self.size)
+        members = read_set(label) if isinstance(label, str) else None
+        if members and (codes := self._codes_of(members)):
+            return codes
+        if label == "" and self.null:  # as CSV writes it
+            return [self.null_code]
         code = self._code(label)
-        return [code] if code >= 0 else []
+        return [code] if code >= 0 else self._meant(label) if isinstance(label, str) else ()
+
+    def _meant(self, label: str) -> Sequence[int]:
+        """The codes of a label in the notation of others; empty when it is not certain."""
+        meaning = read(label, self.kind)
+        if isinstance(meaning, Everything):
+            return range(self.size)
+        if isinstance(meaning, Members):
+            return self._codes_of(meaning.texts)
+        if isinstance(meaning, Between):
+            if self.positions is not None:
+                return range(*meaning.within(self.positions))
+            order, line = self._line
+            return sorted(order[slice(*meaning.within(line))].tolist())
+        codes, texts = self._spelling
+        return sorted(codes[at] for at in meaning.among(texts)) if meaning else ()
+
+    def _codes_of(self, texts: Sequence[str | None]) -> Sequence[int]:
+        """The codes of these values, ascending; empty when one of them is no leaf."""
+        codes = sorted({self._code(one) for one in texts})
+        return codes if codes[0] >= 0 else ()
 
     def _code(self, value: Any) -> int:
         """The code of one value or its text; -1 for what is no leaf."""
-        if isinstance(value, str) and self.kind in ("number", "date"):
-            try:
-                value = position(value, self.kind)
-            except ValueError:
-                return -1
-            if math.isnan(value):
-                return -1
-        return int(self.codes([value])[0])
+        if self.kind not in ("number", "date"):
+            return self.null_code if value is None else self._code_of.get(value, -1)
+        try:
+            place = position(value, self.kind)
+        except ValueError:
+            return -1
+        unknown = isinstance(value, str) and math.isnan(place)  # the word nan is not null
+        return -1 if unknown else int(self.codes([place])[0])
 
-    def _bitset(self, codes: list[int]) -> NDArray[np.uint64]:
+    def _bitset(self, codes: Sequence[int]) -> NDArray[np.uint64]:
         bits = np.zeros(self.words * 64, dtype=np.uint8)
-        bits[codes] = 1
+        bits[list(codes)] = 1
         return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64)
 
     # Tables, made once
@@ -279,6 +301,17 @@ class Axis:
         places = as_positions(self.leaves, self.kind)
         order = np.argsort(places, kind="stable").astype(np.int32)
         return order, places[order]
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        """The leaves as text: a leaf is the end of many ranges."""
+        return [text(leaf) for leaf in self.leaves]
+
+    @cached_property
+    def _spelling(self) -> tuple[list[int], list[str]]:
+        """The leaves' codes by their text, and the texts, ascending."""
+        order = sorted(range(len(self.leaves)), key=self._texts.__getitem__)
+        return order, [self._texts[code] for code in order]
 
     def _spread(self, low: Codes, high: Codes) -> NDArray[np.float64]:
         """Width by the outermost leaves of ranges that are publishable already."""
@@ -357,6 +390,7 @@ class Axis:
         for label, low, high in [*(r for r in rows if r[1] < r[2]), *leaves, *rows]:
             if label is not None:
                 named.setdefault(label, (low, high))
+        named.setdefault(self.root, (0, self.size - 1))
         return named
 
 

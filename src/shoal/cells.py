@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.axis import Axis
-from shoal.kernels import boxes
+from shoal.kernels import boxtree
 from shoal.kernels.group import extents, members, numbered
-from shoal.kernels.threads import share_out
 
 Bits = NDArray[np.uint64]
 
@@ -80,42 +80,41 @@ class Cells:
 
     def count_inside(self, keys: NDArray[Any], count: NDArray[np.int64]) -> NDArray[np.int64]:
         """For each class, how many of the counted points its cells contain."""
-        total = np.zeros(len(self), dtype=np.int64)
-        points, order, begin, end = self._near(keys)
-        boxed = self.low, self.high, *self._packed(), total
-        work = int((end - begin).sum())
-        share_out(boxes.count_inside, len(self), work, points, begin, end, count[order], *boxed)
-        return total
+        start, classes = self.contains(keys)
+        inside = np.bincount(classes, np.repeat(count, np.diff(start)), len(self))
+        return inside.astype(np.int64)
 
     def contains(self, keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For each point (columns, points) the classes whose cells contain it: start, classes."""
-        (points, order, begin, end), (sets, set_of) = self._near(keys), self._packed()
-        found: tuple[NDArray[np.int64], NDArray[np.int64]] = boxes.locate(
-            points, order, begin, end, self.low, self.high, sets, set_of
-        )
-        return found
+        """For each point (columns, points) the classes whose cells contain it: start, classes.
 
-    def _near(self, keys: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-        """The points in the order of the column on which cells are narrowest, their numbers, and
-        the first and last of them that each class's cells could contain.
+        Point ``i`` lies in the classes ``classes[start[i]:start[i+1]]``, ascending; a code below 0
+        lies in no cell.
         """
-        wide = (self.high - self.low + 1).mean(axis=0) if len(self) else np.zeros(len(keys))
-        by = int((wide / (self.high.max(axis=0, initial=0) + 1)).argmin())
-        order = np.argsort(keys[by], kind="stable")
-        codes = keys[by][order].astype(np.int64)
-        begin = np.searchsorted(codes, self.low[:, by], side="left")
-        end = np.searchsorted(codes, self.high[:, by], side="right")
-        return np.ascontiguousarray(keys[:, order], np.int32), order, begin, end
+        points = np.ascontiguousarray(keys.T, np.int32)
+        return boxtree.search(self._tree, points, points, self._tree.bits[:0])
+
+    @cached_property
+    def _tree(self) -> boxtree.Tree:
+        return boxtree.grow(*self._ranges(), *self._packed())
+
+    def _ranges(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The ranges, of sets from the first member to the last; 0..-1 where any cell is empty."""
+        low, high = self.low.clip(0), self.high.copy()
+        for column, bits in self.sets.items():
+            low[:, column], high[:, column] = boxtree.ends(bits)
+        empty = (low > high).any(axis=1)
+        low[empty], high[empty] = 0, -1
+        return low, high
 
     def _packed(self) -> tuple[Bits, NDArray[np.int64]]:
-        """All sets side by side, and where each column's begin (-1: the column has a range)."""
-        begin = np.full(self.low.shape[1], -1, dtype=np.int64)
-        words, parts = 0, [np.zeros((len(self), 0), dtype=np.uint64)]
-        for column in sorted(self.sets):
-            begin[column] = words
-            words += self.sets[column].shape[1]
-            parts.append(self.sets[column])
-        return np.concatenate(parts, axis=1), begin
+        """All sets side by side, and (columns, 2) which words are a column's: none of a range."""
+        words = np.zeros((self.low.shape[1], 2), dtype=np.int64)
+        parts = [np.zeros((len(self), 0), dtype=np.uint64)]
+        for column, bits in sorted(self.sets.items()):
+            begin = int(words.max(initial=0))
+            words[column] = begin, begin + bits.shape[1]
+            parts.append(bits)
+        return np.concatenate(parts, axis=1), words
 
 
 def meet(one: Cells, other: Cells) -> tuple[Cells, NDArray[np.bool_]]:
@@ -126,6 +125,14 @@ def meet(one: Cells, other: Cells) -> tuple[Cells, NDArray[np.bool_]]:
     for column, bits in sets.items():
         filled[:, column] = bits.any(axis=1)
     return Cells(low, high, sets), np.asarray(filled.all(axis=1))
+
+
+def meeting(one: Cells, other: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each class of one the classes of the other whose cells meet its cells in every column.
+
+    Class ``i`` of one meets the classes ``others[start[i]:start[i+1]]`` of the other, ascending.
+    """
+    return boxtree.search(other._tree, *one._ranges(), one._packed()[0])
 
 
 def _alike(

@@ -246,7 +246,8 @@ class Tree(Hierarchy):
         columns = list(zip(*(row for _, row in pairs), strict=True))
         levels = tuple(lv.column_level(column) for column in columns[1:-1])
         places = _ascending(given, leaves)
-        axis = Axis(given.name, given.kind, "tree", leaves, given.null, levels, places)
+        root = self.rows[0][-1]
+        axis = Axis(given.name, given.kind, "tree", leaves, given.null, levels, places, root=root)
         given.refuse_uncovered(axis)
         return axis
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from datetime import date, datetime
 from typing import Any
@@ -29,6 +30,11 @@ _BARE_RANGE = re.compile(r"(\d+)-(\d+)")
 _LOOSE_HYPHEN = re.compile(r"\\|(?<![^ ])-|-(?![^ ])")
 _EPOCH = date(1970, 1, 1).toordinal()
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_DAYS = range(1, date.max.toordinal() + 1)
+_QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
+_MONTH = re.compile(r"(\d{1,2})/(\d{4})")
+_MIDNIGHT = re.compile(r"[T ]00:00(:00(\.0+)?)?$")
+_CALENDAR = re.compile(r"(?=[\d*]{4}(-[\d*]{1,2}){0,2}$)([\d-]*)\**(-\*+)*")
 
 
 def number(value: float) -> str:
@@ -78,6 +84,34 @@ def positions(values: Iterable[Any], kind: str) -> NDArray[np.float64]:
     if kind == "date" and all(type(value) is date for value in values):
         return np.array(values, dtype="datetime64[D]").astype(np.float64) + _EPOCH
     return np.array([position(value, kind) for value in values], dtype=np.float64)
+
+
+def period(text: str) -> tuple[float, float] | None:
+    """The first and the last day of a day, month, quarter or year, or of a masked date.
+
+    >>> [date.fromordinal(int(day)).isoformat() for day in period("1965-Q3") or ()]
+    ['1965-07-01', '1965-09-30']
+    >>> period("1965-09") == period("9/1965") == period("1965-09-**"), period("1965-13")
+    (True, None)
+    """
+    if quarter := _QUARTER.fullmatch(text):
+        last = 3 * int(quarter[2])
+        ends = period(f"{quarter[1]}-{last - 2:02d}"), period(f"{quarter[1]}-{last:02d}")
+        return (ends[0][0], ends[1][1]) if ends[0] and ends[1] else None
+    if month := _MONTH.fullmatch(text):
+        return period(f"{month[2]}-{int(month[1]):02d}")
+    text = _MIDNIGHT.sub("", text)
+    calendar = _CALENDAR.fullmatch(text)
+    if not calendar:
+        return None
+    return _days(calendar[2]) if "*" in text or len(text) in (4, 7, 10) else None
+
+
+def _days(prefix: str) -> tuple[float, float] | None:
+    """The first and the last day whose ISO form begins so: ISO dates are sorted as texts."""
+    iso = lambda day: date.fromordinal(day).isoformat()[: len(prefix)]  # noqa: E731
+    first, stop = bisect_left(_DAYS, prefix, key=iso), bisect_right(_DAYS, prefix, key=iso)
+    return (float(_DAYS[first]), float(_DAYS[stop - 1])) if first < stop else None
 
 
 def write_range(low: object, high: object) -> str:

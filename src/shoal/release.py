@@ -74,21 +74,37 @@ class Verdict:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Finding:
     """What an attack learned: about how many people, how sure, against blind guessing."""
 
     attack: str
     people: int
+    """How many people (or rows) were attacked."""
     exposed: int
+    """How many of them the attack succeeded on."""
     sure: float
+    """How sure the adversary can be about the worst-hit person."""
     guessing: float
+    """How sure somebody who only knows the published totals would be."""
     sentence: str
+    """What was found, for a data steward."""
     defence: str
+    """What to do about it."""
+    example: str = ""
+    """One worst-hit person, step by step; without values unless they were asked for."""
     assumptions: tuple[str, ...] = ()
+    worst: tuple[int, ...] = ()
+    """The worst-hit people: row numbers in ``table``, the first row of data being 1."""
+    table: str = "targets"
+    """Whose rows ``worst`` counts: ``targets``, or ``release 1``, ``release 2``, ..."""
+    witness: Mapping[str, Any] = field(default_factory=dict)
+    """What proves it: classes, rows and counts; values only where they were asked for."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    witness: tuple[str, ...] = ()
-    """The worst-hit people, as the targets' own person column calls them."""
+    control: float | None = None
+    """The rate among people who are in no release, where such a group was given."""
+    interval: tuple[float, float] | None = None
+    """Where people were sampled: 95 % confidence interval of the rate."""
 
     @property
     def rate(self) -> float:

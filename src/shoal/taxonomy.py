@@ -59,7 +59,7 @@ def write_csv(axis: Axis) -> str:
         sizes = np.diff(np.append(level.starts, len(axis.leaves)))
         columns.append(np.repeat(np.array(level.labels, dtype=object), sizes).tolist())
     out = io.StringIO()
-    rows = ((*row, ROOT) for row in zip(*columns, strict=True))
+    rows = ((*row, axis.root) for row in zip(*columns, strict=True))
     csv.writer(out, delimiter=";", lineterminator="\n").writerows(rows)
     return out.getvalue()
 

@@ -12,9 +12,12 @@ from tests.checks import oracle
 
 from shoal import tally as tally_module
 from shoal import testing
+from shoal.attacks.homogeneity import homogeneity
+from shoal.attacks.view import Published, View
+from shoal.axis import Axis
+from shoal.cells import Cells
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
-from shoal.release import Finding
 from shoal.tally import Cut, Groups
 
 
@@ -227,13 +230,52 @@ def test_a_broken_measure_is_noticed():
         testing.check_measure(share_held_back)
 
 
-def test_an_attack_that_reports_safety_when_it_cannot_run_is_noticed():
-    def attack(view, *, rng):
-        """Finds the people it is told of; 2020. It does not see anything else."""
-        return Finding("told", 10, len(view), 1.0, 0.1, "Some are exposed.", "Hide more.")
+def town(sensitive: bool = True) -> View:
+    """A table of two uniform classes and one mixed."""
+    axis = Axis("zip", "code", "ordered", ("north", "middle", "south"))
+    value = Axis("illness", "category", "flat", ("influenza", "asthma"))
+    class_, values = np.array([[0, 0, 1, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1, 1]], np.int32)
+    low = np.arange(3, dtype=np.int32)[:, np.newaxis]
+    return View((axis,), (Published("town", Cells(low, low), class_, values),),
+                value if sensitive else None)  # fmt: skip
 
-    with pytest.raises(AssertionError, match="must raise"):
-        testing.check_attack(attack, [1, 2], [])
+
+def safe_where_blind(view):
+    if view.sensitive is None:
+        return replace(homogeneity(town()), exposed=0)
+    return homogeneity(view)
+
+
+def first_row_only(view):
+    return replace(homogeneity(view), exposed=int(view.releases[0].values[0]))
+
+
+def talkative(view):
+    return replace(homogeneity(view), witness={"value": view.value(0)})
+
+
+def nameless(view):
+    return replace(homogeneity(view), worst=())
+
+
+ATTACKS = {
+    "must raise": safe_where_blind,
+    "depends on the order": first_row_only,
+    "shows 1 values": talkative,
+    "named by row": nameless,
+}
+
+
+@pytest.mark.parametrize("promise", ATTACKS)
+def test_a_broken_attack_is_noticed(promise):
+    def attack(view, *, rng):
+        """Somebody's own; 2020. It does not see anything else."""
+        return ATTACKS[promise](view)
+
+    attack.__name__ = "homogeneity"
+    testing.check_attack(homogeneity, town(), town(sensitive=False))
+    with pytest.raises(AssertionError, match=promise):
+        testing.check_attack(attack, town(), town(sensitive=False))
 
 
 def test_a_member_without_documentation_is_noticed():

@@ -19,18 +19,14 @@ def golden():
 
 @pytest.fixture
 def table(tmp_path):
-    """Writes rows as a CSV file; some columns only, or some labels rewritten, where asked."""
+    """Writes rows as a CSV file, with their labels as printed."""
 
-    def write(name, rows, rewrite=None):
-        rewrite = rewrite or {}
+    def write(name, rows):
         path = tmp_path / f"{name}.csv"
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
-            writer.writerows(
-                {key: rewrite.get(key, {}).get(cell, cell) for key, cell in row.items()}
-                for row in rows
-            )
+            writer.writerows(rows)
         return path
 
     return write

@@ -1,7 +1,7 @@
-"""One file per attack: a function (view) -> finding, named like its file.
+"""One file per attack: a function (view, *, rng, **options) -> finding, named like its file.
 
 A view is what the adversary has and no more. An attack that cannot run raises; it never reports
-that nothing was found.
+that nothing was found. Each file states as ``NEEDS`` what the attack needs.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Callable
 from importlib import import_module
 from pkgutil import iter_modules
 
+from shoal.attacks.view import Needs
 from shoal.release import Finding
 
-SHARED = frozenset({"view"})
+SHARED = frozenset({"linked", "locate", "view", "weighing"})
 """Files of this room that are not attacks themselves."""
 
 
@@ -22,3 +23,10 @@ def attacks() -> dict[str, Callable[..., Finding]]:
     return {
         name.replace("_", "-"): getattr(import_module(f"{__name__}.{name}"), name) for name in found
     }
+
+
+def needs(name: str) -> Needs:
+    """What an attack needs before it can run."""
+    module = import_module(f"{__name__}.{name.replace('-', '_')}")
+    stated: Needs = module.NEEDS
+    return stated

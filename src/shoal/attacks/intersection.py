@@ -1,81 +1,222 @@
 """Intersection: what two releases about the same person allow is less than what each allows.
 
-For every person the values possible in each release (those of all classes whose cells contain
-the person) are intersected. Where one value is left, it is the person's, whatever k was.
+For every person the values possible in each release, those of all the classes that the person
+could be in, are intersected. Where one value is left, it is the person's, whatever k was.
 
 Ganta, Kasiviswanathan, Smith: Composition attacks and auxiliary information in data privacy,
-KDD 2008, section 2: prior effective anonymity is the number of values possible in one release,
-posterior that of the intersection, and the drop is their difference.
+KDD 2008, sections 2 and 3. With s_ij the set of values that release j leaves person i:
 
-It assumes that the person is in every release with the same value; people for whom no value is
-left are counted apart. It does not see how often values occur, nor weigh them by that.
+    prior effective anonymity        |s_ij|
+    posterior effective anonymity    |s_i1 ∩ ... ∩ s_in|
+    drop                             min_j |s_ij| - posterior; vulnerable where it is positive
+    PVP_C                            percent of the people with 1 / posterior >= C
+
+People with one value in a single release have no drop, yet count in PVP at 100 %.
+
+It takes for granted that the person is in every release with the same value. People who are not,
+as far as the releases show it (no class, or no value left) or the tester knows it, are counted
+apart. Where nobody knows, it does not see who is in a class by chance, an outsider whose cells
+fit: give a control group to learn how often.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.view import View
-from shoal.errors import InputError
+from shoal.attacks.locate import located
+from shoal.attacks.view import WORST, Needs, NobodyFoundError, People, View
+from shoal.attacks.weighing import Evidence, weighted
+from shoal.errors import InputError, UsageError
 from shoal.release import Finding
 
-WITNESSES = 20
+NEEDS = Needs(releases=2, people=True)
 
-ASSUMPTIONS = (
-    "the adversary knows each person's quasi-identifiers",
-    "the person is in every release with the same sensitive value",
-    "every class whose cells contain the person is possible (honest location)",
-)
+AT_MOST = (1, 2, 3, 4, 5, 10)
+"""PVP at confidence 1 / n counts people with at most n values left: exact, without a fraction."""
+NAMED = 10
+"""How many values or classes an example or a witness lists."""
+
+HOW = {
+    "honest": "every class whose cells contain the person is possible (honest location)",
+    "assumed": "the adversary knows which class holds the person (assumed location)",
+    "centroid": "the person is in the class with the nearest centroid (centroid location)",
+}
 
 
-def intersection(view: View, *, rng: np.random.Generator | None = None) -> Finding:
+def intersection(
+    view: View, *, rng: np.random.Generator | None = None, location: str = "honest"
+) -> Finding:
     """Intersect the values that each release leaves possible for each person."""
-    if len(view.releases) < 2:
-        raise InputError("An intersection needs two releases.", "give a second release.")
-    sets = [release.value_sets(view.people) for release in view.releases]
-    prior = np.stack([one.sum(axis=1) for one in sets])
-    both = np.logical_and.reduce(sets)
-    posterior = both.sum(axis=1)
-    located = (prior > 0).all(axis=0) & (posterior > 0)
-    if not located.any():
-        raise InputError(
+    people, evidence = _evidence(view, location)
+    prior, posterior = evidence.narrowed()
+    outside = np.zeros(len(people), np.bool_) if people.present is None else ~people.present
+    posterior[outside] = 0
+    found = np.flatnonzero(posterior)
+    if not len(found):
+        raise NobodyFoundError(
             "No person can be found in all of the releases.",
             "check that the releases and the targets share people, columns and values.",
         )
-    return _finding(view, prior[:, located].min(axis=0), posterior[located], located)
+    rng = np.random.default_rng(0) if rng is None else rng
+    details = {
+        **_numbers(prior, posterior, outside),
+        "location": location,
+        "weighted": weighted(evidence, found, people.keys, rng),
+    }
+    if people.values is not None:
+        details |= _right(evidence, np.flatnonzero(posterior == 1))
+    worst = _worst(people.rows[found], prior.min(axis=0)[found], posterior[found])
+    example, witness = _shown(view, people, evidence, int(found[worst[0]]))
+    return _finding(
+        view, evidence, details,
+        worst=tuple(people.rows[found[worst]].tolist()), example=example, witness=witness,
+    )  # fmt: skip
 
 
-def _finding(
-    view: View, before: NDArray[Any], after: NDArray[Any], located: NDArray[np.bool_]
-) -> Finding:
-    people, exposed = len(after), int((after == 1).sum())
-    values = view.releases[0].values
-    details: dict[str, Any] = {
+def _evidence(view: View, location: str) -> tuple[People, Evidence]:
+    """What every release says of everybody, if the view has all that is needed."""
+    if len(view.releases) < 2:
+        raise InputError("An intersection needs two releases.", "give a second release.")
+    if view.people is None:
+        raise UsageError(
+            "An intersection needs people to look for.", "give a table of them with --targets."
+        )
+    if view.sensitive is None or any(release.values is None for release in view.releases):
+        raise InputError(
+            "An intersection needs a sensitive column that all releases publish.",
+            "name one with --on.",
+        )
+    people, truth = view.people, view.people.values
+    places = [located(release, view.axes, people, location) for release in view.releases]
+    histograms = [release.histogram(view.sensitive) for release in view.releases]
+    unknown = np.full(len(people), -1, dtype=np.int32)
+    return people, Evidence(places, histograms, unknown if truth is None else truth)
+
+
+def _numbers(
+    prior: NDArray[np.int32], posterior: NDArray[np.int32], outside: NDArray[np.bool_]
+) -> dict[str, Any]:
+    """Effective anonymity before and after over the people found, and who was not found."""
+    found = posterior > 0
+    missing = prior == 0
+    absent = {
+        "absent": int((~found).sum()),
+        "absent_by_release": missing.sum(axis=1).tolist(),
+        "known_absent": int(outside.sum()),
+        "no_value_left": int((~found & ~missing.any(axis=0) & ~outside).sum()),
+    }
+    prior, after = prior[:, found], posterior[found]
+    before = prior.min(axis=0)
+    people, vulnerable = len(after), int((before > after).sum())
+    within = [int((after <= n).sum()) for n in AT_MOST]
+    return {
         "candidates_before": _counts(before),
         "candidates_after": _counts(after),
+        "prior": [float(one.mean()) for one in prior],
+        "posterior": float(after.mean()),
         "mean_drop": float((before - after).mean()),
-        "absent": int((~located).sum()),
+        "vulnerable": vulnerable,
+        "pvp": [
+            {"confidence": 1 / n, "people": number, "percent": 100 * number / people}
+            for n, number in zip(AT_MOST, within, strict=True)
+        ],
+        **absent,
         "exposed_before": int((before == 1).sum()),
     }
-    alone = np.flatnonzero(located)[after == 1]
+
+
+def _right(evidence: Evidence, exposed: NDArray[np.int64]) -> dict[str, int]:
+    """Of the exposed whose values are known, how many values are settled rightly."""
+    known = exposed[evidence.truth[exposed] >= 0]
+    right = evidence.weighed(known).best == evidence.truth[known]
+    return {"right": int(right.sum()), "exposed_known": len(known)}
+
+
+def _finding(view: View, evidence: Evidence, details: dict[str, Any], **worst: Any) -> Finding:
+    assert view.sensitive is not None
+    after = details["candidates_after"]
+    people, exposed, before = sum(after.values()), after.get(1, 0), details["exposed_before"]
     return Finding(
-        "intersection",
-        people,
-        exposed,
-        1.0 if exposed else float((1 / after).max()),
-        float(values.total.max() / values.total.sum()),
-        f"{exposed:,} of {people:,} people have one possible {values.axis.name} left when the "
-        f"releases are joined; {details['exposed_before']:,} had one in a single release.",
-        "ask for diversity of the sensitive value, publish together, or use differential privacy.",
-        ASSUMPTIONS,
-        details,
-        tuple(str(view.who[i]) for i in alone[:WITNESSES]) if view.who else (),
+        attack="intersection",
+        people=people,
+        exposed=exposed,
+        sure=1 / min(after),
+        guessing=float(evidence.total.max() / evidence.total.sum()),
+        sentence=f"{exposed:,} of {people:,} people have one possible {view.sensitive.name} "
+        f"left when the {len(view.releases)} releases are joined; {before:,} had one in a single "
+        "release.",
+        defence="publish one table together with the other publishers; else ask for larger and "
+        "more varied classes, which makes it rarer, or use differential privacy, which bounds it.",
+        assumptions=(
+            "the adversary knows each person's quasi-identifiers",
+            "the person is in every release with the same sensitive value",
+            HOW[details["location"]],
+        ),
+        details=details,
+        **worst,
     )
 
 
+def _worst(
+    rows: NDArray[np.int64], before: NDArray[np.int32], after: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """The worst-hit: fewest values left, then the largest drop, then the row's number."""
+    rank = after.astype(np.int64) * (int(before.max()) + 1) - before
+    last = min(WORST, len(rank)) - 1
+    near = np.flatnonzero(rank <= np.partition(rank, last)[last])
+    order = np.lexsort((rows[near], rank[near]))
+    return near[order[:WORST]]
+
+
+def _shown(view: View, people: People, evidence: Evidence, who: int) -> tuple[str, dict[str, Any]]:
+    """One person step by step: as a sentence, and as classes, rows and counts."""
+    steps = [_step(view, evidence, j, who) for j in range(len(view.releases))]
+    values = set.intersection(*(set(codes) for _, codes in steps))
+    parts = [
+        f"release {j + 1} leaves {one['values']:,}{' values possible' if j == 0 else ''} "
+        f"({one['rows']:,} rows)"
+        for j, (one, _) in enumerate(steps)
+    ]
+    row, number = int(people.rows[who]), len(values)
+    joined = "both" if len(steps) == 2 else f"all {len(steps)}"
+    example = (
+        f"Row {row:,} of the targets: {', '.join(parts)}; "
+        f"{number:,} {'is' if number == 1 else 'are'} in {joined}"
+    )
+    witness = {"row": row, "releases": [one for one, _ in steps], "left": number}
+    if view.show:
+        named = _named(view, sorted(values))
+        witness["left_named"] = named
+        example += f": {', '.join(named)}" + (", ..." if number > NAMED else "")
+    return example + ".", witness
+
+
+def _step(view: View, evidence: Evidence, j: int, who: int) -> tuple[dict[str, Any], list[int]]:
+    """What one release says of one person, and the values it leaves."""
+    release, (start, classes) = view.releases[j], evidence.located[j]
+    near = classes[start[who] : start[who + 1]]
+    values = np.unique(evidence.histograms[j].take(near).value).tolist()
+    step: dict[str, Any] = {
+        "release": release.name,
+        "classes": near[:NAMED].tolist(),
+        "rows": int(release.rows[near].sum()),
+        "values": len(values),
+    }
+    if view.show:
+        step["named"] = _named(view, values)
+        if release.labels is not None:
+            step["labels"] = [dict(release.labels(int(c))) for c in near[:NAMED]]
+    return step, values
+
+
+def _named(view: View, codes: Sequence[int]) -> list[str]:
+    return [view.value(code) for code in codes[:NAMED]]
+
+
 def _counts(numbers: NDArray[Any]) -> dict[int, int]:
-    value, count = np.unique(numbers, return_counts=True)
-    return dict(zip(value.tolist(), count.tolist(), strict=True))
+    count = np.bincount(numbers)
+    return {int(n): int(count[n]) for n in np.flatnonzero(count)}

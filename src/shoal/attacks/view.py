@@ -1,8 +1,13 @@
-"""What an adversary has: published classes, and what it knows of the people it looks for."""
+"""What an adversary has: published tables, and what it knows of the people it looks for.
+
+Everything is codes: labels were read on common axes, values numbered alike in all releases.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,38 +15,97 @@ from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.cells import Cells
-from shoal.tally import Histogram
+from shoal.errors import InputError
+from shoal.tally import Cut, Histogram, Tally
+
+WORST = 20
+"""How many of the worst-hit people a finding lists."""
+
+
+class NobodyFoundError(InputError):
+    """No person could be found in the releases, so there is nothing to attack."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What an attack needs before it can run; each attack's file states it as ``NEEDS``."""
+
+    releases: int = 1
+    most: int | None = None
+    """At most so many releases; None: any number."""
+    people: bool = False
+    """A table of people to look for: targets, or a register."""
+    sensitive: bool = True
+    """A column to learn."""
+    relation: str = ""
+    """What the releases must be of each other: "same table", "over time", or anything."""
+    method: bool = False
+    """How the release was made."""
 
 
 @dataclass(frozen=True)
 class Published:
-    """One release as it stands: the cells of its classes and the sensitive values in each."""
+    """One release as it stands: the cells of its classes, and of each row the class and values."""
 
+    name: str
     cells: Cells
-    values: Histogram
+    class_: NDArray[np.int32]
+    """The class of each row, in the order of the table."""
+    values: NDArray[np.int32] | None = None
+    """Each row's code on the view's sensitive axis."""
+    shared: NDArray[np.int32] | None = None
+    """(columns, rows): codes of the columns that all releases publish as they are."""
+    holds: NDArray[np.int32] | None = None
+    """The class that truly holds each of the view's people (-1: none does), where it is known."""
+    labels: Callable[[int], Mapping[str, Any]] | None = None
+    """A class's labels by column, for who asked to see them."""
 
-    def value_sets(self, people: NDArray[Any]) -> NDArray[np.bool_]:
-        """For each person (columns, people) every value of every class that could be theirs.
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """How many rows each class has."""
+        return np.bincount(self.class_, minlength=len(self.cells)).astype(np.int64)
 
-        Honest location: all classes whose cells contain the person count, not the true one alone.
-        """
-        start, classes = self.cells.contains(people)
-        holds = np.zeros((len(self.cells), self.values.axis.size), dtype=bool)
-        holds[self.values.class_, self.values.value] = True
-        found = np.zeros((people.shape[1], holds.shape[1]), dtype=bool)
-        person = np.repeat(np.arange(people.shape[1]), np.diff(start))
-        np.logical_or.at(found, person, holds[classes])
-        return found
+    def histogram(self, axis: Axis) -> Histogram:
+        """The sensitive values of each class with their counts."""
+        assert self.values is not None
+        ones = np.ones(len(self.class_), np.int64)
+        return Histogram.of(axis, self.class_, self.values, ones, len(self.cells))
+
+
+@dataclass(frozen=True)
+class People:
+    """The people the adversary looks for, by what it knows about them."""
+
+    keys: NDArray[Any]
+    """(columns, people): codes on the view's axes."""
+    rows: NDArray[np.int64]
+    """Each person's row in the table they come from, the first row of data being 1."""
+    values: NDArray[np.int32] | None = None
+    """Their true sensitive values, where the tester knows them: to score, never to attack with."""
+    present: NDArray[np.bool_] | None = None
+    """Whether each is in every release, where the tester knows that of some release."""
+
+    def __len__(self) -> int:
+        return int(self.keys.shape[1])
 
 
 @dataclass(frozen=True)
 class View:
-    """Releases about overlapping people on common axes, and the people the adversary looks for.
-
-    ``people`` (columns, people) are codes on ``axes``; ``who`` names them, where they have names.
-    """
+    """Releases on common axes, and the people to look for."""
 
     axes: tuple[Axis, ...]
     releases: tuple[Published, ...]
-    people: NDArray[Any]
-    who: tuple[Any, ...] = ()
+    sensitive: Axis | None = None
+    shared: tuple[str, ...] = ()
+    """The names of the columns in ``Published.shared``."""
+    people: People | None = None
+    method: Callable[[Tally], Cut] | None = None
+    """The publisher's method with its rule, as it would treat a table; for who knows it."""
+    show: bool = False
+    """Whether the finding may name labels and values."""
+
+    def value(self, code: int) -> str:
+        """A sensitive value in words, where values may be shown."""
+        assert self.sensitive is not None
+        null = self.sensitive.null and code == self.sensitive.null_code
+        return "null" if null else str(self.sensitive.leaves[code])

@@ -3,6 +3,10 @@
 The city is invented. Its 25 ZIP codes differ in size and age, its diagnoses depend on age, sex and
 season as in hospital statistics (only the shape, no real figures), and about one patient in six is
 transferred between the two hospitals on the day of admission, so that both hold the same row.
+
+So is the town: a medical table without names (`medical.csv`) and a voter list with them
+(`voters.csv`), as in Figure 1 of Sweeney, k-anonymity: a model for protecting privacy, 2002. Most
+grown-up patients are registered to vote, and some have a twin at the same address.
 """
 
 import csv
@@ -11,6 +15,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -134,8 +139,7 @@ def draw_people(rng: Generator, ids: Iterable[int], pull: float) -> list[Row]:
     rows: list[Row] = []
     for number, age in zip(numbers, draw_ages(rng, len(numbers)).tolist(), strict=True):
         sex = "f" if rng.random() < 0.52 else "m"
-        first = str(rng.choice(WOMEN if sex == "f" else MEN))
-        name = f"{first} {rng.choice(SURNAMES)}"
+        name = draw_name(rng, sex)
         diagnosis = draw_diagnosis(rng, age, sex)
         day = draw_day(rng, diagnosis)
         rows.append((f"R{number:06d}", name, age, sex, draw_zip(rng, age, pull), day, diagnosis))
@@ -161,6 +165,134 @@ def hospitals(seed: int = SEED) -> tuple[list[Row], list[Row]]:
 def admission(row: Row) -> tuple[str, str]:
     """The order of the files: by day, then by register number."""
     return str(row[COLUMNS.index("admitted")]), str(row[0])
+
+
+# The town: a medical table and a voter list
+
+TOWN_SEED = 20_021_010
+PATIENTS, VOTERS, TWINS = 600, 2_500, 24
+REGISTERED = 0.85
+"""The share of grown-up patients who are registered to vote."""
+FULL_AGE = 18
+MEDICAL = ("ethnicity", "visit_date", "diagnosis", "procedure", "medication", "total_charge",
+           "zip", "birth_date", "sex")  # fmt: skip
+VOTER_LIST = ("name", "address", "zip", "birth_date", "sex", "party", "registered")
+
+# ZIP code: (share of the town, its streets).
+QUARTERS: dict[str, tuple[float, list[str]]] = {
+    "04210": (9, ["Main St", "Court St", "Elm St", "Spring St", "High St", "Academy St"]),
+    "04212": (5, ["Mill St", "Canal St", "Water St", "Bridge St"]),
+    "04240": (8, ["Pine St", "Walnut St", "Maple St", "Ash St", "Birch St", "College St"]),
+    "04243": (3, ["Lake Rd", "Orchard Ln", "Meadow Ln"]),
+    "04250": (2, ["Ridge Rd", "Quarry Rd"]),
+    "04252": (1, ["Ferry Rd", "Old County Rd"]),
+}
+ETHNICITIES = {"White": 70, "Hispanic": 12, "Black": 10, "Asian": 6, "Native American": 2}
+PARTIES = {"Democratic": 38, "Unenrolled": 30, "Republican": 28, "Green": 4}
+
+# Diagnosis: (procedure, medication, typical charge).
+TREATMENTS: dict[str, tuple[str, str, int]] = {
+    "Appendicitis": ("Appendectomy", "Cefoxitin", 14_000),
+    "Asthma": ("Spirometry", "Salbutamol", 400),
+    "Breast cancer": ("Biopsy", "Tamoxifen", 9_000),
+    "Chronic kidney disease": ("Dialysis", "Furosemide", 5_000),
+    "COPD": ("Spirometry", "Tiotropium", 700),
+    "Concussion": ("Head scan", "Paracetamol", 1_300),
+    "Depression": ("Psychotherapy", "Sertraline", 250),
+    "Diabetes, type 1": ("Blood test", "Insulin", 450),
+    "Diabetes, type 2": ("Blood test", "Metformin", 300),
+    "Epilepsy": ("Brain wave recording", "Valproate", 900),
+    "Gallstones": ("Gallbladder removal", "Ibuprofen", 11_000),
+    "Heart attack": ("Angioplasty", "Clopidogrel", 24_000),
+    "Heart failure": ("Echocardiogram", "Furosemide", 3_500),
+    "Hepatitis B": ("Blood test", "Tenofovir", 800),
+    "Hip fracture": ("Hip replacement", "Enoxaparin", 21_000),
+    "HIV infection": ("Blood test", "Dolutegravir", 1_900),
+    "Influenza": ("Examination", "Oseltamivir", 180),
+    "Pneumonia": ("Chest X-ray", "Amoxicillin", 1_100),
+    "Pregnancy complication": ("Ultrasound", "Iron", 2_400),
+    "Prostate cancer": ("Biopsy", "Bicalutamide", 8_000),
+    "Stroke": ("Head scan", "Alteplase", 17_000),
+}
+
+
+class Person(NamedTuple):
+    """Somebody of the town."""
+
+    name: str
+    address: str
+    zip: str
+    born: date
+    sex: str
+
+    @property
+    def age(self) -> int:
+        """In full years at the beginning of the year."""
+        birthday = (self.born.month, self.born.day) > (FIRST_DAY.month, FIRST_DAY.day)
+        return FIRST_DAY.year - self.born.year - birthday
+
+
+def draw_share(rng: Generator, shares: dict[str, int]) -> str:
+    """One of the names, by its share."""
+    return list(shares)[int(weighted(rng, list(shares.values()), 1)[0])]
+
+
+def draw_person(rng: Generator, age: int) -> Person:
+    """Somebody of about that age."""
+    code = list(QUARTERS)[int(weighted(rng, [share for share, _ in QUARTERS.values()], 1)[0])]
+    address = f"{rng.integers(1, 240)} {rng.choice(QUARTERS[code][1])}"
+    born = FIRST_DAY - timedelta(days=round(365.25 * (age + rng.random())))
+    sex = "f" if rng.random() < 0.52 else "m"
+    return Person(draw_name(rng, sex), address, code, born, sex)
+
+
+def draw_name(rng: Generator, sex: str) -> str:
+    """A first name and a surname."""
+    return f"{rng.choice(WOMEN if sex == 'f' else MEN)} {rng.choice(SURNAMES)}"
+
+
+def draw_visit(rng: Generator, person: Person) -> Row:
+    """A patient's row: what was found and done, when, for how much, and no name."""
+    diagnosis = draw_diagnosis(rng, person.age, person.sex)
+    procedure, medication, typical = TREATMENTS[diagnosis]
+    charge = round(typical * float(rng.lognormal(0, 0.35)))
+    found = draw_share(rng, ETHNICITIES), draw_day(rng, diagnosis), diagnosis
+    where = person.zip, person.born.isoformat(), person.sex
+    return (*found, procedure, medication, charge, *where)
+
+
+def draw_voter(rng: Generator, person: Person) -> Row:
+    """A person's row in the voter list: registered some day after coming of age."""
+    since = (FIRST_DAY - person.born).days - FULL_AGE * 365.25
+    day = FIRST_DAY - timedelta(days=int(rng.integers(max(int(since), 1))))
+    who = person.name, person.address, person.zip, person.born.isoformat(), person.sex
+    return (*who, draw_share(rng, PARTIES), day.isoformat())
+
+
+def draw_twin(rng: Generator, person: Person) -> Person:
+    """A twin of the same sex who lives at the same address."""
+    first, last = person.name.split()
+    others = [name for name in (WOMEN if person.sex == "f" else MEN) if name != first]
+    return person._replace(name=f"{rng.choice(others)} {last}")
+
+
+def town(seed: int = TOWN_SEED) -> tuple[list[Row], list[Row]]:
+    """The rows of the medical table by day of visit, and of the voter list by name.
+
+    >>> medical, voters = town()
+    >>> len(medical), len(voters)
+    (600, 2500)
+    """
+    rng = np.random.default_rng(seed)
+    patients = [draw_person(rng, age) for age in draw_ages(rng, PATIENTS).tolist()]
+    grown = [person for person in patients if person.age >= FULL_AGE]
+    voters = [person for person in grown if rng.random() < REGISTERED]
+    voters += [draw_twin(rng, person) for person in grown[:TWINS]]
+    ages = rng.triangular(FULL_AGE, 30, 95, VOTERS - len(voters)).astype(int).tolist()
+    voters += [draw_person(rng, age) for age in ages]
+    visits = [draw_visit(rng, person) for person in patients]
+    listed = [draw_voter(rng, person) for person in voters]
+    return sorted(visits, key=lambda row: str(row[1:])), sorted(listed, key=str)
 
 
 # Bundled name: (golden file, key of its rows).
@@ -195,9 +327,12 @@ def write(file: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -
 
 
 def main(golden: Path, out: Path) -> None:
-    """Write the hospitals, and the papers' tables from the golden files, into `out`."""
+    """Write hospitals, town, and the papers' tables from the golden files into `out`."""
     for name, rows in zip(("st_anna", "harbour"), hospitals(), strict=True):
         write(out / f"{name}.csv", COLUMNS, rows)
+    medical, voters = town()
+    write(out / "medical.csv", MEDICAL, medical)
+    write(out / "voters.csv", VOTER_LIST, voters)
     for name, (file, key) in PAPERS.items():
         table = json.loads((golden / f"{file}.json").read_text(encoding="utf-8"))[key]
         write(out / f"{name}.csv", list(table[0]), [list(row.values()) for row in table])

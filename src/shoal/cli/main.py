@@ -19,6 +19,7 @@ VERBS = {
     "publish": "Make a release that meets a requirement, verified.",
     "verify": "Recount a published file from scratch.",
     "audit": "Measure any table, whoever made it.",
+    "attack": "Attack releases before anybody else does.",
     "data": "List and copy the bundled tables.",
 }
 """Each verb's file in this folder, and its line in the list."""

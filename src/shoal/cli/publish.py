@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from shoal.cli.printing import judged, measured, progress, show
 if TYPE_CHECKING:
     from shoal import Release
 
+_BECAME = ("frozen", "widened", "new", "gone")
 FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
 
 
@@ -76,6 +78,18 @@ FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
     help="Folder of the private companion (else DIR.private).",
 )
 @own("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
+@own(
+    "--based-on",
+    type=FILE,
+    metavar="RELEASE",
+    help="An earlier release of the table: nobody's cells become finer than there.",
+)
+@own(
+    "--after",
+    multiple=True,
+    metavar="RELEASE",
+    help="A release that is public already; repeatable. Columns it has are generalised too.",
+)
 @roles
 @reading
 @output
@@ -148,9 +162,20 @@ def _text(release: Release, explain: bool) -> str:
             "",
             str(release.private["explanation"]),
         ]
+    if "rows_frozen" in release.private:
+        lines.append(_based(release.private))
     if release.folder is None:
         return "\n".join((*lines, "Nothing was written (dry run)."))
     lines.append(f"Published in {release.folder}, read again and verified.")
     if release.companion is not None:
         lines.append(f"Private companion in {release.companion}: keep it, do not publish it.")
     return "\n".join(lines)
+
+
+def _based(facts: Mapping[str, Any]) -> str:
+    """What became of the rows of the release that this one is based on."""
+    kept, wider, new, gone = (facts[f"rows_{what}"] for what in _BECAME)
+    return (
+        f"Against the earlier release: {kept:,} rows keep their cells, {wider:,} have wider ones, "
+        f"{new:,} are new, {gone:,} are gone."
+    )

@@ -28,6 +28,12 @@ from shoal.cli.printing import progress, show, verdict
     help="A requirement; repeatable. A release brings its own.",
 )
 @own("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
+@own(
+    "--after",
+    multiple=True,
+    metavar="RELEASE",
+    help="A release that is public already; repeatable. Columns it has are judged too.",
+)
 @own("--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller.")
 @own(
     "--show",
@@ -39,8 +45,9 @@ from shoal.cli.printing import progress, show, verdict
 @reading
 @output
 def command(
-    source: str, models: tuple[str, ...], population: str | None, accept_keep: bool, labels: bool,
-    roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool,
+    source: str, models: tuple[str, ...], population: str | None, after: tuple[str, ...],
+    accept_keep: bool, labels: bool, roles: Roles, reading: dict[str, Any], as_json: bool,
+    quiet: bool,
 ) -> int:  # fmt: skip
     """Recount a published file from scratch.
 
@@ -53,7 +60,7 @@ def command(
         step("recounting", 0, 1)
         found = shoal.verify(
             source, roles.schema(), " & ".join(models) or None, population=population,
-            accept_keep=accept_keep, show=labels, **reading,
+            accept_keep=accept_keep, show=labels, after=after, **reading,
         )  # fmt: skip
     show(found, as_json, quiet, verdict(found))
     return 0 if found.holds else 3

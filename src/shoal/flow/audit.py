@@ -149,7 +149,7 @@ def audit(
         if sampling_fraction is None:
             sampling_fraction = _from_weights(frame, schema, count.tally.rows)
     if population is not None:
-        count = population_of(count, schema, population)
+        count = population_of(count, schema, population, release is not None)
     groups = Groups.of(count.tally, count.cut)
     return Audit(
         int(groups.rows.sum()),
@@ -216,7 +216,9 @@ def beside(original: Tally, count: Recount) -> tuple[Tally, Cut]:
     Nobody knows which published row was which original one, so the published entries count
     nobody in the tally; the cut counts them. Rows missing from the release are held back.
     """
-    cells = read_cells(count, original.quasi)
+    # Where the original has no null, an empty cell was suppressed.
+    emptied = not any(axis.null for axis in original.quasi)
+    cells = read_cells(count, original.quasi, suppressed=emptied)
     tally = dataclasses.replace(
         original,
         providers=None,

@@ -22,7 +22,7 @@ from shoal.flow.request import STARRED, Request
 from shoal.frames.frame import Frame
 from shoal.model import products
 from shoal.release import Verdict
-from shoal.tally import Cut, Groups
+from shoal.tally import Cut, Groups, Tally
 from shoal.utility.loss import loss
 
 
@@ -46,13 +46,17 @@ class Made(Protocol):
 
 
 class Whole:
-    """The classes of a table that one tally holds."""
+    """The classes of a table that one tally holds.
 
-    def __init__(self, frame: Frame, plan: Survey, request: Request) -> None:
-        self._frame, self._request = frame, request
-        self._encoded = plan.encode(frame)
-        tally, rule = self._encoded.tally, request.rule
-        made = make(tally, request)
+    ``encoded`` leads from the rows to their entries; ``tally`` has the same entries, and the
+    columns of them that classes are made of and judged by.
+    """
+
+    def __init__(
+        self, frame: Frame, encoded: Encoded, tally: Tally, made: Cut, request: Request
+    ) -> None:
+        self._frame, self._encoded, self._request = frame, encoded, request
+        self._quasi, rule = tally.quasi, request.rule
         self._cut = finish(tally, made, request)
         self._groups = Groups.of(tally, self._cut, products(rule))
         self._facts = {
@@ -62,6 +66,12 @@ class Whole:
             "explanation": explain(tally, made, rule),
             **self._cut.facts,
         }
+
+    @classmethod
+    def of(cls, frame: Frame, plan: Survey, request: Request) -> Whole:
+        """The classes that the method makes of a table."""
+        encoded = plan.encode(frame)
+        return cls(frame, encoded, encoded.tally, make(encoded.tally, request), request)
 
     def judged(self) -> Verdict:
         """The verdict on the classes, by construction."""
@@ -73,7 +83,7 @@ class Whole:
 
     def labels(self) -> dict[str, Labels]:
         """The classes' labels by column."""
-        return labels_of(self._encoded.tally.quasi, self._cut.cells)
+        return labels_of(self._quasi, self._cut.cells)
 
     def counts(self) -> Counts:
         """What the public may know of the classes."""

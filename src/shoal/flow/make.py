@@ -40,18 +40,27 @@ def check_method(request: Request) -> None:
 
 def make(tally: Tally, request: Request) -> Cut:
     """The method's cut, with the classes held back that the final distributions break."""
+    allowed = allowance(tally, request)
+    return settle(tally, by_method(tally, request, allowed > 0), request.rule, allowed)
+
+
+def allowance(tally: Tally, request: Request) -> int:
+    """How many of the table's rows may be held back."""
+    return int(Fraction(str(request.hold_back)) * tally.rows)
+
+
+def by_method(tally: Tally, request: Request, hold_back: bool) -> Cut:
+    """The method's own cut of a tally."""
     if not compiled():
         request.progress(COMPILING, 0, 1)
-    allowed = int(Fraction(str(request.hold_back)) * tally.rows)
-    cut = methods()[request.method](
+    return methods()[request.method](
         tally,
         request.rule,
         rng=np.random.default_rng(0),
-        hold_back=allowed > 0,
+        hold_back=hold_back,
         progress=lambda done, total: request.progress("making classes", done, total),
         **request.parameters,
     )
-    return settle(tally, cut, request.rule, allowed)
 
 
 def compiled() -> bool:

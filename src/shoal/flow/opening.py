@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import InputError
+from shoal.errors import InputError, UsageError
 from shoal.frames import open as open_frame
 from shoal.frames.frame import Frame
 from shoal.release import MANIFEST, Release, read_manifest
@@ -26,16 +26,36 @@ def opened(source: Any, **reading: Any) -> Iterator[Frame]:
 
 
 @contextmanager
-def opened_labels(source: Any, schema: Schema, *, exact: bool, **reading: Any) -> Iterator[Frame]:
+def opened_some(source: Any, *, kinds: Mapping[str, str], **reading: Any) -> Iterator[Frame]:
+    """The same for a table that need not have all of the columns whose kinds are given."""
+    try:
+        frame = open_frame(source, kinds=kinds, **reading)
+    except UsageError:  # a kind for a column that is not there: look what there is
+        with opened(source, **reading) as plain:
+            there = {field.name for field in plain.fields}
+        kinds = {name: kind for name, kind in kinds.items() if name in there}
+        frame = open_frame(source, kinds=kinds, **reading)
+    try:
+        yield frame
+    finally:
+        if frame is not source:
+            frame.close()
+
+
+@contextmanager
+def opened_labels(
+    source: Any, schema: Schema, *, exact: bool, some: bool = False, **reading: Any
+) -> Iterator[Frame]:
     """A published table with its labels exactly as they stand: two that differ are never one.
 
-    ``exact``: in the sensitive columns too only empty cells are null.
+    ``exact``: in the sensitive columns too only empty cells are null. ``some``: the table need
+    not have all of the schema's columns.
     """
     kinds = {column.name: column.kind for column in schema.sensitive if column.kind}
     kinds |= {column.name: "label" for column in (*schema.quasi, *schema.keep)}
     if exact:
         reading = {**reading, "nulls": ()}
-    with opened(source, kinds=kinds, **reading) as frame:
+    with (opened_some if some else opened)(source, kinds=kinds, **reading) as frame:
         yield frame
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace as changed
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import InputError, NotMetError
+from shoal.errors import InputError, NotMetError, UsageError
 from shoal.flow import folder, record
+from shoal.flow.based import Based, check, known
+from shoal.flow.earlier import Earlier, earlier, read_rows
 from shoal.flow.encode import Survey, survey
 from shoal.flow.judge import in_parts
 from shoal.flow.made import Made, Parts, Whole
@@ -18,7 +21,7 @@ from shoal.flow.make import check_method
 from shoal.flow.opening import opened, opened_labels
 from shoal.flow.recount import PART_ROWS
 from shoal.flow.request import ABSENT, Progress, Request, quiet
-from shoal.flow.verify import counted, kept_unjudged
+from shoal.flow.verify import counted, judged_after, kept_unjudged, several
 from shoal.flow.writing import write_rows
 from shoal.frames.frame import Frame
 from shoal.frames.write import format_of
@@ -43,6 +46,8 @@ def publish(
     accept_keep: bool = False,
     companion: str | Path | None = None,
     population: Any = None,
+    based_on: Any = None,
+    after: Any = (),
     progress: Progress = quiet,
     **parameters: Any,
 ) -> Release:
@@ -52,6 +57,11 @@ def publish(
     ``held_back_as="starred"`` printed as a class of ``*`` that meets the rule as well. With
     ``dry_run`` (or without ``out``) nothing is written and the outcome alone is returned.
     Further ``parameters`` are the method's own.
+
+    Where other releases of the table are public already, there are two ways not to be linked
+    with them. ``based_on`` one of them: by its private companion, every cell equals or
+    generalises the one that the same person had. ``after`` all of them: columns that they have
+    and that this one would publish as they are become quasi-identifiers and are generalised.
     """
     request = Request(
         schema=schema,
@@ -66,9 +76,11 @@ def publish(
         held_back_as=held_back_as,
         accept_keep=accept_keep,
         population=population,
+        based_on=based_on,
         progress=progress,
     )
     check_method(request)
+    schema = _schema_after(request, after)
     if schema.keep and not accept_keep:
         raise kept_unjudged(schema.keep)
     if request.out is not None:
@@ -78,26 +90,48 @@ def publish(
         return _publish(frame, changed(request, schema=schema.fit(frame.fields)))
 
 
+def _schema_after(request: Request, after: Any) -> Schema:
+    """The schema with the quasi-identifiers that earlier releases make of its columns."""
+    if several(after) and request.based_on is not None:
+        raise UsageError(
+            "based_on and after are alternatives.",
+            "base the release on the latest one, or judge it after all of them.",
+        )
+    return judged_after(request.schema, request.rule, after)
+
+
 def _publish(frame: Frame, request: Request) -> Release:
     """All the steps, in their order."""
     check_people(frame, request.schema)
+    before = None if request.based_on is None else earlier(request.based_on, request.schema)
+    made = _made(frame, request, before)
+    if request.out is not None:
+        return _place(frame, made, request, request.out, before)
+    outcome = made.judged()
+    about = record.manifest(request, made.counts(), before.sha256 if before else None)
+    return Release(about, outcome, private=made.facts())
+
+
+def _made(frame: Frame, request: Request, before: Earlier | None) -> Made:
+    """The classes: based on an earlier release's, in parts, or all at once."""
+    if before is not None:
+        plan = _survey(frame, request, known(before, request.schema))
+        return Based(frame, plan, request, before)
     plan = _survey(frame, request)
     apart = in_parts(request.rule) and not request.hold_back and not request.parameters
     parts = plan.parts(frame, PART_ROWS) if apart else [frame]
-    made: Made = Parts(parts, plan, request) if len(parts) > 1 else Whole(frame, plan, request)
-    if request.out is not None:
-        return _place(frame, made, request, request.out)
-    outcome = made.judged()
-    return Release(record.manifest(request, made.counts()), outcome, private=made.facts())
+    return Parts(parts, plan, request) if len(parts) > 1 else Whole.of(frame, plan, request)
 
 
-def _survey(frame: Frame, request: Request) -> Survey:
+def _survey(
+    frame: Frame, request: Request, also: Mapping[str, Sequence[Any]] | None = None
+) -> Survey:
     quasi = {column.name: column.kind for column in request.schema.quasi}
     with ExitStack() as stack:
         people = None
         if request.population is not None:
             people = stack.enter_context(opened(request.population, kinds=quasi))
-        return survey(frame, request.schema, people)
+        return survey(frame, request.schema, people, also)
 
 
 def check_people(frame: Frame, schema: Schema) -> None:
@@ -123,7 +157,9 @@ def _companion(out: Path, request: Request) -> Path:
     return request.companion or folder.companion_of(out)
 
 
-def _place(frame: Frame, made: Made, request: Request, out: Path) -> Release:
+def _place(
+    frame: Frame, made: Made, request: Request, out: Path, before: Earlier | None
+) -> Release:
     """Write, verify and move: either the whole release is there afterwards, or nothing is."""
     final = _companion(out, request)
     key = secrets.token_bytes(32)
@@ -131,10 +167,13 @@ def _place(frame: Frame, made: Made, request: Request, out: Path) -> Release:
         public, private = _subfolders(public, private)
         table = public / f"table.{request.format}"
         defused = write_rows(made, request, table, private, key)
-        about = record.manifest(request, made.counts())
+        about = record.manifest(request, made.counts(), before.sha256 if before else None)
         about |= {"defused_cells": defused, "sha256": record.sha256(table)}
         origin = _fingerprint(frame, key)
         found = _recount(table, request, defused)
+        if before is not None:
+            now = read_rows(table, record.published(request.schema), private)
+            check(frame, request.schema, before, now, key)
         about |= {"rows": found.rows, "classes": found.classes}
         record.write_json(public / MANIFEST, about)
         sealed = {"key": key.hex(), "input": origin, "table_sha256": about["sha256"]}
@@ -166,7 +205,9 @@ def _recount(table: Path, request: Request, defused: int) -> Verdict:
     request.progress("verifying", 0, 1)
     schema = record.published(request.schema)
     with opened_labels(table, schema, exact=True) as frame:
-        found = counted(frame, schema, request.rule, request.population, request.accept_keep)
+        found = counted(
+            frame, schema, request.rule, request.population, request.accept_keep, own=True
+        )
     if not found.holds:
         raise NotMetError(
             f"The written file does not meet the rule:\n{found}",

@@ -45,8 +45,11 @@ def _occurring(found: Histogram) -> frozenset[str]:
     return frozenset(text(leaf) for leaf, n in zip(leaves, found.total, strict=False) if n)
 
 
-def manifest(request: Request, counts: Counts) -> dict[str, Any]:
-    """The public manifest, without what only the written file can tell."""
+def manifest(request: Request, counts: Counts, based_on: str | None = None) -> dict[str, Any]:
+    """The public manifest, without what only the written file can tell.
+
+    ``based_on`` is the hash of the table that the release is based on.
+    """
     schema = published(request.schema)
     return {
         "edition": EDITION,
@@ -61,6 +64,7 @@ def manifest(request: Request, counts: Counts) -> dict[str, Any]:
         "parameters": dict(request.parameters),
         "row_order": "random, from the operating system",
         "keep_accepted": request.accept_keep,
+        **({} if based_on is None else {"based_on": based_on}),
     }
 
 
@@ -99,11 +103,21 @@ def companion(
         "hold_back": request.hold_back,
         "held_back_as": request.held_back_as,
         "population": request.population is not None,
-        "schema": request.schema.to_toml(),
+        "schema": _whole(request.schema).to_toml(),
         "verdict": verdict.to_json(),
         **facts,
         **secrets,
     }
+
+
+def _whole(schema: Schema) -> Schema:
+    """The schema with its taxonomies written out: their files may change or be elsewhere."""
+    trees = {c.name: c.hierarchy for c in schema.columns if isinstance(c.hierarchy, Tree)}
+    columns = (
+        replace(c, hierarchy=replace(trees[c.name], source="")) if c.name in trees else c
+        for c in schema.columns
+    )
+    return Schema(tuple(columns))
 
 
 def sha256(path: Path) -> str:

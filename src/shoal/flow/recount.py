@@ -6,11 +6,12 @@ classes, histograms and reference distributions come from what stands there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.cells import Cells
@@ -21,6 +22,8 @@ from shoal.frames.frame import Frame
 from shoal.frames.write import restored
 from shoal.hierarchy import Flat
 from shoal.kernels.group import combinations
+from shoal.labels import ROOT
+from shoal.meaning import MISSING
 from shoal.schema import Column, Field, Schema
 from shoal.tally import Cut, Population, Tally
 
@@ -99,39 +102,58 @@ def _as_label(column: Column, extra: bool) -> Column:
     return replace(column, domain=None)
 
 
-def read_cells(count: Recount, axes: Sequence[Axis]) -> Cells:
+def read_cells(count: Recount, axes: Sequence[Axis], *, suppressed: bool = False) -> Cells:
     """The classes' cells on real axes (in the order of these), read from their labels.
 
-    Labels that an axis cannot read raise: guessing would hide a risk.
+    `suppressed`: an empty cell (or ``NA`` where that is no value) may hold anything, as others
+    write it; Shoal means null by it. Labels that an axis cannot read raise: guessing would hide a
+    risk.
     """
-    low, high, sets = [], [], {}
+    low, high, sets, unread = [], [], {}, {}
     column = {labels.name: j for j, labels in enumerate(count.tally.quasi)}
     for j, axis in enumerate(axes):
         labels = count.tally.quasi[column[axis.name]]
         codes = count.cut.cells.low[:, column[axis.name]]
-        lows, highs, bits = _read(axis, [restored(leaf(labels, c)) for c in range(labels.size)])
+        texts = [restored(leaf(labels, c)) for c in range(labels.size)]
+        if suppressed:
+            texts = _opened(axis, texts)
+        lows, highs, bits, readable = _read(axis, texts)
+        if not readable.all():
+            rows = count.cut.count[~readable[codes[count.cut.class_]]]
+            unread[axis.name] = int((~readable).sum()), int(rows.sum())
         low.append(lows[codes])
         high.append(highs[codes])
         if bits is not None:
             sets[j] = bits[codes]
+    if unread:
+        raise _unread(unread)
     return Cells(np.stack(low, axis=1), np.stack(high, axis=1), sets)
 
 
-def _read(axis: Axis, texts: Sequence[Any]) -> tuple[Any, Any, Any]:
-    if axis.shape == "flat":
-        bits, readable = axis.parse_sets(texts)
-        low = np.zeros(len(texts), np.int32)
-        high = np.full(len(texts), axis.size - 1, np.int32)
-    else:
-        bits = None
+def _opened(axis: Axis, texts: Sequence[Any]) -> list[Any]:
+    """The labels with ``*`` for those that say nothing; a text that is a value stays one."""
+    values = {leaf for leaf in axis.leaves if leaf in MISSING and leaf}
+    return [ROOT if t is None or (t in MISSING and t not in values) else t for t in texts]
+
+
+def _unread(columns: Mapping[str, tuple[int, int]]) -> InputError:
+    """What cannot be read, by column and count; a label may be somebody's own value."""
+    (first, (labels, rows)), *others = columns.items()
+    told = [f"Column {first!r} has {labels:,} labels ({rows:,} rows) that cannot be read"]
+    told += [f"column {name!r} has {labels:,} ({rows:,} rows)" for name, (labels, rows) in others]
+    return InputError(
+        f"{'; '.join(told)}.",
+        "give the hierarchy the labels were made with, or the domain, in the schema.",
+    )
+
+
+def _read(axis: Axis, texts: Sequence[Any]) -> tuple[Any, Any, Any, NDArray[np.bool_]]:
+    if axis.shape != "flat":
         low, high, readable = axis.parse(texts)
-    if not readable.all():
-        raise InputError(
-            f"Column {axis.name!r} has {int((~readable).sum())} labels that its hierarchy cannot "
-            "read.",
-            "give the hierarchy the labels were made with, in the schema.",
-        )
-    return low, high, bits
+        return low, high, None, readable
+    bits, readable = axis.parse_sets(texts)
+    low = np.zeros(len(texts), np.int32)
+    return low, np.full(len(texts), axis.size - 1, np.int32), bits, readable
 
 
 def with_population(count: Recount, population: Population, axes: Sequence[Axis]) -> Recount:

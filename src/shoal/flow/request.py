@@ -41,6 +41,8 @@ class Request:
     held_back_as: str = ABSENT
     accept_keep: bool = False
     population: Any = None
+    based_on: Any = None
+    """An earlier release of the table, than whose cells none becomes finer; None: there is none."""
     progress: Progress = quiet
 
     def __post_init__(self) -> None:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from shoal.flow.look import Look
+from shoal.pages import Callout, Chart, Fact, Facts, Page, Section, Table, charts
 from shoal.release import Finding, Release
-from shoal.report import Callout, Chart, Fact, Facts, Page, Section, Table, charts
 
 HOSPITALS = {"st_anna": "St. Anna", "harbour": "Harbour"}
 """The bundled tables, and what their hospitals are called."""
@@ -98,9 +98,8 @@ def _joined(findings: Mapping[str, Finding], people: Sequence[Mapping[str, str]]
         }
     )
     groups["four or more left"] = found.people - sum(groups.values())
-    known = {row["patient"]: row for row in people}
     columns = ("name", "age", "sex", "zip", "diagnosis")
-    named = [tuple(known[one][c] for c in columns) for one in found.witness[:SHOWN]]
+    named = [tuple(people[row - 1][c] for c in columns) for row in found.worst[:SHOWN]]
     return Section(
         "Joined",
         (

@@ -16,7 +16,7 @@ from shoal.flow.opening import opened, opened_labels, released, released_schema
 from shoal.flow.record import sha256
 from shoal.flow.recount import Recount, recount, recounts, with_population
 from shoal.frames.frame import Frame
-from shoal.model import Model, products
+from shoal.model import Model, parts, products
 from shoal.models import rule as parse_rule
 from shoal.release import Verdict
 from shoal.schema import Schema
@@ -31,6 +31,7 @@ def verify(
     population: Any = None,
     accept_keep: bool = False,
     show: bool = False,
+    after: Any = (),
     **reading: Any,
 ) -> Verdict:
     """Recount a release folder, a ``Release`` or any table, and judge it by a rule.
@@ -38,9 +39,10 @@ def verify(
     A release folder says what its columns are and what it promises; for another table both must
     be given. ``show`` names the worst classes by their labels. A table with kept columns is
     refused unless ``accept_keep``, because no rule judges what they add; one that holds columns
-    which are never published (identifiers, people, providers) always is. A file that meets the
-    rule and is not the one that was published is an error. ``reading`` says how the file is
-    written, as in ``shoal.open``.
+    which are never published (identifiers, people, providers) always is. ``after`` are releases
+    of the same people that are public already: columns that they have are quasi-identifiers here,
+    since the two can be linked by them. A file that meets the rule and is not the one that was
+    published is an error. ``reading`` says how the file is written, as in ``shoal.open``.
     """
     release = released(source)
     if release is not None:
@@ -53,22 +55,73 @@ def verify(
             'add -s schema.toml -m "k-anonymity k=5".',
         )
     model = parse_rule(rule) if isinstance(rule, str) else rule
+    schema = judged_after(schema, model, after)
     with opened_labels(source, schema, exact=release is not None, **reading) as frame:
-        found = counted(frame, schema, model, population, accept_keep, show)
+        found = counted(
+            frame, schema, model, population, accept_keep, show, own=release is not None
+        )
     if release is not None and found.holds:
-        _check_untouched(*release, found)
+        own = schema.quasi == released_schema(release[1]).quasi
+        _check_untouched(*release, found.rows, found.classes if own else None)
     return found
 
 
-def _check_untouched(table: Path, manifest: dict[str, Any], found: Verdict) -> None:
-    """The file is byte for byte the one that the manifest was written for, and as it says."""
+def _check_untouched(table: Path, manifest: dict[str, Any], rows: int, classes: int | None) -> None:
+    """The file is byte for byte the one that the manifest was written for, and as it says.
+
+    ``classes``: None where they were counted over other columns than the manifest's.
+    """
     roles = {column.name: column.role for column in released_schema(manifest).columns}
     told = manifest.get("rows"), manifest.get("classes"), manifest["columns"]
-    if sha256(table) != manifest.get("sha256") or told != (found.rows, found.classes, roles):
+    found = rows, told[1] if classes is None else classes, roles
+    if sha256(table) != manifest.get("sha256") or told != found:
         raise InputError(
             f"{table.name} was changed after it was published, or its manifest was.",
             "publish it again; to judge the file as it stands, verify it by its own name.",
         )
+
+
+def judged_after(schema: Schema, rule: Model, after: Any) -> Schema:
+    """The schema for a release that follows others: what they have is a quasi-identifier too.
+
+    A sensitive or kept column that an earlier release published as it is joins the rows of both
+    (Sweeney 2002, section 4.2), so nobody may stand out with it either.
+    """
+    before = {name for source in several(after) for name in _published(source, schema)}
+    linking = [c.name for c in (*schema.sensitive, *schema.keep) if c.name in before]
+    for part in parts(rule):
+        on = getattr(part, "on", None)
+        judged = on.split("*") if on else [column.name for column in schema.sensitive]
+        taken = [name for name in judged if name in linking]
+        if "sensitive" in part.needs and taken:
+            raise UsageError(
+                f"{part} judges columns that an earlier release published, which are "
+                f"quasi-identifiers now: {', '.join(taken)}.",
+                "leave that requirement out, or base the release on the earlier one instead "
+                "(--based-on).",
+            )
+    columns = (replace(c, role="quasi") if c.name in linking else c for c in schema.columns)
+    return replace(schema, columns=tuple(columns))
+
+
+def several(after: Any) -> list[Any]:
+    """Earlier releases as they may be given: a list of them, one alone, or none."""
+    return list(after) if isinstance(after, list | tuple) else [] if after is None else [after]
+
+
+def _published(source: Any, schema: Schema) -> Sequence[str]:
+    """The columns of an earlier release; one that shares none with the schema is the wrong one."""
+    release = released(source)
+    if release is not None:
+        names = tuple(release[1]["columns"])
+    else:
+        with opened(source) as frame:
+            names = tuple(field.name for field in frame.fields)
+    if not set(names) & set(schema.names):
+        raise InputError(
+            "An earlier release has no column of this one.", "give releases of the same table."
+        )
+    return names
 
 
 def counted(
@@ -78,8 +131,10 @@ def counted(
     population: Any = None,
     accept_keep: bool = False,
     show: bool = False,
+    *,
+    own: bool,
 ) -> Verdict:
-    """The verdict on a frame of labels."""
+    """The verdict on a frame of labels; ``own``: Shoal wrote them."""
     _refuse_private(frame, schema)
     if "cells" in rule.needs and "population" not in rule.needs:
         raise UsageError(
@@ -91,7 +146,7 @@ def counted(
     for plain in recounts(frame, schema) if apart else [recount(frame, schema)]:
         count = plain
         if "population" in rule.needs:
-            count = population_of(plain, schema, population)
+            count = population_of(plain, schema, population, own)
         groups = Groups.of(count.tally, count.cut, products(rule))
         found.append(verdict(rule, groups, "counted", plain.labels if show else None))
     kept = None
@@ -123,7 +178,7 @@ def kept_unjudged(columns: Sequence[Column], kept: int | None = None) -> NotMetE
     )
 
 
-def population_of(count: Recount, schema: Schema, population: Any) -> Recount:
+def population_of(count: Recount, schema: Schema, population: Any, own: bool) -> Recount:
     """The recount with the people of a population table that its cells cover."""
     if population is None:
         raise UsageError(
@@ -135,5 +190,5 @@ def population_of(count: Recount, schema: Schema, population: Any) -> Recount:
         quasi = replace(schema, columns=schema.quasi).fit(
             [field for field in fields if schema.column(field.name).role == "quasi"]
         )
-        tally = encode(people, quasi, also=examples(count, quasi)).tally
+        tally = encode(people, quasi, also=examples(count, quasi, own=own)).tally
     return with_population(count, Population(tally.keys, tally.count), tally.quasi)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from math import log2
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, UsageError
@@ -194,6 +196,44 @@ class DuckFrame:
             )
         self._rows = rows
         return Counted(tuple(codes), count)
+
+    def rows(self, by: Sequence[Coding]) -> tuple[Codes, ...]:
+        """The codes of every row in the table's order; a value without a code is an error.
+
+        Column by column: memory holds the values of one, and all codes.
+        """
+        with self._in_order():
+            found = [self._row_codes(coding) for coding in by]
+        if any((codes < 0).any() for codes in found):
+            self._uncoded(by)
+        return tuple(
+            codes.astype(code_type(coding.size)) for codes, coding in zip(found, by, strict=True)
+        )
+
+    def _row_codes(self, coding: Coding) -> NDArray[np.int32]:
+        """The code of one column in each row; -1 for a value that has none."""
+        value = self._value(coding.column, floats=True)
+        known = _arrow(self._kind(coding.column), coding.values)
+        with guarded():
+            query = f"SELECT {value} AS v FROM {self._source}"
+            cells = self._connection.sql(query).to_arrow_table()["v"]
+        at = pc.index_in(cells.cast(known.type), value_set=known).fill_null(len(known))
+        every = np.append(np.asarray(coding.codes, np.int32), np.int32(-1))
+        codes: NDArray[np.int32] = every[at.to_numpy()]
+        if coding.null_code is not None and cells.null_count:
+            codes[cells.is_null().to_numpy()] = coding.null_code
+        return codes
+
+    @contextmanager
+    def _in_order(self) -> Iterator[None]:
+        """Rows come as the table has them; elsewhere the engine may hand them over as it likes."""
+        with guarded():
+            self._connection.execute("SET preserve_insertion_order = true")
+        try:
+            yield
+        finally:
+            with guarded():
+                self._connection.execute("SET preserve_insertion_order = false")
 
     def recode(
         self,

@@ -1,7 +1,8 @@
 """The seam between Shoal and an engine: what every kind of table can do, and nothing more.
 
-A frame tallies and recodes. It holds no algorithm, and nothing behind it relies on row positions,
-so that another engine is one more file beside this one.
+A frame tallies and recodes. It holds no algorithm, and nothing that publishes relies on row
+positions, so that another engine is one more file beside this one. Only an adversary reads rows in
+their order, because the order of a published table is something that it shows.
 """
 
 from __future__ import annotations
@@ -87,6 +88,9 @@ class Frame(Protocol):
 
     def tally(self, by: Sequence[Coding]) -> Counted:
         """One group-by in the engine: the distinct combinations of codes with counts."""
+
+    def rows(self, by: Sequence[Coding]) -> tuple[Codes, ...]:
+        """The codes of every row in the table's own order: one array per coding."""
 
     def recode(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.release import Finding
 from shoal.tally import Cut, Groups, Tally
 from shoal.testing.tables import doubled, one_class, same_tables, sample, shuffled
+from shoal.testing.views import reordered
 
 _SLACK = 1e-9
 
@@ -94,18 +96,55 @@ def check_measure(
         _true(abs(gone - 1) < _SLACK, f"a table held back whole measures {gone}, not 1")
 
 
-def check_attack(attack: Callable[..., Finding], view: Any, blind: Any) -> None:
-    """An attack returns a finding for ``view`` and raises for ``blind``, where it cannot run."""
+def check_attack(
+    attack: Callable[..., Finding], view: Any, blind: Any, *, ordered: bool = False
+) -> None:
+    """An attack returns a full finding for ``view`` and raises for ``blind``, where it cannot run.
+
+    It finds the same whatever the order of rows, people and classes, and whatever the releases
+    are called; ``ordered``: the order of rows is what it looks at. Values and labels stay out of
+    the finding unless the view lets it show them.
+    """
     _documented(attack)
     finding = attack(view, rng=np.random.default_rng(0))
-    _true(isinstance(finding, Finding), "an attack returns a Finding")
-    _true(0 <= finding.exposed <= finding.people, "more people are exposed than were attacked")
-    _true(bool(finding.sentence and finding.defence), "a finding says what it means and what helps")
+    _check_finding(finding, attack.__name__.replace("_", "-"))
+    _check_silence(finding, view)
+    for seed in range(2):
+        other = reordered(view, np.random.default_rng(seed), rows=not ordered)
+        again = attack(other, rng=np.random.default_rng(0))
+        for part in ("people", "exposed", "sure", "guessing"):
+            same = np.isclose(getattr(again, part), getattr(finding, part))
+            _true(bool(same), f"{part} depends on the order of rows, people or classes")
     try:
         attack(blind, rng=np.random.default_rng(0))
     except ShoalError:
         return
     raise AssertionError("an attack that cannot run must raise, not report that all is safe")
+
+
+def _check_finding(finding: Finding, name: str) -> None:
+    _true(isinstance(finding, Finding), "an attack returns a Finding")
+    _true(finding.attack == name, "a finding is called like its attack")
+    _true(0 <= finding.exposed <= finding.people, "more people are exposed than were attacked")
+    shares = finding.sure, finding.guessing
+    _true(all(0 <= share <= 1 for share in shares), "how sure is a share between 0 and 1")
+    told = finding.sentence, finding.defence, finding.example, *finding.assumptions
+    _true(all(told) and bool(finding.assumptions), "a finding says what it means and what helps")
+    _true(finding.table == "targets" or finding.table[:-1] == "release ", "whose rows are worst")
+    _true(all(row > 0 for row in finding.worst), "rows are counted from 1")
+    _true(len(set(finding.worst)) == len(finding.worst), "a row is named once")
+    _true(bool(finding.exposed <= 0 or finding.worst), "whoever is exposed is named by row")
+    json.dumps(finding.to_json(), allow_nan=False)
+
+
+def _check_silence(finding: Finding, view: Any) -> None:
+    """Values of the view's columns are words that nothing else in a finding would say."""
+    _true(not view.show, "the view for the check does not let values be shown")
+    axes = [*view.axes, *([view.sensitive] if view.sensitive is not None else [])]
+    words = {str(leaf) for axis in axes for leaf in axis.leaves if len(str(leaf)) > 3}
+    told = json.dumps(finding.to_json(), ensure_ascii=False)
+    said = sorted(word for word in words if word in told)
+    _true(not said, f"the finding shows {len(said)} values that nobody asked for")
 
 
 def _check_value(model: Model) -> None:

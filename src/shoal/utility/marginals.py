@@ -65,6 +65,12 @@ def raw(tally: Tally, cut: Cut) -> Distances:
     return _compare(tally, [cut])[0]
 
 
+def distributions(tally: Tally, cut: Cut) -> dict[str, tuple[Floats, Floats]]:
+    """Rows on each leaf of each column: those of the original, and those of the release."""
+    columns = zip(_columns(tally, None), _columns(tally, cut), strict=True)
+    return {old.axis.name: (_marginal(old), _marginal(new)) for old, new in columns}
+
+
 def _compare(tally: Tally, cuts: Sequence[Cut]) -> list[Distances]:
     """The distances of several releases from their one original."""
     found = [Distances({}, {}) for _ in cuts]

@@ -1,0 +1,146 @@
+"""Homogeneity: where a class has one sensitive value, finding somebody's class is knowing it.
+
+A class is homogeneous when all of its rows have the same sensitive value: nobody can tell its k
+people apart, and nobody needs to. In the other classes the adversary guesses each class's most
+common value; how often that is right is told too. Null is a value like others.
+
+Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam: l-diversity: privacy beyond k-anonymity, ACM
+TKDD 1(1), 2007 (homogeneity attack).
+
+It does not see what the adversary knows besides, nor that different values may mean the same (two
+names of one illness), nor what a second release adds.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.view import WORST, Needs, Published, View
+from shoal.errors import InputError
+from shoal.model import below
+from shoal.release import Finding
+from shoal.tally import Histogram
+
+NEEDS = Needs(releases=1, most=1)
+BOUNDS = tuple(Fraction(bound) for bound in ("1/4", "1/2", "3/4", "9/10", "1"))
+"""The shares of a class's most common value by which its rows are counted."""
+
+ASSUMPTIONS = (
+    "the adversary knows that the person is in the release, and the quasi-identifiers",
+    "the classes are what the release shows: rows that share all their cells",
+)
+
+
+def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Finding:
+    """Find the classes whose rows all have one sensitive value."""
+    release, values = single(view)
+    top, rows = values.largest(values.count), values.rows
+    uniform = values.distinct == 1
+    exposed = int(rows[uniform].sum())
+    order = _worst_first(release, top / rows)
+    details = {
+        "classes": len(rows),
+        "homogeneous_classes": int(uniform.sum()),
+        "largest_homogeneous_class": int(rows[uniform].max(initial=0)),
+        "rows_by_top_share": _by_share(top, rows),
+        "guessed_right": float(top.sum() / rows.sum()),
+    }
+    first = int(release.class_[order[0]])
+    return Finding(
+        attack="homogeneity",
+        people=len(release.class_),
+        exposed=exposed,
+        sure=float((top / rows).max()),
+        guessing=float(values.total.max() / values.total.sum()),
+        sentence=_sentence(values, uniform, exposed),
+        defence="ask for diversity of the sensitive value: entropy-diversity, or at the least "
+        "distinct-diversity.",
+        example=_example(view, values, first, int(order[0]) + 1),
+        assumptions=ASSUMPTIONS,
+        worst=tuple((order[:WORST] + 1).tolist()),
+        table="release 1",
+        witness=_witness(view, values, first),
+        details=details,
+    )
+
+
+def single(view: View) -> tuple[Published, Histogram]:
+    """The view's release with the sensitive values of its classes, where there are any."""
+    release = view.releases[0] if view.releases else None
+    if release is None or view.sensitive is None or release.values is None:
+        raise InputError(
+            "There is no sensitive column to learn.", 'give a column the role "sensitive".'
+        )
+    if not len(release.class_):
+        raise InputError("The release has no rows.", "give a release that has rows.")
+    return release, release.histogram(view.sensitive)
+
+
+def named(view: View, class_: int) -> dict[str, Any]:
+    """The labels of one class of the first release, for who asked to see them."""
+    labels = view.releases[0].labels
+    return {"labels": dict(labels(class_))} if view.show and labels else {}
+
+
+def _worst_first(release: Published, share: NDArray[Any]) -> NDArray[np.int64]:
+    """The rows by how uniform their class is, then its size; a class's rows in file order."""
+    _, first, number = np.unique(release.class_, return_index=True, return_inverse=True)
+    keys = (first[number], -release.rows[release.class_], -share[release.class_])
+    return np.lexsort(keys)
+
+
+def _by_share(top: NDArray[Any], rows: NDArray[Any]) -> list[dict[str, float | int]]:
+    """How many rows are in classes whose most common value has a share from ... to under ..."""
+    least = [int(rows.sum()), *(int(rows[below([rows], [top], 1 / b)].sum()) for b in BOUNDS), 0]
+    ends = [0.0, *(float(bound) for bound in BOUNDS), 1.0]
+    return [
+        {"from": low, "to": high, "rows": more - fewer}
+        for (low, high), (more, fewer) in zip(pairwise(ends), pairwise(least), strict=True)
+    ]
+
+
+def _sentence(values: Histogram, uniform: NDArray[np.bool_], exposed: int) -> str:
+    rows, name = values.rows, values.axis.name
+    if exposed:
+        return (
+            f"{exposed:,} of {rows.sum():,} rows are in classes ({uniform.sum():,} of "
+            f"{len(rows):,}) whose rows all have the same {name}: finding a person's class is "
+            "enough to know it."
+        )
+    top = values.largest(values.count)
+    most = int((top / rows).argmax())
+    return (
+        f"No class has a single {name}; in the most uniform one {top[most]:,} of "
+        f"{rows[most]:,} rows have the same."
+    )
+
+
+def _example(view: View, values: Histogram, class_: int, row: int) -> str:
+    codes, counts = values.of_class(class_)
+    most, rows = int(np.argmax(counts)), sum(counts)
+    value = f": {view.value(codes[most])}" if view.show else ""
+    alike = "all have" if counts[most] == rows else f"{counts[most]:,} have"
+    return (
+        f"Row {row:,} of the release is in a class of {rows:,}, of which {alike} the same "
+        f"{values.axis.name}{value}. To know it of a person one needs to find the class, not the "
+        "row."
+    )
+
+
+def _witness(view: View, values: Histogram, class_: int) -> dict[str, Any]:
+    codes, counts = values.of_class(class_)
+    most = int(np.argmax(counts))
+    value = {"value": view.value(codes[most])} if view.show else {}
+    return {
+        "class": class_,
+        "rows": sum(counts),
+        "most_common": counts[most],
+        "distinct": len(counts),
+        **value,
+        **named(view, class_),
+    }

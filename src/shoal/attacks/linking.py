@@ -1,0 +1,256 @@
+"""Linking: a release without names, and a register with them, joined on what both hold.
+
+For each person of the register the compatible rows are those of all classes whose cells contain
+the person. Where there is one such row, and nobody else of the register fits it, the row has a
+name. Where all compatible rows agree on the sensitive value, the value is the person's, whichever
+row is.
+
+Sweeney: k-anonymity: a model for protecting privacy, IJUFKS 10(5), 2002, section 1: a medical
+table and a voter list. Her words for what a published row fits in the register: k-map, every row
+fits at least k people; null-map, it fits nobody; wrong-map, it fits people but not the true one.
+
+Two adversaries: who knows that the person is in the release (prosecutor) is right about the row
+with a chance of 1 / candidates; who does not (journalist) is right, about a person taken from
+those that a class covers, with rows / covered, at most 1. Blind guessing is 1 / people of the
+register for a row, and the most common value's share for a value.
+
+It does not see people whom the register leaves out: a match that is alone here may have a twin
+outside, and a person who is in the register but not in the release may fit a row all the same (a
+control group measures that).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.homogeneity import named
+from shoal.attacks.view import WORST, Needs, NobodyFoundError, People, Published, View
+from shoal.errors import InputError
+from shoal.release import Finding
+
+NEEDS = Needs(releases=1, most=1, people=True, sensitive=False)
+
+ASSUMPTIONS = (
+    "the adversary knows the quasi-identifiers of everybody in the register",
+    "a value is settled for a person who is known to be in the release",
+    "a match is certain if the register leaves nobody out who could be in the release",
+)
+DEFENCE = (
+    "generalise until every row fits many people (k-anonymity, or k-map for a known population), "
+    "and ask for diversity of the sensitive value."
+)
+
+
+def linking(view: View, *, rng: np.random.Generator | None = None) -> Finding:
+    """Join a release with a register; count who is matched and whose value is settled."""
+    if not view.releases or view.people is None:
+        raise InputError("Linking needs a release and a register.", "give a table of people.")
+    match = _Match.of(view, view.releases[0], view.people)
+    found = match.candidates > 0
+    if not found.any():
+        raise NobodyFoundError(
+            "Nobody of the register fits a row of the release.",
+            "check that the register and the release share columns and values.",
+        )
+    exposed = int((match.certain | match.settled).sum())
+    order = match.worst_first()
+    return Finding(
+        attack="linking",
+        people=int(found.sum()),
+        exposed=exposed,
+        sure=1.0 if exposed else float(1 / match.candidates[found].min()),
+        guessing=match.guessing(),
+        sentence=_sentence(match, exposed),
+        defence=DEFENCE,
+        example=_example(match, int(order[0])),
+        assumptions=ASSUMPTIONS,
+        worst=tuple(match.people.rows[order[:WORST]].tolist()),
+        witness=_witness(match, int(order[0])),
+        details=_details(match),
+    )
+
+
+@dataclass(frozen=True)
+class _Match:
+    """Who fits which classes: person ``i`` the classes ``classes[start[i]:start[i + 1]]``."""
+
+    view: View
+    release: Published
+    people: People
+    start: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    candidates: NDArray[np.int64]
+    """Rows that fit each person."""
+    covered: NDArray[np.int64]
+    """People of the register that fit each class."""
+    certain: NDArray[np.bool_]
+    """One row fits the person, and nobody else fits the row."""
+    settled: NDArray[np.bool_]
+    """All rows that fit the person have the same sensitive value."""
+
+    @classmethod
+    def of(cls, view: View, release: Published, people: People) -> _Match:
+        start, classes = release.cells.contains(people.keys)
+        before = np.concatenate(([0], np.cumsum(release.rows[classes])))
+        candidates = before[start[1:]] - before[start[:-1]]
+        covered = np.bincount(classes, minlength=len(release.cells))
+        certain = candidates == 1
+        certain[certain] = covered[classes[start[:-1][certain]]] == 1
+        settled = _settled(view, release, start, classes)
+        return cls(view, release, people, start, classes, candidates, covered, certain, settled)
+
+    @property
+    def person(self) -> NDArray[np.int64]:
+        """The person of each pair of person and class."""
+        return np.repeat(np.arange(len(self.people)), np.diff(self.start))
+
+    @property
+    def learns(self) -> bool:
+        """Whether there is a sensitive value to learn."""
+        return self.view.sensitive is not None and self.release.values is not None
+
+    def guessing(self) -> float:
+        """Blind guessing, of the easiest among what the attack learned: a row, a value."""
+        row = 1 / len(self.people)
+        if not self.settled.any():
+            return row
+        counts = np.bincount(np.asarray(self.release.values))
+        value = float(counts.max() / counts.sum())
+        return max(row, value) if self.certain.any() else value
+
+    def worst_first(self) -> NDArray[np.int64]:
+        """The people who fit some row: exposed twice, matched, settled; then by candidates."""
+        candidates = np.where(self.candidates > 0, self.candidates, np.iinfo(np.int64).max)
+        keys = (self.people.rows, candidates, ~self.settled, ~self.certain)
+        return np.lexsort(keys)[: int((self.candidates > 0).sum())]
+
+
+def _settled(
+    view: View, release: Published, start: NDArray[Any], classes: NDArray[Any]
+) -> NDArray[np.bool_]:
+    """The people all of whose compatible rows have the same sensitive value."""
+    settled = np.diff(start) > 0
+    if view.sensitive is None or release.values is None:
+        return np.zeros_like(settled)
+    if not settled.any():
+        return settled
+    values = release.histogram(view.sensitive)
+    low, high = values.value[values.start[:-1]], values.value[values.start[1:] - 1]
+    at = start[:-1][settled]  # values ascend in a class: all agree where the ends do
+    lowest = np.minimum.reduceat(low[classes], at)
+    settled[settled] = lowest == np.maximum.reduceat(high[classes], at)
+    return settled
+
+
+def _details(match: _Match) -> dict[str, Any]:
+    rows, covered, found = match.release.rows, match.covered, match.candidates > 0
+    number, people = np.unique(match.candidates[found], return_counts=True)
+    unknown = {} if match.learns else {"settled": "no sensitive column is published"}
+    details: dict[str, Any] = {
+        "register": len(match.people),
+        "absent": int((~found).sum()),
+        "candidates": dict(zip(number.tolist(), people.tolist(), strict=True)),
+        "unique_matches": int((match.candidates == 1).sum()),
+        "certain": int(match.certain.sum()),
+        "k_map": int(covered.min()),
+        "null_map": _count(rows, covered == 0),
+        "prosecutor": {
+            "highest": float(1 / number[0]),
+            "mean": float((people / number).sum() / people.sum()),
+        },
+        "journalist": {
+            "highest": float(np.minimum(1, rows[covered > 0] / covered[covered > 0]).max())
+        },
+    }
+    if match.learns:
+        details["settled"] = int(match.settled.sum())
+    if match.release.holds is None:
+        unknown["wrong_map"] = "which row is truly whose is not known"
+    else:
+        details |= _scored(match, match.release.holds)
+    if match.learns and match.people.values is not None:
+        details["settled_right"] = int(_right_values(match, match.people.values).sum())
+    return details | ({"not_known": unknown} if unknown else {})
+
+
+def _scored(match: _Match, holds: NDArray[Any]) -> dict[str, Any]:
+    """What only who knows the truth can say: rows that fit people but never the true ones."""
+    true = match.classes == holds[match.person]
+    reached = np.bincount(match.classes[true], minlength=len(match.covered)) > 0
+    right = np.zeros(len(match.people), dtype=bool)
+    right[match.person[true]] = True
+    return {
+        "wrong_map": _count(match.release.rows, (match.covered > 0) & ~reached),
+        "certain_right": int((match.certain & right).sum()),
+    }
+
+
+def _right_values(match: _Match, truth: NDArray[Any]) -> NDArray[np.bool_]:
+    """Of the people whose value is settled, who truly has it."""
+    assert match.view.sensitive is not None
+    values = match.release.histogram(match.view.sensitive)
+    first = match.classes[match.start[:-1][match.settled]]
+    return np.asarray(values.value[values.start[first]] == truth[match.settled])
+
+
+def _count(rows: NDArray[Any], marked: NDArray[np.bool_]) -> dict[str, int]:
+    return {"classes": int(marked.sum()), "rows": int(rows[marked].sum())}
+
+
+def _sentence(match: _Match, exposed: int) -> str:
+    found = int((match.candidates > 0).sum())
+    if not exposed:
+        return (
+            f"None of the {found:,} people who could be in the release is matched to a row; the "
+            f"easiest to find fits {match.candidates[match.candidates > 0].min():,} rows."
+        )
+    said = (
+        f"{match.certain.sum():,} of {found:,} people who could be in the release fit one row "
+        "each that nobody else fits"
+    )
+    if match.view.sensitive is None or not match.learns:
+        return f"{said}: these rows have names."
+    return (
+        f"{said}; for {match.settled.sum():,}, these among them, all rows that fit agree on "
+        f"{match.view.sensitive.name}."
+    )
+
+
+def _example(match: _Match, i: int) -> str:
+    candidates = int(match.candidates[i])
+    rows = "one row" if candidates == 1 else f"{candidates:,} rows"
+    told = [f"Row {match.people.rows[i]:,} of the register fits {rows} of the release"]
+    if match.certain[i]:
+        told.append("nobody else of the register fits that row")
+    if match.settled[i] and match.view.sensitive is not None:
+        value = f": {_value(match, i)}" if match.view.show else ""
+        agree = "it gives" if candidates == 1 else "all of them agree on"
+        told.append(f"{agree} {match.view.sensitive.name}{value}")
+    return "; ".join(told) + "."
+
+
+def _value(match: _Match, i: int) -> str:
+    """A settled value in words."""
+    class_ = match.classes[match.start[i]]
+    row = int((match.release.class_ == class_).argmax())
+    return match.view.value(int(np.asarray(match.release.values)[row]))
+
+
+def _witness(match: _Match, i: int) -> dict[str, Any]:
+    classes = match.classes[match.start[i] : match.start[i + 1]]
+    rows = np.flatnonzero(np.isin(match.release.class_, classes))[:WORST] + 1
+    value = {"value": _value(match, i)} if match.view.show and match.settled[i] else {}
+    labels = named(match.view, int(classes[0])) if len(classes) == 1 else {}
+    return {
+        "row": int(match.people.rows[i]),
+        "classes": classes[:WORST].tolist(),
+        "candidates": int(match.candidates[i]),
+        "release_rows": rows.tolist(),
+        "covered": match.covered[classes[:WORST]].tolist(),
+        **value,
+        **labels,
+    }

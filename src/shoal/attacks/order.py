@@ -1,0 +1,214 @@
+"""Order (unsorted matching): two releases whose rows stand in the same order.
+
+Row i of one release and row i of the other are comparable if their cells meet in every column and
+the columns that both publish as they are agree. If all rows are comparable and that is no
+accident, the releases have one order, and each row is narrowed to the meet of its two cells.
+
+Sweeney: k-anonymity: a model for protecting privacy, IJUFKS 10(5), 2002, section 4.1. Whether it
+is an accident is a permutation test (Fisher 1935): the share of comparable rows against the same
+with the second release's rows in random order, p = (1 + as many or more) / (1 + draws).
+
+It does not see an order that only some rows share (one row that is not comparable and nothing is
+counted; the sentence tells when the others are more than chance). It cannot tell a common order
+from two tables sorted by the same published column, which look alike to the test.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.linked import pair_of, said, shared_values, side, true_of
+from shoal.attacks.view import WORST, Needs, View
+from shoal.cells import Cells, meet
+from shoal.errors import InputError, UsageError
+from shoal.release import Finding
+
+NEEDS = Needs(releases=2, most=2, sensitive=False)
+
+LEVEL = 0.01
+"""The order says something if chance explains it with less than this probability."""
+ROWS = 5_000
+"""A draw compares at most so many rows, chosen anew at random."""
+
+ASSUMPTIONS = (
+    "both releases are of one table, and their rows stand as they did in it",
+    "the adversary knows the quasi-identifiers of the person looked for",
+)
+DEFENCE = "publish the rows of every release in a random order, drawn anew each time."
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+class _Test(NamedTuple):
+    comparable: float
+    by_chance: float
+    p: float
+
+    @property
+    def passed(self) -> bool:
+        return self.comparable == 1 and self.p < LEVEL
+
+
+class _Beside(NamedTuple):
+    """The rows of both releases side by side."""
+
+    cells: Cells
+    """The meet of each row's cells."""
+    alike: Ints
+    """How many rows have the same meet."""
+    crowd: Ints
+    """How many rows the smaller of the row's two classes has."""
+    narrower: Flags
+    """Whether the meet says more than either cell."""
+
+    @property
+    def alone(self) -> Ints:
+        """Rows that are alone now and were so in neither release; from the largest class first."""
+        rows = np.flatnonzero((self.alike == 1) & (self.crowd > 1))
+        return rows[np.lexsort((rows, -self.crowd[rows]))]
+
+
+def order(view: View, *, rng: np.random.Generator | None = None, draws: int = 999) -> Finding:
+    """Put the two releases side by side, and count who is alone afterwards.
+
+    The order found is compared with ``draws`` random ones. The adversary is as sure of a row as
+    1 - p of the order, divided by the rows with the same meet; who guesses takes any row of a
+    class.
+    """
+    one, other = pair_of(view)
+    if len(one.class_) != len(other.class_):
+        raise InputError(
+            f"Rows in one order are equally many, but the releases have {len(one.class_):,} and "
+            f"{len(other.class_):,} rows.",
+            "the complementary and temporal attacks do without the order.",
+        )
+    if draws < 1 / LEVEL:
+        raise UsageError(f"{draws} draws cannot tell an order from chance.", "draws=999")
+    test = _tested(view, rng or np.random.default_rng(0), draws)
+    sizes = [release.rows[release.class_] for release in (one, other)]
+    details = {
+        "comparable": test.comparable,
+        "comparable_by_chance": test.by_chance,
+        "p_value": test.p,
+        "draws": draws,
+        "rows_per_draw": min(len(one.class_), ROWS),
+        "unique_before": [int((rows == 1).sum()) for rows in sizes],
+        "k_before": [int(rows.min()) for rows in sizes],
+    }
+    guessing = max(float((1 / rows).mean()) for rows in sizes)
+    told = _recovered if test.passed else _nothing
+    return told(view, test, guessing, details)
+
+
+def _tested(view: View, rng: np.random.Generator, draws: int) -> _Test:
+    """The share of comparable rows as they stand, and in random orders."""
+    rows = len(view.releases[0].class_)
+    compared = min(rows, ROWS)
+    numbers = shared_values(view)
+    found = _comparable(view, numbers, np.arange(rows), np.arange(rows))
+    chance = np.empty(draws)
+    for draw in range(draws):
+        mine = rng.choice(rows, compared, replace=False) if rows > compared else np.arange(rows)
+        chance[draw] = _comparable(view, numbers, mine, rng.choice(rows, compared, replace=False))
+    as_many = int((chance >= found).sum())
+    return _Test(found, float(chance.mean()), (1 + as_many) / (1 + draws))
+
+
+def _comparable(view: View, numbers: tuple[Ints, Ints], mine: Ints, theirs: Ints) -> float:
+    """The share of comparable rows among these rows of the first and those of the second."""
+    one, other = view.releases
+    _, met = meet(one.cells.take(one.class_[mine]), other.cells.take(other.class_[theirs]))
+    return float((met & (numbers[0][mine] == numbers[1][theirs])).mean())
+
+
+def _beside(view: View) -> _Beside:
+    one, other = view.releases
+    mine, theirs = one.cells.take(one.class_), other.cells.take(other.class_)
+    cells, _ = meet(mine, theirs)
+    number = Cells.joined([cells, mine, theirs]).unique()[1].reshape(3, -1)
+    return _Beside(
+        cells,
+        np.bincount(number[0])[number[0]],
+        np.minimum(one.rows[one.class_], other.rows[other.class_]),
+        (number[0] != number[1]) & (number[0] != number[2]),
+    )
+
+
+def _recovered(view: View, test: _Test, guessing: float, details: dict[str, Any]) -> Finding:
+    beside = _beside(view)
+    alone, after = beside.alone, int(beside.alike.min())
+    unique, recovered = int((beside.alike == 1).sum()), int(beside.narrower.sum())
+    one, other = view.releases
+    return Finding(
+        attack="order",
+        people=len(beside.alike),
+        exposed=len(alone),
+        sure=(1 - test.p) / after,
+        guessing=guessing,
+        sentence=f"{one.name} and {other.name} have their rows in one order (all are comparable, "
+        f"by chance {test.by_chance:.0%}; p = {test.p:.3g}): side by side {recovered:,} of "
+        f"{len(beside.alike):,} rows say more than either release does, and {len(alone):,} are "
+        "alone that were not so in either.",
+        defence=DEFENCE,
+        example=_example(view, beside),
+        assumptions=ASSUMPTIONS,
+        worst=tuple((alone[:WORST] + 1).tolist()),
+        table="release 1",
+        witness=_witness(view, beside),
+        details=details | {"unique_after": unique, "k_after": after, "recovered": recovered},
+    )
+
+
+def _nothing(view: View, test: _Test, guessing: float, details: dict[str, Any]) -> Finding:
+    one, other = view.releases
+    rows, k = len(one.class_), min(details["k_before"])
+    why = f"{test.comparable:.1%} of their rows are comparable, by chance {test.by_chance:.1%}"
+    if test.p < LEVEL:
+        says = (
+            f"{one.name} and {other.name} agree in their order more than by chance ({why}; "
+            f"p = {test.p:.3g}), but not in every row, so that no row is counted as recovered."
+        )
+    else:
+        says = f"The order of {one.name} and {other.name} says nothing: {why} (p = {test.p:.3g})."
+    before = max(details["unique_before"])
+    return Finding(
+        attack="order",
+        people=rows,
+        exposed=0,
+        sure=1 / k,
+        guessing=guessing,
+        sentence=says,
+        defence=DEFENCE,
+        example=f"Row 1 of release 1 stays one of {one.rows[one.class_[0]]:,} rows of its class.",
+        assumptions=ASSUMPTIONS,
+        table="release 1",
+        details=details | {"unique_after": before, "k_after": k, "recovered": 0},
+    )
+
+
+def _example(view: View, beside: _Beside) -> str:
+    row, (one, other) = _worst(beside), view.releases
+    return (
+        f"Row {row + 1:,} stands in a class of {one.rows[one.class_[row]]:,} rows in release 1 and "
+        f"of {other.rows[other.class_[row]]:,} in release 2. What both say together is true of "
+        f"{true_of(int(beside.alike[row]), said(view, beside.cells, row))}"
+    )
+
+
+def _worst(beside: _Beside) -> int:
+    """The first exposed row, or else the one that is hidden among fewest."""
+    return int(beside.alone[0]) if len(beside.alone) else int(beside.alike.argmin())
+
+
+def _witness(view: View, beside: _Beside) -> dict[str, Any]:
+    row = _worst(beside)
+    number, labels = np.array([row + 1]), said(view, beside.cells, row)
+    return {
+        "row": row + 1,
+        "releases": [side(each, int(each.class_[row]), number) for each in view.releases],
+        "linked_rows": int(beside.alike[row]),
+        **({"labels": labels} if labels else {}),
+    }

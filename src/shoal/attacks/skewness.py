@@ -1,0 +1,139 @@
+"""Skewness: a class that is unlike the table tells something about everybody in it.
+
+Of each row the adversary's belief in the row's own value after finding its class (the value's
+share in the class) is compared with the belief before (its share in the whole table). A row is
+exposed when its class makes its value at least ``sure`` likely, and at least ``times`` as likely
+as the table does. Both compare whole numbers, so ties are decided exactly.
+
+Li, Li, Venkatasubramanian: t-closeness: privacy beyond k-anonymity and l-diversity, ICDE 2007
+(skewness attack): where the whole table is skewed, diversity does not prevent that a class tells
+much. The farthest class is told by the equal distance, ½ Σ |p − q|: the t the release reaches.
+
+It does not see values that mean nearly the same (similarity attack), that a class rules a value
+out, nor beliefs that stay under ``sure`` however much they grew: the histogram of gains does.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.homogeneity import named, single
+from shoal.attacks.view import WORST, Needs, Published, View
+from shoal.model import Number, below, fraction, written
+from shoal.release import Finding
+from shoal.tally import Histogram
+
+NEEDS = Needs(releases=1, most=1)
+GAINS = (1, 2, 5, 10)
+"""The gains by which rows are counted: under 1, 1 to 2, 2 to 5, 5 to 10, 10 and more."""
+
+ASSUMPTIONS = (
+    "the adversary knows that the person is in the release, and the quasi-identifiers",
+    "before looking at the class the adversary believes what the whole release shows",
+)
+
+
+def skewness(
+    view: View,
+    *,
+    rng: np.random.Generator | None = None,
+    sure: Number = 0.5,
+    times: Number = 2,
+) -> Finding:
+    """Find the rows whose class makes their value likely, and much more so than the table."""
+    release, values = single(view)
+    least, gained = fraction(sure, "sure", 0, 1, above=True), fraction(times, "times", 1)
+    rows, total = values.rows[values.class_], values.total[values.value]
+    everybody = int(values.total.sum())
+    likely = below([rows], [values.count], 1 / least)
+    hit = likely & below([rows, total], [values.count, everybody], 1 / gained)
+    share, before = values.count / rows, total / everybody
+    gain = values.count * everybody / (rows * total)
+    number = _pair_of_row(values, release)
+    order = _worst_first(number, hit, share, gain)
+    worst, exposed = int(number[order[0]]), int(values.count[hit].sum())
+    return Finding(
+        attack="skewness",
+        people=len(release.class_),
+        exposed=exposed,
+        sure=float(share[worst]),
+        guessing=float(before[worst]),
+        sentence=f"For {exposed:,} of {everybody:,} rows their class makes their "
+        f"{values.axis.name} at least {float(least):.0%} likely and at least {written(gained)} "
+        f"times as likely as the whole table does; the largest gain of any row is "
+        f"{gain.max():.3g}-fold.",
+        defence="ask for t-closeness, or for beta-likeness where rare values matter most.",
+        example=_example(view, values, worst),
+        assumptions=ASSUMPTIONS,
+        worst=tuple((order[:WORST] + 1).tolist()),
+        table="release 1",
+        witness=_witness(view, values, worst),
+        details={
+            "sure": float(least),
+            "times": float(gained),
+            "largest_gain": float(gain.max()),
+            **_details(values),
+        },
+    )
+
+
+def _pair_of_row(values: Histogram, release: Published) -> NDArray[np.int64]:
+    """Where each row's class and value stand among the histogram's pairs."""
+    size, codes = values.axis.size, np.asarray(release.values)
+    pairs, rows = values.class_ * size + values.value, release.class_.astype(np.int64) * size
+    return np.asarray(np.searchsorted(pairs, rows + codes))
+
+
+def _worst_first(
+    number: NDArray[Any], hit: NDArray[np.bool_], share: NDArray[Any], gain: NDArray[Any]
+) -> NDArray[np.int64]:
+    """The rows: exposed ones by belief, then gain; the others by gain, then belief."""
+    first, second = np.where(hit, (share, gain), (gain, share))
+    return np.lexsort((-second[number], -first[number], ~hit[number]))
+
+
+def _details(values: Histogram) -> dict[str, Any]:
+    rows, total = values.rows[values.class_], values.total[values.value]
+    everybody = int(values.total.sum())
+    # Exact, as the options are: rows whose gain is at least so much.
+    least = [
+        int(values.count[below([rows * g, total], [values.count, everybody], Fraction(1))].sum())
+        for g in GAINS
+    ]
+    names = ("under 1", "1 to 2", "2 to 5", "5 to 10", "10 and more")
+    bounds = [everybody, *least, 0]
+    apart = values.sum(np.maximum(values.count / rows - total / everybody, 0))
+    return {
+        "classes": len(values.rows),
+        "rows_by_gain": {name: bounds[i] - bounds[i + 1] for i, name in enumerate(names)},
+        "farthest_class": float(apart.max()),
+    }
+
+
+def _example(view: View, values: Histogram, pair: int) -> str:
+    count, total = int(values.count[pair]), int(values.total[values.value[pair]])
+    rows, everybody = int(values.rows[values.class_[pair]]), int(values.total.sum())
+    value = f" ({view.value(int(values.value[pair]))})" if view.show else ""
+    return (
+        f"One {values.axis.name}{value} is that of {total:,} of all {everybody:,} rows "
+        f"({total / everybody:.1%}), but of {count:,} of the {rows:,} rows of one class "
+        f"({count / rows:.1%}). Whoever finds a person in this class believes it "
+        f"{count * everybody / (rows * total):.3g} times as strongly as before."
+    )
+
+
+def _witness(view: View, values: Histogram, pair: int) -> dict[str, Any]:
+    class_, code = int(values.class_[pair]), int(values.value[pair])
+    value = {"value": view.value(code)} if view.show else {}
+    return {
+        "class": class_,
+        "rows": int(values.rows[class_]),
+        "with_the_value": int(values.count[pair]),
+        "with_the_value_in_the_table": int(values.total[code]),
+        **value,
+        **named(view, class_),
+    }

@@ -1,0 +1,114 @@
+"""``shoal attack``: what an adversary would learn from releases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoal.cli.options import Roles, Verb, example, output, own, roles
+from shoal.cli.printing import progress, show, table
+
+if TYPE_CHECKING:
+    from shoal import Finding, RedTeam
+
+SHARE = click.FloatRange(0, 1)
+EXPOSED = 4
+"""The exit code when an attack exceeded its limit."""
+
+
+@click.command(
+    "attack",
+    cls=Verb,
+    epilog=example(
+        "shoal attack red-team release/ --targets people.csv --limit 0.1",
+        "shoal attack intersection release/ other.csv --targets people.csv",
+        "shoal attack complementary first/ second/",
+    ),
+)
+@click.argument("name")
+@click.argument("releases", nargs=-1, required=True, metavar="RELEASE...")
+@own("--targets", metavar="FILE", help="People the adversary knows: a register, or targets.")
+@own("--control", metavar="FILE", help="People who are in none of the releases, to compare with.")
+@own("--on", metavar="COL", help="What to learn, where several columns are sensitive.")
+@own("--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only.")
+@own("--seed", type=int, default=0, metavar="N", help="For everything that is drawn.")
+@own("--same-table", "relation", flag_value="same table", help="The releases are of one table.")
+@own("--over-time", "relation", flag_value="over time", help="The later ones are of a table grown.")
+@own(
+    "--location",
+    type=click.Choice(("honest", "assumed", "centroid")),
+    help="How people are found in an intersection: in all cells that contain them (the default), "
+    "in their own, or by the nearest centre.",
+)
+@own("--limit", type=SHARE, metavar="SHARE", help="Leave with 4 where a larger share is exposed.")
+@own("--show", "labels", is_flag=True, help="Name labels and values; for your eyes only.")
+@roles
+@output
+def command(
+    name: str, releases: tuple[str, ...], relation: str | None, location: str | None,
+    limit: float | None, labels: bool, roles: Roles, as_json: bool, quiet: bool, **asked: Any,
+) -> int:  # fmt: skip
+    """Attack releases before anybody else does.
+
+    NAME is linking, homogeneity, skewness, minimality, intersection, order, complementary or
+    temporal; red-team runs all that apply and ranks them. A RELEASE is a release folder, which
+    says itself what its columns are, or any table with -s. The exit code is 4 if more than --limit
+    of the people are exposed.
+    """
+    import shoal
+
+    options = {} if location is None else {"location": location}
+    with progress(quiet) as step:
+        found: Finding | RedTeam = shoal.attack(
+            name, list(releases), schema=roles.schema(), relation=relation or "", show=labels,
+            progress=step, **asked, **options,
+        )  # fmt: skip
+    text = ranked(found) if isinstance(found, shoal.RedTeam) else finding(found)
+    show(found, as_json, quiet, text)
+    if limit is None or found.rate <= limit:
+        return 0
+    click.echo(f"{name} exposes {found.rate:.1%}, more than the limit of {limit:.1%}.", err=True)
+    return EXPOSED
+
+
+def finding(found: Finding) -> str:
+    """One finding in full: what was found, how sure, an example, and what helps."""
+    lines = [found.sentence, "", f"{found.rate:.1%} exposed{_interval(found)}; {_sure(found)}."]
+    if found.example:
+        lines += ["", "For example:", *(f"  {line}" for line in found.example.splitlines())]
+    if found.worst:
+        rows = ", ".join(f"{row:,}" for row in found.worst)
+        lines += ["", f"Worst-hit rows of {found.table}: {rows}"]
+    if found.assumptions:
+        lines += ["", "Assumed:", *(f"  {one}" for one in found.assumptions)]
+    return "\n".join([*lines, "", f"What helps: {found.defence}"])
+
+
+def _sure(found: Finding) -> str:
+    control = "" if found.control is None else f", {found.control:.1%} of the control group"
+    return f"sure {found.sure:.0%} about the worst-hit, {found.guessing:.0%} by guessing{control}"
+
+
+def _interval(found: Finding) -> str:
+    if found.interval is None:
+        return ""
+    low, high = found.interval
+    return f" of the people sampled (95 % interval {low:.1%} to {high:.1%})"
+
+
+def ranked(found: RedTeam) -> str:
+    """All findings, the most harmful first, then what did not run and why."""
+    rows = [
+        (one.attack, f"{one.exposed:,} of {one.people:,}", f"{one.rate:.1%}", f"{one.sure:.0%}",
+         f"{one.guessing:.0%}", one.sentence)
+        for one in found.findings
+    ]  # fmt: skip
+    head = ("attack", "exposed", "share", "sure", "guessing", "what was found")
+    helps = {one.attack: one.defence for one in found.findings if one.exposed}
+    lines = [table(head, rows, right=(1, 2, 3, 4))]
+    if helps:
+        lines += ["", table(("attack", "what helps"), list(helps.items()))]
+    if found.skipped:
+        lines += ["", "Did not run:", table(("attack", "why"), found.skipped)]
+    return "\n".join(lines)

@@ -1,0 +1,155 @@
+"""One attack on one view: what it needs, what it may be told, and how its finding is completed."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from shoal.attacks import attacks, needs
+from shoal.attacks.view import NobodyFoundError, View
+from shoal.errors import ShoalError, UsageError
+from shoal.flow.request import Progress, quiet
+from shoal.flow.view import Scene
+from shoal.release import Finding
+
+RED_TEAM = "red-team"
+RELATIONS = {
+    "same table": ("two releases of one table", "--same-table"),
+    "over time": ("an earlier and a later release of one table", "--over-time"),
+}
+"""What releases can be of each other: in words, and how to say so."""
+OURS = {"view", "rng"}
+"""What every attack is given; the rest are its options."""
+_WORDS = {1: "one release", 2: "two releases"}
+_Z = 1.959963984540054  # 97.5 % of a normal distribution lie below
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What was asked of an attack besides the tables."""
+
+    on: str | None = None
+    sample: int | None = None
+    seed: int = 0
+    relation: str = ""
+    progress: Progress = quiet
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.relation and self.relation not in RELATIONS:
+            raise UsageError(
+                f"There is no relation {self.relation!r}.", f"one of: {', '.join(RELATIONS)}."
+            )
+        if self.sample is not None and self.sample < 1:
+            raise UsageError("A sample has at least one person.", "write for example sample=1000.")
+
+
+def options_of(name: str) -> set[str]:
+    """The options that an attack has of its own."""
+    return set(signature(attacks()[name]).parameters) - OURS
+
+
+def check_names(name: str, options: Mapping[str, Any]) -> None:
+    """Refuse an attack, or an option of it, that there is not."""
+    known = [*attacks(), RED_TEAM]
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"the attacks are: {', '.join(known)}."
+        raise UsageError(f"There is no attack {name!r}.", hint)
+    names = list(attacks()) if name == RED_TEAM else [name]
+    taken = set[str]().union(*(options_of(one) for one in names))
+    if unknown := sorted(set(options) - taken):
+        told = f"the options are: {', '.join(sorted(taken))}." if taken else "leave it out."
+        raise UsageError(f"{name} has no option {unknown[0]!r}.", told)
+
+
+def lacking(name: str, count: int, relation: str, people: bool) -> UsageError | None:
+    """What is wrong with what an attack is given, before anything is read; None: nothing."""
+    wanted = needs(name)
+    words = RELATIONS[wanted.relation][0] if wanted.relation else _WORDS[wanted.releases]
+    if count < wanted.releases:
+        return UsageError(f"{name} needs {words}.", "give a second release.")
+    if wanted.most is not None and count > wanted.most:
+        return UsageError(
+            f"{name} takes {words}, and {count} are given.", "red-team tries all that apply."
+        )
+    if wanted.relation and relation not in ("", wanted.relation):
+        return UsageError(
+            f"{name} needs {words}, and these are said to be something else.",
+            f"leave {RELATIONS[relation][1]} out.",
+        )
+    if wanted.people and not people:
+        return UsageError(
+            f"{name} looks people up, and nobody says which.",
+            "add --targets FILE: a register, or people to look for.",
+        )
+    return None
+
+
+def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageError | None:
+    """What an attack needs that these releases do not have; None: nothing."""
+    wanted, releases = needs(name), [scene.releases[i] for i in which]
+    stated = asked.on or any(one.schema.sensitive for one in releases)
+    if wanted.sensitive and not stated:
+        return UsageError(
+            "There is nothing to learn.", "name what nobody should: --sensitive COLUMN."
+        )
+    if wanted.method and any(one.method is None for one in releases):
+        return UsageError(
+            f"{name} needs to know how the release was made.",
+            "attack a release folder that shoal publish made.",
+        )
+    return None
+
+
+def run(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> Finding:
+    """Attack some of the releases; with the control group and the interval where there are any."""
+    wanted = needs(name)
+    view = scene.view(which, wanted, asked.on)
+    found = _attack(name, view, asked)
+    if not wanted.people or wanted.method:  # about rows, or about exactly the people in them
+        return found
+    if scene.some is not None:
+        found = replace(found, interval=wilson(found.exposed, found.people))
+    if scene.control is not None:
+        found = replace(found, control=_control(name, scene.without_them(view), asked))
+    return found
+
+
+def _attack(name: str, view: View, asked: Asked) -> Finding:
+    taken = options_of(name)
+    options = {key: value for key, value in asked.options.items() if key in taken}
+    return attacks()[name](view, rng=np.random.default_rng(asked.seed), **options)
+
+
+def _control(name: str, view: View, asked: Asked) -> float:
+    try:
+        return _attack(name, view, asked).rate
+    except NobodyFoundError:
+        return 0.0
+
+
+def wilson(hits: int, people: int) -> tuple[float, float]:
+    """The 95 % confidence interval of a share.
+
+    Wilson: Probable inference, the law of succession, and statistical inference, 1927.
+
+    >>> [round(end, 3) for end in wilson(1, 10)]
+    [0.018, 0.404]
+    """
+    share, slack = hits / people, _Z**2 / people
+    middle = (share + slack / 2) / (1 + slack)
+    reach = math.sqrt(share * (1 - share) * slack + slack**2 / 4) / (1 + slack)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def told(error: ShoalError) -> str:
+    """An error as one line: the fact, and what to do about it."""
+    hint = error.hint[:1].upper() + error.hint[1:]
+    return f"{error.fact} {hint}".strip()

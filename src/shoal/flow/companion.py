@@ -1,0 +1,158 @@
+"""The private companion of a release, read: what only its publisher knows of the table.
+
+It has the publisher's own schema, a key, and for each published row, in the table's order, the
+person as a hash under that key. It does not say who is in a release: whoever asks for a person
+hashes the person with the key, as the engine did when it published.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from shoal.errors import InputError
+from shoal.flow.folder import COMPANION, companion_of
+from shoal.flow.opening import opened
+from shoal.flow.record import sha256
+from shoal.flow.writing import PRIVATE_ROWS
+from shoal.frames.frame import Coding, Distinct, Frame, Pieces
+from shoal.release import EDITION, Release
+from shoal.schema import Schema
+
+FACTS = ("held_back", "loss")
+
+
+@dataclass(frozen=True)
+class Companion:
+    """The companion of a table as that is now."""
+
+    folder: Path
+    key: bytes
+    schema: Schema
+    """The publisher's own: with hierarchies, and with the columns that are not published."""
+    table_sha256: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the publisher may know besides: the loss, how many rows were held back."""
+
+
+def read_companion(source: Any, table: Path) -> Companion:
+    """The companion of a release's table: where the ``Release`` says, else beside the folder."""
+    own = source.companion if isinstance(source, Release) else None
+    folder = own or companion_of(table.absolute().parent)
+    found = _parsed(folder, table)
+    if found.table_sha256 != _sha256(table):
+        raise InputError(
+            f"The private companion {folder.name!r} belongs to another table.",
+            "take the release and the companion that were written together.",
+        )
+    return found
+
+
+def companion_at_hand(source: Any, table: Path) -> Companion | None:
+    """The same; None where there is none for this user's eyes, or it is another table's."""
+    try:
+        return read_companion(source, table)
+    except InputError:  # an adversary has none either: then the truth is not known
+        return None
+
+
+def _parsed(folder: Path, table: Path) -> Companion:
+    try:
+        told = json.loads((folder / COMPANION).read_text(encoding="utf-8"))
+        edition, key = int(told["edition"]), bytes.fromhex(told["key"])
+        schema, of = Schema.parse(told["schema"]), str(told["table_sha256"])
+        found = Companion(folder, key, schema, of, {f: told[f] for f in FACTS if f in told})
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"The private companion of {table.absolute().parent.name!r} is missing.",
+            f"put it beside the release, as {folder.name}.",
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError, InputError):
+        raise _damaged(folder) from None
+    if edition > EDITION:
+        raise InputError(
+            f"The private companion is of edition {edition}; this program reads up to {EDITION}.",
+            "update Shoal.",
+        )
+    return found
+
+
+def _sha256(table: Path) -> str:
+    try:
+        return sha256(table)
+    except OSError:
+        raise InputError(f"{table.name} cannot be opened.", "check the release folder.") from None
+
+
+def _damaged(folder: Path) -> InputError:
+    return InputError(
+        f"The private companion {folder.name!r} cannot be read.",
+        "take a whole copy, of which you may read every file.",
+    )
+
+
+def read_people(folder: Path, rows: int) -> pa.Array:
+    """The keyed person of each row of a table with so many."""
+    path = folder / PRIVATE_ROWS
+    try:
+        if not path.is_file() or "person" not in pq.read_schema(path).names:
+            raise InputError(
+                f"The private companion {folder.name!r} does not say who the rows are about.",
+                "publish the earlier release with a person column.",
+            )
+        person = pq.read_table(path, columns=["person"])["person"].combine_chunks()
+    except (OSError, pa.ArrowException):
+        raise _damaged(folder) from None
+    if len(person) != rows or person.null_count:
+        raise _damaged(folder)
+    return person
+
+
+def rows_of(people: pa.Array, rows: pa.Array) -> NDArray[np.int64]:
+    """The row that is about each of the keyed people; -1 for whom there is none."""
+    found: NDArray[np.int64] = pc.index_in(people, value_set=rows).fill_null(-1).to_numpy()
+    return found
+
+
+def hashed(frame: Frame, column: str, people: Distinct, key: bytes) -> pa.Array:
+    """The keyed hash of each of these people, as the engine computes it when it publishes."""
+    number = np.arange(len(people.values), dtype=np.int32)
+    coding = Coding(column, people.values, number, None, max(len(number), 1))
+    pieces = Pieces((number,), number, people.counts)
+    batches = list(frame.recode([coding], pieces, (), column, key))
+    found = pa.Table.from_batches(batches)
+    order = np.argsort(found.column(0).to_numpy())
+    if len(order) != len(number):
+        raise InputError(
+            f"{len(order) - len(number):,} people cannot be told from others by their number.",
+            'read the person column as a code: kind = "code" in the schema.',
+        )
+    return found.column(1).combine_chunks().take(pa.array(order))
+
+
+def hashed_null(key: bytes) -> str:
+    """What stands for the person of a row that is about nobody in particular."""
+    return hashlib.sha256(hashlib.sha256(key).digest() + b"null").hexdigest()[:32]
+
+
+def hashed_values(people: Sequence[Any], key: bytes) -> pa.Array:
+    """The same of people out of a table that was read before: distinct values, none of them null.
+
+    >>> [one[:6] for one in hashed_values([2.0, 1.0], b"secret").to_pylist()]
+    ['683b4c', 'f899c6']
+    """
+    kinds = {} if isinstance(people[0], float | date) else {"person": "label"}
+    with opened(pa.table({"person": pa.array(people)}), kinds=kinds) as frame:
+        once = Distinct(list(people), np.ones(len(people), np.int64), 0)
+        return hashed(frame, "person", once, key)

@@ -1,0 +1,121 @@
+"""The people an adversary looks for: a register or targets, and who of them is in a release.
+
+Any table of people will do. Columns that say who somebody is (person, identifiers) are never used
+to attack; they tell whether somebody is listed twice, and with a release's private companion which
+of its rows is whose, so that a tester can compare with the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import InputError
+from shoal.flow.companion import hashed_values, read_people, rows_of
+from shoal.flow.listing import Listing, listed
+from shoal.flow.opening import opened_some
+from shoal.flow.seen import Seen
+from shoal.kernels.group import combinations
+from shoal.schema import Schema
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """People as their table has them, or some of them."""
+
+    listings: Mapping[str, Listing]
+    """The columns that the releases have too."""
+    kinds: Mapping[str, str]
+    rows: NDArray[np.int64]
+    """Each person's row in the table, the first being 1."""
+    persons: Listing | None = None
+    """Who they are, where the schema's person column is there."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def readable(self) -> dict[str, str]:
+        """How another table's columns of these names are read."""
+        return {name: kind for name, kind in self.kinds.items() if name in self.listings}
+
+    def sample(self, size: int, seed: int) -> Crowd:
+        """So many of them, drawn by the seed."""
+        drawn = np.sort(np.random.default_rng(seed).choice(len(self), size, replace=False))
+        listings = {name: _some(one, drawn) for name, one in self.listings.items()}
+        persons = None if self.persons is None else _some(self.persons, drawn)
+        return Crowd(listings, self.kinds, self.rows[drawn], persons)
+
+
+def _some(listing: Listing, rows: NDArray[Any]) -> Listing:
+    return Listing(listing.values, listing.codes[rows])
+
+
+def gather(source: Any, releases: Sequence[Seen], kinds: Mapping[str, str]) -> Crowd:
+    """Read people: of the releases' columns those that the table has.
+
+    ``kinds`` say how some of them are read. A table that lists somebody twice is an error.
+    """
+    schemas = [release.roles for release in releases]
+    columns = dict.fromkeys(name for release in releases for name in release.listings)
+    with opened_some(source, kinds=kinds) as frame:
+        fields = {field.name: field.kind for field in frame.fields}
+        known = [name for name in columns if name in fields]
+        person = _named("person", schemas, fields)[:1]
+        others = [name for name in _named("identifier", schemas, fields) if name not in known]
+        found = listed(frame, list(dict.fromkeys((*known, *person, *others))))
+    if not found:
+        raise InputError(
+            "The people's table has none of the releases' columns.",
+            "name its columns as the releases do.",
+        )
+    if person:
+        _nobody_twice(person, [found[person[0]]])
+    elif others:  # namesakes are not one person: they live elsewhere, or are of another age
+        quasi = [name for name in _named("quasi", schemas, fields) if name in found]
+        _nobody_twice(others, [found[name] for name in (*others, *quasi)])
+    rows = np.arange(1, len(next(iter(found.values())).codes) + 1)
+    persons = found[person[0]] if person else None
+    return Crowd({name: found[name] for name in known}, fields, rows, persons)
+
+
+def _named(role: str, schemas: Sequence[Schema], there: Mapping[str, str]) -> list[str]:
+    names = (c.name for schema in schemas for c in schema.columns if c.role == role)
+    return [name for name in dict.fromkeys(names) if name in there]
+
+
+def _nobody_twice(names: Sequence[str], columns: Sequence[Listing]) -> None:
+    """Refuse rows that agree in all of the columns; a person who is null is anybody."""
+    _, first = combinations([one.codes for one in columns], [len(one.values) for one in columns])
+    repeated = len(columns[0].codes) - len(first)
+    if len(columns) == 1 and None in columns[0].values:
+        repeated -= int((columns[0].codes == len(columns[0].values) - 1).sum()) - 1
+    if repeated:
+        raise InputError(
+            f"{repeated:,} rows are about people who are listed already "
+            f"(column {', '.join(map(repr, names))}).",
+            "keep one row a person: whoever is listed twice looks like two candidates.",
+        )
+
+
+def holders(release: Seen, persons: Sequence[Any]) -> NDArray[np.int64] | None:
+    """The row of the release that is each person's own (-1: none), by its private companion.
+
+    None where no companion is at hand or it names nobody, and where it knows none of the persons:
+    then they are called otherwise here, and who of them is in the release is not known.
+    """
+    named = np.array([person is not None for person in persons], dtype=np.bool_)
+    if release.companion is None or not named.any():
+        return None
+    try:
+        people = read_people(release.companion.folder, release.rows)
+    except InputError:  # a companion without them, or not a whole one
+        return None
+    wanted = [person for person in persons if person is not None]
+    rows = np.full(len(persons), -1, np.int64)
+    rows[named] = rows_of(hashed_values(wanted, release.companion.key), people)
+    return rows if (rows >= 0).any() else None

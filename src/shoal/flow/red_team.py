@@ -1,0 +1,152 @@
+"""Red team: every attack that the given tables allow, ranked by harm, and what the others lack.
+
+Harm is what an attack adds: the share of people exposed beyond that of the control group (where
+there is one), times how much surer than blind guessing the adversary is about the worst-hit.
+It orders findings; it does not say how bad it is for anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from shoal.attacks import attacks, needs
+from shoal.errors import InputError, UsageError
+from shoal.flow.adversary import (
+    RED_TEAM,
+    RELATIONS,
+    Asked,
+    check_names,
+    lacking,
+    run,
+    told,
+    unmet,
+)
+from shoal.flow.request import Progress, quiet
+from shoal.flow.seen import as_list
+from shoal.flow.view import Scene, scene
+from shoal.release import EDITION, Finding, json_object
+from shoal.schema import Schema
+
+
+@dataclass(frozen=True)
+class RedTeam:
+    """What all attacks found, the most harmful first, and why the others did not run."""
+
+    findings: tuple[Finding, ...]
+    skipped: tuple[tuple[str, str], ...]
+
+    @property
+    def rate(self) -> float:
+        """The largest share of people that an attack exposed."""
+        return max((found.rate for found in self.findings), default=0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        findings = [{**found.to_json(), "harm": harm(found)} for found in self.findings]
+        skipped = [{"attack": name, "reason": reason} for name, reason in self.skipped]
+        about = {"edition": EDITION, "attack": RED_TEAM, "rate": self.rate}
+        return json_object({**about, "findings": findings, "skipped": skipped})
+
+    def __str__(self) -> str:
+        lines = [str(found) for found in self.findings]
+        lines += [f"{name}: did not run. {reason}" for name, reason in self.skipped]
+        return "\n".join(lines)
+
+
+def harm(found: Finding) -> float:
+    """What an attack adds to guessing, and to what it "finds" among people who are not there."""
+    beyond = max(0.0, found.rate - (found.control or 0.0))
+    return beyond * max(0.0, found.sure - found.guessing)
+
+
+def red_team(
+    releases: Any,
+    *,
+    targets: Any = None,
+    schema: Schema | Sequence[Schema] | None = None,
+    on: str | None = None,
+    control: Any = None,
+    sample: int | None = None,
+    seed: int = 0,
+    show: bool = False,
+    relation: str = "",
+    progress: Progress = quiet,
+    **options: Any,
+) -> RedTeam:
+    """Run every attack whose needs are met, on each release, or each pair, that it can take.
+
+    An attack for which this data has nothing to work on is listed as skipped, with its reason;
+    where none can run, that is an error. Arguments as in ``shoal.attack``.
+    """
+    asked = Asked(
+        on=on, sample=sample, seed=seed, relation=relation, progress=progress, options=options
+    )
+    check_names(RED_TEAM, options)
+    known = scene(as_list(releases), schema, targets, control, show, progress).sampled(sample, seed)
+    findings: list[Finding] = []
+    skipped: list[tuple[str, str]] = []
+    for i, name in enumerate(attacks()):
+        progress("attacking", i, len(attacks()))
+        for which in _groups(name, len(known.releases)):
+            names = _names(known, which)
+            found = attempt(name, known, which, asked)
+            if isinstance(found, Finding):
+                findings.append(replace(found, sentence=names + found.sentence))
+            else:
+                of_data = isinstance(found, InputError)
+                skipped.append((name, (names if of_data else "") + told(found)))
+    if not findings:
+        reasons = dict.fromkeys(reason for _, reason in skipped)
+        raise UsageError("No attack can run on what is given.", " ".join(reasons))
+    ranked = sorted(findings, key=lambda one: (-harm(one), one.attack))
+    return RedTeam(tuple(ranked), tuple(dict.fromkeys(skipped)))
+
+
+def _groups(name: str, count: int) -> list[tuple[int, ...]]:
+    """The releases that an attack takes at once: all, each pair, or each one."""
+    most = needs(name).most
+    if most is None or count <= most:
+        return [tuple(range(count))]
+    return list(combinations(range(count), most))
+
+
+def _names(known: Scene, which: Sequence[int]) -> str:
+    """The releases that are attacked, to begin a sentence with, where they are not all."""
+    if len(which) == len(known.releases):
+        return ""
+    return " and ".join(known.releases[i].name for i in which) + ": "
+
+
+def attempt(
+    name: str, known: Scene, which: Sequence[int], asked: Asked
+) -> Finding | UsageError | InputError:
+    """What an attack on some of the releases found, or why it did not run.
+
+    The finding counts releases as they were given, not as the attack saw them.
+    """
+    wrong = (
+        _unrelated(name, len(which), asked.relation)
+        or lacking(name, len(which), asked.relation, known.targets is not None)
+        or unmet(name, known, which, asked)
+    )
+    if wrong is not None:
+        return wrong
+    try:
+        found = run(name, known, which, asked)
+    except InputError as error:
+        return error
+    word, _, number = found.table.partition(" ")
+    table = f"{word} {which[int(number) - 1] + 1}" if number else word
+    return replace(found, table=table)
+
+
+def _unrelated(name: str, count: int, relation: str) -> UsageError | None:
+    """Nobody said that the releases are of one table: an attack that assumes it would mislead."""
+    wanted = needs(name)
+    if not wanted.relation or relation == wanted.relation or count < wanted.releases:
+        return None
+    words, flag = RELATIONS[wanted.relation]
+    return UsageError(f"{name} needs {words}.", f"if they are, add {flag}.")

@@ -1,0 +1,231 @@
+"""A release as an adversary finds it: its labels and values row by row, and what is said of it.
+
+A release folder says what its columns are, and how it was made; its private companion, where it is
+at hand, also what the columns are that it leaves out and how labels were made. Tables of others
+need a schema, or borrow the roles that a release folder beside them gives to columns of the same
+names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.axis import Axis
+from shoal.cells import Cells
+from shoal.column import PUBLISHED, Column
+from shoal.errors import InputError, UsageError
+from shoal.flow.companion import Companion, companion_at_hand
+from shoal.flow.listing import Listing, listed
+from shoal.flow.opening import opened_labels, released, released_schema
+from shoal.flow.recount import Recount
+from shoal.flow.request import Progress
+from shoal.kernels.group import combinations
+from shoal.methods import methods
+from shoal.models import rule as parse_rule
+from shoal.schema import Schema
+from shoal.tally import Cut, Tally
+
+Method = Callable[[Tally], Cut]
+"""A method with its rule and parameters: what it makes of a table."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One release: its columns as they stand, before anybody says what the labels mean."""
+
+    name: str
+    roles: Schema
+    """What is said of columns, also of those that it does not publish."""
+    listings: Mapping[str, Listing]
+    """The columns that it publishes."""
+    manifest: Mapping[str, Any] | None = None
+    """What its folder says, where Shoal made it."""
+    companion: Companion | None = None
+    """Its private companion, where that is at hand."""
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The columns that it publishes."""
+        return Schema(tuple(c for c in self.roles.columns if c.name in self.listings))
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The quasi-identifiers that it publishes."""
+        return tuple(column.name for column in self.schema.quasi)
+
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """The columns that it publishes as they are."""
+        return tuple(c.name for c in self.schema.columns if c.role in ("sensitive", "keep"))
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self.listings.values())).codes)
+
+    def classes(self, names: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The class of each row by the labels of some columns, and each class's first row."""
+        if not names:
+            return np.zeros(self.rows, np.int32), np.zeros(1, np.int64)
+        columns = [self.listings[name] for name in names]
+        return combinations([one.codes for one in columns], [len(one.values) for one in columns])
+
+    @cached_property
+    def count(self) -> Recount:
+        """The classes that its labels make, each an entry of its own."""
+        axes = tuple(_label_axis(name, self.listings[name]) for name in self.quasi)
+        number, first = self.classes(self.quasi)
+        keys = np.stack([self.listings[name].codes[first] for name in self.quasi]).astype(np.int32)
+        entry = np.arange(len(first), dtype=np.int32)
+        rows = np.bincount(number, minlength=len(first)).astype(np.int64)
+        tally = Tally(axes, (), keys, np.zeros((0, len(first)), np.int32), rows)
+        return Recount(tally, Cut(entry, entry, rows, Cells(keys.T.copy(), keys.T.copy())))
+
+    @cached_property
+    def method(self) -> Method | None:
+        """The method that made it, with its rule; None where nobody says."""
+        told = self.manifest or {}
+        make = methods().get(str(told.get("method")))
+        if make is None or not told.get("rule"):
+            return None
+        rule, parameters = parse_rule(str(told["rule"])), dict(told.get("parameters", {}))
+
+        def made(tally: Tally) -> Cut:
+            rng = np.random.default_rng(0)
+            return make(tally, rule, rng=rng, progress=None, hold_back=False, **parameters)
+
+        return made
+
+
+def _label_axis(name: str, listing: Listing) -> Axis:
+    words = listing.words()
+    null = None in words
+    return Axis(name, "category", "flat", tuple(word for word in words if word is not None), null)
+
+
+def as_list(releases: Any) -> list[Any]:
+    """Several releases, or one, as a list."""
+    return list(releases) if isinstance(releases, list | tuple) else [releases]
+
+
+def look_at(
+    releases: Sequence[Any], schema: Schema | Sequence[Schema] | None, progress: Progress
+) -> tuple[Seen, ...]:
+    """Read every release; two that give one column different roles are an error."""
+    told = [released(source) for source in releases]
+    private = [
+        None if one is None else companion_at_hand(source, one[0])
+        for source, one in zip(releases, told, strict=True)
+    ]
+    schemas = _schemas(schema, [None if one is None else one[1] for one in told], private)
+    seen = []
+    for i, (source, release, roles) in enumerate(zip(releases, told, schemas, strict=True)):
+        progress("reading releases", i, len(releases))
+        seen.append(replace(_read(source, release, roles, i + 1), companion=private[i]))
+    _same_roles(seen)
+    names = [one.name for one in seen]
+    return tuple(
+        replace(one, name=f"{one.name} ({i})") if names.count(one.name) > 1 else one
+        for i, one in enumerate(seen, 1)
+    )
+
+
+def _schemas(
+    schema: Schema | Sequence[Schema] | None,
+    manifests: Sequence[dict[str, Any] | None],
+    private: Sequence[Companion | None],
+) -> list[Schema]:
+    """For each release what its columns are: as given, as its folder says, or as another's does."""
+    given: list[Schema | None] = []
+    if schema is None or isinstance(schema, Schema):
+        given += [schema] * len(manifests)
+    else:
+        given += schema
+    if len(given) != len(manifests):
+        raise UsageError("There is not one schema for each release.", "give one for all of them.")
+    own = [None if one is None else released_schema(one) for one in manifests]
+    if schema is None:  # whoever gives one has said what matters
+        own = [one and _whole(one, more) for one, more in zip(own, private, strict=True)]
+    lent = next((one for one in own if one is not None), None)
+    found = [_joined(*pair) or lent for pair in zip(given, own, strict=True)]
+    if any(one is None for one in found):
+        raise UsageError(
+            "Nothing says what the columns are.",
+            "add -s schema.toml (shoal schema writes one), or --quasi COLUMN and so on.",
+        )
+    return [one for one in found if one is not None]
+
+
+def _whole(public: Schema, private: Companion | None) -> Schema:
+    """What a release's folder says of its columns, and its companion of what that leaves out.
+
+    Bounds and domains are not taken: they bind the publisher's table, not what others look for.
+    """
+    if private is None:
+        return public
+    stated = {column.name: column for column in private.schema.columns}
+    labels = [stated[column.name] for column in public.quasi if column.name in stated]
+    made = {c.name: Column(c.name, "quasi", c.kind, c.hierarchy) for c in labels}
+    columns = [made.get(column.name, column) for column in public.columns]
+    more = [column for name, column in stated.items() if name not in public.names]
+    return Schema((*columns, *more))
+
+
+def _joined(given: Schema | None, own: Schema | None) -> Schema | None:
+    """The given schema, and what the release's folder says of columns that it does not name."""
+    if given is None or own is None:
+        return given or own
+    for column in own.columns:
+        if column.name in given.names and given.column(column.name).role != column.role:
+            raise _different_roles(column.name, column.role, given.column(column.name).role)
+    kinds = {column.name: column.kind for column in own.columns}
+    columns = [replace(c, kind=c.kind or kinds.get(c.name, "")) for c in given.columns]
+    more = [column for column in own.columns if column.name not in given.names]
+    return Schema((*columns, *more))
+
+
+def _read(
+    source: Any, release: tuple[Path, dict[str, Any]] | None, roles: Schema, number: int
+) -> Seen:
+    table = source if release is None else release[0]
+    with opened_labels(table, roles, exact=release is not None, some=True) as frame:
+        there = [field.name for field in frame.fields]
+        columns = [c for c in roles.columns if c.name in there and c.role in PUBLISHED]
+        name = _name(source, release, number)
+        if not any(column.role == "quasi" for column in columns):
+            raise InputError(
+                f"{name} has none of the schema's quasi-identifiers.",
+                "name the columns by which people can be looked up, with --quasi.",
+            )
+        listings = listed(frame, [column.name for column in columns])
+    return Seen(name, roles, listings, None if release is None else release[1])
+
+
+def _name(source: Any, release: tuple[Path, Any] | None, number: int) -> str:
+    """What people call the release: its folder or file, else its number."""
+    if release is not None:
+        return release[0].resolve().parent.name
+    return Path(source).name if isinstance(source, str | Path) else f"release {number}"
+
+
+def _same_roles(seen: Sequence[Seen]) -> None:
+    roles: dict[str, Column] = {}
+    for one in seen:
+        for column in one.schema.columns:
+            first = roles.setdefault(column.name, column)
+            if first.role != column.role:
+                raise _different_roles(column.name, first.role, column.role)
+
+
+def _different_roles(name: str, one: str, other: str) -> UsageError:
+    return UsageError(
+        f"Column {name!r} is {one} in one place and {other} in another.",
+        f"give it one role in all releases, such as --{one} {name}.",
+    )

@@ -1,0 +1,237 @@
+"""From files to an adversary's view: labels read on common axes, values numbered alike.
+
+The axes grow from the people's values and from values that the releases' labels cover, under the
+schema's hierarchies. Everything is read once; each attack then gets the releases and the columns
+that it can use. A quasi-identifier that a release does not publish says nothing there: its cells
+are everything. One that the people's table lacks is one that the adversary does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.view import Needs, People, Published, View
+from shoal.axis import Axis
+from shoal.cells import Cells, everything
+from shoal.errors import InputError, UsageError
+from shoal.flow.axes import common_axes, value_axis
+from shoal.flow.crowd import Crowd, gather, holders
+from shoal.flow.listing import alike, read_as
+from shoal.flow.recount import read_cells
+from shoal.flow.request import Progress, quiet
+from shoal.flow.seen import Seen, look_at
+from shoal.schema import Schema
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All that was given: releases with their cells on common axes, targets and a control group."""
+
+    releases: tuple[Seen, ...]
+    axes: Mapping[str, Axis]
+    cells: tuple[Cells, ...]
+    """Each release's, on its own quasi-identifiers in their order."""
+    targets: Crowd | None = None
+    some: Crowd | None = None
+    """The targets that are attacked, where they are a sample."""
+    control: Crowd | None = None
+    show: bool = False
+    _own: dict[int, NDArray[np.int64] | None] = field(default_factory=dict, compare=False)
+    """By release: the row of each of the targets' persons, where that is known."""
+
+    def view(self, which: Sequence[int], needs: Needs, on: str | None = None) -> View:
+        """What an attack with such needs sees of some of the releases."""
+        releases = [self.releases[i] for i in which]
+        crowd = self.attacked(needs)
+        names = _quasi(releases, crowd)
+        learnt = _sensitive(releases, on, needs.sensitive)
+        sensitive, values = (None, None) if learnt is None else _numbered(releases, learnt)
+        shared = [name for name in releases[0].plain if all(name in r.plain for r in releases)]
+        columns = [_numbered(releases, name)[1] for name in shared]
+        published = [
+            replace(
+                self._published(i, names, crowd),
+                values=None if values is None else values[j],
+                shared=np.stack([codes[j] for codes in columns]) if columns else None,
+            )
+            for j, i in enumerate(which)
+        ]
+        people = None if crowd is None else self._people(crowd, names, sensitive)
+        return View(
+            axes=tuple(self.axes[name] for name in names),
+            releases=tuple(published),
+            sensitive=sensitive,
+            shared=tuple(shared),
+            people=people and replace(people, present=_present(published)),
+            method=releases[0].method if len(releases) == 1 else None,
+            show=self.show,
+        )
+
+    def attacked(self, needs: Needs) -> Crowd | None:
+        """The people whom an attack with such needs looks up.
+
+        Who knows how a release was made reasons about all of its people: no sample will do.
+        """
+        if not needs.people:
+            return None
+        return self.targets if self.some is None or needs.method else self.some
+
+    def sampled(self, size: int | None, seed: int) -> Scene:
+        """The same, to attack so many of the targets, drawn by the seed."""
+        if size is None:
+            return self
+        if self.targets is None:
+            raise UsageError("There are no targets to sample.", "add --targets FILE.")
+        if size >= len(self.targets):
+            return self
+        return replace(self, some=self.targets.sample(size, seed))
+
+    def without_them(self, view: View) -> View:
+        """The same view of the releases, looking for the control group instead."""
+        assert self.control is not None
+        names = [axis.name for axis in view.axes]
+        if missing := [name for name in names if name not in self.control.listings]:
+            raise InputError(
+                f"The control group lacks columns that the targets have: {', '.join(missing)}.",
+                "give both the same columns.",
+            )
+        releases = tuple(replace(one, holds=None) for one in view.releases)
+        people = self._people(self.control, names, view.sensitive)
+        return replace(view, releases=releases, people=people)
+
+    def _published(self, i: int, names: Sequence[str], crowd: Crowd | None) -> Published:
+        """One release by the labels of some columns; without its other columns."""
+        release = self.releases[i]
+        own = [name for name in names if name in release.quasi]
+        class_, first = release.classes(own)
+        whole, _ = release.classes(release.quasi)
+        cells = self._cells(release, self.cells[i].take(whole[first]), names)
+        rows = None if crowd is None else self._rows(i, crowd)
+        holds = None if rows is None else np.where(rows < 0, -1, class_[rows]).astype(np.int32)
+
+        def labels(number: int) -> dict[str, Any]:
+            found = (release.listings[name] for name in own)
+            words = (one.values[one.codes[first[number]]] for one in found)
+            return dict(zip(own, words, strict=True))
+
+        return Published(release.name, cells, class_, holds=holds, labels=labels)
+
+    def _rows(self, i: int, crowd: Crowd) -> NDArray[np.int64] | None:
+        """The row of a release that is each person's own, where its companion is at hand."""
+        if crowd.persons is None:
+            return None
+        if i not in self._own:  # a sample has the persons of all, and codes of its own
+            self._own[i] = holders(self.releases[i], crowd.persons.values)
+        rows = self._own[i]
+        return None if rows is None else rows[crowd.persons.codes]
+
+    def _cells(self, release: Seen, cells: Cells, names: Sequence[str]) -> Cells:
+        """The cells in the order of the names; everything where the release has no such column."""
+        ends = np.zeros((2, len(cells), len(names)), np.int32)
+        sets = {}
+        for j, name in enumerate(names):
+            axis = self.axes[name]
+            ends[1, :, j] = axis.size - 1
+            if name in release.quasi:
+                at = release.quasi.index(name)
+                ends[0, :, j], ends[1, :, j] = cells.low[:, at], cells.high[:, at]
+                if at in cells.sets:
+                    sets[j] = cells.sets[at]
+            elif axis.shape == "flat":
+                sets[j] = np.tile(everything(axis), (len(cells), 1))
+        return Cells(ends[0], ends[1], sets)
+
+    def _people(self, crowd: Crowd, names: Sequence[str], sensitive: Axis | None) -> People:
+        keys = np.stack([crowd.listings[name].on(self.axes[name]) for name in names])
+        truth = None
+        if sensitive is not None and sensitive.name in crowd.listings:
+            truth = read_as(crowd.listings[sensitive.name], sensitive)
+        return People(keys, crowd.rows, truth)
+
+
+def _present(releases: Sequence[Published]) -> NDArray[np.bool_] | None:
+    """Whether each person is in every release, as far as the private companions tell."""
+    known = [one.holds >= 0 for one in releases if one.holds is not None]
+    return np.logical_and.reduce(known) if known else None
+
+
+def scene(
+    releases: Sequence[Any],
+    schema: Schema | Sequence[Schema] | None = None,
+    targets: Any = None,
+    control: Any = None,
+    show: bool = False,
+    progress: Progress = quiet,
+) -> Scene:
+    """Read everything that was given, and put it on common axes."""
+    seen = look_at(releases, schema, progress)
+    kinds = {c.name: c.kind for one in seen for c in one.schema.quasi if c.kind}
+    progress("reading people", 0, 1)
+    people = None if targets is None else gather(targets, seen, kinds)
+    kinds |= {} if people is None else people.readable
+    others = None if control is None else gather(control, seen, kinds)
+    crowds = [crowd for crowd in (people, others) if crowd is not None]
+    progress("reading labels", 0, 1)
+    axes = common_axes(seen, crowds)
+    cells = tuple(_read(one, by) for one, by in zip(seen, axes, strict=True))
+    every = {name: axis for by in reversed(axes) for name, axis in by.items()}
+    return Scene(seen, every, cells, people, control=others, show=show)
+
+
+def _read(release: Seen, axes: Mapping[str, Axis]) -> Cells:
+    """The release's cells; a label that cannot be read is an error, whoever wrote it."""
+    wanted = [axes[name] for name in release.quasi]
+    try:
+        return read_cells(release.count, wanted, suppressed=release.manifest is None)
+    except InputError as error:
+        raise InputError(f"{release.name}: {error.fact}", error.hint) from None
+
+
+def _quasi(releases: Sequence[Seen], crowd: Crowd | None) -> list[str]:
+    """The quasi-identifiers of the releases, as far as the adversary knows them of people."""
+    names = list(dict.fromkeys(name for one in releases for name in one.quasi))
+    if not any(all(name in one.quasi for one in releases) for name in names):
+        raise InputError(
+            "The releases have no quasi-identifier in common.",
+            "name columns that mean the same alike.",
+        )
+    known = [name for name in names if crowd is None or name in crowd.listings]
+    if not known:
+        raise InputError(
+            "The targets have none of the releases' quasi-identifiers.",
+            f"name their columns as the releases do: {', '.join(names)}.",
+        )
+    return known
+
+
+def _sensitive(releases: Sequence[Seen], on: str | None, needed: bool) -> str | None:
+    """The column to learn: the one asked for, or the only one that all releases publish."""
+    if on is not None:
+        for one in releases:
+            if on not in one.plain:
+                raise InputError(f"{one.name} has no column {on!r} to learn.", "name another.")
+        return on
+    stated = [[column.name for column in one.schema.sensitive] for one in releases]
+    both = [name for name in stated[0] if all(name in names for names in stated)]
+    if len(both) == 1 or not needed:
+        return both[0] if len(both) == 1 else None
+    if both:
+        raise UsageError(
+            f"Several columns are sensitive: {', '.join(both)}.", f"name one: --on {both[0]}."
+        )
+    raise InputError(
+        "The releases share no sensitive column.", "name columns that mean the same alike."
+    )
+
+
+def _numbered(releases: Sequence[Seen], name: str) -> tuple[Axis, list[NDArray[np.int32]]]:
+    """A column that all releases publish as it is: one axis, and each release's rows on it."""
+    kind, listings = alike([one.listings[name] for one in releases])
+    column = next(one.schema.column(name) for one in releases)
+    axis = value_axis(column, kind, [value for one in listings for value in one.values])
+    return axis, [one.on(axis) for one in listings]

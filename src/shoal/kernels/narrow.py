@@ -1,0 +1,230 @@
+"""Where a person could be, and what that leaves possible: the loops of the intersection attack.
+
+``narrow`` counts with bitsets, without a branch: for domains of up to some hundred values.
+``weigh`` works on sparse histograms alone, so that neither a large domain nor a class that
+everybody could be in (suppressed rows) makes it slow: a person costs about as much as there are
+values left. ``nearest`` finds the closest centroids.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+SEARCH = 8
+"""So many times longer must a class's list be than a person's before searching beats merging."""
+TINY = 1e-300
+ALIKE = 1e-9
+"""Distances that differ by less, relatively, are equal: sums of floats are not exact."""
+
+
+@njit(cache=True, nogil=True)
+def narrow(first, last, start, classes, sets, prior, posterior):
+    """Count the values that each release leaves possible for each person, and all of them together.
+
+    Person ``i`` lies, by release ``j``, in ``classes[start[j, i] : start[j, i + 1]]``, and class
+    ``c`` has the values ``sets[c]``, as bits. Fills ``prior`` (releases, people), ``posterior``.
+    """
+    left = np.empty(sets.shape[1], dtype=np.uint64)
+    for i in range(first, last):
+        left[:] = ~np.uint64(0)
+        for j in range(len(start)):
+            n = 0
+            for word in range(len(left)):
+                union = np.uint64(0)
+                for at in range(start[j, i], start[j, i + 1]):
+                    union |= sets[classes[at], word]
+                left[word] &= union
+                n += _ones(union)
+            prior[j, i] = n
+        n = 0
+        for word in left:
+            n += _ones(word)
+        posterior[i] = n
+
+
+@njit(cache=True, inline="always")
+def _ones(word):
+    """How many bits are set: added up in pairs, fours, eights, then all bytes at once."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    twos = np.uint64(0x3333333333333333)
+    word = (word & twos) + ((word >> np.uint64(2)) & twos)
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(cache=True, nogil=True)
+def weigh(
+    first, last, who, start, classes, begin, value, count, share, truth, temperature,
+    prior, posterior, best, stated, chance,
+):  # fmt: skip
+    """Intersect and weigh the values that each release leaves possible for the people ``who``.
+
+    Person ``i`` lies, by release ``j``, in ``classes[start[j, i] : start[j, i + 1]]``; class ``c``
+    has ``value[begin[c] : begin[c + 1]]``, ascending, ``count`` times each. Fills, by place in
+    ``who``: ``prior`` (releases, people) and ``posterior``, how many values are possible before
+    and after; ``best`` and ``stated``, the likeliest value and its tempered posterior; ``chance``,
+    that of the person's ``truth`` (0: it is not among the values left).
+    """
+    seen = np.full(len(share), -1, dtype=np.int64)
+    left = np.empty(len(share), dtype=np.int32)
+    found = np.empty(len(share), dtype=np.int64)
+    weight = np.empty(len(share), dtype=np.float64)
+    stamp = 0
+    for k in range(first, last):
+        i, base = who[k], 0
+        for j in range(len(start)):
+            near = classes[start[j, i] : start[j, i + 1]]
+            prior[j, k] = _distinct(near, begin, value, seen, stamp)
+            stamp += 1
+            if prior[j, k] < prior[base, k]:
+                base = j
+        near = classes[start[base, i] : start[base, i + 1]]
+        n = _union(near, begin, value, seen, stamp, left)
+        stamp += 1
+        weight[:n] = share[left[:n]]
+        for j in range(len(start)):
+            found[:n] = 0
+            for c in classes[start[j, i] : start[j, i + 1]]:
+                a, b = begin[c], begin[c + 1]
+                _add(left[:n], value[a:b], count[a:b], found)
+            n = _keep(left, weight, found, share, n)
+        posterior[k] = n
+        best[k], stated[k], chance[k] = _temper(left[:n], weight[:n], truth[i], temperature)
+
+
+@njit(cache=True)
+def _distinct(near, begin, value, seen, stamp):
+    """How many values the classes have together: those of the largest, and others' that it lacks.
+
+    The largest is not walked through, only searched: it may be everybody's.
+    """
+    if len(near) == 0:
+        return 0
+    largest = near[0]
+    for c in near:
+        if begin[c + 1] - begin[c] > begin[largest + 1] - begin[largest]:
+            largest = c
+    has = value[begin[largest] : begin[largest + 1]]
+    n = len(has)
+    for c in near:
+        if c != largest:
+            for v in value[begin[c] : begin[c + 1]]:
+                if seen[v] != stamp:
+                    seen[v] = stamp
+                    at = np.searchsorted(has, v)
+                    n += at == len(has) or has[at] != v
+    return n
+
+
+@njit(cache=True)
+def _union(near, begin, value, seen, stamp, left):
+    """Write the values of all the classes into ``left``, ascending; returns how many."""
+    n = 0
+    for c in near:
+        for v in value[begin[c] : begin[c + 1]]:
+            if seen[v] != stamp:
+                seen[v] = stamp
+                left[n] = v
+                n += 1
+    if len(near) > 1:
+        left[:n].sort()
+    return n
+
+
+@njit(cache=True)
+def _add(left, value, count, found):
+    """Add to ``found`` how often one class has each of the values left; both lists ascend."""
+    at = 0
+    if len(value) > SEARCH * len(left):
+        for k in range(len(left)):
+            at = np.searchsorted(value, left[k])
+            if at < len(value) and value[at] == left[k]:
+                found[k] += count[at]
+        return
+    for k in range(len(left)):
+        while at < len(value) and value[at] < left[k]:
+            at += 1
+        if at < len(value) and value[at] == left[k]:
+            found[k] += count[at]
+
+
+@njit(cache=True)
+def _keep(left, weight, found, share, n):
+    """Drop the values that a release does not have, and weigh the others by how often it has them.
+
+    Weights are kept relative to the largest, so that no number of releases makes all of them 0.
+    """
+    kept, largest = 0, 0.0
+    for k in range(n):
+        if found[k] > 0:
+            left[kept] = left[k]
+            weight[kept] = weight[k] * found[k] / share[left[k]]
+            largest = max(largest, weight[kept])
+            kept += 1
+    for k in range(kept):
+        weight[k] = max(weight[k] / largest, TINY)
+    return kept
+
+
+@njit(cache=True)
+def _temper(left, weight, truth, temperature):
+    """The likeliest value (the lowest of equals), its share of weight^(1/temperature), truth's."""
+    total, top, true, best = 0.0, -1.0, 0.0, -1
+    for k in range(len(left)):
+        tempered = weight[k] if temperature == 1.0 else weight[k] ** (1.0 / temperature)
+        total += tempered
+        if weight[k] > top:
+            top, best = weight[k], left[k]
+        if left[k] == truth:
+            true = max(tempered, TINY)
+    if total == 0.0:
+        return -1, 0.0, 0.0
+    return best, 1.0 / total, true / total  # the likeliest value's own weight is 1
+
+
+@njit(cache=True, nogil=True)
+def nearest(
+    first, last, who, places, middle, null, scale, codes, low, high, sets, set_of, room, at,
+    number, classes,
+):  # fmt: skip
+    """For each of the points ``who`` the classes nearest to it, all of them where several are.
+
+    ``places`` (columns, points; nan: null) are compared with ``middle`` (columns, classes; nan:
+    null alone) over ``scale``, ``null`` saying where null lies in the cell; ``codes`` (columns,
+    points) match ``low..high`` (columns, classes) or ``sets`` or do not. Writes how many there are
+    into ``number`` and up to ``room`` of them from ``at`` on into ``classes``.
+    """
+    far = np.empty(middle.shape[1], dtype=np.float64)
+    for k in range(first, last):
+        i = who[k]
+        far[:] = 0.0
+        for j in range(len(places)):
+            _add_numeric(places[j, i], middle[j], null[j], scale[j], far)
+        for j in range(len(codes)):
+            if set_of[j] < 0:
+                for c in range(len(far)):
+                    far[c] += codes[j, i] < low[j, c] or codes[j, i] > high[j, c]
+            else:
+                word, bit = set_of[j] + (codes[j, i] >> 6), np.uint64(codes[j, i] & 63)
+                for c in range(len(far)):
+                    far[c] += not (sets[c, word] >> bit) & np.uint64(1)
+        limit, n = far.min() * (1 + ALIKE) + ALIKE * ALIKE, 0
+        for c in range(len(far)):
+            if far[c] <= limit:
+                if n < room[i]:
+                    classes[at[i] + n] = c
+                n += 1
+        number[i] = n
+
+
+@njit(cache=True)
+def _add_numeric(place, middle, null, scale, far):
+    """Add squared scaled differences; null and a number differ by 1, as two categories do."""
+    if np.isnan(place):
+        for c in range(len(far)):
+            far[c] += not null[c]
+        return
+    for c in range(len(far)):
+        apart = (place - middle[c]) * scale
+        far[c] += 1.0 if np.isnan(apart) else apart * apart

@@ -1,0 +1,338 @@
+"""Charts: plain numbers in, a Vega-Lite specification out, its title the finding.
+
+Every chart counts *people*, every bar carries its number, and the data stands inside the
+specification: nothing is fetched to draw it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from shoal.errors import UsageError
+from shoal.pages.axes import bins_axis, colours, names_axis, share_axis, value_text
+from shoal.pages.bullets import Reached, reached
+from shoal.pages.drawing import COLOUR, Spec, chart, clean, svg
+from shoal.pages.words import brief, counted, listed, percent, rounded, share, spoken
+
+__all__ = [
+    "Reached",
+    "candidates",
+    "class_sizes",
+    "marginals",
+    "people",
+    "percent",
+    "reached",
+    "risk_by_columns",
+    "svg",
+]
+
+
+def risk_by_columns(columns: Sequence[str], unique: Sequence[int], rows: int) -> Spec:
+    """How many of ``rows`` people are unique as each column joins those before it.
+
+    ``unique[i]`` counts the people alone with their values of ``columns[: i + 1]``.
+    """
+    _same_length(columns, unique)
+    values = [
+        {
+            "column": name if i == 0 else f"+ {name}",
+            "unique": int(count),
+            "share": count / rows if rows else 0.0,
+            "text": percent(count, rows),
+        }
+        for i, (name, count) in enumerate(zip(map(clean, columns), unique, strict=True))
+    ]
+    known = f"{listed(columns)}{' alone' if len(columns) == 1 else ''}"
+    share = spoken(str(values[-1]["text"])) if values else "nobody"
+    return chart(
+        f"Knowing {known} singles out {share} of {rows:,} people",
+        "Bars: the share of people who are unique, growing as each column is added.",
+        values,
+        {"column": "Known columns", "unique": "Unique people", "text": "Share"},
+        height={"step": 32},
+        encoding={
+            "y": names_axis("column", [str(v["column"]) for v in values]),
+            "x": share_axis("share of people who are unique"),
+        },
+        layer=[
+            {
+                "mark": {"type": "bar", "height": 18, "color": COLOUR["track"]},
+                "encoding": {"x": {"datum": 0}, "x2": {"datum": 1}},
+            },
+            {"mark": {"type": "bar", "height": 18, "color": COLOUR["before"]}},
+            value_text("x"),
+        ],
+    )
+
+
+def class_sizes(
+    before: Mapping[int, int] | None,
+    after: Mapping[int, int],
+    k: int = 1,
+    names: tuple[str, str] = ("original", "published"),
+    fewest: int = 1,
+) -> Spec:
+    """People by the size of their class, before and after; each mapping is size -> classes.
+
+    ``fewest``, here and below, makes a chart fit to be published: counts under it are not told.
+    """
+    k = max(k, fewest)
+    edges = sorted({n for n in (1, 2, 3, 5, 10, 20, 50, 100) if n >= fewest} | {1, k})
+    labels = [_bin(low, high) for low, high in zip(edges, [*edges[1:], 0], strict=True)]
+    there = [side for side in (before, after) if side is not None]
+    folded = [
+        _fold({size: size * classes for size, classes in side.items()}, edges) for side in there
+    ]
+    small = [label for label, low in zip(labels, edges, strict=True) if low < k]
+    note = f" (red: fewer than {k})" if small else ""
+    return _paired(
+        _class_title(before, after, k, fewest),
+        "Columns: the share of people by how many people share their values.",
+        labels,
+        folded,
+        names[-len(there) :],
+        axis=f"share of people, by how many look alike{note}",
+        alarm=small,
+        fewest=fewest,
+    )
+
+
+def candidates(
+    before: Mapping[int, int],
+    after: Mapping[int, int],
+    names: tuple[str, str] = ("one release", "both releases joined"),
+    what: str = "diagnosis",
+    fewest: int = 1,
+) -> Spec:
+    """People by the number of sensitive values still possible; each mapping is number -> people."""
+    edges = list(range(1, 10))
+    labels = [*map(str, edges[:-1]), "9+"]
+    exposed, total = after.get(1, 0), sum(after.values())
+    return _paired(
+        f"Joined, the releases leave {counted(exposed, fewest)} of {counted(total, fewest)} people "
+        f"with a single possible {what}; one release alone left "
+        f"{counted(before.get(1, 0), fewest)}",
+        f"Paired columns: the share of people by how many values of {what} remain possible.",
+        labels,
+        [_fold(before, edges), _fold(after, edges)],
+        names,
+        axis=f"share of people, by how many values of {what} remain possible",
+        alarm=["1"],
+        fewest=fewest,
+    )
+
+
+def marginals(
+    column: str,
+    labels: Sequence[str | None],
+    before: Sequence[float],
+    after: Sequence[float],
+    names: tuple[str, str] = ("original", "published"),
+    most: int = 12,
+    ordered: bool = False,
+    fewest: int = 1,
+    moved: float | None = None,
+) -> Spec:
+    """The distribution of one column before and after; the title gives the distance between them.
+
+    The distance is total variation: half the sum of the differences of the shares, which is the
+    share of people who would have to change value; ``moved`` where it was measured more finely
+    than is drawn. ``ordered`` values stay in their order, others go by how many people have them.
+    """
+    _same_length(labels, before)
+    _same_length(labels, after)
+    counts = (list(before), list(after))
+    if moved is None:
+        shares = [[n / (sum(side) or 1) for n in side] for side in counts]
+        moved = sum(abs(a - b) for a, b in zip(*shares, strict=True)) / 2
+    order = list(range(len(labels))) if ordered else sorted(range(len(labels)), key=_most(before))
+    shown = [i for i in order if min(before[i], after[i]) >= fewest or fewest <= 1]
+    shown = shown if len(shown) <= most else shown[: most - 1]
+    rest = [i for i in order if i not in set(shown)]
+    told = bool(rest) and all(sum(side[i] for i in rest) >= fewest for side in counts)
+    kept = [[side[i] for i in shown] + [sum(side[i] for i in rest)] * told for side in counts]
+    others = f"{len(rest)} other values" if fewest <= 1 else "other values"
+    return _paired(
+        f"The distribution of {clean(column)} {_moved(moved, fewest)}",
+        f"Paired bars: the share of people with each value of {clean(column)}.",
+        [clean(labels[i]) for i in shown] + [others] * told,
+        kept,
+        names,
+        axis="share of people",
+        upright=False,
+        fewest=fewest,
+    )
+
+
+def _most(counts: Sequence[float]) -> Callable[[int], float]:
+    return lambda i: -counts[i]
+
+
+def _moved(share: float, fewest: int) -> str:
+    if fewest > 1:
+        return f"moved by {'less than 1%' if share < 0.01 else f'about {100 * share:.0f}%'}"
+    return f"moved by {spoken(percent(share, 1))}" if share else "did not move"
+
+
+def people(groups: Mapping[str, int], title: str = "") -> Spec:
+    """A hundred dots for all people, worst-off group first; nobody's group is rounded away.
+
+    ``groups`` maps a description to a number of people, at most four, from most to least exposed.
+    """
+    if not 1 <= len(groups) <= 4:
+        raise UsageError(f"{len(groups)} groups of people cannot be drawn.", "Give one to four.")
+    total = sum(groups.values())
+    names = [clean(name) for name in groups]
+    dots = _dots(list(groups.values()))
+    values = [
+        {"group": name, "people": count, "text": percent(count, total)}
+        for name, count in zip(names, groups.values(), strict=True)
+    ]
+    owner = [name for name, number in zip(names, dots, strict=True) for _ in range(number)]
+    marks = [{"x": i % 25, "y": i // 25, "group": name} for i, name in enumerate(owner)]
+    share = spoken(str(values[0]["text"]))
+    return chart(
+        title or f"{share.capitalize()} of {total:,} people: {names[0]}",
+        f"A hundred dots, each for about {max(1, round(total / 100)):,} people, coloured by group.",
+        values,
+        {"group": "Group", "people": "People", "text": "Share"},
+        height=104,
+        layer=[
+            {
+                "data": {"values": marks},
+                "mark": {"type": "circle", "size": 280, "opacity": 1},
+                "encoding": {
+                    "x": {"field": "x", "type": "ordinal", "axis": None},
+                    "y": {"field": "y", "type": "ordinal", "axis": None},
+                    "color": {
+                        **colours("group", names, ("alarm", "before", "after", "rest")),
+                        "legend": {"columns": 1 if sum(map(len, names)) > 60 else len(names)},
+                    },
+                },
+            }
+        ],
+    )
+
+
+def _paired(
+    title: str,
+    about: str,
+    labels: Sequence[str],
+    sides: Sequence[Sequence[float]],
+    names: Sequence[str],
+    *,
+    axis: str,
+    alarm: Sequence[str] = (),
+    upright: bool = True,
+    fewest: int = 1,
+) -> Spec:
+    """Distributions side by side, as shares of their own totals."""
+    if upright:
+        labels, sides = _without_empty_end(labels, sides)
+    values = [
+        _bar(label, name, count, sum(side), fewest)
+        for name, side in zip(names, sides, strict=True)
+        for label, count in zip(labels, side, strict=True)
+    ]
+    place, across = ("x", "y") if upright else ("y", "x")
+    longest = max((float(v["share"]) for v in values), default=1.0)
+    counts = {"people": "People"} if fewest <= 1 else {}
+    tones = ("before", "after") if len(names) > 1 else ("after",)
+    return chart(
+        title,
+        about,
+        values,
+        {"label": "Value", "side": "Table", **counts, "text": "Share"},
+        height=220 if upright else {"step": 15 if len(names) > 1 else 22},
+        encoding={
+            place: bins_axis(axis, alarm) if upright else names_axis("label", labels),
+            f"{place}Offset": {"field": "side", "sort": None, "scale": {"paddingInner": 0.08}},
+            across: share_axis("" if upright else axis, longest),
+            "color": colours("side", names, tones),
+        },
+        layer=[{"mark": {"type": "bar"}}, value_text(across, "brief")],
+    )
+
+
+def _bar(label: str, side: str, count: float, total: float, fewest: int) -> Spec:
+    """One bar; one that is to be published holds a share in whole per cent and no count."""
+    if fewest <= 1:
+        told: Spec = {"people": count, "share": count / (total or 1)}
+        return {"label": label, "side": side, **told, "text": percent(count, total),
+                "brief": brief(count, total)}  # fmt: skip
+    text = share(count, total, fewest)
+    part = round(min(1.0, rounded(count, fewest) / (total or 1)), 2)
+    return {"label": label, "side": side, "share": part, "text": text,
+            "brief": "0" if text == "0%" else text}  # fmt: skip
+
+
+def _dots(counts: Sequence[int]) -> list[int]:
+    """A hundred dots by largest remainder, at least one for every group that has anybody.
+
+    >>> _dots([1, 4999])
+    [1, 99]
+    """
+    total = sum(counts)
+    if total == 0:
+        return [0] * len(counts)
+    dots = [max(1, 100 * n // total) if n else 0 for n in counts]
+    remainder = sorted(range(len(counts)), key=lambda i: -(100 * counts[i] % total))
+    for i in (j for j in remainder if counts[j]):
+        dots[i] += 1 if sum(dots) < 100 else 0
+    dots[max(range(len(dots)), key=dots.__getitem__)] -= sum(dots) - 100
+    return dots
+
+
+def _class_title(
+    before: Mapping[int, int] | None, after: Mapping[int, int], k: int, fewest: int
+) -> str:
+    below = sum(size * n for size, n in after.items() if size < k)
+    people = sum(size * n for size, n in after.items())
+    if fewest > 1:
+        alike = spoken(share(people - below, people, fewest)) if below else "Everybody"
+        return f"{alike.capitalize()} of the published people are in classes of {k:,} or more"
+    if below:
+        return f"{below:,} published people are in classes smaller than {k}"
+    smallest = min((size for size, n in after.items() if n), default=0)
+    others = f"{smallest - 1:,} other{'s' if smallest > 2 else ''}"
+    if before is None:
+        return f"Everyone published looks like at least {others}"
+    alone, total = before.get(1, 0), sum(size * n for size, n in before.items())
+    if smallest < 2:
+        return f"{alone:,} of {total:,} people stood alone; {after.get(1, 0):,} still do"
+    return (
+        f"{alone:,} of {total:,} people stood alone; now everyone published "
+        f"looks like at least {others}"
+    )
+
+
+def _fold(histogram: Mapping[int, int], edges: Sequence[int]) -> list[int]:
+    """Counts per bin: from each edge up to the next, and all above the last."""
+    tops = [*edges[1:], math.inf]
+    return [
+        sum(int(n) for key, n in histogram.items() if low <= key < high)
+        for low, high in zip(edges, tops, strict=True)
+    ]
+
+
+def _without_empty_end(
+    labels: Sequence[str], sides: Sequence[Sequence[float]]
+) -> tuple[Sequence[str], Sequence[Sequence[float]]]:
+    """Bins up to the last that holds anybody."""
+    last = max((i for side in sides for i, n in enumerate(side) if n), default=0)
+    return labels[: last + 1], [side[: last + 1] for side in sides]
+
+
+def _bin(low: int, after: int) -> str:
+    if not after:
+        return f"{low}+"
+    return str(low) if after - low == 1 else f"{low}–{after - 1}"
+
+
+def _same_length(left: Sequence[Any], right: Sequence[Any]) -> None:
+    if len(left) != len(right):
+        raise UsageError(
+            f"A chart got {len(left)} labels and {len(right)} numbers.", "Give one for each."
+        )

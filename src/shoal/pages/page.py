@@ -1,0 +1,307 @@
+"""A page: a title, sections, and blocks of seven kinds; JSON first, HTML a rendering of it.
+
+The HTML is one file that needs nothing: no script, no network, no font; its content policy forbids
+them. It follows the reader's light or dark setting, prints well, and keeps a table of the numbers
+behind every chart.
+
+>>> page = Page("Release", (Section("Result", ("All is well.",), (Facts((Fact("k", 10),)),)),))
+>>> Page.from_json(page.to_json()) == page
+True
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shoal.errors import InputError, OutputError, UsageError
+from shoal.pages.drawing import PALETTE, Spec, headline, svg, table
+
+if TYPE_CHECKING:
+    import jinja2
+    import markupsafe
+
+EDITION = 1
+TONES = ("note", "good", "warning", "danger")
+Scalar = str | int | float | bool | None
+_NUMERIC = re.compile(r"[<>≤≥~−-]?\s?[\d,.]+\s?%?|∞|–")
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A Vega-Lite specification; its title becomes the caption, its data a table to unfold."""
+
+    kind: ClassVar[str] = "chart"
+    spec: Spec = field(hash=False)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headings and rows of numbers (numpy's too) or text."""
+
+    kind: ClassVar[str] = "table"
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        rows = tuple(tuple(_scalar(cell) for cell in row) for row in self.rows)
+        object.__setattr__(self, "rows", rows)
+        ragged = sum(len(row) != len(self.columns) for row in rows)
+        if ragged:
+            raise UsageError(
+                f"{ragged} rows of a table do not have its {len(self.columns)} columns.",
+                "Give one cell for each column.",
+            )
+
+
+@dataclass(frozen=True)
+class Callout:
+    """A sentence that must not be missed; ``tone`` is note, good, warning or danger."""
+
+    kind: ClassVar[str] = "callout"
+    text: str
+    tone: str = "note"
+    heading: str = ""
+
+    def __post_init__(self) -> None:
+        if self.tone not in TONES:
+            raise UsageError("A callout has an unknown tone.", f"Use one of {', '.join(TONES)}.")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number with its name, and a few words on what it means."""
+
+    label: str
+    value: Any
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _scalar(self.value))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The numbers to see first, in a row."""
+
+    kind: ClassVar[str] = "facts"
+    items: tuple[Fact, ...]
+
+    def __post_init__(self) -> None:
+        made = (item if isinstance(item, Fact) else Fact(**item) for item in self.items)
+        object.__setattr__(self, "items", tuple(made))
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text to be typed or read as it is."""
+
+    kind: ClassVar[str] = "code"
+    text: str
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A smaller heading and paragraphs, to begin a part of a section."""
+
+    kind: ClassVar[str] = "text"
+    heading: str
+    paragraphs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "paragraphs", tuple(self.paragraphs))
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Names and what is filled in for them; nothing leaves a line to fill in by hand."""
+
+    kind: ClassVar[str] = "fields"
+    items: tuple[Fact, ...]
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        made = (item if isinstance(item, Fact) else Fact(**item) for item in self.items)
+        object.__setattr__(self, "items", tuple(made))
+
+
+Block = Chart | Table | Callout | Facts | Code | Text | Fields
+_BLOCKS: tuple[type[Block], ...] = (Chart, Table, Callout, Facts, Code, Text, Fields)
+_KINDS: dict[str, type[Block]] = {block.kind: block for block in _BLOCKS}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, some paragraphs (`backticks` set code), and blocks below them."""
+
+    heading: str
+    paragraphs: tuple[str, ...] = ()
+    blocks: tuple[Block, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "paragraphs", tuple(self.paragraphs))
+        object.__setattr__(self, "blocks", tuple(self.blocks))
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole report. ``lead`` stands under the title, ``foot`` at the end.
+
+    ``data`` holds the facts for programs: it is in the JSON only.
+    """
+
+    title: str
+    sections: tuple[Section, ...]
+    lead: str = ""
+    foot: str = ""
+    language: str = "en-GB"
+    data: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sections", tuple(self.sections))
+
+    def to_json(self) -> dict[str, Any]:
+        """The page as plain lists, dicts and scalars, with its edition."""
+        return {"edition": EDITION, **_plain(self)}
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Page:
+        """The page that `to_json` wrote."""
+        if document.get("edition") != EDITION:
+            raise InputError(
+                f"The report is not of edition {EDITION}.", "Read it with the Shoal that wrote it."
+            )
+        try:
+            rest = {k: v for k, v in document.items() if k not in ("edition", "sections")}
+            return cls(sections=tuple(_section(s) for s in document["sections"]), **rest)
+        except (KeyError, TypeError) as error:
+            raise InputError("The report's JSON lacks a field or has one too many.") from error
+
+    def html(self) -> str:
+        """The page as one self-contained HTML document."""
+        return _environment().get_template("page.html").render(page=self, palette=PALETTE)
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write ``.html`` or ``.json``, whole or not at all; returns the path."""
+        target = Path(path)
+        if target.suffix == ".json":
+            text = json.dumps(self.to_json(), ensure_ascii=False, indent=1, allow_nan=False)
+        elif target.suffix in (".html", ".htm"):
+            text = self.html()
+        else:
+            raise UsageError("A report is written as HTML or JSON.", "Name it report.html.")
+        _replace(target, text)
+        return target
+
+
+def _replace(target: Path, text: str) -> None:
+    """Write beside the target, then move into place."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(part, target)
+    except OSError as error:
+        raise OutputError(
+            f"The report cannot be written: {error.strerror}.", "Choose a folder you can write to."
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses as dicts (a block with its kind), tuples as lists."""
+    if hasattr(value, "__dataclass_fields__"):
+        kind = {"kind": value.kind} if hasattr(value, "kind") else {}
+        return kind | {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    return [_plain(v) for v in value] if isinstance(value, tuple | list) else value
+
+
+def _section(document: dict[str, Any]) -> Section:
+    blocks = tuple(_block(dict(block)) for block in document["blocks"])
+    return Section(document["heading"], tuple(document["paragraphs"]), blocks)
+
+
+def _block(document: dict[str, Any]) -> Block:
+    return _KINDS[document.pop("kind")](**document)
+
+
+def _scalar(value: Any) -> Scalar:
+    """A cell that JSON can hold; numpy's numbers become Python's, infinity becomes its sign."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _shown(value: Scalar) -> str:
+    """A cell as people read it: thousands separated, three significant digits, a dash for none."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) or (isinstance(value, float) and value == int(value)):
+        return f"{int(value):,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return value
+
+
+def _aligned(rows: tuple[tuple[Scalar, ...], ...]) -> list[bool]:
+    """Which columns hold only numbers, to be set flush right."""
+    columns = zip(*rows, strict=True)
+    return [all(_NUMERIC.fullmatch(_shown(cell)) for cell in column) for column in columns]
+
+
+def _inline(text: str) -> markupsafe.Markup:
+    """Escaped text in which `backticks` set code."""
+    from markupsafe import Markup, escape
+
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else escape(part)
+        for i, part in enumerate(parts)
+    )
+
+
+def _drawn(spec: Spec) -> markupsafe.Markup:
+    from markupsafe import Markup
+
+    return Markup(svg(spec, heading=False))  # escaped by the drawing: it is well-formed XML
+
+
+def _behind(spec: Spec) -> Table:
+    """The numbers of a chart as a table."""
+    return Table(*table(spec))
+
+
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("shoal.pages"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "aligned": _aligned,
+        "behind": _behind,
+        "drawn": _drawn,
+        "headline": headline,
+        "inline": _inline,
+        "shown": _shown,
+    }
+    return environment

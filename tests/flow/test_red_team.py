@@ -1,0 +1,153 @@
+"""Red team: all attacks that apply, ranked by harm; the others say why they did not run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import shoal
+from shoal.attacks import attacks
+from shoal.flow.red_team import RedTeam, harm, red_team
+from shoal.release import Finding
+
+
+@pytest.fixture
+def pair(town):
+    return [
+        town.publish(f"k-anonymity k={k}", out=town.folder / f"r{k}", source=town.table)
+        for k in (3, 5)
+    ]
+
+
+def names(found):
+    return {one.attack for one in found.findings}
+
+
+def test_without_targets_only_what_needs_none_runs(pair):
+    found = red_team(pair[:1])
+    assert names(found) == {"homogeneity", "skewness"}
+    reasons = dict(found.skipped)
+    assert names(found) | set(reasons) == set(attacks())
+    assert "--targets" in reasons["linking"]
+    assert "second release" in reasons["order"]
+    assert "second release" in reasons["complementary"]
+
+
+def test_with_everything_all_run(town, pair):
+    found = red_team(
+        pair, targets=town.table, schema=town.schema(), relation="same table", worlds=20
+    )
+    assert names(found) == set(attacks()) - {"temporal"}
+    assert dict(found.skipped) == {
+        "temporal": "temporal needs an earlier and a later release of one table. If they are, add "
+        "--over-time."
+    }
+    over_time = red_team(pair, targets=town.table, schema=town.schema(), relation="over time")
+    assert "temporal" in names(over_time)
+    assert "complementary" in dict(over_time.skipped)
+
+
+def test_the_most_harmful_comes_first(town, pair):
+    found = red_team(pair, targets=town.table, schema=town.schema())
+    harms = [harm(one) for one in found.findings]
+    assert harms == sorted(harms, reverse=True)
+    assert harms[0] > 0
+    assert found.rate == max(one.rate for one in found.findings)
+
+
+def finding(name="a", exposed=10, sure=1.0, guessing=0.25, control=None):
+    return Finding(
+        attack=name, people=20, exposed=exposed, sure=sure, guessing=guessing, sentence="s",
+        defence="d", control=control,
+    )  # fmt: skip
+
+
+def test_harm_is_what_an_attack_adds():
+    assert harm(finding()) == 0.5 * 0.75
+    assert harm(finding(control=0.5)) == 0
+    assert harm(finding(control=0.4)) == pytest.approx(0.1 * 0.75)
+    assert harm(finding(sure=0.2)) == 0
+
+
+def test_each_release_and_each_pair_is_tried(town, pair):
+    third = town.publish("k-anonymity k=8", out=town.folder / "r8")
+    found = red_team([*pair, third], targets=town.table, schema=town.schema())
+    orders = [one.sentence.partition(":")[0] for one in found.findings if one.attack == "order"]
+    assert sorted(orders) == ["r3 and r5", "r3 and r8", "r5 and r8"]
+    alone = {one.sentence.partition(":")[0]: one for one in found.findings
+             if one.attack == "homogeneity"}  # fmt: skip
+    assert set(alone) == {"r3", "r5", "r8"}
+    assert [alone[name].table for name in ("r3", "r5", "r8")] == [
+        "release 1", "release 2", "release 3",
+    ]  # fmt: skip
+    assert sum(one.attack == "intersection" for one in found.findings) == 1
+
+
+def test_an_attack_that_this_data_gives_nothing_is_skipped_with_its_reason(town, pair):
+    fewer = town.write(town.folder / "fewer.csv", town.rows[:40])
+    other = town.publish("k-anonymity k=3", source=fewer, out=town.folder / "fewer")
+    found = red_team([pair[0], other])
+    assert "80 and 40 rows" in dict(found.skipped)["order"]
+    nobody = town.write(
+        town.folder / "n.csv", [{"age": "55", "sex": "x", "zip": "99999", "patient": "P"}]
+    )
+    found = red_team(pair, targets=nobody, schema=town.schema())
+    assert {"intersection", "linking"} <= set(dict(found.skipped))
+    assert names(found) == {"homogeneity", "order", "skewness"}
+
+
+def test_errors_of_reading_are_not_swallowed(town, pair):
+    rows = [{**row, "age": "some"} for row in town.published(pair[0])]
+    odd = town.write(town.folder / "odd.csv", rows)
+    with pytest.raises(shoal.InputError, match=r"odd\.csv: .*'age'"):
+        red_team([pair[0], odd])
+
+
+def test_where_nothing_can_run_that_is_an_error(town):
+    rows = [{"age": row["age"]} for row in town.rows]
+    bare = town.write(town.folder / "bare.csv", rows)
+    with pytest.raises(shoal.ShoalError, match="No attack can run"):
+        red_team([bare], schema=shoal.Schema.of(quasi=["age"]))
+
+
+def test_several_sensitive_columns_must_be_chosen_from(town):
+    roles = town.schema(sex=shoal.sensitive)
+    release = town.publish("k-anonymity k=4", roles)
+    with pytest.raises(shoal.UsageError, match="--on"):
+        red_team([release])
+    assert "homogeneity" in names(red_team([release], on="sex"))
+
+
+def test_options_go_to_the_attacks_that_have_them(town, pair):
+    given = {"targets": town.table, "schema": town.schema()}
+    found = red_team(pair, location="assumed", **given)
+    (one,) = (one for one in found.findings if one.attack == "intersection")
+    assert one.details["location"] == "assumed"
+    with pytest.raises(shoal.UsageError, match="red-team has no option 'speed'"):
+        red_team(pair, speed=3, **given)
+
+
+def test_a_sample_and_a_control_group_complete_the_findings_about_people(town, pair):
+    away = town.write(town.folder / "away.csv", town.people(30, seed=9))
+    roles = town.schema()
+    found = red_team(
+        pair, targets=town.table, control=away, sample=40, schema=roles, relation="same table"
+    )
+    for one in found.findings:
+        about_people = one.attack in ("intersection", "linking")
+        assert (one.interval is not None) == about_people
+        assert (one.control is not None) == about_people
+
+
+def test_it_is_an_attack_by_name_and_reads_as_json(town, pair):
+    given = {"targets": town.table, "schema": town.schema()}
+    found = shoal.attack("red-team", pair, **given)
+    assert isinstance(found, RedTeam)
+    assert found == shoal.red_team(pair, **given)
+    told = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert told["attack"] == "red-team"
+    assert [one["attack"] for one in told["findings"]] == [one.attack for one in found.findings]
+    assert all(one["harm"] >= 0 for one in told["findings"])
+    assert {one["attack"] for one in told["skipped"]} == {"complementary", "temporal"}
+    assert "complementary: did not run." in str(found)

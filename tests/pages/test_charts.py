@@ -1,0 +1,227 @@
+"""Charts: the numbers survive, the titles say the finding, the drawing is inert and labelled."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from shoal.errors import UsageError
+from shoal.pages import charts
+from shoal.pages.axes import names_axis
+from shoal.pages.charts import Reached, percent
+from shoal.pages.drawing import PALETTE, Spec, clean, headline, svg, table
+from shoal.pages.words import brief
+
+SPECS = {
+    "risk": charts.risk_by_columns(["sex", "age", "zip"], [0, 3, 3421], 4812),
+    "sizes": charts.class_sizes({1: 300, 2: 50, 7: 4}, {10: 30, 128: 1}, 10),
+    "candidates": charts.candidates({3: 70, 12: 30}, {1: 41, 2: 59}),
+    "marginals": charts.marginals("diagnosis", ["flu", None, "a<b>&c"], [5, 3, 2], [6, 2, 2]),
+    "people": charts.people({"alone": 1, "in company": 4999}),
+    "reached": charts.reached(
+        [
+            Reached("k-anonymity", 10, 10, True),
+            Reached("t-closeness", 0.25, 0.2, False, at_least=False),
+            Reached("δ-disclosure", float("inf"), 2, False, at_least=False),
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_chart_is_plain_json_with_a_finding_and_a_table(name: str) -> None:
+    spec = SPECS[name]
+    assert json.loads(json.dumps(spec, allow_nan=False)) == spec
+    assert headline(spec)
+    assert spec["description"]
+    headings, rows = table(spec)
+    assert rows
+    assert all(len(row) == len(headings) for row in rows)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_drawing_is_labelled_and_inert(name: str) -> None:
+    text = svg(SPECS[name])
+    root = ElementTree.fromstring(text)
+    assert root.get("role") == "img"
+    assert headline(SPECS[name]) in (root.get("aria-label") or "")
+    assert [child.tag.rpartition("}")[2] for child in root[:2]] == ["title", "desc"]
+    assert root[0].text == headline(SPECS[name])
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert tags <= {"svg", "title", "desc", "g", "path", "text", "tspan", "line", "rect", "defs"}
+    attributes = {a for element in root.iter() for a in element.attrib}
+    assert not {a for a in attributes if a.startswith("on") or "href" in a}
+
+
+def test_a_drawing_is_the_same_twice() -> None:
+    assert svg(SPECS["sizes"]) == svg(SPECS["sizes"])
+
+
+def test_colours_follow_the_page_or_stand_alone() -> None:
+    adaptive, plain = svg(SPECS["risk"]), svg(SPECS["risk"], adaptive=False)
+    assert f"var(--before, {PALETTE['before'][0]})" in adaptive
+    assert "var(" not in plain
+    assert PALETTE["before"][0] in plain
+
+
+def test_the_heading_can_be_left_to_the_page() -> None:
+    def words(text: str) -> str:
+        drawn = ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}text")
+        return " ".join("".join(element.itertext()) for element in drawn)
+
+    assert "singles out" in words(svg(SPECS["risk"]))
+    assert "singles out" not in words(svg(SPECS["risk"], heading=False))
+
+
+def test_every_label_is_drawn_once_escaped() -> None:
+    text = svg(SPECS["marginals"])
+    assert "a&lt;b&gt;&amp;c" in text
+    assert "(missing)" in text
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"data": {"url": "http://example.org/x.csv"}, "mark": "bar"},
+        {"layer": [{"data": {"url": "x.csv"}, "mark": "bar"}]},
+        {"mark": {"type": "image", "url": "http://example.org/x.png"}},
+    ],
+)
+def test_nothing_is_fetched(spec: Spec) -> None:
+    with pytest.raises(UsageError, match="address"):
+        svg(spec)
+
+
+def test_risk_counts_and_says_the_last_step() -> None:
+    spec = SPECS["risk"]
+    assert headline(spec) == "Knowing sex, age and zip singles out 71% of 4,812 people"
+    assert table(spec)[1] == (("sex", 0, "0%"), ("+ age", 3, "<0.1%"), ("+ zip", 3421, "71%"))
+    one = charts.risk_by_columns(["ssn"], [4811], 4812)
+    assert headline(one) == "Knowing ssn alone singles out more than 99.9% of 4,812 people"
+
+
+def test_class_sizes_weigh_classes_by_their_people() -> None:
+    spec = SPECS["sizes"]
+    people = {(label, side): n for label, side, n, _ in table(spec)[1]}
+    assert people[("1", "original")] == 300
+    assert people[("2", "original")] == 100
+    assert people[("5–9", "original")] == 28
+    assert people[("10–19", "published")] == 300
+    assert people[("100+", "published")] == 128
+    assert sum(n for (_, side), n in people.items() if side == "original") == 428
+    assert "at least 9 others" in headline(spec)
+
+
+def test_class_sizes_put_an_edge_at_k_and_name_the_failure() -> None:
+    spec = charts.class_sizes({1: 5}, {6: 1, 7: 1}, 7)
+    labels = [row[0] for row in table(spec)[1]]
+    assert "5–6" in labels
+    assert "7–9" in labels
+    assert headline(spec) == "6 published people are in classes smaller than 7"
+    assert headline(charts.class_sizes({1: 5}, {1: 2, 3: 1})) == (
+        "5 of 5 people stood alone; 2 still do"
+    )
+
+
+def test_empty_bins_at_the_end_are_left_out() -> None:
+    assert [row[0] for row in table(charts.candidates({2: 1}, {1: 1}))[1]] == ["1", "2"] * 2
+    assert table(SPECS["candidates"])[1][8][0] == "9+"
+
+
+def test_marginals_measure_total_variation_and_fold_the_tail() -> None:
+    assert headline(SPECS["marginals"]) == "The distribution of diagnosis moved by 10%"
+    many = charts.marginals("zip", [str(i) for i in range(40)], [1] * 40, [1] * 40, most=12)
+    rows = table(many)[1]
+    assert len(rows) == 24
+    assert rows[11][:3] == ("29 other values", "original", 29)
+    assert headline(many).endswith("did not move")
+
+
+def test_people_rounds_nobody_away() -> None:
+    dots = SPECS["people"]["layer"][0]["data"]["values"]
+    assert [dot["group"] for dot in dots] == ["alone"] + ["in company"] * 99
+    for groups in ({"a": 1, "b": 1, "c": 1}, {"a": 7}, {"a": 1, "b": 1, "c": 1, "d": 10**6}):
+        assert len(charts.people(groups)["layer"][0]["data"]["values"]) == 100
+    assert charts.people({"a": 0, "b": 0})["layer"][0]["data"]["values"] == []
+    with pytest.raises(UsageError, match="5 groups"):
+        charts.people(dict.fromkeys("abcde", 1))
+
+
+def test_reached_repeats_the_models_verdict_and_never_its_own() -> None:
+    spec = charts.reached([Reached("t", 0.2, 0.2, met=False, at_least=False)])
+    assert headline(spec) == "Not met: t"
+    assert table(spec)[1] == (("t", "0.2", "at most 0.2", "not met"),)
+    assert headline(charts.reached([Reached("k", 3, 3, True)])) == "Every requirement is met"
+    assert [row[1] for row in table(SPECS["reached"])[1]] == ["10", "0.25", "infinite"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 0.0])
+@pytest.mark.parametrize("needed", [0.0, 2.0])
+def test_reached_draws_any_value(value: float, needed: float) -> None:
+    bar = charts.reached([Reached("x", value, needed, False)])["data"]["values"][0]
+    assert 0 <= bar["ratio"] <= 2
+
+
+@pytest.mark.parametrize("part", [1, 3, 499_999, 999_499, 999_999])
+def test_a_share_is_never_rounded_to_nothing_or_everything(part: int) -> None:
+    assert percent(part, 10**6) not in ("0%", "0.0%", "100%", "100.0%")
+    assert brief(part, 10**6) not in ("0", "0%", "100%")
+
+
+def test_shares_at_the_ends_are_exact() -> None:
+    assert (percent(0, 5), percent(5, 5), percent(0, 0)) == ("0%", "100%", "0%")
+    assert (brief(0, 5), brief(5, 5)) == ("0", "100%")
+
+
+def test_labels_get_room_and_lose_control_characters() -> None:
+    wide, narrow = names_axis("f", ["a" * 30]), names_axis("f", ["a"])
+    assert wide["axis"]["minExtent"] > narrow["axis"]["minExtent"]
+    assert names_axis("f", ["a" * 500])["axis"]["minExtent"] < 300
+    assert clean("a\x00\x1b[31mb") == "a[31mb"
+
+
+def test_numbers_may_come_from_numpy() -> None:
+    one: Any = np.int64(1)
+    ones, hist = [one, one], {one: 5 * one, 12 * one: 3 * one}
+    for spec in (
+        charts.risk_by_columns(["a", "b"], ones, 4 * one),
+        charts.class_sizes(hist, hist, 5),
+        charts.candidates(hist, hist),
+        charts.marginals("a", ["x", "y"], ones, ones),
+        charts.people({"a": one}),
+        charts.reached([Reached("k", 3 * one, 3 * one, True)]),
+    ):
+        assert json.dumps(spec, allow_nan=False)
+
+
+def test_nobody_can_be_drawn() -> None:
+    for spec in (
+        charts.risk_by_columns(["a"], [0], 0),
+        charts.class_sizes({}, {}, 5),
+        charts.candidates({}, {}),
+        charts.marginals("a", [], [], []),
+        charts.people({"a": 0}),
+        charts.reached([]),
+    ):
+        assert svg(spec).startswith("<svg")
+
+
+def test_mismatched_numbers_are_refused() -> None:
+    with pytest.raises(UsageError, match="3 labels and 2 numbers"):
+        charts.risk_by_columns(["a", "b", "c"], [1, 2], 10)
+    with pytest.raises(UsageError, match="1 labels and 2 numbers"):
+        charts.marginals("a", ["x"], [1], [1, 2])
+
+
+def test_importing_the_room_loads_neither_engine() -> None:
+    code = (
+        "import sys, shoal.pages; "
+        "sys.exit(bool({'vl_convert', 'jinja2', 'markupsafe'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

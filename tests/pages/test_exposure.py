@@ -1,0 +1,116 @@
+"""Charts of risk, confidence and attacks: exact against the threshold, silent about a few."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shoal.pages import exposure, tested
+from shoal.pages.drawing import headline, svg, table
+from shoal.pages.tested import Attacked
+from shoal.pages.words import counted, rounded, share
+
+SIZES = {1: 40, 2: 30, 3: 40, 5: 100, 7: 50, 12: 60, 30: 20, 90: 5}
+BEFORE = {1: 3, 2: 20, 3: 60, 4: 300, 6: 500, 12: 80}
+AFTER = {1: 203, 2: 260, 3: 250, 4: 100, 6: 110, 12: 40}
+FOUND = [
+    Attacked("intersection", 4812, 1312, 1.0, 0.18, 0.02),
+    Attacked("homogeneity", 12000, 4, 1.0, 0.18),
+    Attacked("skewness", 12000, 0, 0.43, 0.18),
+]
+
+
+def values(spec):
+    return spec["data"]["values"]
+
+
+@pytest.mark.parametrize("threshold", [0.002, 0.05, 0.09, 0.2, 0.3333, 0.5, 0.9, 1.0])
+def test_every_person_is_in_one_bin_on_the_right_side_of_the_threshold(threshold):
+    rng = np.random.default_rng(int(1000 * threshold))
+    for _ in range(20):
+        drawn = zip(rng.integers(1, 3000, 9), rng.integers(1, 9, 9), strict=True)
+        sizes = {int(size): int(classes) for size, classes in drawn}
+        spec = exposure.risk(sizes, threshold)
+        bars, limit = values(spec), Fraction(str(threshold))
+        assert sum(bar["people"] for bar in bars) == sum(s * n for s, n in sizes.items())
+        above = sum(bar["people"] for bar in bars if bar["side"] == "above")
+        assert above == sum(s * n for s, n in sizes.items() if Fraction(1, s) > limit)
+        assert ("Nobody" in headline(spec)) == (above == 0)
+        assert all(bar["low"] < bar["high"] for bar in bars)
+
+
+def test_a_class_at_the_threshold_is_not_above_it():
+    assert headline(exposure.risk({5: 1, 50: 1}, 0.2)).startswith("Nobody's risk")
+    assert headline(exposure.risk({4: 1, 46: 1}, 0.2)).startswith("8.0% of 50 people")
+
+
+def test_bins_have_room_for_their_numbers():
+    for threshold in (0.09, 0.11, 0.19, 0.21, 0.45, 0.6):
+        bars = values(exposure.risk(SIZES, threshold))
+        widths = [np.log10(bar["high"] / bar["low"]) for bar in bars]
+        assert min(widths) > 0.15, threshold
+
+
+def test_the_curve_counts_whose_value_is_known_with_at_least_a_confidence():
+    points = values(exposure.confidence(BEFORE, AFTER, what="diagnosis"))
+    joined = {p["label"]: p["people"] for p in points if p["side"] == "releases joined"}
+    assert (joined["100%"], joined["50%"], joined["33%"], joined["25%"]) == (203, 463, 713, 813)
+    assert joined["10%"] == sum(AFTER.values()) - AFTER[12]
+    one = [p["share"] for p in points if p["side"] == "one release"]
+    assert one == sorted(one, reverse=True)
+    title = headline(exposure.confidence(BEFORE, AFTER, what="diagnosis"))
+    assert title.startswith("An adversary is certain of the diagnosis of 21% of the people")
+
+
+def test_attacks_are_told_with_their_numbers():
+    spec = tested.attacked(FOUND)
+    assert headline(spec) == "Intersection succeeds on 27% of the people it was tried on"
+    assert [bar["line"] for bar in values(spec)][2] == "nobody of 12,000"
+    assert headline(tested.attacked(FOUND[2:])) == "The attack fails"
+    assert headline(tested.certainty(FOUND)).startswith("2 of 3 attacks leave no doubt")
+    assert headline(tested.certainty(FOUND[2:])) == "No attack is certain about anybody"
+
+
+def test_to_be_published_no_chart_holds_a_count_or_a_few():
+    for spec in (
+        exposure.risk({1: 3, 20: 40}, 0.2, fewest=10),
+        exposure.confidence({1: 3, 2: 500}, {1: 9, 2: 494}, fewest=10),
+        tested.attacked(FOUND, fewest=10),
+    ):
+        assert not {"people", "exposed"} & {key for bar in values(spec) for key in bar}
+        text = json.dumps([values(spec), spec["title"], table(spec)])
+        for few in ("3 of", "9 of", "4 of", "0.0037", "0.018"):
+            assert few not in text
+        shares = [bar["share"] for bar in values(spec)]
+        assert shares == [round(part, 2) for part in shares]
+
+
+def test_what_may_be_published_of_a_count():
+    for count in range(200):
+        told = rounded(count, 10)
+        assert told % 10 == 0
+        assert abs(told - count) <= 5 or count < 10
+        assert (counted(count, 10) == "fewer than 10") == (0 < count < 10)
+        assert rounded(count) == count
+    assert share(3, 400, 10) == "<3%"
+    assert share(397, 400, 10) == ">97%"
+    assert (share(0, 400, 10), share(400, 400, 10), share(0, 0, 10)) == ("0%", "100%", "0%")
+
+
+@pytest.mark.parametrize("fewest", [1, 10])
+def test_they_can_be_drawn_of_nobody_and_of_somebody(fewest):
+    for spec in (
+        exposure.risk({}, 0.2, fewest),
+        exposure.risk(SIZES, 0.2, fewest),
+        exposure.confidence(None, AFTER, fewest=fewest),
+        exposure.confidence(BEFORE, AFTER, fewest=fewest),
+        tested.attacked([], fewest),
+        tested.attacked(FOUND, fewest),
+        tested.certainty([]),
+        tested.certainty(FOUND),
+    ):
+        assert json.dumps(spec, allow_nan=False)
+        assert svg(spec).startswith("<svg")
