@@ -17,6 +17,7 @@ CASES = {
     "startup": "shoal --help against importing DuckDB",
     "loss": "NCP on the peers' setting",
     "mondrian": "Mondrian on Adult, 1 M and 10 M rows against the bare kernel",
+    "attack": "intersection of 4 releases against gathering bitsets; locating 1 M people",
     "publish": "Parquet to verified Parquet, 10 M rows, against hand-written SQL",
     "pycanon": "audit of Adult against pycanon's report",
     "anonypy": "Mondrian at 200 k rows against anonypy",
