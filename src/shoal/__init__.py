@@ -28,6 +28,7 @@ _WHERE = {
     "shoal.flow.look": ("Look", "look"),
     "shoal.flow.publish": ("publish",),
     "shoal.flow.red_team": ("RedTeam", "red_team"),
+    "shoal.flow.report": ("report",),
     "shoal.flow.verify": ("verify",),
     "shoal.frames": ("Frame", "open"),
     "shoal.hierarchy": (

@@ -20,6 +20,7 @@ VERBS = {
     "verify": "Recount a published file from scratch.",
     "audit": "Measure any table, whoever made it.",
     "attack": "Attack releases before anybody else does.",
+    "report": "Write a report on a release: verified, measured, attacked.",
     "data": "List and copy the bundled tables.",
 }
 """Each verb's file in this folder, and its line in the list."""

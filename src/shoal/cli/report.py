@@ -1,0 +1,80 @@
+"""``shoal report``: everything known about a release, on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.options import FILE, Roles, Verb, example, output, own, roles
+from shoal.cli.printing import emit, progress, show
+
+SHARE = click.FloatRange(0, 1)
+NOT_MET, EXPOSED = 3, 4
+"""The exit codes when the requirement does not hold, and when an attack exceeds its limit."""
+
+
+@click.command(
+    "report",
+    cls=Verb,
+    epilog=example(
+        "shoal report release/ -o report.html",
+        "shoal report release/ --original patients.csv --with other.csv --limit 0.05",
+        "shoal report release/ --public -o public.html",
+    ),
+)
+@click.argument("release")
+@own("-o", "--out", type=FILE, metavar="FILE", help="Where it goes: report.html, or .json.")
+@own("--with", "others", multiple=True, metavar="RELEASE",
+     help="Another release about the same people; repeatable.")  # fmt: skip
+@own("--original", metavar="FILE", help="The table before, to show what became of it.")
+@own("--targets", metavar="FILE", help="People the adversary knows; else those of --original.")
+@own("--control", metavar="FILE", help="People who are in none of the releases, to compare with.")
+@own("--public", is_flag=True, help="A version to publish: nothing about one person or a few.")
+@own("--fewest", type=click.IntRange(2), default=10, show_default=True, metavar="N",
+     help="With --public: the fewest people that a number may stand for.")  # fmt: skip
+@own("--context", type=FILE, metavar="FILE", help="Who publishes, to whom, and why (TOML).")
+@own("--title", metavar="TEXT", help="The report's title.")
+@own("--threshold", type=click.FloatRange(0, 1, min_open=True), default=0.2, show_default=True,
+     metavar="RISK", help="Risk of being found above which people are counted.")  # fmt: skip
+@own("--limit", type=SHARE, metavar="SHARE",
+     help="Leave with 4 where an attack succeeds on a larger share of people.")  # fmt: skip
+@own("-m", "--model", "models", multiple=True, metavar="TEXT",
+     help="A requirement to verify; repeatable. A release brings its own.")  # fmt: skip
+@own("--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller.")
+@own("--on", metavar="COL", help="What to learn, where several columns are sensitive.")
+@own("--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only.")
+@own("--seed", type=int, default=0, show_default=True, metavar="N", help="For what is drawn.")
+@own("--same-table", "relation", flag_value="same table", help="The releases are of one table.")
+@own("--over-time", "relation", flag_value="over time", help="The later ones are of a table grown.")
+@own("--show", "labels", is_flag=True, help="Let findings name values; for your eyes only.")
+@roles
+@output
+def command(
+    release: str, out: Path | None, models: tuple[str, ...], labels: bool, relation: str | None,
+    roles: Roles, as_json: bool, quiet: bool, **asked: Any,
+) -> int:  # fmt: skip
+    """Write a report on a release: verified, measured, attacked.
+
+    RELEASE is a release folder, or any table with -s (and -m to verify it). The page is one HTML
+    file that needs nothing else; its parts follow ISO/IEC 27559. The exit code is 3 if the
+    requirement does not hold and 4 if an attack succeeds on more than --limit.
+    """
+    import shoal
+
+    if out is None and not as_json:
+        raise shoal.UsageError("Nothing says where the report goes.", "add -o report.html.")
+    with progress(quiet) as step:
+        page = shoal.report(
+            release, schema=roles.schema(), rule=" & ".join(models) or None, show=labels,
+            relation=relation or "", progress=step, **asked,
+        )  # fmt: skip
+    written = None if out is None else page.write(out)
+    if as_json:
+        show(page, as_json, quiet)
+    elif not quiet:
+        emit(f"{page.lead}\nThe report: {written}")
+    if page.data["holds"] is False:
+        return NOT_MET
+    return EXPOSED if page.data["exceeded"] else 0

@@ -1,0 +1,330 @@
+"""From evidence to a page. Its parts follow ISO/IEC 27559:2022, Privacy enhancing data
+de-identification framework: context, data, identifiability with adversarial testing, mitigation,
+governance.
+
+A pure function: nothing is read or measured here. What nobody said is left as a line to fill in.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from shoal.flow.context import ASKED, ENVIRONMENTS, SIGNED
+from shoal.flow.evidence import Evidence
+from shoal.flow.identifiability import identifiability
+from shoal.pages import (
+    Callout,
+    Chart,
+    Code,
+    Fact,
+    Facts,
+    Fields,
+    Page,
+    Section,
+    Table,
+    Text,
+    charts,
+)
+from shoal.pages.page import Block
+from shoal.pages.words import counted, listed, number, share, spoken
+from shoal.release import Finding, jsonable
+
+TITLE = "Privacy report"
+
+
+def page(evidence: Evidence, title: str | None = None, version: str = "") -> Page:
+    """The report: for its publisher, or of evidence that is `publishable` for everybody."""
+    return Page(
+        title or TITLE,
+        (
+            _summary(evidence),
+            _context(evidence),
+            _data(evidence),
+            identifiability(evidence),
+            _mitigation(evidence),
+            _governance(evidence, version),
+        ),
+        lead=lead(evidence),
+        foot=_foot(evidence, version),
+        data=facts(evidence),
+    )
+
+
+def facts(evidence: Evidence) -> dict[str, Any]:
+    """The outcome for programs: whether the requirement holds, and what each attack found."""
+    verdict, fewest = evidence.verdict, evidence.fewest
+    told: dict[str, Any] = {
+        "public": evidence.public,
+        "holds": None if verdict is None else verdict.holds,
+        "threshold": evidence.risk.threshold,
+        "limit": evidence.limit,
+        "exceeded": [one.attack for one in evidence.exceeded],
+        "skipped": [{"attack": name, "why": why} for name, why in evidence.skipped],
+    }
+    if evidence.public:
+        said = [(one.attack, one.exposed, one.people) for one in evidence.findings]
+        found = [
+            {"attack": name, "exposed": counted(hit, fewest), "people": counted(people, fewest)}
+            for name, hit, people in said
+        ]
+        return {**told, "findings": found}
+    return {
+        **told,
+        "rows": evidence.rows,
+        "classes": evidence.classes,
+        "verdict": None if verdict is None else verdict.to_json(),
+        "risk": jsonable(evidence.risk.to_dict()),
+        "findings": [one.to_json() for one in evidence.findings],
+    }
+
+
+def lead(evidence: Evidence) -> str:
+    """The verdict in one sentence."""
+    return f"{_requirement(evidence)}, and {_worst(evidence)}."
+
+
+def _requirement(evidence: Evidence) -> str:
+    verdict = evidence.verdict
+    if verdict is None:
+        return "No requirement was verified"
+    if verdict.holds:
+        rules = listed([one.model for one in verdict.judgements])
+        return f"The published table meets what it promises ({rules})"
+    missed = listed([one.model for one in verdict.judgements if not one.holds])
+    return f"The published table does NOT meet {missed}"
+
+
+def _worst(evidence: Evidence) -> str:
+    worst = worst_finding(evidence)
+    if worst is None:
+        return "no attack could be run on it"
+    tried = len(evidence.findings)
+    if not worst.exposed:
+        return f"none of {tried} attacks on it succeeds" if tried > 1 else "the attack on it fails"
+    part = spoken(share(worst.exposed, worst.people, evidence.fewest))
+    most = f"the worst of {tried} attacks on it" if tried > 1 else "the attack on it"
+    return f"{most}, {worst.attack}, succeeds on {part} of {_people(worst, evidence)} people"
+
+
+def worst_finding(evidence: Evidence) -> Finding | None:
+    """The attack that succeeds on the largest share."""
+    return max(evidence.findings, key=lambda one: one.rate, default=None)
+
+
+def _people(found: Finding, evidence: Evidence) -> str:
+    return counted(found.people, evidence.fewest)
+
+
+def _summary(evidence: Evidence) -> Section:
+    worst, fewest = worst_finding(evidence), evidence.fewest
+    smallest = min(evidence.sizes, default=0)
+    alike = number(smallest)
+    if evidence.public:
+        alike = f"≥{fewest}" if smallest >= fewest else f"<{fewest}"
+    facts = (
+        Fact("rows", counted(evidence.rows, fewest), "one a person"),
+        Fact("classes", counted(evidence.classes, fewest), "people who look alike"),
+        Fact("smallest class", alike, "people in it"),
+        Fact(
+            "worst attack",
+            "–" if worst is None else share(worst.exposed, worst.people, fewest),
+            "none could be run" if worst is None else worst.attack,
+        ),
+    )
+    return Section("In short", (), (Facts(facts), *_callouts(evidence)))
+
+
+def _callouts(evidence: Evidence) -> list[Block]:
+    blocks: list[Block] = []
+    if evidence.verdict is not None and not evidence.verdict.holds:
+        told = "What the table promises does not hold for the file. Do not publish it."
+        blocks.append(Callout(told, "danger", "Requirement not met"))
+    if evidence.exceeded:
+        names = listed([one.attack for one in evidence.exceeded])
+        told = f"Attacks succeed on more than {100 * (evidence.limit or 0):g}% of people: {names}."
+        blocks.append(Callout(told, "danger", "Above the limit"))
+    elif evidence.limit is not None and evidence.findings:
+        told = f"No attack that ran succeeds on more than {100 * evidence.limit:g}% of people."
+        blocks.append(Callout(told, "good", "Within the limit"))
+    return blocks
+
+
+# Context
+
+
+def _context(evidence: Evidence) -> Section:
+    told = evidence.context
+    items = [Fact(words, told.get(key, "")) for key, words in ASKED.items()]
+    place = told.get("environment")
+    items = [
+        Fact(one.label, ENVIRONMENTS[place]) if place and one.label == ASKED["environment"] else one
+        for one in items
+    ]
+    more = [key for key in told if key not in ASKED and key not in SIGNED]
+    items += [Fact(key.replace("_", " ").capitalize(), told[key]) for key in more]
+    return Section(
+        "Context",
+        (
+            "Who publishes the table, to whom and for what, and against whom it is protected "
+            "(context assessment). A line without an answer is for the steward to fill in.",
+        ),
+        (Fields(tuple(items)),),
+    )
+
+
+# Data
+
+
+def _data(evidence: Evidence) -> Section:
+    public = evidence.public
+    head = ("column", "role", "what became of it", "different labels")
+    rows = [(one.name, one.role, one.fate, one.labels) for one in evidence.columns]
+    table = Table(head[:3] if public else head, tuple(row[: 3 if public else 4] for row in rows))
+    facts = [Fact("Rows published", counted(evidence.rows, evidence.fewest))]
+    if "held_back" in evidence.private:
+        facts.append(Fact("Rows held back", f"{evidence.private['held_back']:,}"))
+    if evidence.manifest:
+        facts.append(Fact("File", str(evidence.manifest["file"])))
+    facts += [Fact(f"SHA-256 of the {what}", f"`{one}`") for what, one in evidence.hashes.items()]
+    return Section(
+        "Data",
+        ("What the table holds, and what was left of it (data assessment).",),
+        (table, Fields(tuple(facts)), *_drawn(evidence)),
+    )
+
+
+def _drawn(evidence: Evidence) -> list[Block]:
+    """Class sizes and distributions, before and after where the original was given."""
+    fewest = evidence.fewest
+    needed = _needed_k(evidence)
+    sizes = charts.class_sizes(evidence.sizes_before, evidence.sizes, needed, fewest=fewest)
+    blocks: list[Block] = [Chart(sizes)]
+    for one in evidence.distributions:
+        if len(one.labels) > 1:
+            spec = charts.marginals(
+                one.column, one.labels, one.before, one.after,
+                ordered=bool(one.ends), fewest=fewest, moved=one.moved,
+            )  # fmt: skip
+            blocks.append(Chart(spec))
+    return blocks
+
+
+def _needed_k(evidence: Evidence) -> int:
+    """The fewest people a class must have by the threshold of risk."""
+    return math.ceil(round(1 / evidence.risk.threshold, 9))
+
+
+# Mitigation
+
+
+def _mitigation(evidence: Evidence) -> Section:
+    return Section(
+        "Mitigation",
+        ("What was done to protect the people in the table, and what remains.",),
+        (
+            Text("What was done"),
+            Fields(tuple(_done(evidence))),
+            *_advised(evidence),
+            Text("What remains (residual risk)", tuple(_remaining(evidence))),
+        ),
+    )
+
+
+def _done(evidence: Evidence) -> list[Fact]:
+    made, columns = evidence.manifest, evidence.columns
+    by_fate = {
+        "Generalised": [one.name for one in columns if one.role == "quasi"],
+        "Published as they are": [one.name for one in columns if one.role in ("sensitive", "keep")],
+        "Dropped": [one.name for one in columns if one.fate == "dropped"],
+    }
+    items = []
+    if made:
+        items = [
+            Fact("Requirement", str(made.get("rule", ""))),
+            Fact("Method", _method(evidence)),
+            Fact("Order of rows", str(made.get("row_order", ""))),
+        ]
+        if made.get("based_on"):
+            items.append(Fact("Based on", "an earlier release of the same people"))
+    items += [Fact(label, ", ".join(names)) for label, names in by_fate.items() if names]
+    for key, label in (("held_back", "Rows held back"), ("loss", "Loss")):
+        if key in evidence.private:
+            items.append(Fact(label, number(float(evidence.private[key]))))
+    return items
+
+
+def _method(evidence: Evidence) -> str:
+    settings = dict(evidence.manifest.get("parameters", {}))
+    told = "".join(f" {key}={value}" for key, value in settings.items())
+    return f"{evidence.manifest.get('method', '')}{told}"
+
+
+def _advised(evidence: Evidence) -> list[Block]:
+    rows = tuple(
+        (one.attack, share(one.exposed, one.people, evidence.fewest), one.defence)
+        for one in evidence.findings
+        if one.exposed and one.defence
+    )
+    if not rows:
+        return []
+    return [Table(("attack", "succeeds on", "what helps"), rows, "What the findings ask for")]
+
+
+def _remaining(evidence: Evidence) -> list[str]:
+    risk, fewest = evidence.risk, evidence.fewest
+    above = round(risk.above * risk.rows)
+    limit = f"{100 * risk.threshold:.3g}%"
+    told = [
+        f"{counted(above, fewest).capitalize()} of {counted(risk.rows, fewest)} people have a risk "
+        f"above {limit}."
+        if above
+        else f"Nobody's risk of being found is above {limit}."
+    ]
+    worst = worst_finding(evidence)
+    if worst is not None and worst.exposed:
+        part = spoken(share(worst.exposed, worst.people, fewest))
+        told.append(
+            f"As published, {worst.attack} succeeds on {part} of the people it was tried on."
+        )
+    if evidence.skipped:
+        names = listed([name for name, _ in evidence.skipped])
+        told.append(f"Not tested: {names}.")
+    told.append(
+        "No test shows that a table is safe from what was not tried: releases that others make "
+        "later, and knowledge that no attack here assumes, remain."
+    )
+    return told
+
+
+# Governance
+
+
+def _governance(evidence: Evidence, version: str) -> Section:
+    signed = [Fact(words, evidence.context.get(key, "")) for key, words in SIGNED.items()]
+    made = [Fact("Shoal", version), Fact("Seed of sampling", str(evidence.seed))]
+    blocks: list[Block] = [
+        Text("Decision"),
+        Fields((*signed, Fact("Signature", ""))),
+        Text("How to repeat this report"),
+        Fields(tuple(made)),
+    ]
+    if evidence.commands:
+        blocks.append(Code("\n".join(evidence.commands), "Commands"))
+    elif evidence.manifest:
+        blocks.append(Code("shoal verify RELEASE", "Anybody can verify the release"))
+    return Section(
+        "Governance",
+        ("Who answers for the release, until when, and how every number here can be checked.",),
+        tuple(blocks),
+    )
+
+
+def _foot(evidence: Evidence, version: str) -> str:
+    made = f"Made by `shoal report` {version}".strip()
+    if not evidence.public:
+        return f"{made}. For the publisher: it holds facts that the published table does not."
+    return (
+        f"{made}. For everybody: counts are rounded to {evidence.fewest}, and nothing is told "
+        f"that fewer than {evidence.fewest} people stand behind."
+    )

@@ -1,0 +1,381 @@
+"""The report: every part is there, nothing is invented, and the public version keeps quiet."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
+import pytest
+
+import shoal
+from shoal.axis import Axis
+from shoal.errors import InputError, NotMetError, UsageError
+from shoal.flow.context import read_context
+from shoal.flow.distribution import distribution
+from shoal.flow.evidence import Described, Evidence, publishable
+from shoal.flow.reported import lead, page
+from shoal.pages import Chart, Page
+from shoal.release import Finding, Judgement, Verdict
+from shoal.risk import assess
+
+FEW = r"(?<![\d.,≥<–-])[1-9] (of|people|rows|classes|others)\b"
+"""A count of a few, in words."""
+PARTS = ["In short", "Context", "Data", "Identifiability", "Mitigation", "Governance"]
+
+
+def finding(**changes) -> Finding:
+    made = Finding(
+        attack="intersection",
+        people=400,
+        exposed=37,
+        sure=1.0,
+        guessing=0.25,
+        sentence="37 of 400 people have one possible diagnosis left.",
+        defence="publish together.",
+        example="Row 17 of the targets: 3 values, then 1.",
+        assumptions=("the person is in both", "release harbour.csv has 7 rows"),
+        worst=(17, 4),
+        details={
+            "candidates_before": {1: 3, 2: 97, 5: 300},
+            "candidates_after": {1: 37, 2: 163, 3: 200},
+        },
+        control=0.013,
+        interval=(0.07, 0.12),
+    )
+    return replace(made, **changes)
+
+
+def evidence(**changes) -> Evidence:
+    sizes = {4: 20, 8: 25, 30: 4}
+    rows = np.repeat(list(sizes), list(sizes.values()))
+    made = Evidence(
+        rows=400,
+        classes=49,
+        sizes=sizes,
+        risk=assess(rows),
+        columns=(
+            Described("age", "quasi", "generalised", 7),
+            Described("surname", "identifier", "dropped"),
+        ),
+        sizes_before={1: 300, 2: 50},
+        verdict=Verdict(True, "counted", 400, 49, (Judgement("k-anonymity k=4", True, 4.0),)),
+        measured=(("k-anonymity", 4.0),),
+        findings=(finding(),),
+        skipped=(("order", "harbour.csv has 3 rows more."),),
+        manifest={"file": "table.csv", "rule": "k-anonymity k=4", "method": "mondrian"},
+        private={"held_back": 6, "loss": 0.321},
+        names=("town/harbour.csv", "harbour.csv", "harbour"),
+        others=1,
+        sensitive="diagnosis",
+        commands=("shoal verify town/harbour.csv",),
+    )  # fmt: skip
+    return replace(made, **changes)
+
+
+def texts(made: Page) -> str:
+    """Everything that the JSON says, and the HTML without its drawings' coordinates."""
+    html = re.sub(r"<style>.*?</style>", "", made.html(), flags=re.DOTALL)
+    return json.dumps(made.to_json(), ensure_ascii=False) + re.sub(r"<[^>]+>", "\n", html)
+
+
+def titles(made: Page) -> list[str]:
+    blocks = [block for section in made.sections for block in section.blocks]
+    return [" ".join(b.spec["title"]) for b in blocks if isinstance(b, Chart)]
+
+
+# The page, from evidence made by hand
+
+
+def test_the_parts_follow_the_standard_and_the_lead_is_the_verdict():
+    made = page(evidence())
+    assert [section.heading for section in made.sections] == PARTS
+    assert made.lead == (
+        "The published table meets what it promises (k-anonymity k=4), and the attack on it, "
+        "intersection, succeeds on 9.2% of 400 people."
+    )
+    assert Page.from_json(json.loads(json.dumps(made.to_json(), allow_nan=False))) == made
+
+
+def test_a_finding_is_told_whole():
+    told = texts(page(evidence()))
+    found = finding()
+    for part in (found.sentence, found.example, found.defence, *found.assumptions, "17, 4"):
+        assert part in told
+    assert "guessing: 25%; succeeds on 1.3% of the control group" in told
+    assert "(95% interval 7.0%–12%)" in told
+    assert "harbour.csv has 3 rows more." in told  # an attack that did not run is never hidden
+
+
+def test_charts_tell_what_they_show():
+    made = titles(page(evidence()))
+    assert made == [
+        "80 published people are in classes smaller than 5",
+        "Every requirement is met",
+        "20% of 400 people have a risk of being found above the threshold of 20%",
+        "Intersection succeeds on 9.2% of the people it was tried on",
+        "1 of 1 attacks leaves no doubt about the worst-hit person",
+        "Joined, the releases leave 37 of 400 people with a single possible diagnosis; one "
+        "release alone left 3",
+        "An adversary is certain of the diagnosis of 9.2% of the people; from one release "
+        "alone, of 0.8%",
+    ]
+
+
+def test_what_does_not_hold_or_exceeds_the_limit_is_said_first():
+    failed = Verdict(False, "counted", 400, 49, (Judgement("k-anonymity k=9", False, 4.0),))
+    made = page(evidence(verdict=failed, limit=0.05))
+    assert "does NOT meet k-anonymity k=9" in made.lead
+    first = [block.heading for block in made.sections[0].blocks[1:]]
+    assert first == ["Requirement not met", "Above the limit"]
+    assert (made.data["holds"], made.data["exceeded"]) == (False, ["intersection"])
+    calm = page(evidence(limit=0.1))
+    assert calm.sections[0].blocks[1].heading == "Within the limit"
+
+
+def test_no_attack_and_no_requirement_are_said_too():
+    made = page(evidence(findings=(), verdict=None))
+    assert lead(evidence(findings=(), verdict=None)) == (
+        "No requirement was verified, and no attack could be run on it."
+    )
+    assert "No attack could be run." in texts(made)
+    assert page(evidence(findings=(finding(exposed=0),))).lead.endswith("the attack on it fails.")
+
+
+def test_what_nobody_said_is_a_line_to_fill_in():
+    made = page(evidence(context={"publisher": "St. Anna", "environment": "public", "ethics": "7"}))
+    context, governance = made.sections[1].blocks[0], made.sections[5].blocks[1]
+    said = {item.label: item.value for item in (*context.items, *governance.items)}
+    assert said["Publisher"] == "St. Anna"
+    assert said["Environment"].startswith("public: anybody")
+    assert said["Ethics"] == "7"
+    assert said["Purpose"] == said["Approved by"] == said["Signature"] == said["Review by"] == ""
+
+
+def test_a_model_of_somebody_s_own_is_judged_without_a_bullet():
+    own = Verdict(True, "counted", 400, 49, (Judgement("LargestShare(0.5)", True, 0.4),))
+    assert "Every requirement is met" not in titles(page(evidence(verdict=own)))
+
+
+# Context
+
+
+def test_the_context_is_read_from_toml(tmp_path):
+    file = tmp_path / "context.toml"
+    file.write_text(
+        'publisher = " St. Anna "\nreview = 2027-01-31\nrecipient = ["a", "b"]\ncontact = ""'
+    )
+    assert read_context(file) == {
+        "publisher": "St. Anna",
+        "review": "2027-01-31",
+        "recipient": "a, b",
+    }
+    assert read_context({"review": date(2027, 1, 31)}) == {"review": "2027-01-31"}
+    assert read_context(None) == {}
+
+
+def test_a_context_that_cannot_be_used_is_refused(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        read_context(tmp_path / "none.toml")
+    (tmp_path / "bad.toml").write_text("publisher: St. Anna")
+    with pytest.raises(InputError, match="not TOML"):
+        read_context(tmp_path / "bad.toml")
+    with pytest.raises(UsageError, match="environment"):
+        read_context({"environment": "moon"})
+    with pytest.raises(InputError, match="'publisher' is no text"):
+        read_context({"publisher": {"name": "x"}})
+
+
+# Distributions
+
+
+def test_bins_have_round_ends_and_count_everybody():
+    rng = np.random.default_rng(3)
+    for leaves in (
+        range(18, 107),
+        range(0, 9),
+        [0.5, 0.75, 2.25],
+        [1990, 2020],
+        [7],
+        [-12, 400_000],
+    ):
+        places = np.array(sorted(leaves), float)
+        axis = Axis("x", "number", "ordered", tuple(places.tolist()), positions=places)
+        before, after = rng.integers(0, 50, (2, len(places))).astype(float)
+        found = distribution(axis, before, after)
+        assert 1 <= len(found.labels) <= 12
+        assert len(found.ends) == len(found.labels) + 1
+        assert (sum(found.before), sum(found.after)) == (before.sum(), after.sum())
+        assert found.ends[0] <= places[0] <= places[-1] <= found.ends[-1]
+        quiet = found.discreet(10)
+        assert all(min(bar) >= 10 for bar in zip(quiet.before, quiet.after, strict=True))
+        if quiet.labels:
+            assert sum(quiet.before) == before.sum()
+            assert quiet.labels[0] == "all values" or quiet.labels[0].startswith("under ")
+            assert quiet.labels[-1] == "all values" or quiet.labels[-1].endswith(" and over")
+
+
+def test_dates_fall_into_years_or_months_and_codes_into_groups():
+    days = [date(1950 + i, 3, 2) for i in range(40)]
+    axis = Axis(
+        "b",
+        "date",
+        "ordered",
+        tuple(days),
+        positions=np.array([d.toordinal() for d in days], float),
+    )
+    assert distribution(axis, np.ones(40), np.ones(40)).labels[0] == "1950–1954"
+    codes = tuple(f"{i:05d}" for i in range(13000, 13400))
+    axis = Axis("z", "code", "tree", codes, null=True)
+    found = distribution(axis, np.ones(401), np.ones(401))
+    assert found.labels == ("130…", "131…", "132…", "133…", None)
+    assert found.before == (100, 100, 100, 100, 1)
+
+
+# What the public may know
+
+
+def test_the_public_version_says_nothing_of_a_few():
+    made = page(publishable(evidence(), 10), "For all")
+    told = texts(made)
+    for secret in ("harbour", "Row 17", "0.321", "held back", "surname", "95%", "control group"):
+        assert secret not in told, secret
+    assert not re.search(FEW, told.replace("means at least 5 people", ""))
+    assert "It succeeds on 40 of 400 people (10%)." in told
+    assert "the person is in both" in told
+    assert "It had too little to work on." in told
+    assert made.data["findings"] == [{"attack": "intersection", "exposed": "40", "people": "400"}]
+
+
+def test_a_small_success_is_fewer_than_ten():
+    told = texts(page(publishable(evidence(findings=(finding(exposed=3),)), 10)))
+    assert "It succeeds on fewer than 10 of 400 people (less than 3%)." in told
+    assert not re.search(r"\b3 of\b|0\.0075", told)
+
+
+# From files
+
+
+def test_a_release_is_reported_from_its_folder(town):
+    release = town.publish()
+    made = shoal.report(release.folder, original=town.table, context={"publisher": "Town"})
+    told = texts(made)
+    assert made.lead.startswith("The published table meets what it promises (k-anonymity k=4)")
+    assert "patient" in told  # dropped, as the private companion knows
+    assert "Rows held back" in told
+    assert town.manifest(release)["sha256"] in told
+    assert "The distribution of age moved by" in told
+    assert "people are in classes smaller than 5" in told
+    assert {one["attack"] for one in made.data["findings"]} >= {
+        "homogeneity",
+        "linking",
+        "skewness",
+    }
+    assert {one["attack"] for one in made.data["skipped"]} >= {"intersection", "order"}
+    assert f"shoal report {release.folder} --original {town.table}" in told
+    assert shoal.report(release, original=town.table).data == made.data
+
+
+def test_with_another_release_people_are_intersected(town):
+    first = town.publish()
+    second = town.publish(out=town.folder / "second", rule="k-anonymity k=7")
+    made = shoal.report(first, others=[second], targets=town.table, relation="same table")
+    names = [one["attack"] for one in made.data["findings"]]
+    assert {"intersection", "complementary"} <= set(names)
+    assert len(names) == len(set(names))
+    assert any(title.startswith("An adversary is certain") for title in titles(made))
+    both = shoal.report(first, others=[second, second], targets=town.table, relation="same table",
+                        location="assumed")  # fmt: skip
+    names = [one["attack"] for one in both.data["findings"]]
+    assert "complementary with release 3" in names
+    assert len(names) == len(set(names))
+
+
+def test_a_table_that_others_made(town):
+    table = town.publish().path
+    schema = shoal.Schema.of(quasi=["age", "sex", "zip"], sensitive=["diagnosis"])
+    plain = shoal.report(table, schema=schema)
+    assert plain.lead.startswith("No requirement was verified")
+    held = shoal.report(table, schema=schema, rule="k-anonymity k=4")
+    assert held.data["holds"] is True
+    failed = shoal.report(table, schema=schema, rule="k-anonymity k=40")
+    assert failed.data["holds"] is False
+    bare = shoal.Schema.of(quasi=["age", "sex", "zip"], identifier=["diagnosis"])
+    assert "There is no sensitive column to learn" in texts(shoal.report(table, schema=bare))
+    known = [{name: row[name] for name in town.quasi} for row in town.rows]
+    register = town.write(town.folder / "register.csv", known)
+    found = shoal.report(table, schema=bare, targets=register)
+    assert [one["attack"] for one in found.data["findings"]] == ["linking"]
+    with pytest.raises(UsageError, match="needs the columns' roles"):
+        shoal.report(table)
+
+
+def test_what_cannot_be_reported_is_refused(town):
+    release = town.publish()
+    with pytest.raises(UsageError, match="threshold"):
+        shoal.report(release, threshold=0)
+    with pytest.raises(UsageError, match="fewest"):
+        shoal.report(release, public=True, fewest=1)
+    with pytest.raises(UsageError, match="no option"):
+        shoal.report(release, colour="red")
+    kept = town.publish(
+        schema=town.schema(born=shoal.keep), accept_keep=True, out=town.folder / "k"
+    )
+    assert shoal.report(kept).data["holds"]
+    release.path.write_text(release.path.read_text().replace("flu", "cold", 1))
+    with pytest.raises((InputError, NotMetError)):
+        shoal.report(release)
+
+
+RARE, OLDEST = "Zebra fever", 107
+
+
+@pytest.fixture
+def exposed(town):
+    """A town with a rare value, one very old person, rows held back, and small classes."""
+    rows = town.people(300, seed=5)
+    for row in rows[:3]:
+        row["diagnosis"] = RARE
+    rows[0]["age"] = str(OLDEST)
+    table = town.write(town.folder / "secretive_town.csv", rows)
+    release = town.publish("k-anonymity k=3", source=table, hold_back=0.05)
+    return table, release
+
+
+def test_no_rare_value_maximum_or_small_count_leaves_in_the_public_version(exposed, town):
+    table, release = exposed
+    other = town.publish("k-anonymity k=3", source=table, out=town.folder / "other_clinic")
+    asked = {"others": [other], "original": table, "control": table, "relation": "same table"}
+    inside = texts(shoal.report(release, **asked, show=True))
+    assert RARE in inside
+    assert "secretive_town" in inside
+    made = shoal.report(release, **asked, show=True, public=True)
+    told = texts(made)
+    assert RARE not in told
+    assert not re.search(rf"(?<![\d.]){OLDEST}(?![\d.])", told)
+    for secret in ("secretive_town", "other_clinic", "held back", "Loss", "Row ", "companion"):
+        assert secret not in told, secret
+    assert not re.search(FEW, told.replace("means at least 5 people", ""))
+    for spec in charts_of(made):
+        for row in spec["data"]["values"]:
+            assert not {"people", "exposed", "unique"} & set(row)
+            assert row["share"] == round(row["share"], 2)
+
+
+def test_each_public_bar_stands_for_enough_people(exposed):
+    table, release = exposed
+    made = shoal.report(release, original=table, public=True, fewest=20)
+    with release.path.open(encoding="utf-8", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    drawn = [spec for spec in charts_of(made) if "diagnosis" in " ".join(spec["title"])]
+    shown = {row["label"] for spec in drawn for row in spec["data"]["values"]} - {"other values"}
+    assert shown
+    for label in shown:
+        assert sum(row["diagnosis"] == label for row in rows) >= 20
+
+
+def charts_of(made: Page) -> list[dict]:
+    return [b.spec for section in made.sections for b in section.blocks if isinstance(b, Chart)]
