@@ -36,12 +36,24 @@ def test_people_are_exposed_and_diversity_helps(demo):
 def test_json_has_the_facts(demo):
     told = demo.to_json()
     assert told["edition"] == 1
-    assert set(told) >= {"page", "rows", "unique", "releases", "findings"}
+    assert set(told) >= {"page", "report", "linked", "rows", "unique", "releases", "findings"}
+
+
+def test_most_patients_have_a_name_on_the_voter_list(demo):
+    assert demo.linked.attack == "linking"
+    assert demo.linked.details["certain"] > 400
+    assert f"{demo.linked.details['certain']:,}" in demo.page.read_text(encoding="utf-8")
+
+
+def test_the_report_tells_what_the_join_found(demo):
+    weak = demo.findings["k-anonymity"]
+    told = demo.report.read_text(encoding="utf-8")
+    assert f"{weak.exposed:,} of {weak.people:,} people" in told
 
 
 def test_the_page_names_nothing_of_the_machine(demo):
-    text = demo.page.read_text(encoding="utf-8")
-    assert "<svg" in text
+    text = "".join(path.read_text(encoding="utf-8") for path in (demo.page, demo.report))
+    assert text.count("<svg") > 8
     for own in (str(demo.page.parent), platform.node(), str(Path.home()) + "/", "/tmp"):
         assert own not in text, own
     if len(getpass.getuser()) > 5:

@@ -19,6 +19,7 @@ from shoal.errors import OutputError
 from shoal.flow.attack import attack
 from shoal.flow.look import Look, look
 from shoal.flow.publish import publish
+from shoal.flow.report import report
 from shoal.flow.request import Progress, quiet
 from shoal.flow.story import HOSPITALS, tell
 from shoal.release import EDITION, Finding, Release, json_object
@@ -29,6 +30,8 @@ RULES = {
     "k-anonymity": f"k-anonymity k={K}",
     "k-anonymity and diversity": f"k-anonymity k={K} & entropy-diversity l=4",
 }
+TOWN = Schema.of(identifier=["name"], quasi=["zip", "birth_date", "sex"], sensitive=["diagnosis"])
+"""A medical table and a voter list, as in Sweeney's Figure 1."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,9 @@ class Demo:
     """What happened, and the page that tells it."""
 
     page: Path
+    report: Path
+    """What a data steward would sign."""
+    linked: Finding
     look: Look
     releases: Mapping[str, Release]
     findings: Mapping[str, Finding]
@@ -46,6 +52,8 @@ class Demo:
             {
                 "edition": EDITION,
                 "page": str(self.page),
+                "report": str(self.report),
+                "linked": self.linked.to_json(),
                 "rows": self.look.rows,
                 "unique": self.look.unique,
                 "releases": {name: one.to_json() for name, one in self.releases.items()},
@@ -55,7 +63,10 @@ class Demo:
 
     def __str__(self) -> str:
         rows = self.look.rows
+        certain, voters = self.linked.details["certain"], self.linked.details["register"]
         lines = [
+            f"A medical table without names, and a voter list: {certain:,} of {voters:,} voters "
+            "are each the only one who fits a patient's row.",
             f"St. Anna's table has {rows:,} patients; {self.look.unique:,} "
             f"({self.look.unique / rows:.0%}) are unique by age, sex and ZIP code.",
         ]
@@ -66,6 +77,7 @@ class Demo:
                 f"their diagnosis exposed ({found.rate:.1%})."
             )
         lines.append(f"The story with its charts: {self.page}")
+        lines.append(f"The report for St. Anna's data steward to sign: {self.report}")
         return "\n".join(lines)
 
 
@@ -83,7 +95,7 @@ def schema() -> Schema:
 
 
 def demo(out: str | Path = "shoal-demo", progress: Progress = quiet) -> Demo:
-    """Look, publish both hospitals, verify, join the releases, and write the page."""
+    """Link, look, publish both hospitals, verify, join the releases, and write both pages."""
     out = Path(out)
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -92,6 +104,10 @@ def demo(out: str | Path = "shoal-demo", progress: Progress = quiet) -> Demo:
             f"{out.name!r} cannot be a folder ({error.strerror}).", "choose another place."
         ) from None
     tables = {name: bundled_path(f"{name}.csv") for name in HOSPITALS}
+    progress("linking", 0, 1)
+    linked = attack(
+        "linking", bundled_path("medical.csv"), targets=bundled_path("voters.csv"), schema=TOWN
+    )
     progress("looking", 0, 1)
     seen = look(tables["st_anna"], schema())
     people = shared(tables)
@@ -115,9 +131,12 @@ def demo(out: str | Path = "shoal-demo", progress: Progress = quiet) -> Demo:
             "intersection", list(releases.values()), targets=as_table(people), schema=schema()
         )
     sizes = (class_sizes(tables["st_anna"]), class_sizes(first["st_anna"].path))
-    page = tell(seen, first, findings, people, sizes, K)
+    page = tell(linked, seen, first, findings, people, sizes, K)
     path = page.write(out / "index.html")
-    return Demo(path, seen, first, findings)
+    own, other = first.values()
+    told = report(own, others=[other], original=tables["st_anna"], progress=progress)
+    signed = told.write(out / "report.html")
+    return Demo(path, signed, linked, seen, first, findings)
 
 
 def shared(tables: Mapping[str, Path]) -> list[dict[str, str]]:

@@ -16,6 +16,7 @@ SHOWN = 8
 
 
 def tell(
+    linked: Finding,
     seen: Look,
     releases: Mapping[str, Release],
     findings: Mapping[str, Finding],
@@ -27,6 +28,7 @@ def tell(
     return Page(
         "Two hospitals, one city",
         (
+            _linked(linked),
             _table(seen),
             _published(releases, sizes, k),
             _joined(findings, people),
@@ -34,7 +36,34 @@ def tell(
         ),
         lead="Two hospitals publish their patients' diagnoses, each so that every patient hides "
         "among others. Some people were patients of both. All of them are invented.",
-        foot="Made by `shoal demo` from bundled data.",
+        foot="Made by `shoal demo` from bundled data. What St. Anna's data steward would sign is "
+        "`report.html` beside this page.",
+    )
+
+
+def _linked(found: Finding) -> Section:
+    certain, details = found.details["certain"], found.details
+    return Section(
+        "Names are not needed",
+        (
+            "In another town a medical table is sold without names, but with ZIP code, birth date "
+            "and sex. The voter list has these three, and names. Whoever buys both has what "
+            "Latanya Sweeney had in 1997, when she found a governor's hospital visit.",
+        ),
+        (
+            Facts(
+                (
+                    Fact("voters", f"{details['register']:,}"),
+                    Fact(
+                        "fit a patient's row",
+                        f"{found.people:,}",
+                        charts.percent(found.people, details["register"]),
+                    ),
+                    Fact("alone in fitting it", f"{certain:,}", "name and diagnosis together"),
+                )
+            ),
+            Callout("Leaving out names protects nobody. The two hospitals know that.", "warning"),
+        ),
     )
 
 
