@@ -274,19 +274,25 @@ def _hashes(table: Any, made: bool) -> dict[str, str]:
     return found | {"manifest": sha256(Path(table).parent / MANIFEST)} if made else found
 
 
-def _name(source: Any) -> str:
-    """What a source is called: its path; a table in memory has none."""
+def _path(source: Any) -> str | None:
+    """Where a source lies; None for a table in memory."""
     if isinstance(source, Release):
         return str(source.folder)
-    return str(source) if isinstance(source, (str, Path)) else "TABLE"
+    return str(source) if isinstance(source, str | Path) else None
+
+
+def _name(source: Any) -> str:
+    """What a source is called, without the folders above it; a table in memory has no name."""
+    path = _path(source)
+    return "TABLE" if path is None else Path(path).name or path
 
 
 def _names(given: Given) -> tuple[str, ...]:
-    """The inputs' names, whole and without their folders and endings."""
+    """The inputs' names: with their folders, without, and without their endings."""
     asked = (given.release, *given.others, given.original, given.targets, given.control)
-    whole = [_name(one) for one in asked if one is not None]
-    short = [part for one in whole for part in (Path(one).name, Path(one).stem)]
-    return tuple(dict.fromkeys(name for name in (*whole, *short) if name != "TABLE"))
+    paths = [path for path in map(_path, asked) if path is not None]
+    parts = [part for path in paths for part in (path, Path(path).name, Path(path).stem)]
+    return tuple(dict.fromkeys(parts))
 
 
 def _commands(given: Given) -> tuple[str, ...]:
