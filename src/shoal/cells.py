@@ -119,6 +119,7 @@ class Cells:
 
 def meet(one: Cells, other: Cells) -> tuple[Cells, NDArray[np.bool_]]:
     """The cells that lie in both, row by row, and whether they are not empty in every column."""
+    _same_form(one, other)
     low, high = np.maximum(one.low, other.low), np.minimum(one.high, other.high)
     filled = low <= high
     sets = {column: bits & other.sets[column] for column, bits in one.sets.items()}
@@ -132,7 +133,15 @@ def meeting(one: Cells, other: Cells) -> tuple[NDArray[np.int64], NDArray[np.int
 
     Class ``i`` of one meets the classes ``others[start[i]:start[i+1]]`` of the other, ascending.
     """
+    _same_form(one, other)
     return boxtree.search(other._tree, *one._ranges(), one._packed()[0])
+
+
+def _same_form(one: Cells, other: Cells) -> None:
+    """Refuse to compare a range with a set: codes of one would be taken for bits of the other."""
+    forms = [{j: bits.shape[1] for j, bits in cells.sets.items()} for cells in (one, other)]
+    if one.low.shape[1] != other.low.shape[1] or forms[0] != forms[1]:
+        raise ValueError("Cells can only be compared where the same columns hold sets.")
 
 
 def _alike(
@@ -165,6 +174,20 @@ def publishable(
     low = np.stack([pair[0] for pair in covered], axis=1).astype(np.int32)
     high = np.stack([pair[1] for pair in covered], axis=1).astype(np.int32)
     return Cells(low, high, full)
+
+
+def as_sets(axis: Axis, low: NDArray[np.int32], high: NDArray[np.int32]) -> Bits:
+    """Ranges of codes as the sets of their members, (ranges, words)."""
+    first = 64 * np.arange(axis.words)[None, :]
+    ends = (np.clip(end[:, None] - first, 0, 64) for end in (low, high.astype(np.int64) + 1))
+    begin, stop = (_below(end) for end in ends)
+    return np.asarray(stop & ~begin)
+
+
+def _below(count: NDArray[np.int64]) -> Bits:
+    """Words in which so many of the lowest bits are set; a shift by 64 would shift nothing."""
+    full = np.uint64(2**64 - 1)
+    return np.where(count == 0, np.uint64(0), full >> (64 - count.clip(1)).astype(np.uint64))
 
 
 def everything(axis: Axis) -> Bits:

@@ -73,6 +73,8 @@ def position(value: object, kind: str) -> float:
         return position(value, kind)
     if isinstance(value, date):
         return float(value.toordinal())
+    if isinstance(value, str) and "_" in value:  # a number in Python's source, not in a table
+        raise ValueError
     return float(value)  # type: ignore[arg-type]
 
 

@@ -3,12 +3,13 @@ r"""What a label means, whoever wrote it: the one place that reads the notations
     [20-30]  [20, 40[  (20,30]  20-40  20 to 40  <30  >=40  30+  3*  1960-69     numbers
     1965  1965-09  1965-Q3  9/1965  1960-69  196*  [1960, 1970[  <1960           dates
     130**  130xx  5000-5100                                                      codes
-    {A, B}  {A,B}  [A, B]  A,B  A;B  A|B  A~B                                    sets
-    *  *****                                                                     everything
+    {A, B}  {A,B}  [A, B]  A,B  A;B  A|B  A~B  A/B  A+B  A & B  A or B           sets
+    *  *****  NA  -  any  unknown  suppressed                                    everything
 
 Square brackets hold their end, round and turned ones do not; a range without brackets holds both.
 A text has one meaning or none. What values there are decides further, and only an axis knows them
-(`shoal.axis`): a text that is a value is that value, and a set needs every member to be one.
+(`shoal.axis`): a text that is a value is that value, and a set needs every member to be one. What
+the rest of a column decides is in `shoal.flow.examples`.
 """
 
 from __future__ import annotations
@@ -26,10 +27,14 @@ from numpy.typing import NDArray
 
 from shoal.labels import period, position, read_range, read_set
 
-MISSING = frozenset(
-    ("", "?", "NA", "N/A", "n/a", "null", "NULL", "Null", "NaN", "nan", "<NA>", "#N/A")
-)
-"""How others write that a cell holds nothing: sdcMicro suppresses with ``NA``."""
+NOTHING = frozenset(
+    (
+        "", "?", "-", "--", ".", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none",
+        "any", "all", "anything", "everything", "person", "human", "unknown", "missing",
+        "suppressed", "withheld", "not released", "not available",
+    )
+)  # fmt: skip
+"""How others write that a cell says nothing, in any case: sdcMicro suppresses with ``NA``."""
 
 _NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|(?i:inf)|∞)"
 _DAY = r"\d{4}(?:-?Q[1-4]|-\d{2}(?:-\d{2})?)?|\d{1,2}/\d{4}"
@@ -37,6 +42,10 @@ _ENDS = {"number": (_NUMBER, _NUMBER), "date": (_DAY, rf"{_DAY}|\d\d")}
 _TO = r"(?P<to>\s+to\s+|\s*(?:[-–—~]|\.\.)\s*)"
 _COMMA = rf"(?:{_TO}|\s*[,;]\s*)"
 _DASHES = ("-", "–", "—")
+_LONGEST = 15
+"""Longer numbers are no longer told apart, and masks of that length mask no number."""
+_LOOSE = re.compile(r"\s*[/+&]\s*|\s+(?:or|and)\s+")
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+")
 
 
 def _compiled(kind: str) -> tuple[re.Pattern[str], ...]:
@@ -83,24 +92,6 @@ class Between:
         stop = np.searchsorted(places, self.high, side="right" if self.high_in else "left")
         return int(first), max(int(first), int(stop))
 
-    def points(self) -> list[float]:
-        """The finite ends, and a point inside where these alone would not do.
-
-        >>> Between(20, 30, high_in=False).points(), Between(-math.inf, 30, high_in=False).points()
-        ([20, 25.0, 30], [29, 30])
-        """
-        if math.isinf(self.low) or math.isinf(self.high):
-            ends = [self.high - 1, self.high, self.low, self.low + 1]
-            return [end for end in ends if math.isfinite(end)]
-        if self.low_in and self.high_in:
-            return sorted({self.low, self.high})
-        middle = self.low + (self.high - self.low) / 2
-        if float(self.low).is_integer() and float(self.high).is_integer():
-            whole = float(math.floor(middle))  # a column of whole numbers stays one, where it can
-            if whole > self.low or self.low_in or self.high_in:
-                return sorted({self.low, whole, self.high})
-        return [self.low, middle, self.high]
-
 
 @dataclass(frozen=True)
 class Masked:
@@ -139,10 +130,12 @@ class Span:
 
 @dataclass(frozen=True)
 class Members:
-    """These values. Not `sure`: the text may as well be one value, as in ``Black, other``."""
+    """These values. Not `sure`: the text may as well be one value, as in ``Black, other``; `loose`:
+    it is one unless one of these is a value, as in ``Asian/Pacific``."""
 
     texts: tuple[str | None, ...]
     sure: bool = True
+    loose: bool = False
 
 
 Meaning = Everything | Between | Masked | Span | Members
@@ -154,7 +147,7 @@ def read(label: str, kind: str) -> Meaning | None:
     >>> read("[20, 40[", "number")
     Between(low=20.0, high=40.0, low_in=True, high_in=False)
     >>> read("A|B", "category"), read("young", "number")
-    (Members(texts=('A', 'B'), sure=True), None)
+    (Members(texts=('A', 'B'), sure=True, loose=False), None)
     """
     label = label.strip().replace("\u2212", "-").replace("\u00a0", " ")
     if label.strip("*-/" if kind == "date" else "*") == "" and "*" in label:
@@ -164,28 +157,49 @@ def read(label: str, kind: str) -> Meaning | None:
     if kind == "code":
         return _masked(label) or _range_or_set(label)
     ends = read_range(label)
-    return Span(*ends) if ends else _members(label)
+    found = Span(*ends) if ends else _members(label)
+    return None if isinstance(found, Members) and _two_numbers(label, found) else found
+
+
+def says_nothing(label: str) -> bool:
+    """Whether a label says no more than ``*``, unless it is a value.
+
+    >>> says_nothing("NA "), says_nothing("Unknown"), says_nothing("other")
+    (True, True, False)
+    """
+    return label.strip().casefold() in NOTHING
 
 
 def values(meaning: Meaning | None, kind: str) -> list[Any]:
-    """Values that a label covers or ends at: an axis that has them as leaves can read the label,
-    and reads different labels as different ranges.
+    """Values that a label covers or ends at.
 
     >>> values(read("130**", "code"), "code"), values(read("3*", "number"), "number")
-    (['13000', '13011'], [30.0, 35.0, 40.0])
+    (['13000', '13011'], [30.0, 40.0])
     """
     if isinstance(meaning, Between):
-        return [_value(point, kind) for point in meaning.points() if _exists(point, kind)]
+        ends = sorted({meaning.low, meaning.high})
+        return [value for end in ends if (value := value_at(end, kind)) is not None]
     if isinstance(meaning, Masked):
         return [meaning.prefix.ljust(meaning.length, digit) for digit in "01"]
     if isinstance(meaning, Span):
-        return [meaning.low, *_inside(meaning), meaning.high]
+        return [meaning.low, meaning.high]
     if not isinstance(meaning, Members):
         return []
     if kind not in _FORMS:
         return list(meaning.texts)
-    ends = [None if text is None else _point(text, kind) for text in meaning.texts]
-    return [None if end is None else _value(end[0], kind) for end in ends]
+    points = [None if text is None else _point(text, kind) for text in meaning.texts]
+    return [None if point is None else value_at(point[0], kind) for point in points]
+
+
+def value_at(point: float, kind: str) -> Any:
+    """The number or date at a position; None where there is none, as at infinity.
+
+    >>> value_at(719163.0, "date"), value_at(-math.inf, "number")
+    (datetime.date(1970, 1, 1), None)
+    """
+    if kind == "date":
+        return date.fromordinal(int(point)) if 1 <= point <= date.max.toordinal() else None
+    return point if math.isfinite(point) else None
 
 
 def kind_of(labels: Iterable[str | None]) -> str:
@@ -197,7 +211,7 @@ def kind_of(labels: Iterable[str | None]) -> str:
     >>> kind_of(["<30", "3*", None]), kind_of(["0213*", "02141"]), kind_of(["1965-09", "1964"])
     ('number', 'code', 'date')
     """
-    told = {label for label in labels if label is not None and label not in MISSING}
+    told = {label for label in labels if label is not None and not says_nothing(label)}
     told = {label for label in told if not isinstance(read(label, "date"), Everything)}
     if not told:
         return "category"
@@ -225,6 +239,8 @@ def _between(label: str, kind: str) -> Between | None:
     if point := _point(label, kind):
         return _from(point, point)
     if kind == "number" and (masked := _MASKED_NUMBER.fullmatch(label)):
+        if len(label) > _LONGEST:
+            return None
         step = 10.0 ** len(masked[3])
         low, high = int(masked[2]) * step, (int(masked[2]) + 1) * step
         return Between(-high, -low, False) if masked[1] == "-" else Between(low, high, True, False)
@@ -253,7 +269,8 @@ def _point(text: str, kind: str) -> tuple[float, float] | None:
     if not re.fullmatch(_NUMBER, text):
         return None
     place = position(text.replace("∞", "inf"), kind)
-    return place, place
+    beyond = math.isinf(place) and any(digit.isdigit() for digit in text)
+    return None if beyond else (place, place)
 
 
 def _from(
@@ -281,18 +298,8 @@ def _one_sided(end: tuple[float, float] | None, sign: str) -> Between | None:
 
 
 def _unabridged(low: str, high: str) -> str:
-    """The second end in full where it leaves out what it shares: 1969 in ``1960-69``."""
-    if low.isdecimal() and high.isdecimal() and len(high) < len(low) and int(high) < int(low):
-        return low[: -len(high)] + high
-    return high
-
-
-def _exists(point: float, kind: str) -> bool:
-    return kind != "date" or 1 <= point <= date.max.toordinal()
-
-
-def _value(point: float, kind: str) -> Any:
-    return date.fromordinal(int(point)) if kind == "date" else point
+    """The second end in full where a year leaves out its century: 1969 in ``1960-69``."""
+    return low[:2] + high if re.fullmatch(r"\d{4}-\d\d", f"{low}-{high}") else high
 
 
 # Codes
@@ -331,12 +338,6 @@ def _shape(code: str) -> str:
     return "".join("9" if c.isdecimal() else "a" if c.islower() else "A" for c in code)
 
 
-def _inside(span: Span) -> list[str]:
-    if (span.low_in and span.high_in) or not (span.low + span.high).isdecimal():
-        return []
-    return [str((int(span.low) + int(span.high)) // 2).zfill(len(span.low))]
-
-
 def _all_codes(labels: Iterable[str]) -> bool:
     words = [word for label in labels for word in _words(label)]
     if not all(_DIGITS.fullmatch(word) for word in words) or len(set(map(len, words))) != 1:
@@ -348,7 +349,7 @@ def _all_codes(labels: Iterable[str]) -> bool:
 def _words(label: str) -> list[str]:
     """The codes that a label names; a masked one as it stands."""
     meaning = read(label, "code")
-    if isinstance(meaning, Members):
+    if isinstance(meaning, Members) and not meaning.loose:
         return [text or "" for text in meaning.texts]
     return [meaning.low, meaning.high] if isinstance(meaning, Span) else [label]
 
@@ -368,9 +369,25 @@ def _members(label: str) -> Members | None:
         return None
     if marks and not bracket and label[0] in "[](":
         return None
+    if not marks and not bracket:
+        return _loose(label)
     if bracket:
         parts = [_QUOTED.sub(r"\2", part) for part in parts]
     return Members(tuple(parts), _sure(label, bracket, parts))
+
+
+def _loose(label: str) -> Members:
+    parts = _LOOSE.split(label)
+    several = len(parts) > 1 and all(parts) and len(set(parts)) == len(parts)
+    return Members(tuple(parts), False, True) if several else Members((label,))
+
+
+def _two_numbers(label: str, members: Members) -> bool:
+    """Whether a list of words may as well be a range of numbers, or one number with a comma."""
+    if label[:1] == "{" or len(members.texts) < 2 or members.loose:
+        return False
+    numbers = all(re.fullmatch(_NUMBER, part or "") for part in members.texts)
+    return numbers and (len(members.texts) == 2 or _THOUSANDS.fullmatch(label) is not None)
 
 
 def _sure(label: str, bracket: str, parts: Sequence[str]) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, Literal
 
 from shoal.errors import InputError
@@ -79,6 +80,8 @@ class Finding:
     """What an attack learned: about how many people, how sure, against blind guessing."""
 
     attack: str
+    releases: tuple[str, ...] = ()
+    """The names of the releases that were attacked."""
     people: int
     """How many people (or rows) were attacked."""
     exposed: int
@@ -102,7 +105,8 @@ class Finding:
     """What proves it: classes, rows and counts; values only where they were asked for."""
     details: Mapping[str, Any] = field(default_factory=dict)
     control: float | None = None
-    """The rate among people who are in no release, where such a group was given."""
+    """The rate among people who are in no release, where such a group was given: of all of them,
+    and where their true values are known, of those about whom the attack is right."""
     interval: tuple[float, float] | None = None
     """Where people were sampled: 95 % confidence interval of the rate."""
 
@@ -193,6 +197,20 @@ def read_manifest(text: str) -> dict[str, Any]:
             "update Shoal.",
         )
     return manifest  # type: ignore[no-any-return]
+
+
+def wilson(successes: float, trials: float, doubt: float = 0.05) -> tuple[float, float]:
+    """The confidence interval of a share, which misses it with a chance of ``doubt``.
+
+    Wilson: Probable inference, the law of succession, and statistical inference, 1927.
+
+    >>> [round(end, 3) for end in wilson(1, 10)]
+    [0.018, 0.404]
+    """
+    share, slack = successes / trials, NormalDist().inv_cdf(1 - doubt / 2) ** 2 / trials
+    middle = (share + slack / 2) / (1 + slack)
+    reach = math.sqrt(share * (1 - share) * slack + slack**2 / 4) / (1 + slack)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
 def short(value: float) -> str:

@@ -62,9 +62,10 @@ def joined(axes, tables, sensitive=None, **more):
     return View(axes, tuple(made), axis, (sensitive,), **more)
 
 
-def cut(name, rng, keys, size, values, order):
-    """A random generalisation of points (columns, rows), the second column as sets, reordered."""
-    spread = rng.integers(0, 3, (2, *keys.shape))
+def cut(name, spread, keys, size, values, order):
+    """Points (columns, rows) generalised so far to either side, the second column as sets,
+    reordered.
+    """
     low, high = np.maximum(keys - spread[0], 0), np.minimum(keys + spread[1], size - 1)
     bits = np.zeros(keys.shape[1], np.uint64)
     for code in range(size):
@@ -76,17 +77,22 @@ def cut(name, rng, keys, size, values, order):
     return Published(name, cells.take(first), class_[order].astype(np.int32), shared[0], shared)
 
 
-def random_view(rng, rows, size=5, values=3, added=0, removed=0, shuffle=True):
+def random_view(rng, rows, size=5, values=3, added=0, removed=0, shuffle=True, alike=1):
     """Two releases of one random table, each in its own order unless they are not shuffled; the
-    second without the first ``removed`` and only it with the last ``added`` people.
+    second without the first ``removed`` and only it with the last ``added`` people. So many rows
+    after each other are ``alike`` in the first release.
     """
     axes = (ordered().grow("a", "number", [float(i) for i in range(size)]),
             Axis("b", "category", "flat", tuple("vwxyz"[:size])))  # fmt: skip
     everybody = rows + added
     keys, value = rng.integers(0, size, (2, everybody)), rng.integers(0, values, everybody)
+    spreads = rng.integers(0, 3, (2, 2, 2, everybody))
+    first = np.arange(everybody) // alike * alike
+    keys, value, spreads[0] = keys[:, first], value[first], spreads[0][..., first]
     orders = np.arange(rows), np.arange(removed, everybody)
     orders = [rng.permutation(order) for order in orders] if shuffle else orders
-    made = [cut(f"r{i}", rng, keys, size, value, one) for i, one in enumerate(orders, 1)]
+    made = [cut(f"r{i}", spreads[i - 1], keys, size, value, one)
+            for i, one in enumerate(orders, 1)]  # fmt: skip
     return View(axes, tuple(made), shared=("value",))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from dataclasses import replace
@@ -10,15 +11,16 @@ import numpy as np
 import pytest
 from tests.attacks import releases
 
+from shoal.attacks import linked
 from shoal.attacks.complementary import complementary
 from shoal.attacks.linked import link
 from shoal.attacks.temporal import temporal
 from shoal.attacks.view import NobodyFoundError, Published, View
 from shoal.axis import Axis
-from shoal.cells import Cells
+from shoal.cells import Cells, meeting
 from shoal.errors import InputError
 from shoal.hierarchy import ordered
-from shoal.kernels.forced import bridges, forced
+from shoal.kernels.forced import Pairs, assign, bridges, bundled
 
 FIG = releases.golden("sweeney_fig4_5")
 ADDED = FIG["temporal"]["added_released"]
@@ -56,7 +58,8 @@ def test_figure_5_links_to_the_table_of_the_paper():
     links = link(shown)
     labels = [links.cells.labels(shown.axes, j) for j in range(4)]
     rows = Counter()
-    for cell, count in zip(links.settled.cell, links.settled.rows, strict=True):
+    settled = links.halves[0].settled
+    for cell, count in zip(settled.cell, settled.rows, strict=True):
         rows[tuple(texts[number[cell]] for number, texts in labels)] += int(count)
     columns = [axis.name for axis in shown.axes]
     assert rows == Counter(tuple(row[name] for name in columns) for row in FIG["LT"])
@@ -89,38 +92,65 @@ def test_figure_3_in_random_order_is_not_resolved():
     finding = complementary(releases.joined(releases.FIG3, tables))
     assert (finding.exposed, finding.details["resolved"]) == (0, 0)
     assert finding.details["unresolved"] == 12
-    assert (finding.details["k_after"], finding.details["joined_on"]) == (3, [])
+    assert (finding.details["k_before"], finding.details["k_after"]) == ([3, 2], 2)
+    assert finding.details["joined_on"] == []
 
 
 # Every assignment of tiny tables
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_what_is_settled_is_so_in_every_assignment(seed):
+def tiny(seed):
+    """A table of up to six, every other one with rows added and removed; many rows are twins."""
     rng = np.random.default_rng(seed)
     rows, added, removed = int(rng.integers(2, 7)), *rng.integers(0, 3, 2) * (seed % 2)
-    tiny = releases.random_view(rng, rows, 4, 2, int(added), min(int(removed), rows - 1))
-    every, cells = releases.assignments(tiny), releases.meets(tiny)
-    assert every
-    links = link(tiny)
+    gone, alike = min(int(removed), rows - 1), int(rng.integers(1, 4))
+    return releases.random_view(rng, rows, 4, 2, int(added), gone, alike=alike)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_settled_is_what_every_assignment_says_and_nothing_else(seed):
+    seen = tiny(seed)
+    every, cells, links = releases.assignments(seen), releases.meets(seen), link(seen)
     assert links.paired == len(every[0])
-    linked = [Counter(cells[pair] for pair in one.items()) for one in every]
-    mine, theirs = (kinds.of for kinds in links.kinds)
-    used = [Counter((mine[i], theirs[j]) for i, j in one.items()) for one in every]
-    settled = links.settled
-    for at, pair in enumerate(zip(settled.kind, settled.partner, strict=True)):
-        if settled.sole[at]:
-            assert {one[pair] for one in used} == {settled.rows[at]}
-        cell = as_sets(links.cells, settled.cell[at])
-        assert min(one[cell] for one in linked) >= settled.rows[at]
-        assert max(one[cell] for one in linked) <= links.could[settled.cell[at]]
-        if links.alone[at]:
-            assert {one[cell] for one in linked} == {1}
-    # and nothing else is: how many rows take any other pair differs between assignments
-    sole = {pair for pair, alone in zip(zip(settled.kind, settled.partner, strict=True),
-                                        settled.sole, strict=True) if alone}  # fmt: skip
-    for pair in set().union(*used) - sole:
-        assert len({one[pair] for one in used}) > 1
+    number = sets_of(links.cells)
+    linked_cells = [Counter(cells[pair] for pair in one.items()) for one in every]
+    for at, cell in enumerate(number):
+        assert max(one[cell] for one in linked_cells) <= links.could[at]
+    for at, half in enumerate(links.halves):
+        twins = half.twins.of
+        has = [Counter((twins[pair[at]], cells[pair]) for pair in one.items()) for one in every]
+        always = {key: rows for key, rows in has[0].items() if all(one[key] == rows for one in has)}
+        assert dict(zip(keys(half.settled, number), half.settled.rows, strict=True)) == always
+        alone = {key for key in always if all(one[key[1]] == 1 for one in linked_cells)}
+        assert set(keys(links.alone(half), number)) == alone
+
+
+def keys(bundles, number):
+    return [(twins, number[cell]) for twins, cell in zip(bundles.twins, bundles.cell, strict=True)]
+
+
+@pytest.mark.parametrize("attack", [complementary, temporal])
+@pytest.mark.parametrize("seed", range(60))
+def test_whoever_is_exposed_is_alone_in_every_assignment_and_was_in_no_release(seed, attack):
+    seen = tiny(seed - seed % 2 if attack is complementary else seed)
+    every, cells = releases.assignments(seen), releases.meets(seen)
+    sizes = [one.rows[one.class_] for one in seen.releases]
+    finding = attack(seen)
+    for one in every:
+        taken = Counter(cells[pair] for pair in one.items())
+        new = [(i, j) for i, j in one.items()
+               if taken[cells[i, j]] == 1 and min(sizes[0][i], sizes[1][j]) > 1]  # fmt: skip
+        assert len(new) >= finding.exposed
+    details = finding.details
+    assert details["k_after"] <= min(details["k_before"])
+    turned = attack(replace(seen, releases=seen.releases[::-1]))
+    assert (turned.exposed, turned.sure) == (finding.exposed, finding.sure)
+    assert turned.details["unique_after"] == details["unique_after"]
+    assert turned.details["k_before"] == details["k_before"][::-1]
+
+
+def sets_of(cells):
+    return [as_sets(cells, number) for number in range(len(cells))]
 
 
 def as_sets(cells, number):
@@ -128,19 +158,27 @@ def as_sets(cells, number):
     return tuple(releases.leaves(one, 0)[0])
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_forced_pairs_are_those_of_every_largest_flow(seed):
+@pytest.mark.parametrize("seed", range(60))
+def test_fixed_bundles_are_those_of_every_largest_flow(seed):
     rng = np.random.default_rng(seed)
     one, other = rng.integers(1, 3, 4), rng.integers(1, 4, 3)
     pairs = np.argwhere(rng.random((4, 3)) < 0.6)
     start = np.searchsorted(pairs[:, 0], np.arange(5))
     flows = largest_flows(one, other, pairs)
-    known = forced(one, other, start, pairs[:, 1])
+    known = assign(one, other, start, pairs[:, 1])
     assert known.rows.tolist() in flows.tolist()
     assert known.possible.tolist() == (flows > 0).any(axis=0).tolist()
-    assert known.fixed.tolist() == (flows == flows[0]).all(axis=0).tolist()
-    sent = np.stack([(flows * (pairs[:, 0] == kind)).sum(axis=1) for kind in range(4)])
-    assert known.whole.tolist() == (sent == one[:, None]).all(axis=1).tolist()
+    flows, rows = flows[:, known.possible], known.rows[known.possible]
+    ends = pairs[known.possible].T
+    cell = rng.integers(0, 2, len(rows))
+    for side in (0, 1):
+        seen = Pairs(ends[side], ends[1 - side], cell, rows, rows)
+        fixed, open_ = bundled(seen, known.loose[:: 1 - 2 * side])
+        for bundles, same in ((fixed, True), (open_, False)):
+            for twins, its, number in zip(bundles.twins, bundles.cell, bundles.rows, strict=True):
+                taken = flows[:, (ends[side] == twins) & (cell == its)].sum(axis=1)
+                assert number in taken
+                assert (taken == number).all() == same
 
 
 def largest_flows(one, other, pairs):
@@ -148,8 +186,8 @@ def largest_flows(one, other, pairs):
     flows = np.stack(np.unravel_index(np.arange(most.prod()), most), axis=1).reshape(-1, len(pairs))
     ok = np.ones(len(flows), bool)
     for ends, limits in ((pairs[:, 0], one), (pairs[:, 1], other)):
-        for kind, limit in enumerate(limits):
-            ok &= flows[:, ends == kind].sum(axis=1) <= limit
+        for end, limit in enumerate(limits):
+            ok &= flows[:, ends == end].sum(axis=1) <= limit
     total = flows.sum(axis=1)
     return flows[ok & (total == total[ok].max())]
 
@@ -214,11 +252,98 @@ def test_partners_that_say_the_same_settle_a_row():
     second = Published("b", wide, np.arange(2, dtype=np.int32), shared=shared)
     other = Published("c", narrow.joined([narrow, wide]), np.array([0, 1]), shared=shared)
     finding = complementary(View(axes, (first, second)))
-    assert (finding.details["resolved"], finding.details["k_after"]) == (2, 2)
+    assert (finding.details["resolved"], finding.details["unresolved"]) == (2, 0)
     finding = temporal(View(axes, (other, second)))
     assert (finding.details["resolved"], finding.details["unresolved"]) == (1, 1)
     assert not finding.witness["only_partner"]
     assert "say the same" in finding.example
+
+
+def column(first, second, **more):
+    """A view of two releases with one column of ages and values: (label, value) of each row."""
+    axes = (ordered().grow("age", "number", [float(age) for age in range(40)]),)
+    tables = {name: [dict(zip(("age", "v"), row, strict=True)) for row in rows]
+              for name, rows in (("a", first), ("b", second))}  # fmt: skip
+    return releases.joined(axes, tables, "v", **more)
+
+
+LABELS = ["[2-8]", "[2-8]", "1", "9", "1", "9", "[0-10]", "[0-10]"]
+OTHERS = ["[0-5]", "[1-5]", "[6-9]", "[6-10]"] * 2
+TWINS = [list(zip(labels, "xxxxyyyy", strict=True)) for labels in (LABELS, OTHERS)]
+"""The first two rows always have one 2-5 and one 6-8, and nobody else has either."""
+
+
+@pytest.mark.parametrize("attack", [complementary, temporal])
+def test_twins_whose_partners_come_to_the_same_in_sum_are_settled(attack):
+    finding = attack(column(*TWINS))
+    assert (finding.exposed, finding.worst, finding.table) == (2, (1, 2), "release 1")
+    assert (finding.details["resolved"], finding.details["k_after"], finding.sure) == (6, 1, 1)
+    assert not finding.witness["only_partner"]
+
+
+@pytest.mark.parametrize("attack", [complementary, temporal])
+def test_who_is_exposed_in_the_second_release_only_is_found_there(attack):
+    finding = attack(column(*TWINS[::-1], show=True))
+    assert (finding.exposed, finding.worst, finding.table) == (2, (1, 2), "release 2")
+    assert "rows of b can be told" in finding.sentence
+    assert finding.example.startswith("One of the rows 1, 2 (alike in all that is published) of re")
+    assert [one["release"] for one in finding.witness["releases"]] == ["a", "b"]
+    assert finding.witness["releases"][1]["rows"] == [1, 2]
+    assert finding.witness["labels"]["v"] == "x"
+
+
+def shifted(label):
+    """The label of ages 20 years older."""
+    return re.sub(r"\d+", lambda age: str(int(age[0]) + 20), label)
+
+
+def test_people_exposed_in_different_releases_are_all_counted():
+    moved = [[(shifted(label), value.upper()) for label, value in rows] for rows in TWINS]
+    finding = complementary(column(TWINS[0] + moved[1], TWINS[1] + moved[0]))
+    assert (finding.exposed, finding.worst) == (4, (1, 2))
+
+
+@pytest.mark.parametrize("attack", [complementary, temporal])
+def test_rows_that_are_not_settled_hide_no_better_than_in_either_release(attack):
+    first = [("[20-29]", "x")] * 4 + [("[20-30]", "x")] * 4
+    second = [("[20-24]", "x")] * 2 + [("[25-29]", "x")] * 6
+    for pair in ((first, second), (second, first)):
+        finding = attack(column(*pair))
+        assert (finding.exposed, finding.details["k_after"], finding.sure) == (0, 2, 0.5)
+        assert sorted(finding.details["k_before"]) == [2, 4]
+
+
+def test_newcomers_who_can_be_nobody_of_before_are_not_counted():
+    first = [("[20-29]", "x")] * 3
+    finding = temporal(column(first, [*first, ("35", "x"), ("25", "y")]))
+    assert (finding.details["k_before"], finding.details["k_after"]) == ([3, 3], 3)
+    assert (finding.details["unique_before"], finding.details["new_or_changed"]) == ([0, 0], 2)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_who_may_have_been_alone_before_is_not_newly_exposed(turned):
+    """The row [2-3] of p is 2-3 with either partner; the one stands alone in its release."""
+    first = [("[2-3]", "p"), ("[0-9]", "p"), ("[2-3]", "q"), ("[8-9]", "q")]
+    second = [("[0-3]", "p"), ("[2-9]", "p"), ("[2-9]", "q"), ("3", "q")]
+    last, also = ("[0-9]", "z"), ("[0-3]", "z")
+    order = slice(None, None, -1 if turned else 1)
+    finding = complementary(column(first[order], second[order]))
+    assert (finding.details["unique_after"], finding.exposed) == (3, 0)
+    finding = complementary(column([*first, last][order], [*second, also][order]))
+    assert (finding.details["unique_after"], finding.exposed) == (3, 1)
+    assert finding.worst == ((5,) if turned else (1,))
+
+
+def test_more_pairs_than_memory_allows_are_refused(monkeypatch):
+    seen = mondrian_like(np.random.default_rng(3), 1_500, 20)
+    links, before = link(seen), complementary(seen)
+    pairs = len(meeting(*(half.twins.cells for half in links.halves))[1])
+    assert pairs > 1_500
+    monkeypatch.setattr(linked, "MEMORY", pairs * (linked.PAIR + 24 * 4))
+    assert complementary(seen) == before  # part by part
+    monkeypatch.setattr(linked, "MEMORY", linked.MEMORY - 1)
+    with pytest.raises(InputError, match=f"More than {pairs - 1:,} pairs"):
+        complementary(seen)
 
 
 def mondrian_like(rng, rows, values):

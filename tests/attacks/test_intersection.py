@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 
@@ -14,11 +15,23 @@ import pytest
 from shoal.attacks import needs, weighing
 from shoal.attacks.intersection import AT_MOST, intersection
 from shoal.attacks.locate import located
-from shoal.attacks.view import WORST, NobodyFoundError, People, Published, View
+from shoal.attacks.view import (
+    UNKNOWN,
+    UNPUBLISHED,
+    WORST,
+    NobodyFoundError,
+    People,
+    Published,
+    View,
+)
 from shoal.axis import Axis
 from shoal.cells import Cells
 from shoal.errors import InputError, UsageError
 from shoal.kernels.group import members
+from shoal.testing import check_attack
+from shoal.testing.views import reordered
+
+intersection_module = import_module("shoal.attacks.intersection")
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 AGE = Axis("age", "number", "ordered", tuple(range(8)), True, positions=np.arange(8.0))
@@ -165,7 +178,9 @@ def test_values_are_weighed_by_how_often_each_release_has_them(releases, tempera
         view = random_view(seed, releases)
         places = [located(one, AXES, view.people) for one in view.releases]
         histograms = [one.histogram(view.sensitive) for one in view.releases]
-        evidence = weighing.Evidence(places, histograms, view.people.values)
+        evidence = weighing.Evidence(
+            places, histograms, view.people.values, np.arange(len(view.people))
+        )
         who = np.arange(len(view.people))[::-1].copy()
         weighed = evidence.weighed(who, temperature)
         everybody = oracle(view)
@@ -191,7 +206,7 @@ def test_a_value_of_a_long_list_is_searched_for():
     people = People(np.zeros((3, 1), np.int32), np.ones(1, np.int64), np.array([7], np.int32))
     evidence = weighing.Evidence(
         [located(r, AXES, people) for r in (both, one)],
-        [r.histogram(axis) for r in (both, one)], people.values,
+        [r.histogram(axis) for r in (both, one)], people.values, np.arange(1),
     )  # fmt: skip
     weighed = evidence.weighed(np.arange(1))
     assert (weighed.prior[:, 0].tolist(), weighed.posterior[0], weighed.best[0]) == ([300, 2], 2, 7)
@@ -560,3 +575,121 @@ def test_who_is_known_to_be_elsewhere_is_counted_apart():
     assert told.details["no_value_left"] == alone.details["no_value_left"]
     with pytest.raises(NobodyFoundError):
         intersection(replace(view, people=replace(view.people, present=present & False)))
+
+
+def test_who_was_not_found_is_said():
+    view = random_view(0)
+    found = intersection(view)
+    absent, none = found.details["absent"], found.details["no_value_left"]
+    assert found.details["asked"] == len(view.people) == found.people + absent
+    assert absent
+    assert none
+    assert f"{absent} of the 40 people asked for were not found in all of them" in found.sentence
+    assert f"{none} because no value is in all" in found.sentence
+    here = np.setdiff1d(view.people.rows, gone(view)) - 1
+    everybody = People(view.people.keys[:, here], view.people.rows[here])
+    assert "not found" not in intersection(replace(view, people=everybody)).sentence
+
+
+def gone(view) -> list[int]:
+    return [i + 1 for i, (_, left) in enumerate(oracle(view)) if not left]
+
+
+def averages(people):
+    """Two releases of averages, 1.5 and 4.5, and people with whole numbers."""
+    axis = Axis("age", "number", "ordered", (1.0, 1.5, 2.0, 4.0, 4.5, 5.0),
+                positions=np.array([1.0, 1.5, 2.0, 4.0, 4.5, 5.0]))  # fmt: skip
+    ends = np.array([[1], [4]], dtype=np.int32)
+    class_, values = np.array([0, 0, 1, 1], np.int32), np.array([0, 1, 1, 2], np.int32)
+    one = Published("r", Cells(ends, ends), class_, values)
+    keys = np.array([people], dtype=np.int32)
+    who = People(keys, np.arange(1, len(people) + 1))
+    return View((axis,), (one, one), Axis.numbered("ill", 3), people=who)
+
+
+def test_averages_that_nobody_has_are_looked_for_by_their_centres():
+    with pytest.raises(NobodyFoundError) as nobody:
+        intersection(averages([0, 2, 3, 5]))
+    assert "--location centroid" in nobody.value.hint
+    found = intersection(averages([0, 2, 3, 1]))
+    assert (found.people, found.details["asked"]) == (1, 4)
+    assert "3 of the 4 people" in found.sentence
+    assert "--location centroid" in found.sentence
+    near = intersection(averages([0, 2, 3, 1]), location="centroid")
+    assert (near.people, near.details["means"]) == (4, False)
+    mostly = intersection(averages([1, 1, 4, 0]))  # few are missing: they may not be there
+    assert "1 of the 4 people" in mostly.sentence
+    assert "centroid" not in mostly.sentence
+    ranges = averages([1, 0, 0, 0])
+    wide = Cells(np.array([[1], [3]], np.int32), np.array([[2], [5]], np.int32))
+    wide = replace(ranges, releases=tuple(replace(r, cells=wide) for r in ranges.releases))
+    assert "centroid" not in intersection(wide).sentence
+
+
+def test_people_alike_are_looked_for_once():
+    view = random_view(1)
+    many = np.random.default_rng(1).integers(0, len(view.people), 5000)
+    people = view.people
+    crowd = People(people.keys[:, many], np.arange(1, 5001), people.values[many])
+    _, once = intersection_module._evidence(view, "honest")
+    _, evidence = intersection_module._evidence(replace(view, people=crowd), "honest")
+    for (_, few), (_, classes) in zip(once.located, evidence.located, strict=True):
+        assert len(classes) <= len(few)
+    for location in ("honest", "centroid"):
+        single, twins = (
+            intersection(replace(view, people=who), location=location).details["candidates_after"]
+            for who in (people, crowd)
+        )
+        assert set(twins) <= set(single)
+    everybody = oracle(view)
+    after = Counter(len(everybody[i][1]) for i in many if everybody[i][1])
+    found = intersection(replace(view, people=crowd))
+    assert found.details["candidates_after"] == dict(sorted(after.items()))
+    settled = [i for i in many if len(everybody[i][1]) == 1]
+    assert found.details["right"] == sum({people.values[i]} == everybody[i][1] for i in settled)
+
+
+def test_a_true_value_that_no_release_has_is_a_wrong_guess():
+    view = overconfident(people=400)
+    unknown, elsewhere = view.people.values.copy(), view.people.values.copy()
+    unknown[:200], elsewhere[:200] = UNKNOWN, UNPUBLISHED
+    one, two = (
+        intersection(replace(view, people=replace(view.people, values=values))).details["weighted"]
+        for values in (unknown, elsewhere)
+    )
+    assert one["learned_on"] + one["judged_on"] == 200
+    assert two["learned_on"] + two["judged_on"] == 400
+    assert two["ruled_out"] > 60
+    assert two["right"] < one["right"] - 0.1
+    settled, _ = ganta([28])
+    for truth, known in ((UNKNOWN, 0), (UNPUBLISHED, 1)):
+        people = replace(settled.people, values=np.array([truth], np.int32))
+        details = intersection(replace(settled, people=people)).details
+        assert (details["right"], details["exposed_known"]) == (0, known)
+
+
+def test_distances_that_are_equal_but_for_rounding_are_equal():
+    """Two classes as far away as each other, their distances added up in another order."""
+    differ = 0
+    for a, c in np.random.default_rng(0).uniform(0.1, 9, (40, 2)):
+        line = np.sort([0.0, a, c, 1.0, -1.0])
+        axes = tuple(Axis(n, "number", "ordered", tuple(line), positions=line) for n in "xyz")
+        places = np.array([[a, 1.0, c], [c, -1.0, a]])
+        ends = np.searchsorted(line, places).astype(np.int32)
+        release = Published("r", Cells(ends, ends), np.array([0, 1], np.int32))
+        keys = np.full((3, 1), np.searchsorted(line, 0.0), dtype=np.int32)
+        _, classes = located(release, axes, People(keys, np.array([1])), "centroid")
+        assert classes.tolist() == [0, 1]
+        x, z = (2 * a / abs(a - c)) ** 2, (2 * c / abs(a - c)) ** 2
+        differ += x + 1.0 + z != z + 1.0 + x
+    assert differ  # so that the test could fail
+
+
+def test_reordering_a_view_moves_who_is_present_too():
+    view = random_view(3, people=60)
+    present = np.random.default_rng(3).random(60) < 0.5
+    view = replace(view, people=replace(view.people, present=present))
+    for seed in range(3):
+        other = reordered(view, np.random.default_rng(seed))
+        assert set(other.people.rows[other.people.present]) == set(view.people.rows[present])
+    check_attack(intersection, view, replace(view, people=None))

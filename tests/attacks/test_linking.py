@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from shoal.attacks.linking import linking
-from shoal.attacks.view import NobodyFoundError, People, Published, View
+from shoal.attacks.view import UNKNOWN, UNPUBLISHED, NobodyFoundError, People, Published, View
 from shoal.axis import Axis
 from shoal.cells import Cells
-from shoal.errors import InputError
+from shoal.errors import InputError, UsageError
 from shoal.release import jsonable
 
 
@@ -206,3 +206,67 @@ def test_a_view_without_people_is_refused():
         linking(replace(figure_one(), people=None))
     with pytest.raises(InputError, match="register"):
         linking(replace(figure_one(), releases=()))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_people_alike_are_counted_one_by_one(seed):
+    view = random_view(seed)
+    many = np.random.default_rng(seed).integers(0, len(view.people), 30)
+    people = People(view.people.keys[:, many], np.arange(1, 31), view.people.values[many])
+    release = replace(view.releases[0], holds=view.releases[0].holds[many])
+    crowd = replace(view, people=people, releases=(release,))
+    expected = by_hand(crowd)
+    if expected["people"]:
+        finding = linking(crowd)
+        found = {"people": finding.people, "exposed": finding.exposed, **finding.details}
+        assert {key: found[key] for key in expected} == expected
+
+
+def test_who_fits_no_row_is_said():
+    finding = linking(figure_one())
+    assert (finding.details["asked"], finding.details["absent"]) == (4, 1)
+    assert finding.sentence.endswith("; 1 of the 4 people asked for fit no row.")
+    view = figure_one()
+    bare = replace(view, sensitive=None, releases=(replace(view.releases[0], values=None),))
+    assert "; 1 of the 4 people asked for fit no row." in linking(bare).sentence
+    here = People(view.people.keys[:, :3], view.people.rows[:3])
+    assert "fit no row" not in linking(replace(view, people=here)).sentence
+
+
+def averages(*ages: int) -> View:
+    """Two classes whose ages are means, 2 and 5, and people of these ages."""
+    ends = np.array([[2, 1], [5, 1]], dtype=np.int32)
+    class_, values = np.array([0, 0, 1, 1], np.int32), np.array([0, 0, 1, 2], np.int32)
+    keys = np.array([ages, [1] * len(ages)], dtype=np.int32)
+    people = People(keys, np.arange(1, len(ages) + 1))
+    return View(AXES[:2], (Published("r", Cells(ends, ends), class_, values),), ILLNESS,
+                people=people)  # fmt: skip
+
+
+def test_averages_are_linked_by_their_centres():
+    with pytest.raises(NobodyFoundError) as nobody:
+        linking(averages(1, 3, 4, 6))
+    assert "--location centroid" in nobody.value.hint
+    honest = linking(averages(1, 3, 4, 6, 5))
+    assert (honest.people, honest.exposed) == (1, 0)
+    assert "4 of the 5 people asked for fit no row" in honest.sentence
+    assert "--location centroid" in honest.sentence
+    near = linking(averages(1, 3, 4, 6, 5), location="centroid")
+    assert (near.people, near.exposed, near.details["settled"]) == (5, 2, 2)
+    assert "centroid" not in near.sentence
+    assert "nearest centroid" in near.assumptions[-1]
+
+
+def test_a_known_class_needs_no_register_and_another_location_is_refused():
+    view = random_view(3)
+    assert linking(view, location="assumed").to_json() == linking(view).to_json()
+    with pytest.raises(UsageError, match="no location 'nearby'"):
+        linking(view, location="nearby")
+
+
+def test_a_settled_value_that_the_person_is_known_not_to_have_is_wrong():
+    view = figure_one()
+    for truth, known in ((UNKNOWN, 0), (UNPUBLISHED, 1)):
+        values = np.array([truth, 1, 1, 1], dtype=np.int32)
+        details = linking(replace(view, people=replace(view.people, values=values))).details
+        assert (details["settled_right"], details["settled_known"]) == (0, known)

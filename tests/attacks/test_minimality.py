@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections import Counter
 from dataclasses import replace
 from itertools import permutations
@@ -11,16 +12,19 @@ import numpy as np
 import pytest
 
 from shoal.attacks.minimality import minimality
-from shoal.attacks.view import People, Published, View
+from shoal.attacks.view import NobodyFoundError, People, Published, View
 from shoal.axis import Axis
+from shoal.cells import Cells
 from shoal.errors import InputError, NotMetError, UsageError
+from shoal.kernels.margins import filled, fillings
 from shoal.methods.mondrian import mondrian
 from shoal.model import Model
 from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.models.k_anonymity import KAnonymity
-from shoal.release import jsonable
+from shoal.release import jsonable, wilson
 from shoal.tally import Tally
+from shoal.testing.views import reordered
 
 ILLNESS = Axis("illness", "category", "flat", ("asthma", "flu", "gout", "hiv", "ulcer"))
 
@@ -36,7 +40,7 @@ def ages(size: int = 10) -> Axis:
 
 def published(keys: list[int], values: list[int], rule: Model, order: list[int] | None = None):
     """A view of what Mondrian makes of people of these ages, with all that minimality needs."""
-    axis, order = ages(), order or list(range(len(keys)))
+    axis, order = ages(max(10, *keys) + 1), order or list(range(len(keys)))
     codes, handed = (np.array(part, dtype=np.int32)[order] for part in (keys, values))
     ones = np.ones(len(keys), np.int64)
     cut = mondrian(Tally((axis,), (ILLNESS,), codes[np.newaxis], handed[np.newaxis], ones), rule)
@@ -171,3 +175,173 @@ def test_a_view_that_lacks_something_is_refused():
     for options in ({"worlds": 0}, {"classes": 0}):
         with pytest.raises(UsageError):
             minimality(view, **options)
+
+
+# All worlds, and too many of them
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_array_of_counts_is_found_once(seed):
+    rng = np.random.default_rng(seed)
+    rows, columns = np.sort(rng.integers(0, 3, 6)), np.sort(rng.integers(0, 4, 6))
+    rows, columns = (np.unique(part, return_inverse=True)[1] for part in (rows, columns))
+    expected = set()
+    for order in set(permutations(columns.tolist())):
+        one = np.zeros((rows.max() + 1, columns.max() + 1), dtype=int)
+        np.add.at(one, (rows, order), 1)
+        expected.add(tuple(map(tuple, one.tolist())))
+    rows, columns = np.bincount(rows).tolist(), tuple(np.bincount(columns).tolist())
+    found = list(filled(rows, columns))
+    assert len(found) == len(set(found))
+    assert set(found) == expected
+    assert fillings(rows, columns, 10**6) == len(expected)
+    for most in (1, len(expected) - 1, len(expected)):
+        assert fillings(rows, columns, most) == min(len(expected), most + 1)
+    assert fillings([1] * 101, (101,), 5) == 6
+
+
+def line(values: str, rule: Model) -> View:
+    """People of the ages 0, 1, 2, ... with these values, published by Mondrian."""
+    return published(list(range(len(values))), ["ab".index(v) for v in values], rule)
+
+
+RARE = DistinctDiversity(2) & KAnonymity(2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_class_with_few_possible_worlds_is_measured_not_contradicted(seed):
+    view = line("aaaaaabbbb", RARE)
+    assert len(view.releases[0].cells) == 1
+    finding = minimality(view, rng=np.random.default_rng(seed))
+    everybody = exact(view, 0)
+    witness = finding.witness
+    assert (witness["worlds"], witness["exact"]) == (210, True)
+    assert witness["worlds_kept"] == 10
+    assert witness["posterior"] == max(everybody[witness["row"] - 1].values())
+    assert finding.exposed == sum(max(one.values()) > 0.6 for one in everybody.values())
+    assert finding.details["contradicted_classes"] == finding.details["unmeasured_classes"] == 0
+    assert "Of all 210 ways" in finding.example
+
+
+@pytest.mark.slow
+def test_nine_worlds_of_six_thousand_tell_most():
+    finding = minimality(line("a" * 8 + "b" * 7, RARE))
+    assert (finding.witness["worlds"], finding.witness["worlds_kept"]) == (6435, 9)
+    assert finding.sure == pytest.approx(8 / 9)
+    assert "0.14 % of the ways" in finding.sentence
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_all_worlds_give_the_exact_posteriors_also_of_people_alike(seed):
+    rng = np.random.default_rng(seed)
+    keys, values = np.sort(rng.integers(0, 4, 7)).tolist(), rng.integers(0, 3, 7).tolist()
+    view = published(keys, values, DistinctDiversity(2))
+    finding = minimality(view)
+    likeliest = {}
+    for number in range(len(view.releases[0].cells)):
+        members = view.releases[0].class_ == number
+        prior = max(Counter(view.releases[0].values[members].tolist()).values()) / members.sum()
+        if len(set(np.array(keys)[members])) > 1:
+            for person, posterior in exact(view, number).items():
+                likeliest[person + 1] = max(posterior.values()), prior
+    gained = {row for row, (share, prior) in likeliest.items() if share > prior + 1e-9}
+    assert set(finding.worst[: finding.exposed]) == gained
+    if gained:
+        assert finding.sure - finding.witness["prior"] == pytest.approx(
+            max(share - prior for share, prior in likeliest.values())
+        )
+
+
+def test_what_could_not_be_measured_is_said_and_is_no_contradiction():
+    rare = line("a" * 8 + "b" * 7, RARE)
+    blind = replace(rare, people=replace(rare.people, values=None))
+    for view in (rare, blind):
+        with pytest.raises(InputError, match=r"None of the 40 ways tried .* nothing was measured"):
+            minimality(view, worlds=20, classes=2)
+    # Beside a class that can be measured: people who are all alike.
+    both = published([0] * 15 + list(range(20, 35)), [0, 1, 2] * 5 + [0] * 8 + [1] * 7, RARE)
+    assert both.releases[0].rows.tolist() == [15, 15]
+    finding = minimality(both, worlds=60, classes=3)
+    details = finding.details
+    assert (details["examined_classes"], details["unmeasured_classes"]) == (1, 1)
+    assert (details["unmeasured_people"], details["contradicted_classes"]) == (15, 0)
+    assert details["unmeasured_worlds"] == 130  # all but the few of the other class
+    assert finding.people == 15
+    assert "15 people in 1 more classes were not measured" in finding.sentence
+
+
+def test_a_class_whose_true_world_is_impossible_is_contradicted_though_worlds_are_many():
+    view = line("ab" * 7, KAnonymity(14))
+
+    def refuses(tally: Tally):
+        raise NotMetError("The rule is not met.")
+
+    with pytest.raises(InputError, match="did not make this release"):
+        minimality(replace(view, method=refuses), worlds=20, classes=1)
+    for values in (None, np.full(14, -1, np.int32), np.full(14, -2, np.int32)):
+        unknown = replace(view, people=replace(view.people, values=values), method=refuses)
+        with pytest.raises(InputError, match="nothing was measured"):
+            minimality(unknown, worlds=20, classes=1)
+
+
+# What is not looked at
+
+
+def overlapping(ages_: list[int]) -> View:
+    """Two classes of two rows, of the ages 1 to 3 and 3 to 5, and people of these ages."""
+    cells = Cells(np.array([[1], [3]], np.int32), np.array([[3], [5]], np.int32))
+    class_, values = np.array([0, 0, 1, 1], np.int32), np.array([0, 1, 0, 1], np.int32)
+    people = People(np.array([ages_], np.int32), np.arange(1, len(ages_) + 1))
+    return View((ages(),), (Published("r", cells, class_, values),), ILLNESS, people=people,
+                method=lambda tally: mondrian(tally, KAnonymity(2)))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "people",
+    [
+        [1, 3, 5],  # the first class covers two, but one of them could be in the second
+        [1, 2, 3, 5],  # two are in the first class only, but it covers a third
+    ],
+)
+def test_a_class_with_somebody_who_could_be_elsewhere_is_skipped(people):
+    with pytest.raises(NobodyFoundError, match="none of the 2 classes"):
+        minimality(overlapping(people))
+    assert minimality(overlapping([1, 2, 4, 5])).people == 4
+
+
+def test_chance_is_judged_for_all_people_and_values_together():
+    """A method whose choice has nothing to do with who has which value: all gains are noise."""
+    values = [0] * 12 + [1] * 9 + [2] * 9
+    view = published(list(range(30)), values, KAnonymity(30))
+
+    def whim(tally: Tally):
+        pairs = sorted(zip(tally.keys[0].tolist(), tally.values[0].tolist(), strict=True))
+        whole = zlib.crc32(str(pairs).encode()) % 2
+        return mondrian(tally, KAnonymity(30 if whole else 1))
+
+    noisy, alone = 0, 0
+    for seed in range(4):
+        finding = minimality(replace(view, method=whim), rng=np.random.default_rng(seed),
+                             classes=1, worlds=250)  # fmt: skip
+        assert not finding.witness["exact"]
+        noisy += finding.exposed
+        alone += wilson(finding.sure * finding.witness["worlds_kept"],
+                        finding.witness["worlds_kept"])[0] > 0.4  # fmt: skip
+    assert noisy == 0
+    assert alone  # judged alone, the worst-hit person would have been taken for exposed
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sets_of_cells_are_ordered_by_their_members(seed):
+    """Classes of a flat column have the same ends; which are drawn must not hang on their order."""
+    towns = Axis("town", "category", "flat", tuple("abcdefgh"))
+    bits = (np.uint64(3) << np.arange(0, 8, 2, dtype=np.uint64))[:, None]
+    ends = np.zeros((4, 1), np.int32), np.full((4, 1), 7, np.int32)
+    class_ = np.repeat(np.arange(4), 2).astype(np.int32)
+    release = Published("r", Cells(*ends, {0: bits}), class_, np.arange(8, dtype=np.int32) % 3)
+    people = People(np.arange(8, dtype=np.int32)[None, :], np.arange(1, 9))
+    view = View((towns,), (release,), ILLNESS, people=people,
+                method=lambda tally: mondrian(tally, KAnonymity(2)))  # fmt: skip
+    one = minimality(view, classes=1)
+    two = minimality(reordered(view, np.random.default_rng(seed)), classes=1)
+    assert set(one.worst) == set(two.worst)

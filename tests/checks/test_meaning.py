@@ -16,7 +16,7 @@ import shoal
 from shoal.axis import Axis
 from shoal.errors import InputError
 from shoal.flow.encode import encode
-from shoal.flow.examples import covered, examples
+from shoal.flow.examples import covered, examples, inside, named, respelt
 from shoal.flow.opening import opened, opened_labels
 from shoal.flow.recount import read_cells, recount
 from shoal.hierarchy import Hierarchy, dates, flat, intervals, ordered, prefixes, tree
@@ -40,12 +40,18 @@ NUMBERS: list[tuple[str, Any]] = [
     # what is no reading, or not a certain one
     ("30-20", None), ("(20-30)", None), ("(20, 20]", None), ("20,40", None), ("young", None),
     ("21", None), ("[50-60]", None), ("2.000-3.000.000", None), ("20-", None), ("<", None),
-    ("inf", None), ("nan", None), ("20-30-40", None), ("1_0-20", None),
+    ("inf", None), ("nan", None), ("20-30-40", None), ("1_0-20", None), ("2_0", None),
+    ("110-90", None), ("30-1", None), ("20-9", None), ("20-1", None), ("1" + "*" * 400, None),
+    ("9" * 400 + "*", None), ("9" * 5000 + "*", None), ("20-" + "9" * 5000, None), ("<1e999", None),
 ]  # fmt: skip
 MORE_NUMBERS: list[tuple[list[float], str, Any]] = [
     ([1959, 1960, 1965, 1969, 1970], "1960-69", [1960, 1965, 1969]),
     ([1959, 1960, 1965, 1969, 1970], "[1960-69]", [1960, 1965, 1969]),
     ([1959, 1960, 1965, 1969, 1970], "1965-60", None),
+    ([1959, 1960, 1965, 1969, 1970], "1965-9", None),
+    ([10, 19, 100, 110, 150, 190], "110-90", None),
+    ([10, 19, 100, 110, 150, 190], "100-50", None),
+    ([10, 19, 100, 110, 150, 190], "10-9", None),
     ([1959, 1960, 1965, 1969, 1970], "196*", [1960, 1965, 1969]),
     ([130, 1300, 1399, 1400, 13000], "13**", [1300, 1399]),
     ([-40, -35, -30, -1, 0, 3], "-3*", [-35, -30]),
@@ -142,8 +148,10 @@ def test_codes(values: list[str], label: str, wanted: Any, form: Hierarchy) -> N
 
 
 @pytest.mark.parametrize(
-    "label", ["{A, B}", "{A,B}", "A,B", "B, A", "A;B", "A; B", "A|B", "A~B", "[A, B]", "['A', 'B']"]
-)
+    "label",
+    ["{A, B}", "{A,B}", "A,B", "B, A", "A;B", "A; B", "A|B", "A~B", "[A, B]", "['A', 'B']", "A/B",
+     "A / B", "A+B", "A & B", "A or B", "A and B"],
+)  # fmt: skip
 def test_sets_of_categories(label: str) -> None:
     axis = flat().grow("c", "category", ["A", "B", "C D"], None, True)
     assert meant(axis, label) == ["A", "B"]
@@ -159,6 +167,14 @@ def test_a_text_that_is_separated_in_two_ways_is_not_read() -> None:
     assert meant(axis, "A,B;C") is None
     assert meant(axis, "A,A") is None
     assert meant(axis, "A,,B") is None
+
+
+@pytest.mark.parametrize("label", ["20,40", "20~40", "[20, 40]", "1,200", "1,200,300"])
+def test_numbers_among_words_may_be_a_range_or_one_number(label: str) -> None:
+    axis = flat().grow("c", "category", ["1", "20", "40", "200", "300"])
+    assert meant(axis, label) is None
+    assert meant(axis, "{20, 40}") == ["20", "40"]
+    assert meant(axis, "1,20,300") == ["1", "20", "300"]
 
 
 def test_a_taxonomy_s_own_name_for_everything() -> None:
@@ -277,12 +293,33 @@ def test_a_date_lies_in_its_own_label(days: int, form: str) -> None:
         (["5000-5100"], "code", ["5000", "5100"]),
         (["(5000-5100]"], "code", ["5000", "5050", "5100"]),
         (["A,B", "C"], "category", ["A", "B", "C"]), (["Black, other"], "category", []),
-        (["A, B", "A", "B"], "category", ["A", "B", "A", "B"]), (["NA", "?"], "category", []),
+        (["A, B", "A", "B"], "category", ["A", "B"]), (["NA ", "?", "Any"], "category", []),
+        (["A/B", "A", "B"], "category", ["A", "B"]), (["A/B"], "category", ["A/B"]),
+        (["A/B", "A"], "category", ["A"]), (["not A", "A"], "category", ["A"]),
         (["[20-30]"], "category", []), (["20,40"], "category", []), (["20~40"], "code", []),
     ],
 )  # fmt: skip
 def test_examples(labels: list[str | None], kind: str, wanted: list[Any]) -> None:
-    assert covered(labels, Column("c", "quasi", kind)) == wanted
+    assert sorted(covered(labels, Column("c", "quasi", kind)), key=str) == wanted
+
+
+@settings(deadline=None)
+@given(st.lists(ranges(), min_size=1, max_size=6), st.lists(ENDS, max_size=3, unique=True))
+def test_ranges_meet_on_the_axis_where_they_meet(asked: list[Any], own: list[float]) -> None:
+    asked = [(label, test) for label, test in asked if read(label, "number") is not None]
+    labels, tests = [label for label, _ in asked], [test for _, test in asked]
+    column = Column("x", "quasi", "number")
+    said = [read(label, "number") for label in labels]
+    leaves = {*named(said, column), *own}
+    axis = ordered().grow("x", "number", sorted({*leaves, *inside(said, column, leaves)}))
+    low, high, ok = axis.parse(labels)
+    assert ok.all()
+    whole = all(float(leaf).is_integer() for leaf in axis.leaves)
+    fine = [step / 2 if whole else step / 8 for step in range(-400, 401)]
+    for i in range(len(labels)):
+        for j in range(i):
+            met = any(tests[i](x) and tests[j](x) for x in fine if not whole or x == int(x))
+            assert met == (max(low[i], low[j]) <= min(high[i], high[j])), (labels[i], labels[j])
 
 
 def test_examples_of_shoal_s_own_labels_are_values() -> None:
@@ -297,6 +334,33 @@ def test_examples_stay_in_the_schema_s_bounds_and_domain() -> None:
     assert covered([">=100", "<0.5"], age) == [100, 0.5]
     race = Column("race", "quasi", "category", domain=("Black, other", "White", "Asian"))
     assert covered(["Black, other", "White, Asian"], race) == ["Black, other", "White", "Asian"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind", "known", "wanted"),
+    [
+        (["1990-99", "2000-09"], "date", [], {"2000-09": "2000-2009"}),
+        (["1990-99", "2000-09"], "number", [], {"2000-09": "2000-2009"}),
+        (["[2001-05]", "2003-11"], "date", [], {"2003-11": "2003-2011"}),
+        (["1965-09", "2000-09"], "date", [], {}), (["2000-09-**", "2000-09"], "date", [], {}),
+        (["2001-05", "2003-11"], "number", [], {"2001-05": None, "2003-11": None}),
+        (["2001-05", "2003-11"], "date", [], {"2001-05": None, "2003-11": None}),
+        (["1965-09", "1990-99", "2000-09"], "date", [], {"2000-09": None}),
+        (["1965-09", "2000-09"], "number", [], {"2000-09": None}),
+        (["130*", "1305*", "3*"], "number", [13053.0], {"130*": None, "3*": None}),
+        (["3*", "10*", "<30"], "number", [105.0], {}), (["3*"], "number", [28.0], {}),
+        (["130*", "130**"], "code", ["13053"], {"130*": None}),
+        (["130*", "14850"], "code", [], {"130*": None}), (["130*"], "code", [], {}),
+        (["130*", "130**"], "code", [], {"130*": None}),
+        (["m/f", "x/y"], "category", ["m", "f"], {"m/f": "{m, f}", "x/y": "{x/y}"}),
+        (["m/x", "not m", "all but f"], "category", ["m", "f"],
+         {"m/x": None, "not m": None, "all but f": None}),
+        (["m/f", "Black, other"], "category", ["m", "f", "m/f", "Black, other"],
+         {"m/f": "{m/f}", "Black, other": "{Black\\, other}"}),
+    ],
+)  # fmt: skip
+def test_what_the_column_decides(labels: Any, kind: str, known: Any, wanted: Any) -> None:
+    assert respelt(labels, kind, known, labels) == wanted
 
 
 @pytest.mark.parametrize(
@@ -356,13 +420,13 @@ def cells_of(folder: Path, release: str, suppressed: bool = True) -> list[list[i
     cells = read_cells(count, tally.quasi, suppressed=suppressed)
     ages = [int(tally.quasi[0].leaves[code]) for code in tally.keys[0]]
     found = [
-        sorted(ages[p] for p in range(4) if inside(cells, c, tally.keys[:, p]))
+        sorted(ages[p] for p in range(4) if holds(cells, c, tally.keys[:, p]))
         for c in range(len(cells))
     ]
     return sorted(found)
 
 
-def inside(cells: Any, class_: int, person: Any) -> bool:
+def holds(cells: Any, class_: int, person: Any) -> bool:
     return all(
         int(cells.sets[j][class_, code // 64]) >> int(code) % 64 & 1
         if j in cells.sets

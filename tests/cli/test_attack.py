@@ -100,3 +100,21 @@ def test_help_names_every_attack(shoal):
     text = " ".join((command.help or "").split())
     assert all(name in text for name in (*attacks(), "red-team"))
     assert "--same-table" in shoal("attack", "--help").stdout
+
+
+def test_the_targets_may_be_a_sheet_of_a_workbook(shoal, tmp_path):
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    book = xlsxwriter.Workbook(tmp_path / "people.xlsx")
+    for sheet, rows in (("Cover", [["read me"]]), ("People", [["age"], [30], [41]])):
+        page = book.add_worksheet(sheet)
+        for i, row in enumerate(rows):
+            page.write_row(i, 0, row)
+    book.close()
+    rows = "[20-35],flu\n" * 2 + "[36-50],flu\n[36-50],cold\n"
+    (tmp_path / "table.csv").write_text(f"age,d\n{rows}", encoding="utf-8")
+    line = ["attack", "linking", str(tmp_path / "table.csv"), "--quasi", "age", "--sensitive", "d",
+            "--targets", str(tmp_path / "people.xlsx"), "--json"]  # fmt: skip
+    assert shoal(*line).exit_code == 2
+    found = shoal(*line, "--sheet", "People")
+    assert found.exit_code == 0, found.stderr
+    assert json.loads(found.stdout)["details"]["settled"] == 1

@@ -301,7 +301,7 @@ def test_a_register_with_duplicates_is_refused(town, releases):
         attack("linking", releases[:1], targets=register, schema=SCHEMAS[0])
     named = [{"name": "A", "Zip": "13012", "Age": age} for age in ("28", "28", "31")]
     register = town.write(town.folder / "register.csv", named)
-    with pytest.raises(shoal.InputError, match=r"1 rows are about .*'name'"):
+    with pytest.raises(shoal.InputError, match=r"1 rows are about .*name, Zip, Age"):
         attack("linking", releases[:1], targets=register, schema=PLAIN.set(name=shoal.identifier))
     namesakes = town.write(town.folder / "namesakes.csv", named[1:])
     found = attack(
@@ -375,7 +375,12 @@ def test_a_control_group_is_attacked_as_well(town, releases):
     given = {"targets": everybody, "schema": PLAIN}
     assert attack("intersection", releases, **given).control is None
     found = attack("intersection", releases, control=away, **given)
-    assert found.control == 1  # of the one who could be in both
+    assert found.control == 1 / 3  # of all three, though one alone could be in both
+    truth = town.write(
+        town.folder / "truth.csv",
+        [{"Zip": "13012", "Age": "28", "Nationality": "any", "Condition": "Flu"}],
+    )
+    assert attack("intersection", releases, control=truth, **given).control == 0  # it is wrong
     nowhere = town.write(
         town.folder / "nowhere.csv", [{"Zip": "99999", "Age": "28", "Nationality": "x"}]
     )
@@ -383,6 +388,37 @@ def test_a_control_group_is_attacked_as_well(town, releases):
     bare = town.write(town.folder / "bare.csv", [{"Zip": "13012"}])
     with pytest.raises(shoal.InputError, match=r"control group lacks .*Age, Nationality"):
         attack("intersection", releases, control=bare, **given)
+
+
+def test_a_control_group_that_cannot_be_used_costs_no_finding(town, releases):
+    bare = town.write(town.folder / "bare.csv", [{"Zip": "13012"}])
+    with pytest.raises(shoal.InputError, match="control group lacks"):
+        shoal.red_team(releases, targets=targets(town, [28]), schema=PLAIN, control=bare)
+
+
+def test_what_the_people_s_table_lacks_is_said(town, releases):
+    everybody = targets(town, [28, 44])
+    whole = attack("intersection", releases, targets=everybody, schema=PLAIN)
+    assert "not_looked_up" not in whole.details
+    some = town.write(town.folder / "some.csv", [{"Zip": "13012", "Age": "28"}])
+    found = attack("intersection", releases, targets=some, schema=PLAIN)
+    assert found.details["not_looked_up"] == {"columns": ["Nationality"]}
+    assert any("does not know Nationality" in one for one in found.assumptions)
+    near = town.write(town.folder / "near.csv", [{"ZIP": "13012", "Age": "28"}])
+    with pytest.raises(shoal.InputError, match="'Zip', and the people's table has 'ZIP'"):
+        attack("intersection", releases, targets=near, schema=PLAIN)
+
+
+def test_empty_cells_of_others_are_said_to_be_suppressed(town):
+    rows = [{"age": "", "d": "flu"}, {"age": "30", "d": "flu"}, {"age": "30", "d": "cold"}]
+    table = town.write(town.folder / "others.csv", rows)
+    people = town.write(town.folder / "people30.csv", [{"age": "30"}])
+    schema = shoal.Schema.of(quasi=["age"], sensitive=["d"])
+    found = attack("linking", table, targets=people, schema=schema)
+    assert found.details["empty_cells"] == {"others.csv: age": 1}
+    assert found.details["candidates"] == {3: 1}
+    assert any("1 empty cells" in one for one in found.assumptions)
+    assert found.releases == ("others.csv",)
 
 
 def test_the_interval_is_wilson_s():

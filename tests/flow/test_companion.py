@@ -94,11 +94,12 @@ def test_releases_that_call_people_otherwise_do_not_make_them_absent(town):
 # What the companion says of columns
 
 
-def test_a_folder_takes_its_full_roles_from_the_companion(town):
+def test_a_folder_takes_person_kinds_and_hierarchies_from_the_companion(town):
     schema = town.schema(age=shoal.quasi(AGES, domain=range(18, 90), bounds=(18, 89)))
     release = town.publish(schema=schema)
     (seen,) = look_at([release.folder], None, lambda *_: None)
-    assert {c.name: c.role for c in seen.roles.columns} == {c.name: c.role for c in schema.columns}
+    assert seen.roles.names == ("age", "sex", "zip", "diagnosis", "patient")
+    assert seen.roles.person.name == "patient"
     age = seen.roles.column("age")
     assert (age.kind, age.domain, age.bounds) == ("number", None, None)
     assert age.hierarchy.rows == AGES.rows
@@ -130,7 +131,7 @@ def test_red_team_needs_no_schema_where_companions_are_at_hand(town):
 def test_people_listed_twice_are_noticed_without_a_schema(town):
     release = town.publish()
     twice = town.write(town.folder / "twice.csv", [*town.rows, town.rows[0]])
-    with pytest.raises(shoal.InputError, match=r"1 rows are about .*'patient'"):
+    with pytest.raises(shoal.InputError, match=r"1 rows are about .*patient is"):
         attack("linking", [release.folder], targets=twice)
 
 

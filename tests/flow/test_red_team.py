@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import shoal
@@ -151,3 +153,59 @@ def test_it_is_an_attack_by_name_and_reads_as_json(town, pair):
     assert all(one["harm"] >= 0 for one in told["findings"])
     assert {one["attack"] for one in told["skipped"]} == {"complementary", "temporal"}
     assert "complementary: did not run." in str(found)
+
+
+def frames(*columns):
+    return [pd.DataFrame(one) for one in columns]
+
+
+def test_what_one_attack_cannot_do_with_this_data_does_not_stop_the_others():
+    """Nobody knows which of two overlapping classes holds a person; the rest can run."""
+    one = {"zip": ["[1-3]", "[2-4]", "[1-3]", "[2-4]"], "d": list("abcd")}
+    (table, people) = frames(one, {"zip": [2, 3]})
+    schema = shoal.Schema.of(quasi=["zip"], sensitive=["d"])
+    given = {"targets": people, "schema": schema}
+    found = red_team([table, table], location="assumed", **given)
+    assert {"homogeneity", "linking", "order", "skewness"} <= names(found)
+    assert "not known" in dict(found.skipped)["intersection"]
+    with pytest.raises(shoal.UsageError, match="not known"):
+        shoal.attack("intersection", [table, table], location="assumed", **given)
+
+
+@pytest.mark.parametrize(
+    "options", [{"location": "nearby"}, {"sure": 0}, {"worlds": 0}, {"classes": "many"}]
+)
+def test_an_option_that_no_data_would_allow_is_refused_before_anything_is_read(options):
+    for name in ("red-team", "intersection", "linking", "minimality", "skewness"):
+        with pytest.raises(shoal.UsageError):
+            shoal.attack(name, ["no such file"], **options)
+    with pytest.raises(shoal.UsageError):
+        red_team(["no such file"], **options)
+
+
+def test_true_values_that_no_release_has_are_wrong_guesses():
+    """One person's value was written otherwise, one person's is not known."""
+    rows = {"zip": ["1", "1", "2", "2", "3", "3"], "d": ["flu"] * 6}
+    people = {"zip": [1, 2, 3], "d": ["flu", "gout", None]}
+    table, targets = frames(rows, people)
+    schema = shoal.Schema.of(quasi=["zip"], sensitive=["d"])
+    found = shoal.attack("intersection", [table, table], targets=targets, schema=schema)
+    assert (found.exposed, found.details["right"], found.details["exposed_known"]) == (3, 1, 2)
+    found = shoal.attack("linking", [table], targets=targets, schema=schema)
+    assert (found.exposed, found.details["settled_right"]) == (3, 1)
+    assert found.details["settled_known"] == 2
+
+
+def test_a_microaggregated_release_says_that_people_were_not_found():
+    ages = np.sort(np.random.default_rng(0).integers(20, 60, 60))
+    values = np.random.default_rng(1).choice(list("abcdef"), 60)
+    table, people = frames({"age": ages.reshape(12, 5).mean(axis=1).repeat(5), "d": values},
+                           {"age": ages})  # fmt: skip
+    given = {"targets": people, "schema": shoal.Schema.of(quasi=["age"], sensitive=["d"])}
+    found = shoal.attack("linking", [table], **given)
+    assert found.details["asked"] == 60
+    assert f"{60 - found.people} of the 60 people asked for fit no row" in found.sentence
+    assert "--location centroid" in found.sentence
+    assert shoal.attack("linking", [table], location="centroid", **given).people == 60
+    both = red_team([table, table], location="centroid", **given)
+    assert [one.people for one in both.findings if one.attack == "intersection"] == [60]

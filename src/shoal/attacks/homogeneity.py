@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.view import WORST, Needs, Published, View
-from shoal.errors import InputError
+from shoal.attacks.view import WORST, Needs, Published, View, named, single
 from shoal.model import below
 from shoal.release import Finding
 from shoal.tally import Histogram
@@ -67,24 +66,6 @@ def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Findin
         witness=_witness(view, values, first),
         details=details,
     )
-
-
-def single(view: View) -> tuple[Published, Histogram]:
-    """The view's release with the sensitive values of its classes, where there are any."""
-    release = view.releases[0] if view.releases else None
-    if release is None or view.sensitive is None or release.values is None:
-        raise InputError(
-            "There is no sensitive column to learn.", 'give a column the role "sensitive".'
-        )
-    if not len(release.class_):
-        raise InputError("The release has no rows.", "give a release that has rows.")
-    return release, release.histogram(view.sensitive)
-
-
-def named(view: View, class_: int) -> dict[str, Any]:
-    """The labels of one class of the first release, for who asked to see them."""
-    labels = view.releases[0].labels
-    return {"labels": dict(labels(class_))} if view.show and labels else {}
 
 
 def _worst_first(release: Published, share: NDArray[Any]) -> NDArray[np.int64]:

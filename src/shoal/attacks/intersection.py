@@ -27,24 +27,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.locate import located
-from shoal.attacks.view import WORST, Needs, NobodyFoundError, People, View
+from shoal.attacks.locate import LOCATIONS, MEANS, alike, known_location, located, look_like_means
+from shoal.attacks.view import UNKNOWN, WORST, Needs, NobodyFoundError, People, View
 from shoal.attacks.weighing import Evidence, weighted
 from shoal.errors import InputError, UsageError
 from shoal.release import Finding
 
 NEEDS = Needs(releases=2, people=True)
+OPTIONS = {"location": known_location}
 
 AT_MOST = (1, 2, 3, 4, 5, 10)
 """PVP at confidence 1 / n counts people with at most n values left: exact, without a fraction."""
 NAMED = 10
 """How many values or classes an example or a witness lists."""
-
-HOW = {
-    "honest": "every class whose cells contain the person is possible (honest location)",
-    "assumed": "the adversary knows which class holds the person (assumed location)",
-    "centroid": "the person is in the class with the nearest centroid (centroid location)",
-}
 
 
 def intersection(
@@ -55,16 +50,17 @@ def intersection(
     prior, posterior = evidence.narrowed()
     outside = np.zeros(len(people), np.bool_) if people.present is None else ~people.present
     posterior[outside] = 0
-    found = np.flatnonzero(posterior)
+    found, means = np.flatnonzero(posterior), _means(view, location, prior == 0)
     if not len(found):
+        check = "check that the releases and the targets share people, columns and values"
         raise NobodyFoundError(
-            "No person can be found in all of the releases.",
-            "check that the releases and the targets share people, columns and values.",
+            "No person can be found in all of the releases.", f"{MEANS if means else check}."
         )
     rng = np.random.default_rng(0) if rng is None else rng
     details = {
         **_numbers(prior, posterior, outside),
         "location": location,
+        "means": means,
         "weighted": weighted(evidence, found, people.keys, rng),
     }
     if people.values is not None:
@@ -91,10 +87,20 @@ def _evidence(view: View, location: str) -> tuple[People, Evidence]:
             "name one with --on.",
         )
     people, truth = view.people, view.people.values
-    places = [located(release, view.axes, people, location) for release in view.releases]
+    each, key = alike(people, view.axes, known_location(location))
+    places = [located(release, view.axes, each, location) for release in view.releases]
     histograms = [release.histogram(view.sensitive) for release in view.releases]
-    unknown = np.full(len(people), -1, dtype=np.int32)
-    return people, Evidence(places, histograms, unknown if truth is None else truth)
+    unknown = np.full(len(people), UNKNOWN, dtype=np.int32)
+    return people, Evidence(places, histograms, unknown if truth is None else truth, key)
+
+
+def _means(view: View, location: str, missing: NDArray[np.bool_]) -> bool:
+    """Whether people are in no class of a release (releases, people) because it gives means."""
+    assert view.people is not None
+    return location == "honest" and any(
+        look_like_means(release, view.axes, view.people.keys, absent)
+        for release, absent in zip(view.releases, missing, strict=True)
+    )
 
 
 def _numbers(
@@ -104,6 +110,7 @@ def _numbers(
     found = posterior > 0
     missing = prior == 0
     absent = {
+        "asked": len(found),
         "absent": int((~found).sum()),
         "absent_by_release": missing.sum(axis=1).tolist(),
         "known_absent": int(outside.sum()),
@@ -131,7 +138,7 @@ def _numbers(
 
 def _right(evidence: Evidence, exposed: NDArray[np.int64]) -> dict[str, int]:
     """Of the exposed whose values are known, how many values are settled rightly."""
-    known = exposed[evidence.truth[exposed] >= 0]
+    known = exposed[evidence.truth[exposed] != UNKNOWN]
     right = evidence.weighed(known).best == evidence.truth[known]
     return {"right": int(right.sum()), "exposed_known": len(known)}
 
@@ -148,17 +155,30 @@ def _finding(view: View, evidence: Evidence, details: dict[str, Any], **worst: A
         guessing=float(evidence.total.max() / evidence.total.sum()),
         sentence=f"{exposed:,} of {people:,} people have one possible {view.sensitive.name} "
         f"left when the {len(view.releases)} releases are joined; {before:,} had one in a single "
-        "release.",
+        f"release{_not_found(details)}.",
         defence="publish one table together with the other publishers; else ask for larger and "
         "more varied classes, which makes it rarer, or use differential privacy, which bounds it.",
         assumptions=(
             "the adversary knows each person's quasi-identifiers",
             "the person is in every release with the same sensitive value",
-            HOW[details["location"]],
+            LOCATIONS[details["location"]],
         ),
         details=details,
         **worst,
     )
+
+
+def _not_found(details: dict[str, Any]) -> str:
+    """The people of whom nothing was said, to end a sentence with."""
+    absent, left_none = details["absent"], details["no_value_left"]
+    if not absent:
+        return ""
+    said = (
+        f"; {absent:,} of the {details['asked']:,} people asked for were not found in all of them"
+    )
+    if left_none:
+        said += f", {left_none:,} because no value is in all"
+    return f"{said} ({MEANS})" if details["means"] else said
 
 
 def _worst(
@@ -197,8 +217,7 @@ def _shown(view: View, people: People, evidence: Evidence, who: int) -> tuple[st
 
 def _step(view: View, evidence: Evidence, j: int, who: int) -> tuple[dict[str, Any], list[int]]:
     """What one release says of one person, and the values it leaves."""
-    release, (start, classes) = view.releases[j], evidence.located[j]
-    near = classes[start[who] : start[who + 1]]
+    release, near = view.releases[j], evidence.classes(j, who)
     values = np.unique(evidence.histograms[j].take(near).value).tolist()
     step: dict[str, Any] = {
         "release": release.name,

@@ -1,9 +1,9 @@
 """Two releases joined row by row, for the attacks that do so: order, complementary, temporal.
 
-Rows that agree in class and in every column that both releases publish as they are, are of one
-*kind*: nobody can tell them apart. A kind of one release may be the same people as a kind of the
-other if the shared columns agree and the cells meet. What all largest assignments of rows have in
-common is settled, and the linked cell of a settled row is the meet of its two cells.
+Rows that agree in class and in every column that both releases publish as they are, are *twins*:
+nobody can tell them apart. Twins of one release may be the same people as twins of the other if
+the shared columns agree and the cells meet; the linked cell of a pair is the meet of its cells.
+How many rows of some twins have a linked cell is settled if all largest assignments of rows agree.
 
 Sweeney: k-anonymity: a model for protecting privacy, IJUFKS 10(5), 2002, section 4.
 It does not see columns that only one of the releases publishes as they are.
@@ -11,9 +11,10 @@ It does not see columns that only one of the releases publishes as they are.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,105 +22,133 @@ from numpy.typing import NDArray
 from shoal.attacks.view import WORST, Published, View
 from shoal.cells import Cells, everything, meet, meeting
 from shoal.errors import InputError
-from shoal.kernels.forced import forced
+from shoal.kernels.forced import Bundles, Pairs, assign, bundled
 from shoal.kernels.group import combinations
+from shoal.release import Finding
 
 Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+
+MEMORY = 2 * 10**9
+"""So many bytes may be used to weigh pairs; with more pairs than fit, the join is refused."""
+PAIR = 240
+"""About the bytes that a pair takes, besides its cells."""
 
 
 @dataclass(frozen=True)
-class Kinds:
-    """The kinds of one release's rows."""
+class Twins:
+    """The rows of one release, those put together that nobody can tell apart."""
 
     release: Published
     class_: Ints
-    """The class of each kind."""
+    """The class of each set of twins."""
     of: Ints
-    """The kind of each row."""
+    """Which twins each row is one of."""
     cells: Cells
-    """The cells of each kind's class, and the number of its shared values as one more column."""
+    """The cells of the twins' class, and the number of their shared values as one more column."""
 
     @cached_property
     def count(self) -> Ints:
-        """How many rows each kind has."""
+        """How many rows are each other's twins."""
         return np.bincount(self.of, minlength=len(self.class_))
 
     @property
-    def crowd(self) -> Ints:
-        """How many rows each kind's class has."""
+    def class_rows(self) -> Ints:
+        """How many rows the twins' class has."""
         return self.release.rows[self.class_]
 
-    def rows(self, kind: int) -> Ints:
-        """The rows of a kind, the first row of data being 1."""
-        return np.flatnonzero(self.of == kind) + 1
-
-
-class Pairs(NamedTuple):
-    """Rows of a kind in the first release that are rows of a kind in the second."""
-
-    kind: Ints
-    partner: Ints
-    rows: Ints
-    """How many rows it is about."""
-    crowd: Ints
-    """The smallest class that these rows were in, in either release: how many rows it has."""
-    cell: Ints
-    """The number of their linked cell."""
-    sole: Flags
-    """Whether they can have no other partner."""
-
-    def take(self, which: NDArray[np.bool_] | Ints) -> Pairs:
-        """Some of the pairs."""
-        return Pairs._make(column[which] for column in self)
+    def rows(self, twins: int) -> Ints:
+        """The rows of some twins, the first row of data being 1."""
+        return np.flatnonzero(self.of == twins) + 1
 
 
 @dataclass(frozen=True)
-class Links:
-    """What is settled when two releases are joined, and what is not."""
+class Half:
+    """What is settled about the rows of one release when it is joined with another."""
 
-    kinds: tuple[Kinds, Kinds]
-    paired: int
-    """How many rows a largest assignment pairs."""
-    settled: Pairs
-    """Rows with a settled linked cell; of partners who all give the same, the first is named."""
-    cells: Cells
-    """The linked cells."""
-    could: Ints
-    """How many rows are in each linked cell, or may be."""
-    unsettled: Ints
-    """Kinds of the first release of which some rows may have one linked cell or another."""
+    number: int
+    """Which of the two releases it is, 1 or 2."""
+    twins: Twins
+    others: Twins
+    settled: Bundles
+    """Where every largest assignment gives as many rows the linked cell."""
+    open: Bundles
+    """Where that differs between them."""
 
     @property
     def resolved(self) -> int:
         """How many rows have a settled linked cell."""
         return int(self.settled.rows.sum())
 
+    def could(self, cells: int) -> Ints:
+        """How many rows have each linked cell at most."""
+        settled, open_, count = self.settled, self.open, self.twins.count
+        rest = count - _sums(settled.twins, settled.rows, len(count))
+        may = _sums(open_.cell, rest[open_.twins], cells)
+        return _sums(settled.cell, settled.rows, cells) + may
+
     @cached_property
-    def alone(self) -> Flags:
-        """Whether a settled pair is about the only row that can have its linked cell."""
-        return np.asarray(self.could[self.settled.cell] == 1)
+    def classes(self) -> Ints:
+        """The rows of each class that holds a row of both releases, or may."""
+        either = np.concatenate([self.settled.twins, self.open.twins])
+        classes = np.unique(self.twins.class_[either])
+        return np.asarray(self.twins.release.rows[classes])
+
+    def numbers(self, bundles: Bundles) -> Ints:
+        """A row for each bundle, the first row of data being 1; twins stand for each other."""
+        twins, count = bundles.twins, self.twins.count
+        order = np.argsort(twins, kind="stable")
+        turn = np.empty(len(twins), np.int64)
+        turn[order] = np.arange(len(twins)) - np.searchsorted(twins[order], twins[order])
+        start = np.cumsum(count) - count
+        return np.asarray(np.argsort(self.twins.of, kind="stable")[start[twins] + turn] + 1)
+
+
+@dataclass(frozen=True)
+class Links:
+    """What is settled when two releases are joined, and what is not."""
+
+    halves: tuple[Half, Half]
+    paired: int
+    """How many rows a largest assignment pairs."""
+    cells: Cells
+    """The linked cells."""
+
+    @cached_property
+    def could(self) -> Ints:
+        """How many rows are in each linked cell, or may be: no assignment has more there."""
+        one, other = (half.could(len(self.cells)) for half in self.halves)
+        return np.minimum(one, other)
 
     @cached_property
     def smallest(self) -> int:
-        """How few rows somebody is hidden among now; rows not settled are in a class as before."""
-        sizes = self.could[self.settled.cell], self.kinds[0].crowd[self.unsettled]
-        return int(np.concatenate(sizes).min())
+        """How few rows somebody is hidden among now, never more than in either release alone."""
+        settled = (self.could[half.settled.cell] for half in self.halves)
+        return int(np.concatenate([*settled, *(half.classes for half in self.halves)]).min())
+
+    def alone(self, half: Half) -> Bundles:
+        """The rows of a release that are settled, and the only ones with their linked cell."""
+        return half.settled.take(self.could[half.settled.cell] == 1)
+
+    def exposed(self, half: Half) -> Bundles:
+        """Rows that are alone now and were so in neither release; from the largest class first."""
+        alone = self.alone(half)
+        new = alone.take(alone.size > 1)
+        return new.take(np.lexsort((half.numbers(new), -new.size)))
 
     @cached_property
-    def exposed(self) -> Pairs:
-        """Rows that are alone now and were so in neither release; from the largest class first."""
-        new = self.settled.take(self.alone & (self.settled.crowd > 1))
-        return new.take(np.lexsort((self.numbers(new), -new.crowd)))
+    def told(self) -> Half:
+        """The release of which more rows are exposed, the first if equally many are."""
+        return max(self.halves, key=lambda half: len(self.exposed(half).cell))
 
-    def numbers(self, pairs: Pairs) -> Ints:
-        """A row of the first release for each pair; rows of one kind stand for each other."""
-        kinds, kind = self.kinds[0], pairs.kind
-        order = np.argsort(kind, kind="stable")
-        turn = np.empty(len(kind), np.int64)
-        turn[order] = np.arange(len(kind)) - np.searchsorted(kind[order], kind[order])
-        start = np.cumsum(kinds.count) - kinds.count
-        return np.asarray(np.argsort(kinds.of, kind="stable")[start[kind] + turn] + 1)
+    @cached_property
+    def worst(self) -> Bundles | None:
+        """The first exposed row, or else the settled row that is hidden among fewest."""
+        half, settled = self.told, self.told.settled
+        exposed = self.exposed(half)
+        if len(exposed.cell) or not half.resolved:
+            return exposed.take(np.arange(1)) if half.resolved else None
+        order = half.numbers(settled), -settled.size, self.could[settled.cell]
+        return settled.take(np.lexsort(order)[:1])
 
 
 def pair_of(view: View) -> tuple[Published, Published]:
@@ -172,43 +201,44 @@ def true_of(rows: int, labels: dict[str, Any]) -> str:
 
 
 def link(view: View) -> Links:
-    """Pair the kinds of both releases, and keep what all largest assignments agree on."""
+    """Pair the twins of both releases, and keep what all largest assignments agree on."""
     releases = pair_of(view)
     _refuse_blind(view)
-    one, other = (_kinds(*each) for each in zip(releases, shared_values(view), strict=True))
-    start, others = meeting(one.cells, other.cells)
-    known = forced(one.count, other.count, start, others)
-    kind = np.repeat(np.arange(len(one.class_)), np.diff(start))[known.possible]
-    partner, fixed = others[known.possible], known.fixed[known.possible]
-    cell, cells = _meets(one, other, kind, partner)
-    crowd = np.minimum(one.crowd[kind], other.crowd[partner])
-    pairs = Pairs(kind, partner, known.rows[known.possible], crowd, cell, fixed)
-    certain, open_ = pairs.take(fixed), pairs.take(~fixed)
-    rest = one.count - _sums(certain.kind, certain.rows, len(one.count))
-    agreed, still = _agreed(open_, rest, known.whole)
-    settled = Pairs._make(map(np.concatenate, zip(certain, agreed, strict=True)))
-    once = still.take(_firsts(still.kind * len(cells) + still.cell))
-    could = _sums(settled.cell, settled.rows, len(cells))
-    could += _sums(once.cell, rest[once.kind], len(cells))
-    paired, unsettled = int(known.rows.sum()), np.unique(still.kind)
-    return Links((one, other), paired, settled, cells, could, unsettled)
+    one, other = (_twins(*each) for each in zip(releases, shared_values(view), strict=True))
+    start, others = _meeting(one.cells, other.cells)
+    known = assign(one.count, other.count, start, others)
+    twins = np.repeat(np.arange(len(one.class_)), np.diff(start))[known.possible]
+    partner, rows = others[known.possible], known.rows[known.possible]
+    cell, cells = _meets(one, other, twins, partner)
+    size = np.minimum(one.class_rows[twins], other.class_rows[partner])
+    first = bundled(Pairs(twins, partner, cell, rows, size), known.loose)
+    second = bundled(Pairs(partner, twins, cell, rows, size), known.loose[::-1])
+    halves = Half(1, one, other, *first), Half(2, other, one, *second)
+    return Links(halves, int(rows.sum()), cells)
 
 
-def _agreed(open_: Pairs, rest: Ints, whole: Flags) -> tuple[Pairs, Pairs]:
-    """Kinds whose possible partners all give one linked cell, as one pair each; and the others.
+def _meeting(one: Cells, other: Cells) -> tuple[Ints, Ints]:
+    """The twins of the other side that each twins' cells meet, as ``meeting`` gives them.
 
-    ``rest`` are the rows of each kind that have no certain partner.
+    They are counted part by part; raises where weighing them would take too much memory.
     """
-    most = np.iinfo(np.int64).max
-    low, high, least = np.full(len(rest), most), np.full(len(rest), -1), np.full(len(rest), most)
-    np.minimum.at(low, open_.kind, open_.cell)
-    np.maximum.at(high, open_.kind, open_.cell)
-    np.minimum.at(least, open_.kind, open_.crowd)
-    same = (low == high) & whole
-    first = open_.take(_firsts(open_.kind))
-    first = first.take(same[first.kind])
-    agreed = first._replace(rows=rest[first.kind], crowd=least[first.kind])
-    return agreed, open_.take(~same[open_.kind])
+    words = sum(bits.shape[1] for bits in one.sets.values())
+    most = MEMORY // (PAIR + 24 * (one.low.shape[1] + words))
+    step = max(64, most // max(1, len(other)))
+    counts, found, pairs = [], [], 0
+    for begin in range(0, len(one), step):
+        start, others = meeting(one.take(np.arange(begin, min(begin + step, len(one)))), other)
+        counts.append(np.diff(start))
+        found.append(others)
+        pairs += len(others)
+        if pairs > most:
+            raise InputError(
+                f"More than {most:,} pairs of rows could each be one person, too many to weigh.",
+                "give more columns that both releases publish as they are (sensitive or kept), or "
+                "releases of fewer rows.",
+            )
+    start = np.concatenate([[0], *counts]).cumsum()
+    return start, np.concatenate(found)
 
 
 def _refuse_blind(view: View) -> None:
@@ -230,20 +260,20 @@ def _says(release: Published, view: View, column: int) -> bool:
     return bool(((cells.low[:, column] > 0) | (cells.high[:, column] < axis.size - 1)).any())
 
 
-def _kinds(release: Published, number: Ints) -> Kinds:
+def _twins(release: Published, number: Ints) -> Twins:
     sizes = len(release.cells), int(number.max()) + 1
     of, first = combinations((release.class_, number), sizes)
     class_ = release.class_[first].astype(np.int64)
     cells = release.cells.take(class_)
     value = number[first].astype(np.int32)[:, None]
     low, high = np.hstack([cells.low, value]), np.hstack([cells.high, value])
-    return Kinds(release, class_, of.astype(np.int64), Cells(low, high, cells.sets))
+    return Twins(release, class_, of.astype(np.int64), Cells(low, high, cells.sets))
 
 
-def _meets(one: Kinds, other: Kinds, kind: Ints, partner: Ints) -> tuple[Ints, Cells]:
+def _meets(one: Twins, other: Twins, twins: Ints, partner: Ints) -> tuple[Ints, Cells]:
     """The number of each pair's linked cell, and the distinct linked cells."""
     cells, others = one.release.cells, other.release.cells
-    classes = one.class_[kind], other.class_[partner]
+    classes = one.class_[twins], other.class_[partner]
     number, first = combinations(classes, (len(cells), len(others)))
     both, _ = meet(cells.take(classes[0][first]), others.take(classes[1][first]))
     kept, same = both.unique()
@@ -254,6 +284,106 @@ def _sums(group: Ints, number: Ints, groups: int) -> Ints:
     return np.bincount(group, number, groups).astype(np.int64)
 
 
-def _firsts(key: Ints) -> Ints:
-    """Where each distinct key is first."""
-    return np.unique(key, return_index=True)[1]
+def told(
+    name: str, view: View, links: Links, assumptions: Sequence[str], defence: str, **more: Any
+) -> Finding:
+    """What the joined releases give away, as a finding about the paired rows.
+
+    Rows are those of the release that gives more away; somebody may be exposed in the other only.
+    """
+    half = links.told
+    alone, exposed = (_cells(links, each) for each in (Links.alone, Links.exposed))
+    before = [each.classes for each in links.halves]
+    details = {
+        "joined_on": list(view.shared),
+        "resolved": half.resolved,
+        "unresolved": links.paired - half.resolved,
+        "unique_before": [int((rows == 1).sum()) for rows in before],
+        "unique_after": alone,
+        "k_before": [int(rows.min()) for rows in before],
+        "k_after": links.smallest,
+        **more,
+    }
+    return Finding(
+        attack=name,
+        people=links.paired,
+        exposed=exposed,
+        sure=1 / links.smallest,
+        guessing=max(int((one.rows > 0).sum()) / len(one.class_) for one in view.releases),
+        sentence=_sentence(view, links, exposed),
+        defence=defence,
+        example=_example(view, links),
+        assumptions=tuple(assumptions),
+        worst=tuple(half.numbers(links.exposed(half))[:WORST].tolist()),
+        table=f"release {half.number}",
+        witness=_witness(view, links),
+        details=details,
+    )
+
+
+def _cells(links: Links, which: Callable[[Links, Half], Bundles]) -> int:
+    """How many linked cells these rows of either release have; each is one person."""
+    return len(np.union1d(*(which(links, half).cell for half in links.halves)))
+
+
+def _sentence(view: View, links: Links, exposed: int) -> str:
+    one, other = view.releases
+    half = links.told
+    return (
+        f"When {one.name} and {other.name} are joined, {half.resolved:,} of {links.paired:,} rows "
+        f"{'' if half.number == 1 else f'of {other.name} '}can be told without doubt; {exposed:,} "
+        "are then alone with what both say about them, though they were alone in neither."
+    )
+
+
+def _example(view: View, links: Links) -> str:
+    bundle, half = links.worst, links.told
+    if bundle is None:
+        return "No row can be paired without doubt: each could be one of several."
+    twins, partner = int(bundle.twins[0]), int(bundle.partner[0])
+    hidden = int(links.could[bundle.cell[0]])
+    fits = f"fits it and agrees on {' and '.join(view.shared)}" if view.shared else "fits it"
+    only = "no other could without leaving a row unpaired"
+    only = only if bundle.sole[0] else "the others that could would say the same"
+    return (
+        f"{_rows(half.twins, twins).capitalize()} of release {half.number}, in a class of "
+        f"{half.twins.class_rows[twins]:,}: {_rows(half.others, partner)} of release "
+        f"{3 - half.number}, in a class of {half.others.class_rows[partner]:,}, {fits}, and "
+        f"{only}. What both say together is true of "
+        f"{true_of(hidden, _labels(view, links, bundle))}"
+    )
+
+
+def _rows(all_: Twins, twins: int) -> str:
+    """The rows of some twins in words, the first few by number."""
+    rows = [f"{row:,}" for row in all_.rows(twins)]
+    if len(rows) == 1:
+        return f"row {rows[0]}"
+    more = f" and {len(rows) - 3:,} more" if len(rows) > 3 else ""
+    return f"one of the rows {', '.join(rows[:3])}{more} (alike in all that is published)"
+
+
+def _labels(view: View, links: Links, bundle: Bundles) -> dict[str, Any]:
+    """What both releases say together about a bundle, where it may be shown."""
+    labels, all_ = said(view, links.cells, int(bundle.cell[0])), links.told.twins
+    values = all_.release.values
+    if labels and view.sensitive is not None and values is not None:
+        row = all_.rows(int(bundle.twins[0]))[0] - 1
+        labels[view.sensitive.name] = view.value(int(values[row]))
+    return labels
+
+
+def _witness(view: View, links: Links) -> dict[str, Any]:
+    bundle, half = links.worst, links.told
+    if bundle is None:
+        return {}
+    both = [(half.twins, int(bundle.twins[0])), (half.others, int(bundle.partner[0]))]
+    sides = [side(all_.release, int(all_.class_[i]), all_.rows(i)) for all_, i in both]
+    labels = _labels(view, links, bundle)
+    return {
+        "row": int(half.numbers(bundle)[0]),
+        "releases": sides if half.number == 1 else sides[::-1],
+        "only_partner": bool(bundle.sole[0]),
+        "linked_rows": int(links.could[bundle.cell[0]]),
+        **({"labels": labels} if labels else {}),
+    }

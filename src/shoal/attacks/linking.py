@@ -1,9 +1,9 @@
 """Linking: a release without names, and a register with them, joined on what both hold.
 
 For each person of the register the compatible rows are those of all classes whose cells contain
-the person. Where there is one such row, and nobody else of the register fits it, the row has a
-name. Where all compatible rows agree on the sensitive value, the value is the person's, whichever
-row is.
+the person (``location``: or of the nearest class, where cells are the means of microaggregation).
+Where there is one such row, and nobody else of the register fits it, the row has a name. Where all
+compatible rows agree on the sensitive value, the value is the person's, whichever row is.
 
 Sweeney: k-anonymity: a model for protecting privacy, IJUFKS 10(5), 2002, section 1: a medical
 table and a voter list. Her words for what a published row fits in the register: k-map, every row
@@ -27,12 +27,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.homogeneity import named
-from shoal.attacks.view import WORST, Needs, NobodyFoundError, People, Published, View
+from shoal.attacks.locate import LOCATIONS, MEANS, alike, known_location, located, look_like_means
+from shoal.attacks.view import (
+    UNKNOWN,
+    WORST,
+    Needs,
+    NobodyFoundError,
+    People,
+    Published,
+    View,
+    named,
+)
 from shoal.errors import InputError
 from shoal.release import Finding
 
 NEEDS = Needs(releases=1, most=1, people=True, sensitive=False)
+OPTIONS = {"location": known_location}
 
 ASSUMPTIONS = (
     "the adversary knows the quasi-identifiers of everybody in the register",
@@ -45,16 +55,23 @@ DEFENCE = (
 )
 
 
-def linking(view: View, *, rng: np.random.Generator | None = None) -> Finding:
-    """Join a release with a register; count who is matched and whose value is settled."""
+def linking(
+    view: View, *, rng: np.random.Generator | None = None, location: str = "honest"
+) -> Finding:
+    """Join a release with a register; count who is matched and whose value is settled.
+
+    A ``location`` "assumed" is taken for "honest": who knows the class asks no register.
+    """
+    location = "honest" if known_location(location) == "assumed" else location
     if not view.releases or view.people is None:
         raise InputError("Linking needs a release and a register.", "give a table of people.")
-    match = _Match.of(view, view.releases[0], view.people)
+    match = _Match.of(view, view.releases[0], view.people, location)
     found = match.candidates > 0
     if not found.any():
+        check = "check that the register and the release share columns and values"
         raise NobodyFoundError(
             "Nobody of the register fits a row of the release.",
-            "check that the register and the release share columns and values.",
+            f"{MEANS if match.means else check}.",
         )
     exposed = int((match.certain | match.settled).sum())
     order = match.worst_first()
@@ -67,22 +84,26 @@ def linking(view: View, *, rng: np.random.Generator | None = None) -> Finding:
         sentence=_sentence(match, exposed),
         defence=DEFENCE,
         example=_example(match, int(order[0])),
-        assumptions=ASSUMPTIONS,
+        assumptions=(*ASSUMPTIONS, LOCATIONS[location]),
         worst=tuple(match.people.rows[order[:WORST]].tolist()),
         witness=_witness(match, int(order[0])),
-        details=_details(match),
+        details={**_details(match), "location": location},
     )
 
 
 @dataclass(frozen=True)
 class _Match:
-    """Who fits which classes: person ``i`` the classes ``classes[start[i]:start[i + 1]]``."""
+    """Who fits which classes: key ``i`` the classes ``classes[start[i]:start[i + 1]]``."""
 
     view: View
     release: Published
     people: People
     start: NDArray[np.int64]
     classes: NDArray[np.int64]
+    key: NDArray[np.int64]
+    """The number of each person's key."""
+    means: bool
+    """Whether people fit nothing because the release gives means."""
     candidates: NDArray[np.int64]
     """Rows that fit each person."""
     covered: NDArray[np.int64]
@@ -93,20 +114,26 @@ class _Match:
     """All rows that fit the person have the same sensitive value."""
 
     @classmethod
-    def of(cls, view: View, release: Published, people: People) -> _Match:
-        start, classes = release.cells.contains(people.keys)
+    def of(cls, view: View, release: Published, people: People, location: str) -> _Match:
+        each, key = alike(people, view.axes, location)
+        start, classes = located(release, view.axes, each, location)
         before = np.concatenate(([0], np.cumsum(release.rows[classes])))
         candidates = before[start[1:]] - before[start[:-1]]
-        covered = np.bincount(classes, minlength=len(release.cells))
+        people_there = np.repeat(np.bincount(key, minlength=len(each)), np.diff(start))
+        covered = np.bincount(classes, people_there, len(release.cells)).astype(np.int64)
         certain = candidates == 1
         certain[certain] = covered[classes[start[:-1][certain]]] == 1
         settled = _settled(view, release, start, classes)
-        return cls(view, release, people, start, classes, candidates, covered, certain, settled)
+        absent = candidates[key] == 0
+        return cls(
+            view, release, people, start, classes, key,
+            location == "honest" and look_like_means(release, view.axes, people.keys, absent),
+            candidates[key], covered, certain[key], settled[key],
+        )  # fmt: skip
 
-    @property
-    def person(self) -> NDArray[np.int64]:
-        """The person of each pair of person and class."""
-        return np.repeat(np.arange(len(self.people)), np.diff(self.start))
+    def fitting(self, i: int) -> NDArray[np.int64]:
+        """The classes that person ``i`` fits."""
+        return self.classes[self.start[self.key[i]] : self.start[self.key[i] + 1]]
 
     @property
     def learns(self) -> bool:
@@ -132,7 +159,7 @@ class _Match:
 def _settled(
     view: View, release: Published, start: NDArray[Any], classes: NDArray[Any]
 ) -> NDArray[np.bool_]:
-    """The people all of whose compatible rows have the same sensitive value."""
+    """The keys all of whose compatible rows have the same sensitive value."""
     settled = np.diff(start) > 0
     if view.sensitive is None or release.values is None:
         return np.zeros_like(settled)
@@ -152,6 +179,7 @@ def _details(match: _Match) -> dict[str, Any]:
     unknown = {} if match.learns else {"settled": "no sensitive column is published"}
     details: dict[str, Any] = {
         "register": len(match.people),
+        "asked": len(match.people),
         "absent": int((~found).sum()),
         "candidates": dict(zip(number.tolist(), people.tolist(), strict=True)),
         "unique_matches": int((match.candidates == 1).sum()),
@@ -173,28 +201,30 @@ def _details(match: _Match) -> dict[str, Any]:
     else:
         details |= _scored(match, match.release.holds)
     if match.learns and match.people.values is not None:
-        details["settled_right"] = int(_right_values(match, match.people.values).sum())
+        details |= _right_values(match, match.people.values)
     return details | ({"not_known": unknown} if unknown else {})
 
 
 def _scored(match: _Match, holds: NDArray[Any]) -> dict[str, Any]:
     """What only who knows the truth can say: rows that fit people but never the true ones."""
-    true = match.classes == holds[match.person]
-    reached = np.bincount(match.classes[true], minlength=len(match.covered)) > 0
-    right = np.zeros(len(match.people), dtype=bool)
-    right[match.person[true]] = True
+    size = len(match.covered)
+    of = np.repeat(np.arange(len(match.start) - 1), np.diff(match.start))
+    right = (holds >= 0) & np.isin(match.key * size + holds, of * size + match.classes)
+    reached = np.bincount(holds[right], minlength=size) > 0
     return {
         "wrong_map": _count(match.release.rows, (match.covered > 0) & ~reached),
         "certain_right": int((match.certain & right).sum()),
     }
 
 
-def _right_values(match: _Match, truth: NDArray[Any]) -> NDArray[np.bool_]:
-    """Of the people whose value is settled, who truly has it."""
+def _right_values(match: _Match, truth: NDArray[Any]) -> dict[str, int]:
+    """Of the people whose value is settled, of how many it is known, and how many truly have it."""
     assert match.view.sensitive is not None
     values = match.release.histogram(match.view.sensitive)
-    first = match.classes[match.start[:-1][match.settled]]
-    return np.asarray(values.value[values.start[first]] == truth[match.settled])
+    first = match.classes[match.start[match.key[match.settled]]]
+    true = truth[match.settled]
+    right = values.value[values.start[first]] == true
+    return {"settled_right": int(right.sum()), "settled_known": int((true != UNKNOWN).sum())}
 
 
 def _count(rows: NDArray[Any], marked: NDArray[np.bool_]) -> dict[str, int]:
@@ -206,18 +236,28 @@ def _sentence(match: _Match, exposed: int) -> str:
     if not exposed:
         return (
             f"None of the {found:,} people who could be in the release is matched to a row; the "
-            f"easiest to find fits {match.candidates[match.candidates > 0].min():,} rows."
+            f"easiest to find fits {match.candidates[match.candidates > 0].min():,} rows"
+            f"{_not_found(match)}."
         )
     said = (
         f"{match.certain.sum():,} of {found:,} people who could be in the release fit one row "
         "each that nobody else fits"
     )
     if match.view.sensitive is None or not match.learns:
-        return f"{said}: these rows have names."
+        return f"{said}: these rows have names{_not_found(match)}."
     return (
         f"{said}; for {match.settled.sum():,}, these among them, all rows that fit agree on "
-        f"{match.view.sensitive.name}."
+        f"{match.view.sensitive.name}{_not_found(match)}."
     )
+
+
+def _not_found(match: _Match) -> str:
+    """The people of whom nothing was said, to end a sentence with."""
+    absent = int((match.candidates == 0).sum())
+    if not absent:
+        return ""
+    said = f"; {absent:,} of the {len(match.people):,} people asked for fit no row"
+    return f"{said} ({MEANS})" if match.means else said
 
 
 def _example(match: _Match, i: int) -> str:
@@ -235,13 +275,12 @@ def _example(match: _Match, i: int) -> str:
 
 def _value(match: _Match, i: int) -> str:
     """A settled value in words."""
-    class_ = match.classes[match.start[i]]
-    row = int((match.release.class_ == class_).argmax())
+    row = int((match.release.class_ == match.fitting(i)[0]).argmax())
     return match.view.value(int(np.asarray(match.release.values)[row]))
 
 
 def _witness(match: _Match, i: int) -> dict[str, Any]:
-    classes = match.classes[match.start[i] : match.start[i + 1]]
+    classes = match.fitting(i)
     rows = np.flatnonzero(np.isin(match.release.class_, classes))[:WORST] + 1
     value = {"value": _value(match, i)} if match.view.show and match.settled[i] else {}
     labels = named(match.view, int(classes[0])) if len(classes) == 1 else {}

@@ -7,6 +7,8 @@ centroid   the class nearest to the person, where cells are the means of microag
 Honest needs nothing but the published table. Assumed is stronger where cells overlap, and is what
 an insider, or somebody who saw the row, knows. Centroid always finds a class, also for people who
 are in no row of the table.
+
+People with the same key, the codes of their quasi-identifiers, are looked for once: ``alike``.
 """
 
 from __future__ import annotations
@@ -17,14 +19,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.view import People, Published
+from shoal.attacks.view import NobodyFoundError, People, Published
 from shoal.axis import Axis
 from shoal.errors import UsageError
 from shoal.kernels.group import combinations
 from shoal.kernels.narrow import nearest
 from shoal.kernels.threads import share_out
 
-LOCATIONS = ("honest", "assumed", "centroid")
+LOCATIONS = {
+    "honest": "every class whose cells contain the person is possible (honest location)",
+    "assumed": "the adversary knows which class holds the person (assumed location)",
+    "centroid": "the person is in the class with the nearest centroid (centroid location)",
+}
+"""Where people could be, as an assumption."""
+MEANS = "the numbers look like averages that no single person has: add --location centroid"
 
 Located = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Person ``i`` is in one of ``classes[start[i]:start[i + 1]]``, ascending."""
@@ -34,15 +42,65 @@ def located(
     release: Published, axes: Sequence[Axis], people: People, location: str = "honest"
 ) -> Located:
     """The classes each person could be in: start (people + 1), classes."""
+    if known_location(location) == "assumed":
+        return _assumed(release, people)
+    if location == "centroid":
+        return _centroid(release, axes, people.keys)
+    return release.cells.contains(people.keys)
+
+
+def known_location(location: str) -> str:
+    """The location, if there is one of that name."""
     if location not in LOCATIONS:
         raise UsageError(
             f"There is no location {location!r}.", f"choose one of {', '.join(LOCATIONS)}."
         )
+    return location
+
+
+def alike(people: People, axes: Sequence[Axis], location: str) -> tuple[People, NDArray[np.int64]]:
+    """One person for each distinct key, and the number of everybody's key among these.
+
+    Where classes are known, people with the same key may be in different ones.
+    """
     if location == "assumed":
-        return _assumed(release, people)
-    if location == "centroid":
-        return _each_once(release, axes, people.keys)
-    return release.cells.contains(people.keys)
+        return people, np.arange(len(people))
+    codes = people.keys + 1  # -1: a value that no release has
+    key, first = combinations(codes, [axis.size + 1 for axis in axes])
+    return People(people.keys[:, first], people.rows[first]), key.astype(np.int64)
+
+
+def full_classes(release: Published, people: People) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The only class that holds each person (-1: none or several), and which classes are full:
+    those whose cells hold as many people as they have rows, and nobody who could be elsewhere.
+    """
+    start, classes = release.cells.contains(people.keys)
+    person = np.repeat(np.arange(len(people)), np.diff(start))
+    only = (np.diff(start) == 1)[person]
+    class_of = np.full(len(people), -1, dtype=np.int64)
+    class_of[person[only]] = classes[only]
+    covered, sure = (np.bincount(c, minlength=len(release.cells)) for c in (classes, classes[only]))
+    full = (covered == release.rows) & (sure == release.rows)
+    if not full.any():
+        raise NobodyFoundError(
+            f"In none of the {len(full):,} classes are as many people known as it has rows.",
+            "give as targets exactly the people in the release, one row each.",
+        )
+    return class_of, full
+
+
+def look_like_means(
+    release: Published, axes: Sequence[Axis], keys: NDArray[Any], absent: NDArray[np.bool_]
+) -> bool:
+    """Whether most people are in no cell, and a column of single numbers has none of theirs."""
+    if 2 * absent.sum() <= len(absent):
+        return False
+    for j in (j for j, axis in enumerate(axes) if _is_line(release, axis, j)):
+        low, point = release.cells.low[:, j], release.cells.low[:, j] == release.cells.high[:, j]
+        mostly = 2 * release.rows[point].sum() > release.rows.sum()
+        if mostly and 2 * np.isin(keys[j, absent], low[point]).sum() < absent.sum():
+            return True
+    return False
 
 
 def _assumed(release: Published, people: People) -> Located:
@@ -61,18 +119,13 @@ def _assumed(release: Published, people: People) -> Located:
     return start, classes
 
 
-def _each_once(release: Published, axes: Sequence[Axis], keys: NDArray[Any]) -> Located:
-    """The nearest classes of each person, looked for once for all who are alike."""
-    known = np.flatnonzero((keys >= 0).all(axis=0))
-    points = keys[:, known]
-    number, first = combinations(points, [axis.size for axis in axes])
-    start, classes = _nearest(release, axes, np.ascontiguousarray(points[:, first], np.int32))
-    of = np.full(keys.shape[1], -1, dtype=np.int64)
-    of[known] = number
-    length = np.diff(start, append=start[-1])[of]  # the last is 0: nowhere
-    begin = _starts(length)
-    pick = np.repeat(start[of] - begin[:-1], length) + np.arange(begin[-1])
-    return begin, classes[pick]
+def _centroid(release: Published, axes: Sequence[Axis], keys: NDArray[Any]) -> Located:
+    """The nearest classes of each person; none of who has a value that no release has."""
+    known = (keys >= 0).all(axis=0)
+    start, classes = _nearest(release, axes, np.ascontiguousarray(keys[:, known], np.int32))
+    length = np.zeros(keys.shape[1], dtype=np.int64)
+    length[known] = np.diff(start)
+    return _starts(length), classes
 
 
 def _nearest(release: Published, axes: Sequence[Axis], points: NDArray[np.int32]) -> Located:

@@ -3,43 +3,53 @@
 The adversary knows the method and its rule, the quasi-identifiers of everybody in the release,
 and the release. A class is a group of people that the method could not cut further. So of all
 the worlds (ways to hand out the class's values to its people) only those are possible in which
-the method, given these people with these values, leaves them whole. Worlds are drawn at random;
-a person's posterior for a value is its share among the possible ones, where before it was the
-value's share in the class.
+the method, given these people with these values, leaves them whole. A person's posterior for a
+value is its share among the possible worlds, where before it was the value's share in the class.
 
 Wong, Fu, Wang, Pei: Minimality attack in privacy preserving data publishing, VLDB 2007.
 
-A person is exposed when a value's posterior is above the share of the class's most common value
-by more than chance: the lower end of its Wilson interval, at 95 % for all the people and values
-examined together (Bonferroni), is higher.
+All worlds of a class are tried where there are not too many (people with equal
+quasi-identifiers may swap values, and that is one world to the method); else worlds are drawn.
+A person is exposed when a value's posterior is above the share of the class's most common value:
+exactly where all worlds were tried; where they were drawn by more than chance, the lower end of
+its Wilson interval being higher, at 95 % for all people and values together (Bonferroni).
+
+``worlds`` times ``classes`` worlds are tried at most: a few of each class, and the rest where any
+are ruled out, of one class ten times ``worlds`` if not all of them. A class with no possible world
+among the drawn ones was not measured and is counted apart: where few are possible each tells most.
 
 It does not see what a method that does not cut from the top reveals, what classes tell about each
-other, nor classes it did not draw: at most ``classes`` are examined. Posteriors are those of the
-drawn worlds, ``worlds`` a class on average, most of them where any world is ruled out; where few
-are possible only large gains are found, and more ``worlds`` find more.
+other, nor classes it did not draw: at most ``classes`` are examined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
+from math import factorial, prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.homogeneity import named, single
-from shoal.attacks.view import WORST, Needs, NobodyFoundError, People, Published, View
+from shoal.attacks.locate import full_classes
+from shoal.attacks.view import UNKNOWN, WORST, Needs, People, Published, View, named, single
 from shoal.errors import InputError, NotMetError
+from shoal.kernels.margins import filled, fillings
 from shoal.model import whole
-from shoal.release import Finding
+from shoal.release import Finding, wilson
 from shoal.tally import Cut, Histogram, Tally
 
 NEEDS = Needs(releases=1, most=1, people=True, method=True)
+OPTIONS: Mapping[str, Callable[[Any], Any]] = {
+    "worlds": lambda worlds: whole(worlds, "worlds", 1),
+    "classes": lambda classes: whole(classes, "classes", 1),
+}
 DOUBT = 0.05
 FEW = 50
 """Worlds that tell whether a class rules out any; one that keeps them all rules out few."""
+MORE = 10
+"""At most so many times ``worlds`` are drawn of one class; then it is left as not measured."""
 
 ASSUMPTIONS = (
     "the adversary knows the method and its rule",
@@ -63,139 +73,199 @@ def minimality(
             "give the people as targets, and a release folder: its manifest names the method.",
         )
     rng = rng or np.random.default_rng(0)
-    worlds, classes = whole(worlds, "worlds", 1), whole(classes, "classes", 1)
-    class_of, usable = _located(release, view.people)
+    worlds, classes = OPTIONS["worlds"](worlds), OPTIONS["classes"](classes)
+    class_of, usable = full_classes(release, view.people)
     chosen = rng.permutation(_canonical(release, usable))[:classes]
-    drawn = [_Class.of(view, values, class_of, int(number)) for number in chosen]
-    _draw(drawn, worlds, rng)
-    examined = [one for one in drawn if one.kept]
+    tried = [_Class.of(view, values, class_of, int(number)) for number in chosen]
+    _try(tried, worlds, worlds * classes, rng)
+    examined = [one for one in tried if one.left]
+    wrong = [one for one in tried if one.contradicted(view.people)]
     if not examined:
-        raise InputError(
-            f"The method would have cut each of the {len(drawn):,} examined classes further, so "
-            "it did not make this release.",
-            "give the method and rule that made it, and exactly the people in it.",
-        )
+        raise _nothing(tried, wrong)
+    others = [one for one in tried if not one.left and one not in wrong]
     details = {
         "classes": len(usable),
         "skipped_classes": int((~usable).sum()),
         "examined_classes": len(examined),
-        "contradicted_classes": len(drawn) - len(examined),
-        "worlds": sum(one.drawn for one in examined),
-        "worlds_kept": float(np.mean([one.kept / one.drawn for one in examined])),
+        "exact_classes": sum(one.exact for one in examined),
+        "contradicted_classes": len(wrong),
+        "unmeasured_classes": len(others),
+        "unmeasured_people": sum(len(one.members) for one in others),
+        "unmeasured_worlds": sum(one.tried for one in others),
+        "worlds": sum(one.tried for one in examined),
+        "worlds_kept": float(np.mean([one.kept / one.weight for one in examined])),
         "classes_that_rule_out_nothing": sum(one.rules_out_nothing for one in examined),
     }
     return _finding(view, values, _Outcome.of_classes(examined), details)
 
 
-def _located(release: Published, people: People) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The only class that holds each person (-1: none or several), and which classes are usable:
-    those whose cells hold as many people as they have rows, and nobody who could be elsewhere.
-    """
-    start, classes = release.cells.contains(people.keys)
-    person = np.repeat(np.arange(len(people)), np.diff(start))
-    only = (np.diff(start) == 1)[person]
-    class_of = np.full(len(people), -1, dtype=np.int64)
-    class_of[person[only]] = classes[only]
-    covered, sure = (np.bincount(c, minlength=len(release.cells)) for c in (classes, classes[only]))
-    usable = (covered == release.rows) & (sure == release.rows)
-    if not usable.any():
-        raise NobodyFoundError(
-            f"In none of the {len(usable):,} classes are as many people known as it has rows.",
-            "give as targets exactly the people in the release, one row each.",
+def _nothing(tried: Sequence[_Class], wrong: Sequence[_Class]) -> InputError:
+    """Why no class could be examined: another method made it, or possible worlds are too rare."""
+    if len(wrong) == len(tried):
+        return InputError(
+            f"The method would have cut each of the {len(tried):,} examined classes further, so "
+            "it did not make this release.",
+            "give the method and rule that made it, and exactly the people in it.",
         )
-    return class_of, usable
+    return InputError(
+        f"None of the {sum(one.tried for one in tried):,} ways tried to hand out the values of "
+        f"{len(tried):,} classes is possible, so nothing was measured. The fewer ways are "
+        "possible, the more they tell.",
+        "try more: worlds=2000.",
+    )
 
 
 def _canonical(release: Published, usable: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The usable classes in an order that the order of rows does not change."""
-    number, cells = np.flatnonzero(usable), release.cells
-    ends = np.concatenate((cells.low, cells.high), axis=1)[number]
-    return number[np.lexsort(ends.T[::-1])]
+    number = np.flatnonzero(usable)
+    cells = release.cells.take(number)
+    words = (word for _, bits in sorted(cells.sets.items()) for word in bits.T)
+    return number[np.lexsort((*words, *cells.high.T, *cells.low.T))]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Class:
-    """One class: its people and values, and how many of its drawn worlds are possible."""
+    """One class: its people and values, and which of its worlds are possible.
+
+    A world is an array (keys, values) of how many people with each key have each value.
+    """
 
     number: int
     members: NDArray[np.int64]
     """Numbers of the people, ascending by their keys ..."""
-    kind: NDArray[np.int64]
+    key: NDArray[np.int64]
     """... which of the distinct keys each has ..."""
     codes: NDArray[np.int32]
     """... and the values of the class, with how many of them have each."""
     counts: NDArray[np.int64]
-    possible: Callable[[NDArray[Any]], bool]
-    times: NDArray[np.int64]
-    """(values, people): in how many of the possible worlds a person has a value."""
-    drawn: int = 0
+    possible: Callable[[NDArray[np.int64]], bool]
+    times: NDArray[Any]
+    """(keys, values): the sum of the possible worlds by their weights, in whole numbers."""
+    exact: bool = False
+    """Whether all worlds were tried."""
+    tried: int = 0
+    left: int = 0
+    """How many of the worlds tried are possible."""
+    weight: int = 0
+    """The weight of the worlds tried (the ways to hand out values that each stands for) ..."""
     kept: int = 0
+    """... and of those that are possible."""
 
     @classmethod
     def of(cls, view: View, values: Histogram, class_of: NDArray[Any], number: int) -> _Class:
         assert view.people is not None
         members = np.flatnonzero(class_of == number)
-        keys, kind = np.unique(view.people.keys[:, members], axis=1, return_inverse=True)
-        order = np.argsort(kind, kind="stable")  # whatever the order of the targets
+        keys, key = np.unique(view.people.keys[:, members], axis=1, return_inverse=True)
+        order = np.argsort(key, kind="stable")  # whatever the order of the targets
         codes, counts = (np.array(part) for part in values.of_class(number))
-        possible = _possible(view, values, keys, kind[order])
-        times = np.zeros((len(codes), len(members)), dtype=np.int64)
-        return cls(number, members[order], kind[order], codes, counts, possible, times)
+        times = np.zeros((keys.shape[1], len(codes)), dtype=object)
+        possible = _possible(view, values, keys, codes)
+        return cls(number, members[order], key[order], codes, counts, possible, times)
 
     @property
     def rules_out_nothing(self) -> bool:
-        """Every world that was drawn is possible."""
-        return self.kept == self.drawn
+        """Every world that was tried is possible."""
+        return self.left == self.tried
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many people have each key."""
+        return np.bincount(self.key)
 
     @property
     def prior(self) -> float:
         """The share of the most common value."""
         return float(self.counts.max() / self.counts.sum())
 
-    def draw(self, worlds: int, rng: np.random.Generator) -> None:
-        """Hand out the values at random so many times more; count the possible worlds."""
-        values = np.repeat(self.codes, self.counts)
-        drawn = rng.permuted(np.tile(values, (worlds, 1)), axis=1)
-        kept = drawn[[self.possible(world) for world in drawn]]
-        self.drawn, self.kept = self.drawn + worlds, self.kept + len(kept)
-        self.times += np.stack([(kept == code).sum(axis=0) for code in self.codes])
+    def ways(self, most: int) -> int:
+        """How many worlds there are, if at most so many; else more than that."""
+        return fillings(self.sizes.tolist(), tuple(self.counts.tolist()), most)
 
-    def posterior(self) -> NDArray[np.float64]:
-        """(values, people): the share of each value among the possible worlds."""
+    def draw(self, worlds: int, rng: np.random.Generator) -> int:
+        """Hand out the values at random so many times more; returns how many times."""
+        size = len(self.codes)
+        values = np.repeat(np.arange(size), self.counts)
+        for world in rng.permuted(np.tile(values, (worlds, 1)), axis=1):
+            pairs = np.bincount(self.key * size + world, minlength=self.times.size)
+            self._add(pairs.reshape(self.times.shape), 1)
+        return worlds
+
+    def try_all(self) -> int:
+        """Forget what was drawn and try every world; returns how many there are."""
+        self.exact, self.times[:] = True, 0
+        self.tried = self.left = self.weight = self.kept = 0
+        ways = prod(map(factorial, self.sizes.tolist()))
+        for world in filled(self.sizes.tolist(), tuple(self.counts.tolist())):
+            same = prod(factorial(count) for row in world for count in row)
+            self._add(np.array(world, dtype=np.int64), ways // same)
+        return self.tried
+
+    def _add(self, world: NDArray[np.int64], weight: int) -> None:
+        self.tried, self.weight = self.tried + 1, self.weight + weight
+        if self.possible(world):
+            self.left, self.kept = self.left + 1, self.kept + weight
+            self.times += world.astype(object) * weight
+
+    def contradicted(self, people: People) -> bool:
+        """Whether no world is possible, or none is known to be and the true one is not."""
+        if self.left or self.exact or people.values is None:
+            return self.exact and not self.left
+        at = np.searchsorted(self.codes, people.values[self.members]).clip(max=len(self.codes) - 1)
+        true = np.zeros(self.times.shape, dtype=np.int64)
+        np.add.at(true, (self.key, at), self.codes[at] == people.values[self.members])
+        return np.array_equal(true.sum(axis=0), self.counts) and not self.possible(true)
+
+    def likeliest(self, doubt: float) -> tuple[NDArray[Any], ...]:
+        """By key: the likeliest value, its posterior, the lower end of that, and whether it is
+        above what the class alone says of any value.
+        """
+        sizes, size = self.sizes.astype(object), int(self.counts.sum())
         if self.rules_out_nothing:  # the class's own shares, without the noise of the draw
-            return np.tile(self.counts / self.counts.sum(), (len(self.members), 1)).T
-        alike = np.bincount(self.kind)  # what is true of one is true of all with equal keys
-        pooled = np.stack([np.bincount(self.kind, row) for row in self.times])
-        return np.asarray((pooled / alike / self.kept)[:, self.kind])
+            best = np.full(len(sizes), self.counts.argmax())
+            share = np.full(len(sizes), self.prior)
+            return self.codes[best], share, share, share > self.prior
+        shares = np.asarray(self.times / (sizes * self.kept)[:, np.newaxis], np.float64)
+        best, share = shares.argmax(axis=1), shares.max(axis=1)
+        if self.exact:  # compared in whole numbers
+            more = self.times[np.arange(len(best)), best] * size
+            above = more > sizes * self.kept * int(self.counts.max())
+            return self.codes[best], share, share, above.astype(np.bool_)
+        lower = np.array([wilson(one * self.left, self.left, doubt)[0] for one in share])
+        return self.codes[best], share, lower, lower > self.prior
 
 
-def _draw(classes: list[_Class], worlds: int, rng: np.random.Generator) -> None:
-    """``worlds`` draws for each class on average: a few to see whether any world is ruled out,
-    and all the rest where some are.
+def _try(classes: Sequence[_Class], worlds: int, budget: int, rng: np.random.Generator) -> None:
+    """Draw a few worlds of each class; where any are ruled out, try all if the budget allows it,
+    beginning where none is possible yet, and draw more of the others.
     """
     few = min(FEW, worlds)
-    for one in classes:
-        one.draw(few, rng)
-    telling = [one for one in classes if one.kept < one.drawn]
-    for one in telling:
-        one.draw((worlds - few) * len(classes) // len(telling), rng)
+    budget -= sum(one.draw(few, rng) for one in classes)
+    telling = [(one.left > 0, one.ways(budget), one) for one in classes if one.left < one.tried]
+    telling.sort(key=lambda known: known[:2])
+    open_ = []
+    for i, (_, ways, one) in enumerate(telling):
+        if ways <= budget // min(2, len(telling) - i):  # half, so that something is left for others
+            budget -= one.try_all()
+        else:
+            open_.append(one)
+    while open_ and (more := min(few, budget // len(open_))):
+        budget -= sum(one.draw(more, rng) for one in open_)
+        open_ = [one for one in open_ if one.tried < MORE * worlds]
 
 
 def _possible(
-    view: View, values: Histogram, keys: NDArray[Any], kind: NDArray[Any]
-) -> Callable[[NDArray[Any]], bool]:
-    """Whether the method would leave people with ``keys[:, kind]`` whole, by their values."""
+    view: View, values: Histogram, keys: NDArray[Any], codes: NDArray[np.int32]
+) -> Callable[[NDArray[np.int64]], bool]:
+    """Whether the method would leave a class's people whole in a world."""
     assert view.method is not None
-    method, size = view.method, values.axis.size
-    known: dict[bytes, bool] = {}
+    method, known = view.method, dict[bytes, bool]()
 
-    def answer(world: NDArray[Any]) -> bool:
-        pair, count = np.unique(kind * size + world, return_counts=True)
-        same = pair.tobytes() + count.tobytes()  # people with equal keys may swap their values
-        if same not in known:
-            handed = (pair % size).astype(np.int32)[np.newaxis]
-            there, total = keys[:, pair // size], (values.total,)
-            tally = Tally(view.axes, (values.axis,), there, handed, count, reference=total)
+    def answer(world: NDArray[np.int64]) -> bool:
+        if (same := world.tobytes()) not in known:
+            key, value = np.nonzero(world)
+            handed, total = codes[value].astype(np.int32)[np.newaxis], (values.total,)
+            count = world[key, value]
+            tally = Tally(view.axes, (values.axis,), keys[:, key], handed, count, reference=total)
             known[same] = _one_class(method, tally)
         return known[same]
 
@@ -218,43 +288,32 @@ class _Outcome:
     of: NDArray[np.int64]
     """Each person's place in ``classes``."""
     person: NDArray[np.int64]
+    prior: NDArray[np.float64]
+    """What each person's class alone says of any value at most."""
     value: NDArray[np.int32]
     """The likeliest value of each person ..."""
     share: NDArray[np.float64]
-    """... its posterior, the lower end of that, and what the class alone says at most."""
+    """... its posterior, and the lower end of that."""
     lower: NDArray[np.float64]
-    prior: NDArray[np.float64]
+    exposed: NDArray[np.bool_]
+    """Who has a value more certain than any is by the class alone, beyond chance."""
 
     @classmethod
     def of_classes(cls, classes: list[_Class]) -> _Outcome:
         """Put the classes' people side by side and judge all their posteriors together."""
+        drawn = [one for one in classes if not (one.exact or one.rules_out_nothing)]
+        doubt = DOUBT / max(sum(one.times.size for one in drawn), 1)
         of = np.repeat(np.arange(len(classes)), [len(one.members) for one in classes])
-        shares = [one.posterior() for one in classes]
-        pairs = zip(classes, shares, strict=True)
-        value = np.concatenate([one.codes[share.argmax(axis=0)] for one, share in pairs])
-        share = np.concatenate([share.max(axis=0) for share in shares])
-        compared = sum(one.times.size for one in classes if not one.rules_out_nothing)
-        z = NormalDist().inv_cdf(1 - DOUBT / 2 / max(compared, 1))
-        kept, prior = np.array([(one.kept, one.prior) for one in classes]).T[:, of]
+        judged = ([part[one.key] for part in one.likeliest(doubt)] for one in classes)
+        parts = (np.concatenate(part) for part in zip(*judged, strict=True))
+        prior = np.array([one.prior for one in classes])[of]
         person = np.concatenate([one.members for one in classes])
-        return cls(classes, of, person, value, share, _wilson(share, kept, z), prior)
-
-    @property
-    def exposed(self) -> NDArray[np.bool_]:
-        """Who has a value more certain than any is by the class alone, beyond chance."""
-        return self.lower > self.prior
+        return cls(classes, of, person, prior, *parts)
 
     def worst_first(self, people: People) -> NDArray[np.int64]:
         """The exposed, then the others; each by gain, posterior and row."""
         gain = self.share - self.prior
         return np.lexsort((people.rows[self.person], -self.share, -gain, ~self.exposed))
-
-
-def _wilson(share: NDArray[Any], of: NDArray[Any], z: float) -> NDArray[np.float64]:
-    """The lower end of the Wilson interval of a share."""
-    middle = share + z * z / (2 * of)
-    spread = z * np.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
-    return np.asarray((middle - spread) / (1 + z * z / of))
 
 
 def _finding(view: View, values: Histogram, outcome: _Outcome, details: dict[str, Any]) -> Finding:
@@ -265,6 +324,7 @@ def _finding(view: View, values: Histogram, outcome: _Outcome, details: dict[str
     if view.people.values is not None:
         truth = view.people.values[outcome.person]
         details["exposed_right"] = int((outcome.value == truth)[hit].sum())
+        details["exposed_known"] = int((truth != UNKNOWN)[hit].sum())
     return Finding(
         attack="minimality",
         people=len(hit),
@@ -290,8 +350,17 @@ def _sentence(values: Histogram, outcome: _Outcome, details: dict[str, Any]) -> 
         "classes)"
     )
     if details["classes_that_rule_out_nothing"] == examined:
-        return f"{said}: the method leaves these classes whole whoever has which value."
-    return f"{said}; {details['worlds_kept']:.0%} of the ways to hand out the values are possible."
+        said += ": the method leaves these classes whole whoever has which value"
+    else:
+        kept = 100 * details["worlds_kept"]
+        said += f"; {kept:.3g} % of the ways to hand out the values are possible"
+    if details["unmeasured_classes"]:
+        said += (
+            f"; {details['unmeasured_people']:,} people in {details['unmeasured_classes']:,} more "
+            f"classes were not measured: none of {details['unmeasured_worlds']:,} ways tried is "
+            "possible, and the fewer are, the more they tell"
+        )
+    return f"{said}."
 
 
 def _example(view: View, values: Histogram, outcome: _Outcome, i: int) -> str:
@@ -301,9 +370,10 @@ def _example(view: View, values: Histogram, outcome: _Outcome, i: int) -> str:
     return (
         f"Row {view.people.rows[outcome.person[i]]:,} of the targets is in a class of "
         f"{len(one.members):,} rows; by the class alone no {values.axis.name} is more than "
-        f"{one.prior:.0%} likely. Of {one.drawn:,} ways to hand out its values the method would "
-        f"have left the class whole in {one.kept:,}, and in {outcome.share[i]:.0%} of those the "
-        f"person has the same one{value}."
+        f"{one.prior:.0%} likely. Of {'all ' if one.exact else ''}{one.tried:,} ways to hand out "
+        f"its values{'' if one.exact else ', drawn at random,'} the method would have left the "
+        f"class whole in {one.left:,}, "
+        f"and then the person has the same one{value} with a chance of {outcome.share[i]:.0%}."
     )
 
 
@@ -315,8 +385,9 @@ def _witness(view: View, outcome: _Outcome, i: int) -> dict[str, Any]:
         "row": int(view.people.rows[outcome.person[i]]),
         "class": one.number,
         "rows": len(one.members),
-        "worlds": one.drawn,
-        "worlds_kept": one.kept,
+        "worlds": one.tried,
+        "worlds_kept": one.left,
+        "exact": one.exact,
         "prior": one.prior,
         "posterior": float(outcome.share[i]),
         "posterior_at_least": float(outcome.lower[i]),

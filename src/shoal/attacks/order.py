@@ -8,6 +8,11 @@ Sweeney: k-anonymity: a model for protecting privacy, IJUFKS 10(5), 2002, sectio
 is an accident is a permutation test (Fisher 1935): the share of comparable rows against the same
 with the second release's rows in random order, p = (1 + as many or more) / (1 + draws).
 
+Where all rows are comparable, but are so in many a random order too, the test cannot tell: one
+release hides what the other says, or the rows are few. Whoever puts such releases side by side may
+be right about every row, so that the rows that would be alone count as exposed, and the adversary
+is as sure as even odds beforehand allow: 1 / (1 + p), which is one half at p = 1.
+
 It does not see an order that only some rows share (one row that is not comparable and nothing is
 counted; the sentence tells when the others are more than chance). It cannot tell a common order
 from two tables sorted by the same published column, which look alike to the test.
@@ -48,8 +53,19 @@ class _Test(NamedTuple):
     p: float
 
     @property
-    def passed(self) -> bool:
-        return self.comparable == 1 and self.p < LEVEL
+    def order(self) -> str:
+        """Whether the rows stand in one order: ``same``, ``other`` or ``cannot be tested``.
+
+        Rows in one order are all comparable, so that no order could do better in the test.
+        """
+        if self.comparable < 1:
+            return "other"
+        return "same" if self.p < LEVEL else "cannot be tested"
+
+    @property
+    def belief(self) -> float:
+        """How likely the orders are the same for whoever gave that even odds beforehand."""
+        return 1 / (1 + self.p) if self.comparable == 1 else 0.0
 
 
 class _Beside(NamedTuple):
@@ -58,8 +74,8 @@ class _Beside(NamedTuple):
     cells: Cells
     """The meet of each row's cells."""
     alike: Ints
-    """How many rows have the same meet."""
-    crowd: Ints
+    """How many rows have the same meet; of a row that is not comparable, all have."""
+    class_rows: Ints
     """How many rows the smaller of the row's two classes has."""
     narrower: Flags
     """Whether the meet says more than either cell."""
@@ -67,16 +83,16 @@ class _Beside(NamedTuple):
     @property
     def alone(self) -> Ints:
         """Rows that are alone now and were so in neither release; from the largest class first."""
-        rows = np.flatnonzero((self.alike == 1) & (self.crowd > 1))
-        return rows[np.lexsort((rows, -self.crowd[rows]))]
+        rows = np.flatnonzero((self.alike == 1) & (self.class_rows > 1))
+        return rows[np.lexsort((rows, -self.class_rows[rows]))]
 
 
 def order(view: View, *, rng: np.random.Generator | None = None, draws: int = 999) -> Finding:
     """Put the two releases side by side, and count who is alone afterwards.
 
     The order found is compared with ``draws`` random ones. The adversary is as sure of a row as
-    1 - p of the order, divided by the rows with the same meet; who guesses takes any row of a
-    class.
+    1 / (1 + p) of the order, divided by the rows with the same meet; who guesses takes any row of
+    a class.
     """
     one, other = pair_of(view)
     if len(one.class_) != len(other.class_):
@@ -88,19 +104,22 @@ def order(view: View, *, rng: np.random.Generator | None = None, draws: int = 99
     if draws < 1 / LEVEL:
         raise UsageError(f"{draws} draws cannot tell an order from chance.", "draws=999")
     test = _tested(view, rng or np.random.default_rng(0), draws)
+    beside = _beside(view)
     sizes = [release.rows[release.class_] for release in (one, other)]
     details = {
+        "order": test.order,
         "comparable": test.comparable,
         "comparable_by_chance": test.by_chance,
         "p_value": test.p,
         "draws": draws,
         "rows_per_draw": min(len(one.class_), ROWS),
+        "unique_if_same_order": len(beside.alone),
         "unique_before": [int((rows == 1).sum()) for rows in sizes],
         "k_before": [int(rows.min()) for rows in sizes],
     }
     guessing = max(float((1 / rows).mean()) for rows in sizes)
-    told = _recovered if test.passed else _nothing
-    return told(view, test, guessing, details)
+    told = _nothing if test.order == "other" else _recovered
+    return told(view, test, beside, guessing, details)
 
 
 def _tested(view: View, rng: np.random.Generator, draws: int) -> _Test:
@@ -127,33 +146,35 @@ def _comparable(view: View, numbers: tuple[Ints, Ints], mine: Ints, theirs: Ints
 def _beside(view: View) -> _Beside:
     one, other = view.releases
     mine, theirs = one.cells.take(one.class_), other.cells.take(other.class_)
-    cells, _ = meet(mine, theirs)
+    cells, met = meet(mine, theirs)
+    values = shared_values(view)
+    comparable = met & (values[0] == values[1])
     number = Cells.joined([cells, mine, theirs]).unique()[1].reshape(3, -1)
+    alike = np.bincount(number[0][comparable], minlength=number.max() + 1)[number[0]]
     return _Beside(
         cells,
-        np.bincount(number[0])[number[0]],
+        np.where(comparable, alike, len(alike)),
         np.minimum(one.rows[one.class_], other.rows[other.class_]),
-        (number[0] != number[1]) & (number[0] != number[2]),
+        comparable & (number[0] != number[1]) & (number[0] != number[2]),
     )
 
 
-def _recovered(view: View, test: _Test, guessing: float, details: dict[str, Any]) -> Finding:
-    beside = _beside(view)
-    alone, after = beside.alone, int(beside.alike.min())
+def _recovered(
+    view: View, test: _Test, beside: _Beside, guessing: float, details: dict[str, Any]
+) -> Finding:
+    """The rows side by side, where they stand in one order or may do so."""
+    alone, k = beside.alone, min(details["k_before"])
+    after = min(k, int(beside.alike.min()))
     unique, recovered = int((beside.alike == 1).sum()), int(beside.narrower.sum())
-    one, other = view.releases
     return Finding(
         attack="order",
         people=len(beside.alike),
         exposed=len(alone),
-        sure=(1 - test.p) / after,
+        sure=max(test.belief / after, 1 / k),
         guessing=guessing,
-        sentence=f"{one.name} and {other.name} have their rows in one order (all are comparable, "
-        f"by chance {test.by_chance:.0%}; p = {test.p:.3g}): side by side {recovered:,} of "
-        f"{len(beside.alike):,} rows say more than either release does, and {len(alone):,} are "
-        "alone that were not so in either.",
+        sentence=_sentence(view, test, beside, recovered),
         defence=DEFENCE,
-        example=_example(view, beside),
+        example="If the order is the same: " * (test.order != "same") + _example(view, beside),
         assumptions=ASSUMPTIONS,
         worst=tuple((alone[:WORST] + 1).tolist()),
         table="release 1",
@@ -162,14 +183,36 @@ def _recovered(view: View, test: _Test, guessing: float, details: dict[str, Any]
     )
 
 
-def _nothing(view: View, test: _Test, guessing: float, details: dict[str, Any]) -> Finding:
+def _sentence(view: View, test: _Test, beside: _Beside, recovered: int) -> str:
+    one, other = view.releases
+    rows, alone = len(beside.alike), len(beside.alone)
+    if test.order == "same":
+        return (
+            f"{one.name} and {other.name} have their rows in one order (all are comparable, by "
+            f"chance {test.by_chance:.0%}; p = {test.p:.3g}): side by side {recovered:,} of "
+            f"{rows:,} rows say more than either release does, and {alone:,} are alone that were "
+            "not so in either."
+        )
+    return (
+        f"Whether {one.name} and {other.name} have their rows in one order cannot be tested: all "
+        f"are comparable, but chance explains that too ({test.by_chance:.0%} are in a random "
+        f"order; p = {test.p:.3g}). If the order is the same, {alone:,} of {rows:,} rows are alone "
+        "that were not so in either release; if the rows of one were shuffled, nothing is learned."
+    )
+
+
+def _nothing(
+    view: View, test: _Test, beside: _Beside, guessing: float, details: dict[str, Any]
+) -> Finding:
+    """That the rows do not stand in one order."""
     one, other = view.releases
     rows, k = len(one.class_), min(details["k_before"])
     why = f"{test.comparable:.1%} of their rows are comparable, by chance {test.by_chance:.1%}"
     if test.p < LEVEL:
         says = (
             f"{one.name} and {other.name} agree in their order more than by chance ({why}; "
-            f"p = {test.p:.3g}), but not in every row, so that no row is counted as recovered."
+            f"p = {test.p:.3g}), but not in every row, so that no row is counted as recovered; "
+            f"{len(beside.alone):,} would be alone side by side."
         )
     else:
         says = f"The order of {one.name} and {other.name} says nothing: {why} (p = {test.p:.3g})."

@@ -15,19 +15,23 @@ out, nor beliefs that stay under ``sure`` however much they grew: the histogram 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.homogeneity import named, single
-from shoal.attacks.view import WORST, Needs, Published, View
+from shoal.attacks.view import WORST, Needs, Published, View, named, single
 from shoal.model import Number, below, fraction, written
 from shoal.release import Finding
 from shoal.tally import Histogram
 
 NEEDS = Needs(releases=1, most=1)
+OPTIONS: Mapping[str, Callable[[Any], Any]] = {
+    "sure": lambda sure: fraction(sure, "sure", 0, 1, above=True),
+    "times": lambda times: fraction(times, "times", 1),
+}
 GAINS = (1, 2, 5, 10)
 """The gains by which rows are counted: under 1, 1 to 2, 2 to 5, 5 to 10, 10 and more."""
 
@@ -46,7 +50,7 @@ def skewness(
 ) -> Finding:
     """Find the rows whose class makes their value likely, and much more so than the table."""
     release, values = single(view)
-    least, gained = fraction(sure, "sure", 0, 1, above=True), fraction(times, "times", 1)
+    least, gained = OPTIONS["sure"](sure), OPTIONS["times"](times)
     rows, total = values.rows[values.class_], values.total[values.value]
     everybody = int(values.total.sum())
     likely = below([rows], [values.count], 1 / least)

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.attacks.complementary import told
-from shoal.attacks.linked import link, pair_of
+from shoal.attacks.linked import link, pair_of, told
 from shoal.attacks.view import Needs, NobodyFoundError, View
 from shoal.release import Finding
 

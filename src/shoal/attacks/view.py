@@ -22,6 +22,10 @@ WORST = 20
 """How many of the worst-hit people a finding lists."""
 
 
+UNKNOWN, UNPUBLISHED = -1, -2
+"""True values that have no code: not known, and known but in no release."""
+
+
 class NobodyFoundError(InputError):
     """No person could be found in the releases, so there is nothing to attack."""
 
@@ -81,7 +85,11 @@ class People:
     rows: NDArray[np.int64]
     """Each person's row in the table they come from, the first row of data being 1."""
     values: NDArray[np.int32] | None = None
-    """Their true sensitive values, where the tester knows them: to score, never to attack with."""
+    """Their true sensitive values, where the tester knows them: to score, never to attack with.
+
+    ``UNKNOWN`` where nobody says; ``UNPUBLISHED`` for a value that no release has, so that
+    whatever is guessed is wrong.
+    """
     present: NDArray[np.bool_] | None = None
     """Whether each is in every release, where the tester knows that of some release."""
 
@@ -109,3 +117,21 @@ class View:
         assert self.sensitive is not None
         null = self.sensitive.null and code == self.sensitive.null_code
         return "null" if null else str(self.sensitive.leaves[code])
+
+
+def single(view: View) -> tuple[Published, Histogram]:
+    """The view's release with the sensitive values of its classes, where there are any."""
+    release = view.releases[0] if view.releases else None
+    if release is None or view.sensitive is None or release.values is None:
+        raise InputError(
+            "There is no sensitive column to learn.", 'give a column the role "sensitive".'
+        )
+    if not len(release.class_):
+        raise InputError("The release has no rows.", "give a release that has rows.")
+    return release, release.histogram(view.sensitive)
+
+
+def named(view: View, class_: int) -> dict[str, Any]:
+    """The labels of one class of the first release, for who asked to see them."""
+    labels = view.releases[0].labels
+    return {"labels": dict(labels(class_))} if view.show and labels else {}

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from shoal.attacks.locate import Located
+from shoal.attacks.view import UNKNOWN
 from shoal.kernels.group import members
 from shoal.kernels.narrow import narrow, weigh
 from shoal.kernels.threads import share_out
@@ -58,11 +59,14 @@ class Weighed:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What each release says of each person, and the people's true values (-1: not known)."""
+    """What each release says of each distinct key, and the people who have these keys."""
 
     located: Sequence[Located]
     histograms: Sequence[Histogram]
     truth: NDArray[np.int32]
+    """Of each person; see ``People.values``."""
+    key: NDArray[np.int64]
+    """The number of each person's key in ``located``."""
 
     @cached_property
     def total(self) -> NDArray[np.int64]:
@@ -71,7 +75,7 @@ class Evidence:
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """All releases' classes one after the other: start (releases, people + 1), classes."""
+        """All releases' classes one after the other: start (releases, keys + 1), classes."""
         class_at = np.cumsum([0, *(len(h.distinct) for h in self.histograms)])
         found_at = np.cumsum([0, *(len(classes) for _, classes in self.located)])
         start = [one + at for (one, _), at in zip(self.located, found_at, strict=False)]
@@ -86,29 +90,43 @@ class Evidence:
         value = np.concatenate([h.value for h in self.histograms])
         return begin, value, np.concatenate([h.count for h in self.histograms])
 
+    def classes(self, release: int, who: int) -> NDArray[np.int64]:
+        """The classes that a person could be in by one of the releases."""
+        start, classes = self.located[release]
+        return classes[start[self.key[who]] : start[self.key[who] + 1]]
+
     def narrowed(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """How many values each release leaves everybody, (releases, people), and all together."""
         (start, classes), (begin, value, _), size = self._places, self._pairs, len(self.total)
-        people = start.shape[1] - 1
+        keys = start.shape[1] - 1
         if size > DENSE:
-            everybody = self.weighed(np.arange(people))
-            return everybody.prior, everybody.posterior
+            each = self._weighed(np.arange(keys), np.full(keys, UNKNOWN, np.int32))
+            return each.prior[:, self.key], each.posterior[self.key]
         class_ = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
         sets = members(value, np.arange(len(value)), class_, len(begin) - 1, (size + 63) // 64)
-        prior = np.zeros((len(start), people), dtype=np.int32)
-        posterior = np.zeros(people, dtype=np.int32)
-        share_out(narrow, people, len(classes), start, classes, sets, prior, posterior)
-        return prior, posterior
+        prior = np.zeros((len(start), keys), dtype=np.int32)
+        posterior = np.zeros(keys, dtype=np.int32)
+        share_out(narrow, keys, len(classes), start, classes, sets, prior, posterior)
+        return prior[:, self.key], posterior[self.key]
 
     def weighed(self, who: NDArray[np.int64], temperature: float = 1.0) -> Weighed:
         """The values left for the people ``who``, weighed at a temperature."""
-        prior = np.zeros((len(self.located), len(who)), dtype=np.int32)
-        posterior, best = np.zeros((2, len(who)), dtype=np.int32)
-        stated, chance = np.zeros((2, len(who)), dtype=np.float64)
+        return self._weighed(self.key[who], self.truth[who], temperature)
+
+    def _weighed(
+        self, key: NDArray[np.int64], truth: NDArray[np.int32], temperature: float = 1.0
+    ) -> Weighed:
+        """The same for people with these keys and these true values."""
+        prior = np.zeros((len(self.located), len(key)), dtype=np.int32)
+        posterior, best = np.zeros((2, len(key)), dtype=np.int32)
+        stated, chance = np.zeros((2, len(key)), dtype=np.float64)
         filled = prior, posterior, best, stated, chance
         share = self.total / max(int(self.total.sum()), 1)
-        known = *self._places, *self._pairs, share, self.truth, temperature
-        share_out(weigh, len(who), prior.size, who, *known, *filled)
+        start, classes = self._places
+        ends = np.stack((start[:, key], start[:, key + 1]), axis=2).reshape(len(start), -1)
+        every_other = np.arange(0, ends.shape[1], 2)  # where each one's classes begin, and end
+        known = ends, classes, *self._pairs, share, np.repeat(truth, 2), temperature
+        share_out(weigh, len(key), prior.size, every_other, *known, *filled)
         return Weighed(*filled)
 
 
@@ -119,7 +137,7 @@ def weighted(
 
     ``found`` are the people with a value left; ``keys`` (columns, people) is what is known of all.
     """
-    known = found[evidence.truth[found] >= 0]
+    known = found[evidence.truth[found] != UNKNOWN]
     learn, judge = _halves((*keys, evidence.truth), known, rng)
     if min(len(learn), len(judge)) < FEWEST:
         few = "too few true values are known" if len(known) else "no true values are known"

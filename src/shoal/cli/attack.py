@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import Roles, Verb, example, output, own, roles
+from shoal.cli.options import Roles, Verb, example, output, own, reading, roles
 from shoal.cli.printing import progress, show, table
 
 if TYPE_CHECKING:
@@ -38,12 +38,13 @@ EXPOSED = 4
 @own(
     "--location",
     type=click.Choice(("honest", "assumed", "centroid")),
-    help="How people are found in an intersection: in all cells that contain them (the default), "
+    help="How people are found: in all cells that contain them (the default), "
     "in their own, or by the nearest centre.",
 )
 @own("--limit", type=SHARE, metavar="SHARE", help="Leave with 4 where a larger share is exposed.")
 @own("--show", "labels", is_flag=True, help="Name labels and values; for your eyes only.")
 @roles
+@reading
 @output
 def command(
     name: str, releases: tuple[str, ...], relation: str | None, location: str | None,
@@ -53,7 +54,8 @@ def command(
 
     NAME is linking, homogeneity, skewness, minimality, intersection, order, complementary or
     temporal; red-team runs all that apply and ranks them. A RELEASE is a release folder, which
-    says itself what its columns are, or any table with -s. The exit code is 4 if more than --limit
+    says itself what its columns are, or any table with -s. The options for reading are about the
+    targets and the control group. The exit code is 4 if more than --limit
     of the people are exposed.
     """
     import shoal
@@ -87,6 +89,10 @@ def finding(found: Finding) -> str:
 
 def _sure(found: Finding) -> str:
     control = "" if found.control is None else f", {found.control:.1%} of the control group"
+    if not found.exposed:
+        return (
+            f"at best {found.sure:.0%} sure of anybody, {found.guessing:.0%} by guessing{control}"
+        )
     return f"sure {found.sure:.0%} about the worst-hit, {found.guessing:.0%} by guessing{control}"
 
 

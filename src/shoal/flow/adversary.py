@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from inspect import signature
+from inspect import getmodule, signature
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ import numpy as np
 from shoal.attacks import attacks, needs
 from shoal.attacks.view import NobodyFoundError, View
 from shoal.errors import ShoalError, UsageError
+from shoal.flow.caveats import with_caveats
 from shoal.flow.request import Progress, quiet
 from shoal.flow.view import Scene
-from shoal.release import Finding
+from shoal.release import Finding, wilson
 
 RED_TEAM = "red-team"
 RELATIONS = {
@@ -27,7 +27,6 @@ RELATIONS = {
 OURS = {"view", "rng"}
 """What every attack is given; the rest are its options."""
 _WORDS = {1: "one release", 2: "two releases"}
-_Z = 1.959963984540054  # 97.5 % of a normal distribution lie below
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +55,7 @@ def options_of(name: str) -> set[str]:
 
 
 def check_names(name: str, options: Mapping[str, Any]) -> None:
-    """Refuse an attack, or an option of it, that there is not."""
+    """Refuse an attack, an option of it, or an option's value, that there is not."""
     known = [*attacks(), RED_TEAM]
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1)
@@ -67,6 +66,10 @@ def check_names(name: str, options: Mapping[str, Any]) -> None:
     if unknown := sorted(set(options) - taken):
         told = f"the options are: {', '.join(sorted(taken))}." if taken else "leave it out."
         raise UsageError(f"{name} has no option {unknown[0]!r}.", told)
+    for one in names:
+        for option, check in getattr(getmodule(attacks()[one]), "OPTIONS", {}).items():
+            if option in options:
+                check(options[option])
 
 
 def lacking(name: str, count: int, relation: str, people: bool) -> UsageError | None:
@@ -110,16 +113,20 @@ def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageE
 
 def run(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> Finding:
     """Attack some of the releases; with the control group and the interval where there are any."""
+    return carried_out(name, scene, scene.view(which, needs(name), asked.on), asked)
+
+
+def carried_out(name: str, scene: Scene, view: View, asked: Asked) -> Finding:
+    """The attack on a view of the scene."""
     wanted = needs(name)
-    view = scene.view(which, wanted, asked.on)
-    found = _attack(name, view, asked)
+    others = scene.without_them(view) if scene.control is not None and view.people else None
+    found = with_caveats(_attack(name, view, asked), scene, view)
+    found = replace(found, releases=tuple(release.name for release in view.releases))
     if not wanted.people or wanted.method:  # about rows, or about exactly the people in them
         return found
     if scene.some is not None:
         found = replace(found, interval=wilson(found.exposed, found.people))
-    if scene.control is not None:
-        found = replace(found, control=_control(name, scene.without_them(view), asked))
-    return found
+    return found if others is None else replace(found, control=_control(name, others, asked))
 
 
 def _attack(name: str, view: View, asked: Asked) -> Finding:
@@ -129,24 +136,13 @@ def _attack(name: str, view: View, asked: Asked) -> Finding:
 
 
 def _control(name: str, view: View, asked: Asked) -> float:
+    """How often the attack succeeds on people who are not there; right where that is known."""
+    assert view.people is not None
     try:
-        return _attack(name, view, asked).rate
+        found = _attack(name, view, asked)
     except NobodyFoundError:
         return 0.0
-
-
-def wilson(hits: int, people: int) -> tuple[float, float]:
-    """The 95 % confidence interval of a share.
-
-    Wilson: Probable inference, the law of succession, and statistical inference, 1927.
-
-    >>> [round(end, 3) for end in wilson(1, 10)]
-    [0.018, 0.404]
-    """
-    share, slack = hits / people, _Z**2 / people
-    middle = (share + slack / 2) / (1 + slack)
-    reach = math.sqrt(share * (1 - share) * slack + slack**2 / 4) / (1 + slack)
-    return max(0.0, middle - reach), min(1.0, middle + reach)
+    return int(found.details.get("right", found.exposed)) / len(view.people)
 
 
 def told(error: ShoalError) -> str:

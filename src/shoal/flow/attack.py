@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
 from shoal.flow.adversary import RED_TEAM, Asked, check_names, lacking, run, unmet
@@ -36,6 +36,7 @@ def attack(
     seed: int = 0,
     show: bool = False,
     relation: str = "",
+    reading: Mapping[str, Any] | None = None,
     progress: Progress = quiet,
     **options: Any,
 ) -> Finding | RedTeam:
@@ -46,7 +47,8 @@ def attack(
     say their roles themselves); where the releases were made with different hierarchies, give one
     schema for each. ``on`` is the column to learn where several are sensitive. ``sample`` attacks
     so many of the targets, drawn by ``seed``. ``show`` lets the finding name labels and values.
-    ``relation`` says what the releases are of each other: "same table", or "over time". Further
+    ``relation`` says what the releases are of each other: "same table", or "over time".
+    ``reading`` says how the people's tables are written, as in ``shoal.open``. Further
     ``options`` are the attack's own. ``"red-team"`` runs all attacks that apply.
     """
     releases = as_list(releases)
@@ -57,11 +59,12 @@ def attack(
     if name == RED_TEAM:
         return red_team(
             releases, targets=targets, schema=schema, on=on, control=control, sample=sample,
-            seed=seed, show=show, relation=relation, progress=progress, **options,
+            seed=seed, show=show, relation=relation, reading=reading, progress=progress, **options,
         )  # fmt: skip
     if wrong := lacking(name, len(releases), relation, targets is not None):
         raise wrong
-    known = scene(releases, schema, targets, control, show, progress).sampled(sample, seed)
+    known = scene(releases, schema, targets, control, show, progress, reading)
+    known = known.sampled(sample, seed)
     which = range(len(releases))
     if wrong := unmet(name, known, which, asked):
         raise wrong

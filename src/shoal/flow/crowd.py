@@ -55,14 +55,21 @@ def _some(listing: Listing, rows: NDArray[Any]) -> Listing:
     return Listing(listing.values, listing.codes[rows])
 
 
-def gather(source: Any, releases: Sequence[Seen], kinds: Mapping[str, str]) -> Crowd:
+def gather(
+    source: Any,
+    releases: Sequence[Seen],
+    kinds: Mapping[str, str],
+    reading: Mapping[str, Any] | None = None,
+) -> Crowd:
     """Read people: of the releases' columns those that the table has.
 
     ``kinds`` say how some of them are read. A table that lists somebody twice is an error.
     """
     schemas = [release.roles for release in releases]
     columns = dict.fromkeys(name for release in releases for name in release.listings)
-    with opened_some(source, kinds=kinds) as frame:
+    people = {c.name: c.kind for one in schemas for c in one.columns if c.role == "person"}
+    stated = {name: kind for name, kind in people.items() if kind}
+    with opened_some(source, kinds={**stated, **kinds}, **(reading or {})) as frame:
         fields = {field.name: field.kind for field in frame.fields}
         known = [name for name in columns if name in fields]
         person = _named("person", schemas, fields)[:1]
@@ -77,7 +84,7 @@ def gather(source: Any, releases: Sequence[Seen], kinds: Mapping[str, str]) -> C
         _nobody_twice(person, [found[person[0]]])
     elif others:  # namesakes are not one person: they live elsewhere, or are of another age
         quasi = [name for name in _named("quasi", schemas, fields) if name in found]
-        _nobody_twice(others, [found[name] for name in (*others, *quasi)])
+        _nobody_twice([*others, *quasi], [found[name] for name in (*others, *quasi)])
     rows = np.arange(1, len(next(iter(found.values())).codes) + 1)
     persons = found[person[0]] if person else None
     return Crowd({name: found[name] for name in known}, fields, rows, persons)
@@ -97,7 +104,7 @@ def _nobody_twice(names: Sequence[str], columns: Sequence[Listing]) -> None:
     if repeated:
         raise InputError(
             f"{repeated:,} rows are about people who are listed already "
-            f"(column {', '.join(map(repr, names))}).",
+            f"({', '.join(names)} {'is' if len(names) == 1 else 'are'} the same).",
             "keep one row a person: whoever is listed twice looks like two candidates.",
         )
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.attacks.view import UNPUBLISHED
 from shoal.axis import Axis
 from shoal.frames.frame import Codes, Coding, Distinct, Frame
 from shoal.frames.write import restored
@@ -71,7 +72,10 @@ def alike(listings: Sequence[Listing]) -> tuple[str, list[Listing]]:
 
 
 def read_as(listing: Listing, axis: Axis) -> NDArray[np.int32]:
-    """Each row's code on an axis of values written alike; -1 for what it does not have."""
+    """Each row's code on an axis of values written alike; -2 for what it does not have.
+
+    -1 for null where the axis has none: in a table of people an empty cell is a value not known.
+    """
     read = {"number": _number, "date": _date}.get(axis.kind, lambda value: restored(text(value)))
     codes = [
         axis.null_code if value is None else _code(axis, read, value) for value in listing.values
@@ -79,13 +83,23 @@ def read_as(listing: Listing, axis: Axis) -> NDArray[np.int32]:
     return np.array(codes, np.int32)[listing.codes]
 
 
+def is_suppressed(value: str) -> bool:
+    """Whether a value that is published as it is stands for any: stars, or a word that says so.
+
+    >>> [is_suppressed(value) for value in ("*", "Suppressed", "none", "")]
+    [True, True, False, False]
+    """
+    value = value.strip().casefold()
+    stars = value != "" and value.strip("*") == ""
+    return stars or value in ("suppressed", "withheld", "not released")
+
+
 def _code(axis: Axis, read: Callable[[Any], Any], value: Any) -> int:
-    if value is None:
-        return axis.null_code
     try:
-        return int(axis.codes([read(value)])[0])
+        code = int(axis.codes([read(value)])[0])
     except ValueError:
-        return -1
+        return UNPUBLISHED
+    return code if code >= 0 else UNPUBLISHED
 
 
 def _number(value: Any) -> float:

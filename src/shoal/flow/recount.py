@@ -23,10 +23,12 @@ from shoal.frames.write import restored
 from shoal.hierarchy import Flat
 from shoal.kernels.group import combinations
 from shoal.labels import ROOT
-from shoal.meaning import MISSING
+from shoal.meaning import says_nothing
 from shoal.schema import Column, Field, Schema
 from shoal.tally import Cut, Population, Tally
 
+Spelling = Mapping[str, str | None]
+"""Labels that their column decides about: as they are to be read, or None where nobody can tell."""
 PART_ROWS = 12_000_000
 """Tables of more rows are counted, and published, in parts: memory holds one part at a time."""
 
@@ -102,12 +104,18 @@ def _as_label(column: Column, extra: bool) -> Column:
     return replace(column, domain=None)
 
 
-def read_cells(count: Recount, axes: Sequence[Axis], *, suppressed: bool = False) -> Cells:
+def read_cells(
+    count: Recount,
+    axes: Sequence[Axis],
+    *,
+    suppressed: bool = False,
+    spellings: Mapping[str, Spelling] | None = None,
+) -> Cells:
     """The classes' cells on real axes (in the order of these), read from their labels.
 
     `suppressed`: an empty cell (or ``NA`` where that is no value) may hold anything, as others
-    write it; Shoal means null by it. Labels that an axis cannot read raise: guessing would hide a
-    risk.
+    write it; Shoal means null by it. `spellings` by column, where the column decides how a label
+    is read. Labels that cannot be read raise: guessing would hide a risk.
     """
     low, high, sets, unread = [], [], {}, {}
     column = {labels.name: j for j, labels in enumerate(count.tally.quasi)}
@@ -115,9 +123,13 @@ def read_cells(count: Recount, axes: Sequence[Axis], *, suppressed: bool = False
         labels = count.tally.quasi[column[axis.name]]
         codes = count.cut.cells.low[:, column[axis.name]]
         texts = [restored(leaf(labels, c)) for c in range(labels.size)]
+        spelling = (spellings or {}).get(axis.name, {})
+        spelt = [spelling.get(t, t) for t in texts]
+        doubtful = np.array([t in spelling and spelling[t] is None for t in texts], np.bool_)
         if suppressed:
-            texts = _opened(axis, texts)
-        lows, highs, bits, readable = _read(axis, texts)
+            spelt = _opened(axis, spelt)
+        lows, highs, bits, readable = _read(axis, spelt)
+        readable &= ~doubtful
         if not readable.all():
             rows = count.cut.count[~readable[codes[count.cut.class_]]]
             unread[axis.name] = int((~readable).sum()), int(rows.sum())
@@ -132,8 +144,10 @@ def read_cells(count: Recount, axes: Sequence[Axis], *, suppressed: bool = False
 
 def _opened(axis: Axis, texts: Sequence[Any]) -> list[Any]:
     """The labels with ``*`` for those that say nothing; a text that is a value stays one."""
-    values = {leaf for leaf in axis.leaves if leaf in MISSING and leaf}
-    return [ROOT if t is None or (t in MISSING and t not in values) else t for t in texts]
+    silent = [t for t in texts if t is not None and t.strip() and says_nothing(t)]
+    readable = _read(axis, silent)[3] if silent else ()
+    values = {t for t, ok in zip(silent, readable, strict=True) if ok}
+    return [ROOT if t is None or (says_nothing(t) and t not in values) else t for t in texts]
 
 
 def _unread(columns: Mapping[str, tuple[int, int]]) -> InputError:

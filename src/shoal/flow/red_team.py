@@ -7,7 +7,7 @@ It orders findings; it does not say how bad it is for anybody.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -18,9 +18,9 @@ from shoal.flow.adversary import (
     RED_TEAM,
     RELATIONS,
     Asked,
+    carried_out,
     check_names,
     lacking,
-    run,
     told,
     unmet,
 )
@@ -73,6 +73,7 @@ def red_team(
     seed: int = 0,
     show: bool = False,
     relation: str = "",
+    reading: Mapping[str, Any] | None = None,
     progress: Progress = quiet,
     **options: Any,
 ) -> RedTeam:
@@ -85,7 +86,8 @@ def red_team(
         on=on, sample=sample, seed=seed, relation=relation, progress=progress, options=options
     )
     check_names(RED_TEAM, options)
-    known = scene(as_list(releases), schema, targets, control, show, progress).sampled(sample, seed)
+    known = scene(as_list(releases), schema, targets, control, show, progress, reading)
+    known = known.sampled(sample, seed)
     findings: list[Finding] = []
     skipped: list[tuple[str, str]] = []
     for i, name in enumerate(attacks()):
@@ -135,8 +137,12 @@ def attempt(
     if wrong is not None:
         return wrong
     try:
-        found = run(name, known, which, asked)
+        view = known.view(which, needs(name), asked.on)
     except InputError as error:
+        return error
+    try:
+        found = carried_out(name, known, view, asked)
+    except (InputError, UsageError) as error:  # options that this data does not allow
         return error
     word, _, number = found.table.partition(" ")
     table = f"{word} {which[int(number) - 1] + 1}" if number else word

@@ -154,7 +154,7 @@ def _schemas(
     if schema is None:  # whoever gives one has said what matters
         own = [one and _whole(one, more) for one, more in zip(own, private, strict=True)]
     lent = next((one for one in own if one is not None), None)
-    found = [_joined(*pair) or lent for pair in zip(given, own, strict=True)]
+    found = [_joined(*three) or lent for three in zip(given, own, private, strict=True)]
     if any(one is None for one in found):
         raise UsageError(
             "Nothing says what the columns are.",
@@ -174,18 +174,24 @@ def _whole(public: Schema, private: Companion | None) -> Schema:
     labels = [stated[column.name] for column in public.quasi if column.name in stated]
     made = {c.name: Column(c.name, "quasi", c.kind, c.hierarchy) for c in labels}
     columns = [made.get(column.name, column) for column in public.columns]
-    more = [column for name, column in stated.items() if name not in public.names]
-    return Schema((*columns, *more))
+    person = private.schema.person  # other dropped columns may repeat: a ward, a day
+    return Schema((*columns, *([person] if person else [])))
 
 
-def _joined(given: Schema | None, own: Schema | None) -> Schema | None:
-    """The given schema, and what the release's folder says of columns that it does not name."""
+def _joined(given: Schema | None, own: Schema | None, private: Companion | None) -> Schema | None:
+    """The given schema, and what the release says of kinds and of columns that it does not name.
+
+    A column that the release publishes as it is may be given as a quasi-identifier: its values
+    are cells of one value each.
+    """
     if given is None or own is None:
         return given or own
     for column in own.columns:
-        if column.name in given.names and given.column(column.name).role != column.role:
-            raise _different_roles(column.name, column.role, given.column(column.name).role)
-    kinds = {column.name: column.kind for column in own.columns}
+        role = given.column(column.name).role if column.name in given.names else column.role
+        if role not in (column.role, "quasi"):
+            raise _different_roles(column.name, column.role, role)
+    stated = (*(private.schema.columns if private else ()), *own.columns)
+    kinds = {column.name: column.kind for column in stated if column.kind}
     columns = [replace(c, kind=c.kind or kinds.get(c.name, "")) for c in given.columns]
     more = [column for column in own.columns if column.name not in given.names]
     return Schema((*columns, *more))
@@ -227,5 +233,5 @@ def _same_roles(seen: Sequence[Seen]) -> None:
 def _different_roles(name: str, one: str, other: str) -> UsageError:
     return UsageError(
         f"Column {name!r} is {one} in one place and {other} in another.",
-        f"give it one role in all releases, such as --{one} {name}.",
+        f"give it one role in all releases, such as --quasi {name}.",
     )

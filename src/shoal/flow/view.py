@@ -8,7 +8,7 @@ are everything. One that the people's table lacks is one that the adversary does
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from shoal.attacks.view import Needs, People, Published, View
 from shoal.axis import Axis
-from shoal.cells import Cells, everything
+from shoal.cells import Cells, as_sets, everything
 from shoal.errors import InputError, UsageError
-from shoal.flow.axes import common_axes, value_axis
+from shoal.flow.axes import Reading, common_axes, value_axis
 from shoal.flow.crowd import Crowd, gather, holders
-from shoal.flow.listing import alike, read_as
+from shoal.flow.listing import alike, is_suppressed, read_as
 from shoal.flow.recount import read_cells
 from shoal.flow.request import Progress, quiet
 from shoal.flow.seen import Seen, look_at
@@ -41,6 +41,8 @@ class Scene:
     """The targets that are attacked, where they are a sample."""
     control: Crowd | None = None
     show: bool = False
+    unmatched: tuple[Mapping[str, tuple[int, int]], ...] = ()
+    """Of each release by column: labels, and rows with them, that may be groups of values."""
     _own: dict[int, NDArray[np.int64] | None] = field(default_factory=dict, compare=False)
     """By release: the row of each of the targets' persons, where that is known."""
 
@@ -95,14 +97,15 @@ class Scene:
         """The same view of the releases, looking for the control group instead."""
         assert self.control is not None
         names = [axis.name for axis in view.axes]
-        if missing := [name for name in names if name not in self.control.listings]:
-            raise InputError(
-                f"The control group lacks columns that the targets have: {', '.join(missing)}.",
-                "give both the same columns.",
-            )
         releases = tuple(replace(one, holds=None) for one in view.releases)
         people = self._people(self.control, names, view.sensitive)
         return replace(view, releases=releases, people=people)
+
+    def lacking(self, name: str) -> str:
+        """Who lacks the values that a column's unmatched labels are."""
+        crowds = (self.targets, self.control)
+        known = any(crowd is not None and name in crowd.listings for crowd in crowds)
+        return "none of the people has" if known else "no other release has"
 
     def _published(self, i: int, names: Sequence[str], crowd: Crowd | None) -> Published:
         """One release by the labels of some columns; without its other columns."""
@@ -167,29 +170,55 @@ def scene(
     control: Any = None,
     show: bool = False,
     progress: Progress = quiet,
+    reading: Mapping[str, Any] | None = None,
 ) -> Scene:
     """Read everything that was given, and put it on common axes."""
     seen = look_at(releases, schema, progress)
     kinds = {c.name: c.kind for one in seen for c in one.schema.quasi if c.kind}
     progress("reading people", 0, 1)
-    people = None if targets is None else gather(targets, seen, kinds)
+    people = None if targets is None else gather(targets, seen, kinds, reading)
     kinds |= {} if people is None else people.readable
-    others = None if control is None else gather(control, seen, kinds)
+    others = None if control is None else gather(control, seen, kinds, reading)
+    if people is not None and others is not None:
+        _same_columns(people, others, [name for one in seen for name in one.quasi])
     crowds = [crowd for crowd in (people, others) if crowd is not None]
     progress("reading labels", 0, 1)
-    axes = common_axes(seen, crowds)
-    cells = tuple(_read(one, by) for one, by in zip(seen, axes, strict=True))
-    every = {name: axis for by in reversed(axes) for name, axis in by.items()}
-    return Scene(seen, every, cells, people, control=others, show=show)
+    read = common_axes(seen, crowds)
+    every: dict[str, Axis] = {}
+    for name, axis in (pair for one in read for pair in one.axes.items()):
+        if name not in every or axis.shape == "flat":  # sets can hold what ranges do
+            every[name] = axis
+    cells = tuple(_read(one, by, every) for one, by in zip(seen, read, strict=True))
+    unmatched = tuple(one.unmatched for one in read)
+    return Scene(seen, every, cells, people, control=others, show=show, unmatched=unmatched)
 
 
-def _read(release: Seen, axes: Mapping[str, Axis]) -> Cells:
-    """The release's cells; a label that cannot be read is an error, whoever wrote it."""
-    wanted = [axes[name] for name in release.quasi]
+def _same_columns(people: Crowd, control: Crowd, names: Sequence[str]) -> None:
+    known = [name for name in dict.fromkeys(names) if name in people.listings]
+    if missing := [name for name in known if name not in control.listings]:
+        raise InputError(
+            f"The control group lacks columns that the targets have: {', '.join(missing)}.",
+            "give both the same columns.",
+        )
+
+
+def _read(release: Seen, reading: Reading, axes: Mapping[str, Axis]) -> Cells:
+    """The release's cells, in sets where that is the axes' form.
+
+    A label that cannot be read is an error, whoever wrote it.
+    """
+    wanted = [reading.axes[name] for name in release.quasi]
+    foreign = release.manifest is None
     try:
-        return read_cells(release.count, wanted, suppressed=release.manifest is None)
+        cells = read_cells(release.count, wanted, suppressed=foreign, spellings=reading.spellings)
     except InputError as error:
         raise InputError(f"{release.name}: {error.fact}", error.hint) from None
+    low, high, sets = cells.low.copy(), cells.high.copy(), dict(cells.sets)
+    for j, name in enumerate(release.quasi):
+        if axes[name].shape == "flat" and j not in sets:
+            sets[j] = as_sets(axes[name], low[:, j], high[:, j])
+            low[:, j], high[:, j] = 0, axes[name].size - 1
+    return Cells(low, high, sets)
 
 
 def _quasi(releases: Sequence[Seen], crowd: Crowd | None) -> list[str]:
@@ -201,12 +230,29 @@ def _quasi(releases: Sequence[Seen], crowd: Crowd | None) -> list[str]:
             "name columns that mean the same alike.",
         )
     known = [name for name in names if crowd is None or name in crowd.listings]
+    if crowd is not None:
+        for name in (one for one in names if one not in known):
+            _refuse_misspelt(name, crowd.kinds)
     if not known:
         raise InputError(
             "The targets have none of the releases' quasi-identifiers.",
             f"name their columns as the releases do: {', '.join(names)}.",
         )
     return known
+
+
+def _refuse_misspelt(name: str, there: Iterable[str]) -> None:
+    """A column that is there under nearly the same name would be left out without need."""
+    for other in there:
+        if _letters(other) == _letters(name):
+            raise InputError(
+                f"The releases have a column {name!r}, and the people's table has {other!r}.",
+                "name columns that mean the same alike.",
+            )
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).casefold()
 
 
 def _sensitive(releases: Sequence[Seen], on: str | None, needed: bool) -> str | None:
@@ -231,7 +277,23 @@ def _sensitive(releases: Sequence[Seen], on: str | None, needed: bool) -> str | 
 
 def _numbered(releases: Sequence[Seen], name: str) -> tuple[Axis, list[NDArray[np.int32]]]:
     """A column that all releases publish as it is: one axis, and each release's rows on it."""
+    for one in releases:
+        _refuse_suppressed(one, name)
     kind, listings = alike([one.listings[name] for one in releases])
     column = next(one.schema.column(name) for one in releases)
     axis = value_axis(column, kind, [value for one in listings for value in one.values])
     return axis, [one.on(axis) for one in listings]
+
+
+def _refuse_suppressed(release: Seen, name: str) -> None:
+    """A suppressed value may be any; to take it for one of its own would make others certain."""
+    if release.manifest is not None:
+        return
+    listing = release.listings[name]
+    hidden = np.array([is_suppressed(word or "") for word in listing.words()], np.bool_)
+    if rows := int(hidden[listing.codes].sum()):
+        raise InputError(
+            f"{release.name}: Column {name!r} is suppressed in {rows:,} rows, and may hold any "
+            "value there.",
+            "leave these rows out, or the column.",
+        )

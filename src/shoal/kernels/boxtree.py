@@ -161,11 +161,33 @@ def ends(sets):
     """The smallest and largest member of each set (sets, words); 0 and -1 where it has none."""
     low, high = np.zeros(len(sets), dtype=np.int32), np.full(len(sets), -1, dtype=np.int32)
     for i in range(len(sets)):
-        for code in range(64 * sets.shape[1]):
-            if (sets[i, code >> 6] >> np.uint64(code & 63)) & np.uint64(1):
-                low[i] = code if high[i] < 0 else low[i]
-                high[i] = code
+        first, last = 0, sets.shape[1] - 1
+        while first <= last and sets[i, first] == 0:
+            first += 1
+        while last > first and sets[i, last] == 0:
+            last -= 1
+        if first <= last:
+            low[i] = 64 * first + _lowest(sets[i, first])
+            high[i] = 64 * last + _highest(sets[i, last])
     return low, high
+
+
+@njit(cache=True, inline="always")
+def _lowest(word):
+    """The lowest bit of a word that is not 0."""
+    bit = 0
+    while not (word >> np.uint64(bit)) & np.uint64(1):
+        bit += 1
+    return bit
+
+
+@njit(cache=True, inline="always")
+def _highest(word):
+    """The highest bit of a word that is not 0."""
+    bit = 63
+    while not (word >> np.uint64(bit)) & np.uint64(1):
+        bit -= 1
+    return bit
 
 
 @njit(cache=True)

@@ -22,6 +22,7 @@ def reordered(view: Any, rng: np.random.Generator, *, rows: bool = True) -> Any:
             keys=people.keys[:, order],
             rows=people.rows[order],
             values=None if people.values is None else people.values[order],
+            present=None if people.present is None else people.present[order],
         )
     releases = tuple(
         _reordered(replace(one, name=f"table {i}"), rng, order, rows)

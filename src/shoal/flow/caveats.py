@@ -1,0 +1,76 @@
+"""What a finding rests on besides its attack's own assumptions: said with it, never left out.
+
+A label that nobody has may be a group of values; a column that the people's table lacks cannot be
+looked up by; an empty cell in a table of others is taken for suppressed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from shoal.attacks.view import View
+from shoal.flow.seen import Seen
+from shoal.flow.view import Scene
+from shoal.release import Finding
+
+Caveat = tuple[str, dict[str, Any], list[str]]
+"""The key in the finding's details, what stands there, and the same in words."""
+
+
+def with_caveats(found: Finding, scene: Scene, view: View) -> Finding:
+    """The finding, and what it rests on."""
+    names = {release.name for release in view.releases}
+    seen = [release for release in scene.releases if release.name in names]
+    for key, numbers, words in (
+        _unmatched(scene, view, names),
+        _not_looked_up(seen, view),
+        _emptied(seen, view),
+    ):
+        if numbers:
+            details = {**found.details, key: numbers}
+            found = replace(found, details=details, assumptions=(*found.assumptions, *words))
+    return found
+
+
+def _unmatched(scene: Scene, view: View, names: set[str]) -> Caveat:
+    """Labels that are values of nobody: they may be groups."""
+    count: dict[str, dict[str, int]] = {}
+    for release, odd in zip(scene.releases, scene.unmatched, strict=True):
+        for axis in view.axes:
+            if release.name in names and axis.name in odd:
+                here = count.setdefault(axis.name, {"labels": 0, "rows": 0})
+                here["labels"] += odd[axis.name][0]
+                here["rows"] += odd[axis.name][1]
+    words = [
+        f"In column {name!r} {here['labels']:,} labels ({here['rows']:,} rows) are values that "
+        f"{scene.lacking(name)}; if they are groups, give the hierarchy they were made with."
+        for name, here in count.items()
+    ]
+    return "unmatched_labels", count, words
+
+
+def _not_looked_up(seen: list[Seen], view: View) -> Caveat:
+    """Columns that the releases publish and the people's table lacks."""
+    used = {axis.name for axis in view.axes}
+    missing = dict.fromkeys(name for one in seen for name in one.quasi if name not in used)
+    words = f"the adversary does not know {', '.join(missing)}: the people's table lacks it"
+    return "not_looked_up", {"columns": list(missing)} if missing else {}, [words]
+
+
+def _emptied(seen: list[Seen], view: View) -> Caveat:
+    """Empty cells in tables of others."""
+    count = dict(_empty_cells(seen, view))
+    total = sum(count.values())
+    words = f"{total:,} empty cells in tables of others are suppressed: anything is possible there"
+    return "empty_cells", count, [words]
+
+
+def _empty_cells(seen: list[Seen], view: View) -> Iterator[tuple[str, int]]:
+    names = [axis.name for axis in view.axes]
+    for one in seen:
+        for name in (n for n in one.quasi if one.manifest is None and n in names):
+            listing = one.listings[name]
+            if None in listing.values:
+                yield f"{one.name}: {name}", int((listing.codes == len(listing.values) - 1).sum())
