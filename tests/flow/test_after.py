@@ -10,6 +10,9 @@ import pytest
 
 import shoal
 from shoal import bundled
+from shoal.cli.publish import _after as told_after
+from shoal.cli.publish import _based as told_based
+from shoal.cli.publish import command
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden/sweeney_fig4_5.json").read_text("utf-8"))
 SWEENEY = shoal.Schema.of(quasi=GOLDEN["qi"], sensitive=GOLDEN["sensitive"])
@@ -126,3 +129,43 @@ def test_a_table_of_something_else_is_an_error(town):
     with pytest.raises(shoal.InputError, match="no file or folder"):
         town.publish(after=[town.folder / "nowhere"])
     assert town.names() == {"people.csv", "other.csv"}
+
+
+@pytest.mark.parametrize("name", ["Diagnosis", "diag_nosis", "DIAG NOSIS"])
+def test_a_column_of_nearly_the_same_name_is_refused(town, name):
+    """It may be the same, and would be published as it is, unnoticed."""
+    first = town.publish()
+    rows = [{name if k == "diagnosis" else k: v for k, v in row.items()} for row in town.rows]
+    table = town.write(town.folder / "renamed.csv", rows)
+    roles = shoal.Schema(tuple(c for c in town.schema().columns if c.name != "diagnosis"))
+    for role in (shoal.sensitive, shoal.keep):
+        with pytest.raises(shoal.UsageError, match=f"nearly the same name.*{name}"):
+            town.publish(
+                schema=roles.set({name: role}), source=table, out=town.folder / "second",
+                after=first, accept_keep=True,
+            )  # fmt: skip
+    assert not (town.folder / "second").exists()
+
+
+def test_the_publisher_sees_what_was_public_already(town):
+    first = town.publish()
+    assert "public_before" not in first.private
+    second = town.publish(out=town.folder / "second", after=first)
+    assert second.private["public_before"] == ["diagnosis"]
+    schema = town.schema(diagnosis=shoal.identifier, born=shoal.keep)
+    third = town.publish(
+        schema=schema, out=town.folder / "third", after=[first, second], accept_keep=True
+    )
+    assert third.private["public_before"] == []
+
+
+def test_the_command_line_says_what_was_public_and_how_strong_each_defence_is():
+    assert told_after(["diagnosis", "job"]).endswith("generalised too: diagnosis, job.")
+    assert "no column" in told_after([])
+    counts = {f"rows_{what}": 5 for what in ("frozen", "widened", "new", "gone")}
+    plain, warned = (told_based(counts | {"rows_new_few": few}) for few in (0, 3))
+    assert "Base the next release on this one" in plain[-1] == warned[-1]
+    assert len(plain) == 2
+    assert warned[1].startswith("Warning: 3 new rows")
+    help_ = {option.name: option.help for option in command.params}
+    assert "--based-on is stronger" in help_["after"]

@@ -183,6 +183,7 @@ def test_one_newcomer_joins_a_class_that_has_room(town):
     release = second(town, [*town.rows, newcomer])
     assert release.private["rows_frozen"] == 80
     assert release.private["rows_new"] == 1
+    assert release.private["rows_new_few"] == 1
     assert release.verdict.rows == 81
 
 

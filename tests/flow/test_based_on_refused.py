@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
+from shoal.column import Role
 from shoal.flow import based
 from shoal.flow.earlier import earlier
 
@@ -176,3 +177,81 @@ def test_people_who_are_named_in_another_way_are_refused(town):
         second(town, others)
     assert "'patient'" in error.value.hint
     assert not (town.folder / "second").exists()
+
+
+@pytest.mark.parametrize("before", ["0{:03d}", "p{:03d}", "Px{:03d}", "P0{}"])
+@pytest.mark.parametrize("now", [str.upper, str.lower, lambda name: name.lstrip("0")])
+def test_some_people_written_otherwise_are_refused(town, before, now):
+    """They would be new, and what was published of them not looked at."""
+    names = [before.format(i) if i < 9 else f"{i}" for i in range(1, 81)]
+    rows = [row | {"patient": name} for row, name in zip(town.rows, names, strict=True)]
+    town.publish(source=town.write(town.table, rows))
+    others = [row | {"patient": now(row["patient"])} for row in rows]
+    changed = sum(now(name) != name for name in names)
+    if not changed:
+        assert second(town, others).private["rows_frozen"] == 80
+        return
+    with pytest.raises(shoal.InputError, match=f"^{changed} people who seem to be new") as error:
+        second(town, others)
+    assert "'patient'" in error.value.hint
+    assert not (town.folder / "second").exists()
+
+
+def test_zeros_that_were_not_there_are_noticed_as_well(town):
+    rows = [row | {"patient": f"{i}x" if i % 2 else f"{i}"} for i, row in enumerate(town.rows)]
+    town.publish(source=town.write(town.table, rows))
+    others = [row | {"patient": row["patient"].zfill(6)} for row in rows]
+    kept = [*others[:20], *rows[20:]]
+    with pytest.raises(shoal.InputError, match=r"^20 people"):
+        second(town, kept)
+
+
+def test_newcomers_beside_people_who_are_still_there_may_be_named_alike(town):
+    town.publish()
+    release = second(
+        town, [*town.rows, *(r | {"patient": r["patient"].lower()} for r in town.rows)]
+    )
+    assert release.private["rows_frozen"] == 80
+    assert release.private["rows_new"] == 80
+
+
+def test_people_of_another_kind_are_refused(town):
+    rows = [row | {"patient": f"{i:03d}"} for i, row in enumerate(town.rows)]
+    town.publish(source=town.write(town.table, rows))
+    schema = town.schema(patient=Role("person", kind="number"))
+    with pytest.raises(shoal.SchemaError, match=r"'patient' was a code .* is a number") as error:
+        second(town, rows, schema=schema)
+    assert 'kind = "code"' in error.value.hint
+
+
+def test_kinds_are_those_of_the_earlier_release(town):
+    """Codes whose zeros happen to be gone are codes still, and no other number than they were."""
+    rows = [row | {"patient": f"{i:02d}"} for i, row in enumerate(town.rows)]
+    town.publish(source=town.write(town.table, rows))
+    release = second(town, rows[10:])
+    assert release.private["rows_gone"] == 10
+    assert release.private["rows_new"] == 0
+
+
+def test_a_column_without_values_is_told_as_that(town):
+    town.publish()
+    empty = [row | {"age": ""} for row in town.rows]
+    with pytest.raises(shoal.InputError, match="'age' has no values; it was a number"):
+        second(town, empty)
+    release = second(town, [row | {"sex": "", "zip": ""} for row in town.rows])
+    assert release.private["rows_new"] == 0
+    schema = town.schema(age=shoal.quasi(kind="category"))
+    with pytest.raises(shoal.SchemaError, match=r"'age' was a number .* is a category"):
+        second(town, town.rows, schema=schema, replace=True)
+
+
+def test_a_column_that_is_starred_in_both_is_compared(town):
+    """No value is known then; six ages under k=5 are one class."""
+    six = [row | {"age": f"{30 + i}", "sex": "f"} for i, row in enumerate(town.rows[:6])]
+    schema = town.schema(zip=shoal.identifier)
+    settings = {"rule": "k-anonymity k=5", "schema": schema}
+    first = town.publish(source=town.write(town.table, six), **settings)
+    assert {row["age"] for row in town.published(first)} == {"*"}
+    release = second(town, six, **settings)
+    assert release.private["rows_frozen"] == 6
+    assert {row["age"] for row in town.published(release)} == {"*"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,13 +82,14 @@ FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
     "--based-on",
     type=FILE,
     metavar="RELEASE",
-    help="An earlier release of the table: nobody's cells become finer than there.",
+    help="The latest release of the table: nobody's cells become finer than there.",
 )
 @own(
     "--after",
     multiple=True,
     metavar="RELEASE",
-    help="A release that is public already; repeatable. Columns it has are generalised too.",
+    help="A release that is public already; repeatable. Columns it has are generalised too; "
+    "what linking the two tables gives is not bounded: --based-on is stronger.",
 )
 @roles
 @reading
@@ -102,7 +103,6 @@ def command(
     The table is generalised until every requirement holds, written aside, read again and
     recounted, and only then moved to its place.
     """
-    import shoal
 
     _check(models, asked["out"], asked["dry_run"])
     schema = roles.needed()
@@ -111,7 +111,7 @@ def command(
     with progress(quiet) as step:
         step("reading", 0, 1)
         request = {"format": format_, "progress": step, **asked}
-        with closing(shoal.open(source, kinds=schema.kinds, **reading)) as table:
+        with _opened(source, schema, reading, asked["based_on"]) as table:
             release = _made(table, schema, " & ".join(models), request, explain)
     show(release, as_json, quiet, _text(release, explain))
     return 0 if release.verdict.holds else 3
@@ -124,6 +124,17 @@ def _check(models: tuple[str, ...], out: Path | None, dry_run: bool) -> None:
         raise UsageError("No requirement is given.", 'add -m "k-anonymity k=10".')
     if out is None and not dry_run:
         raise UsageError("No folder is given.", "add -o release/, or --dry-run to write nothing.")
+
+
+def _opened(
+    source: str, schema: Any, reading: dict[str, Any], based_on: Path | None
+) -> AbstractContextManager[Any]:
+    """The table; one based on an earlier release is read as that was, so the path is enough."""
+    import shoal
+
+    if based_on is not None and not reading:
+        return nullcontext(source)
+    return closing(shoal.open(source, kinds=schema.kinds, **reading))
 
 
 def _made(table: Any, schema: Any, rule: str, request: dict[str, Any], explain: bool) -> Release:
@@ -163,7 +174,9 @@ def _text(release: Release, explain: bool) -> str:
             str(release.private["explanation"]),
         ]
     if "rows_frozen" in release.private:
-        lines.append(_based(release.private))
+        lines += _based(release.private)
+    if "public_before" in release.private:
+        lines.append(_after(release.private["public_before"]))
     if release.folder is None:
         return "\n".join((*lines, "Nothing was written (dry run)."))
     lines.append(f"Published in {release.folder}, read again and verified.")
@@ -172,10 +185,23 @@ def _text(release: Release, explain: bool) -> str:
     return "\n".join(lines)
 
 
-def _based(facts: Mapping[str, Any]) -> str:
+def _based(facts: Mapping[str, Any]) -> list[str]:
     """What became of the rows of the release that this one is based on."""
     kept, wider, new, gone = (facts[f"rows_{what}"] for what in _BECAME)
-    return (
+    lines = [
         f"Against the earlier release: {kept:,} rows keep their cells, {wider:,} have wider ones, "
         f"{new:,} are new, {gone:,} are gone."
-    )
+    ]
+    if few := facts["rows_new_few"]:
+        lines.append(
+            f"Warning: {few:,} new rows are in classes with old ones and do not meet the rule "
+            "among themselves: whoever compares the releases may tell them apart. Publish when "
+            "more have come, or let them be held back (--hold-back)."
+        )
+    return [*lines, "Base the next release on this one: two that have one base can be linked."]
+
+
+def _after(names: Sequence[str]) -> str:
+    """What the earlier releases were found to have."""
+    told = ", ".join(names) or "no column that would be published as it is"
+    return f"Public already, and so generalised too: {told}."

@@ -32,7 +32,8 @@ from shoal.cli.printing import progress, show, verdict
     "--after",
     multiple=True,
     metavar="RELEASE",
-    help="A release that is public already; repeatable. Columns it has are judged too.",
+    help="A release that is public already; repeatable. Columns it has are judged too; "
+    "what linking the two tables gives is not.",
 )
 @own("--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller.")
 @own(

@@ -9,8 +9,13 @@ GT_1 equals or generalises the old one (Sweeney: k-anonymity, a model for protec
 Classes of the earlier release whose people are still enough keep their cells; the method makes
 classes of everybody else, and their cells cover the old ones of the people in them.
 
+Whoever takes the old rows of a class from the new ones has the rows of the newcomers in it. So
+newcomers come into a class that stays only where they meet the rule among themselves; where all of
+them are too few for that they are kept together, and counted.
+
 What it does not protect: somebody who is missing from one release and comes back in the next is
-new there; and a class that shrank or changed its sensitive values tells who left or changed.
+new there; a class that shrank or changed its sensitive values tells who left or changed; and of
+newcomers who are too few the values are known to whoever compares, as those of so many people.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from shoal.axis import Axis
 from shoal.cells import Cells, everything, publishable
 from shoal.errors import InputError, NotMetError
 from shoal.flow.companion import hashed
-from shoal.flow.earlier import Earlier, Rows, everybody
+from shoal.flow.earlier import Earlier, Rows, check_spelling, everybody
 from shoal.flow.encode import Encoded, Survey
 from shoal.flow.examples import examples
 from shoal.flow.made import Whole
@@ -55,6 +60,7 @@ class Based(Whole):
         cells = old_cells(before.rows.count, tally.quasi)
         super().__init__(frame, encoded, tally, grown(tally, was, cells, request), request)
         self._facts |= _changes(self._cut, was, cells, len(before.rows.class_))
+        self._facts["rows_new_few"] = _few(tally, was, self._cut, request.rule)
 
 
 def known(before: Earlier, schema: Schema) -> dict[str, list[Any]]:
@@ -73,12 +79,14 @@ def _linked(frame: Frame, plan: Survey, before: Earlier) -> Encoded:
     person = plan.schema.person
     assert person is not None, "checked when the earlier release was read"
     people = everybody(frame, plan.schema)
-    was = before.rows.classes(hashed(frame, person.name, people, before.key)) + np.int32(1)
+    keyed = hashed(frame, person.name, people, before.key)
+    was = before.rows.classes(keyed) + np.int32(1)
     if not was.any():  # numbers written in another way would make everybody new, and unprotected
         raise InputError(
             "Nobody of the earlier release is in the table.",
             f"check that column {person.name!r} names people as it did then.",
         )
+    check_spelling(person.name, people.values, keyed, before)
     size = before.rows.count.cut.classes + 1
     at = len(plan.schema.quasi) + len(plan.schema.sensitive)
     axis = Axis.numbered(person.name, size)
@@ -135,18 +143,19 @@ def grown(tally: Tally, was: Codes, cells: Cells, request: Request) -> Cut:
     """A cut that meets the rule and whose cells cover the old cells of the people in them.
 
     First old classes stay as they are and everybody else is apart; then new people may join the
-    old classes whose cells they lie in; at last classes are made of all people anew.
+    old classes whose cells they lie in, where they meet the rule among themselves; at last classes
+    are made of all people anew, in which the new ones are kept together.
     """
     staying = _staying(tally, was, cells, request.rule)
     nobody = np.full(tally.entries, HELD_BACK, np.int32)
     if staying.max(initial=-1) < 0:
         return _made(tally, was, cells, nobody, request)
-    for classes in (staying, _joined(tally, was, cells, staying)):
+    for classes in (staying, _joined(tally, was, cells, staying, request.rule)):
         try:
             return _made(tally, was, cells, classes, request)
         except NotMetError:
             continue  # with more people in common the rule may be met
-    return _made(tally, was, cells, nobody, request)
+    return _made(tally, was, cells, nobody, request, together=True)
 
 
 def _staying(tally: Tally, was: Codes, cells: Cells, rule: Model) -> Codes:
@@ -158,9 +167,14 @@ def _staying(tally: Tally, was: Codes, cells: Cells, rule: Model) -> Codes:
         return class_
     entry = np.arange(tally.entries, dtype=np.int32)
     cut = Cut(entry, class_, tally.count, cells.take(classes))
-    groups = Groups.of(replace(tally, reference=_totals(tally)), cut, products(rule))
-    holds = inside & rule.holds(groups)[class_]
+    holds = inside & _holds(tally, cut, rule)[class_]
     return np.where(holds, was, HELD_BACK).astype(np.int32)
+
+
+def _holds(tally: Tally, cut: Cut, rule: Model) -> Flags:
+    """Whether each class meets the rule, beside the values of the whole table."""
+    groups = Groups.of(replace(tally, reference=_totals(tally)), cut, products(rule))
+    return np.asarray(rule.holds(groups), dtype=np.bool_)
 
 
 def _lies_in(keys: NDArray[Any], cells: Cells, class_: Codes) -> Flags:
@@ -175,14 +189,35 @@ def _lies_in(keys: NDArray[Any], cells: Cells, class_: Codes) -> Flags:
     return inside
 
 
-def _joined(tally: Tally, was: Codes, cells: Cells, staying: Codes) -> Codes:
-    """The same where new people are in the first old class that stays and has them in its cells."""
+def _joined(tally: Tally, was: Codes, cells: Cells, staying: Codes, rule: Model) -> Codes:
+    """The same where new people are in the first old class that stays and has them in its cells.
+
+    The old rows are known, so only newcomers who meet the rule as a class of their own may join.
+    """
     classes, new = np.unique(staying[staying >= 0]), np.flatnonzero(was < 0)
     start, found = cells.take(classes).contains(tally.keys[:, new])
     has = np.diff(start) > 0
+    entry, to = new[has].astype(np.int32), classes[found[start[:-1][has]]]
+    alone = _meets_alone(tally, Cut(entry, to, tally.count[entry], cells), rule)
     joined = staying.copy()
-    joined[new[has]] = classes[found[start[:-1][has]]]
+    joined[entry[alone]] = to[alone]
     return joined
+
+
+def _meets_alone(tally: Tally, cut: Cut, rule: Model) -> Flags:
+    """Whether each piece of a cut, all of them published, is in a class that meets the rule."""
+    if not len(cut.entry):
+        return np.zeros(0, dtype=np.bool_)
+    there, class_ = np.unique(cut.class_, return_inverse=True)
+    some = replace(cut, class_=class_.astype(np.int32), cells=cut.cells.take(there))
+    return _holds(tally, some, rule)[class_]
+
+
+def _few(tally: Tally, was: Codes, cut: Cut, rule: Model) -> int:
+    """How many new rows are in classes whose newcomers do not meet the rule among themselves."""
+    new = (cut.class_ >= 0) & (was[cut.entry] < 0)
+    some = replace(cut, entry=cut.entry[new], class_=cut.class_[new], count=cut.count[new])
+    return int(some.count[~_meets_alone(tally, some, rule)].sum())
 
 
 def _totals(tally: Tally) -> tuple[NDArray[np.int64], ...]:
@@ -194,7 +229,9 @@ def _totals(tally: Tally) -> tuple[NDArray[np.int64], ...]:
     )
 
 
-def _made(tally: Tally, was: Codes, cells: Cells, staying: Codes, request: Request) -> Cut:
+def _made(
+    tally: Tally, was: Codes, cells: Cells, staying: Codes, request: Request, together: bool = False
+) -> Cut:
     """Old classes as far as entries stay in them, and the method's classes of the rest."""
     allowed = allowance(tally, request)
     stay, rest = np.flatnonzero(staying >= 0), np.flatnonzero(staying < 0)
@@ -207,7 +244,7 @@ def _made(tally: Tally, was: Codes, cells: Cells, staying: Codes, request: Reque
     )
     if not len(rest):
         return settle(tally, old.merged(), request.rule, allowed)
-    new = by_method(_standing_for(tally, was, cells, rest), request, allowed > 0)
+    new = by_method(_standing_for(tally, was, cells, rest, together), request, allowed > 0)
     entry = rest[new.entry].astype(np.int32)
     covering = _cover(tally, was, cells, replace(new, entry=entry))
     class_ = np.where(new.class_ < 0, HELD_BACK, new.class_ + old.classes).astype(np.int32)
@@ -221,17 +258,22 @@ def _made(tally: Tally, was: Codes, cells: Cells, staying: Codes, request: Reque
     return settle(tally, both.merged(), request.rule, allowed)
 
 
-def _standing_for(tally: Tally, was: Codes, cells: Cells, rest: Codes) -> Tally:
+def _standing_for(
+    tally: Tally, was: Codes, cells: Cells, rest: Codes, together: bool = False
+) -> Tally:
     """A tally of some entries, with a point in the middle of its old cell for each old one.
 
     People of one old class stand at one place: they are best kept together, since wherever one
-    of them goes the whole old cell goes along.
+    of them goes the whole old cell goes along. ``together``: so do the new ones.
     """
     middle = (cells.low + cells.high) // 2
     for j in cells.sets:
         middle[:, j] = cells.low[:, j]  # the middle of a set need not be a member
-    old = was[rest]
-    keys = np.where(old >= 0, middle[np.maximum(old, 0)].T, tally.keys[:, rest])
+    old, own = was[rest], tally.keys[:, rest]
+    if together and (old < 0).any():
+        ordered = np.sort(own[:, old < 0], axis=1)
+        own = ordered[:, ordered.shape[1] // 2, np.newaxis]
+    keys = np.where(old >= 0, middle[np.maximum(old, 0)].T, own)
     return replace(
         tally,
         keys=keys.astype(tally.keys.dtype),
@@ -293,7 +335,7 @@ def check(frame: Frame, schema: Schema, before: Earlier, now: Rows, key: bytes) 
         raise NotMetError(
             f"In {int((~wide).sum()):,} classes the written cells do not cover those that people "
             "had in the earlier release.",
-            "publish with quasi-identifiers judged anew (--after), instead of based on it.",
+            "use another method; --after is no substitute, it does not look at the linked rows.",
         )
 
 
@@ -321,7 +363,8 @@ def _common(schema: Schema, *several: Mapping[str, Sequence[Any]]) -> list[Axis]
     for column in schema.quasi:
         found = [value for examples in several for value in examples[column.name]]
         values = dict.fromkeys([*(column.domain or ()), *_possible(column, found)])
-        null = None in values
+        # Where every label is `*` no value is known, and null stands for whatever it may be.
+        null = None in values or not values
         values.pop(None, None)
         assert column.hierarchy is not None, "the schema was fitted"
         grow = column.hierarchy.grow

@@ -7,7 +7,8 @@ with the companion's key.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.axis import Axis
-from shoal.column import role_hint
+from shoal.column import Column, role_hint
 from shoal.errors import InputError, SchemaError, UsageError
-from shoal.flow.companion import hashed_null, read_companion, read_people, rows_of
+from shoal.flow.companion import (
+    Companion,
+    hashed_null,
+    hashed_values,
+    read_companion,
+    read_people,
+    rows_of,
+)
 from shoal.flow.opening import opened_labels, released, released_schema
 from shoal.flow.recount import Recount, recount
 from shoal.frames.frame import Coding, Distinct, Frame
@@ -29,6 +37,11 @@ from shoal.schema import Schema
 
 NOBODY = -1
 """The class of people who are not in a release."""
+_WORDS = frozenset({"category", "code", "text"})
+"""Kinds of which a person is hashed as written."""
+_WIDEST = 16
+"""So many digits a number may be filled up to with zeros."""
+_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True)
@@ -61,17 +74,49 @@ def earlier(source: Any, schema: Schema) -> Earlier:
             "To base a release on an earlier one, a column must say who each row is about.",
             role_hint("patient", "person"),
         )
+    table, published, private = _read(source)
+    _check_columns(private.schema, schema)
+    rows = read_rows(table, published, private.folder)
+    _check_named(rows.person, private.key)
+    return Earlier(rows, private.key, private.table_sha256)
+
+
+def _read(source: Any) -> tuple[Path, Schema, Companion]:
+    """A release's table, what its columns are, and its companion."""
     release = released(source)
     if release is None:
         raise UsageError(
             "A release can only be based on a release folder.", "give the folder, not the table."
         )
     table, manifest = release
-    private = read_companion(source, table)
-    _check_columns(private.schema, schema)
-    rows = read_rows(table, released_schema(manifest), private.folder)
-    _check_named(rows.person, private.key)
-    return Earlier(rows, private.key, private.table_sha256)
+    return table, released_schema(manifest), read_companion(source, table)
+
+
+def read_as_before(schema: Schema, frame: Frame, source: Any) -> Schema:
+    """The schema with the kinds of the earlier release where it states none, and the table differs.
+
+    Numbers of people that lost their leading zeros, for example, are codes all the same.
+    """
+    before = _read(source)[2].schema
+    kinds = {column.name: column.kind for column in before.quasi}
+    if before.person is not None and schema.person is not None:
+        kinds[schema.person.name] = before.person.kind
+    differ = {f.name: kinds[f.name] for f in frame.fields if f.kind != kinds.get(f.name, f.kind)}
+    differ = {name: kind for name, kind in differ.items() if name not in schema.kinds}
+    _check_filled(frame, differ)
+    columns = (replace(c, kind=differ.get(c.name, c.kind)) for c in schema.columns)
+    return replace(schema, columns=tuple(columns))
+
+
+def _check_filled(frame: Frame, kinds: Mapping[str, str]) -> None:
+    """A column without values is read as words, and nothing else can be made of it."""
+    for name in (name for name, kind in kinds.items() if kind not in _WORDS):
+        profile = frame.profile()[name]
+        if profile.nulls == profile.rows:
+            raise InputError(
+                f"Column {name!r} has no values; it was a {kinds[name]} in the earlier release.",
+                "give its values, or publish both releases without the column.",
+            )
 
 
 def _check_columns(before: Schema, now: Schema) -> None:
@@ -83,14 +128,26 @@ def _check_columns(before: Schema, now: Schema) -> None:
             f"{', '.join(sorted(names))}.",
             "give both releases the same quasi-identifiers.",
         )
+    then, person = before.person, now.person
+    if then and person and not {then.kind, person.kind} <= _WORDS:
+        _check_kind(then.kind, person)
     for column in now.quasi:
         old = before.column(column.name)
-        if old.kind != column.kind or not _continues(old.hierarchy, column.hierarchy):
+        _check_kind(old.kind, column)
+        if not _continues(old.hierarchy, column.hierarchy):
             raise SchemaError(
                 f"Column {column.name!r} does not generalise as in the earlier release.",
-                "give it the same kind and hierarchy, one that does not depend on the data; "
+                "give it the same hierarchy, one that does not depend on the data; "
                 "a tree may have more leaves than it had.",
             )
+
+
+def _check_kind(before: str, now: Column) -> None:
+    if before != now.kind:
+        raise SchemaError(
+            f"Column {now.name!r} was a {before} in the earlier release and is a {now.kind} now.",
+            f'state kind = "{before}" for it in the schema.',
+        )
 
 
 def _continues(old: Hierarchy | None, new: Hierarchy | None) -> bool:
@@ -141,3 +198,49 @@ def everybody(frame: Frame, schema: Schema) -> Distinct:
     if people.nulls:
         raise _unnamed(people.nulls)
     return people
+
+
+def check_spelling(column: str, people: Sequence[Any], keyed: pa.Array, before: Earlier) -> None:
+    """Refuse people who are written otherwise than they were, and would lose their old cells.
+
+    Of the people who are gone only hashes are known. So the newcomers are hashed as they may have
+    been written: in other case, with other leading zeros.
+    """
+    rows = before.rows.person
+    gone = rows.filter(pc.invert(pc.is_in(rows, value_set=keyed)))
+    there = pc.is_in(keyed, value_set=rows).to_pylist()
+    new = [p for p, old in zip(people, there, strict=True) if not old and isinstance(p, str)]
+    parts = (new[i : i + _AT_ONCE] for i in range(0, len(new) if len(gone) else 0, _AT_ONCE))
+    count = sum(_written_otherwise(part, gone, before.key) for part in parts)
+    if count:
+        raise InputError(
+            f"{count:,} people who seem to be new are named like people of the earlier release "
+            "who are gone, but for capitals or leading zeros.",
+            f"write column {column!r} as it was written then.",
+        )
+
+
+def _written_otherwise(new: Sequence[str], gone: pa.Array, key: bytes) -> int:
+    """How many of the newcomers are among those who are gone, in another spelling."""
+    several = [_spellings(name) for name in new]
+    every = list(set().union(*several))
+    if not every:
+        return 0
+    found = pc.is_in(hashed_values(every, key), value_set=gone).to_pylist()
+    known = {name for name, there in zip(every, found, strict=True) if there}
+    return sum(not known.isdisjoint(names) for names in several)
+
+
+def _spellings(name: str) -> set[str]:
+    """How somebody may be written otherwise.
+
+    >>> sorted(_spellings("0a"))
+    ['0A', 'A', 'a']
+    >>> sorted(_spellings("07"), key=len)[:3]
+    ['7', '007', '0007']
+    """
+    plain = name.strip()
+    bare = plain.lstrip("0") or "0"
+    widths = range(len(bare), _WIDEST + 1) if bare.isdigit() else (len(bare), len(plain))
+    cases = {case(bare) for case in (str, str.lower, str.upper, str.capitalize)}
+    return {case.rjust(width, "0") for case in cases for width in widths} - {name}

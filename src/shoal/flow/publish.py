@@ -13,7 +13,7 @@ from typing import Any
 from shoal.errors import InputError, NotMetError, UsageError
 from shoal.flow import folder, record
 from shoal.flow.based import Based, check, known
-from shoal.flow.earlier import Earlier, earlier, read_rows
+from shoal.flow.earlier import Earlier, earlier, read_as_before, read_rows
 from shoal.flow.encode import Survey, survey
 from shoal.flow.judge import in_parts
 from shoal.flow.made import Made, Parts, Whole
@@ -58,10 +58,11 @@ def publish(
     ``dry_run`` (or without ``out``) nothing is written and the outcome alone is returned.
     Further ``parameters`` are the method's own.
 
-    Where other releases of the table are public already, there are two ways not to be linked
-    with them. ``based_on`` one of them: by its private companion, every cell equals or
-    generalises the one that the same person had. ``after`` all of them: columns that they have
-    and that this one would publish as they are become quasi-identifiers and are generalised.
+    Where other releases of the table are public already, there are two defences. ``based_on``
+    the latest of them: by its private companion, every cell equals or generalises the one that
+    the same person had. ``after`` all of them, which is weaker: columns that they have and that
+    this one would publish as they are become quasi-identifiers and are generalised, but what the
+    tables say when they are linked all the same is not looked at.
     """
     request = Request(
         schema=schema,
@@ -86,8 +87,27 @@ def publish(
     if request.out is not None:
         folder.check_free(request.out, _companion(request.out, request), request.replace)
     progress("reading", 0, 1)
-    with opened(source, kinds=schema.kinds) as frame:
-        return _publish(frame, changed(request, schema=schema.fit(frame.fields)))
+    with ExitStack() as stack:
+        frame, schema = _read(stack, source, schema, based_on)
+        release = _publish(frame, changed(request, schema=schema.fit(frame.fields)))
+    return _told(release, request.schema, schema) if several(after) else release
+
+
+def _read(stack: ExitStack, source: Any, schema: Schema, based_on: Any) -> tuple[Frame, Schema]:
+    """The table, and its schema with the kinds of the release that the new one is based on."""
+    frame = stack.enter_context(opened(source, kinds=schema.kinds))
+    if based_on is None:
+        return frame, schema
+    settled = read_as_before(schema, frame, based_on)
+    if settled.kinds != schema.kinds:
+        frame = stack.enter_context(opened(source, kinds=settled.kinds))
+    return frame, settled
+
+
+def _told(release: Release, asked: Schema, judged: Schema) -> Release:
+    """The release with the columns that are quasi-identifiers because others published them."""
+    public = [c.name for c in judged.columns if c.role != asked.column(c.name).role]
+    return changed(release, private={**release.private, "public_before": public})
 
 
 def _schema_after(request: Request, after: Any) -> Schema:

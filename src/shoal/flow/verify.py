@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -41,8 +42,9 @@ def verify(
     refused unless ``accept_keep``, because no rule judges what they add; one that holds columns
     which are never published (identifiers, people, providers) always is. ``after`` are releases
     of the same people that are public already: columns that they have are quasi-identifiers here,
-    since the two can be linked by them. A file that meets the rule and is not the one that was
-    published is an error. ``reading`` says how the file is written, as in ``shoal.open``.
+    since the two can be linked by them; what linking them gives is not looked at. A file that
+    meets the rule and is not the one that was published is an error. ``reading`` says how the
+    file is written, as in ``shoal.open``.
     """
     release = released(source)
     if release is not None:
@@ -85,9 +87,11 @@ def judged_after(schema: Schema, rule: Model, after: Any) -> Schema:
     """The schema for a release that follows others: what they have is a quasi-identifier too.
 
     A sensitive or kept column that an earlier release published as it is joins the rows of both
-    (Sweeney 2002, section 4.2), so nobody may stand out with it either.
+    (Sweeney 2002, section 4.2), so nobody may stand out with it either. It does not see what the
+    rows of both say together where they can be joined all the same.
     """
     before = {name for source in several(after) for name in _published(source, schema)}
+    _refuse_renamed(schema, before)
     linking = [c.name for c in (*schema.sensitive, *schema.keep) if c.name in before]
     for part in parts(rule):
         on = getattr(part, "on", None)
@@ -102,6 +106,24 @@ def judged_after(schema: Schema, rule: Model, after: Any) -> Schema:
             )
     columns = (replace(c, role="quasi") if c.name in linking else c for c in schema.columns)
     return replace(schema, columns=tuple(columns))
+
+
+def _refuse_renamed(schema: Schema, before: set[str]) -> None:
+    """A column that an earlier release has under nearly its name would not be noticed as that."""
+    others = {_bare(name) for name in before.difference(schema.names)}
+    published = [c.name for c in (*schema.sensitive, *schema.keep) if c.name not in before]
+    alike = [name for name in published if _bare(name) in others]
+    if alike:
+        raise UsageError(
+            "An earlier release has columns of nearly the same name, so that it is not clear what "
+            f"is public already: {', '.join(alike)}.",
+            "give them the names that they have there; or others, if they are something else.",
+        )
+
+
+def _bare(name: str) -> str:
+    """A column's name without capitals, spaces and underscores."""
+    return re.sub(r"[\s_]+", "", name.casefold())
 
 
 def several(after: Any) -> list[Any]:
