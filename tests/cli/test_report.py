@@ -48,6 +48,22 @@ def test_the_context_and_the_public_version(shoal, here):
 
 
 @pytest.mark.usefixtures("released")
+def test_what_may_not_be_written_is_refused(shoal, here):
+    (here / "thesis.html").write_text("<p>Mine.", encoding="utf-8")
+    for place, why in {
+        "thesis.html": "is not a report",
+        "release/report.html": "may not lie in a release folder",
+        "nowhere/report.html": "cannot be written",
+    }.items():
+        result = shoal("report", "release", "-o", place)
+        assert result.exit_code == 5
+        assert why in result.stderr
+    assert (here / "thesis.html").read_text(encoding="utf-8") == "<p>Mine."
+    assert not (here / "release" / "report.html").exists()
+    assert shoal("report", "release", "--public", "-o", "release/report.html").exit_code == 0
+
+
+@pytest.mark.usefixtures("released")
 def test_exit_codes(shoal, roles):
     assert shoal("report", "release").exit_code == 2  # nowhere to write
     assert shoal("report", "release", "-o", "report.docx").exit_code == 2

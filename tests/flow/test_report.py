@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 
 import shoal
+from shoal.attacks import attacks
 from shoal.axis import Axis
 from shoal.errors import InputError, NotMetError, UsageError
 from shoal.flow.context import read_context
 from shoal.flow.distribution import distribution
 from shoal.flow.evidence import Described, Evidence, publishable
 from shoal.flow.reported import lead, page
-from shoal.pages import Chart, Page
+from shoal.flow.wording import WORDS
+from shoal.pages import Callout, Chart, Page
 from shoal.release import Finding, Judgement, Verdict
 from shoal.risk import assess
 
@@ -68,7 +70,6 @@ def evidence(**changes) -> Evidence:
         skipped=(("order", "harbour.csv has 3 rows more."),),
         manifest={"file": "table.csv", "rule": "k-anonymity k=4", "method": "mondrian"},
         private={"held_back": 6, "loss": 0.321},
-        names=("town/harbour.csv", "harbour.csv", "harbour"),
         others=1,
         sensitive="diagnosis",
         commands=("shoal verify town/harbour.csv",),
@@ -94,8 +95,8 @@ def test_the_parts_follow_the_standard_and_the_lead_is_the_verdict():
     made = page(evidence())
     assert [section.heading for section in made.sections] == PARTS
     assert made.lead == (
-        "The published table meets what it promises (k-anonymity k=4), and the attack on it, "
-        "intersection, succeeds on 9.2% of 400 people."
+        "The published table meets what it promises (k-anonymity k=4). The attack on it is "
+        "intersection: 37 of 400 people have one possible diagnosis left."
     )
     assert Page.from_json(json.loads(json.dumps(made.to_json(), allow_nan=False))) == made
 
@@ -116,7 +117,7 @@ def test_charts_tell_what_they_show():
         "80 published people are in classes smaller than 5",
         "Every requirement is met",
         "20% of 400 people have a risk of being found above the threshold of 20%",
-        "Intersection succeeds on 9.2% of the people it was tried on",
+        "Intersection succeeds on 9.2% of 400 people (their value is known for certain)",
         "1 of 1 attacks leaves no doubt about the worst-hit person",
         "Joined, the releases leave 37 of 400 people with a single possible diagnosis; one "
         "release alone left 3",
@@ -136,13 +137,104 @@ def test_what_does_not_hold_or_exceeds_the_limit_is_said_first():
     assert calm.sections[0].blocks[1].heading == "Within the limit"
 
 
+def test_the_worst_attack_is_the_most_harmful_one():
+    """Belief in the values of many is less than certainty about some: findings come ranked."""
+    many = finding(attack="skewness", exposed=300, sure=0.6, guessing=0.4, sentence="Many.")
+    both = (finding(), many)
+    made = page(evidence(findings=both))
+    assert made.lead.endswith("The worst of 2 attacks on it is intersection: " + both[0].sentence)
+    tile = made.sections[0].blocks[0].items[3]
+    assert (tile.value, tile.note) == ("9.2%", "intersection (their value is known for certain)")
+    assert "Intersection succeeds on 9.2% of 400 people (their value" in " ".join(titles(made))
+    told = "As published, intersection succeeds on 9.2% of 400 people (their value is known for"
+    assert told in texts(made)
+    public = page(publishable(evidence(findings=both), 10))
+    assert "The worst of 2 attacks on it, intersection, succeeds on 10% of 400" in public.lead
+    assert "believed at 50% or more, at least 2 times as much as before" in texts(public)
+    nobody = finding(attack="homogeneity", exposed=0, sure=0.5)
+    assert "skewness: Many." in page(evidence(findings=(nobody, many))).lead
+
+
+def test_nothing_is_green_where_somebody_is_nearly_known():
+    def tones(**changes):
+        told = evidence(findings=(finding(exposed=0, **changes),), limit=0.5)
+        return [
+            [block.tone for section in page(one).sections for block in section.blocks
+             if isinstance(block, Callout)]
+            for one in (told, publishable(told))
+        ]  # fmt: skip
+
+    assert tones(sure=0.79) == [["good", "good"], ["note", "note"]]
+    assert tones(sure=0.8) == [["warning", "warning"], ["note", "note"]]
+    made = page(evidence(findings=(finding(exposed=0, sure=0.95),)))
+    assert made.lead.endswith(
+        "The attack on it fails, though intersection is 95% sure of somebody."
+    )
+
+
+def test_an_intersection_says_who_was_not_found_and_what_weighing_adds():
+    narrowed = {"prior": [4.5, 4.0], "posterior": 2.25, "mean_drop": 1.5, "vulnerable": 300}
+    apart = {"asked": 500, "absent": 100, "known_absent": 60, "no_value_left": 7}
+    weighted = {
+        "calibrated": True, "temperature": 1.37, "learned_on": 190, "judged_on": 210,
+        "right": 0.61, "right_uniform": 0.5, "right_guessing": 0.25,
+    }  # fmt: skip
+    details = {**finding().details, **narrowed, **apart}
+    found = finding(details={**details, "weighted": weighted})
+    told = texts(page(evidence(findings=(found,))))
+    for part in (
+        "3.75", "(by each: 4.5 and 4)", "2.25", "300 people lose at least one",
+        "100 of 500 people asked for were not found in all releases and are counted apart (60 "
+        "known not to be in one of them, 7 left without a value that is in all).",
+        "right about 61% of 210 people, against 50% by choosing among the values left and 25% by "
+        "guessing (calibrated on 190 others, temperature 1.37).",
+    ):  # fmt: skip
+        assert part in told, part
+    assert "asked for" not in texts(page(publishable(evidence(findings=(found,)))))
+    raw = {"calibrated": False, "reason": "no true values are known"}
+    told = texts(page(evidence(findings=(finding(details={**details, "weighted": raw}),))))
+    assert "was not calibrated: no true values are known." in told
+
+
+def test_words_of_the_trade_are_explained():
+    told = texts(page(evidence(measured=(("delta-disclosure", float("inf")),))))
+    for part in ("a prosecutor knows", "a marketer tries", "Infinite: no number", "1: nothing is"):
+        assert part in told, part
+    assert "Infinite: no number" not in texts(page(evidence()))
+
+
+def test_minimality_examined_a_sample_in_public_too():
+    found = finding(attack="minimality", details={"classes": 443, "examined_classes": 50})
+    told = texts(page(publishable(evidence(findings=(found,)), 10)))
+    assert "It examined 50 of 440 classes." in told
+
+
+def test_public_words_are_from_a_closed_list():
+    """Whatever an attack or an error says in free words: a name cannot slip through a list."""
+    words = "Harbour clinic: see --targets secret.csv"
+    found = [finding(attack=name, assumptions=(words,), defence=words, example=words,
+                     sentence=words) for name in attacks()]  # fmt: skip
+    told = evidence(
+        findings=(*found, finding(attack="own attack", defence=words)),
+        skipped=(*((f"{name} with release 3", words) for name in attacks()), ("own", words)),
+    )
+    public = texts(page(publishable(told)))
+    assert "Harbour" not in public
+    assert "secret.csv" not in public
+    assert "--targets" not in public
+    for name in attacks():
+        assert WORDS[name].assumes[0] in public
+        assert WORDS[name].helps in public
+
+
 def test_no_attack_and_no_requirement_are_said_too():
     made = page(evidence(findings=(), verdict=None))
     assert lead(evidence(findings=(), verdict=None)) == (
-        "No requirement was verified, and no attack could be run on it."
+        "No requirement was verified. No attack could be run on it."
     )
     assert "No attack could be run." in texts(made)
-    assert page(evidence(findings=(finding(exposed=0),))).lead.endswith("the attack on it fails.")
+    failed = page(evidence(findings=(finding(exposed=0, sure=0.5),)))
+    assert failed.lead.endswith("The attack on it fails.")
 
 
 def test_what_nobody_said_is_a_line_to_fill_in():
@@ -244,15 +336,19 @@ def test_the_public_version_says_nothing_of_a_few():
     for secret in ("harbour", "Row 17", "0.321", "held back", "surname", "95%", "control group"):
         assert secret not in told, secret
     assert not re.search(FEW, told.replace("means at least 5 people", ""))
-    assert "It succeeds on 40 of 400 people (10%)." in told
-    assert "the person is in both" in told
-    assert "It had too little to work on." in told
+    said = (
+        "It succeeds on 40 of 400 people drawn at random (10%): their value is known for certain."
+    )
+    assert said in told
+    assert "the person is in every release with the same sensitive value" in told
+    assert "It needs two releases that fit together." in told
+    assert "shoal report RELEASE --public --fewest 10 --threshold 0.2 -o report.html" in told
     assert made.data["findings"] == [{"attack": "intersection", "exposed": "40", "people": "400"}]
 
 
 def test_a_small_success_is_fewer_than_ten():
     told = texts(page(publishable(evidence(findings=(finding(exposed=3),)), 10)))
-    assert "It succeeds on fewer than 10 of 400 people (less than 3%)." in told
+    assert "succeeds on fewer than 10 of 400 people drawn at random (less than 3%)" in told
     assert not re.search(r"\b3 of\b|0\.0075", told)
 
 
@@ -305,7 +401,7 @@ def test_a_table_that_others_made(town):
     failed = shoal.report(table, schema=schema, rule="k-anonymity k=40")
     assert failed.data["holds"] is False
     bare = shoal.Schema.of(quasi=["age", "sex", "zip"], identifier=["diagnosis"])
-    assert "There is no sensitive column to learn" in texts(shoal.report(table, schema=bare))
+    assert "There is nothing to learn." in texts(shoal.report(table, schema=bare))
     known = [{name: row[name] for name in town.quasi} for row in town.rows]
     register = town.write(town.folder / "register.csv", known)
     found = shoal.report(table, schema=bare, targets=register)

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from shoal.errors import UsageError
-from shoal.pages import charts
+from shoal.pages import charts, exposure, tested
 from shoal.pages.axes import names_axis
 from shoal.pages.charts import Reached, percent
 from shoal.pages.drawing import PALETTE, Spec, clean, headline, svg, table
+from shoal.pages.tested import Attacked
 from shoal.pages.words import brief
 
 SPECS = {
@@ -184,6 +185,53 @@ def test_labels_get_room_and_lose_control_characters() -> None:
     assert wide["axis"]["minExtent"] > narrow["axis"]["minExtent"]
     assert names_axis("f", ["a" * 500])["axis"]["minExtent"] < 300
     assert clean("a\x00\x1b[31mb") == "a[31mb"
+
+
+def test_no_control_character_reaches_a_drawing() -> None:
+    evil = "di\x00ag\x1bno\udc80sis"
+    found = [Attacked(evil, 100, 3, 1.0)]
+    for spec in (
+        charts.risk_by_columns([evil], [3], 4),
+        charts.class_sizes({1: 3}, {3: 4}, names=(evil, "published")),
+        charts.candidates({1: 3, 4: 100}, {1: 50, 2: 53}, what=evil),
+        charts.marginals(evil, [evil, None], [1, 2], [3, 4]),
+        charts.people({evil: 3, "others": 4}),
+        charts.reached([Reached(evil, 1, 2, False)]),
+        exposure.confidence({1: 3}, {1: 2, 2: 1}, names=(evil, f"{evil}'s"), what=evil),
+        tested.attacked(found),
+        tested.certainty(found),
+    ):
+        text = json.dumps(spec)
+        assert "diagnosis" in text.lower()
+        assert not any(mark in text for mark in ("\\u0000", "\\u001b", "\\udc80"))
+        assert svg(spec).startswith("<svg")
+
+
+def test_who_is_not_drawn_stays_in_the_total() -> None:
+    spec = charts.marginals("dx", ["flu", "hiv"], [296, 4], [296, 4], fewest=10)
+    assert [row[2] for row in table(spec)[1]] == [">96%", ">96%"]
+    assert "hiv" not in json.dumps(spec)
+    two = charts.marginals("sex", ["f", "m"], [155, 145], [145, 155], fewest=10)
+    assert [row[2] for row in table(two)[1]] == ["52%", "48%", "48%", "52%"]
+    more = charts.marginals("sex", ["f", "m"], [155 + 3, 145], [145, 155 + 3], fewest=10)
+    assert more == two
+
+
+def test_of_too_few_people_only_that_is_told() -> None:
+    for spec in (
+        charts.marginals("sex", ["f", "m"], [40, 40], [40, 40], fewest=10),
+        charts.class_sizes({1: 300}, {5: 9}, fewest=10),
+        charts.candidates({1: 40, 2: 30}, {1: 70}, fewest=10),
+    ):
+        assert headline(spec).startswith("Too few people to show")
+        assert spec["data"]["values"] == []
+        assert table(spec) == ((), ())
+        assert svg(spec).startswith("<svg")
+
+
+def test_the_last_bin_of_a_public_chart_holds_enough_people() -> None:
+    spec = charts.candidates({2: 300, 8: 1}, {1: 299, 7: 2}, fewest=10)
+    assert {row[0] for row in table(spec)[1]} == {"1", "2"}
 
 
 def test_numbers_may_come_from_numpy() -> None:

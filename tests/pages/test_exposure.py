@@ -11,7 +11,7 @@ import pytest
 from shoal.pages import exposure, tested
 from shoal.pages.drawing import headline, svg, table
 from shoal.pages.tested import Attacked
-from shoal.pages.words import counted, rounded, share
+from shoal.pages.words import UNTOLD, counted, fraction, rounded, share, shares
 
 SIZES = {1: 40, 2: 30, 3: 40, 5: 100, 7: 50, 12: 60, 30: 20, 90: 5}
 BEFORE = {1: 3, 2: 20, 3: 60, 4: 300, 6: 500, 12: 80}
@@ -77,6 +77,7 @@ def test_attacks_are_told_with_their_numbers():
 def test_to_be_published_no_chart_holds_a_count_or_a_few():
     for spec in (
         exposure.risk({1: 3, 20: 40}, 0.2, fewest=10),
+        exposure.risk({1: 55, 7: 40, 20: 40}, 0.2, fewest=10),
         exposure.confidence({1: 3, 2: 500}, {1: 9, 2: 494}, fewest=10),
         tested.attacked(FOUND, fewest=10),
     ):
@@ -98,6 +99,66 @@ def test_what_may_be_published_of_a_count():
     assert share(3, 400, 10) == "<3%"
     assert share(397, 400, 10) == ">97%"
     assert (share(0, 400, 10), share(400, 400, 10), share(0, 0, 10)) == ("0%", "100%", "0%")
+
+
+def test_a_share_to_be_published_tells_no_more_than_two_rounded_counts():
+    for part in range(1, 400):
+        told = share(part, 400, 10)
+        assert told == share(part, 403, 10)
+        near = 10 * (part // 10) + (0 if part % 10 < 5 else 9)
+        assert part < 10 or told == share(min(399, near), 400, 10)
+        assert fraction(part, 400, 10) == fraction(part, 403, 10)
+        assert "100%" not in told
+    for part in range(1, 60):
+        assert share(part, 60, 10) == UNTOLD
+        assert fraction(part, 60, 10) == 0
+
+
+def test_shares_to_be_published_add_up():
+    for total in range(100, 420, 7):
+        for part in range(total + 1):
+            bars = shares([part, total - part], fewest=10)
+            if 10 <= part <= total - 10:
+                assert 99 <= sum(int(bar["text"][:-1]) for bar in bars) <= 101
+            told = [bar["text"] for bar in bars]
+            assert ("100%" in told) == (part in (0, total))
+            assert all(0 <= bar["share"] <= 1 for bar in bars)
+
+
+def test_people_who_are_not_drawn_stay_in_the_whole():
+    few = shares([200, 9, 9, 9, 9, 9, 9, 9, 9, 9], fewest=10)
+    assert few[0]["text"] == "71%"  # of 280, not of 200
+    assert {bar["text"] for bar in few[1:]} == {"<4%"}
+    assert [bar["text"] for bar in shares([150, 50], 400, 10)] == ["38%", "13%"]
+    assert [bar["text"] for bar in shares([150, 50], 400)] == ["38%", "12%"]
+
+
+def test_of_too_few_people_nothing_is_drawn():
+    for spec in (
+        exposure.risk({5: 12}, 0.2, fewest=10),
+        exposure.confidence({1: 30, 2: 30}, {1: 60}, what="diagnosis", fewest=10),
+    ):
+        assert values(spec) == []
+        assert headline(spec).startswith("Too few people")
+    (bar,) = values(tested.attacked([Attacked("linking", 60, 31)], fewest=10))
+    assert (bar["share"], bar["text"], bar["line"]) == (0, "–", "tried on too few people")
+
+
+@pytest.mark.parametrize("fewest", [1, 10])
+def test_the_curve_and_its_title_round_alike(fewest):
+    spec = exposure.confidence(BEFORE, AFTER, what="diagnosis", fewest=fewest)
+    certain = {p["side"]: p["text"] for p in values(spec) if p["confidence"] == 1}
+    told = headline(spec).replace("less than ", "<")
+    assert f"of {certain['releases joined']} of the people" in told
+    assert told.endswith(f"alone, of {certain['one release']}")
+    axes = spec["encoding"]
+    assert axes["x"]["axis"]["title"] == "confidence"
+    assert axes["y"]["axis"]["title"] == "share of people"
+
+
+def test_the_title_names_the_attack_that_comes_first():
+    ranked = [Attacked("order", 500, 200), Attacked("skewness", 500, 400), FOUND[2]]
+    assert headline(tested.attacked(ranked)).startswith("Order succeeds on 40%")
 
 
 @pytest.mark.parametrize("fewest", [1, 10])

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import FILE, Roles, Verb, example, output, own, roles
+from shoal.cli.options import FILE, Roles, Verb, example, output, own, reading, roles
 from shoal.cli.printing import emit, progress, show
 
 SHARE = click.FloatRange(0, 1)
@@ -50,6 +50,7 @@ NOT_MET, EXPOSED = 3, 4
 @own("--over-time", "relation", flag_value="over time", help="The later ones are of a table grown.")
 @own("--show", "labels", is_flag=True, help="Let findings name values; for your eyes only.")
 @roles
+@reading
 @output
 def command(
     release: str, out: Path | None, models: tuple[str, ...], labels: bool, relation: str | None,
@@ -59,22 +60,27 @@ def command(
 
     RELEASE is a release folder, or any table with -s (and -m to verify it). The page is one HTML
     file that needs nothing else; its parts follow ISO/IEC 27559. The exit code is 3 if the
-    requirement does not hold and 4 if an attack succeeds on more than --limit.
+    requirement does not hold and 4 if an attack succeeds on more than --limit. The options for
+    reading are about the original, the targets and the control group.
     """
     import shoal
 
     if out is None and not as_json:
         raise shoal.UsageError("Nothing says where the report goes.", "add -o report.html.")
+    if labels and asked["public"]:
+        raise shoal.UsageError("A public report shows nobody's values.", "leave --show out.")
     with progress(quiet) as step:
         page = shoal.report(
             release, schema=roles.schema(), rule=" & ".join(models) or None, show=labels,
-            relation=relation or "", progress=step, **asked,
+            relation=relation or "", out=out, progress=step, **asked,
         )  # fmt: skip
-    written = None if out is None else page.write(out)
     if as_json:
         show(page, as_json, quiet)
     elif not quiet:
-        emit(f"{page.lead}\nThe report: {written}")
+        emit(f"{page.lead}\nThe report: {out}")
     if page.data["holds"] is False:
         return NOT_MET
-    return EXPOSED if page.data["exceeded"] else 0
+    if not page.data["exceeded"]:
+        return 0
+    click.echo(f"An attack succeeds on more than the limit of {asked['limit']:.1%}.", err=True)
+    return EXPOSED

@@ -1,6 +1,7 @@
 """What a steward says about a release: who publishes, to whom, for what, and who signs.
 
-Shoal cannot know these things and never invents them; what is not said stays a line to fill in.
+Shoal cannot know these things and never invents them; what is not said stays a line to fill in,
+and what is said is printed as it is written, in the version for the public too.
 """
 
 from __future__ import annotations

@@ -1,30 +1,29 @@
 """What a report is written from: everything that was measured, verified and attacked.
 
-`publishable` leaves what the public may know. It says nothing that stands on one person or a few:
-no extremes, no row numbers, no worked examples, no names of files; what an attack or a publisher
-wrote in free words is left out where it holds a number or such a name.
+`publishable` leaves what the public may know. Of the attacks that is on how many people they
+succeed, rounded, in words from a closed list: no extremes, no row numbers, no worked examples, no
+names of files. Class sizes and distributions of the original are still drawn, rounded and without
+bars for a few people; the context and the title are printed as the steward wrote them.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shoal.flow.distribution import Distribution
+from shoal.flow.wording import assumed, helps, lacked
 from shoal.release import Finding, Judgement, Verdict
 from shoal.risk import Assessment
 
 FEWEST = 10
 """The public version tells nothing that fewer people than this stand behind."""
-ORDINARY = frozenset(
-    {"control", "data", "original", "other", "people", "population", "register", "release"}
-    | {"releases", "row", "rows", "table", "targets"}
-)
-"""Names that files often have and that say nothing: words of any report."""
-UNTOLD = "It had too little to work on."
-"""Why an attack did not run, where its own words are not for the public."""
+SHOWN = (
+    "candidates_before", "candidates_after", "location", "sure", "times", "classes",
+    "examined_classes",
+)  # fmt: skip
+"""The details of a finding that a public page uses: options, and counts that it rounds."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,9 @@ class Evidence:
 
     rows: int
     classes: int
+    """Groups of rows that agree on quasi-identifiers and kept columns."""
     sizes: Mapping[int, int]
-    """Class size -> number of classes."""
+    """Class size -> number of such classes."""
     risk: Assessment
     columns: tuple[Described, ...] = ()
     sizes_before: Mapping[int, int] | None = None
@@ -63,11 +63,11 @@ class Evidence:
     private: Mapping[str, Any] = field(default_factory=dict)
     """What the private companion knows: rows held back, loss."""
     hashes: Mapping[str, str] = field(default_factory=dict)
-    names: tuple[str, ...] = ()
-    """The release, the other releases and the other tables, as they were named."""
     others: int = 0
     """How many other releases were attacked together with this one."""
     sensitive: str = "sensitive value"
+    unlearnt: tuple[str, ...] = ()
+    """Sensitive columns that no attack tried to learn."""
     limit: float | None = None
     commands: tuple[str, ...] = ()
     seed: int = 0
@@ -80,6 +80,22 @@ class Evidence:
         return self.fewest > 1
 
     @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns that are published as they are and that no requirement judges."""
+        return tuple(one.name for one in self.columns if one.role == "keep")
+
+    @property
+    def worst(self) -> Finding | None:
+        """The most harmful attack that succeeds on anybody; else the first of those that ran."""
+        successful = (one for one in self.findings if one.exposed)
+        return next(successful, self.findings[0] if self.findings else None)
+
+    @property
+    def surest(self) -> Finding | None:
+        """The attack that leaves the least doubt about somebody."""
+        return max(self.findings, key=lambda one: one.sure, default=None)
+
+    @property
     def exceeded(self) -> tuple[Finding, ...]:
         """The findings above the limit."""
         limit = 1.0 if self.limit is None else self.limit
@@ -88,7 +104,6 @@ class Evidence:
 
 def publishable(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
     """The evidence without what is not for the public."""
-    names = evidence.names
     told = [one for one in evidence.columns if one.fate != "dropped"]
     return replace(
         evidence,
@@ -96,10 +111,9 @@ def publishable(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
         distributions=tuple(one.discreet(fewest) for one in evidence.distributions),
         verdict=None if evidence.verdict is None else _verdict(evidence.verdict),
         measured=(),
-        findings=tuple(_finding(one, names) for one in evidence.findings),
-        skipped=tuple((name, _said(why, names) or UNTOLD) for name, why in evidence.skipped),
+        findings=tuple(_finding(one) for one in evidence.findings),
+        skipped=tuple((name, lacked(name)) for name, _ in evidence.skipped),
         private={},
-        names=(),
         commands=(),
         fewest=fewest,
     )
@@ -111,24 +125,17 @@ def _verdict(verdict: Verdict) -> Verdict:
     return replace(verdict, judgements=parts, kept_columns_k=None)
 
 
-def _finding(found: Finding, names: Sequence[str]) -> Finding:
+def _finding(found: Finding) -> Finding:
     """How many people an attack succeeds on, and what helps; nothing about any one of them."""
-    drawn = ("candidates_before", "candidates_after")
+    details = {key: found.details[key] for key in SHOWN if key in found.details}
     return Finding(
         attack=found.attack,
         people=found.people,
         exposed=found.exposed,
         sure=float("nan"),
-        guessing=found.guessing,
+        guessing=float("nan"),
         sentence="",
-        defence=_said(found.defence, names),
-        assumptions=tuple(filter(None, (_said(one, names) for one in found.assumptions))),
-        details={key: found.details[key] for key in drawn if key in found.details},
+        defence=helps(found),
+        assumptions=assumed(found),
+        details={**details, "sampled": found.interval is not None},
     )
-
-
-def _said(words: str, names: Sequence[str]) -> str:
-    """The words themselves, or nothing where they hold a number or an input's name."""
-    telling = [name for name in names if len(name) > 2 and name not in ORDINARY]
-    named = any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) for name in telling)
-    return "" if named or re.search(r"\d", words) else words

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from shoal.errors import UsageError
 from shoal.flow.evidence import Evidence
+from shoal.flow.wording import bracketed, meaning
 from shoal.models import rule as parse_rule
 from shoal.pages import Callout, Chart, Fact, Facts, Fields, Section, Table, Text, charts, exposure
 from shoal.pages import tested as attack_charts
 from shoal.pages.page import Block
 from shoal.pages.tested import Attacked
-from shoal.pages.words import counted, number, percent, share, spoken
+from shoal.pages.words import counted, listed, number, percent, share, spoken
 from shoal.release import Finding, Judgement
+
+SURE = 0.8
+"""Who is known with at least this confidence is not well, however few they are."""
+
+
+def succeeds(found: Finding, evidence: Evidence) -> str:
+    """On how many people an attack succeeds, and what that means for them."""
+    part = spoken(share(found.exposed, found.people, evidence.fewest))
+    return (
+        f"succeeds on {part} of {counted(found.people, evidence.fewest)} people{bracketed(found)}"
+    )
 
 
 def identifiability(evidence: Evidence) -> Section:
@@ -57,8 +70,6 @@ def _verified(evidence: Evidence) -> list[Block]:
     blocks: list[Block] = [Text("Verification", (told,))]
     if marks:
         blocks.append(Chart(charts.reached(marks)))
-    if verdict.kept_columns_k is not None:
-        blocks.append(_kept(verdict.kept_columns_k))
     return [*blocks, *_measured(evidence)]
 
 
@@ -73,17 +84,21 @@ def _mark(one: Judgement) -> charts.Reached | None:
     return charts.Reached(one.model, one.reached, needed, one.holds, at_least)
 
 
-def _kept(k: int) -> Callout:
-    return Callout(
-        f"With the columns that are kept as they are, the smallest class has {k:,} rows.", "warning"
-    )
-
-
 def _measured(evidence: Evidence) -> list[Block]:
     if not evidence.measured:
         return []
     rows = tuple((name, number(value)) for name, value in evidence.measured)
-    return [Table(("model", "reached"), rows, "What the table reaches for each model")]
+    blocks: list[Block] = [
+        Table(("model", "reached"), rows, "What the table reaches for each model")
+    ]
+    if any(math.isinf(value) for _, value in evidence.measured):
+        told = (
+            "Infinite: no number is large enough to hold for every class. For β and δ, for "
+            "example, that is so where a class lacks a value that the table has, or has far more "
+            "of it."
+        )
+        blocks.append(Callout(told))
+    return blocks
 
 
 # Risk
@@ -91,12 +106,16 @@ def _measured(evidence: Evidence) -> list[Block]:
 
 def _at_risk(evidence: Evidence) -> list[Block]:
     risk, fewest = evidence.risk, evidence.fewest
+    known = "quasi-identifiers and kept columns" if evidence.kept else "quasi-identifiers"
     told = (
-        "Whoever knows a person's quasi-identifiers finds the person's class and is right about "
+        f"Whoever knows a person's {known} finds the person's group and is right about "
         "the row with one in the number of people who look alike. A threshold of "
         f"{risk.threshold:.3g} means at least {math.ceil(round(1 / risk.threshold, 9)):,} people."
     )
-    items = [Fact("on average (marketer)", percent(risk.marketer, 1), "trying everybody")]
+    mean = percent(risk.marketer, 1)
+    if evidence.public:
+        mean = share(evidence.classes, evidence.rows, fewest)
+    items = [Fact("on average (marketer)", mean, "trying everybody")]
     if not evidence.public:
         items.insert(0, _worst_fact("highest (prosecutor)", risk.prosecutor, risk.notes))
         items.insert(1, _worst_fact("highest (journalist)", risk.journalist, risk.notes))
@@ -106,10 +125,17 @@ def _at_risk(evidence: Evidence) -> list[Block]:
              f"{counted(above, fewest)} of {counted(risk.rows, fewest)} people")
     )  # fmt: skip
     return [
-        Text("Risk of being found", (told,)),
+        Text("Risk of being found", (told, _ADVERSARIES)),
         Facts(tuple(items)),
         Chart(exposure.risk(evidence.sizes, risk.threshold, fewest)),
     ]
+
+
+_ADVERSARIES = (
+    "Three adversaries are told apart: a prosecutor knows that the person is in the table; a "
+    "journalist knows only that the person is in the population it was drawn from, and needs a "
+    "table of that; a marketer tries everybody and counts how many are right on average."
+)
 
 
 def _worst_fact(label: str, value: float, notes: Mapping[str, str]) -> Fact:
@@ -130,6 +156,9 @@ def _tested(evidence: Evidence) -> list[Block]:
         "what guessing from the published totals gives"
         + (", and against a control group." if any(f.control is not None for f in found) else ".")
     )
+    if evidence.unlearnt:
+        left = ", ".join(evidence.unlearnt)
+        told += f" Attacks tried to learn {evidence.sensitive}; they did not try {left}."
     blocks: list[Block] = [Text("Adversarial testing", (told,))]
     if not found:
         return [*blocks, Callout("No attack could be run.", "warning")]
@@ -137,30 +166,53 @@ def _tested(evidence: Evidence) -> list[Block]:
         Attacked(one.attack, one.people, one.exposed, one.sure, one.guessing, one.control)
         for one in found
     ]
-    blocks.append(Chart(attack_charts.attacked(marks, evidence.fewest)))
+    drawn = attack_charts.attacked(marks, evidence.fewest)
+    blocks.append(Chart({**drawn, "title": textwrap.wrap(_headline(evidence), 76)}))
     if not evidence.public:
         blocks.append(Chart(attack_charts.certainty(marks)))
     return blocks
 
 
+def _headline(evidence: Evidence) -> str:
+    """What the chart of all attacks says: the most harmful one, not the one with most people."""
+    worst, tried = evidence.worst, len(evidence.findings)
+    if worst is None or not worst.exposed:
+        return f"None of {tried} attacks succeeds" if tried > 1 else "The attack fails"
+    return f"{worst.attack.capitalize()} {succeeds(worst, evidence)}"
+
+
 def _finding(found: Finding, evidence: Evidence) -> list[Block]:
-    fewest, tone = evidence.fewest, "danger" if found.exposed else "good"
-    sentence = found.sentence if not evidence.public else public_sentence(found, fewest)
-    blocks: list[Block] = [
+    sentence = public_sentence(found, evidence.fewest) if evidence.public else found.sentence
+    return [
         Text(found.attack.replace("-", " ").capitalize(), (_about(found.attack),)),
-        Callout(sentence, tone),
+        Callout(sentence, _tone(found, evidence)),
+        *_narrowed(found, evidence),
         *_before_and_after(found, evidence),
+        Fields(tuple(_details(found, evidence))),
     ]
-    return [*blocks, Fields(tuple(_details(found, evidence)))]
+
+
+def _tone(found: Finding, evidence: Evidence) -> str:
+    """Good only where nobody is exposed nor nearly; the public is not told how nearly."""
+    if found.exposed:
+        return "danger"
+    return "note" if evidence.public else "warning" if found.sure >= SURE else "good"
 
 
 def public_sentence(found: Finding, fewest: int) -> str:
     """What an attack found, in words that are safe to publish."""
-    people = counted(found.people, fewest)
-    if not found.exposed:
-        return f"It succeeds on nobody of {people} people."
-    part = spoken(share(found.exposed, found.people, fewest))
-    return f"It succeeds on {counted(found.exposed, fewest)} of {people} people ({part})."
+    people = f"{counted(found.people, fewest)} people"
+    people += " drawn at random" if found.details.get("sampled") else ""
+    if found.exposed:
+        part = spoken(share(found.exposed, found.people, fewest))
+        means = f": {meaning(found)}" if meaning(found) else ""
+        said = f"It succeeds on {counted(found.exposed, fewest)} of {people} ({part}){means}."
+    else:
+        said = f"It succeeds on nobody of {people}."
+    every, some = (found.details.get(key, 0) for key in ("classes", "examined_classes"))
+    if 0 < some < every:
+        said += f" It examined {counted(some, fewest)} of {counted(every, fewest)} classes."
+    return said
 
 
 def _about(attack: str) -> str:
@@ -188,6 +240,56 @@ def _before_and_after(found: Finding, evidence: Evidence) -> list[Block]:
         Chart(charts.candidates(before, after, names, what, fewest)),
         Chart(exposure.confidence(before, after, names, what, fewest)),
     ]
+
+
+def _narrowed(found: Finding, evidence: Evidence) -> list[Block]:
+    """For the publisher: effective anonymity before and after, who was not found, and weighing."""
+    told = found.details
+    if evidence.public or "prior" not in told:
+        return []
+    before, after = told["posterior"] + told["mean_drop"], told["posterior"]
+    each = listed([number(one) for one in told["prior"]])
+    facts = (
+        Fact("values before", number(before),
+             f"left a person by the release that leaves fewest (by each: {each})"),
+        Fact("values after", number(after), "left a person by all releases joined"),
+        Fact("drop", number(told["mean_drop"]), "values a person loses on average"),
+        Fact("vulnerable", percent(told["vulnerable"], found.people),
+             f"{told['vulnerable']:,} people lose at least one"),
+    )  # fmt: skip
+    said = [one for one in (_absent(told), _weighed(told.get("weighted", {}))) if one]
+    return [Facts(facts), *([Callout(" ".join(said))] if said else [])]
+
+
+def _absent(told: Mapping[str, Any]) -> str:
+    """The people of whom the releases say nothing, counted apart."""
+    if not told.get("absent"):
+        return ""
+    apart = {
+        "known not to be in one of them": told.get("known_absent", 0),
+        "left without a value that is in all": told.get("no_value_left", 0),
+    }
+    ways = [f"{people:,} {words}" for words, people in apart.items() if people]
+    among = f" ({', '.join(ways)})" if ways else ""
+    return (
+        f"{told['absent']:,} of {told['asked']:,} people asked for were not found in all releases "
+        f"and are counted apart{among}."
+    )
+
+
+def _weighed(told: Mapping[str, Any]) -> str:
+    """How the adversary fares who weighs values by their frequency, and how far to believe it."""
+    if not told:
+        return ""
+    who = "An adversary who also weighs values by how often they occur"
+    if not told["calibrated"]:
+        return f"{who} could be surer; how sure was not calibrated: {told['reason']}."
+    return (
+        f"{who} is right about {percent(told['right'], 1)} of {told['judged_on']:,} people, "
+        f"against {percent(told['right_uniform'], 1)} by choosing among the values left and "
+        f"{percent(told['right_guessing'], 1)} by guessing (calibrated on {told['learned_on']:,} "
+        f"others, temperature {told['temperature']:.3g})."
+    )
 
 
 def _details(found: Finding, evidence: Evidence) -> list[Fact]:
@@ -221,5 +323,5 @@ def _not_run(evidence: Evidence) -> list[Block]:
     rows = tuple((name, " ".join(why.split())) for name, why in evidence.skipped)
     return [
         Text("Attacks that did not run", (told,)),
-        Table(("attack", "why"), rows),
+        Table(("attack", "what it needs" if evidence.public else "why"), rows),
     ]

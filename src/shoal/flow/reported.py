@@ -12,7 +12,8 @@ from typing import Any
 
 from shoal.flow.context import ASKED, ENVIRONMENTS, SIGNED
 from shoal.flow.evidence import Evidence
-from shoal.flow.identifiability import identifiability
+from shoal.flow.identifiability import SURE, identifiability, succeeds
+from shoal.flow.wording import bracketed, meaning
 from shoal.pages import (
     Callout,
     Chart,
@@ -27,8 +28,8 @@ from shoal.pages import (
     charts,
 )
 from shoal.pages.page import Block
-from shoal.pages.words import counted, listed, number, share, spoken
-from shoal.release import Finding, jsonable
+from shoal.pages.words import counted, listed, number, percent, share
+from shoal.release import jsonable
 
 TITLE = "Privacy report"
 
@@ -60,6 +61,7 @@ def facts(evidence: Evidence) -> dict[str, Any]:
         "threshold": evidence.risk.threshold,
         "limit": evidence.limit,
         "exceeded": [one.attack for one in evidence.exceeded],
+        "kept": list(evidence.kept),
         "skipped": [{"attack": name, "why": why} for name, why in evidence.skipped],
     }
     if evidence.public:
@@ -80,8 +82,8 @@ def facts(evidence: Evidence) -> dict[str, Any]:
 
 
 def lead(evidence: Evidence) -> str:
-    """The verdict in one sentence."""
-    return f"{_requirement(evidence)}, and {_worst(evidence)}."
+    """The verdict in a sentence or two."""
+    return f"{_requirement(evidence)}. {_worst(evidence)}"
 
 
 def _requirement(evidence: Evidence) -> str:
@@ -90,49 +92,57 @@ def _requirement(evidence: Evidence) -> str:
         return "No requirement was verified"
     if verdict.holds:
         rules = listed([one.model for one in verdict.judgements])
-        return f"The published table meets what it promises ({rules})"
+        apart = ", which leaves the kept columns out" if evidence.kept else ""
+        return f"The published table meets what it promises ({rules}){apart}"
     missed = listed([one.model for one in verdict.judgements if not one.holds])
     return f"The published table does NOT meet {missed}"
 
 
 def _worst(evidence: Evidence) -> str:
-    worst = worst_finding(evidence)
+    """What the most harmful attack found; in its own words where they are not for the public."""
+    worst, tried = evidence.worst, len(evidence.findings)
     if worst is None:
-        return "no attack could be run on it"
-    tried = len(evidence.findings)
+        return "No attack could be run on it."
     if not worst.exposed:
-        return f"none of {tried} attacks on it succeeds" if tried > 1 else "the attack on it fails"
-    part = spoken(share(worst.exposed, worst.people, evidence.fewest))
-    most = f"the worst of {tried} attacks on it" if tried > 1 else "the attack on it"
-    return f"{most}, {worst.attack}, succeeds on {part} of {_people(worst, evidence)} people"
+        failed = (
+            f"None of {tried} attacks on it succeeds" if tried > 1 else "The attack on it fails"
+        )
+        return f"{failed}{_still_sure(evidence)}."
+    most = f"The worst of {tried} attacks on it" if tried > 1 else "The attack on it"
+    if evidence.public:
+        return f"{most}, {worst.attack}, {succeeds(worst, evidence)}."
+    return f"{most} is {worst.attack}: {worst.sentence}"
 
 
-def worst_finding(evidence: Evidence) -> Finding | None:
-    """The attack that succeeds on the largest share."""
-    return max(evidence.findings, key=lambda one: one.rate, default=None)
-
-
-def _people(found: Finding, evidence: Evidence) -> str:
-    return counted(found.people, evidence.fewest)
+def _still_sure(evidence: Evidence) -> str:
+    """That somebody is known with little doubt, though nobody counts as exposed."""
+    surest = evidence.surest
+    if surest is None or not surest.sure >= SURE:  # in public nobody's is known
+        return ""
+    return f", though {surest.attack} is {percent(surest.sure, 1)} sure of somebody"
 
 
 def _summary(evidence: Evidence) -> Section:
-    worst, fewest = worst_finding(evidence), evidence.fewest
-    smallest = min(evidence.sizes, default=0)
+    fewest, smallest = evidence.fewest, min(evidence.sizes, default=0)
     alike = number(smallest)
     if evidence.public:
         alike = f"≥{fewest}" if smallest >= fewest else f"<{fewest}"
+    kept = ", alike in kept columns too" if evidence.kept else ""
     facts = (
         Fact("rows", counted(evidence.rows, fewest), "one a person"),
-        Fact("classes", counted(evidence.classes, fewest), "people who look alike"),
-        Fact("smallest class", alike, "people in it"),
-        Fact(
-            "worst attack",
-            "–" if worst is None else share(worst.exposed, worst.people, fewest),
-            "none could be run" if worst is None else worst.attack,
-        ),
+        Fact("groups", counted(evidence.classes, fewest), f"of people who look alike{kept}"),
+        Fact("smallest group", alike, "people in it"),
+        _worst_attack(evidence),
     )
     return Section("In short", (), (Facts(facts), *_callouts(evidence)))
+
+
+def _worst_attack(evidence: Evidence) -> Fact:
+    worst = evidence.worst
+    if worst is None:
+        return Fact("worst attack", "–", "none could be run")
+    told = f"{worst.attack}{bracketed(worst)}" if worst.exposed else "none succeeds"
+    return Fact("worst attack", share(worst.exposed, worst.people, evidence.fewest), told)
 
 
 def _callouts(evidence: Evidence) -> list[Block]:
@@ -145,9 +155,26 @@ def _callouts(evidence: Evidence) -> list[Block]:
         told = f"Attacks succeed on more than {100 * (evidence.limit or 0):g}% of people: {names}."
         blocks.append(Callout(told, "danger", "Above the limit"))
     elif evidence.limit is not None and evidence.findings:
-        told = f"No attack that ran succeeds on more than {100 * evidence.limit:g}% of people."
-        blocks.append(Callout(told, "good", "Within the limit"))
-    return blocks
+        told = f"No attack that ran succeeds on more than {100 * evidence.limit:g}% of people"
+        doubt = _still_sure(evidence)
+        tone = "note" if evidence.public else "warning" if doubt else "good"
+        blocks.append(Callout(f"{told}{doubt}.", tone, "Within the limit"))
+    return [*blocks, *_kept(evidence)]
+
+
+def _kept(evidence: Evidence) -> list[Block]:
+    if not evidence.kept:
+        return []
+    fewest, smallest = evidence.fewest, min(evidence.sizes, default=0)
+    people = "1 person" if smallest == fewest == 1 else f"{counted(smallest, fewest)} people"
+    if evidence.public and smallest >= fewest:
+        people = f"at least {fewest:,} people"
+    told = (
+        f"Some columns are published as they are, and no requirement judges them: "
+        f"{listed(evidence.kept)}. Groups and risk are counted here as for somebody who knows "
+        f"them too; the smallest group has {people}."
+    )
+    return [Callout(told, "warning", "Kept columns")]
 
 
 # Context
@@ -248,9 +275,11 @@ def _done(evidence: Evidence) -> list[Fact]:
         if made.get("based_on"):
             items.append(Fact("Based on", "an earlier release of the same people"))
     items += [Fact(label, ", ".join(names)) for label, names in by_fate.items() if names]
-    for key, label in (("held_back", "Rows held back"), ("loss", "Loss")):
-        if key in evidence.private:
-            items.append(Fact(label, number(float(evidence.private[key]))))
+    if "held_back" in evidence.private:
+        items.append(Fact("Rows held back", number(float(evidence.private["held_back"]))))
+    if "loss" in evidence.private:
+        scale = "(0: every value is as it was; 1: nothing is left of any)"
+        items.append(Fact("Loss of detail", number(float(evidence.private["loss"])), scale))
     return items
 
 
@@ -262,13 +291,14 @@ def _method(evidence: Evidence) -> str:
 
 def _advised(evidence: Evidence) -> list[Block]:
     rows = tuple(
-        (one.attack, share(one.exposed, one.people, evidence.fewest), one.defence)
+        (one.attack, share(one.exposed, one.people, evidence.fewest), meaning(one), one.defence)
         for one in evidence.findings
         if one.exposed and one.defence
     )
     if not rows:
         return []
-    return [Table(("attack", "succeeds on", "what helps"), rows, "What the findings ask for")]
+    head = ("attack", "succeeds on", "which means that", "what helps")
+    return [Table(head, rows, "What the findings ask for")]
 
 
 def _remaining(evidence: Evidence) -> list[str]:
@@ -281,12 +311,9 @@ def _remaining(evidence: Evidence) -> list[str]:
         if above
         else f"Nobody's risk of being found is above {limit}."
     ]
-    worst = worst_finding(evidence)
+    worst = evidence.worst
     if worst is not None and worst.exposed:
-        part = spoken(share(worst.exposed, worst.people, fewest))
-        told.append(
-            f"As published, {worst.attack} succeeds on {part} of the people it was tried on."
-        )
+        told.append(f"As published, {worst.attack} {succeeds(worst, evidence)}.")
     if evidence.skipped:
         names = listed([name for name, _ in evidence.skipped])
         told.append(f"Not tested: {names}.")
@@ -309,15 +336,20 @@ def _governance(evidence: Evidence, version: str) -> Section:
         Text("How to repeat this report"),
         Fields(tuple(made)),
     ]
-    if evidence.commands:
-        blocks.append(Code("\n".join(evidence.commands), "Commands"))
-    elif evidence.manifest:
-        blocks.append(Code("shoal verify RELEASE", "Anybody can verify the release"))
+    blocks.append(Code("\n".join(evidence.commands or _repeated(evidence)), "Commands"))
     return Section(
         "Governance",
         ("Who answers for the release, until when, and how every number here can be checked.",),
         tuple(blocks),
     )
+
+
+def _repeated(evidence: Evidence) -> list[str]:
+    """The commands that name no file."""
+    limit = "" if evidence.limit is None else f" --limit {evidence.limit:g}"
+    asked = f"--fewest {evidence.fewest} --threshold {evidence.risk.threshold:g}{limit}"
+    verified = ["shoal verify RELEASE"] if evidence.manifest else []
+    return [*verified, f"shoal report RELEASE --public {asked} -o report.html"]
 
 
 def _foot(evidence: Evidence, version: str) -> str:

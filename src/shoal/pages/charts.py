@@ -7,14 +7,14 @@ specification: nothing is fetched to draw it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.errors import UsageError
 from shoal.pages.axes import bins_axis, colours, names_axis, share_axis, value_text
 from shoal.pages.bullets import Reached, reached
-from shoal.pages.drawing import COLOUR, Spec, chart, clean, svg
-from shoal.pages.words import brief, counted, listed, percent, rounded, share, spoken
+from shoal.pages.drawing import COLOUR, Spec, chart, clean, nothing, svg
+from shoal.pages.words import counted, enough, listed, percent, rounded, share, shares, spoken
 
 __all__ = [
     "Reached",
@@ -42,7 +42,7 @@ def risk_by_columns(columns: Sequence[str], unique: Sequence[int], rows: int) ->
             "share": count / rows if rows else 0.0,
             "text": percent(count, rows),
         }
-        for i, (name, count) in enumerate(zip(map(clean, columns), unique, strict=True))
+        for i, (name, count) in enumerate(zip(columns, unique, strict=True))
     ]
     known = f"{listed(columns)}{' alone' if len(columns) == 1 else ''}"
     share = spoken(str(values[-1]["text"])) if values else "nobody"
@@ -87,6 +87,8 @@ def class_sizes(
     ]
     small = [label for label, low in zip(labels, edges, strict=True) if low < k]
     note = f" (red: fewer than {k})" if small else ""
+    if not _enough(folded, fewest):
+        return nothing("Too few people to show how many of them look alike")
     return _paired(
         _class_title(before, after, k, fewest),
         "Columns: the share of people by how many people share their values.",
@@ -110,13 +112,16 @@ def candidates(
     edges = list(range(1, 10))
     labels = [*map(str, edges[:-1]), "9+"]
     exposed, total = after.get(1, 0), sum(after.values())
+    sides = [_fold(before, edges), _fold(after, edges)]
+    if not _enough(sides, fewest):
+        return nothing(f"Too few people to show how many values of {what} remain possible")
     return _paired(
         f"Joined, the releases leave {counted(exposed, fewest)} of {counted(total, fewest)} people "
         f"with a single possible {what}; one release alone left "
         f"{counted(before.get(1, 0), fewest)}",
         f"Paired columns: the share of people by how many values of {what} remain possible.",
         labels,
-        [_fold(before, edges), _fold(after, edges)],
+        sides,
         names,
         axis=f"share of people, by how many values of {what} remain possible",
         alarm=["1"],
@@ -139,41 +144,64 @@ def marginals(
 
     The distance is total variation: half the sum of the differences of the shares, which is the
     share of people who would have to change value; ``moved`` where it was measured more finely
-    than is drawn. ``ordered`` values stay in their order, others go by how many people have them.
+    than is drawn, unless that is to be published. ``ordered`` values stay in their order, others
+    go by how many people have them.
     """
     _same_length(labels, before)
     _same_length(labels, after)
     counts = (list(before), list(after))
-    if moved is None:
-        shares = [[n / (sum(side) or 1) for n in side] for side in counts]
-        moved = sum(abs(a - b) for a, b in zip(*shares, strict=True)) / 2
-    order = list(range(len(labels))) if ordered else sorted(range(len(labels)), key=_most(before))
+    if not _enough(counts, fewest):
+        return nothing(f"Too few people to show the distribution of {column}")
+    order = list(range(len(labels)))
+    if not ordered:
+        order.sort(key=lambda i: -rounded(before[i], fewest))
     shown = [i for i in order if min(before[i], after[i]) >= fewest or fewest <= 1]
     shown = shown if len(shown) <= most else shown[: most - 1]
     rest = [i for i in order if i not in set(shown)]
     told = bool(rest) and all(sum(side[i] for i in rest) >= fewest for side in counts)
     kept = [[side[i] for i in shown] + [sum(side[i] for i in rest)] * told for side in counts]
     others = f"{len(rest)} other values" if fewest <= 1 else "other values"
+    totals = [sum(side) for side in counts]
     return _paired(
-        f"The distribution of {clean(column)} {_moved(moved, fewest)}",
-        f"Paired bars: the share of people with each value of {clean(column)}.",
-        [clean(labels[i]) for i in shown] + [others] * told,
+        f"The distribution of {column}{_moved(counts, kept, moved, fewest)}",
+        f"Paired bars: the share of people with each value of {column}.",
+        [_value(labels[i]) for i in shown] + [others] * told,
         kept,
         names,
         axis="share of people",
+        totals=totals,
         upright=False,
         fewest=fewest,
     )
 
 
-def _most(counts: Sequence[float]) -> Callable[[int], float]:
-    return lambda i: -counts[i]
+def _value(label: str | None) -> str:
+    return clean(label) if label is None else label
 
 
-def _moved(share: float, fewest: int) -> str:
+def _moved(
+    counts: Sequence[Sequence[float]],
+    drawn: Sequence[Sequence[float]],
+    moved: float | None,
+    fewest: int,
+) -> str:
+    """How far it moved; to be published, by the bars alone, which tell no more than is drawn."""
+    totals = [sum(side) for side in counts]
     if fewest > 1:
-        return f"moved by {'less than 1%' if share < 0.01 else f'about {100 * share:.0f}%'}"
-    return f"moved by {spoken(percent(share, 1))}" if share else "did not move"
+        far = _distance([[bar["share"] for bar in shares(side, total, fewest)]
+                         for side, total in zip(drawn, totals, strict=True)])  # fmt: skip
+        least = math.ceil(100 * fewest / rounded(min(totals), fewest))
+        about = f"less than {least}%" if 100 * far < least else f"about {100 * far:.0f}%"
+        return f", as drawn here, moved by {about}"
+    if moved is None:
+        moved = _distance([[n / (total or 1) for n in side]
+                           for side, total in zip(counts, totals, strict=True)])  # fmt: skip
+    return f" moved by {spoken(percent(moved, 1))}" if moved else " did not move"
+
+
+def _distance(sides: Sequence[Sequence[float]]) -> float:
+    old, new = sides
+    return sum(abs(a - b) for a, b in zip(old, new, strict=True)) / 2
 
 
 def people(groups: Mapping[str, int], title: str = "") -> Spec:
@@ -184,7 +212,7 @@ def people(groups: Mapping[str, int], title: str = "") -> Spec:
     if not 1 <= len(groups) <= 4:
         raise UsageError(f"{len(groups)} groups of people cannot be drawn.", "Give one to four.")
     total = sum(groups.values())
-    names = [clean(name) for name in groups]
+    names = list(groups)
     dots = _dots(list(groups.values()))
     values = [
         {"group": name, "people": count, "text": percent(count, total)}
@@ -225,16 +253,18 @@ def _paired(
     *,
     axis: str,
     alarm: Sequence[str] = (),
+    totals: Sequence[float] = (),
     upright: bool = True,
     fewest: int = 1,
 ) -> Spec:
-    """Distributions side by side, as shares of their own totals."""
+    """Distributions side by side, as shares of their own totals, which may be more than drawn."""
+    totals = totals or [sum(side) for side in sides]
     if upright:
-        labels, sides = _without_empty_end(labels, sides)
+        labels, sides = _without_empty_end(labels, sides, fewest)
     values = [
-        _bar(label, name, count, sum(side), fewest)
-        for name, side in zip(names, sides, strict=True)
-        for label, count in zip(labels, side, strict=True)
+        {"label": label, "side": name, **bar}
+        for name, side, total in zip(names, sides, totals, strict=True)
+        for label, bar in zip(labels, shares(side, total, fewest), strict=True)
     ]
     place, across = ("x", "y") if upright else ("y", "x")
     longest = max((float(v["share"]) for v in values), default=1.0)
@@ -256,16 +286,8 @@ def _paired(
     )
 
 
-def _bar(label: str, side: str, count: float, total: float, fewest: int) -> Spec:
-    """One bar; one that is to be published holds a share in whole per cent and no count."""
-    if fewest <= 1:
-        told: Spec = {"people": count, "share": count / (total or 1)}
-        return {"label": label, "side": side, **told, "text": percent(count, total),
-                "brief": brief(count, total)}  # fmt: skip
-    text = share(count, total, fewest)
-    part = round(min(1.0, rounded(count, fewest) / (total or 1)), 2)
-    return {"label": label, "side": side, "share": part, "text": text,
-            "brief": "0" if text == "0%" else text}  # fmt: skip
+def _enough(sides: Sequence[Sequence[float]], fewest: int) -> bool:
+    return all(enough(sum(side), fewest) for side in sides)
 
 
 def _dots(counts: Sequence[int]) -> list[int]:
@@ -318,10 +340,10 @@ def _fold(histogram: Mapping[int, int], edges: Sequence[int]) -> list[int]:
 
 
 def _without_empty_end(
-    labels: Sequence[str], sides: Sequence[Sequence[float]]
+    labels: Sequence[str], sides: Sequence[Sequence[float]], fewest: int
 ) -> tuple[Sequence[str], Sequence[Sequence[float]]]:
-    """Bins up to the last that holds anybody."""
-    last = max((i for side in sides for i, n in enumerate(side) if n), default=0)
+    """Bins up to the last that holds anybody; to be published, enough people."""
+    last = max((i for side in sides for i, n in enumerate(side) if rounded(n, fewest)), default=0)
     return labels[: last + 1], [side[: last + 1] for side in sides]
 
 

@@ -83,23 +83,38 @@ def chart(title: str, about: str, values: list[Spec], columns: dict[str, str], *
 
     ``title`` says the finding and ``about`` what is drawn (the text for screen readers).
     ``columns`` maps the fields worth reading to their headings: the table behind the chart.
+    Every text in it becomes `clean` here, whoever wrote it: a name, a value, a sentence.
     """
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "title": textwrap.wrap(title, 76) or "",
-        "description": about,
-        "width": WIDTH,
-        "autosize": {"type": "fit-x", "contains": "padding"},
-        "data": {"values": [{k: _plain(v) for k, v in row.items()} for row in values]},
-        "usermeta": {"columns": columns},
-        "config": THEME,
-        **body,
-    }
+    made: Spec = _plain(
+        {
+            "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+            "title": textwrap.wrap(clean(title), 76) or "",
+            "description": about,
+            "width": WIDTH,
+            "autosize": {"type": "fit-x", "contains": "padding"},
+            "data": {"values": values},
+            "usermeta": {"columns": columns},
+            "config": THEME,
+            **body,
+        }
+    )
+    return made
 
 
-def _plain(value: Any) -> Any:
-    """numpy's numbers as Python's, which JSON can hold."""
-    return value.item() if hasattr(value, "item") else value
+def nothing(title: str) -> Spec:
+    """A chart of which only the title is told: why it is not drawn."""
+    return chart(title, "Nothing is drawn.", [], {}, height=1, mark="rule", encoding={})
+
+
+def _plain(node: Any) -> Any:
+    """What JSON can hold and an engine can draw: Python's numbers for numpy's, clean text."""
+    if isinstance(node, dict):
+        return {key: _plain(part) for key, part in node.items()}
+    if isinstance(node, list | tuple):
+        return [_plain(part) for part in node]
+    if isinstance(node, str):
+        return clean(node)
+    return node.item() if hasattr(node, "item") else node
 
 
 def headline(spec: Spec) -> str:

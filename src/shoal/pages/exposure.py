@@ -12,8 +12,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 from shoal.pages.axes import colours, value_text
-from shoal.pages.drawing import COLOUR, Spec, chart
-from shoal.pages.words import brief, counted, rounded, share, spoken
+from shoal.pages.drawing import COLOUR, Spec, chart, nothing
+from shoal.pages.words import counted, enough, fraction, share, shares, spoken
 
 SERIES = tuple(Fraction(n, 1000) for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000))
 """Where bins of risk end: 1, 2, 5 in each power of ten, which are about equally wide."""
@@ -31,11 +31,11 @@ def risk(sizes: Mapping[int, int], threshold: float, fewest: int = 1) -> Spec:
     limit = Fraction(str(threshold))
     people = {size: size * classes for size, classes in sizes.items() if classes}
     total = sum(people.values())
+    if not enough(total, fewest):
+        return nothing("Too few people to show their risk of being found")
     above = sum(n for size, n in people.items() if size * limit < 1)
     edges = _edges(max(people, default=1), limit)
-    values = [
-        _risk_bar(low, high, people, total, fewest, low >= limit) for low, high in pairwise(edges)
-    ]
+    values = _risk_values(edges, people, limit, fewest)
     ends = [float(edge) for edge in edges]
     told = {"people": "People"} if fewest <= 1 else {}
     return chart(
@@ -64,25 +64,33 @@ def _edges(largest: int, limit: Fraction) -> list[Fraction]:
     return sorted(edges - {e for e in inner if abs(math.log10(e / limit)) < NARROW} | {limit})
 
 
-def _risk_bar(
-    low: Fraction, high: Fraction, people: Mapping[int, int], total: int, fewest: int, above: bool
-) -> Spec:
-    # The lowest bin takes everybody below it too: no class is too large for the chart.
-    least = Fraction(0) if low == SERIES[0] else low
-    count = sum(n for size, n in people.items() if least * size < 1 <= high * size)
-    text = share(count, total, fewest)
-    exact = {"people": count} if fewest <= 1 else {}
-    part = rounded(count, fewest) / total if total else 0.0
+def _risk_values(
+    edges: Sequence[Fraction], people: Mapping[int, int], limit: Fraction, fewest: int
+) -> list[Spec]:
+    bins = list(pairwise(edges))
+    counts = [_between(low, high, people) for low, high in bins]
+    return [
+        {**_risk_bin(low, high), **bar, "side": "above" if low >= limit else "not above"}
+        for (low, high), bar in zip(bins, shares(counts, fewest=fewest), strict=True)
+    ]
+
+
+def _between(low: Fraction, high: Fraction, people: Mapping[int, int]) -> int:
+    return sum(n for size, n in people.items() if _least(low) * size < 1 <= high * size)
+
+
+def _least(low: Fraction) -> Fraction:
+    """The lowest bin takes everybody below it too: no class is too large for the chart."""
+    return Fraction(0) if low == SERIES[0] else low
+
+
+def _risk_bin(low: Fraction, high: Fraction) -> Spec:
+    lowest = not _least(low)
     return {
         "low": float(low),
         "high": float(high),
         "middle": math.sqrt(low * high),
-        "label": f"{_written(low)} to {_written(high)}" if least else f"up to {_written(high)}",
-        **exact,
-        "share": part if fewest <= 1 else round(min(1.0, part), 2),
-        "text": text,
-        "brief": brief(count, total) if fewest <= 1 else "0" if text == "0%" else text,
-        "side": "above" if above else "not above",
+        "label": f"up to {_written(high)}" if lowest else f"{_written(low)} to {_written(high)}",
     }
 
 
@@ -170,8 +178,10 @@ def confidence(
     Each mapping is number of values still possible -> people; who has n left is known with 1 / n.
     """
     sides = [(name, side) for name, side in zip(names, (before, after), strict=True) if side]
+    if not sides or not all(enough(sum(side.values()), fewest) for _, side in sides):
+        return nothing(f"Too few people to show how sure an adversary is of the {what}")
     values = [
-        _confidence_point(name, side, n, fewest)
+        {**_confidence_point(name, side, n, fewest), "numbered": side is sides[-1][1]}
         for name, side in sides
         for n in range(CONFIDENCES, 0, -1)
     ]
@@ -185,27 +195,24 @@ def confidence(
         {"label": "Confidence at least", "side": "Seen", **told, "text": "Share"},
         height=230,
         encoding={
-            "x": _confidence_axis(what),
+            "x": _confidence_axis(),
             "y": _confidence_share(values),
             "color": colours("side", shown, tones),
         },
-        layer=[_steps(), _dots_at(), *_numbers_at(names[1])],
+        layer=[_steps(), _dots_at(), *_numbers_at()],
     )
 
 
 def _confidence_point(name: str, side: Mapping[int, int], n: int, fewest: int) -> Spec:
     people, total = sum(c for left, c in side.items() if left <= n), sum(side.values())
     exact = {"people": people} if fewest <= 1 else {}
-    part = rounded(people, fewest) / total if total else 0.0
-    text = share(people, total, fewest)
     return {
         "confidence": 1 / n,
         "label": f"{100 / n:.0f}%",
         "side": name,
         **exact,
-        "share": part if fewest <= 1 else round(min(1.0, part), 2),
-        "text": text,
-        "brief": brief(people, total) if fewest <= 1 else "0" if text == "0%" else text,
+        "share": fraction(people, total, fewest),
+        "text": share(people, total, fewest),
         "marked": n in (1, 2, 3, 5, 10),
     }
 
@@ -224,13 +231,13 @@ def _confidence_title(
     return f"{found}; from one release alone, of {'nobody' if alone == '0%' else spoken(alone)}"
 
 
-def _confidence_axis(what: str) -> Spec:
+def _confidence_axis() -> Spec:
     return {
         "field": "confidence",
         "type": "quantitative",
         "scale": {"domain": [1 / CONFIDENCES, 1], "nice": False},
         "axis": {
-            "title": f"share of people whose {what} is known with at least this confidence",
+            "title": "confidence",
             "values": [1 / n for n in (10, 5, 3, 2, 1)],
             "labelExpr": "format(datum.value, '.0%')",
             "labelOverlap": False,
@@ -242,8 +249,14 @@ def _confidence_axis(what: str) -> Spec:
 def _confidence_share(values: Sequence[Spec]) -> Spec:
     longest = max((float(v["share"]) for v in values), default=1.0)
     scale = {"domain": [0, max(0.01, longest) * 1.13], "nice": False}
-    quiet: Spec = {"title": None, "labels": False, "domain": False, "values": [0]}
-    return {"field": "share", "type": "quantitative", "axis": quiet, "scale": scale}
+    axis: Spec = {
+        "title": "share of people",
+        "titleAnchor": "middle",
+        "format": ".0%",
+        "tickCount": 4,
+        "domain": False,
+    }
+    return {"field": "share", "type": "quantitative", "axis": axis, "scale": scale}
 
 
 def _steps() -> Spec:
@@ -259,14 +272,13 @@ def _dots_at() -> Spec:
     }
 
 
-def _numbers_at(side: str) -> list[Spec]:
-    """The numbers of one curve, above it; the last one leaves the edge of the drawing free."""
-    kept = f"datum.marked && datum.side === {side!r}"
+def _numbers_at() -> list[Spec]:
+    """The numbers of the last curve, above it; the last leaves the edge of the drawing free."""
     return [
         {
-            "transform": [{"filter": f"{kept} && {test}"}],
+            "transform": [{"filter": f"datum.marked && datum.numbered && {test}"}],
             "mark": {"type": "text", "baseline": "bottom", "dy": -7, **place},
-            "encoding": {"text": {"field": "brief"}, "color": {"value": COLOUR["ink"]}},
+            "encoding": {"text": {"field": "text"}, "color": {"value": COLOUR["ink"]}},
         }
         for test, place in (
             ("datum.confidence > 0.99", {"align": "right", "dx": 3}),

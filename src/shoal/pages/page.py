@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 EDITION = 1
 TONES = ("note", "good", "warning", "danger")
 Scalar = str | int | float | bool | None
+_ENDINGS = (".html", ".htm", ".json")
+_SKIP = '<a class="skip" href="#main">Skip to the report</a>'
+"""What every page has, by which it is known again."""
 _NUMERIC = re.compile(r"[<>≤≥~−-]?\s?[\d,.]+\s?%?|∞|–")
 
 
@@ -191,23 +194,76 @@ class Page:
         return _environment().get_template("page.html").render(page=self, palette=PALETTE)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write ``.html`` or ``.json``, whole or not at all; returns the path."""
-        target = Path(path)
+        """Write ``.html`` or ``.json``, whole or not at all; returns the path.
+
+        Only a page that Shoal wrote is replaced. One whose ``data`` says that it is not public is
+        for its owner's eyes, and never goes into a release folder.
+        """
+        target, internal = Path(path), self.data.get("public") is False
+        check_place(target, internal)
         if target.suffix == ".json":
             text = json.dumps(self.to_json(), ensure_ascii=False, indent=1, allow_nan=False)
-        elif target.suffix in (".html", ".htm"):
-            text = self.html()
         else:
-            raise UsageError("A report is written as HTML or JSON.", "Name it report.html.")
-        _replace(target, text)
+            text = self.html()
+        _replace(target, text, 0o600 if internal else 0o666)
         return target
 
 
-def _replace(target: Path, text: str) -> None:
+def check_place(target: Path, internal: bool) -> None:
+    """Refuse where a page cannot be written, or must not be."""
+    if target.suffix not in _ENDINGS:
+        raise UsageError("A report is written as HTML or JSON.", "Name it report.html.")
+    folder = target.absolute().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(
+            "The report cannot be written: its folder does not exist or is closed to you.",
+            "Choose a folder you can write to.",
+        )
+    if target.exists() and not _ours(target):
+        raise OutputError(
+            f"{target.name!r} exists and is not a report; it is not replaced.",
+            "Name another file.",
+        )
+    if internal and any(_is_release(one) for one in target.resolve().parents):
+        raise OutputError(
+            "A report that is not for the public may not lie in a release folder.",
+            "Write it elsewhere, or make it public: --public.",
+        )
+
+
+def _ours(target: Path) -> bool:
+    """Whether a file is a page that was written before; an empty one is nobody's."""
+    if target.suffix == ".json" and _states(target, {"edition", "title", "sections"}):
+        return True
+    try:
+        text = target.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return not text or (target.suffix != ".json" and _SKIP in text)
+
+
+def _is_release(folder: Path) -> bool:
+    """Whether a release lies there: its manifest says what file and columns it publishes."""
+    return _states(folder / "manifest.json", {"edition", "file", "columns"})
+
+
+def _states(path: Path, keys: set[str]) -> bool:
+    """Whether a file is a JSON object with these keys; one that is not there is none."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and keys <= document.keys()
+
+
+def _replace(target: Path, text: str, mode: int) -> None:
     """Write beside the target, then move into place."""
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8", newline="\n")
+        part.unlink(missing_ok=True)  # of a run that was killed
+        made = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with open(made, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
         os.replace(part, target)
     except OSError as error:
         raise OutputError(

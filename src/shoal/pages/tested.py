@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from shoal.pages.axes import names_axis
-from shoal.pages.drawing import COLOUR, Spec, chart, clean
-from shoal.pages.words import counted, percent, rounded, share, spoken
+from shoal.pages.drawing import COLOUR, Spec, chart
+from shoal.pages.words import counted, enough, fraction, percent, share, spoken
 
 
 @dataclass(frozen=True)
@@ -61,42 +60,48 @@ def attacked(found: Sequence[Attacked], fewest: int = 1) -> Spec:
 
 
 def _attack_bar(one: Attacked, fewest: int) -> Spec:
-    exact: dict[str, Any] = {}
-    if fewest <= 1:
-        exact = {"people": one.people, "exposed": one.exposed}
-    text = share(one.exposed, one.people, fewest)
-    part = rounded(one.exposed, fewest) / one.people if one.people else 0.0
-    people = counted(one.people, fewest)
-    told = f"{counted(one.exposed, fewest)} of {people}" if one.exposed else f"nobody of {people}"
+    exact = {"people": one.people, "exposed": one.exposed} if fewest <= 1 else {}
+    text, line = _attack_words(one, fewest)
     control = one.control if fewest <= 1 else None
     return {
-        "label": clean(one.name),
+        "label": one.name,
         **exact,
-        "share": part if fewest <= 1 else round(min(1.0, part), 2),
+        "share": fraction(one.exposed, one.people, fewest),
         "text": text,
-        "line": f"{text} · {told}" if one.exposed else told,
+        "line": line,
         "control": control,
         "control_text": "–" if control is None else percent(control, 1),
         "one": 1,
     }
 
 
+def _attack_words(one: Attacked, fewest: int) -> tuple[str, str]:
+    """The share, and the line beside the bar."""
+    if not enough(one.people, fewest):
+        return "–", "tried on too few people"
+    text, people = share(one.exposed, one.people, fewest), counted(one.people, fewest)
+    if not one.exposed:
+        return text, f"nobody of {people}"
+    return text, f"{text} · {counted(one.exposed, fewest)} of {people}"
+
+
 def _attack_title(found: Sequence[Attacked], fewest: int) -> str:
-    worst = max(found, key=lambda one: one.exposed / (one.people or 1), default=None)
-    if worst is None:
+    """What the first attack that succeeds does: they come with the most harmful first."""
+    if not found:
         return "No attack could be run"
-    if not worst.exposed:
+    worst = next((one for one in found if one.exposed), None)
+    if worst is None:
         several = len(found) > 1
         return f"None of {len(found)} attacks succeeds" if several else "The attack fails"
     part = spoken(share(worst.exposed, worst.people, fewest))
-    return f"{clean(worst.name).capitalize()} succeeds on {part} of the people it was tried on"
+    return f"{worst.name.capitalize()} succeeds on {part} of the people it was tried on"
 
 
 def certainty(found: Sequence[Attacked]) -> Spec:
     """How sure each attack makes the adversary of the worst-hit person, against guessing."""
     values = [
         {
-            "label": clean(one.name),
+            "label": one.name,
             "guessing": one.guessing,
             "sure": one.sure,
             "guess_text": percent(one.guessing, 1),

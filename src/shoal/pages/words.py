@@ -1,6 +1,9 @@
 """Numbers in words: how a share, a value or a list of names is printed, the same everywhere.
 
 A share is never rounded to nothing or to everything: what reads 0% or 100% is exactly that.
+
+What is published (``fewest`` above 1) is made of rounded counts alone: a share divides a rounded
+part by a rounded whole, so that it tells no more than the two, and of few people none is told.
 """
 
 from __future__ import annotations
@@ -8,7 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from shoal.pages.drawing import clean
+from shoal.pages.drawing import Spec, clean
+
+ENOUGH = 10
+"""A share is told of this many times ``fewest`` people or more: of less it would be too coarse."""
+UNTOLD = "an untold share"
+"""What stands, also inside a sentence, for a share of too few people."""
 
 
 def percent(part: float, whole: float) -> str:
@@ -95,17 +103,84 @@ def counted(count: float, fewest: int = 1) -> str:
     return f"{rounded(count, fewest):,}"
 
 
+def enough(whole: float, fewest: int = 1) -> bool:
+    """Whether these are enough people to tell shares of them.
+
+    >>> enough(5), enough(80, 10), enough(120, 10)
+    (True, False, True)
+    """
+    return fewest <= 1 or rounded(whole, fewest) >= ENOUGH * fewest
+
+
 def share(part: float, whole: float, fewest: int = 1) -> str:
     """A share as far as it may be published: few people, or all but a few, only as a bound.
 
     >>> share(71, 1000), share(71, 1000, 10), share(7, 1000, 10), share(999, 1000, 10)
     ('7.1%', '7%', '<1%', '>99%')
+    >>> share(30, 60, 10)
+    'an untold share'
     """
-    if fewest <= 1 or part <= 0 or part >= whole:
+    if fewest <= 1 or part <= 0:
         return percent(part, whole)
-    edge = min(100, math.ceil(100 * fewest / whole))
-    if part < fewest:
+    if not enough(whole, fewest):
+        return UNTOLD
+    return _bounded(part, whole, rounded(whole, fewest), fewest)
+
+
+def fraction(part: float, whole: float, fewest: int = 1) -> float:
+    """The same as a number to draw.
+
+    >>> fraction(71, 1000), fraction(71, 1000, 10), fraction(7, 1000, 10), fraction(30, 60, 10)
+    (0.071, 0.07, 0.0, 0.0)
+    """
+    if fewest <= 1:
+        return part / whole if whole else 0.0
+    if not enough(whole, fewest):
+        return 0.0
+    return min(100, _per_cent(rounded(part, fewest), rounded(whole, fewest))) / 100
+
+
+def shares(counts: Sequence[float], total: float | None = None, fewest: int = 1) -> list[Spec]:
+    """What is drawn of counts that make up a total, or a part of it: adds up as they do.
+
+    To be published, the whole is the sum of the rounded parts, all those with too few people to
+    be told being one part: parts and whole are rounded alike, so the shares make 100%.
+
+    >>> [bar["text"] for bar in shares([155, 145], fewest=10)]
+    ['52%', '48%']
+    >>> [bar["text"] for bar in shares([296], 300, fewest=10)]
+    ['>96%']
+    """
+    total = sum(counts) if total is None else total
+    if fewest <= 1:
+        return [
+            {"people": n, "share": fraction(n, total), "text": percent(n, total),
+             "brief": brief(n, total)}
+            for n in counts
+        ]  # fmt: skip
+    told = [rounded(n, fewest) for n in counts]
+    few = total - sum(n for n in counts if n >= fewest)
+    whole = sum(told) + rounded(few, fewest)
+    texts = [_bounded(n, total, whole, fewest) for n in counts]
+    return [
+        {"share": _per_cent(n, whole) / 100, "text": text,
+         "brief": "0" if text == "0%" else text}
+        for n, text in zip(told, texts, strict=True)
+    ]  # fmt: skip
+
+
+def _bounded(part: float, exact: float, whole: int, fewest: int) -> str:
+    """Whole per cents of a rounded whole; everybody and nobody only where that is exactly so."""
+    if part <= 0 or part >= exact:
+        return "0%" if part <= 0 else "100%"
+    edge = min(100, math.ceil(100 * fewest / whole)) if whole else 100
+    told = rounded(part, fewest)
+    if not told:
         return f"<{edge}%"
-    if whole - part < fewest:
+    if told >= whole:
         return f">{100 - edge}%"
-    return f"{100 * rounded(part, fewest) / whole:.0f}%"
+    return f"{_per_cent(told, whole)}%"
+
+
+def _per_cent(part: int, whole: int) -> int:
+    return math.floor(100 * part / whole + 0.5) if whole else 0

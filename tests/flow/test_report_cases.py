@@ -1,0 +1,196 @@
+"""Reports on files that are not as simple as most: kept columns, roles that changed, bounds."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+
+import pytest
+
+import shoal
+from shoal.errors import OutputError, UsageError
+
+
+def told(made) -> str:
+    return json.dumps(made.to_json(), ensure_ascii=False) + made.html()
+
+
+def facts(made) -> dict:
+    return {fact.label: fact for fact in made.sections[0].blocks[0].items}
+
+
+def commands(made) -> list[list[str]]:
+    (code,) = [b for b in made.sections[5].blocks if b.kind == "code"]
+    return [shlex.split(line) for line in code.text.splitlines()]
+
+
+# Attacks without a sensitive column
+
+
+def test_releases_in_one_order_are_joined_though_nothing_is_sensitive(town):
+    ages = [20 + i % 50 for i in range(100)]
+    one = [{"age": f"[{a // 10 * 10}-{a // 10 * 10 + 9}]", "sex": "fm"[a % 2]} for a in ages]
+    other = [{"age": str(a), "sex": "*"} for a in ages]
+    first, second = (
+        town.write(town.folder / f"{i}.csv", rows) for i, rows in enumerate((one, other))
+    )
+    asked = {"schema": shoal.Schema.of(quasi=["age", "sex"]), "relation": "same table"}
+    made = shoal.report(first, others=second, **asked)  # one alone is no list
+    alike = shoal.red_team([first, second], **asked)
+    assert "order" in [one["attack"] for one in made.data["findings"]]
+    assert len(made.data["findings"]) == len(alike.findings)
+    assert made.data["skipped"] == [{"attack": a, "why": why} for a, why in alike.skipped]
+    assert "No attack could be run" not in told(made)
+
+
+def test_the_others_are_not_attacked_without_this_release(town):
+    releases = [town.publish(out=town.folder / name) for name in "abc"]
+    made = shoal.report(releases[0], others=releases[1:], targets=town.table, sample=20)
+    names = [one["attack"] for one in (*made.data["findings"], *made.data["skipped"])]
+    assert names.count("linking") == names.count("homogeneity") == names.count("intersection") == 1
+    assert {"order with release 2", "order with release 3"} <= set(names)
+
+
+def test_a_sensitive_column_that_nobody_tried_to_learn_is_named(town):
+    release = town.publish(schema=town.schema(hospital=shoal.sensitive))
+    assert "they did not try hospital" in told(shoal.report(release, on="diagnosis"))
+
+
+# Kept columns
+
+
+@pytest.fixture
+def kept(town):
+    """Twelve people alike but for a column that is kept as it is."""
+    rows = [{"age": "*", "sex": "f", "job": f"j{i}", "dx": "xy"[i % 2]} for i in range(12)]
+    schema = shoal.Schema.of(quasi=["age", "sex"], keep=["job"], sensitive=["dx"])
+    asked = {"schema": schema, "rule": "k-anonymity k=5", "accept_keep": True}
+    return town.write(town.folder / "kept.csv", rows), asked
+
+
+def test_kept_columns_count(kept):
+    table, asked = kept
+    made = shoal.report(table, **asked)
+    assert made.data["risk"]["smallest_class"] == 1
+    assert made.data["classes"] == 12
+    assert facts(made)["smallest group"].value == "1"
+    assert facts(made)["worst attack"].note == "none succeeds"
+    assert "(k-anonymity k=5), which leaves the kept columns out." in made.lead
+    assert "the smallest group has 1 person" in told(made)
+    assert "100% of 12 people have a risk of being found above" in told(made)
+
+
+def test_kept_columns_count_in_public_too(kept):
+    table, asked = kept
+    public = shoal.report(table, **asked, public=True)
+    assert facts(public)["smallest group"].value == "<10"
+    assert "no requirement judges them: job." in told(public)
+    assert "the smallest group has fewer than 10 people" in told(public)
+
+
+def test_kept_columns_count_in_the_original_as_in_the_release(town):
+    schema = town.schema(hospital=shoal.keep)
+    release = town.publish(schema=schema, accept_keep=True)
+    rows = town.published(release)
+    sizes = {}
+    for row in rows:
+        label = tuple(row[name] for name in (*town.quasi, "hospital"))
+        sizes[label] = sizes.get(label, 0) + 1
+    made = shoal.report(release, original=town.table)
+    assert made.data["classes"] == len(sizes)
+    assert made.data["risk"]["smallest_class"] == min(sizes.values())
+
+
+# Roles and bounds
+
+
+def test_a_release_that_follows_another_is_reported_with_the_schema_it_was_made_with(town):
+    first = town.publish()
+    later = town.publish("k-anonymity k=2", out=town.folder / "later", after=first)
+    made = shoal.report(later, original=town.table, schema=town.schema())
+    assert made.data["holds"]
+    roles = {row[0]: row[1] for row in made.sections[2].blocks[0].rows}
+    assert roles["diagnosis"] == "quasi"
+    assert roles["name"] == "identifier"
+
+
+def test_targets_may_lie_outside_the_publisher_s_bounds(town):
+    columns = (
+        replace(c, kind="number", bounds=(18, 90)) if c.name == "age" else c
+        for c in town.schema().columns
+    )
+    release = town.publish(schema=shoal.Schema(tuple(columns)))
+    known = [*town.rows, {**town.rows[0], "patient": "new", "name": "new", "age": "97"}]
+    made = shoal.report(release, targets=town.write(town.folder / "known.csv", known))
+    assert "linking" in [one["attack"] for one in made.data["findings"]]
+
+
+def test_tables_of_people_are_read_as_is_said(town):
+    release, other = town.publish(), town.folder / "other.csv"
+    other.write_text(town.table.read_text(encoding="utf-8").replace(",", "~"), encoding="utf-8")
+    made = shoal.report(release, original=other, reading={"delimiter": "~"})
+    assert made.data == shoal.report(release, original=town.table).data
+
+
+# What is asked
+
+
+def test_shares_are_checked(town):
+    release = town.publish()
+    for wrong in ({"limit": 7.0}, {"limit": -0.1}, {"threshold": 1.5}):
+        with pytest.raises(UsageError, match=r"The (limit|threshold)"):
+            shoal.report(release, **wrong)
+
+
+def test_the_commands_say_all_that_was_asked(kept, town):
+    table, asked = kept
+    made = shoal.report(table, **asked, context={"publisher": "Town"}, limit=1.0, title="Ours")
+    verify, report = commands(made)
+    roles = "--quasi age --quasi sex --sensitive dx --keep job -m".split()
+    assert verify[:3] == ["shoal", "verify", "kept.csv"]
+    for line in (verify, report):
+        assert set(roles) <= set(line)
+        assert "--accept-keep" in line
+    assert report[report.index("--context") + 1] == "context.toml"
+    kinds = asked["schema"].set(age=shoal.quasi(kind="number"))
+    assert "schema.toml" in commands(shoal.report(table, **{**asked, "schema": kinds}))[1]
+
+
+# Where it goes
+
+
+def test_a_page_for_the_publisher_stays_out_of_the_release(town):
+    release = town.publish()
+    made = shoal.report(release)
+    with pytest.raises(OutputError, match="may not lie in a release folder"):
+        made.write(release.folder / "report.html")
+    written = made.write(town.folder / "report.html")
+    assert written.stat().st_mode & 0o777 == 0o600
+    assert shoal.report(release, public=True).write(release.folder / "public.html").is_file()
+
+
+@pytest.mark.parametrize("ending", ["html", "json"])
+def test_only_a_report_is_replaced(town, ending):
+    made = shoal.report(town.publish())
+    target = town.folder / f"mine.{ending}"
+    for others in ("<!doctype html><p>My thesis.", '{"edition": 1, "rows": []}', "\udcff"):
+        target.write_bytes(others.encode("utf-8", "surrogateescape"))
+        with pytest.raises(OutputError, match="is not a report"):
+            made.write(target)
+        assert target.read_bytes() == others.encode("utf-8", "surrogateescape")
+    target.write_text("")
+    assert made.write(made.write(target)) == target
+
+
+@pytest.mark.parametrize("place", ["report.docx", "nowhere/report.html", "release/report.html"])
+def test_a_place_that_will_not_do_is_refused_at_once(town, place):
+    release, seen = town.publish(), []
+    with pytest.raises((OutputError, UsageError)):
+        shoal.report(release, out=town.folder / place, progress=lambda *step: seen.append(step))
+    assert not seen
+
+
+def test_out_writes_it(town):
+    made = shoal.report(town.publish(), out=town.folder / "report.json")
+    assert json.loads((town.folder / "report.json").read_text()) == made.to_json()
