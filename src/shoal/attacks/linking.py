@@ -245,10 +245,15 @@ def _sentence(match: _Match, exposed: int) -> str:
     )
     if match.view.sensitive is None or not match.learns:
         return f"{said}: these rows have names{_not_found(match)}."
-    return (
-        f"{said}; for {match.settled.sum():,}, these among them, all rows that fit agree on "
-        f"{match.view.sensitive.name}{_not_found(match)}."
-    )
+    settled, name = match.settled.sum(), match.view.sensitive.name
+    if match.certain.any():
+        agreed = f"{said}; for {settled:,}, these among them, all rows that fit agree on {name}"
+    else:
+        agreed = (
+            f"For {settled:,} of {found:,} people who could be in the release all rows that fit "
+            f"agree on {name}; nobody fits a row alone"
+        )
+    return f"{agreed}{_not_found(match)}."
 
 
 def _not_found(match: _Match) -> str:
