@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -71,6 +72,8 @@ def test_attacks_are_told_with_their_numbers():
     assert [bar["line"] for bar in values(spec)][2] == "nobody of 12,000"
     assert headline(tested.attacked(FOUND[2:])) == "The attack fails"
     assert headline(tested.certainty(FOUND)).startswith("2 of 3 attacks leave no doubt")
+    nobody = [replace(one, exposed=0) for one in FOUND]
+    assert not headline(tested.certainty(nobody)).startswith("2 of 3")
     assert headline(tested.certainty(FOUND[2:])) == "No attack is certain about anybody"
 
 

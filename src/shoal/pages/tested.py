@@ -109,7 +109,8 @@ def certainty(found: Sequence[Attacked]) -> Spec:
         }
         for one in found
     ]
-    certain = sum(one.sure >= 1 for one in found)
+    # An attack that succeeds on nobody leaves no doubt only where the table itself left none.
+    certain = sum(one.sure >= 1 and one.exposed > 0 for one in found)
     return chart(
         _certain_title(certain, len(found)),
         "Lines: how sure the adversary is of the worst-hit person, from guessing to the attack.",
