@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -166,18 +165,17 @@ def _tested(evidence: Evidence) -> list[Block]:
         Attacked(one.attack, one.people, one.exposed, one.sure, one.guessing, one.control)
         for one in found
     ]
-    drawn = attack_charts.attacked(marks, evidence.fewest)
-    blocks.append(Chart({**drawn, "title": textwrap.wrap(_headline(evidence), 76)}))
+    blocks.append(Chart(attack_charts.attacked(marks, evidence.fewest, _headline(evidence))))
     if not evidence.public:
         blocks.append(Chart(attack_charts.certainty(marks)))
     return blocks
 
 
 def _headline(evidence: Evidence) -> str:
-    """What the chart of all attacks says: the most harmful one, not the one with most people."""
-    worst, tried = evidence.worst, len(evidence.findings)
+    """What the most harmful attack does, with what its success means; empty: none succeeds."""
+    worst = evidence.worst
     if worst is None or not worst.exposed:
-        return f"None of {tried} attacks succeeds" if tried > 1 else "The attack fails"
+        return ""
     return f"{worst.attack.capitalize()} {succeeds(worst, evidence)}"
 
 

@@ -22,12 +22,15 @@ class Attacked:
     control: float | None = None
 
 
-def attacked(found: Sequence[Attacked], fewest: int = 1) -> Spec:
-    """The share of people on whom each attack succeeds; a tick shows a control group."""
+def attacked(found: Sequence[Attacked], fewest: int = 1, title: str = "") -> Spec:
+    """The share of people on whom each attack succeeds; a tick shows a control group.
+
+    ``title`` for who can say what the first one's success means.
+    """
     values = [_attack_bar(one, fewest) for one in found]
     told = {"people": "People", "exposed": "Exposed"} if fewest <= 1 else {}
     return chart(
-        _attack_title(found, fewest),
+        title or _attack_title(found, fewest),
         "Bars: the share of the attacked people on whom each attack succeeds.",
         values,
         {"label": "Attack", **told, "text": "Share", "control_text": "Control group"},
