@@ -11,6 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _WHERE = {
+    "shoal.disclosure": ("max_disclosure",),
     "shoal.errors": (
         "ExposedError",
         "HierarchyError",
@@ -44,9 +45,11 @@ _WHERE = {
         "to_arx_csv",
         "tree",
     ),
+    "shoal.knowledge": ("Atom", "Implication"),
     "shoal.models": ("rule",),
     "shoal.models.alpha_k": ("AlphaK",),
     "shoal.models.beta_likeness": ("BetaLikeness",),
+    "shoal.models.ck_safety": ("CkSafety",),
     "shoal.models.delta_disclosure": ("DeltaDisclosure",),
     "shoal.models.delta_presence": ("DeltaPresence",),
     "shoal.models.distinct_diversity": ("DistinctDiversity",),
@@ -68,6 +71,7 @@ _WHERE = {
         "sensitive",
         "weight",
     ),
+    "shoal.worlds": ("Belief", "belief"),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 __all__ = sorted([*_HOME, "__version__", "bundled"])

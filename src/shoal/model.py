@@ -47,7 +47,7 @@ class Model(Protocol):
 
     @property
     def local(self) -> bool:
-        """A class can be judged alone; where not, the model also has ``start`` and ``accepts``."""
+        """A class can be judged alone; where not, the model is ``Global`` too."""
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes meet the requirement."""
@@ -57,13 +57,21 @@ class Model(Protocol):
 
 
 class Global(Protocol):
-    """What a model that is not local adds, to admit the cuts of a method one by one."""
+    """What a model that is not local adds: it admits the cuts of a method one after the other."""
 
     def start(self, groups: Groups) -> Any:
-        """The state of a table cut into these classes."""
+        """The state of a table cut into these classes, which are numbered 0, 1, …"""
 
-    def accepts(self, state: Any, removed: Groups, added: Groups) -> Any | None:
-        """The state after ``removed`` classes became ``added`` ones; None where that breaks it."""
+    def admit(self, state: Any, class_: NDArray[np.int64], halves: Groups) -> tuple[Any, Mask]:
+        """Try cuts in their order; returns the state after those that are made, and which.
+
+        Cut i makes of class ``class_[i]`` the two classes ``halves[2 i]``, which keeps its number,
+        and ``halves[2 i + 1]``, which gets the next free one. Of several cuts of one class the
+        first that the table survives is made, and no other. A state is never changed in place.
+        """
+
+    def alone(self, groups: Groups) -> Mask:
+        """Which classes would meet the requirement if each were the whole table."""
 
 
 class Rule(ABC):
@@ -78,6 +86,8 @@ class Rule(ABC):
     """Whether the "largest" or the "smallest" parameter is the strongest guarantee."""
     strict: ClassVar[bool] = False
     """The requirement is a strict inequality, so the reached parameter itself just fails."""
+    identity: ClassVar[bool] = False
+    """It limits how well a person's row can be told, which published quasi-identifiers defeat."""
 
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     """The settings besides ``parameter`` that an audit measures, each by itself."""
@@ -184,20 +194,52 @@ class All(Rule):
         """The share of classes that meet every model; each model's own figure is in ``parts``."""
         return float(self.holds(groups).mean()) if len(groups) else 0.0
 
+    @property
+    def _global(self) -> list[Any]:
+        return [model for model in self.models if not model.local]
+
+    def alone(self, groups: Groups) -> Mask:
+        """Which classes would meet every model if each were the whole table."""
+        found = [m.holds(groups) if m.local else m.alone(groups) for m in self.models]  # type: ignore[attr-defined]
+        return np.asarray(np.all(found, axis=0))
+
     def start(self, groups: Groups) -> tuple[Any, ...]:
         """One state for each model that is not local."""
-        return tuple(None if m.local else m.start(groups) for m in self.models)  # type: ignore[attr-defined]
+        return tuple(model.start(groups) for model in self._global)
 
-    def accepts(
-        self, state: tuple[Any, ...], removed: Groups, added: Groups
+    def admit(
+        self, state: tuple[Any, ...], class_: NDArray[np.int64], halves: Groups
+    ) -> tuple[tuple[Any, ...], Mask]:
+        """The cuts whose halves meet every local model and that all the others admit."""
+        alone = [m.holds(halves).reshape(-1, 2).all(axis=1) for m in self.models if m.local]
+        made = np.all(alone, axis=0) if alone else np.ones(len(class_), bool)
+        at = np.flatnonzero(made)
+        if len(self._global) == 1:
+            both = halves.take(np.stack((2 * at, 2 * at + 1), axis=1).ravel())
+            after, made[at] = self._global[0].admit(state[0], class_[at], both)
+            return (after,), made
+        cut: set[int] = set()
+        for i in at.tolist():
+            both = halves.take(np.array([2 * i, 2 * i + 1]))
+            after = (
+                None if int(class_[i]) in cut else self._admit_one(state, class_[i : i + 1], both)
+            )
+            made[i] = after is not None
+            if after is not None:
+                state = after
+                cut.add(int(class_[i]))
+        return state, made
+
+    def _admit_one(
+        self, state: tuple[Any, ...], class_: NDArray[np.int64], halves: Groups
     ) -> tuple[Any, ...] | None:
-        """The states after the change, where every model accepts it."""
-        after = list(state)
-        for i, model in enumerate(self.models):
-            if not model.local:
-                after[i] = model.accepts(state[i], removed, added)  # type: ignore[attr-defined]
-                if after[i] is None:
-                    return None
+        """The states after one cut, if every model admits it."""
+        after = []
+        for model, own in zip(self._global, state, strict=True):
+            new, made = model.admit(own, class_, halves)
+            if not made.all():
+                return None
+            after.append(new)
         return tuple(after)
 
     def __str__(self) -> str:

@@ -187,6 +187,8 @@ def read_manifest(text: str) -> dict[str, Any]:
         whole = type(edition) is int and edition >= 1 and isinstance(manifest["columns"], dict)
         if not whole or not re.fullmatch(r"table\.[a-z.]+", manifest["file"]):
             raise ValueError
+        if "values" in manifest and not re.fullmatch(r"values\.[a-z.]+", manifest["values"]):
+            raise ValueError
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             "The manifest is damaged.", "publish the release again, or audit its table file alone."

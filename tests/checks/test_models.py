@@ -18,6 +18,7 @@ from shoal.model import All, Model
 from shoal.models import registry, rule
 from shoal.models.alpha_k import AlphaK
 from shoal.models.beta_likeness import BetaLikeness
+from shoal.models.ck_safety import CkSafety
 from shoal.models.delta_disclosure import DeltaDisclosure
 from shoal.models.delta_presence import DeltaPresence
 from shoal.models.distinct_diversity import DistinctDiversity
@@ -43,6 +44,8 @@ VARIANTS = [
     "t-closeness t=0.2 distance=ordered",
     "t-closeness t=0.15 distance=hierarchical",
     "beta-likeness beta=2 kind=enhanced",
+    "ck-safety c=0.9 k=0",
+    "ck-safety c=0.95 k=2 gamma=0.5",
     "distinct-diversity l=3 on=a*b",
     "entropy-diversity l=2.5",
     'recursive-diversity c=1/3 l=1 on="my & col"',
@@ -52,7 +55,8 @@ VARIANTS = [
 
 def instance(kind):
     needed = [field.name for field in fields(kind) if field.default is MISSING]
-    return kind(**{name: SENSIBLE[name] for name in needed})
+    chosen = SENSIBLE | ({"c": 0.8, "k": 1} if kind is CkSafety else {})
+    return kind(**{name: chosen[name] for name in needed})
 
 
 @pytest.mark.parametrize("name", sorted(registry()))
@@ -77,6 +81,7 @@ def test_the_room_holds_what_the_issue_lists(on):
         "t-closeness",
         "alpha-k",
         "beta-likeness",
+        "ck-safety",
         "delta-disclosure",
         "k-map",
         "delta-presence",

@@ -350,9 +350,15 @@ class AtMost:
     def start(self, groups):
         return len(groups)
 
-    def accepts(self, state, removed, added):
-        after = state - len(removed) + len(added)
-        return after if after <= self.classes else None
+    def admit(self, state, class_, halves):
+        assert len(halves) == 2 * len(class_)
+        first = np.unique(class_, return_index=True)[1]
+        made = np.zeros(len(class_), bool)
+        made[np.sort(first)[: self.classes - state]] = True
+        return state + int(made.sum()), made
+
+    def alone(self, groups):
+        return np.full(len(groups), self.classes > 0)
 
 
 @FEW

@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from shoal.attacks.view import Needs
 from shoal.release import Finding
 
-SHARED = frozenset({"linked", "locate", "view", "weighing"})
+SHARED = frozenset({"linked", "locate", "supposed", "view", "weighing"})
 """Files of this room that are not attacks themselves."""
 
 

@@ -45,6 +45,11 @@ class Needs:
     """What the releases must be of each other: "same table", "over time", or anything."""
     method: bool = False
     """How the release was made."""
+    named: str = ""
+    """The option that speaks of people by name: where it is given, so are the targets' names."""
+    supposed: bool = False
+    """It supposes knowledge that nobody is shown to have: red-team leaves it out unless one of its
+    own options is given."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,8 @@ class People:
     """
     present: NDArray[np.bool_] | None = None
     """Whether each is in every release, where the tester knows that of some release."""
+    names: tuple[str, ...] | None = None
+    """What each is called in what an adversary is said to know; empty where that is not known."""
 
     def __len__(self) -> int:
         return int(self.keys.shape[1])

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from shoal import Finding, RedTeam
 
 SHARE = click.FloatRange(0, 1)
+OPTIONS = ("location", "pieces", "sure", "knowledge", "about", "knowing")
+"""The options that are an attack's own, left to its defaults where they are not given."""
 EXPOSED = 4
 """The exit code when an attack exceeded its limit."""
 
@@ -24,6 +26,8 @@ EXPOSED = 4
         "shoal attack red-team release/ --targets people.csv --limit 0.1",
         "shoal attack intersection release/ other.csv --targets people.csv",
         "shoal attack complementary first/ second/",
+        "shoal attack background release/ --pieces 3",
+        'shoal attack background release/ --about "#7.disease=flu" --knowing "not #7.disease=cold"',
     ),
 )
 @click.argument("name")
@@ -41,26 +45,38 @@ EXPOSED = 4
     help="How people are found: in all cells that contain them (the default), "
     "in their own, or by the nearest centre.",
 )
+@own("--pieces", type=int, metavar="N", help="Pieces of background knowledge; 2 unless given.")
+@own("--sure", type=float, metavar="SHARE", help="How likely a value must become to count.")
+@own(
+    "--knowledge",
+    type=click.Choice(("implications", "negations")),
+    help="What a piece of background knowledge is.",
+)
+@own("--about", metavar="TEXT", help='What is asked, such as "Ed.disease=flu", or #7 for row 7.')
+@own("--knowing", multiple=True, metavar="TEXT", help="A piece of what is known; repeatable.")
+@own("--name", "names", metavar="COL", help="The targets' column that people are called by.")
 @own("--limit", type=SHARE, metavar="SHARE", help="Leave with 4 where a larger share is exposed.")
 @own("--show", "labels", is_flag=True, help="Name labels and values; for your eyes only.")
 @roles
 @reading
 @output
 def command(
-    name: str, releases: tuple[str, ...], relation: str | None, location: str | None,
-    limit: float | None, labels: bool, roles: Roles, as_json: bool, quiet: bool, **asked: Any,
+    name: str, releases: tuple[str, ...], relation: str | None, limit: float | None, labels: bool,
+    roles: Roles, as_json: bool, quiet: bool, **asked: Any,
 ) -> int:  # fmt: skip
     """Attack releases before anybody else does.
 
-    NAME is linking, homogeneity, skewness, minimality, intersection, order, complementary or
-    temporal; red-team runs all that apply and ranks them. A RELEASE is a release folder, which
-    says itself what its columns are, or any table with -s. The options for reading are about the
-    targets and the control group. The exit code is 4 if more than --limit
-    of the people are exposed.
+    NAME is linking, homogeneity, skewness, minimality, intersection, order, complementary,
+    temporal or background; red-team runs all that apply and ranks them (background, which
+    supposes what somebody knows, if --pieces or --about says what). A RELEASE is a release folder,
+    which says itself what its columns are, or any table with -s. The options for reading are
+    about the targets and the control group. The exit code is 4 if more than --limit of the people
+    are exposed.
     """
     import shoal
 
-    options = {} if location is None else {"location": location}
+    options = {one: asked.pop(one) for one in OPTIONS}
+    options = {one: value for one, value in options.items() if value not in (None, ())}
     with progress(quiet) as step:
         found: Finding | RedTeam = shoal.attack(
             name, list(releases), schema=roles.schema(), relation=relation or "", show=labels,

@@ -42,6 +42,14 @@ FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
 )
 @own("--relaxed", is_flag=True, help="Equal people may come into different classes.")
 @own(
+    "--form",
+    type=click.Choice(("partition", "buckets")),
+    default="partition",
+    show_default=True,
+    help="Generalised cells; or exact ones, with sensitive values permuted within classes.",
+)
+@own("--two-tables", is_flag=True, help="Buckets: the people and the values in a file each.")
+@own(
     "--format",
     "format_",
     type=click.Choice(FORMATS),

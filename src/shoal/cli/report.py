@@ -40,6 +40,8 @@ NOT_MET, EXPOSED = 3, 4
      metavar="RISK", help="Risk of being found above which people are counted.")  # fmt: skip
 @own("--limit", type=SHARE, metavar="SHARE",
      help="Leave with 4 where an attack succeeds on a larger share of people.")  # fmt: skip
+@own("--pieces", type=click.IntRange(1, 30), default=6, show_default=True, metavar="N",
+     help="Pieces of knowledge beyond the table, at the most, to suppose.")  # fmt: skip
 @own("-m", "--model", "models", multiple=True, metavar="TEXT",
      help="A requirement to verify; repeatable. A release brings its own.")  # fmt: skip
 @own("--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller.")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shoal.attacks import attacks, needs
-from shoal.attacks.view import NobodyFoundError, View
+from shoal.attacks.view import Needs, NobodyFoundError, View
 from shoal.errors import ShoalError, UsageError
 from shoal.flow.caveats import with_caveats
 from shoal.flow.request import Progress, quiet
@@ -52,6 +52,17 @@ class Asked:
 def options_of(name: str) -> set[str]:
     """The options that an attack has of its own."""
     return set(signature(attacks()[name]).parameters) - OURS
+
+
+def own_options(name: str) -> set[str]:
+    """The options that no other attack has."""
+    return options_of(name).difference(*(options_of(one) for one in attacks() if one != name))
+
+
+def needed(name: str, options: Mapping[str, Any]) -> Needs:
+    """What an attack needs, as it was asked: people's names only where an option speaks of them."""
+    stated = needs(name)
+    return stated if options.get(stated.named) else replace(stated, named="")
 
 
 def check_names(name: str, options: Mapping[str, Any]) -> None:
@@ -113,7 +124,8 @@ def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageE
 
 def run(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> Finding:
     """Attack some of the releases; with the control group and the interval where there are any."""
-    return carried_out(name, scene, scene.view(which, needs(name), asked.on), asked)
+    view = scene.view(which, needed(name, asked.options), asked.on)
+    return carried_out(name, scene, view, asked)
 
 
 def carried_out(name: str, scene: Scene, view: View, asked: Asked) -> Finding:

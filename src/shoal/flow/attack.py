@@ -37,6 +37,7 @@ def attack(
     show: bool = False,
     relation: str = "",
     reading: Mapping[str, Any] | None = None,
+    names: str | None = None,
     progress: Progress = quiet,
     **options: Any,
 ) -> Finding | RedTeam:
@@ -48,7 +49,8 @@ def attack(
     schema for each. ``on`` is the column to learn where several are sensitive. ``sample`` attacks
     so many of the targets, drawn by ``seed``. ``show`` lets the finding name labels and values.
     ``relation`` says what the releases are of each other: "same table", or "over time".
-    ``reading`` says how the people's tables are written, as in ``shoal.open``. Further
+    ``reading`` says how the people's tables are written, as in ``shoal.open``. ``names`` is the
+    column of the targets that people are called by in what the adversary is said to know. Further
     ``options`` are the attack's own. ``"red-team"`` runs all attacks that apply.
     """
     releases = as_list(releases)
@@ -59,11 +61,12 @@ def attack(
     if name == RED_TEAM:
         return red_team(
             releases, targets=targets, schema=schema, on=on, control=control, sample=sample,
-            seed=seed, show=show, relation=relation, reading=reading, progress=progress, **options,
+            seed=seed, show=show, relation=relation, reading=reading, names=names,
+            progress=progress, **options,
         )  # fmt: skip
     if wrong := lacking(name, len(releases), relation, targets is not None):
         raise wrong
-    known = scene(releases, schema, targets, control, show, progress, reading)
+    known = scene(releases, schema, targets, control, show, progress, reading, names)
     known = known.sampled(sample, seed)
     which = range(len(releases))
     if wrong := unmet(name, known, which, asked):

@@ -16,7 +16,8 @@ from shoal.axis import Axis
 from shoal.errors import UsageError
 from shoal.flow.encode import encode
 from shoal.flow.opening import opened, opened_labels, released, released_schema
-from shoal.flow.recount import Recount, leaf, read_cells, recount, recounts
+from shoal.flow.recount import Recount, alike, leaf, read_cells, recount
+from shoal.flow.request import BUCKETS
 from shoal.flow.verify import population_of
 from shoal.frames.frame import Frame
 from shoal.frames.write import restored
@@ -143,9 +144,15 @@ def audit(
         source, schema = release[0], schema or released_schema(release[1])
     if schema is None:
         raise UsageError("An audit needs the columns' roles.", "add -s schema.toml or --quasi COL.")
+    buckets = release is not None and release[1].get("form") == BUCKETS
+    if buckets and original is not None:
+        raise UsageError(
+            "Buckets have the quasi-identifiers as they were, so nothing of them is lost.",
+            "leave --original out.",
+        )
     with opened_labels(source, schema, exact=release is not None, **reading) as frame:
         count = plain = recount(frame, schema)
-        kept = min((one.smallest for one in recounts(frame, schema, schema.keep)), default=0)
+        rows = alike(frame, schema, count)
         if sampling_fraction is None:
             sampling_fraction = _from_weights(frame, schema, count.tally.rows)
     if population is not None:
@@ -154,10 +161,10 @@ def audit(
     return Audit(
         int(groups.rows.sum()),
         len(groups),
-        tuple(_reached(groups)),
-        assess(groups.rows, groups.population, sampling_fraction),
+        tuple(_reached(groups, buckets)),
+        assess(rows if population is None else groups.rows, groups.population, sampling_fraction),
         _utility(plain, groups, schema, original),
-        kept if schema.keep else None,
+        int(rows.min()) if schema.keep else None,
     )
 
 
@@ -171,9 +178,14 @@ def _from_weights(frame: Frame, schema: Schema, rows: int) -> float | None:
     return min(1.0, rows / people) if people > 0 else None
 
 
-def _reached(groups: Groups) -> Iterable[Reached]:
-    """Each model of the room on each sensitive column it can be asked about."""
+def _reached(groups: Groups, buckets: bool) -> Iterable[Reached]:
+    """Each model of the room on each sensitive column it can be asked about.
+
+    Where quasi-identifiers are published as they are, in ``buckets``, none that hides identity.
+    """
     for name, model in registry().items():
+        if buckets and model.identity:
+            continue
         if "population" in model.needs and groups.population is None:
             continue
         named = any(field.name == "on" for field in dataclasses.fields(model))

@@ -2,7 +2,8 @@
 
 Any table of people will do. Columns that say who somebody is (person, identifiers) are never used
 to attack; they tell whether somebody is listed twice, and with a release's private companion which
-of its rows is whose, so that a tester can compare with the truth.
+of its rows is whose, so that a tester can compare with the truth. One of them is what people are
+called where an adversary is said to know something about them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class Crowd:
     """Each person's row in the table, the first being 1."""
     persons: Listing | None = None
     """Who they are, where the schema's person column is there."""
+    names: Listing | None = None
+    """What they are called, where one column says so."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -47,8 +50,18 @@ class Crowd:
         """So many of them, drawn by the seed."""
         drawn = np.sort(np.random.default_rng(seed).choice(len(self), size, replace=False))
         listings = {name: _some(one, drawn) for name, one in self.listings.items()}
-        persons = None if self.persons is None else _some(self.persons, drawn)
-        return Crowd(listings, self.kinds, self.rows[drawn], persons)
+        persons, names = (
+            None if one is None else _some(one, drawn) for one in (self.persons, self.names)
+        )
+        return Crowd(listings, self.kinds, self.rows[drawn], persons, names)
+
+    @property
+    def called(self) -> tuple[str, ...] | None:
+        """Everybody's name as text; empty for who has none."""
+        if self.names is None:
+            return None
+        words = [word or "" for word in self.names.words()]
+        return tuple(words[code] for code in self.names.codes.tolist())
 
 
 def _some(listing: Listing, rows: NDArray[Any]) -> Listing:
@@ -60,10 +73,13 @@ def gather(
     releases: Sequence[Seen],
     kinds: Mapping[str, str],
     reading: Mapping[str, Any] | None = None,
+    names: str | None = None,
 ) -> Crowd:
     """Read people: of the releases' columns those that the table has.
 
-    ``kinds`` say how some of them are read. A table that lists somebody twice is an error.
+    ``kinds`` say how some of them are read. ``names`` is the column that people are called by;
+    without it, the only one that says who somebody is. A table that lists somebody twice is an
+    error.
     """
     schemas = [release.roles for release in releases]
     columns = dict.fromkeys(name for release in releases for name in release.listings)
@@ -74,7 +90,8 @@ def gather(
         known = [name for name in columns if name in fields]
         person = _named("person", schemas, fields)[:1]
         others = [name for name in _named("identifier", schemas, fields) if name not in known]
-        found = listed(frame, list(dict.fromkeys((*known, *person, *others))))
+        called = _called(names, fields, [*person, *others])
+        found = listed(frame, list(dict.fromkeys((*known, *person, *others, *called))))
     if not found:
         raise InputError(
             "The people's table has none of the releases' columns.",
@@ -86,8 +103,19 @@ def gather(
         quasi = [name for name in _named("quasi", schemas, fields) if name in found]
         _nobody_twice([*others, *quasi], [found[name] for name in (*others, *quasi)])
     rows = np.arange(1, len(next(iter(found.values())).codes) + 1)
-    persons = found[person[0]] if person else None
-    return Crowd({name: found[name] for name in known}, fields, rows, persons)
+    persons, named = (found[one[0]] if one else None for one in (person, called))
+    return Crowd({name: found[name] for name in known}, fields, rows, persons, named)
+
+
+def _called(names: str | None, there: Mapping[str, str], who: Sequence[str]) -> list[str]:
+    """The column of people's names: the one asked for, or the only one that says who they are."""
+    if names is None:
+        return list(who) if len(who) == 1 else []
+    if names not in there:
+        raise InputError(
+            f"The people's table has no column {names!r}.", "name another, or leave --name out."
+        )
+    return [names]
 
 
 def _named(role: str, schemas: Sequence[Schema], there: Mapping[str, str]) -> list[str]:

@@ -30,6 +30,7 @@ from shoal.flow.companion import (
 )
 from shoal.flow.opening import opened_labels, released, released_schema
 from shoal.flow.recount import Recount, recount
+from shoal.flow.request import BUCKETS
 from shoal.frames.frame import Coding, Distinct, Frame
 from shoal.hierarchy import EqualFrequency, EqualWidth, Hierarchy, Tree
 from shoal.kernels.group import combinations
@@ -89,6 +90,11 @@ def _read(source: Any) -> tuple[Path, Schema, Companion]:
             "A release can only be based on a release folder.", "give the folder, not the table."
         )
     table, manifest = release
+    if manifest.get("form") == BUCKETS:
+        raise UsageError(
+            "The earlier release is in buckets: it has no cells that another could keep.",
+            "base the release on one with generalised cells.",
+        )
     return table, released_schema(manifest), read_companion(source, table)
 
 

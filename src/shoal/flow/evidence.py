@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shoal.flow.distribution import Distribution
+from shoal.flow.knowing import Knowing
 from shoal.flow.wording import assumed, helps, lacked
 from shoal.release import Finding, Judgement, Verdict
 from shoal.risk import Assessment
@@ -57,6 +58,8 @@ class Evidence:
     """What the table reaches for each model."""
     findings: tuple[Finding, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
+    knowing: tuple[Knowing, ...] = ()
+    """The worst that knowledge beyond the table could do, by column; never for the public."""
     context: Mapping[str, str] = field(default_factory=dict)
     manifest: Mapping[str, Any] = field(default_factory=dict)
     """Empty for a table that Shoal did not make."""
@@ -113,6 +116,7 @@ def publishable(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
         measured=(),
         findings=tuple(_finding(one) for one in evidence.findings),
         skipped=tuple((name, lacked(name)) for name, _ in evidence.skipped),
+        knowing=(),
         private={},
         commands=(),
         fewest=fewest,

@@ -1,7 +1,8 @@
 """The release folder: written aside, and moved into place whole.
 
-The folder holds the table and its public manifest. The private companion (exact parameters, key,
-and per published row the provider and keyed person) lies beside it, never inside.
+The folder holds the table (buckets may come in two) and its public manifest. The private companion
+(exact parameters, key, and per published row the provider and keyed person) lies beside it, never
+inside.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from shoal.errors import OutputError, UsageError
 from shoal.release import MANIFEST
 
-OURS = r"table\.[a-z.]+|rows\.parquet|(manifest|companion)\.json"
+OURS = r"(table|values)\.[a-z.]+|rows\.parquet|(manifest|companion)\.json"
 """The names of the files that Shoal writes."""
 COMPANION = "companion.json"
 """The file that says that a folder is a private companion."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from shoal.errors import UsageError
 from shoal.flow.evidence import Evidence
+from shoal.flow.knowing import knowledge
 from shoal.flow.wording import bracketed, meaning
 from shoal.models import rule as parse_rule
 from shoal.pages import Callout, Chart, Fact, Facts, Fields, Section, Table, Text, charts, exposure
@@ -44,6 +45,7 @@ def identifiability(evidence: Evidence) -> Section:
             *_at_risk(evidence),
             *_tested(evidence),
             *(block for one in evidence.findings for block in _finding(one, evidence)),
+            *knowledge(evidence.knowing, _told_apart_by(evidence)),
             *_not_run(evidence),
         ),
     )
@@ -312,6 +314,11 @@ def _details(found: Finding, evidence: Evidence) -> list[Fact]:
     if found.defence:
         items.append(Fact("What helps", found.defence))
     return items
+
+
+def _told_apart_by(evidence: Evidence) -> tuple[str, ...]:
+    """Kept columns tell rows of a class apart, except in buckets, where values are permuted."""
+    return () if evidence.manifest.get("form") == "buckets" else evidence.kept
 
 
 def _not_run(evidence: Evidence) -> list[Block]:

@@ -79,7 +79,8 @@ class Whole:
 
     def rows(self, key: bytes) -> Iterator[pa.RecordBatch]:
         """Every published row with the number of its class."""
-        return recoded(self._frame, self._encoded, self._cut, self._request.schema, key)
+        asked = self._request
+        return recoded(self._frame, self._encoded, self._cut, asked.schema, key, asked.form)
 
     def labels(self) -> dict[str, Labels]:
         """The classes' labels by column."""

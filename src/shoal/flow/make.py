@@ -12,7 +12,7 @@ from shoal.cells import Cells, everything
 from shoal.errors import NotMetError, UsageError
 from shoal.flow.judge import judge
 from shoal.flow.request import STARRED, Request
-from shoal.kernels import split
+from shoal.kernels import disclose, split
 from shoal.methods import methods
 from shoal.model import Model, products
 from shoal.release import short
@@ -51,7 +51,7 @@ def allowance(tally: Tally, request: Request) -> int:
 
 def by_method(tally: Tally, request: Request, hold_back: bool) -> Cut:
     """The method's own cut of a tally."""
-    if not compiled():
+    if not compiled(request.rule):
         request.progress(COMPILING, 0, 1)
     return methods()[request.method](
         tally,
@@ -63,10 +63,14 @@ def by_method(tally: Tally, request: Request, hold_back: bool) -> Cut:
     )
 
 
-def compiled() -> bool:
-    """Whether numba's cache holds the kernels already."""
-    cache = getattr(split.balance, "_cache", None)
-    return cache is None or any(Path(cache.cache_path).glob("split.*.nbi"))
+def compiled(rule: Model) -> bool:
+    """Whether numba's cache holds the kernels already that a rule needs."""
+    kernels = {"split": split.balance} | ({} if rule.local else {"disclose": disclose.admit})
+    caches = {name: getattr(kernel, "_cache", None) for name, kernel in kernels.items()}
+    return all(
+        cache is None or any(Path(cache.cache_path).glob(f"{name}.*.nbi"))
+        for name, cache in caches.items()
+    )
 
 
 def settle(tally: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:

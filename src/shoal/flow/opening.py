@@ -1,4 +1,7 @@
-"""Open what a verb is given: a table, or a release folder with its manifest."""
+"""Open what a verb is given: a table, or a release folder with its manifest.
+
+A release in two tables (buckets) is joined here, so that every verb reads one table.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
 from shoal.errors import InputError, UsageError
+from shoal.flow.listing import listed
+from shoal.flow.record import BUCKET, COUNT
 from shoal.frames import open as open_frame
 from shoal.frames.frame import Frame
 from shoal.release import MANIFEST, Release, read_manifest
@@ -44,19 +54,107 @@ def opened_some(source: Any, *, kinds: Mapping[str, str], **reading: Any) -> Ite
 
 @contextmanager
 def opened_labels(
-    source: Any, schema: Schema, *, exact: bool, some: bool = False, **reading: Any
+    source: Any,
+    schema: Schema,
+    *,
+    exact: bool,
+    some: bool = False,
+    values: Path | None = None,
+    **reading: Any,
 ) -> Iterator[Frame]:
     """A published table with its labels exactly as they stand: two that differ are never one.
 
-    ``exact``: in the sensitive columns too only empty cells are null. ``some``: the table need
-    not have all of the schema's columns.
+    ``exact``: a release's, where in the sensitive columns too only empty cells are null.
+    ``some``: the table need not have all of the schema's columns. ``values``: the second table of
+    a release that has two; where the manifest beside the first names it, it is found.
     """
-    kinds = {column.name: column.kind for column in schema.sensitive if column.kind}
-    kinds |= {column.name: "label" for column in (*schema.quasi, *schema.keep)}
+    learnt = {column.name: column.kind for column in schema.sensitive if column.kind}
+    labels = {column.name: "label" for column in (*schema.quasi, *schema.keep)}
+    kinds = learnt | labels
     if exact:
         reading = {**reading, "nulls": ()}
+        values = values or _second(source)
+    if values is not None:
+        source, kinds = joined((source, values), (labels, learnt), reading)
+        reading = {"nulls": ()}
     with (opened_some if some else opened)(source, kinds=kinds, **reading) as frame:
         yield frame
+
+
+def _second(table: Any) -> Path | None:
+    """The file with the values of a release's table, where its manifest names one."""
+    folder = table.parent if isinstance(table, Path) else None
+    if folder is None or not (folder / MANIFEST).is_file():
+        return None
+    second = _manifest(folder).get("values")
+    return None if second is None else folder / str(second)
+
+
+def joined(
+    files: tuple[Path, Path],
+    kinds: tuple[Mapping[str, str], Mapping[str, str]],
+    reading: Mapping[str, Any],
+) -> tuple[pa.Table, dict[str, str]]:
+    """The two tables of a release in buckets as one, in the order of the people, and its kinds.
+
+    Which of a bucket's values stands beside which of its people means nothing: how often each
+    value occurs in a bucket is all that is published.
+    """
+    people, read = _columns(files[0], {**kinds[0], BUCKET: "label"}, reading)
+    counted, also = _columns(files[1], {**kinds[1], BUCKET: "label", COUNT: "label"}, reading)
+    if people.keys() & counted.keys() != {BUCKET} or COUNT not in counted:
+        raise InputError(
+            f"{files[0].name} and {files[1].name} are not the two tables of one release.",
+            f"they share the column {BUCKET!r} alone, and the second has {COUNT!r}.",
+        )
+    of, each = _alike(people[BUCKET], counted.pop(BUCKET))
+    times = np.repeat(np.arange(len(each)), _agreeing(of, each, counted.pop(COUNT)))
+    place = np.empty(len(of), np.int64)
+    place[np.argsort(of, kind="stable")] = times[np.argsort(each[times], kind="stable")]
+    beside = {name: column.take(pa.array(place)) for name, column in counted.items()}
+    told = {name: kind for name, kind in (read | also).items() if name != COUNT}
+    return pa.table({**people, **beside}), told
+
+
+def _columns(
+    source: Path, kinds: Mapping[str, str], reading: Mapping[str, Any]
+) -> tuple[dict[str, pa.Array], dict[str, str]]:
+    """A file's columns in its order, and how each is read."""
+    with opened_some(source, kinds=kinds, **reading) as frame:
+        read = {field.name: kinds.get(field.name, field.kind) for field in frame.fields}
+        found = listed(frame, list(read))
+    typed = {"number": pa.float64(), "date": pa.date32()}
+    words = {n: pa.array(found[n].values, typed.get(kind, pa.string())) for n, kind in read.items()}
+    return {name: words[name].take(pa.array(one.codes)) for name, one in found.items()}, read
+
+
+def _alike(one: pa.Array, other: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Two columns numbered alike."""
+    both = pa.concat_arrays([one, other]).dictionary_encode(null_encoding="encode")
+    numbers = both.indices.to_numpy().astype(np.int64)
+    return numbers[: len(one)], numbers[len(one) :]
+
+
+def _agreeing(
+    people: NDArray[np.int64], values: NDArray[np.int64], count: pa.Array
+) -> NDArray[np.int64]:
+    """How many people have each of the values, where every bucket has as many as people."""
+    size = 1 + int(max(people.max(), values.max()))
+    readable = pc.match_substring_regex(count, "^[1-9][0-9]{0,9}$").fill_null(False)
+    if bad := len(count) - int(pc.sum(readable).as_py()):
+        raise InputError(
+            f"{bad:,} rows of the values have no count of people.",
+            "take the tables as they were published.",
+        )
+    times: NDArray[np.int64] = count.cast(pa.int64()).to_numpy()
+    told = np.zeros(size, np.int64)
+    np.add.at(told, values, times)
+    if wrong := int((told != np.bincount(people, minlength=size)).sum()):
+        raise InputError(
+            f"{wrong:,} of {size:,} buckets have not as many values as people.",
+            "take both tables of one release, as they were published.",
+        )
+    return times
 
 
 def released(source: Any) -> tuple[Path, dict[str, Any]] | None:
@@ -66,11 +164,15 @@ def released(source: Any) -> tuple[Path, dict[str, Any]] | None:
         raise InputError(f"There is no file or folder {Path(folder).name!r}.", "check the path.")
     if not isinstance(folder, (str, Path)) or not (Path(folder) / MANIFEST).is_file():
         return None
+    manifest = _manifest(Path(folder))
+    return Path(folder) / str(manifest["file"]), manifest
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        manifest = read_manifest((Path(folder) / MANIFEST).read_text(encoding="utf-8"))
+        return read_manifest((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError("The manifest cannot be read.", "check who may read it.") from error
-    return Path(folder) / str(manifest["file"]), manifest
 
 
 def released_schema(manifest: dict[str, Any]) -> Schema:

@@ -13,6 +13,7 @@ from typing import Any
 from shoal.errors import InputError, NotMetError, UsageError
 from shoal.flow import folder, record
 from shoal.flow.based import Based, check, known
+from shoal.flow.buckets import Buckets, check_request, write_buckets
 from shoal.flow.earlier import Earlier, earlier, read_as_before, read_rows
 from shoal.flow.encode import Survey, survey
 from shoal.flow.judge import in_parts
@@ -20,7 +21,7 @@ from shoal.flow.made import Made, Parts, Whole
 from shoal.flow.make import check_method
 from shoal.flow.opening import opened, opened_labels
 from shoal.flow.recount import PART_ROWS
-from shoal.flow.request import ABSENT, Progress, Request, quiet
+from shoal.flow.request import ABSENT, BUCKETS, PARTITION, Progress, Request, quiet
 from shoal.flow.verify import counted, judged_after, kept_unjudged, several
 from shoal.flow.writing import write_rows
 from shoal.frames.frame import Frame
@@ -38,6 +39,8 @@ def publish(
     *,
     method: str = "mondrian",
     out: str | Path | None = None,
+    form: str = PARTITION,
+    two_tables: bool = False,
     format: str = "csv",
     hold_back: float = 0.0,
     held_back_as: str = ABSENT,
@@ -58,6 +61,10 @@ def publish(
     ``dry_run`` (or without ``out``) nothing is written and the outcome alone is returned.
     Further ``parameters`` are the method's own.
 
+    With ``form="buckets"`` the quasi-identifiers are published as they are, with the number of
+    each person's class, and the sensitive values permuted within the classes; ``two_tables``: the
+    people in one file, and the counts of each class's values in another.
+
     Where other releases of the table are public already, there are two defences. ``based_on``
     the latest of them: by its private companion, every cell equals or generalises the one that
     the same person had. ``after`` all of them, which is weaker: columns that they have and that
@@ -71,6 +78,8 @@ def publish(
         parameters=parameters,
         out=None if out is None or dry_run else _named(Path(out)),
         companion=None if companion is None else Path(companion),
+        form=form,
+        two_tables=two_tables,
         format=format_of(Path(f"table.{format.lstrip('.')}")).lstrip("."),
         replace=replace,
         hold_back=hold_back,
@@ -80,17 +89,30 @@ def publish(
         based_on=based_on,
         progress=progress,
     )
+    return _released(source, request, after)
+
+
+def _released(source: Any, request: Request, after: Any) -> Release:
+    """Check what is asked, read the table, and publish it."""
+    schema = _checked(request, after)
+    request.progress("reading", 0, 1)
+    with ExitStack() as stack:
+        frame, schema = _read(stack, source, schema, request.based_on)
+        release = _publish(frame, changed(request, schema=schema.fit(frame.fields)))
+    return _told(release, request.schema, schema) if several(after) else release
+
+
+def _checked(request: Request, after: Any) -> Schema:
+    """The schema that classes are made by; refuses, before any reading, what cannot be done."""
     check_method(request)
+    if request.form == BUCKETS:
+        check_request(request, several(after))
     schema = _schema_after(request, after)
-    if schema.keep and not accept_keep:
+    if schema.keep and not request.accept_keep:
         raise kept_unjudged(schema.keep)
     if request.out is not None:
         folder.check_free(request.out, _companion(request.out, request), request.replace)
-    progress("reading", 0, 1)
-    with ExitStack() as stack:
-        frame, schema = _read(stack, source, schema, based_on)
-        release = _publish(frame, changed(request, schema=schema.fit(frame.fields)))
-    return _told(release, request.schema, schema) if several(after) else release
+    return schema
 
 
 def _read(stack: ExitStack, source: Any, schema: Schema, based_on: Any) -> tuple[Frame, Schema]:
@@ -138,6 +160,8 @@ def _made(frame: Frame, request: Request, before: Earlier | None) -> Made:
         plan = _survey(frame, request, known(before, request.schema))
         return Based(frame, plan, request, before)
     plan = _survey(frame, request)
+    if request.form == BUCKETS:
+        return Buckets.of(frame, plan, request)
     apart = in_parts(request.rule) and not request.hold_back and not request.parameters
     parts = plan.parts(frame, PART_ROWS) if apart else [frame]
     return Parts(parts, plan, request) if len(parts) > 1 else Whole.of(frame, plan, request)
@@ -186,9 +210,11 @@ def _place(
     with folder.aside(out, final) as (public, private):
         public, private = _subfolders(public, private)
         table = public / f"table.{request.format}"
-        defused = write_rows(made, request, table, private, key)
+        write = write_buckets if request.form == BUCKETS else write_rows
+        defused = write(made, request, table, private, key)
         about = record.manifest(request, made.counts(), before.sha256 if before else None)
-        about |= {"defused_cells": defused, "sha256": record.sha256(table)}
+        files = record.hashes(table, record.values_file(request, table))
+        about |= {"defused_cells": defused, **files}
         origin = _fingerprint(frame, key)
         found = _recount(table, request, defused)
         if before is not None:
@@ -223,11 +249,12 @@ def _fingerprint(frame: Frame, key: bytes) -> str | None:
 def _recount(table: Path, request: Request, defused: int) -> Verdict:
     """Verify the file that was just written, before anybody else can see it."""
     request.progress("verifying", 0, 1)
-    schema = record.published(request.schema)
-    with opened_labels(table, schema, exact=True) as frame:
-        found = counted(
-            frame, schema, request.rule, request.population, request.accept_keep, own=True
-        )
+    schema = record.published(request.schema, request.form)
+    accepted = request.accept_keep or request.form == BUCKETS
+    with opened_labels(
+        table, schema, exact=True, values=record.values_file(request, table)
+    ) as frame:
+        found = counted(frame, schema, request.rule, request.population, accepted, own=True)
     if not found.holds:
         raise NotMetError(
             f"The written file does not meet the rule:\n{found}",

@@ -12,6 +12,7 @@ from shoal.axis import Axis
 from shoal.cells import Cells
 from shoal.flow.encode import Encoded
 from shoal.flow.record import published
+from shoal.flow.request import PARTITION
 from shoal.frames.frame import Frame, Pieces
 from shoal.schema import Schema
 from shoal.tally import Cut
@@ -21,10 +22,13 @@ Labels = tuple[NDArray[np.int32], pa.Array]
 
 
 def recoded(
-    frame: Frame, encoded: Encoded, cut: Cut, schema: Schema, key: bytes
+    frame: Frame, encoded: Encoded, cut: Cut, schema: Schema, key: bytes, form: str = PARTITION
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a frame with their classes, as the engine streams them."""
-    carry = [c.name for c in published(schema).columns if c.role != "quasi"]
+    """The rows of a frame with their classes, as the engine streams them.
+
+    All columns that the form publishes as they are come with them, in the form's order.
+    """
+    carry = [c.name for c in published(schema, form).columns if c.role != "quasi"]
     carry += [schema.provider.name] if schema.provider else []
     person = schema.person.name if schema.person else None
     # The pieces are not kept here: the engine frees them as soon as it has them.

@@ -12,17 +12,37 @@ from typing import Any
 
 from shoal.column import PUBLISHED
 from shoal.errors import OutputError
-from shoal.flow.request import Request
+from shoal.flow.request import BUCKETS, PARTITION, Request
 from shoal.hierarchy import Hierarchy, Tree
 from shoal.labels import text
 from shoal.release import EDITION, Verdict, jsonable
 from shoal.schema import Column, Schema
 from shoal.tally import Groups, Histogram
 
+BUCKET, COUNT = "bucket", "count"
+"""The columns that buckets add: a class's number, and how many people of it have a value."""
 
-def published(schema: Schema) -> Schema:
-    """The schema of the published table: only the columns that are in it."""
+
+def published(schema: Schema, form: str = PARTITION) -> Schema:
+    """The schema of the published table: only the columns that are in it.
+
+    In buckets the number of the class is the one cell, and quasi-identifiers are kept as they are.
+    """
+    if form == BUCKETS:
+        exact = [replace(column, role="keep") for column in (*schema.quasi, *schema.keep)]
+        return Schema((Column(BUCKET, "quasi"), *exact, *schema.sensitive))
     return Schema(tuple(column for column in schema.columns if column.role in PUBLISHED))
+
+
+def values_file(request: Request, table: Path) -> Path | None:
+    """The file with the values of a release in two tables; None where there is one table."""
+    return table.with_name(f"values.{request.format}") if request.two_tables else None
+
+
+def hashes(table: Path, values: Path | None) -> dict[str, str]:
+    """The hashes of a release's files, as its manifest has them."""
+    second = {} if values is None else {"values_sha256": sha256(values)}
+    return {"sha256": sha256(table), **second}
 
 
 @dataclass(frozen=True)
@@ -50,11 +70,12 @@ def manifest(request: Request, counts: Counts, based_on: str | None = None) -> d
 
     ``based_on`` is the hash of the table that the release is based on.
     """
-    schema = published(request.schema)
+    schema, buckets = published(request.schema, request.form), request.form == BUCKETS
     return {
         "edition": EDITION,
-        "form": "partition",
+        "form": request.form,
         "file": f"table.{request.format}",
+        **({"values": f"values.{request.format}"} if request.two_tables else {}),
         "rows": counts.rows,
         "classes": counts.classes,
         "columns": {column.name: column.role for column in schema.columns},
@@ -62,8 +83,8 @@ def manifest(request: Request, counts: Counts, based_on: str | None = None) -> d
         "rule": str(request.rule),
         "method": request.method,
         "parameters": dict(request.parameters),
-        "row_order": "random, from the operating system",
-        "keep_accepted": request.accept_keep,
+        "row_order": ("by bucket, then " if buckets else "") + "random, from the operating system",
+        "keep_accepted": request.accept_keep or buckets,
         **({} if based_on is None else {"based_on": based_on}),
     }
 
@@ -97,6 +118,7 @@ def companion(
     """The private record: the exact parameters, the key, and what the publisher may know."""
     return {
         "edition": EDITION,
+        "form": request.form,
         "rule": str(request.rule),
         "method": request.method,
         "parameters": dict(request.parameters),

@@ -21,6 +21,8 @@ from shoal.flow.adversary import (
     carried_out,
     check_names,
     lacking,
+    needed,
+    own_options,
     told,
     unmet,
 )
@@ -74,6 +76,7 @@ def red_team(
     show: bool = False,
     relation: str = "",
     reading: Mapping[str, Any] | None = None,
+    names: str | None = None,
     progress: Progress = quiet,
     **options: Any,
 ) -> RedTeam:
@@ -86,20 +89,20 @@ def red_team(
         on=on, sample=sample, seed=seed, relation=relation, progress=progress, options=options
     )
     check_names(RED_TEAM, options)
-    known = scene(as_list(releases), schema, targets, control, show, progress, reading)
+    known = scene(as_list(releases), schema, targets, control, show, progress, reading, names)
     known = known.sampled(sample, seed)
     findings: list[Finding] = []
     skipped: list[tuple[str, str]] = []
     for i, name in enumerate(attacks()):
         progress("attacking", i, len(attacks()))
         for which in _groups(name, len(known.releases)):
-            names = _names(known, which)
+            about = _names(known, which)
             found = attempt(name, known, which, asked)
             if isinstance(found, Finding):
-                findings.append(replace(found, sentence=names + found.sentence))
+                findings.append(replace(found, sentence=about + found.sentence))
             else:
                 of_data = isinstance(found, InputError)
-                skipped.append((name, (names if of_data else "") + told(found)))
+                skipped.append((name, (about if of_data else "") + told(found)))
     if not findings:
         reasons = dict.fromkeys(reason for _, reason in skipped)
         raise UsageError("No attack can run on what is given.", " ".join(reasons))
@@ -130,14 +133,15 @@ def attempt(
     The finding counts releases as they were given, not as the attack saw them.
     """
     wrong = (
-        _unrelated(name, len(which), asked.relation)
+        _supposing(name, asked.options)
+        or _unrelated(name, len(which), asked.relation)
         or lacking(name, len(which), asked.relation, known.targets is not None)
         or unmet(name, known, which, asked)
     )
     if wrong is not None:
         return wrong
     try:
-        view = known.view(which, needs(name), asked.on)
+        view = known.view(which, needed(name, asked.options), asked.on)
     except InputError as error:
         return error
     try:
@@ -147,6 +151,13 @@ def attempt(
     word, _, number = found.table.partition(" ")
     table = f"{word} {which[int(number) - 1] + 1}" if number else word
     return replace(found, table=table)
+
+
+def _supposing(name: str, options: Mapping[str, Any]) -> UsageError | None:
+    """Nobody is shown to know what it supposes: whoever wants it in the ranking says so."""
+    if not needs(name).supposed or own_options(name) & set(options):
+        return None
+    return UsageError(f"{name} supposes what an adversary knows.", "say how much: --pieces 2.")
 
 
 def _unrelated(name: str, count: int, relation: str) -> UsageError | None:

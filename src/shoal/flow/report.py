@@ -22,9 +22,10 @@ from shoal.flow.context import read_context
 from shoal.flow.distribution import Distribution, distribution
 from shoal.flow.encode import encode
 from shoal.flow.evidence import FEWEST, Described, Evidence, publishable
+from shoal.flow.knowing import PIECES, checked, knowing, not_run
 from shoal.flow.opening import opened, opened_labels, released, released_schema
-from shoal.flow.record import sha256
-from shoal.flow.recount import Recount, recount, recounts
+from shoal.flow.record import BUCKET, sha256
+from shoal.flow.recount import Recount, alike, recount
 from shoal.flow.red_team import RedTeam
 from shoal.flow.reported import page
 from shoal.flow.request import Progress, quiet
@@ -59,6 +60,7 @@ def report(
     on: str | None = None,
     threshold: float = 0.2,
     limit: float | None = None,
+    pieces: int = PIECES,
     public: bool = False,
     fewest: int = FEWEST,
     title: str | None = None,
@@ -76,8 +78,9 @@ def report(
     releases about the same people. ``targets`` are the people an adversary knows; without them
     those of the ``original`` are, which also shows what the table was before. ``threshold`` is the
     risk above which people are counted, ``limit`` the share of people on whom an attack may
-    succeed. ``context`` says who publishes and why (a mapping, or a TOML file). With ``out`` the
-    page is written there too; what cannot be written is refused before anything is attacked.
+    succeed, ``pieces`` how many pieces of knowledge beyond the table somebody is supposed to have
+    at the most. ``context`` says who publishes and why (a mapping, or a TOML file). With ``out``
+    the page is written there too; what cannot be written is refused before anything is attacked.
 
     The page is for the publisher. With ``public`` it is one to publish: counts are rounded to
     ``fewest`` and none below it is told; no extremes, no rare values, no rows, no names of files,
@@ -88,7 +91,7 @@ def report(
     """
     given = Given(
         release, tuple(as_list(others)), original, targets, control, schema, rule, on, threshold,
-        limit, context, show and not public, seed, settings,
+        limit, checked(pieces), context, show and not public, seed, settings,
     )  # fmt: skip
     if public and fewest < 2:
         raise UsageError("fewest is 2 or more people.", "leave it out for 10.")
@@ -122,6 +125,7 @@ class Given:
     on: str | None = None
     threshold: float = 0.2
     limit: float | None = None
+    pieces: int = PIECES
     context: Mapping[str, Any] | str | Path | None = None
     show: bool = False
     seed: int = 0
@@ -197,6 +201,10 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
     progress("attacking", 0, 1)
     tested = _attacked(given, source, progress)
     names = [column.name for column in source.schema.sensitive]
+    known_more, unknown = knowing(
+        given.release, source.stated if given.schema else None, [given.on] if given.on else names,
+        given.pieces, verdict, show=given.show, seed=given.seed, progress=progress,
+    )  # fmt: skip
     return Evidence(
         rows=int(rows.sum()),
         classes=len(rows),
@@ -208,7 +216,8 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
         verdict=verdict,
         measured=_named(measured),
         findings=tuple(tested.findings),
-        skipped=tuple(tested.skipped),
+        skipped=not_run(tuple(tested.skipped), unknown, bool(known_more)),
+        knowing=known_more,
         context=context,
         manifest=source.manifest,
         private=dict(source.companion.facts) if source.companion else {},
@@ -227,9 +236,7 @@ def _counted(source: Source) -> tuple[Recount, NDArray[np.int64]]:
     schema = source.schema
     with opened_labels(source.table, schema, exact=bool(source.manifest)) as frame:
         count = recount(frame, schema)
-        parts = recounts(frame, schema, schema.keep) if schema.keep else [count]
-        rows = [np.bincount(one.cut.class_, weights=one.cut.count) for one in parts]
-    return count, np.concatenate(rows).astype(np.int64)
+        return count, alike(frame, schema, count)
 
 
 def _verified(given: Given, source: Source) -> Verdict | None:
@@ -265,7 +272,7 @@ def _before(
     original: Any, schema: Schema, count: Recount, reading: Mapping[str, Any]
 ) -> tuple[dict[int, int] | None, tuple[Distribution, ...]]:
     """The original's class sizes, and each column's distribution beside the published one."""
-    if original is None:
+    if original is None or BUCKET in schema.names:  # exact columns are as they were
         return None, ()
     wanted = replace(schema, columns=(*schema.quasi, *schema.sensitive))
     kept = [Column(column.name, "quasi", "category", Flat()) for column in schema.keep]
@@ -350,6 +357,7 @@ def _commands(given: Given) -> tuple[str, ...]:
         "--context": "context.toml" if isinstance(given.context, Mapping) else given.context,
         "--on": given.on,
         "--limit": given.limit,
+        "--pieces": None if given.pieces == PIECES else given.pieces,
         "--sample": given.settings.get("sample"),
         "--threshold": f"{given.threshold:g}",
         "--seed": str(given.seed),

@@ -78,6 +78,7 @@ def facts(evidence: Evidence) -> dict[str, Any]:
         "verdict": None if verdict is None else verdict.to_json(),
         "risk": jsonable(evidence.risk.to_dict()),
         "findings": [one.to_json() for one in evidence.findings],
+        "knowledge": [one.to_json() for one in evidence.knowing],
     }
 
 

@@ -14,6 +14,9 @@ from shoal.schema import Schema
 Progress = Callable[[str, int, int], None]
 """Called with a step's name, how much is done and how much there is."""
 
+PARTITION, BUCKETS = "partition", "buckets"
+"""The forms of a release: generalised cells, or exact ones beside values permuted per class."""
+
 ABSENT, STARRED = "absent", "starred"
 """What becomes of rows held back: they are left out, or printed as a class of ``*``."""
 
@@ -34,6 +37,9 @@ class Request:
     """The release's folder; None: nothing is written."""
     companion: Path | None = None
     """The private companion's folder; None: beside the release's."""
+    form: str = PARTITION
+    two_tables: bool = False
+    """Buckets only: the people in one file and the counts of the values in another."""
     format: str = "csv"
     replace: bool = False
     hold_back: float = 0.0
@@ -55,6 +61,12 @@ class Request:
             raise UsageError("hold_back is a number.", "write for example 0.05.")
         if not 0 <= self.hold_back <= 1:
             raise UsageError("hold_back is a share between 0 and 1.", "write for example 0.05.")
+        if self.form not in (PARTITION, BUCKETS):
+            raise UsageError(
+                f"There is no form {self.form!r}.", f"the forms are: {PARTITION}, {BUCKETS}."
+            )
+        if self.two_tables and self.form != BUCKETS:
+            raise UsageError("Only buckets come in two tables.", f'add form="{BUCKETS}".')
         if self.held_back_as not in (ABSENT, STARRED):
             raise UsageError(
                 "Rows held back are absent or starred.", f'write held_back_as="{STARRED}".'

@@ -25,7 +25,7 @@ from shoal.flow.companion import Companion, companion_at_hand
 from shoal.flow.listing import Listing, listed
 from shoal.flow.opening import opened_labels, released, released_schema
 from shoal.flow.recount import Recount
-from shoal.flow.request import Progress
+from shoal.flow.request import BUCKETS, Progress
 from shoal.kernels.group import combinations
 from shoal.methods import methods
 from shoal.models import rule as parse_rule
@@ -54,6 +54,11 @@ class Seen:
     def schema(self) -> Schema:
         """The columns that it publishes."""
         return Schema(tuple(c for c in self.roles.columns if c.name in self.listings))
+
+    @property
+    def buckets(self) -> bool:
+        """Whether its classes are buckets: which row has which value is then not published."""
+        return (self.manifest or {}).get("form") == BUCKETS
 
     @property
     def quasi(self) -> tuple[str, ...]:
@@ -151,6 +156,9 @@ def _schemas(
     if len(given) != len(manifests):
         raise UsageError("There is not one schema for each release.", "give one for all of them.")
     own = [None if one is None else released_schema(one) for one in manifests]
+    for i, told in enumerate(manifests):
+        if told is not None and told.get("form") == BUCKETS:
+            given[i] = _in_buckets(given[i], released_schema(told))
     if schema is None:  # whoever gives one has said what matters
         own = [one and _whole(one, more) for one, more in zip(own, private, strict=True)]
     lent = next((one for one in own if one is not None), None)
@@ -161,6 +169,14 @@ def _schemas(
             "add -s schema.toml (shoal schema writes one), or --quasi COLUMN and so on.",
         )
     return [one for one in found if one is not None]
+
+
+def _in_buckets(given: Schema | None, own: Schema) -> Schema | None:
+    """The given schema with the roles that buckets give: exact columns make no classes there."""
+    if given is None:
+        return None
+    roles = {column.name: column.role for column in own.columns}
+    return Schema(tuple(replace(c, role=roles.get(c.name, c.role)) for c in given.columns))
 
 
 def _whole(public: Schema, private: Companion | None) -> Schema:
@@ -223,7 +239,7 @@ def _name(source: Any, release: tuple[Path, Any] | None, number: int) -> str:
 
 def _same_roles(seen: Sequence[Seen]) -> None:
     roles: dict[str, Column] = {}
-    for one in seen:
+    for one in (one for one in seen if not one.buckets):  # their roles are the form's own
         for column in one.schema.columns:
             first = roles.setdefault(column.name, column)
             if first.role != column.role:

@@ -10,12 +10,14 @@ from typing import Any
 
 from shoal.column import PUBLISHED, Column
 from shoal.errors import InputError, NotMetError, UsageError
+from shoal.flow.buckets import check_rule
 from shoal.flow.encode import encode
 from shoal.flow.examples import examples
 from shoal.flow.judge import in_parts, together, verdict
 from shoal.flow.opening import opened, opened_labels, released, released_schema
-from shoal.flow.record import sha256
+from shoal.flow.record import hashes
 from shoal.flow.recount import Recount, recount, recounts, with_population
+from shoal.flow.request import BUCKETS
 from shoal.frames.frame import Frame
 from shoal.model import Model, parts, products
 from shoal.models import rule as parse_rule
@@ -57,6 +59,8 @@ def verify(
             'add -s schema.toml -m "k-anonymity k=5".',
         )
     model = parse_rule(rule) if isinstance(rule, str) else rule
+    if release is not None and release[1].get("form") == BUCKETS:
+        _check_buckets(model, after)
     schema = judged_after(schema, model, after)
     with opened_labels(source, schema, exact=release is not None, **reading) as frame:
         found = counted(
@@ -68,17 +72,30 @@ def verify(
     return found
 
 
+def _check_buckets(rule: Model, after: Any) -> None:
+    """Refuse what cannot be asked of buckets, whose rows pair people with anybody's values."""
+    check_rule(rule)
+    if several(after):
+        raise UsageError(
+            "Buckets cannot be judged after other releases.",
+            "leave --after out; what linking the two gives is not looked at.",
+        )
+
+
 def _check_untouched(table: Path, manifest: dict[str, Any], rows: int, classes: int | None) -> None:
-    """The file is byte for byte the one that the manifest was written for, and as it says.
+    """The files are byte for byte those that the manifest was written for, and as it says.
 
     ``classes``: None where they were counted over other columns than the manifest's.
     """
     roles = {column.name: column.role for column in released_schema(manifest).columns}
     told = manifest.get("rows"), manifest.get("classes"), manifest["columns"]
     found = rows, told[1] if classes is None else classes, roles
-    if sha256(table) != manifest.get("sha256") or told != found:
+    second = table.with_name(manifest["values"]) if "values" in manifest else None
+    whole = all(manifest.get(name) == value for name, value in hashes(table, second).items())
+    if not whole or told != found:
+        names = table.name if second is None else f"{table.name} or {second.name}"
         raise InputError(
-            f"{table.name} was changed after it was published, or its manifest was.",
+            f"{names} was changed after it was published, or its manifest was.",
             "publish it again; to judge the file as it stands, verify it by its own name.",
         )
 

@@ -20,6 +20,7 @@ from shoal.axis import Axis
 from shoal.cells import Cells, as_sets, everything
 from shoal.errors import InputError, UsageError
 from shoal.flow.axes import Reading, common_axes, value_axis
+from shoal.flow.buckets import placed
 from shoal.flow.crowd import Crowd, gather, holders
 from shoal.flow.listing import alike, is_suppressed, read_as
 from shoal.flow.recount import read_cells
@@ -49,6 +50,7 @@ class Scene:
     def view(self, which: Sequence[int], needs: Needs, on: str | None = None) -> View:
         """What an attack with such needs sees of some of the releases."""
         releases = [self.releases[i] for i in which]
+        _refuse_buckets(releases, needs)
         crowd = self.attacked(needs)
         names = _quasi(releases, crowd)
         learnt = _sensitive(releases, on, needs.sensitive)
@@ -64,6 +66,8 @@ class Scene:
             for j, i in enumerate(which)
         ]
         people = None if crowd is None else self._people(crowd, names, sensitive)
+        if people is not None and crowd is not None and needs.named:
+            people = replace(people, names=crowd.called)
         return View(
             axes=tuple(self.axes[name] for name in names),
             releases=tuple(published),
@@ -77,8 +81,11 @@ class Scene:
     def attacked(self, needs: Needs) -> Crowd | None:
         """The people whom an attack with such needs looks up.
 
-        Who knows how a release was made reasons about all of its people: no sample will do.
+        Who knows how a release was made reasons about all of its people: no sample will do. Nor
+        where people are spoken of by name: any of them may be.
         """
+        if needs.named:
+            return self.targets
         if not needs.people:
             return None
         return self.targets if self.some is None or needs.method else self.some
@@ -171,17 +178,19 @@ def scene(
     show: bool = False,
     progress: Progress = quiet,
     reading: Mapping[str, Any] | None = None,
+    names: str | None = None,
 ) -> Scene:
     """Read everything that was given, and put it on common axes."""
     seen = look_at(releases, schema, progress)
     kinds = {c.name: c.kind for one in seen for c in one.schema.quasi if c.kind}
     progress("reading people", 0, 1)
-    people = None if targets is None else gather(targets, seen, kinds, reading)
+    people = None if targets is None else gather(targets, seen, kinds, reading, names)
     kinds |= {} if people is None else people.readable
     others = None if control is None else gather(control, seen, kinds, reading)
     if people is not None and others is not None:
         _same_columns(people, others, [name for one in seen for name in one.quasi])
     crowds = [crowd for crowd in (people, others) if crowd is not None]
+    people, others = (one and placed(one, seen) for one in (people, others))
     progress("reading labels", 0, 1)
     read = common_axes(seen, crowds)
     every: dict[str, Axis] = {}
@@ -219,6 +228,21 @@ def _read(release: Seen, reading: Reading, axes: Mapping[str, Axis]) -> Cells:
             sets[j] = as_sets(axes[name], low[:, j], high[:, j])
             low[:, j], high[:, j] = 0, axes[name].size - 1
     return Cells(low, high, sets)
+
+
+def _refuse_buckets(releases: Sequence[Seen], needs: Needs) -> None:
+    """Which of a bucket's rows is whose value is not published, so that rows cannot be compared."""
+    name = next((one.name for one in releases if one.buckets), None)
+    if name is not None and len(releases) > 1:
+        raise InputError(
+            f"{name} is published in buckets, whose rows cannot be compared with another table's.",
+            "attack it alone.",
+        )
+    if name is not None and needs.people:
+        raise InputError(
+            f"{name} publishes the quasi-identifiers as they are: everybody in it can be found.",
+            "ask what is learnt from a bucket: homogeneity, skewness, background.",
+        )
 
 
 def _quasi(releases: Sequence[Seen], crowd: Crowd | None) -> list[str]:

@@ -32,6 +32,11 @@ _INSIDE = "the adversary knows that the person is in the release"
 _DIVERSE = "ask for diversity of the sensitive value"
 
 WORDS = {
+    "background": Words(
+        "a few pieces of knowledge make their value {sure:.0%} likely or more",
+        (_KNOWN, _INSIDE, "the adversary has just the knowledge that tells most"),
+        "ask for ck-safety",
+    ),
     "complementary": Words(
         _ALONE,
         (_KNOWN, "both releases are of one table"),
@@ -115,5 +120,6 @@ def lacked(attack: str) -> str:
         "people to look for": wanted.people,
         "a sensitive column": wanted.sensitive,
         "to know how the release was made": wanted.method,
+        "to be told what the adversary knows": wanted.supposed,
     }
     return f"It needs {listed([part for part, so in parts.items() if so])}."

@@ -21,6 +21,8 @@ from shoal.frames.write import Writer, writer
 from shoal.schema import Schema
 
 PRIVATE_ROWS = "rows.parquet"
+AT_ONCE = 131_072
+"""So many rows of a table at hand are written at once."""
 MANY_WORDS = 4096
 """Columns with more labels are written as plain text: each part of a file repeats a dictionary."""
 
@@ -31,7 +33,7 @@ def write_rows(made: Made, request: Request, table: Path, companion: Path, key: 
     The labels are asked for once all rows have been read: until then classes may still be made.
     Provider and keyed person of each row go to the companion, in the same order.
     """
-    done, columns, hidden = 0, published(request.schema).names, _private(request.schema)
+    done, columns, hidden = 0, published(request.schema).names, private_columns(request.schema)
     with closing(_shuffled(made.rows(key))) as stream:
         first = next(stream, None)
         if first is None:
@@ -48,6 +50,14 @@ def write_rows(made: Made, request: Request, table: Path, companion: Path, key: 
                 done += batch.num_rows
                 request.progress("writing", done, total)
     return public.defused
+
+
+def write_whole(path: Path, table: pa.Table) -> int:
+    """Write a table that is at hand as it is; returns how many cells were defused."""
+    with writer(path, table.schema) as sink:
+        for batch in table.to_batches(AT_ONCE):
+            sink.write(batch)
+    return sink.defused
 
 
 def _shuffled(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, None]:
@@ -73,7 +83,7 @@ def _labelled(labels: Labels, class_: NDArray[Any]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(numbers, words)
 
 
-def _private(schema: Schema) -> list[str]:
+def private_columns(schema: Schema) -> list[str]:
     """The columns of the companion's rows: the last of each batch, in this order."""
     return ["provider"] * bool(schema.provider) + ["person"] * bool(schema.person)
 

@@ -4,7 +4,9 @@ Each class starts as the whole table. At every step the quasi-identifier whose c
 cut nearest to the median of its people; where that half or this one would break the rule, the
 next widest is tried. Strict: all people with equal codes stay together. Relaxed: people at the
 median may be divided. On a tree, cuts fall between the children of a node before they fall
-inside one. All nodes of one depth are cut together and the rule is asked in batches.
+inside one. All nodes of one depth are cut together and the rule is asked in batches. A rule that
+judges the whole table at once, such as (c,k)-safety, admits the cuts of one depth in turn: first
+each class's widest column, then for the classes left whole their other columns.
 
 LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006.
 
@@ -24,7 +26,7 @@ from numpy.typing import NDArray
 from shoal.cells import Cells, publishable
 from shoal.errors import NotMetError, UsageError
 from shoal.methods.segments import Candidates, Segments
-from shoal.model import All, Model, least_rows, parts, products
+from shoal.model import Model, least_rows, parts, products
 from shoal.release import short
 from shoal.tally import HELD_BACK, Cut, Groups, Tally
 
@@ -77,10 +79,11 @@ class _Search:
         self.good = self.model.holds(whole)
         if not self.good.all() and not self.hold_back:
             raise refusal(self.model, whole)
-        if not self.model.local:
+        self.joint = not self.model.local and bool(self.good.all())
+        if self.joint:
             self.state = self.model.start(whole)  # type: ignore[attr-defined]
-            alone = tuple(part for part in parts(self.model) if part.local)
-            self.alone = All(alone) if alone else None
+            self.number = np.zeros(1, np.int64)
+            self.numbers = 1
 
     @property
     def running(self) -> bool:
@@ -92,6 +95,8 @@ class _Search:
         closed = np.ones(len(self.rows.start), dtype=bool)
         closed[chosen.segment] = False
         self._close(closed)
+        if self.joint:
+            self.number = np.stack((self.number, self.right))[:, chosen.segment].T.ravel()
         self.good = self.rows.part(chosen)
         self.depth += 1
         if self.progress:
@@ -107,11 +112,12 @@ class _Search:
         widest = widths.argmax(axis=1)
         able &= widths[np.arange(len(widths)), widest] > 0
         first = np.flatnonzero(able)
-        if not self.model.local:
-            return self._admit(self._all(first, widths))
+        if self.joint:
+            self.right = np.full(len(rows.start), -1)
         best = self._best(self._cut(rows.candidates(first, widest[first])))
         able[best.segment] = False
-        return best.joined(self._best(self._all(np.flatnonzero(able), widths)))
+        best = best.joined(self._best(self._all(np.flatnonzero(able), widths)))
+        return best.take(np.argsort(rows.start[best.segment], kind="stable"))
 
     def _all(self, segments: NDArray[Any], widths: NDArray[Any]) -> Candidates:
         """Every column of each segment, widest first, then inside the nodes of trees."""
@@ -141,7 +147,9 @@ class _Search:
         A segment that does not meet it itself is cut where most of its people end up in a half
         that does; where no half does, by its first candidate.
         """
-        holds = self._judge(candidates, self.model)
+        if self.joint:
+            return self._admitted(candidates)
+        holds = self._judge(candidates)
         people = np.stack(
             (candidates.left, self.rows.people[candidates.segment] - candidates.left), axis=1
         )
@@ -153,35 +161,28 @@ class _Search:
         chosen = order[first]
         return candidates.take(chosen, holds[chosen])
 
-    def _judge(self, candidates: Candidates, model: Model) -> NDArray[np.bool_]:
+    def _judge(self, candidates: Candidates) -> NDArray[np.bool_]:
         """Whether the left and the right half of each candidate meet the model."""
         holds = np.zeros((len(candidates), 2), dtype=bool)
         for block in self.rows.blocks(candidates):
-            groups = self.rows.halves(candidates.take(block), model)
-            holds[block] = model.holds(groups).reshape(-1, 2)
+            groups = self.rows.halves(candidates.take(block), self.model)
+            found = self.model.holds(groups) if self.model.local else self.model.alone(groups)  # type: ignore[attr-defined]
+            holds[block] = found.reshape(-1, 2)
         return holds
 
-    def _admit(self, candidates: Candidates) -> Candidates:
-        """One by one: the first cut of each segment that the model's state accepts."""
-        if self.alone is not None:
-            holds = np.asarray(self._judge(candidates, self.alone).all(axis=1))
-            candidates = candidates.take(np.flatnonzero(holds))
-        accepted: list[int] = []
-        cut_already: set[int] = set()
-        for i in np.argsort(candidates.segment, kind="stable"):
-            segment = int(candidates.segment[i])
-            if segment in cut_already:
-                continue
-            one = candidates.take(np.array([i]))
-            added = self.rows.halves(one, self.model)
-            removed = self.rows.halves(one.undone(), self.model).take(np.array([0]))
-            after = self.model.accepts(self.state, removed, added)  # type: ignore[attr-defined]
-            if after is not None:
-                self.state = after
-                accepted.append(int(i))
-                cut_already.add(segment)
-        chosen = np.array(accepted, dtype=np.int64)
-        return candidates.take(chosen, np.ones((len(chosen), 2), dtype=bool))
+    def _admitted(self, candidates: Candidates) -> Candidates:
+        """Of each segment's candidates the first that the table survives, one after the other."""
+        chosen = []
+        for block in self.rows.blocks(candidates):
+            block = block[self.right[candidates.segment[block]] < 0]
+            some = candidates.take(block)
+            class_, halves = self.number[some.segment], self.rows.halves(some, self.model)
+            self.state, made = self.model.admit(self.state, class_, halves)  # type: ignore[attr-defined]
+            chosen.append(block[made])
+            self.right[some.segment[made]] = self.numbers + np.arange(made.sum())
+            self.numbers += int(made.sum())
+        found = np.concatenate([np.zeros(0, np.int64), *chosen])
+        return candidates.take(found, np.ones((len(found), 2), dtype=bool))
 
     def _close(self, closed: NDArray[np.bool_]) -> None:
         """Move segments that are not cut again to the finished classes."""

@@ -37,6 +37,7 @@ class AlphaK(Rule):
     on: str | None = None
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
     parameter: ClassVar[str] = "alpha"
+    identity: ClassVar[bool] = True
     strongest: ClassVar[str] = "smallest"
 
     def __post_init__(self) -> None:

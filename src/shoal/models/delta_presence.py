@@ -39,6 +39,7 @@ class DeltaPresence(Rule):
     needs: ClassVar[frozenset[str]] = frozenset({"population"})
     monotone: ClassVar[bool] = False
     parameter: ClassVar[str] = "high"
+    identity: ClassVar[bool] = True
     strongest: ClassVar[str] = "smallest"
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({"low": 0},)
 

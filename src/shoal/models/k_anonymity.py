@@ -33,6 +33,7 @@ class KAnonymity(Rule):
 
     k: int
     parameter: ClassVar[str] = "k"
+    identity: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole(self.k, "k", 1))

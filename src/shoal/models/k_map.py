@@ -32,6 +32,7 @@ class KMap(Rule):
     k: int
     needs: ClassVar[frozenset[str]] = frozenset({"population"})
     parameter: ClassVar[str] = "k"
+    identity: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole(self.k, "k", 1))

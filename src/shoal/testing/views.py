@@ -23,6 +23,7 @@ def reordered(view: Any, rng: np.random.Generator, *, rows: bool = True) -> Any:
             rows=people.rows[order],
             values=None if people.values is None else people.values[order],
             present=None if people.present is None else people.present[order],
+            names=None if people.names is None else tuple(people.names[i] for i in order),
         )
     releases = tuple(
         _reordered(replace(one, name=f"table {i}"), rng, order, rows)

@@ -1,0 +1,161 @@
+"""``shoal attack background``: from files, people by name and by row, and in the red team."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import shoal as front
+
+FIGURE = json.loads(
+    (Path(__file__).parent.parent / "golden/martin_fig1_3.json").read_text(encoding="utf-8")
+)
+ROLES = "--quasi Zip --quasi Sex --sensitive Disease --identifier Name".split()
+RUN = ["attack", "background", "table.csv", *ROLES]
+NAMED = [*RUN, "--targets", "people.csv"]
+HANNAH = [
+    "--about",
+    "Charlie.Disease=Flu",
+    "--knowing",
+    "Hannah.Disease=Flu -> Charlie.Disease=Flu",
+]
+
+
+@pytest.fixture(autouse=True)
+def figure(here):
+    """The paper's people, and the table with the classes of its Figure 2."""
+    (here / "table.csv").write_text(
+        "Zip,Sex,Disease\n"
+        + "".join(f"1485*,{row['Sex']},{row['Disease']}\n" for row in FIGURE["fig3"]),
+        encoding="utf-8",
+    )
+    (here / "people.csv").write_text(
+        "Name,Nick,Zip,Sex\n"
+        + "".join(
+            f"{row['Name']},{row['Name'][:2]},{row['Zip']},{row['Sex']}\n" for row in FIGURE["fig1"]
+        ),
+        encoding="utf-8",
+    )
+    return here
+
+
+def found(done):
+    assert done.exit_code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_worst_case_of_figure_3(shoal):
+    told = found(shoal(*RUN, "--json"))  # two pieces, unless it is said otherwise
+    assert (told["witness"]["exact"], told["exposed"]) == ("1", 5)
+    for kind in ("implications", "negations"):
+        assert told["details"]["curve"][kind] == pytest.approx([2 / 5, 2 / 3, 1])
+    told = found(shoal(*RUN, "--pieces", 0, "--knowledge", "negations", "--json"))
+    assert told["witness"]["exact"] == "2/5"
+    text = shoal(*RUN, "--pieces", 1).stdout
+    assert text.startswith("With 1 piece of knowledge somebody can be 67% (2/3) sure")
+    assert "row 1's person does not have the 2nd most common Disease" in text
+    assert "random worlds" in text
+    assert "Flu" not in text
+    assert "Lung Cancer" in shoal(*RUN, "--pieces", 1, "--show").stdout
+
+
+@pytest.mark.parametrize(("asked", "expected"), [
+    (["--about", "Ed.Disease=Lung Cancer"], "2/5"),
+    (["--about", "Ed.Disease=Lung Cancer", "--knowing", "not Ed.Disease=Mumps"], "1/2"),
+    (["--about", "Ed.Disease=Lung Cancer", "--knowing", "not Ed.Disease=Mumps",
+      "--knowing", "not Ed.Disease=Flu"], "1"),
+    (HANNAH, "10/19"),
+])  # fmt: skip
+def test_the_formulas_of_the_paper(shoal, asked, expected):
+    told = found(shoal(*NAMED, *asked, "--json"))
+    assert told["details"]["exact"] == expected
+    assert told["table"] == "targets"
+    rows = [word.replace("Ed.", "#4.").replace("Charlie.", "#2.").replace("Hannah.", "#7.")
+            for word in asked]  # fmt: skip
+    told = found(shoal(*RUN, *rows, "--json"))
+    assert (told["details"]["exact"], told["table"]) == (expected, "release 1")
+
+
+def test_names_come_from_a_column_of_the_targets(shoal, here):
+    nick = ["--name", "Nick", "--about", "Ed.Disease=Flu", "--knowing", "not Ha.Disease=Flu"]
+    assert found(shoal(*NAMED, *nick, "--json"))["details"]["people_mentioned"] == 2
+    told = front.attack(
+        "background", "table.csv", schema=front.Schema.of(quasi=["Zip", "Sex"],
+        sensitive=["Disease"]), targets="people.csv", names="Name", about="Ed.Disease=Flu",
+        sample=1,
+    )  # fmt: skip
+    assert told.details["exact"] == "2/5"
+    bare = [word for word in NAMED if word not in ("--identifier", "Name")]
+    for words, fact in ((bare, "--name COL"), ([*bare, "--name", "Nickname"], "no column")):
+        done = shoal(*words, *HANNAH)
+        assert done.exit_code in (2, 5)
+        assert fact in done.stderr
+    both = shoal(*NAMED, "--identifier", "Nick", *HANNAH)  # which of the two is not said
+    assert (both.exit_code, "--name COL" in both.stderr) == (2, True)
+
+
+def test_what_the_targets_lack_the_adversary_does_not_know(shoal, here):
+    lines = (here / "people.csv").read_text(encoding="utf-8").splitlines()
+    fewer = "\n".join(line.rpartition(",")[0] for line in lines)
+    (here / "people.csv").write_text(fewer, encoding="utf-8")
+    told = found(shoal(*NAMED, "--about", "Ed.Disease=Lung Cancer", "--json"))
+    assert told["details"]["exact"] == "1/5"
+    assert told["details"]["not_looked_up"] == {"columns": ["Sex"]}
+    worst = found(shoal(*NAMED, "--pieces", 1, "--json"))  # which does not rest on the targets
+    assert worst["witness"]["exact"] == "2/3"
+
+
+@pytest.mark.parametrize(("asked", "code", "fact"), [
+    (["--about", "Ted.Disease=Flu"], 2, "1 of the 1 person"),
+    (["--about", "Ed.Sex=M"], 2, "another column"),
+    (["--about", "Ed.Disease=Flu", "--knowing", "not #11.Disease=Flu"], 2, "does not have"),
+    (["--about", "Ed.Disease=Flu", "--knowing", "not Ed.Disease=Flu; Ed.Disease=Flu"], 5,
+     "contradicts"),
+    (["--knowing", "not Ed.Disease=Flu"], 2, "--about"),
+    (["--pieces", "-1"], 2, "pieces"),
+    (["--about", "Ed"], 2, "atom"),
+])  # fmt: skip
+def test_what_is_wrong_is_said(shoal, asked, code, fact):
+    done = shoal(*NAMED, *asked)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert fact in done.stderr
+
+
+def test_a_person_who_fits_several_classes_is_an_error(shoal, here):
+    rows = "[20-30],flu\n[20-30],cold\n[25-40],flu\n[25-40],cold\n"
+    (here / "ages.csv").write_text(f"age,d\n{rows}", encoding="utf-8")
+    (here / "two.csv").write_text("who,age\nAnn,22\nBob,27\n", encoding="utf-8")
+    line = ["attack", "background", "ages.csv", "--quasi", "age", "--sensitive", "d",
+            "--targets", "two.csv", "--name", "who", "--about"]  # fmt: skip
+    assert shoal(*line, "Ann.d=flu").exit_code == 0
+    done = shoal(*line, "Bob.d=flu")
+    assert (done.exit_code, "fits 2 classes" in done.stderr) == (5, True)
+
+
+def test_above_the_limit_the_code_is_4(shoal):
+    assert shoal(*RUN, "--limit", "0.4").exit_code == 4
+    assert shoal(*RUN, "--limit", "0.5").exit_code == 0
+    assert shoal(*RUN, "--pieces", 1, "--limit", 0).exit_code == 0
+    assert shoal(*RUN, "--pieces", 1, "--sure", "0.6", "--limit", 0).exit_code == 4
+    knows = ["--about", "#4.Disease=Flu", "--knowing", "#4.Disease=Flu"]
+    assert shoal(*RUN, *knows, "--limit", "0.5").exit_code == 4
+
+
+def test_the_red_team_supposes_nothing_unless_it_is_told_what(shoal):
+    run = ["attack", "red-team", "table.csv", *ROLES, "--json"]
+    for more in ([], ["--sure", "0.6"]):  # which is an option of another attack too
+        told = found(shoal(*run, *more))
+        reasons = {one["attack"]: one["reason"] for one in told["skipped"]}
+        assert reasons["background"] == (
+            "background supposes what an adversary knows. Say how much: --pieces 2."
+        )
+    told = found(shoal(*run, "--pieces", 1, "--sure", "0.6"))
+    (one,) = (one for one in told["findings"] if one["attack"] == "background")
+    assert (one["witness"]["exact"], one["exposed"]) == ("2/3", 5)
+    named = found(shoal(*run, "--targets", "people.csv", *HANNAH))
+    (one,) = (one for one in named["findings"] if one["attack"] == "background")
+    assert one["details"]["exact"] == "10/19"
+    wrong = found(shoal(*run, "--about", "Ed.Disease=Flu"))
+    assert "background" in {one["attack"] for one in wrong["skipped"]}

@@ -1,0 +1,235 @@
+"""The report's part on knowledge beyond the table: the paper's numbers, and never in public."""
+
+from __future__ import annotations
+
+import csv
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shoal
+from shoal.errors import UsageError
+from shoal.flow.evidence import Evidence, publishable
+from shoal.flow.knowing import Knowing, advice, checked, knowing, knowledge
+from shoal.flow.reported import page
+from shoal.pages import Callout, Chart, Fields, Page, Section, Text
+from shoal.pages.knowing import KINDS, Promise
+from shoal.release import Finding, Judgement, Verdict
+from shoal.risk import assess
+
+GOLDEN = json.loads(
+    (Path(__file__).parents[1] / "golden" / "martin_fig1_3.json").read_text(encoding="utf-8")
+)
+HEADING = "What if somebody knows more?"
+DISEASES = {row["Disease"] for row in GOLDEN["fig3"]}
+
+
+def figure_3(folder: Path, second: bool = False) -> Path:
+    """The paper's Figure 3: two classes, by sex; with ``second`` another sensitive column."""
+    path = folder / "figure3.csv"
+    with path.open("w", encoding="utf-8", newline="") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(["Sex", "Disease", *(["Ward"] if second else [])])
+        for i, row in enumerate(GOLDEN["fig3"]):
+            writer.writerow([row["Sex"], row["Disease"], *([f"W{i % 5}"] if second else [])])
+    return path
+
+
+def reported(folder: Path, *, second: bool = False, **asked) -> Page:
+    sensitive = ["Disease", *(["Ward"] if second else [])]
+    schema = shoal.Schema.of(quasi=["Sex"], sensitive=sensitive)
+    return shoal.report(figure_3(folder, second), schema=schema, **asked)
+
+
+def part(made: Page) -> list:
+    """The blocks of this part."""
+    blocks = next(s.blocks for s in made.sections if s.heading == "Identifiability")
+    start = [i for i, b in enumerate(blocks) if isinstance(b, Text) and b.heading == HEADING]
+    if not start:
+        return []
+    found = list(blocks[start[0] :])
+    ends = [i for i, b in enumerate(found) if isinstance(b, Text) and "did not run" in b.heading]
+    return found[: ends[0]] if ends else found
+
+
+def curves(made: Page) -> list[list[float]]:
+    """The data of the first chart, by kind."""
+    points = next(b for b in part(made) if isinstance(b, Chart)).spec["data"]["values"]
+    return [[p["belief"] for p in points if p["side"] == kind] for kind in KINDS]
+
+
+def words(blocks: list) -> str:
+    made = Page("x", (Section("x", (), tuple(blocks)),))
+    return json.dumps(made.to_json(), ensure_ascii=False)
+
+
+def test_figure_3_is_drawn_with_the_papers_numbers_and_stops_at_one(tmp_path):
+    made = reported(tmp_path)
+    expected = [float(Fraction(p)) for p in GOLDEN["expected"]["max_disclosure_by_k"][:3]]
+    assert expected == [0.4, 2 / 3, 1.0]
+    assert curves(made) == [pytest.approx(expected)] * 2
+    (told,) = made.data["knowledge"]
+    assert told["column"] == "Disease"
+    assert told["implications"] == pytest.approx(expected)
+    assert told["negations"] == pytest.approx(expected)
+    assert (told["k"], told["worst"]) == (1, pytest.approx(2 / 3))
+    second = [b for b in part(made) if isinstance(b, Chart)][1].spec["data"]["values"]
+    assert sum(p["classes"] for p in second) == 2
+
+
+def test_the_story_has_the_fraction_and_rows_and_no_values(tmp_path):
+    told = words(part(reported(tmp_path)))
+    assert "(a belief of 2/3)" in told
+    assert "row 1's person" in told
+    assert not any(disease in told for disease in DISEASES)
+    shown = words(part(reported(tmp_path, show=True)))
+    assert any(disease in shown for disease in DISEASES)
+
+
+def test_it_is_in_no_ranking_and_against_no_limit(tmp_path):
+    made = reported(tmp_path, limit=0.0)
+    names = [one["attack"] for one in made.data["findings"]]
+    assert "background" not in names
+    assert "background" not in made.data["exceeded"]
+    assert "background" not in [one["attack"] for one in made.data["skipped"]]
+    assert made.data["knowledge"][0]["finding"]["attack"] == "background"
+
+
+@pytest.mark.parametrize("column", ["Disease", "Ward"])
+def test_of_several_sensitive_columns_the_one_asked_for_is_told(tmp_path, column):
+    made = reported(tmp_path, second=True, on=column)
+    assert [told["column"] for told in made.data["knowledge"]] == [column]
+    assert f"somebody's {column}" in words(part(made))
+
+
+def test_several_columns_are_examined_apart_each_with_its_own_promise(tmp_path):
+    schema = shoal.Schema.of(quasi=["Sex"], sensitive=["Disease", "Ward"])
+    verdict = Verdict(
+        True, "counted", 10, 2, (Judgement("ck-safety c=0.7 k=2 on=Ward", True, 0.5),)
+    )
+    path, names = figure_3(tmp_path, second=True), ["Disease", "Ward"]
+    found, reasons = knowing(path, schema, names, 6, verdict)
+    assert ([one.column for one in found], reasons) == (names, ())
+    assert [one.k for one in found] == [1, 2]
+    assert [one.promise is None for one in found] == [True, False]
+    assert found[0].implications == pytest.approx((0.4, 2 / 3, 1))
+    assert found[1].implications == pytest.approx((0.2, 0.25, 1 / 3, 0.5, 1))
+    blocks = knowledge(found)
+    assert [b.heading for b in blocks if isinstance(b, Text)] == [
+        HEADING,
+        "About Disease",
+        "About Ward",
+    ]
+    assert len([b for b in blocks if isinstance(b, Chart)]) == 4
+
+
+def test_the_public_version_has_none_of_it(tmp_path):
+    made = reported(tmp_path, public=True, fewest=2)
+    assert part(made) == []
+    assert "knowledge" not in made.data
+    told = json.dumps(made.to_json(), ensure_ascii=False)
+    for word in (HEADING, "pieces of knowledge", "2/3", "entropy of the class", "--pieces"):
+        assert word not in told
+    said = [one["attack"] for one in (*made.data["findings"], *made.data["skipped"])]
+    assert "background" not in said
+
+
+def test_a_promise_is_drawn_at_its_own_number_of_pieces(tmp_path):
+    kept = reported(tmp_path, rule="ck-safety c=0.7 k=1")
+    assert "promised: less than 70%" in words(part(kept))
+    callout = next(b for b in part(kept) if isinstance(b, Callout))
+    assert (callout.tone, "as promised" in callout.text) == ("good", True)
+    broken = reported(tmp_path, rule="distinct-diversity l=2 & ck-safety c=2/3 k=1 on=Disease")
+    callout = next(b for b in part(broken) if isinstance(b, Callout))
+    assert callout.tone == "danger"  # strictly less: 2/3 itself breaks it
+    assert broken.data["holds"] is False
+    longer = reported(tmp_path, rule="ck-safety c=1 k=3", pieces=1)
+    assert longer.data["knowledge"][0]["k"] == 3
+
+
+def test_pieces_are_as_asked_and_the_command_says_so(tmp_path):
+    made = reported(tmp_path, pieces=1)
+    assert curves(made)[0] == pytest.approx([0.4, 2 / 3])
+    assert "--pieces 1" in json.dumps(made.to_json())
+    assert "--pieces" not in json.dumps(reported(tmp_path).to_json())
+
+
+@pytest.mark.parametrize("pieces", [0, -1, 31, 1.5, "many"])
+def test_what_is_no_number_of_pieces_is_refused_before_anything_is_read(pieces):
+    with pytest.raises(UsageError, match="pieces"):
+        shoal.report("no-such-file.csv", pieces=pieces)
+    assert checked(30) == 30
+
+
+def test_nothing_sensitive_leaves_the_part_out(tmp_path):
+    schema = shoal.Schema.of(quasi=["Sex"], identifier=["Disease"])
+    made = shoal.report(figure_3(tmp_path), schema=schema)
+    assert part(made) == []
+    assert made.data["knowledge"] == []
+    # An attack that did not run is never hidden.
+    assert "background" in [one["attack"] for one in made.data["skipped"]]
+
+
+def test_a_column_that_is_hidden_is_said_not_to_be_examined(tmp_path):
+    path = figure_3(tmp_path)
+    path.write_text(path.read_text(encoding="utf-8").replace("Mumps", "*"), encoding="utf-8")
+    made = shoal.report(path, schema=shoal.Schema.of(quasi=["Sex"], sensitive=["Disease"]))
+    assert made.data["knowledge"] == []
+    reasons = [one["why"] for one in made.data["skipped"] if one["attack"] == "background"]
+    assert len(reasons) == 1
+    assert "suppressed" in reasons[0]
+
+
+# By hand
+
+
+def story() -> Finding:
+    return Finding(
+        attack="background", people=10, exposed=0, sure=0.5, guessing=0.2, sentence="s",
+        defence="d", example="e", witness={"exact": "1/2"},
+    )  # fmt: skip
+
+
+def known(worst: float, least: float, promise: Promise | None = None, column="x") -> Knowing:
+    beyond = None if promise is None else np.array([not promise.met])
+    return Knowing(
+        column, (0.2, worst), (0.2, worst), 1, story(), np.array([1.0]), np.array([worst]),
+        beyond, promise, least,
+    )  # fmt: skip
+
+
+def test_advice_is_a_rule_that_is_stronger_than_what_is_and_can_be_met():
+    told = advice(known(0.9, 0.3))
+    assert "`ck-safety c=0.6 k=1 on=x`" in told
+    rule = shoal.rule(told.split("`")[1])
+    assert 0.3 < float(rule.c) <= 0.9
+    assert shoal.rule(advice(known(0.9, 0.3, column="blood group")).split("`")[1])
+    assert advice(known(0.5, 0.5)).startswith("little: even the whole table as one class")
+    assert "`" not in advice(known(0.5, 0.4, Promise(0.6, 1, met=True)))
+    assert "`ck-safety" in advice(known(0.9, 0.4, Promise(0.6, 1, met=False)))
+
+
+def test_tones_warn_where_one_piece_makes_nearly_sure():
+    tones = [
+        next(b.tone for b in knowledge([known(worst, 0.1)]) if isinstance(b, Callout))
+        for worst in (0.5, 0.8, 1.0)
+    ]
+    assert tones == ["note", "warning", "warning"]
+    assert knowledge([]) == []
+
+
+def test_kept_columns_are_said_to_be_left_out():
+    assert "kept columns too (town)" in words(knowledge([known(0.5, 0.1)], ("town",)))
+    assert "kept columns" not in words(knowledge([known(0.5, 0.1)]))
+
+
+def test_evidence_for_the_public_has_lost_it():
+    told = Evidence(
+        rows=10, classes=1, sizes={10: 1}, risk=assess(np.array([10])), knowing=(known(0.5, 0.1),)
+    )
+    assert [isinstance(b, Fields) for b in part(page(told))][-1]
+    assert publishable(told).knowing == ()
+    assert part(page(publishable(told))) == []
