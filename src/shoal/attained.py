@@ -6,47 +6,22 @@ what floats leave undecided is decided here, and the witness comes from here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
 
 Signature = tuple[int, ...]
 """A class as it matters: its people, then its largest counts in descending order."""
 
 
-class Share(NamedTuple):
-    """The atoms in one class: so many for its first person, its second, …, never ascending."""
-
-    class_: int
-    people: tuple[int, ...]
-    target: bool = False
-
-
-@dataclass(frozen=True)
-class Attained:
-    """The smallest chance that no atom is true, over the target's chance, and how it is shared."""
-
-    ratio: Fraction
-    shares: tuple[Share, ...] = ()
-
-    @property
-    def atoms(self) -> int:
-        """How many atoms there are, the target's own among them."""
-        return sum(sum(share.people) for share in self.shares)
-
-    @property
-    def disclosure(self) -> Fraction:
-        """The belief in the target's value."""
-        return 1 / (1 + self.ratio)
-
-
 @lru_cache(maxsize=1 << 14)
 def refuted(signature: Signature, atoms: int) -> tuple[Fraction, tuple[int, ...]]:
-    """The smallest chance that so many atoms about a class are all false, and its shares.
+    """The smallest chance that so many atoms about a class are all false, and whose they are.
 
-    MINIMIZE1 of Martin et al., ICDE 2007, with the shares of its people in descending order.
+    So many of them are about its first person, its second, …, never ascending. MINIMIZE1 of
+    Martin et al., ICDE 2007.
 
     >>> refuted((5, 2, 2, 1), 2)
     (Fraction(1, 5), (2,))
@@ -77,46 +52,83 @@ def _smallest(found: tuple[Fraction, tuple[int, ...]]) -> tuple[Fraction, int]:
     return found[0], len(found[1])
 
 
-def attained(
-    signatures: Sequence[Signature], atoms: int, target: int | None = None
-) -> list[Attained]:
-    """For 1, …, ``atoms`` atoms the smallest ratio over these classes, with the atoms.
+def odds(signature: Signature) -> Fraction:
+    """One over the chance of the most common value."""
+    return Fraction(signature[0], signature[1])
 
-    MINIMIZE2 of Martin et al., ICDE 2007. ``target``: the class of the target; None: any.
 
-    >>> [str(one.disclosure) for one in attained([(5, 2, 2, 1), (5, 2, 1, 1, 1)], 3)]
-    ['2/5', '2/3', '1']
+@dataclass(frozen=True)
+class Attained:
+    """The smallest chance that no atom is true, over the target's chance, and where the atoms are.
+
+    ``atoms`` counts them by class, the target's own among them.
     """
-    without: list[Attained | None] = [Attained(Fraction(1)), *[None] * atoms]
-    found: list[Attained | None] = [None] * (atoms + 1)
-    for class_, signature in enumerate(signatures):
-        own = [refuted(signature, j) for j in range(atoms + 1)]
-        odds = Fraction(signature[0], signature[1])
-        may = target is None or target == class_
-        for j in range(atoms, 0, -1):
-            for here in range(1, j + 1):
-                chance, people = own[here]
-                if may:
-                    share = Share(class_, people, target=True)
-                    found[j] = _less(found[j], without[j - here], chance * odds, share)
-                share = Share(class_, people)
-                found[j] = _less(found[j], found[j - here], chance, share)
-                without[j] = _less(without[j], without[j - here], chance, share)
-    return _fewest(found[1:])
+
+    ratio: Fraction
+    target: int
+    atoms: Counter[int]
+
+    @property
+    def disclosure(self) -> Fraction:
+        """The belief in the target's value."""
+        return 1 / (1 + self.ratio)
 
 
-def _less(
-    best: Attained | None, rest: Attained | None, chance: Fraction, share: Share
-) -> Attained | None:
-    if rest is None or (best is not None and best.ratio <= rest.ratio * chance):
-        return best
-    return Attained(rest.ratio * chance, (*rest.shares, share))
+@dataclass(frozen=True)
+class Worst:
+    """For each number of atoms the class with the smallest chance; likewise for the target's."""
+
+    classes: Sequence[Signature]
+    best: Sequence[int]
+    own: Sequence[int]
+
+    @classmethod
+    def of(cls, classes: Sequence[Signature], atoms: int) -> Worst:
+        """The best of these classes for 0, 1, …, ``atoms`` atoms."""
+        best, own = [0], [0]
+        for j in range(1, atoms + 1):
+            chance = [refuted(signature, j)[0] for signature in classes]
+            best.append(_least(chance))
+            own.append(_least([c * odds(s) for c, s in zip(chance, classes, strict=True)]))
+        return cls(classes, best, own)
+
+    def _chance(self, class_: int, atoms: int) -> Fraction:
+        return refuted(self.classes[class_], atoms)[0]
+
+    def spread(self) -> list[tuple[Fraction, Counter[int]]]:
+        """For 0, 1, … atoms the smallest product over classes, and their atoms in each."""
+        no = [(Fraction(1), Counter[int]())]
+        for j in range(1, len(self.best)):
+            ways = [self._chance(self.best[i], i) * no[j - i][0] for i in range(1, j + 1)]
+            i = j - _least(ways[::-1])  # of equal ways the one with fewer classes
+            no.append((ways[i - 1], no[j - i][1] + Counter({self.best[i]: i})))
+        return no
+
+    def attained(self, target: int | None = None) -> list[Attained]:
+        """For 1, 2, … atoms the worst case; fewer where more do not help.
+
+        ``target`` is the class of the target; None: any.
+
+        >>> figure = Worst.of([(5, 2, 2, 1), (5, 2, 1, 1)], 3)
+        >>> [str(one.disclosure) for one in figure.attained()]
+        ['2/5', '2/3', '1']
+        """
+        no, found = self.spread(), list[Attained]()
+        for atoms in range(1, len(self.best)):
+            ways = [self._with_target(j, no[atoms - j], target) for j in range(atoms, 0, -1)]
+            least = ways[_least([way.ratio for way in ways])]
+            found.append(least if not found or least.ratio < found[-1].ratio else found[-1])
+        return found
+
+    def _with_target(
+        self, j: int, others: tuple[Fraction, Counter[int]], target: int | None
+    ) -> Attained:
+        """With j atoms in the target's class, the target's own among them."""
+        class_ = self.own[j] if target is None else target
+        own = self._chance(class_, j) * odds(self.classes[class_])
+        return Attained(own * others[0], class_, others[1] + Counter({class_: j}))
 
 
-def _fewest(found: Sequence[Attained | None]) -> list[Attained]:
-    """With so many atoms, or with fewer where more do not help."""
-    least: list[Attained] = []
-    for one in found:
-        assert one is not None, "the target's class can hold any number of atoms"
-        least.append(one if not least or one.ratio < least[-1].ratio else least[-1])
-    return least
+def _least(values: Sequence[Fraction]) -> int:
+    """Where the smallest is, the first of equals."""
+    return min(range(len(values)), key=values.__getitem__)

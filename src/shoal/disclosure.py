@@ -20,8 +20,9 @@ It does not say how likely it is that anybody knows such a thing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -29,17 +30,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attained import Attained, Share, Signature, attained
+from shoal.attained import Attained, Signature, Worst, refuted
 from shoal.errors import InputError, UsageError
 from shoal.kernels import disclose
 from shoal.kernels.threads import share_out
-from shoal.model import NEAR, whole
+from shoal.model import NEAR, Mask, below, settle, whole
 from shoal.tally import Histogram
 
 IMPLICATIONS, NEGATIONS = "implications", "negations"
 """What a piece of knowledge is."""
 MOST = 40
 """So many pieces are counted with: products of more chances could be too small for floats."""
+PEOPLE = 1e15
+"""More people than this are a mistake, and might not fit the numbers that count them."""
 Floats = NDArray[np.float64]
 
 
@@ -94,18 +97,26 @@ def each(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Floats:
     return found.each(knowledge)[found.number]
 
 
+def reaching(h: Histogram, k: int, c: Fraction, knowledge: str = IMPLICATIONS) -> Mask:
+    """Per class whether the belief about one of its people can become c or more, exactly."""
+    found = signed(h, k, knowledge)
+    return found.reaching(c, knowledge)[found.number]
+
+
 def witness(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Witness:
     """The knowledge that discloses most; fewer than k pieces where fewer suffice."""
     found = signed(h, k, knowledge)
     if knowledge == NEGATIONS:
-        by_number = [(told, -j, at) for j in range(found.atoms) for told, at in found.negated(j)]
-        disclosure, fewer, class_ = max(by_number)
-        fewest = -fewer
-        shares = [Share(class_, (fewest + 1,), target=True)]
-    else:
-        attained = found.attained()[-1]
-        shares, disclosure = list(attained.shares), attained.disclosure
-    return _told(h, found, shares, disclosure)
+        told = [(most, -j, at) for j in range(found.atoms) for most, at in found.negated(j)]
+        disclosure, fewer, at = max(told)
+        return _told(h, found, disclosure, at, {at: (1 - fewer,)})
+    worst = found.attained()[-1]
+    rows = found.tuples(worst.atoms)
+    shares = {
+        at: refuted(row, atoms)[1]
+        for (at, atoms), row in zip(worst.atoms.items(), rows, strict=True)
+    }
+    return _told(h, found, worst.disclosure, worst.target, shares)
 
 
 def signed(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Signed:
@@ -151,24 +162,11 @@ class Signed:
         return odds(self.rows)
 
     @cached_property
-    def times(self) -> NDArray[np.int64]:
-        """How many classes have each signature, as far as it matters."""
-        return np.minimum(np.bincount(self.number, minlength=len(self.rows)), self.atoms + 1)
-
-    @cached_property
-    def candidates(self) -> NDArray[np.int64]:
-        """The signatures that can be in a worst case (exact: an exchange argument).
-
-        Where u classes are used, each role a class can play (j atoms, with or without the
-        target) is played by one of the u best for it, and with j atoms in it u ≤ atoms − j + 1.
-        One more is kept, so that any class can be left out; and all that floats call equal.
-        """
-        return np.flatnonzero(disclose.eligible(self.least, self.odds, NEAR))
-
-    @cached_property
-    def _copies(self) -> NDArray[np.int64]:
-        """The candidates, as often as they are there."""
-        return np.repeat(self.candidates, self.times[self.candidates])
+    def no(self) -> Floats:
+        """The smallest chance that up to 0, 1, … atoms anywhere are all false."""
+        found = np.empty(self.atoms + 1)
+        disclose.spread(self.least.min(axis=0), found)
+        return found
 
     def tuples(self, at: Iterable[int]) -> list[Signature]:
         """Some of the signatures as whole numbers."""
@@ -188,9 +186,9 @@ class Signed:
         if knowledge == NEGATIONS:
             told = self.rows[:, 0] - np.cumsum(self.rows[:, 1:], axis=1).T + self.rows[:, 1]
             return np.asarray((self.rows[:, 1] / told).max(axis=1))
-        at = self.candidates
-        ratio = disclose.fold(self.least[at], self.odds[at], self.times[at])[1, 1:]
-        return np.asarray(1 / (1 + ratio))
+        own = (self.least * self.odds[:, np.newaxis]).min(axis=0)
+        ratio = [(own[1 : j + 1] * self.no[j - 1 :: -1]).min() for j in range(1, self.atoms + 1)]
+        return np.asarray(1 / (1 + np.array(ratio)))
 
     def each(self, knowledge: str) -> Floats:
         """Per signature the largest belief about somebody of such a class."""
@@ -199,26 +197,49 @@ class Signed:
             return np.asarray(self.rows[:, 1] / told)
         return np.asarray(1 / (1 + self.ratio))
 
+    def reaching(self, c: Fraction, knowledge: str) -> Mask:
+        """Per signature whether such a class's largest belief is c or more."""
+        if knowledge == NEGATIONS:
+            told = self.rows[:, 0] - self.rows[:, 2:].sum(axis=1)
+            return below([told], [self.rows[:, 1]], 1 / c)
+        bound = 1 / c - 1
+
+        def exact(i: int) -> bool:
+            return self.attained(i)[-1].ratio <= bound
+
+        return settle(self.ratio, float(bound), self.ratio <= float(bound), exact)
+
     @cached_property
     def ratio(self) -> Floats:
         """Per signature the smallest ratio r with the target in such a class."""
-        at = self.candidates
-        others = np.ones((len(self.rows), self.atoms + 1))
-        others[:] = disclose.fold(self.least[at], self.odds[at], self.times[at])[0]
-        others[self._copies] = disclose.rest(self.least[self._copies])
-        return np.asarray((self.least[:, 1:] * others[:, -2::-1]).min(axis=1) * self.odds)
+        return np.asarray((self.least[:, 1:] * self.no[-2::-1]).min(axis=1) * self.odds)
+
+    @cached_property
+    def _worst(self) -> tuple[list[int], Worst]:
+        """The signatures that can be the best for some number of atoms, and of these the best."""
+        kept = np.zeros(len(self.rows), bool)
+        for j in range(1, self.atoms + 1):
+            for role in (self.least[:, j], self.least[:, j] * self.odds):
+                near = np.flatnonzero(role <= role.min() * (1 + NEAR))
+                alike = np.unique(self.rows[near, : j + 1], axis=0, return_index=True)[1]
+                kept[near[alike]] = True
+        at = np.flatnonzero(kept).tolist()
+        return at, Worst.of(self.tuples(at), self.atoms)
 
     def attained(self, target: int | None = None) -> list[Attained]:
-        """Exactly, for 1, …, atoms atoms; the shares' classes are signatures.
+        """Exactly, for 1, …, atoms atoms; classes are signatures.
 
         ``target``: the signature of the target's class.
         """
-        used = list(self._copies.tolist())
-        if target is not None and target not in used:
-            used.append(target)
-        place = None if target is None else used.index(target)
-        found = attained(self.tuples(used), self.atoms, place)
-        return [_named(one, used) for one in found]
+        at, worst = self._worst
+        if target is not None and target not in at:
+            at = [*at, target]
+            worst = replace(worst, classes=self.tuples(at))
+        found = worst.attained(None if target is None else at.index(target))
+        return [
+            Attained(one.ratio, at[one.target], Counter({at[i]: n for i, n in one.atoms.items()}))
+            for one in found
+        ]
 
 
 def signatures(
@@ -246,27 +267,24 @@ def odds(rows: NDArray[np.int64]) -> Floats:
     return np.asarray(rows[:, 0] / rows[:, 1])
 
 
-def _named(found: Attained, classes: list[int]) -> Attained:
-    """The same with these numbers for its classes."""
-    shares = (share._replace(class_=classes[share.class_]) for share in found.shares)
-    return Attained(found.ratio, tuple(shares))
+def _told(
+    h: Histogram,
+    found: Signed,
+    disclosure: Fraction,
+    target: int,
+    shares: Mapping[int, Sequence[int]],
+) -> Witness:
+    """The witness in classes and values: of each signature the first class that has it.
 
-
-def _told(h: Histogram, found: Signed, shares: list[Share], disclosure: Fraction) -> Witness:
-    """The witness in classes and values: each share is given a class of its own."""
-    target, others, used = None, [], set[int]()
-    for share in sorted(shares, key=lambda one: not one.target):
-        alike = np.flatnonzero(found.number == share.class_)
-        class_ = next(int(c) for c in alike if int(c) not in used)
-        used.add(class_)
+    ``shares`` says for how many values its first person, its second, … is spoken of.
+    """
+    atoms = []
+    for at in sorted(shares, key=lambda one: one != target):
+        class_ = int(np.argmax(found.number == at))
         ranked = [code for _, code in sorted(_commonest(h, class_))]
-        for person, number in enumerate(share.people):
-            atoms = [Known(class_, person, value) for value in ranked[:number]]
-            if target is None:
-                target = atoms.pop(0)
-            others += atoms
-    assert target is not None, "every worst case has a target"
-    return Witness(disclosure, target, tuple(others))
+        for person, number in enumerate(shares[at]):
+            atoms += [Known(class_, person, value) for value in ranked[:number]]
+    return Witness(disclosure, atoms[0], tuple(atoms[1:]))
 
 
 def _commonest(h: Histogram, class_: int) -> list[tuple[int, int]]:
@@ -298,12 +316,22 @@ def _counted(histograms: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         start = np.arange(len(histograms) + 1) * histograms.shape[1]
         count = np.ascontiguousarray(histograms).ravel()
     else:
-        lists = [list(h.values()) if isinstance(h, Mapping) else list(h) for h in histograms]
-        start = np.cumsum([0, *map(len, lists)])
-        count = np.array([x for counts in lists for x in counts])
+        start, count = _listed(histograms)
     if len(start) < 2:
         raise UsageError("There is no class to judge.", "give the counts of at least one class.")
     if not np.issubdtype(count.dtype, np.integer) or (count < 0).any():
         raise InputError("Counts are whole numbers, 0 or more.", "write for example [2, 2, 1].")
-    count = count.astype(np.int64)
-    return start.astype(np.int64), count
+    if float(count.sum(dtype=np.float64)) > PEOPLE:
+        raise InputError(f"There are more than {PEOPLE:.0e} people.", "check the counts.")
+    return start.astype(np.int64), count.astype(np.int64)
+
+
+def _listed(histograms: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    try:
+        lists = [list(h.values() if isinstance(h, Mapping) else h) for h in histograms]
+    except TypeError:
+        raise UsageError(
+            "Histograms are one list of counts for each class.", "write for example [[2, 2, 1]]."
+        ) from None
+    counts = [x for one in lists for x in one] or [0]
+    return np.cumsum([0, *map(len, lists)]), np.array(counts)

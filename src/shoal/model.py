@@ -135,6 +135,10 @@ class Rule(ABC):
         each = self.per_class(groups)
         return float(each.min() if self.strongest == "largest" else each.max())
 
+    def advice(self, groups: Groups) -> str:
+        """What to ask for where these classes fail and what they reach does not tell."""
+        return ""
+
     def __and__(self, other: Model) -> All:
         return All((*parts(self), *parts(other)))
 
@@ -251,6 +255,26 @@ def parts(model: Model | Rule) -> tuple[Model, ...]:
     return model.models if isinstance(model, All) else (model,)  # type: ignore[return-value]
 
 
+def spoiling(model: Model, groups: Groups) -> Mask:
+    """The classes to leave out next, where not all can be published; none where all can.
+
+    Those that fail; but where a model judges all classes together one bad class fails the others
+    too, so first those that would fail alone, and if none would, the worst.
+    """
+    failing = ~model.holds(groups)
+    if model.local or not failing.any():
+        return failing
+    alone = ~model.alone(groups)  # type: ignore[attr-defined]
+    if alone.any():
+        return np.asarray(alone)
+    worst = np.zeros(len(groups), bool)
+    for part in parts(model):
+        if not part.local and isinstance(part, Rule) and not part.holds(groups).all():
+            each = part.per_class(groups) * (-1 if part.strongest == "largest" else 1)
+            worst |= each >= each.max() - NEAR
+    return worst if worst.any() else failing
+
+
 def least_rows(model: Model) -> int:
     """The fewest rows of a class that could meet the model: 1 where it does not say."""
     return int(getattr(model, "least", 1))
@@ -263,14 +287,22 @@ def products(model: Model) -> tuple[str, ...]:
 
 
 def fraction(
-    value: Number, name: str, low: float | Fraction, high: float = math.inf, *, above: bool = False
+    value: Number,
+    name: str,
+    low: float | Fraction,
+    high: float = math.inf,
+    *,
+    above: bool = False,
+    example: str = "",
 ) -> Fraction:
     """The number as the user wrote it, exact, and inside its bounds (``above``: not ``low``).
 
     >>> fraction(0.2, "t", 0, 1)
     Fraction(1, 5)
     """
-    hint = f"write for example {name}={high if high < math.inf else low + 1}."
+    hint = f"write for example {name}={example or (high if high < math.inf else low + 1)}."
+    if isinstance(value, str) and re.fullmatch(r"\d*,\d+", value):
+        hint = f"write a point: {name}={value.replace(',', '.')}."
     try:
         if re.search(r"[eE][+-]?\d{4}", str(value)):  # would take forever to write out
             raise OverflowError

@@ -25,14 +25,16 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import compress
+from operator import index
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, UsageError
-from shoal.knowledge import Atom, Implication, parse, parse_atom
+from shoal.knowledge import Atom, Implication, Knowledge, parse, parse_atom
 from shoal.labels import text
+from shoal.model import whole
 from shoal.release import wilson
 
 MOST = 1_000_000
@@ -43,6 +45,10 @@ _BATCH = 2_000_000  # cells of an array held at once, when worlds are drawn
 
 Classes = Sequence[Mapping[Hashable, int]]
 _Cases = dict[tuple[int, tuple[int, ...]], int]  # pieces undecided, values left -> how many worlds
+
+
+class ImpossibleError(InputError):
+    """No world agrees with the knowledge."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class _Deal(NamedTuple):
 def belief(
     classes: Classes,
     where: Mapping[str, int],
-    knowing: str | Iterable[str | Implication],
+    knowing: Knowledge | Iterable[Knowledge],
     about: str | Atom,
     *,
     rng: np.random.Generator | None = None,
@@ -89,17 +95,18 @@ def belief(
     >>> belief([men, women], {"Charlie": 0, "Hannah": 1}, knows, "Charlie.disease=flu").exact
     Fraction(10, 19)
     """
-    about = parse_atom(about) if isinstance(about, str) else about
-    fact, known = Implication((), (about,)), _pieces(knowing)
-    if draws < 1:
-        raise UsageError(f"draws is {draws}; it must be at least 1.", "As in draws=100000.")
+    about = parse_atom(about)
+    fact, known = Implication((), (about,)), parse(knowing)
+    most, draws = whole(most, "most", 0), whole(draws, "draws", 1)
+    _check_classes(classes, where)
     _check(classes, where, (fact, *known))
     rng = np.random.default_rng() if rng is None else rng
     own, *others = _parts((fact, *known), where)  # the fact is the first of its part
     for part in others:
         _possible(_deals(classes, where, part), len(part), most, draws, rng)
     deals, here = _deals(classes, where, own), classes[where[about.person]]
-    before = Fraction(_counts(here)[about.value], sum(here.values()))
+    counts = _counts(here)
+    before = Fraction(counts[about.value], counts.total())
     pieces = (1 << len(own)) - 1
     total = _worlds(deals, pieces - 1, most)  # bit 0 is the fact
     if total == 0:
@@ -111,11 +118,15 @@ def belief(
     return Belief(float(exact), exact, None, 0, before)
 
 
-def _pieces(knowing: str | Iterable[str | Implication]) -> tuple[Implication, ...]:
-    """The pieces, read where they are text."""
-    given = [knowing] if isinstance(knowing, str) else knowing
-    read = (parse(one) if isinstance(one, str) else (one,) for one in given)
-    return tuple(piece for pieces in read for piece in pieces)
+def _check_classes(classes: Classes, where: Mapping[str, int]) -> None:
+    """Raise unless the classes are counts of values, and people are put in them by number."""
+    if not isinstance(where, Mapping):
+        raise UsageError("Nothing says where the people are.", 'As in where={"Ed": 0}.')
+    if not isinstance(classes, Sequence) or not all(isinstance(one, Mapping) for one in classes):
+        raise UsageError("The classes are no list of counts.", 'As in [{"flu": 2, "mumps": 1}].')
+    counts = [count for one in classes for count in one.values()]
+    if not all(isinstance(count, int | np.integer) and count >= 0 for count in counts):
+        raise UsageError("The counts are not all whole numbers from 0 on.", 'As in {"flu": 2}.')
 
 
 def _check(classes: Classes, where: Mapping[str, int], pieces: Sequence[Implication]) -> None:
@@ -125,15 +136,21 @@ def _check(classes: Classes, where: Mapping[str, int], pieces: Sequence[Implicat
     if len(columns) > 1:
         fact = f"The knowledge and the question are about {len(columns)} columns."
         raise UsageError(fact, "Write them all about the one column that is learnt.")
-    lost = sum(where.get(person, -1) not in range(len(classes)) for person in people)
-    if lost:
+    if lost := sum(person not in where for person in people):
         fact = f"Of the people mentioned ({len(people)}), {lost} cannot be found in the table."
         raise InputError(fact, "Check how they are written, or leave out what is about them.")
+    if astray := sum(not _is_class(where[person], classes) for person in people):
+        fact = f"For {astray} of the people mentioned ({len(people)}) there is no such class."
+        raise UsageError(fact, f"Classes are numbered from 0; the last is {len(classes) - 1}.")
     for place, mentioned in Counter(where[person] for person in people).items():
         size = sum(classes[place].values())
         if mentioned > size:
             fact = f"{mentioned} of the people mentioned are in a class of {size}."
-            raise InputError(fact, "Check that no person is mentioned under two names.")
+            raise ImpossibleError(fact, "Check that no person is mentioned under two names.")
+
+
+def _is_class(place: object, classes: Classes) -> bool:
+    return isinstance(place, int | np.integer) and int(place) in range(len(classes))
 
 
 def _parts(pieces: Sequence[Implication], where: Mapping[str, int]) -> list[list[Implication]]:
@@ -156,7 +173,7 @@ def _counts(class_: Mapping[Hashable, int]) -> Counter[str]:
     """A class's values as they are written in atoms."""
     counts: Counter[str] = Counter()
     for value, count in class_.items():
-        counts[text(value)] += count
+        counts[text(value)] += index(count)  # a number of any length: products of them grow
     return counts
 
 
@@ -273,9 +290,9 @@ def _possible(
         raise _too_few(0, draws)
 
 
-def _contradiction() -> InputError:
+def _contradiction() -> ImpossibleError:
     hint = "Leave out pieces until it does not; what nobody in a class has cannot be known there."
-    return InputError("The knowledge contradicts the table.", hint)
+    return ImpossibleError("The knowledge contradicts the table.", hint)
 
 
 def _too_few(kept: int, draws: int) -> InputError:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
-from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from shoal.attacks.view import People, Published, View
 from shoal.axis import Axis
 from shoal.cells import Cells
 from shoal.disclosure import each, max_disclosure
-from shoal.errors import InputError, UsageError
+from shoal.errors import InputError
 from shoal.knowledge import Atom, Implication
 from shoal.worlds import belief
 
@@ -92,7 +92,6 @@ def test_the_story_names_rows_and_values_only_where_they_may_be_shown():
     assert told.witness["about"] == "#1.Disease=Flu"
     assert told.witness["knowing"] == ["not #1.Disease=Lung Cancer"]
     assert "random worlds" in " ".join(silent.assumptions)
-    assert "ck-safety c=0.9 k=1" in silent.defence
 
 
 def test_an_implication_between_classes_is_told():
@@ -167,169 +166,57 @@ def test_classes_of_one_value_need_no_knowledge():
     assert "No piece of knowledge is needed" in found.example
 
 
-# A given formula
-
-FORMULAS = [
-    ("Ed.Disease=Lung Cancer", (), "2/5"),
-    ("Ed.Disease=Lung Cancer", "not Ed.Disease=Mumps", "1/2"),
-    ("Ed.Disease=Lung Cancer", ["not Ed.Disease=Mumps", "not Ed.Disease=Flu"], "1"),
-    ("Ed.Disease=Lung Cancer", "not Ed.Disease=Mumps; not Ed.Disease=Flu", "1"),
-    ("Charlie.Disease=Flu", "Hannah.Disease=Flu -> Charlie.Disease=Flu", "10/19"),
-]
+# How it is told
 
 
-def by_row(known):
-    """The formula with rows of the release instead of names."""
-    if not isinstance(known, str):
-        return [by_row(one) for one in known]
-    for row, one in enumerate(ROWS, 1):
-        known = known.replace(one["Name"], f"#{row}")
-    return known
+def test_what_is_reached_already_is_not_advised():
+    for pieces, sure in ((1, 0.9), (0, 0.9), (2, 1)):
+        found = background(figure_3(), pieces=pieces, sure=sure)
+        asked = f'"ck-safety c={sure:g} k={pieces}"'
+        assert (asked in found.defence) == bool(found.exposed)
+        assert found.defence.startswith("nothing is needed at 90%") == (not found.exposed)
+    one = background(figure_3(), pieces=1)
+    assert '"ck-safety c=0.61 k=1"' in one.defence  # half-way to what the whole table would leave
+    assert "Coarser values" in background(figure_3(), pieces=1, sure=0.5).defence
+    ed = {"about": "Ed.Disease=Flu"}
+    assert background(figure_3(), **ed).defence.startswith("nothing is needed")
+    assert '"ck-safety c=0.3 k=1"' in background(figure_3(), **ed, sure=0.3).defence
 
 
-@pytest.mark.parametrize(("about", "knowing", "expected"), FORMULAS)
-def test_the_formulas_of_the_paper(about, knowing, expected):
-    for view, asked, known, table in (
-        (figure_3(), about, knowing, "targets"),
-        (replace(figure_3(), people=None), by_row(about), by_row(knowing), "release 1"),
-    ):
-        found = background(view, about=asked, knowing=known)
-        assert found.details["exact"] == expected
-        assert (found.sure, found.guessing) == (float(Fraction(expected)), 0.4)
-        assert (found.people, found.exposed) == (1, int(expected == "1"))
-        assert found.table == table
-        assert found.worst == ({"Ed": 4, "Charlie": 2}[about.partition(".")[0]],)
-        assert found.details["interval"] is None
+def test_pieces_of_a_story_can_be_counted():
+    classes = [0] * 4 + [1] * 4
+    two = background(view_of(classes, [0, 0, 1, 2, 3, 3, 4, 5], "abcdef", show=True), pieces=2)
+    assert "does not have the illness b or c (2 pieces) is 100% sure" in two.example
+    classes, values = [0] * 5 + [1] * 6, [0, 0, 0, 1, 2, 0, 0, 1, 1, 2, 2]
+    found = background(view_of(classes, values, "abc", show=True), pieces=2)
+    assert len(found.witness["implications"]) == 2
+    for pieces in range(4):
+        for seed in range(10):
+            case = background(view_of(*random_rows(seed), "wxyz", show=True), pieces=pieces)
+            used = len(case.witness["implications"])
+            known, _, _ = case.example.rpartition(" sure that ")
+            bare = known.count("that if ") + known.count("does not have")
+            together = [int(n) for n in re.findall(r"\((\d+) pieces\)", known)]
+            assert bare - len(together) + sum(together) == used
+            assert (f"these {used} pieces" in known) == (bare > 1)
 
 
-def test_names_and_values_of_a_formula_stay_out_of_the_finding():
-    about, knowing, _ = FORMULAS[-1]
-    silent = text(background(figure_3(), about=about, knowing=knowing))
-    for word in ("Hannah", "Charlie", "Flu", "p1"):
-        assert word not in silent
-    told = text(background(figure_3(show=True), about=about, knowing=knowing))
-    for word in ("Hannah", "Charlie", "Flu", "p1"):
-        assert word in told
-
-
-def worlds(counts):
-    """Every world of the classes: for each the value of each person."""
-    dealt = (set(permutations([v for v, n in one.items() for _ in range(n)])) for one in counts)
-    return list(product(*dealt))
-
-
-@pytest.mark.parametrize("seed", range(15))
-def test_a_formula_s_belief_is_that_of_all_worlds(seed):
-    rng = np.random.default_rng(seed)
-    classes, values = random_rows(seed, most=2, values=3)
-    number = [(c, classes[:row].count(c)) for row, c in enumerate(classes)]
-    atoms = [(int(rng.integers(len(classes))), int(rng.integers(3))) for _ in range(5)]
-
-    def so(world, atom):
-        c, i = number[atom[0]]
-        return world[c][i] == atom[1]
-
-    about, *pairs = atoms
-    pieces = [(pairs[0], pairs[1]), (pairs[2], pairs[3])]
-    every = worlds(histograms(classes, values))
-    left = [w for w in every if all(not so(w, a) or so(w, b) for a, b in pieces)]
-    words = [f"#{row + 1}.illness={'abc'[value]}" for row, value in atoms]
-    view, asked = view_of(classes, values, "abc"), {"about": words[0]}
-    asked["knowing"] = [f"{words[1]} -> {words[2]}", f"{words[3]} -> {words[4]}"]
-    if not left:
-        with pytest.raises(InputError, match="contradicts"):
-            background(view, **asked)
-        return
-    expected = Fraction(sum(so(w, about) for w in left), len(left))
-    assert Fraction(background(view, **asked).details["exact"]) == expected
-
-
-def test_numbers_are_values_however_they_are_written():
-    view = view_of([0, 0, 0, 0], [0, 0, 1, 2], "abc", "income")
-    income = Axis("income", "number", "ordered", (50.0, 60.0), True, positions=np.array([50.0, 60]))
-    view = replace(view, sensitive=income)
-    for written in ("50", "50.0"):
-        assert background(view, about=f"#1.income={written}").details["exact"] == "1/2"
-    found = background(view, about="#1.income=null", knowing="not #01.income=50")
-    assert found.details["exact"] == "1/2"
-    for written in ("55", "nan", "much"):
-        with pytest.raises(UsageError, match="1 value of income"):
-            background(view, about=f"#1.income={written}")
-
-
-def test_a_belief_that_is_sampled_says_so(monkeypatch):
-    """Exposed where even the interval's upper end does: a draw must not make it look safe."""
-
-    def sampled(*given, **more):
-        return belief(*given, **more, most=0, draws=2000)
-
-    monkeypatch.setattr("shoal.attacks.supposed.belief", sampled)
-    about, knowing, _ = FORMULAS[-1]
-    found = background(figure_3(), about=about, knowing=knowing, rng=np.random.default_rng(1))
-    low, high = found.details["interval"]
-    assert low < 10 / 19 < high
-    assert found.details["exact"] is None
-    assert found.interval is None  # that of a rate, which one person does not have
-    assert "95 % interval" in found.sentence
-    for sure, exposed in ((high - 1e-6, 1), (high + 1e-6, 0)):
-        more = {"rng": np.random.default_rng(1), "sure": sure}
-        assert background(figure_3(), about=about, knowing=knowing, **more).exposed == exposed
-
-
-@pytest.mark.parametrize(("options", "kind", "fact"), [
-    ({"about": "Ed.Age=27"}, UsageError, "another column than 'Disease'"),
-    ({"about": "Ed.Disease=Flu", "knowing": "not Ed.Age=27"}, UsageError, "another column"),
-    ({"about": "Ed.Disease=flu"}, UsageError, "in no row"),
-    ({"about": "Ted.Disease=Flu"}, UsageError, "1 of the 1 person"),
-    ({"about": "Ed.Disease=Flu", "knowing": ["not A.Disease=Flu", "not B.Disease=Flu"]},
-     UsageError, "2 of the 3 people"),
-    ({"about": "#11.Disease=Flu"}, UsageError, "1 row that the release does not"),
-    ({"about": "#0.Disease=Flu"}, UsageError, "not among the targets"),
-    ({"knowing": "not Ed.Disease=Flu"}, UsageError, "asked about"),
-    ({"about": "Ed.Disease"}, UsageError, "="),
-    ({"about": "Ed.Disease=Flu", "knowing": "Ed"}, UsageError, "="),
-    ({"about": "Ed.Disease=Flu", "knowing": ["not Ed.Disease=Flu", "Ed.Disease=Flu"]},
-     InputError, "contradict"),
-    ({"pieces": -1}, UsageError, "pieces"),
-    ({"pieces": 1.5}, UsageError, "pieces"),
-    ({"sure": 0}, UsageError, "sure"),
-    ({"sure": 1.1}, UsageError, "sure"),
-    ({"knowledge": "rumours"}, UsageError, "rumours"),
-])  # fmt: skip
-def test_what_is_wrong_is_said(options, kind, fact):
-    with pytest.raises(kind, match=fact) as raised:
-        background(figure_3(), **options)
-    assert type(raised.value) is kind
-    assert not any(name in str(raised.value) for name in ("Ted", "Flu", "Mumps"))
-
-
-def test_people_must_be_known_by_name_and_be_in_one_class():
-    view = figure_3()
-    people, asked = view.people, {"about": "Ed.Disease=Flu"}
-    with pytest.raises(UsageError, match="--targets"):
-        background(replace(view, people=None), **asked)
-    with pytest.raises(UsageError, match="--name"):
-        background(replace(view, people=replace(people, names=None)), **asked)
-    namesakes = replace(people, names=("Ed",) * 10)
-    with pytest.raises(InputError, match=r"1 name .* several"):
-        background(replace(view, people=namesakes), **asked)
-    nowhere = replace(people, keys=np.full((1, 10), -1, np.int32))
-    with pytest.raises(InputError, match="fit no class"):
-        background(replace(view, people=nowhere), **asked)
-    wide = Cells(np.zeros((2, 1), np.int32), np.ones((2, 1), np.int32))
-    release = replace(view.releases[0], cells=wide)
-    with pytest.raises(InputError, match="fits 2 classes"):
-        background(replace(view, releases=(release,)), **asked)
-    holds = replace(release, holds=np.array([1] * 5 + [0] * 5, np.int32))
-    with pytest.raises(InputError, match="fits 2 classes"):  # what only a tester knows is not used
-        background(replace(view, releases=(holds,)), **asked)
-
-
-def test_more_people_than_a_class_has_are_refused():
-    view = view_of([0, 1, 1], [0, 0, 1], "ab")
-    people = People(np.zeros((1, 2), np.int32), np.arange(1, 3), names=("A", "B"))
-    with pytest.raises(InputError):
-        background(replace(view, people=people), about="A.illness=a", knowing="not B.illness=b")
+def test_missing_values_and_numbers_are_told_as_the_release_has_them():
+    view = view_of([0, 0, 0, 0], [0, 0, 1, 2], "abc", "dose")
+    dose = Axis("dose", "number", "ordered", (1000.0, 60.5), True, positions=np.array([1000.0, 60]))
+    view = replace(view, sensitive=dose, show=True)
+    found = background(view, pieces=2)
+    assert found.example.startswith(
+        "Whoever knows that row 1's person does not have the dose 60.5 and is not without one"
+    )
+    assert "has the dose 1000." in found.example
+    assert found.witness["about"] == "#1.dose=1000"
+    rows = view_of([0, 0, 0, 0], [2, 2, 0, 1], "abc", "dose")
+    found = background(replace(rows, sensitive=dose, show=True), pieces=1)
+    assert found.example.endswith("sure that row 1's person has no dose.")
+    for missing in ("null", '""'):
+        told = background(view, about=f"#1.dose={missing}")
+        assert told.details["exact"] == "1/4"
 
 
 def test_without_rows_or_a_sensitive_column_it_does_not_run():

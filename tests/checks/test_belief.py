@@ -256,10 +256,13 @@ def test_contradictions_are_told_wherever_they_are(text):
 
 
 def test_people_who_are_not_there_are_counted_and_not_named():
-    for where in ({"Ed": 0}, {"Ed": 0, "Xyzzy": -1}, {"Ed": 0, "Xyzzy": 1}):
-        with pytest.raises(InputError) as error:
-            belief([{"a": 2}], where, parse("Xyzzy.x=a -> Ed.x=a"), atom("Ed", "a"))
-        assert "(2), 1 cannot be found" in error.value.fact
+    knows = parse("Xyzzy.x=a -> Ed.x=a")
+    with pytest.raises(InputError, match=r"\(2\), 1 cannot be found") as error:
+        belief([{"a": 2}], {"Ed": 0}, knows, atom("Ed", "a"))
+    assert "Xyzzy" not in str(error.value)
+    for place in (-1, 1, 7, None, "0", 0.0):  # which is another mistake
+        with pytest.raises(UsageError, match="no such class") as error:
+            belief([{"a": 2}], {"Ed": 0, "Xyzzy": place}, knows, atom("Ed", "a"))
         assert "Xyzzy" not in str(error.value)
 
 
@@ -272,8 +275,30 @@ def test_more_people_than_the_class_has():
 def test_one_column_only_and_some_draws():
     with pytest.raises(UsageError, match="2 columns"):
         belief([{"a": 1}], {"Ed": 0}, parse("Ed.y=a"), atom("Ed", "a"))
-    with pytest.raises(UsageError, match="draws is 0"):
-        belief([{"a": 1}], {"Ed": 0}, (), atom("Ed", "a"), draws=0)
+    for draws in (0, None, "many"):
+        with pytest.raises(UsageError, match="draws must be"):
+            belief([{"a": 1}], {"Ed": 0}, (), atom("Ed", "a"), draws=draws)
+
+
+ASKED = {"classes": [{"a": 1, "b": 1}], "where": {"Ed": 0}, "knowing": (), "about": "Ed.x=a"}
+
+
+@pytest.mark.parametrize(("part", "wrong"), [
+    ("classes", None), ("classes", 5), ("classes", [None]), ("classes", [["a", "b"]]),
+    ("classes", [{"a": 1.5}]), ("classes", [{"a": -1}]), ("classes", [{"a": "1"}]),
+    ("where", None), ("where", [0]), ("knowing", None), ("knowing", 5), ("knowing", [None]),
+    ("about", None), ("about", 5), ("about", Implication((), (atom("Ed", "a"),))),
+])  # fmt: skip
+def test_what_is_of_another_kind_is_told(part, wrong):
+    assert belief(**ASKED).exact == Fraction(1, 2)
+    with pytest.raises(UsageError):
+        belief(**{**ASKED, part: wrong})
+
+
+def test_knowledge_may_be_pieces_and_facts():
+    for knowing in ("not Ed.x=b", Implication((atom("Ed", "b"),), ()), atom("Ed", "a")):
+        for given in (knowing, [knowing]):
+            assert belief(**{**ASKED, "knowing": given}).exact == 1
 
 
 def test_values_are_compared_as_they_are_written():
@@ -281,3 +306,14 @@ def test_values_are_compared_as_they_are_written():
     assert belief([class_], {"Ed": 0}, (), atom("Ed", "1")).exact == Fraction(3, 4)
     assert belief([class_], {"Ed": 0}, parse("not Ed.x=1"), atom("Ed", "2.5")).exact == 1
     assert belief([class_], {"Ed": 0}, (), atom("Ed", "unheard of")).exact == 0
+
+
+def test_counts_may_be_numpy_s_and_large():
+    """Products of them outgrow 64 bits."""
+    plain = {"a": 400_000, "b": 300_000, "c": 300_000}
+    counted = {value: np.int64(count) for value, count in plain.items()}
+    knows = [f"p{i}.x=a -> q.x=a" for i in range(13)]
+    where = {**{f"p{i}": 0 for i in range(13)}, "q": 0}
+    found = [belief([one], where, knows, "q.x=a").exact for one in (plain, counted)]
+    assert found[0] == found[1]
+    assert 0.99 < found[0] < 1

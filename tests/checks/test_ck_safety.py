@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,11 +11,12 @@ import pytest
 from tests.checks.worlds import least, reference
 
 from shoal.axis import Axis
-from shoal.errors import UsageError
+from shoal.errors import NotMetError, UsageError
+from shoal.methods.chain import chain
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.models.ck_safety import CkSafety
-from shoal.tally import Groups, Histogram
+from shoal.tally import Groups, Histogram, Tally
 from shoal.testing import sample
 
 VALUES = 20
@@ -175,3 +177,90 @@ def sufficient(counts, c, k, gamma):
     return all(chance[j] >= gamma**j for j in range(k + 1)) and all(
         chance[j] * odds * gamma ** (k + 1 - j) > bound for j in range(1, k + 2)
     )
+
+
+def test_the_local_test_decides_ties_exactly():
+    """p_1 of (6, 2, 2) is 4/10 and of (3, 2, 2) 4/7: at γ equal to it a class still holds."""
+    for counts, gamma in (((6, 2, 2), Fraction(4, 10)), ((3, 2, 2), Fraction(4, 7))):
+        for nudge in (0, 1, -1):
+            near = gamma + Fraction(nudge, 10**15)
+            model = CkSafety(1, 1, gamma=near)
+            assert model.holds(groups([counts])).item() == (nudge <= 0)
+            assert sufficient(counts, Fraction(1), 1, near) == (nudge <= 0)
+
+
+def test_a_gamma_that_does_not_fit_is_answered_with_one_that_does():
+    classes = groups([[30, 28, 27, 25, 24, 22, 21]])
+    with pytest.raises(NotMetError) as caught:
+        mondrian(*_table(), CkSafety("7/10", 2, gamma=0.99))
+    low, high = re.findall(r"between (\S+) and ([\d.]+\d)", caught.value.hint)[0]
+    assert CkSafety("7/10", 2, gamma=(float(low) + float(high)) / 2).advice(classes)
+    for gamma in (float(low) + 0.01, float(high) - 0.01):
+        assert mondrian(*_table(), CkSafety("7/10", 2, gamma=gamma)).classes >= 1
+    with pytest.raises(NotMetError, match="no gamma"):
+        mondrian(*_table(), CkSafety("1/10", 2, gamma=0.5))
+
+
+def _table():
+    """A tally of ten ages whose hundred people have ten values equally often."""
+    keys = np.repeat(np.arange(10, dtype=np.int32), 10)[np.newaxis]
+    values = np.tile(np.arange(10, dtype=np.int32), 10)[np.newaxis]
+    count = np.full(100, 10)
+    return (Tally((Axis.numbered("age", 10),), (Axis.numbered("value", 10),), keys, values, count),)
+
+
+# Two rules that judge the whole table, and rows held back
+
+
+def test_a_cut_is_made_only_where_every_rule_that_judges_the_table_admits_it():
+    one, two = CkSafety("2/5", 1), CkSafety("3/5", 2)
+    both = one & two
+    rng, classes = np.random.default_rng(5), [[30, 28, 27, 25, 24, 22, 21]]
+    state, seen = both.start(groups(classes)), set()
+    for _ in range(8):
+        class_ = rng.integers(len(classes), size=5)
+        lefts = [rng.binomial(classes[i], 0.5).tolist() for i in class_]
+        halves = [(left, np.subtract(classes[i], left).tolist())
+                  for i, left in zip(class_, lefts, strict=True)]  # fmt: skip
+        if not all(any(left) and any(right) for left, right in halves):
+            continue
+        state, made = both.admit(state, class_, groups([half for pair in halves for half in pair]))
+        cut = set()
+        for i, (left, right), given in zip(class_, halves, made, strict=True):
+            after = [*classes[:i], left, *classes[i + 1 :], right]
+            apart = [safe(after, Fraction(m.c), m.k) for m in (one, two)]
+            assert given == (i not in cut and all(apart))
+            seen.add(tuple(apart))
+            if given:
+                classes = after
+                cut.add(i)
+    assert {(True, True), (False, False)} < seen  # and at least one on which they differ
+
+
+@pytest.mark.parametrize("method", [mondrian, chain])
+def test_one_class_that_spoils_the_others_is_held_back_alone(method):
+    (plain,) = _table()
+    keys = np.append(plain.keys, [[10]], axis=1).astype(np.int32)
+    values = np.append(plain.values, [[0]], axis=1).astype(np.int32)
+    ages = Axis("age", "number", "ordered", tuple(map(float, range(11))),
+                positions=np.arange(11.0))  # fmt: skip
+    table = Tally((ages,), plain.sensitive, keys, values, np.append(plain.count, 900))
+    cut = method(table, CkSafety("1/2", 1), hold_back=True)
+    assert cut.held_back == 900
+    assert cut.classes == 10
+    with pytest.raises(NotMetError):
+        method(table, CkSafety("1/2", 1))
+
+
+def test_fewer_rows_are_held_back_for_a_weaker_rule():
+    rng = np.random.default_rng(1)
+    people = np.stack((rng.integers(0, 20, 3000), rng.integers(0, 12, 3000)))
+    people[1, rng.random(3000) < people[0] / 25] = 0  # the older, the more alike
+    codes, count = np.unique(people, axis=1, return_counts=True)
+    ages = Axis("age", "number", "ordered", tuple(map(float, range(20))),
+                positions=np.arange(20.0))  # fmt: skip
+    codes = codes.astype(np.int32)
+    table = Tally((ages,), (Axis.numbered("value", 12),), codes[:1], codes[1:], count)
+    held = [mondrian(table, CkSafety(c, 1), hold_back=True).held_back for c in (0.5, 0.55, 0.6)]
+    assert held == sorted(held, reverse=True)
+    assert held[0] < 3000

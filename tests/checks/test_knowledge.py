@@ -18,6 +18,8 @@ PIECES = {
     "Ed.disease=flu->Bob.disease=lung cancer": Implication((ED,), (BOB,)),
     "  Ed . disease = flu  ->  Bob.disease = lung cancer ": Implication((ED,), (BOB,)),
     "not Ed.disease=flu": Implication((ED,), ()),
+    "Ed.disease=flu → Bob.disease=lung cancer": Implication((ED,), (BOB,)),
+    "Ed.disease=flu --> Bob.disease=lung cancer": Implication((ED,), (BOB,)),
     "NOT Ed.disease=flu": Implication((ED,), ()),
     "Ed.disease=flu -> not Bob.disease=lung cancer": Implication((ED, BOB), ()),
     "Ed.disease=flu": Implication((), (ED,)),
@@ -42,6 +44,9 @@ ATOMS = {
     "O'Brien.disease=not known": Atom("O'Brien", "disease", "not known"),
     "Zoë Sørensen.maladie=grippe à virus": Atom("Zoë Sørensen", "maladie", "grippe à virus"),
     "Sandor.job=factor-or-so": Atom("Sandor", "job", "factor-or-so"),
+    "Ed.income=>50K": Atom("Ed", "income", ">50K"),
+    "No Min-jun.disease=flu": Atom("No Min-jun", "disease", "flu"),
+    '"!Ed".disease=flu': Atom("!Ed", "disease", "flu"),
 }
 
 
@@ -78,7 +83,7 @@ WRONG = {
     '"Ed.x"=flu': ('Piece 1: there is no "." between', ""),
     ".x=flu": ("Piece 1: the person is missing", ""),
     "Ed.=flu": ("Piece 1: the column is missing", ""),
-    "Ed.x=": ("Piece 1: the value is missing", ""),
+    "Ed.x=": ("Piece 1: the value is missing", "written null"),
     "Ed.x=a\n-> Ed.x=b": ('Piece 2, before "->": there is nothing', ""),
     "Ed.x=a ->": ('Piece 1, after "->": there is nothing', ""),
     "Ed.x=a & -> Ed.x=b": ('Piece 1, before "->", atom 2: there is nothing', ""),
@@ -98,6 +103,10 @@ WRONG = {
     '"St." John.x=flu': ("Piece 1: quotation marks surround only some of the person", ""),
     "Ed.x=“flu”": ("Piece 1: there are curly quotation marks", ""),
     "Ed.x!=flu": ('Piece 1: "!=" is not part of the language', "not Ed.disease=mumps"),
+    "Ed.x=a => Bob.x=flu": ('Piece 1: there is more than one "="', "Write -> for"),
+    "Ed.x=a >> Bob.x=flu": ('Piece 1: there is more than one "="', "Write -> for"),
+    "!Ed.x=flu": ('Piece 1: "!" is not part of the language', "not Ed.disease=mumps"),
+    "¬Ed.x=flu": ('Piece 1: "¬" is not part of the language', "not Ed.disease=mumps"),
     "Ed.x != flu": ('Piece 1: "!=" is not part of the language', "not Ed.disease=mumps"),
 }
 
@@ -142,12 +151,30 @@ def test_no_error_repeats_what_was_written(text):
         assert secret not in str(error.value)
 
 
-def test_an_implication_says_something():
+def test_an_implication_says_something_about_atoms():
     with pytest.raises(UsageError, match="says nothing"):
         Implication((), ())
+    for wrong in (ED, None, "Ed.x=a", ["Ed.x=a"]):
+        with pytest.raises(UsageError, match="from atoms to atoms"):
+            Implication((ED,), wrong)
+    assert Implication([ED], []) == Implication((ED,), ())
+    with pytest.raises(UsageError, match="are texts"):
+        Atom("Ed", "x", 5)
 
 
-WORDS = 'and|or|not|AND|not x|Or|->|-|>|=|&|;|"|""|.|St. J|#1| |\n|\r|“|!|x!|\'|\\|é|日本|a b|a'
+def test_what_is_read_already_stays():
+    piece = Implication((ED,), (BOB,))
+    assert parse(piece) == parse([piece]) == (piece,)
+    assert parse([ED, "not Bob.disease=lung cancer"])[0] == Implication((), (ED,))
+    assert parse_atom(ED) is ED
+    with pytest.raises(UsageError, match="Piece 2"):
+        parse([piece, "wrong"])
+    for wrong in (None, 5, [None], [5]):
+        with pytest.raises(UsageError, match="neither text"):
+            parse(wrong)
+
+
+WORDS = 'and|or|not|AND|not x|Or|->|→|-|>|=|&|;|"|""|.|St. J|#1| |\n|\r|“|!|x!|\'|\\|é|日本|a b|a'
 NAMES = st.one_of(
     st.lists(st.sampled_from([*WORDS.split("|"), "|"]), max_size=4).map("".join),
     st.text(max_size=6),

@@ -230,8 +230,19 @@ def test_reading_options_reach_the_reader(shoal, here):
     assert columns[0]["nulls"] == 1
 
 
-def test_the_demo_tells_its_story(shoal, here):
-    result = shoal("demo", "-o", "story", "--json")
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["edition"] == 1
-    assert list((here / "story").glob("*.html"))
+def test_publish_says_what_no_requirement_is_about(shoal, roles):
+    bare = shoal("publish", "patients.csv", *roles, *K10, "--dry-run")
+    assert "No requirement is about diagnosis" in bare.stdout
+    rule = "distinct-diversity l=2"
+    judged = shoal("publish", "patients.csv", *roles, "-m", rule, "--dry-run")
+    assert "No requirement" not in judged.stdout
+
+
+def test_publish_takes_the_order_of_a_chain(shoal, roles):
+    asked = [*roles, *K10, "--method", "chain", "--dry-run", "--json"]
+    first = [shoal("publish", "patients.csv", *asked, "--order", name) for name in ("sex", "zip")]
+    levels = [json.loads(one.stdout)["levels"] for one in first]
+    assert levels[0]["sex"] > 0
+    assert levels[1]["zip"] > 0
+    wrong = shoal("publish", "patients.csv", *roles, *K10, "--dry-run", "--order", "sex")
+    assert wrong.exit_code == 2

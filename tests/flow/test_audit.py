@@ -170,3 +170,44 @@ def test_labels_that_cannot_be_read_are_an_error_and_not_a_guess(town):
     table = town.write(town.folder / "odd.csv", rows)
     with pytest.raises(shoal.InputError, match="'age' has 1 labels"):
         shoal.audit(table, town.schema(), original=town.table)
+
+
+@pytest.fixture
+def kept(town):
+    """Ten classes of ten people in age; a kept town tells five apart; a population of 200."""
+    rows = [{"age": f"{i // 10}0", "town": f"t{i % 5}", "dx": "xy"[i % 2]} for i in range(100)]
+    table = town.write(town.folder / "kept.csv", rows)
+    return table, shoal.Schema.of(quasi=["age"], keep=["town"], sensitive=["dx"]), rows
+
+
+@pytest.mark.parametrize("column", ["town", None])
+def test_kept_columns_count_whether_there_is_a_population_or_not(town, kept, column):
+    table, schema, rows = kept
+    people = [{"age": r["age"], **({column: r[column]} if column else {})} for r in rows] * 2
+    everybody = town.write(town.folder / "all.csv", people)
+    alone = shoal.audit(table, schema).risk
+    beside = shoal.audit(table, schema, population=everybody)
+    sizes = Counter((row["age"], row["town"]) for row in rows)
+    assert alone.prosecutor == beside.risk.prosecutor == 1 / min(sizes.values()) == 1 / 2
+    assert alone.marketer == beside.risk.marketer == len(sizes) / 100
+    known = Counter(tuple(one.values()) for one in people)  # by the columns that it has
+    assert beside.risk.journalist == 1 / min(known.values()) == (1 / 4 if column else 1 / 20)
+    assert beside.risk.marketer_population == beside.risk.journalist
+    assert beside.reached("k-map") == 20  # a rule leaves kept columns out
+
+
+def test_kept_numbers_are_looked_up_as_numbers(town):
+    rows = [{"q": "ab"[i % 2], "n": str(i // 4), "dx": "x"} for i in range(16)]
+    table = town.write(town.folder / "n.csv", rows)
+    people = [{"q": row["q"], "n": f"{row['n']}.0"} for row in rows] * 3
+    everybody = town.write(town.folder / "all.csv", people)
+    schema = shoal.Schema.of(quasi=["q"], sensitive=["dx"], keep=["n"])
+    found = shoal.audit(table, schema, population=everybody)
+    assert (found.risk.prosecutor, found.risk.journalist) == (1 / 2, 1 / 6)
+
+
+def test_buckets_are_compared_with_no_other_table(town):
+    release = town.publish("distinct-diversity l=2", form="buckets")
+    for given in ("population", "original"):
+        with pytest.raises(shoal.UsageError, match="Buckets have the quasi-identifiers as they w"):
+            shoal.audit(release, **{given: town.table})

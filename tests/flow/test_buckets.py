@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import shutil
 from collections import Counter, defaultdict
+from itertools import permutations
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ import pytest
 
 import shoal
 from shoal.flow.buckets import check_exact, placed
+from shoal.flow.companion import companion_at_hand
 from shoal.flow.crowd import gather
 from shoal.flow.listing import listed
 from shoal.flow.opening import opened_labels
@@ -95,7 +98,8 @@ def test_in_two_tables_the_second_has_the_histograms(folder):
 def test_the_manifest_says_what_the_table_is(folder, name):
     manifest = json.loads((folder / name / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["form"] == "buckets"
-    assert manifest["keep_accepted"]
+    assert not manifest["keep_accepted"]  # the form says that columns are exact
+    assert manifest["exact"] == list(QUASI)
     roles = {"bucket": "quasi", **dict.fromkeys(QUASI, "keep"), "Disease": "sensitive"}
     assert manifest["columns"] == roles
     assert ("values" in manifest, "values_sha256" in manifest) == (name == "two",) * 2
@@ -172,6 +176,8 @@ def test_awkward_cells_are_kept_exactly(tmp_path, format, two):
         hidden = pq.read_table(f"{out}.private/rows.parquet").to_pylist()
         clinics = dict(zip(zips, ["A", "B"] * 4, strict=True))
         assert [row["provider"] for row in hidden] == [clinics[row["zip"]] for row in rows]
+        private = json.loads(Path(f"{out}.private/companion.json").read_text(encoding="utf-8"))
+        assert private["rows"] == "of the people; values are permuted"
 
 
 # What is refused
@@ -188,6 +194,26 @@ def test_rules_about_who_somebody_is_are_refused(folder, rule):
     assert "generalised cells" in error.value.hint
     with pytest.raises(shoal.UsageError, match="says nothing"):  # before anything is read
         shoal.verify(folder / "one", rule=rule)
+
+
+TWO = shoal.Schema.of(quasi=["age"], sensitive=["ill", "drug"])
+PAIRS = pa.table({"age": [1, 2, 3, 4], "ill": list("abcd"), "drug": ["x"] * 4})
+
+
+def test_every_sensitive_column_is_judged_by_itself(tmp_path):
+    """All four have the same drug: pairs are diverse, and who looks up a bucket learns it."""
+    alone, pair, drug = (
+        f"distinct-diversity l={n}" for n in ("3 on=ill", "3 on=ill*drug", "1 on=drug")
+    )
+    asked = {"form": "buckets", "out": tmp_path / "out"}
+    shoal.publish(PAIRS, TWO, f"{alone} & {drug}", **asked)
+    cases = {alone: "drug", pair: "ill, drug", f"{pair} & {drug}": "ill", RULE: "ill, drug"}
+    for rule, bare in cases.items():
+        with pytest.raises(shoal.UsageError, match=f"themselves: {bare}\\.") as error:
+            shoal.publish(PAIRS, TWO, rule, **asked, replace=True)
+        assert f'-m "entropy-diversity l=3 on={bare.split(", ")[-1]}"' in error.value.hint
+        with pytest.raises(shoal.UsageError, match=bare):
+            shoal.verify(tmp_path / "out", rule=rule)
 
 
 @pytest.mark.parametrize(
@@ -263,6 +289,56 @@ def test_a_changed_file_is_noticed(folder, tmp_path, file, old, new):
     assert not any(row["Disease"] in str(error.value) for row in FIGURE_1)
 
 
+def rewritten(out: Path, **changes) -> Path:
+    """The release with another manifest."""
+    path = out / "manifest.json"
+    told = json.loads(path.read_text(encoding="utf-8")) | changes
+    path.write_text(json.dumps(told), encoding="utf-8")
+    return out
+
+
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_another_word_for_the_form_does_not_make_exact_columns_a_crowd(folder, tmp_path, name):
+    out = rewritten(copy(folder, name, tmp_path), form="partition", rule="k-anonymity k=5")
+    with pytest.raises(shoal.UsageError, match="says nothing"):
+        shoal.verify(out)
+    with pytest.raises(shoal.InputError, match="can be found"):
+        shoal.attack("linking", out, targets=folder / "people.csv")
+
+
+def test_what_would_pass_for_buckets_is_not_published():
+    table = pa.table({"bucket": [1, 1, 1], "age": [1, 2, 3], "ill": list("abc")})
+    schema = shoal.Schema.of(quasi=["bucket"], keep=["age"], sensitive=["ill"])
+    with pytest.raises(shoal.UsageError, match="pass for one in buckets"):
+        shoal.publish(table, schema, RULE, accept_keep=True, dry_run=True)
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_manifest_that_the_companion_contradicts_is_noticed(folder, tmp_path):
+    out = copy(folder, "two", tmp_path)
+    shutil.copytree(folder / "two.private", tmp_path / "two.private")
+    assert shoal.verify(out).holds
+    for change in ({"rule": "distinct-diversity l=2"}, {"form": "partition"}):
+        whole = (out / "manifest.json").read_text(encoding="utf-8")
+        with pytest.raises(shoal.InputError, match=f"agree on: {next(iter(change))}"):
+            shoal.verify(rewritten(out, **change))
+        (out / "manifest.json").write_text(whole, encoding="utf-8")
+    values = out / "values.csv"
+    values.write_text(values.read_text("utf-8").replace("Mumps", "Cold"), encoding="utf-8")
+    with pytest.raises(shoal.InputError, match="was changed") as error:
+        shoal.verify(out)
+    assert "both tables" in error.value.hint
+    rewritten(out, values_sha256=digest(values))
+    with pytest.raises(shoal.InputError, match="agree on: values_sha256"):
+        shoal.verify(out)
+    assert companion_at_hand(out, out / "table.csv") is None
+    shutil.rmtree(tmp_path / "two.private")
+    assert shoal.verify(out).holds  # whoever has no companion cannot tell
+
+
 def test_values_of_another_release_or_none_are_noticed(folder, tmp_path):
     out = copy(folder, "two", tmp_path)
     (out / "values.csv").unlink()
@@ -299,13 +375,6 @@ def _settled() -> shoal.Schema:
     )
 
 
-def test_a_release_in_two_tables_is_replaced_whole(folder, tmp_path):
-    out = copy(folder, "two", tmp_path)
-    shutil.copytree(folder / "two.private", tmp_path / "two.private")
-    shoal.publish(folder / "people.csv", SCHEMA, RULE, out=out, replace=True, form="buckets")
-    assert sorted(path.name for path in out.iterdir()) == ["manifest.json", "table.csv"]
-
-
 # Attacks
 
 
@@ -328,22 +397,22 @@ def test_the_two_tables_are_joined_in_the_order_of_the_people(folder):
 def test_buckets_are_the_classes_of_attacks_whatever_schema_is_given(folder, name, schema):
     tried = shoal.red_team(folder / name, targets=folder / "people.csv", schema=schema)
     found = {one.attack: one for one in tried.findings}
-    assert set(found) == {"homogeneity", "skewness"}
+    assert set(found) == {"homogeneity", "minimality", "skewness"}
     assert (found["homogeneity"].exposed, found["homogeneity"].sure) == (0, 0.4)
-    reasons = dict(tried.skipped)
-    assert all("can be found" in reasons[name] for name in ("linking", "minimality"))
+    assert "can be found" in dict(tried.skipped)["linking"]
 
 
 def test_buckets_are_not_compared_with_other_releases(folder):
     tried = shoal.red_team([folder / "one", folder / "two"], targets=folder / "people.csv")
     assert len(tried.findings) == 4
-    assert "cannot be compared" in dict(tried.skipped)["intersection"]
+    reasons = dict(tried.skipped)
+    assert all("cannot be compared" in reasons[name] for name in ("intersection", "minimality"))
 
 
 def test_people_are_in_the_bucket_of_the_row_that_has_their_cells(folder):
     asked = {"targets": folder / "people.csv", "names": "Name", "about": "Ed.Disease=Lung Cancer"}
     found = shoal.attack("background", folder / "two", knowing="not Ed.Disease=Mumps", **asked)
-    assert (found.sure, found.guessing) == (0.5, 0.4)
+    assert (found.sure, found.guessing) == (0.5, 0.2)
 
 
 def test_people_of_several_buckets_or_none_have_no_bucket(folder):
@@ -360,3 +429,68 @@ def test_people_of_several_buckets_or_none_have_no_bucket(folder):
     assert buckets("Age") == [None, bucket["M"], bucket["M"], None]  # two people are 24
     with pytest.raises(shoal.InputError, match="none of"):
         buckets("Name")
+
+
+def test_codes_that_are_one_number_are_two_people(tmp_path):
+    table = pa.table({"zip": ["01", "02", "03", "04"], "ill": list("abab")})
+    schema = shoal.Schema.of(quasi=["zip"], sensitive=["ill"])
+    shoal.publish(table, schema, "distinct-diversity l=2", out=tmp_path / "out", form="buckets")
+    seen = look_at([tmp_path / "out"], None, lambda *step: None)
+    people = gather(pa.table({"zip": ["01", "1", "4"]}), seen, {"zip": "code"})
+    found = placed(people, seen).listings["bucket"]
+    own = {row["zip"]: float(row["bucket"]) for row in read(tmp_path / "out/table.csv")}
+    assert [found.values[code] for code in found.codes] == [own["01"], None, None]
+
+
+# Minimality: a bucket that was not cut further tells why
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Six people whom the method leaves whole, because the three younger have one illness."""
+    folder = tmp_path_factory.mktemp("whole")
+    people = [{"who": str(i), "age": i, "sex": "fm"[i % 2], "ill": "aaaabb"[i]} for i in range(6)]
+    with (folder / "people.csv").open("w", encoding="utf-8", newline="") as handle:
+        writer = csv.DictWriter(handle, list(people[0]))
+        writer.writeheader()
+        writer.writerows(people)
+    schema = shoal.Schema.of(identifier=["who"], quasi=["age"], keep=["sex"], sensitive=["ill"])
+    for form in ("partition", "buckets"):
+        shoal.publish(
+            folder / "people.csv", schema, "distinct-diversity l=2", out=folder / form, form=form,
+            accept_keep=True,
+        )  # fmt: skip
+    return folder
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_minimality_is_as_strong_on_buckets_as_on_cells(whole, tmp_path, private):
+    out = whole / "buckets" if private else copy(whole, "buckets", tmp_path)
+    asked = {"targets": whole / "people.csv", "on": "ill"}
+    cells, found = (shoal.attack("minimality", one, **asked) for one in (whole / "partition", out))
+    assert (found.exposed, found.sure, found.details) == (cells.exposed, cells.sure, cells.details)
+    assert found.worst == cells.worst
+    # Cut at the median, both halves have two illnesses unless the two b are on one side.
+    worlds = {w for w in permutations("aaaabb") if len({w[:3].count("b"), 1}) == 2}
+    young = sum(w[0] == "a" for w in worlds) / len(worlds)
+    assert found.details["worlds_kept"] == pytest.approx(len(worlds) / 15)
+    assert found.sure == pytest.approx(young)
+
+
+def test_minimality_needs_all_that_the_buckets_were_made_by(whole, tmp_path):
+    (tmp_path / "people.csv").write_text("sex,ill\nf,a\nm,b\n", encoding="utf-8")
+    with pytest.raises(shoal.InputError, match="made by: age"):
+        shoal.attack("minimality", whole / "buckets", targets=tmp_path / "people.csv")
+    out = rewritten(copy(whole, "buckets", tmp_path), exact=5)
+    with pytest.raises(shoal.InputError, match="does not say"):
+        shoal.attack("minimality", out, targets=whole / "people.csv")
+
+
+def test_a_control_group_has_the_exact_columns_too(whole, tmp_path):
+    control = tmp_path / "control.csv"
+    control.write_text("sex\nf\n", encoding="utf-8")
+    asked = {"targets": whole / "people.csv", "control": control}
+    with pytest.raises(shoal.InputError, match="lacks columns that the targets have: age"):
+        shoal.attack("minimality", whole / "buckets", **asked)
+    control.write_text("age,sex\n9,f\n", encoding="utf-8")
+    assert shoal.attack("minimality", whole / "buckets", **asked).people == 6

@@ -10,16 +10,14 @@ import pytest
 
 import shoal
 from shoal.attacks import attacks
+from shoal.errors import UsageError
 from shoal.flow.red_team import RedTeam, harm, red_team
 from shoal.release import Finding
 
 
-@pytest.fixture
-def pair(town):
-    return [
-        town.publish(f"k-anonymity k={k}", out=town.folder / f"r{k}", source=town.table)
-        for k in (3, 5)
-    ]
+@pytest.fixture(scope="module")
+def pair(standing):
+    return [standing.publish(f"k-anonymity k={k}", out=standing.folder / f"r{k}") for k in (3, 5)]
 
 
 def names(found):
@@ -132,6 +130,15 @@ def test_options_go_to_the_attacks_that_have_them(town, pair):
         red_team(pair, speed=3, **given)
 
 
+def test_what_was_asked_of_one_attack_is_not_lost_among_the_others(town, pair):
+    value = town.published(pair[0])[0]["diagnosis"]
+    with pytest.raises(shoal.UsageError, match="Nobody says who"):
+        red_team(pair[:1], about=shoal.Atom("Nobody", "diagnosis", value))
+    with pytest.raises(shoal.UsageError, match="minimality"):
+        red_team(pair, worlds=20)  # it needs people
+    assert "background" in dict(red_team(pair, about=None).skipped)
+
+
 def test_a_sample_and_a_control_group_complete_the_findings_about_people(town, pair):
     away = town.write(town.folder / "away.csv", town.people(30, seed=9))
     roles = town.schema()
@@ -211,3 +218,13 @@ def test_a_microaggregated_release_says_that_people_were_not_found():
     assert shoal.attack("linking", [table], location="centroid", **given).people == 60
     both = red_team([table, table], location="centroid", **given)
     assert [one.people for one in both.findings if one.attack == "intersection"] == [60]
+
+
+@pytest.mark.parametrize(
+    ("rule", "method"), [("ck-safety c=0.99 k=0", "mondrian"), ("k-anonymity k=2", "chain")]
+)
+def test_minimality_does_not_make_classes_again_that_were_made_together(town, rule, method):
+    made = town.publish(rule, method=method)
+    with pytest.raises(UsageError, match="all were made together"):
+        shoal.attack("minimality", made, targets=town.table)
+    assert "made together" in dict(red_team(made, targets=town.table).skipped)["minimality"]

@@ -10,6 +10,11 @@ import pytest
 
 import shoal
 from shoal.errors import OutputError, UsageError
+from shoal.flow.evidence import publishable
+from shoal.flow.given import Given
+from shoal.flow.report import gathered
+from shoal.flow.reported import page
+from shoal.flow.wording import lacked
 
 
 def told(made) -> str:
@@ -100,6 +105,84 @@ def test_kept_columns_count_in_the_original_as_in_the_release(town):
     made = shoal.report(release, original=town.table)
     assert made.data["classes"] == len(sizes)
     assert made.data["risk"]["smallest_class"] == min(sizes.values())
+
+
+# Buckets
+
+
+@pytest.fixture(scope="module")
+def in_buckets(tmp_path_factory):
+    """The evidence on twelve people in buckets, each alone by exact columns, in two tables."""
+    folder = tmp_path_factory.mktemp("buckets")
+    rows = [f"{20 + i},{'fm'[i % 2]},{'xyz'[i % 3]}" for i in range(12)]
+    (folder / "people.csv").write_text("\n".join(["age,sex,dx", *rows]), encoding="utf-8")
+    schema = shoal.Schema.of(quasi=["age", "sex"], sensitive=["dx"])
+    asked = {"form": "buckets", "two_tables": True, "out": folder / "release"}
+    release = shoal.publish(folder / "people.csv", schema, "distinct-diversity l=3", **asked)
+    return gathered(Given(release, original=folder / "people.csv", limit=1.0))
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_buckets_are_said_to_hide_nobody(in_buckets, public):
+    made = page(publishable(in_buckets) if public else in_buckets)
+    found = "Everybody in the table can be found in it"
+    assert f"{found}: it is published in buckets." in made.lead
+    assert "attacks on its values succeeds." in made.lead
+    callouts = [b for b in made.sections[0].blocks if b.kind == "callout"]
+    assert (callouts[0].heading, callouts[0].tone) == (found, "warning")
+    assert "(age and sex)" in callouts[0].text
+    assert "good" not in [one.tone for one in callouts]
+    assert "everybody can be found" in facts(made)["worst attack on values"].note
+    assert "worst attack" not in facts(made)
+    assert made.data["buckets"]
+    assert found in made.sections[4].blocks[-1].paragraphs[0]
+    assert f"{found}; no attack on its values succeeds" in told(made)
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_what_became_of_columns_in_buckets_is_told_in_the_same_words(in_buckets, public):
+    made = page(publishable(in_buckets) if public else in_buckets)
+    fates = {row[0]: row[2] for row in made.sections[2].blocks[0].rows}
+    assert fates == {
+        "bucket": "number of the class, drawn",
+        "age": "exact, as they were",
+        "sex": "exact, as they were",
+        "dx": "permuted within the bucket",
+    }
+    done = {fact.label: fact.value for fact in made.sections[4].blocks[1].items}
+    assert done["Form"].startswith("buckets")
+    assert done["Exact, as they were"] == "age, sex"
+    assert done["Permuted within the bucket"] == "dx"
+    assert not {"Generalised", "Published as they are"} & set(done)
+    files = {fact.label: fact.value for fact in made.sections[2].blocks[1].items}
+    assert files["Files"] == "table.csv and values.csv"
+    assert "SHA-256 of the values" in files
+
+
+def test_the_public_reads_why_buckets_were_not_attacked(in_buckets):
+    def why(**changes):
+        return dict(publishable(replace(in_buckets, **changes)).skipped)
+
+    assert why()["linking"] == "It looks for people, whom anybody finds in buckets without it."
+    assert why()["intersection"] == "It needs two releases that fit together."
+    assert why(others=1)["intersection"] == "Buckets cannot be compared with other tables."
+
+
+def test_only_what_was_lacking_is_told_the_public():
+    assert lacked("linking") == "It needs people to look for."
+    assert lacked("linking", ["people"]) == "It could not be carried out on what was given."
+    assert lacked("minimality", ["people", "method"]) == "It needs a sensitive column."
+
+
+def test_a_column_called_bucket_makes_no_buckets(town):
+    rows = [{"age": str(20 + i % 9), "bucket": "ab"[i % 2], "dx": "xyz"[i % 3]} for i in range(60)]
+    table = town.write(town.folder / "bucket.csv", rows)
+    schema = shoal.Schema.of(quasi=["age", "bucket"], sensitive=["dx"])
+    release = shoal.publish(table, schema, "k-anonymity k=3", out=town.folder / "b")
+    made = shoal.report(release, original=table)
+    assert not made.data["buckets"]
+    titles = [" ".join(b.spec["title"]) for b in made.sections[2].blocks if b.kind == "chart"]
+    assert any("distribution of bucket" in title for title in titles)
 
 
 # Roles and bounds
@@ -194,3 +277,8 @@ def test_a_place_that_will_not_do_is_refused_at_once(town, place):
 def test_out_writes_it(town):
     made = shoal.report(town.publish(), out=town.folder / "report.json")
     assert json.loads((town.folder / "report.json").read_text()) == made.to_json()
+
+
+def test_a_column_that_is_not_there_is_refused_rather_than_left_unattacked(town):
+    with pytest.raises(UsageError, match="to learn"):
+        shoal.report(town.publish(), on="nothing of the kind")

@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 
 import shoal
+from shoal.disclosure import MOST
 from shoal.errors import UsageError
 from shoal.flow.evidence import Evidence, publishable
-from shoal.flow.knowing import Knowing, advice, checked, knowing, knowledge
+from shoal.flow.knowing import Knowing, advice, checked, knowledge
 from shoal.flow.reported import page
 from shoal.pages import Callout, Chart, Fields, Page, Section, Text
-from shoal.pages.knowing import KINDS, Promise
-from shoal.release import Finding, Judgement, Verdict
+from shoal.pages.knowing import KINDS
+from shoal.pages.promise import Promise
+from shoal.release import Finding
 from shoal.risk import assess
 
 GOLDEN = json.loads(
@@ -71,7 +73,7 @@ def test_figure_3_is_drawn_with_the_papers_numbers_and_stops_at_one(tmp_path):
     expected = [float(Fraction(p)) for p in GOLDEN["expected"]["max_disclosure_by_k"][:3]]
     assert expected == [0.4, 2 / 3, 1.0]
     assert curves(made) == [pytest.approx(expected)] * 2
-    (told,) = made.data["knowledge"]
+    told = made.data["knowledge"]
     assert told["column"] == "Disease"
     assert told["implications"] == pytest.approx(expected)
     assert told["negations"] == pytest.approx(expected)
@@ -95,35 +97,46 @@ def test_it_is_in_no_ranking_and_against_no_limit(tmp_path):
     assert "background" not in names
     assert "background" not in made.data["exceeded"]
     assert "background" not in [one["attack"] for one in made.data["skipped"]]
-    assert made.data["knowledge"][0]["finding"]["attack"] == "background"
+    assert made.data["knowledge"]["finding"]["attack"] == "background"
+
+
+def test_which_of_several_columns_is_learnt_must_be_said(tmp_path):
+    with pytest.raises(UsageError, match="Several columns are sensitive"):
+        reported(tmp_path, second=True)
 
 
 @pytest.mark.parametrize("column", ["Disease", "Ward"])
-def test_of_several_sensitive_columns_the_one_asked_for_is_told(tmp_path, column):
-    made = reported(tmp_path, second=True, on=column)
-    assert [told["column"] for told in made.data["knowledge"]] == [column]
-    assert f"somebody's {column}" in words(part(made))
+def test_of_several_columns_the_one_asked_for_is_told_with_its_own_promise(tmp_path, column):
+    made = reported(tmp_path, second=True, on=column, rule="ck-safety c=0.7 k=2 on=Ward")
+    told = words(part(made))
+    assert made.data["knowledge"]["column"] == column
+    assert f"somebody's {column}" in told
+    assert ("promised: less than 70%" in told) == (column == "Ward")
+    assert ("promises nothing about that" in told) == (column == "Disease")
+    assert made.data["knowledge"]["k"] == (2 if column == "Ward" else 1)
 
 
-def test_several_columns_are_examined_apart_each_with_its_own_promise(tmp_path):
-    schema = shoal.Schema.of(quasi=["Sex"], sensitive=["Disease", "Ward"])
-    verdict = Verdict(
-        True, "counted", 10, 2, (Judgement("ck-safety c=0.7 k=2 on=Ward", True, 0.5),)
+def test_as_promised_only_where_every_promise_is_kept(tmp_path):
+    """With one piece 2/3 can be believed, and with two everything, which is not less than 1."""
+    made = reported(tmp_path, rule="ck-safety c=0.7 k=1 & ck-safety c=1 k=2")
+    callout = next(b for b in part(made) if isinstance(b, Callout))
+    assert (made.data["holds"], callout.tone) == (False, "danger")
+    assert "as promised" not in words(part(made))
+    assert callout.text.startswith("With two pieces of knowledge somebody can become certain")
+    assert made.data["knowledge"]["k"] == 2
+
+
+def test_several_promises_that_are_kept_are_all_told(tmp_path):
+    made = reported(
+        tmp_path, rule="ck-safety c=0.7 k=1 & ck-safety c=0.5 k=0 & ck-safety c=0.9 k=1"
     )
-    path, names = figure_3(tmp_path, second=True), ["Disease", "Ward"]
-    found, reasons = knowing(path, schema, names, 6, verdict)
-    assert ([one.column for one in found], reasons) == (names, ())
-    assert [one.k for one in found] == [1, 2]
-    assert [one.promise is None for one in found] == [True, False]
-    assert found[0].implications == pytest.approx((0.4, 2 / 3, 1))
-    assert found[1].implications == pytest.approx((0.2, 0.25, 1 / 3, 0.5, 1))
-    blocks = knowledge(found)
-    assert [b.heading for b in blocks if isinstance(b, Text)] == [
-        HEADING,
-        "About Disease",
-        "About Ward",
-    ]
-    assert len([b for b in blocks if isinstance(b, Chart)]) == 4
+    callout = next(b for b in part(made) if isinstance(b, Callout))
+    assert callout.tone == "good"
+    assert callout.text == (
+        "With no further knowledge nobody can become 50% sure of anybody's Disease, nor 70% sure "
+        "with one piece of knowledge, as promised; with more nothing is promised."
+    )
+    assert "less than 50% with up to 0, 70% with up to 1 pieces" in words(part(made))
 
 
 def test_the_public_version_has_none_of_it(tmp_path):
@@ -147,7 +160,7 @@ def test_a_promise_is_drawn_at_its_own_number_of_pieces(tmp_path):
     assert callout.tone == "danger"  # strictly less: 2/3 itself breaks it
     assert broken.data["holds"] is False
     longer = reported(tmp_path, rule="ck-safety c=1 k=3", pieces=1)
-    assert longer.data["knowledge"][0]["k"] == 3
+    assert longer.data["knowledge"]["k"] == 3
 
 
 def test_pieces_are_as_asked_and_the_command_says_so(tmp_path):
@@ -157,18 +170,18 @@ def test_pieces_are_as_asked_and_the_command_says_so(tmp_path):
     assert "--pieces" not in json.dumps(reported(tmp_path).to_json())
 
 
-@pytest.mark.parametrize("pieces", [0, -1, 31, 1.5, "many"])
+@pytest.mark.parametrize("pieces", [0, -1, 41, 1.5, "many"])
 def test_what_is_no_number_of_pieces_is_refused_before_anything_is_read(pieces):
     with pytest.raises(UsageError, match="pieces"):
         shoal.report("no-such-file.csv", pieces=pieces)
-    assert checked(30) == 30
+    assert checked(MOST) == MOST == 40  # as many as the attack takes
 
 
 def test_nothing_sensitive_leaves_the_part_out(tmp_path):
     schema = shoal.Schema.of(quasi=["Sex"], identifier=["Disease"])
     made = shoal.report(figure_3(tmp_path), schema=schema)
     assert part(made) == []
-    assert made.data["knowledge"] == []
+    assert made.data["knowledge"] is None
     # An attack that did not run is never hidden.
     assert "background" in [one["attack"] for one in made.data["skipped"]]
 
@@ -177,7 +190,7 @@ def test_a_column_that_is_hidden_is_said_not_to_be_examined(tmp_path):
     path = figure_3(tmp_path)
     path.write_text(path.read_text(encoding="utf-8").replace("Mumps", "*"), encoding="utf-8")
     made = shoal.report(path, schema=shoal.Schema.of(quasi=["Sex"], sensitive=["Disease"]))
-    assert made.data["knowledge"] == []
+    assert made.data["knowledge"] is None
     reasons = [one["why"] for one in made.data["skipped"] if one["attack"] == "background"]
     assert len(reasons) == 1
     assert "suppressed" in reasons[0]
@@ -197,7 +210,7 @@ def known(worst: float, least: float, promise: Promise | None = None, column="x"
     beyond = None if promise is None else np.array([not promise.met])
     return Knowing(
         column, (0.2, worst), (0.2, worst), 1, story(), np.array([1.0]), np.array([worst]),
-        beyond, promise, least,
+        beyond, () if promise is None else (promise,), least,
     )  # fmt: skip
 
 
@@ -214,22 +227,22 @@ def test_advice_is_a_rule_that_is_stronger_than_what_is_and_can_be_met():
 
 def test_tones_warn_where_one_piece_makes_nearly_sure():
     tones = [
-        next(b.tone for b in knowledge([known(worst, 0.1)]) if isinstance(b, Callout))
+        next(b.tone for b in knowledge(known(worst, 0.1)) if isinstance(b, Callout))
         for worst in (0.5, 0.8, 1.0)
     ]
     assert tones == ["note", "warning", "warning"]
-    assert knowledge([]) == []
+    assert knowledge(None) == []
 
 
 def test_kept_columns_are_said_to_be_left_out():
-    assert "kept columns too (town)" in words(knowledge([known(0.5, 0.1)], ("town",)))
-    assert "kept columns" not in words(knowledge([known(0.5, 0.1)]))
+    assert "kept columns too (town)" in words(knowledge(known(0.5, 0.1), ("town",)))
+    assert "kept columns" not in words(knowledge(known(0.5, 0.1)))
 
 
 def test_evidence_for_the_public_has_lost_it():
     told = Evidence(
-        rows=10, classes=1, sizes={10: 1}, risk=assess(np.array([10])), knowing=(known(0.5, 0.1),)
+        rows=10, classes=1, sizes={10: 1}, risk=assess(np.array([10])), knowing=known(0.5, 0.1)
     )
     assert [isinstance(b, Fields) for b in part(page(told))][-1]
-    assert publishable(told).knowing == ()
+    assert publishable(told).knowing is None
     assert part(page(publishable(told))) == []

@@ -148,6 +148,16 @@ def test_a_manifest_that_contradicts_its_table_is_noticed(town):
             shoal.verify(release.folder)
 
 
+def test_a_weaker_promise_than_the_companion_has_is_noticed(town, release):
+    manifest = town.manifest(release) | {"rule": "k-anonymity k=2"}
+    (release.folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    for given in (release, release.folder):
+        with pytest.raises(shoal.InputError, match="do not agree on: rule"):
+            shoal.verify(given)
+    (release.companion / "companion.json").write_text("{}", encoding="utf-8")
+    assert shoal.verify(release.folder).holds  # without it nobody can tell
+
+
 def test_the_worst_class_is_named_only_when_asked(town):
     rule = "k-anonymity k=2"
     assert "class" not in shoal.verify(*raw(town), rule).judgements[0].worst

@@ -9,7 +9,8 @@ import pytest
 
 from shoal.pages import knowing
 from shoal.pages.drawing import headline, svg, table
-from shoal.pages.knowing import KINDS, Promise
+from shoal.pages.knowing import KINDS
+from shoal.pages.promise import Promise, tightest, told
 
 FIGURE_3 = [2 / 5, 2 / 3, 1.0, 1.0, 1.0]
 """Martin et al. 2007, Figure 3, for 0, 1, … pieces of either kind."""
@@ -68,7 +69,7 @@ def test_titles_say_how_sure_without_certainty_and_with_certainty_from_the_start
 
 @pytest.mark.parametrize("k", [0, 2, 9])
 def test_what_is_promised_is_drawn_up_to_its_pieces(k):
-    spec = knowing.disclosure(*ADULT, "occupation", Promise(0.6, k, met=True))
+    spec = knowing.disclosure(*ADULT, "occupation", [Promise(0.6, k, met=True)])
     assert "promised: less than 60%" in texts(spec)
     assert f'"datum": {k + 0.35}' in texts(spec)
     assert "promised" not in texts(knowing.disclosure(*ADULT, "occupation"))
@@ -79,10 +80,22 @@ def test_what_is_promised_is_drawn_up_to_its_pieces(k):
 
 def test_a_kept_promise_never_reads_as_broken():
     kept = Promise(0.6, 1, met=True)
-    spec = knowing.disclosure([0.4, 0.5995], [0.4, 0.5], promise=kept)
+    spec = knowing.disclosure([0.4, 0.5995], [0.4, 0.5], promises=[kept])
     assert [p["text"] for p in values(spec)] == ["40%", "<60%", "40%", "50%"]
-    assert knowing.told(0.6, Promise(0.6, 1, met=False)) == "60%"
-    assert knowing.told(0.6 - 1e-17, Promise(0.6, 1, met=False)) == "60%"
+    assert told(0.6, Promise(0.6, 1, met=False)) == "60%"
+    assert told(0.6 - 1e-17, Promise(0.6, 1, met=False)) == "60%"
+
+
+def test_several_promises_are_steps():
+    steps = tightest([Promise(0.6, 3, met=True), Promise(0.5, 1, met=True), Promise(0.9, 2, True)])
+    assert [(one.c, one.k) for one in steps] == [(0.5, 1), (0.6, 3)]
+    spec = knowing.disclosure([0.4, 0.4995, 0.55, 0.5995], [0.4], promises=steps)
+    assert [p["text"] for p in values(spec)][:4] == ["40%", "<50%", "55%", "<60%"]
+    assert "promised: less than 50% with up to 1, 60% with up to 3 pieces" in texts(spec)
+    areas = [one["encoding"] for one in spec["layer"] if one.get("mark", {}).get("type") == "rect"]
+    ends = [(one["x"]["datum"], one["x2"]["datum"], one["y2"]["datum"]) for one in areas]
+    assert ends == [(-0.35, 1.35, 0.5), (1.35, 3.35, 0.6)]
+    assert svg(spec).startswith("<svg")
 
 
 def test_classes_that_are_alike_are_one_mark():

@@ -13,7 +13,9 @@ from pkgutil import iter_modules
 from shoal.attacks.view import Needs
 from shoal.release import Finding
 
-SHARED = frozenset({"linked", "locate", "supposed", "view", "weighing"})
+SHARED = frozenset({
+    "linked", "locate", "meant", "supposed", "view", "weighing", "worded", "worst_case",
+})  # fmt: skip
 """Files of this room that are not attacks themselves."""
 
 

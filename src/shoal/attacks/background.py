@@ -20,24 +20,28 @@ It does not see whether anybody knows such a thing, nor what is known with less 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.supposed import DEFENCE, RANDOM_WORLDS, common, counted, rank, share, supposed
-from shoal.attacks.view import WORST, Needs, Published, View, named, single
-from shoal.disclosure import IMPLICATIONS, NEGATIONS, Known, Witness, curve, each, witness
+from shoal.attacks.meant import asked_as
+from shoal.attacks.supposed import DEFENCE, RANDOM_WORLDS, supposed
+from shoal.attacks.view import WORST, Needs, View, named, single
+from shoal.attacks.worded import counted, rank, share
+from shoal.attacks.worst_case import Case, story
+from shoal.disclosure import IMPLICATIONS, MOST, NEGATIONS, Known, curve, max_disclosure, reaching
 from shoal.errors import UsageError
-from shoal.knowledge import Atom, Implication, parse, parse_atom
-from shoal.model import Number, fraction, near, whole, written
+from shoal.knowledge import Atom, Knowledge, parse, parse_atom
+from shoal.model import Number, fraction, whole, written
 from shoal.release import Finding
-from shoal.tally import Histogram
 
 NEEDS = Needs(releases=1, most=1, named="about", supposed=True)
 KNOWLEDGE = (IMPLICATIONS, NEGATIONS)
+PIECES = 2
+"""So many pieces of knowledge, unless it is said otherwise."""
 
 ASSUMPTIONS = (
     *RANDOM_WORLDS,
@@ -46,20 +50,37 @@ ASSUMPTIONS = (
 )
 
 
-def _kind(knowledge: str) -> str:
-    if knowledge not in KNOWLEDGE:
+def _kind(knowledge: str | None) -> str:
+    if knowledge is not None and knowledge not in KNOWLEDGE:
         raise UsageError(
             f"There is no knowledge {knowledge!r}.", f"write {' or '.join(KNOWLEDGE)}."
         )
-    return knowledge
+    return knowledge or IMPLICATIONS
+
+
+def _pieces(pieces: int | None) -> int:
+    try:
+        number = PIECES if pieces is None else whole(pieces, "pieces", 0)
+    except UsageError as error:
+        raise UsageError(error.fact, f"write for example --pieces {PIECES}.") from None
+    if number > MOST:
+        raise UsageError(f"pieces is at most {MOST}.", f"write for example --pieces {PIECES}.")
+    return number
+
+
+def _least(sure: Number) -> Fraction:
+    try:
+        return fraction(sure, "sure", 0, 1, above=True)
+    except UsageError as error:
+        raise UsageError(error.fact, "write for example --sure 0.9.") from None
 
 
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {
-    "pieces": lambda pieces: whole(pieces, "pieces", 0),
-    "sure": lambda sure: fraction(sure, "sure", 0, 1, above=True),
+    "pieces": _pieces,
+    "sure": _least,
     "knowledge": _kind,
-    "knowing": parse,
-    "about": lambda about: parse_atom(about) if about else None,
+    "knowing": lambda knowing: () if knowing is None else parse(knowing),
+    "about": lambda about: None if about is None else parse_atom(about),
 }
 
 
@@ -67,34 +88,51 @@ def background(
     view: View,
     *,
     rng: np.random.Generator | None = None,
-    pieces: int = 2,
+    pieces: int | None = None,
     sure: Number = 0.9,
-    knowledge: str = IMPLICATIONS,
-    knowing: str | Sequence[str] = (),
-    about: str = "",
+    knowledge: str | None = None,
+    knowing: Knowledge | Iterable[Knowledge] | None = None,
+    about: str | Atom | None = None,
 ) -> Finding:
-    """Find how sure so many pieces of knowledge can make, or what is known ``about`` somebody."""
+    """Find how sure so many pieces of knowledge can make, or what is known ``about`` somebody.
+
+    Of the worst case: ``pieces``, 2 unless given, and ``knowledge``, implications unless given.
+    """
     release, values = single(view)
-    least, number = OPTIONS["sure"](sure), OPTIONS["pieces"](pieces)
-    known, asked = OPTIONS["knowing"](knowing), OPTIONS["about"](about)
+    least, known, asked = _least(sure), OPTIONS["knowing"](knowing), OPTIONS["about"](about)
     if asked is not None:
+        _not_both(pieces=pieces, knowledge=knowledge)
         return supposed(view, release, values, asked, known, least, rng)
     if known:
         raise UsageError(
             "Nothing says what the knowledge is asked about.",
-            f"add for example --about #7.{values.axis.name}=...",
+            f"add for example {asked_as(values.axis.name)}.",
         )
-    case = _Case.of(view, release, values, number, _kind(knowledge))
-    reached = (case.each >= float(least)) | near(case.each, float(least))
+    case = Case.of(view, release, values, _pieces(pieces), _kind(knowledge))
+    return _worst_case(case, least)
+
+
+def _not_both(**given: object) -> None:
+    """Refuse options of the worst case where something is asked."""
+    for option in (one for one, value in given.items() if value is not None):
+        raise UsageError(
+            f"{option} is about the worst case, and something is asked about.",
+            f"leave --{option} or --about out.",
+        )
+
+
+def _worst_case(case: Case, least: Fraction) -> Finding:
+    values = case.values
+    reached = reaching(values, case.pieces, least, case.knowledge)
     exposed = int(values.rows[reached].sum())
     return Finding(
         attack="background",
-        people=len(release.class_),
+        people=len(case.release.class_),
         exposed=exposed,
         sure=float(case.witness.disclosure),
         guessing=float(values.total.max() / values.total.sum()),
         sentence=_sentence(case, exposed, share(float(least))),
-        defence=DEFENCE.format(c=written(least), k=number),
+        defence=_defence(case, least, bool(exposed)),
         example=story(case),
         assumptions=ASSUMPTIONS,
         worst=tuple((_worst_first(case)[:WORST] + 1).tolist()),
@@ -102,53 +140,17 @@ def background(
         witness=_witness(case),
         details={
             "sure": float(least),
-            "pieces": number,
-            "knowledge": knowledge,
+            "pieces": case.pieces,
+            "knowledge": case.knowledge,
             "pieces_used": len(case.witness.others),
             "classes": len(values.rows),
             "classes_reached": int(reached.sum()),
-            "curve": {kind: curve(values, number, kind).tolist() for kind in KNOWLEDGE},
+            "curve": {kind: curve(values, case.pieces, kind).tolist() for kind in KNOWLEDGE},
         },
     )
 
 
-@dataclass(frozen=True)
-class _Case:
-    """The worst case of a release: the knowledge that tells most, and how far it goes by class."""
-
-    view: View
-    release: Published
-    values: Histogram
-    pieces: int
-    each: NDArray[np.float64]
-    """Of each class: the largest belief about somebody in it."""
-    witness: Witness
-
-    @classmethod
-    def of(
-        cls, view: View, release: Published, values: Histogram, pieces: int, knowledge: str
-    ) -> _Case:
-        most = each(values, pieces, knowledge)
-        return cls(view, release, values, pieces, most, witness(values, pieces, knowledge))
-
-    def row(self, known: Known) -> int:
-        """A row that stands for the person: the first, second, … of the class in the file."""
-        return int(np.flatnonzero(self.release.class_ == known.class_)[known.person]) + 1
-
-    def atom(self, known: Known) -> Atom:
-        return Atom(f"#{self.row(known)}", self.values.axis.name, self.view.value(known.value))
-
-    def piece(self, known: Known) -> Implication:
-        """The piece that an atom stands for: it implies the target's, or is denied."""
-        denied = _person(known) == _person(self.witness.target)
-        return Implication((self.atom(known),), () if denied else (self.atom(self.witness.target),))
-
-
-def _person(known: Known) -> tuple[int, int]:
-    return known.class_, known.person
-
-
-def _worst_first(case: _Case) -> NDArray[np.int64]:
+def _worst_first(case: Case) -> NDArray[np.int64]:
     """The rows: the witness's class, then by belief and size; a class's rows in file order."""
     class_ = case.release.class_
     _, first, number = np.unique(class_, return_index=True, return_inverse=True)
@@ -157,7 +159,7 @@ def _worst_first(case: _Case) -> NDArray[np.int64]:
     return np.lexsort((first[number], -case.values.rows[class_], -belief, elsewhere))
 
 
-def _sentence(case: _Case, exposed: int, least: str) -> str:
+def _sentence(case: Case, exposed: int, least: str) -> str:
     rows, name = int(case.values.rows.sum()), case.values.axis.name
     pieces = counted(case.pieces, "piece", "pieces")
     told = f"With {pieces} of knowledge" if case.pieces else "Without further knowledge"
@@ -168,56 +170,27 @@ def _sentence(case: _Case, exposed: int, least: str) -> str:
     )
 
 
-def story(case: _Case) -> str:
-    """The worst case in words: who would have to know what, and of whom it tells what."""
-    target, others = case.witness.target, case.witness.others
-    who, size = f"row {case.row(target):,}'s person", int(case.values.rows[target.class_])
-    end = f"is {share(case.witness.disclosure)} sure that {who} has {_value(case, [target])}."
-    if not others:
-        return f"Whoever finds the class of {who}, of {size:,} rows, {end}{_enough(case)}"
-    return f"Whoever knows {' and '.join(_known(case, who))} {end}{_enough(case)}"
+def _defence(case: Case, least: Fraction, exposed: bool) -> str:
+    """What to ask for; nothing that the release reaches, or that no release of the table could."""
+    values, k = case.values, case.pieces
+    pieces = counted(k, "piece", "pieces")
+    floor, worst = (
+        float(one) for one in (max_disclosure([values.total[values.total > 0]], k)[-1],
+                               curve(values, k)[-1])
+    )  # fmt: skip
+    whole_table = f"even the whole table as one class leaves {share(floor)} with {pieces}"
+    if exposed and floor < least:
+        return DEFENCE.format(c=written(least), k=k)
+    if exposed:
+        return f"little: {whole_table}. Coarser values would help more."
+    enough = f"nothing is needed at {share(float(least))}: with {pieces} nobody becomes so sure."
+    c = f"{(floor + worst) / 2:.2g}"
+    if not floor < float(c) <= min(worst, float(least)):
+        return enough
+    return f'{enough} To go further ask for a smaller c: "ck-safety c={c} k={k}"; {whole_table}.'
 
 
-def _known(case: _Case, who: str) -> Iterator[str]:
-    """The pieces: what the target's person does not have, and what implies what she has."""
-    target = case.witness.target
-    by_person: dict[tuple[int, int], list[Known]] = {}
-    for one in case.witness.others:
-        by_person.setdefault(_person(one), []).append(one)
-    if denied := by_person.pop(_person(target), None):
-        yield f"that {who} does not have {_value(case, denied)}"
-    if by_person:
-        ifs = (
-            f"row {case.row(some[0]):,}'s person has {_value(case, some)}"
-            for some in by_person.values()
-        )
-        yield f"that if {_either(list(ifs))}, then {who} has {_value(case, [target])},"
-
-
-def _value(case: _Case, some: Sequence[Known]) -> str:
-    """One of some values of a class, in words."""
-    name, class_ = case.values.axis.name, some[0].class_
-    if case.view.show:
-        return f"the {name} {_either([case.view.value(one.value) for one in some])}"
-    words = _either([common(rank(case.values, class_, one.value)) for one in some])
-    return f"the {words} {name} of {'the' if class_ == case.witness.target.class_ else 'its'} class"
-
-
-def _either(words: Sequence[str]) -> str:
-    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-
-
-def _enough(case: _Case) -> str:
-    """That fewer pieces do, where they do."""
-    used = len(case.witness.others)
-    if used == case.pieces:
-        return ""
-    if not used:
-        return " No piece of knowledge is needed."
-    return f" {counted(used, 'piece is', 'pieces are')} enough: more add nothing."
-
-
-def _witness(case: _Case) -> dict[str, Any]:
+def _witness(case: Case) -> dict[str, Any]:
     target, others = case.witness.target, case.witness.others
     text: dict[str, Any] = {}
     if case.view.show:
@@ -232,7 +205,7 @@ def _witness(case: _Case) -> dict[str, Any]:
     }
 
 
-def _told(case: _Case, known: Known) -> dict[str, Any]:
+def _told(case: Case, known: Known) -> dict[str, Any]:
     value = {"value": case.view.value(known.value)} if case.view.show else {}
     return {
         "row": case.row(known),

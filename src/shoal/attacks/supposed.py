@@ -1,84 +1,95 @@
-"""Knowledge that somebody is supposed to have: who it speaks of, and how sure it makes.
+"""Knowledge that somebody is supposed to have: how sure it makes of what is asked.
 
-The people of a piece of knowledge are rows of the release, ``#12``, or targets by name. A row
-stands for somebody of its class, and a name for somebody whose cells are in one class only; two
-that are called differently are two people. Of a class's people nobody knows whose value is which:
-every way to deal its values out to them is equally likely (random worlds), and the belief is the
-share, of the ways that the knowledge allows, in which it is true.
+Of a class's people nobody knows whose value is which: every way to deal its values out to them is
+equally likely (random worlds), and the belief is the share, of the ways that the knowledge allows,
+in which what is asked is true. Where a person could be in several classes, every combination of
+the people's classes is tried, those dropped in which the knowledge is impossible, and the largest
+belief is told, as the most that somebody could come to believe.
 
 Martin, Kifer, Machanavajjhala, Gehrke, Halpern: Worst-case background knowledge for
 privacy-preserving data publishing, ICDE 2007, section 2.
 
-It does not say whether anybody knows it.
+It does not say whether anybody knows it, nor which combination of classes is the true one.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from shoal.attacks.view import People, Published, View, named
-from shoal.errors import InputError, UsageError
+from shoal.attacks.meant import Somebody, called, codes, people, said, same_column
+from shoal.attacks.view import Published, View, named
+from shoal.attacks.worded import counted, rank, share
+from shoal.disclosure import MOST as MOST_PIECES
+from shoal.errors import InputError
 from shoal.knowledge import Atom, Implication
+from shoal.model import written
 from shoal.release import Finding
 from shoal.tally import Histogram
-from shoal.worlds import Belief, belief
+from shoal.worlds import DRAWS, MOST, Belief, ImpossibleError, belief
 
 RANDOM_WORLDS = (
     "the adversary knows that the people are in the release, and each one's class",
     "every way to deal a class's values out to its people is equally likely (random worlds)",
 )
 DEFENCE = 'ask for safety from so many pieces of knowledge: "ck-safety c={c} k={k}".'
-_ROW = re.compile(r"#0*([1-9][0-9]*)")
-
-
-def rank(values: Histogram, class_: int, code: int) -> int:
-    """How common a value is in a class: 1, the most common; among equals the first one first."""
-    codes, counts = values.of_class(class_)
-    own = counts[codes.index(code)]
-    return 1 + sum(n > own or (n == own and c < code) for c, n in zip(codes, counts, strict=True))
-
-
-def common(rank: int) -> str:
-    """A value by its rank.
-
-    >>> [common(rank) for rank in (1, 2, 11, 23)]
-    ['most common', '2nd most common', '11th most common', '23rd most common']
-    """
-    if rank == 1:
-        return "most common"
-    last = 0 if rank % 100 in (11, 12, 13) else rank % 10
-    return f"{rank}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') } most common"
-
-
-def share(chance: float | Fraction) -> str:
-    """A chance in per cent, where only what is certain is 100 %.
-
-    >>> share(Fraction(2, 3)), share(Fraction(999, 1000)), share(1)
-    ('67% (2/3)', 'over 99% (999/1000)', '100%')
-    """
-    told = "over 99%" if 0.995 <= chance < 1 else f"{float(chance):.0%}"
-    short = isinstance(chance, Fraction) and 1 < chance.denominator <= 1000
-    return f"{told} ({chance})" if short else told
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """So many of them."""
-    return f"{number:,} {one if number == 1 else many}"
+COMBINATIONS = 10_000
+"""So many combinations of the classes that people could be in are tried."""
+_STEPS, _DRAWS = 1_000, 2_000  # what each combination is allowed at least
 
 
 @dataclass(frozen=True)
-class _Somebody:
-    """A person of the knowledge: the row that was meant, of which table, and the class."""
+class _Case:
+    """A question with what is known, whom it speaks of, and what follows in each combination."""
 
-    row: int
-    table: str
-    class_: int
+    view: View
+    values: Histogram
+    about: Atom
+    knowing: Sequence[Implication]
+    codes: Mapping[str, int]
+    people: Mapping[str, Somebody]
+    who: Somebody
+    """The person asked about."""
+    believed: Sequence[tuple[int, Belief]]
+    """Of each combination that is possible: that person's class, and the belief."""
+
+    @cached_property
+    def most(self) -> tuple[int, Belief]:
+        """The combination that gives most away."""
+        return max(self.believed, key=lambda one: _told(one[1]))
+
+    @cached_property
+    def least(self) -> Belief:
+        """The belief in the one that gives least away."""
+        return min((found for _, found in self.believed), key=_told)
+
+    @property
+    def several(self) -> int:
+        """How many of the people fit several classes."""
+        return sum(len(one.classes) > 1 for one in self.people.values())
+
+    @property
+    def combinations(self) -> int:
+        """The combinations of classes that there are, possible or not."""
+        return prod(len(one.classes) for one in self.people.values())
+
+    def count(self, class_: int) -> tuple[int, int]:
+        """How many of a class have the value asked about, and how many there are."""
+        found, counts = self.values.of_class(class_)
+        there = dict(zip(found, counts, strict=True))
+        return there.get(self.codes[self.about.value], 0), sum(counts)
+
+    @property
+    def by_class(self) -> Fraction:
+        """The belief without any knowledge: the value's share of a class, the largest."""
+        return max(Fraction(*self.count(class_)) for class_ in self.who.classes)
 
 
 def supposed(
@@ -91,179 +102,85 @@ def supposed(
     rng: np.random.Generator | None = None,
 ) -> Finding:
     """How sure the knowledge makes somebody of what it is asked ``about``."""
-    atoms = [about, *(atom for one in knowing for atom in one.atoms)]
-    _same_column(atoms, values.axis.name)
-    codes = _codes(view, (atom.value for atom in atoms))
-    people = _people(view, release, dict.fromkeys(_person(atom) for atom in atoms))
-    found = _believed(values, codes, people, about, knowing, rng)
-    who, pieces = people[_person(about)], len(knowing)
-    reached = _most(found) >= sure
+    atoms = said(about, knowing)
+    same_column(atoms, values.axis.name)
+    of_word, who = codes(view, atoms), people(view, release, atoms)
+    believed = _believed(values, of_word, who, about, knowing, rng)
+    case = _Case(view, values, about, knowing, of_word, who, who[called(about)], believed)
+    reached = any(_most(found) >= sure for _, found in believed)
     return Finding(
         attack="background",
         people=1,
         exposed=int(reached),
-        sure=found.probability,
-        guessing=float(found.before),
-        sentence=_sentence(values, found, pieces, len(people)),
-        defence=DEFENCE.format(c=f"{float(sure):g}", k=max(pieces, 1)),
-        example=_example(view, values, found, who, about, knowing, codes),
-        assumptions=(*RANDOM_WORLDS, "what the adversary is supposed to know is true"),
-        worst=(who.row,),
-        table=who.table,
-        witness=_witness(view, values, who, about, knowing, codes),
-        details={
-            "sure": float(sure),
-            "pieces": pieces,
-            "people_mentioned": len(people),
-            "exact": None if found.exact is None else str(found.exact),
-            "before": str(found.before),
-            "draws": found.draws,
-            "interval": found.interval,
-        },
+        sure=case.most[1].probability,
+        guessing=float(values.total[of_word[about.value]] / values.total.sum()),
+        sentence=_sentence(case),
+        defence=_defence(sure, len(knowing), reached),
+        example=_example(case),
+        assumptions=_assumptions(case),
+        worst=(case.who.row,),
+        table=case.who.table,
+        witness=_witness(case),
+        details=_details(case, sure),
     )
-
-
-def _person(atom: Atom) -> str:
-    """What a person is called; a row in one way only."""
-    row = _ROW.fullmatch(atom.person)
-    return f"#{row[1]}" if row else atom.person
-
-
-def _same_column(atoms: Iterable[Atom], name: str) -> None:
-    if any(atom.column != name for atom in atoms):
-        raise UsageError(
-            f"The knowledge is about another column than {name!r}, which is to be learnt.",
-            f"write for example #7.{name}=..., or name the column to learn: --on COL.",
-        )
-
-
-def _codes(view: View, words: Iterable[str]) -> dict[str, int]:
-    """The code of each value that is spoken of, as it is written."""
-    axis = view.sensitive
-    assert axis is not None
-    of_word = {view.value(code): code for code in reversed(range(axis.size))}
-    found = {word: of_word.get(word, -1) for word in words}
-    if axis.kind in ("number", "date"):  # 50 is 50.0
-        for word in (one for one, code in found.items() if code < 0):
-            found[word] = _place(view, word)
-    if unknown := sum(code < 0 for code in found.values()):
-        raise UsageError(
-            f"{counted(unknown, 'value', 'values')} of {axis.name} that the knowledge speaks of "
-            f"{'is' if unknown == 1 else 'are'} in no row of the release.",
-            "write values as the release does, capitals too.",
-        )
-    return found
-
-
-def _place(view: View, word: str) -> int:
-    assert view.sensitive is not None
-    try:
-        code = int(view.sensitive.codes([word])[0])
-    except ValueError:
-        return -1
-    return -1 if code == view.sensitive.null_code else code
-
-
-def _people(view: View, release: Published, who: Iterable[str]) -> dict[str, _Somebody]:
-    """Each person that is spoken of: a row of the release, or one of the targets by name."""
-    rows = {one: int(one[1:]) for one in who if _ROW.fullmatch(one)}
-    names = [one for one in who if one not in rows]
-    if outside := sum(row > len(release.class_) for row in rows.values()):
-        raise UsageError(
-            f"The knowledge speaks of {counted(outside, 'row', 'rows')} that the release does not "
-            "have.",
-            f"its rows are #1 to #{len(release.class_)}.",
-        )
-    found = {
-        one: _Somebody(row, "release 1", int(release.class_[row - 1])) for one, row in rows.items()
-    }
-    return {**found, **_named_people(view.people, release, names)}
-
-
-def _named_people(
-    people: People | None, release: Published, names: Sequence[str]
-) -> dict[str, _Somebody]:
-    if not names:
-        return {}
-    if people is None or people.names is None:
-        lacks = "--targets FILE and --name COL" if people is None else "--name COL"
-        raise UsageError(
-            f"Nobody says who the {counted(len(names), 'person', 'people')} are that the knowledge "
-            "names.",
-            f"add {lacks}, or write #7 for the person of row 7 of the release.",
-        )
-    at = _only_ones(people.names, names)
-    start, classes = release.cells.contains(people.keys[:, at])
-    _in_one_class(np.diff(start).tolist())
-    return {
-        one: _Somebody(int(people.rows[i]), "targets", int(class_))
-        for one, i, class_ in zip(names, at, classes, strict=True)
-    }
-
-
-def _only_ones(called: Sequence[str], names: Sequence[str]) -> list[int]:
-    """Where each name is among the people's, each of which must be there once."""
-    places: dict[str, list[int]] = {one: [] for one in names}
-    for i, name in enumerate(called):
-        if name in places:
-            places[name].append(i)
-    if absent := sum(not found for found in places.values()):
-        raise UsageError(
-            f"{absent:,} of the {counted(len(names), 'person', 'people')} that the knowledge names "
-            "are not among the targets.",
-            "write names as the targets' column does, in quotes where they hold a point.",
-        )
-    if several := sum(len(found) > 1 for found in places.values()):
-        raise InputError(
-            f"{counted(several, 'name', 'names')} that the knowledge uses belong to several of "
-            "the targets.",
-            "name a column in which everybody is called differently: --name COL.",
-        )
-    return [found[0] for found in places.values()]
-
-
-def _in_one_class(times: Sequence[int]) -> None:
-    absent, most = sum(not number for number in times), max(times)
-    if absent:
-        raise InputError(
-            f"{absent:,} of the {counted(len(times), 'person', 'people')} that the knowledge names "
-            "fit no class of the release.",
-            "check that the targets and the release share columns and values.",
-        )
-    if most > 1:
-        raise InputError(
-            f"Somebody whom the knowledge names fits {most:,} classes of the release, and could "
-            "be in any of them.",
-            "write #7 for the person of row 7 of the release, or give targets with more columns.",
-        )
 
 
 def _believed(
     values: Histogram,
-    codes: Mapping[str, int],
-    people: Mapping[str, _Somebody],
+    of_word: Mapping[str, int],
+    who: Mapping[str, Somebody],
     about: Atom,
     knowing: Sequence[Implication],
     rng: np.random.Generator | None,
-) -> Belief:
-    """The belief, in the few classes that the knowledge speaks of; values by their codes."""
-    classes = sorted({one.class_ for one in people.values()})
+) -> list[tuple[int, Belief]]:
+    """In each combination of the people's classes: the class asked about, and the belief."""
 
     def coded(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
-        return tuple(Atom(_person(a), a.column, str(codes[a.value])) for a in atoms)
+        return tuple(Atom(called(a), a.column, str(of_word[a.value])) for a in atoms)
 
-    return belief(
-        [dict(_by_code(values, class_)) for class_ in classes],
-        {name: classes.index(one.class_) for name, one in people.items()},
-        [Implication(coded(one.given), coded(one.then)) for one in knowing],
-        coded([about])[0],
-        rng=rng,
+    number = _few(prod(len(one.classes) for one in who.values()))
+    budget = {"most": max(MOST // number, _STEPS), "draws": max(DRAWS // number, _DRAWS)}
+    pieces = [Implication(coded(one.given), coded(one.then)) for one in knowing]
+    (asked,) = coded([about])
+    every = sorted({class_ for one in who.values() for class_ in one.classes})
+    counts = {class_: _by_code(values, class_) for class_ in every}
+    found: list[tuple[int, Belief]] = []
+    impossible: ImpossibleError | None = None
+    for combination in product(*(one.classes for one in who.values())):
+        at = dict(zip(who, combination, strict=True))
+        here = sorted(set(combination))
+        where = {name: here.index(class_) for name, class_ in at.items()}
+        try:
+            one = belief([counts[c] for c in here], where, pieces, asked, rng=rng, **budget)
+        except ImpossibleError as error:
+            impossible = error
+        else:
+            found.append((at[asked.person], one))
+    if impossible is not None and not found:
+        raise impossible if number == 1 else _nowhere(number)
+    return found
+
+
+def _few(number: int) -> int:
+    if number > COMBINATIONS:
+        raise InputError(
+            f"The people whom the knowledge names could be in {number:,} combinations of classes; "
+            f"at most {COMBINATIONS:,} are tried.",
+            "write #7 for the person of row 7 of the release, or give targets with more columns.",
+        )
+    return number
+
+
+def _nowhere(number: int) -> ImpossibleError:
+    return ImpossibleError(
+        f"The knowledge contradicts the table in all {number:,} combinations of classes that the "
+        "people could be in.",
+        "leave out pieces until it does not.",
     )
 
 
-def _by_code(values: Histogram, class_: int) -> Iterator[tuple[str, int]]:
-    for code, count in zip(*values.of_class(class_), strict=True):
-        yield str(code), count
+def _by_code(values: Histogram, class_: int) -> dict[Hashable, int]:
+    return {str(code): n for code, n in zip(*values.of_class(class_), strict=True)}
 
 
 def _most(found: Belief) -> Fraction:
@@ -273,58 +190,123 @@ def _most(found: Belief) -> Fraction:
     return Fraction(found.probability if found.interval is None else found.interval[1])
 
 
-def _sentence(values: Histogram, found: Belief, pieces: int, people: int) -> str:
-    name = values.axis.name
-    if not pieces:
-        return f"The class alone makes one {share(found.before)} sure of the {name} asked about."
-    between = ""
-    if found.interval is not None:
-        low, high = found.interval
-        between = f" (95 % interval {low:.1%} to {high:.1%}, from {found.draws:,} draws)"
-    return (
-        f"Whoever has {counted(pieces, 'piece', 'pieces')} of knowledge, about "
-        f"{counted(people, 'person', 'people')}, is {share(_told(found))} sure of the {name} asked "
-        f"about{between}; without that, {share(found.before)}."
-    )
-
-
 def _told(found: Belief) -> float | Fraction:
     return found.probability if found.exact is None else found.exact
 
 
-def _example(
-    view: View, values: Histogram, found: Belief, who: _Somebody, about: Atom,
-    knowing: Sequence[Implication], codes: Mapping[str, int],
-) -> str:  # fmt: skip
-    codes_there, counts = values.of_class(who.class_)
-    there = dict(zip(codes_there, counts, strict=True)).get(codes[about.value], 0)
-    table = "the targets" if who.table == "targets" else "the release"
-    told = (
-        f"The person of row {who.row:,} of {table} is in a class of {sum(counts):,}, of which "
-        f"{there:,} have the {values.axis.name} asked about: {share(found.before)}. What the "
-        f"adversary knows makes that {share(_told(found))}."
-    )
-    if not view.show:
+def _defence(sure: Fraction, pieces: int, reached: bool) -> str:
+    if not reached:
+        return f"nothing is needed at {share(float(sure))}: what is known does not make so sure."
+    return DEFENCE.format(c=written(sure), k=min(max(pieces, 1), MOST_PIECES))
+
+
+def _assumptions(case: _Case) -> tuple[str, ...]:
+    told = (*RANDOM_WORLDS, "what the adversary is supposed to know is true")
+    if not case.several:
         return told
-    known = "".join(f"\nKnown: {one}" for one in knowing)
-    return f"{told}\nAsked: {about}{known}"
+    return (
+        "the adversary knows that the people are in the release, and takes who fits several "
+        "classes to be where the knowledge tells most",
+        *told[1:],
+    )
 
 
-def _witness(
-    view: View, values: Histogram, who: _Somebody, about: Atom, knowing: Sequence[Implication],
-    codes: Mapping[str, int],
-) -> dict[str, Any]:  # fmt: skip
-    there, counts = values.of_class(who.class_)
-    code = codes[about.value]
+def _sentence(case: _Case) -> str:
+    name, up_to = case.values.axis.name, "up to " if case.several else ""
+    alone = share(case.by_class)
+    if not case.knowing:
+        return (
+            f"The class alone makes one {up_to}{alone} sure of the {name} asked about."
+            f"{_combined(case)}"
+        )
+    pieces = counted(len(case.knowing), "piece", "pieces")
+    return (
+        f"Whoever has {pieces} of knowledge, about {counted(len(case.people), 'person', 'people')}"
+        f", is {up_to}{share(_told(case.most[1]))} sure of the {name} asked about"
+        f"{_between(case.most[1])}; by the class alone, {up_to}{alone}.{_combined(case)}"
+    )
+
+
+def _between(found: Belief) -> str:
+    if found.interval is None:
+        return ""
+    low, high = found.interval
+    return f" (95 % interval {low:.1%} to {high:.1%}, from {found.draws:,} draws)"
+
+
+def _combined(case: _Case) -> str:
+    """That people fit several classes, and how far that leaves the belief open."""
+    if not case.several:
+        return ""
+    who = counted(case.several, "person fits", "people fit")
+    possible, every = len(case.believed), case.combinations
+    ways = counted(possible, "combination", "combinations")
+    left = f" (of {every:,}; in the others the knowledge is impossible)" if possible < every else ""
+    low, high = share(_told(case.least)), share(_told(case.most[1]))
+    return (
+        f" {who} several classes of the release: over {ways} of classes{left} the belief is "
+        f"{low if low == high else f'{low} to {high}'}."
+    )
+
+
+def _example(case: _Case) -> str:
+    (class_, found), name, who = case.most, case.values.axis.name, case.who
+    there, size = case.count(class_)
+    table = "the targets" if who.table == "targets" else "the release"
+    within = f"is in a class of {size:,}"
+    if len(who.classes) > 1:
+        within = f"fits {len(who.classes):,} classes, and the one that tells most is of {size:,}"
+    have = counted(there, "has", "have") if there else "none has"
+    told = (
+        f"The person of row {who.row:,} of {table} {within}, of which {have} the {name} asked about"
+    )
+    if case.knowing:
+        told += (
+            f": {share(Fraction(there, size))}. What the adversary knows makes that "
+            f"{share(_told(found))}"
+        )
+    if not case.view.show:
+        return f"{told}."
+    known = "".join(f"\nKnown: {one}" for one in case.knowing)
+    return f"{told}.\nAsked: {case.about}{known}"
+
+
+def _witness(case: _Case) -> dict[str, Any]:
+    class_, code = case.most[0], case.codes[case.about.value]
+    there, size = case.count(class_)
     shown: dict[str, Any] = {}
-    if view.show:
-        shown = {"about": str(about), "knowing": [str(one) for one in knowing]}
+    if case.view.show:
+        shown = {"about": str(case.about), "knowing": [str(one) for one in case.knowing]}
     return {
-        "row": who.row,
-        "class": who.class_,
-        "rows": sum(counts),
-        "with_the_value": dict(zip(there, counts, strict=True)).get(code, 0),
-        "rank": rank(values, who.class_, code) if code in there else None,
+        "row": case.who.row,
+        "class": class_,
+        "classes": len(case.who.classes),
+        "rows": size,
+        "with_the_value": there,
+        "rank": rank(case.values, class_, code) if there else None,
         **shown,
-        **named(view, who.class_),
+        **named(case.view, class_),
     }
+
+
+def _details(case: _Case, sure: Fraction) -> dict[str, Any]:
+    highest, lowest = case.most[1], case.least
+    return {
+        "sure": float(sure),
+        "pieces": len(case.knowing),
+        "people_mentioned": len(case.people),
+        "people_in_several_classes": case.several,
+        "exact": _exact(highest),
+        "by_class_alone": str(case.by_class),
+        "combinations": case.combinations,
+        "combinations_possible": len(case.believed),
+        "highest": highest.probability,
+        "lowest": lowest.probability,
+        "lowest_exact": _exact(lowest),
+        "draws": highest.draws,
+        "interval": highest.interval,
+    }
+
+
+def _exact(found: Belief) -> str | None:
+    return None if found.exact is None else str(found.exact)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from shoal.axis import Axis
 from shoal.cells import Cells
 from shoal.errors import InputError
+from shoal.labels import text
 from shoal.tally import Cut, Histogram, Tally
 
 WORST = 20
@@ -123,7 +124,7 @@ class View:
         """A sensitive value in words, where values may be shown."""
         assert self.sensitive is not None
         null = self.sensitive.null and code == self.sensitive.null_code
-        return "null" if null else str(self.sensitive.leaves[code])
+        return "null" if null else text(self.sensitive.leaves[code])
 
 
 def single(view: View) -> tuple[Published, Histogram]:

@@ -42,8 +42,8 @@ EXPOSED = 4
 @own(
     "--location",
     type=click.Choice(("honest", "assumed", "centroid")),
-    help="How people are found: in all cells that contain them (the default), "
-    "in their own, or by the nearest centre.",
+    help="For linking and intersection, how people are found: in all cells that contain them "
+    "(the default), in their own, or by the nearest centre.",
 )
 @own("--pieces", type=int, metavar="N", help="Pieces of background knowledge; 2 unless given.")
 @own("--sure", type=float, metavar="SHARE", help="How likely a value must become to count.")

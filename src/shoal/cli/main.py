@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from shoal.cli.outcome import guarded
+from shoal.cli.printing import outlets
 
 VERBS = {
     "demo": "The whole story on bundled data, in under a minute.",
@@ -69,7 +70,9 @@ class Verbs(click.Group):
         given = list(sys.argv[1:] if args is None else args) or ["--help"]
         run = super().main
         extra["standalone_mode"] = False
-        sys.exit(guarded(lambda: run(given, prog_name or "shoal", **extra), given))
+        with outlets():
+            code = guarded(lambda: run(given, prog_name or "shoal", **extra), given)
+        sys.exit(code)
 
 
 @click.command(

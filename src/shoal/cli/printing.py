@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 
 if TYPE_CHECKING:
     from shoal import Verdict
@@ -36,14 +36,55 @@ def utf8() -> None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
+class _Outlet:
+    """A stream whose reader may go away (``| head``): what is left then goes nowhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write, if anybody reads."""
+        try:
+            return self._stream.write(text)
+        except BrokenPipeError:
+            self._gone()
+            return len(text)
+
+    def flush(self) -> None:
+        """Hand on what was written, if anybody reads."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._gone()
+
+    def _gone(self) -> None:
+        """Send the rest, and what Python itself flushes at exit, nowhere."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)
+
+
+@contextmanager
+def outlets() -> Iterator[None]:
+    """Print to readers that may go away, or that are not there: a run ends as it would have."""
+    before = sys.stdout, sys.stderr
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        # Python has no stream where its file was closed (``>&-``).
+        sys.stdout, sys.stderr = (cast(TextIO, _Outlet(one or nowhere)) for one in before)
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            sys.stdout, sys.stderr = before
+
+
 def emit(text: str) -> None:
-    """Print to standard output; a reader that has gone away (``| head``) is no error."""
-    try:
-        print(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The rest, and Python's own flush at exit, goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Print to standard output at once."""
+    print(text, flush=True)
 
 
 def show(result: Result, as_json: bool, quiet: bool, text: str | None = None) -> None:

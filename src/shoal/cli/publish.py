@@ -38,9 +38,16 @@ FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
 )
 @own("-o", "--out", type=FILE, metavar="DIR", help="The release's folder.")
 @own(
-    "--method", default="mondrian", show_default=True, metavar="NAME", help="How classes are made."
+    "--method",
+    default="mondrian",
+    show_default=True,
+    metavar="NAME",
+    help="How classes are made: mondrian (cuts) or chain (whole columns, level by level).",
 )
-@own("--relaxed", is_flag=True, help="Equal people may come into different classes.")
+@own("--relaxed", is_flag=True, help="Mondrian: equal people may come into different classes.")
+@own(
+    "--order", multiple=True, metavar="COL", help="Chain: a column to generalise first; repeatable."
+)
 @own(
     "--form",
     type=click.Choice(("partition", "buckets")),
@@ -104,7 +111,7 @@ FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
 @output
 def command(
     source: str, models: tuple[str, ...], roles: Roles, reading: dict[str, Any], relaxed: bool,
-    format_: str, explain: bool, as_json: bool, quiet: bool, **asked: Any,
+    order: tuple[str, ...], format_: str, explain: bool, as_json: bool, quiet: bool, **asked: Any,
 ) -> int:  # fmt: skip
     """Make a release that meets a requirement, verified.
 
@@ -116,6 +123,8 @@ def command(
     schema = roles.needed()
     if relaxed:
         asked["relaxed"] = True
+    if order:
+        asked["order"] = list(order)
     with progress(quiet) as step:
         step("reading", 0, 1)
         request = {"format": format_, "progress": step, **asked}
@@ -185,6 +194,8 @@ def _text(release: Release, explain: bool) -> str:
         lines += _based(release.private)
     if "public_before" in release.private:
         lines.append(_after(release.private["public_before"]))
+    if bare := release.private["unjudged"]:
+        lines.append(f"No requirement is about {', '.join(bare)}: a class may share one value.")
     if release.folder is None:
         return "\n".join((*lines, "Nothing was written (dry run)."))
     lines.append(f"Published in {release.folder}, read again and verified.")

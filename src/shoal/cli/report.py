@@ -40,7 +40,7 @@ NOT_MET, EXPOSED = 3, 4
      metavar="RISK", help="Risk of being found above which people are counted.")  # fmt: skip
 @own("--limit", type=SHARE, metavar="SHARE",
      help="Leave with 4 where an attack succeeds on a larger share of people.")  # fmt: skip
-@own("--pieces", type=click.IntRange(1, 30), default=6, show_default=True, metavar="N",
+@own("--pieces", type=click.IntRange(1), default=6, show_default=True, metavar="N",
      help="Pieces of knowledge beyond the table, at the most, to suppose.")  # fmt: skip
 @own("-m", "--model", "models", multiple=True, metavar="TEXT",
      help="A requirement to verify; repeatable. A release brings its own.")  # fmt: skip
@@ -82,6 +82,10 @@ def command(
         emit(f"{page.lead}\nThe report: {out}")
     if page.data["holds"] is False:
         return NOT_MET
+    if asked["limit"] is not None and not page.data["findings"]:
+        raise shoal.UsageError(
+            "No attack could be run, so that nothing tests the limit.", "see why on the page."
+        )
     if not page.data["exceeded"]:
         return 0
     click.echo(f"An attack succeeds on more than the limit of {asked['limit']:.1%}.", err=True)

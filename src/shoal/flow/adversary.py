@@ -119,6 +119,11 @@ def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageE
             f"{name} needs to know how the release was made.",
             "attack a release folder that shoal publish made.",
         )
+    if wanted.method and not all(one.apart for one in releases):
+        return UsageError(
+            f"{name} makes one class again without the others, and here all were made together.",
+            "it says nothing of rules such as ck-safety, nor of methods such as chain.",
+        )
     return None
 
 

@@ -16,8 +16,8 @@ from shoal.axis import Axis
 from shoal.errors import UsageError
 from shoal.flow.encode import encode
 from shoal.flow.opening import opened, opened_labels, released, released_schema
-from shoal.flow.recount import Recount, alike, leaf, read_cells, recount
-from shoal.flow.request import BUCKETS
+from shoal.flow.record import in_buckets
+from shoal.flow.recount import Recount, class_sizes, leaf, read_cells, recount
 from shoal.flow.verify import population_of
 from shoal.frames.frame import Frame
 from shoal.frames.write import restored
@@ -136,36 +136,76 @@ def audit(
     """Measure a table: every model, the risk of re-identification, and utility.
 
     With the ``original`` table the loss and the distance of marginals are measured too, with a
-    ``population`` the journalist's risk, with a ``sampling_fraction`` (or a column of survey
-    weights, which tell it) population uniqueness.
+    ``population`` the journalist's risk, by the quasi-identifiers and the kept columns that it
+    has, with a ``sampling_fraction`` (or a column of survey weights, which tell it) population
+    uniqueness.
     """
     release = released(source)
     if release is not None:
         source, schema = release[0], schema or released_schema(release[1])
     if schema is None:
         raise UsageError("An audit needs the columns' roles.", "add -s schema.toml or --quasi COL.")
-    buckets = release is not None and release[1].get("form") == BUCKETS
-    if buckets and original is not None:
-        raise UsageError(
-            "Buckets have the quasi-identifiers as they were, so nothing of them is lost.",
-            "leave --original out.",
-        )
-    with opened_labels(source, schema, exact=release is not None, **reading) as frame:
-        count = plain = recount(frame, schema)
-        rows = alike(frame, schema, count)
+    own = release is not None
+    buckets = release is not None and in_buckets(release[1])
+    if buckets:
+        _refuse_in_buckets(original, population)
+    with opened_labels(source, schema, exact=own, **reading) as frame:
+        count = recount(frame, schema)
+        rows = class_sizes(frame, schema, count)
         if sampling_fraction is None:
             sampling_fraction = _from_weights(frame, schema, count.tally.rows)
-    if population is not None:
-        count = population_of(count, schema, population, release is not None)
-    groups = Groups.of(count.tally, count.cut)
+        groups, seen = _classes(frame, schema, count, population, own)
     return Audit(
         int(groups.rows.sum()),
         len(groups),
         tuple(_reached(groups, buckets)),
-        assess(rows if population is None else groups.rows, groups.population, sampling_fraction),
-        _utility(plain, groups, schema, original),
+        assess(rows, seen.population, sampling_fraction, population_rows=seen.rows),
+        _utility(count, groups, schema, original),
         int(rows.min()) if schema.keep else None,
     )
+
+
+def _refuse_in_buckets(original: Any, population: Any) -> None:
+    """Exact columns have lost nothing, and whoever is in them is found by everybody."""
+    if original is not None:
+        raise UsageError(
+            "Buckets have the quasi-identifiers as they were, so nothing of them is lost.",
+            "leave --original out.",
+        )
+    if population is not None:
+        raise UsageError(
+            "Buckets have the quasi-identifiers as they were, so a population hides nobody in "
+            "them.",
+            "leave --population out.",
+        )
+
+
+def _classes(
+    frame: Frame, schema: Schema, count: Recount, population: Any, own: bool
+) -> tuple[Groups, Groups]:
+    """The classes that models judge, and those that whoever has the population sees."""
+    if population is None:
+        groups = Groups.of(count.tally, count.cut)
+        return groups, groups
+    covered, known = population_of(count, schema, population, own), _known(schema, population)
+    groups = Groups.of(covered.tally, covered.cut)
+    if known == schema:
+        return groups, groups
+    more = population_of(recount(frame, known), known, population, own)
+    return groups, Groups.of(more.tally, more.cut)
+
+
+def _known(schema: Schema, population: Any) -> Schema:
+    """The schema as whoever has a population knows people: by the kept columns too that it has."""
+    if not schema.keep:
+        return schema
+    with opened(population) as people:
+        there = {field.name for field in people.fields}
+    columns = (
+        dataclasses.replace(c, role="quasi") if c.role == "keep" and c.name in there else c
+        for c in schema.columns
+    )
+    return dataclasses.replace(schema, columns=tuple(columns))
 
 
 def _from_weights(frame: Frame, schema: Schema, rows: int) -> float | None:

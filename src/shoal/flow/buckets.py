@@ -16,7 +16,8 @@ What it gives: counts over quasi-identifiers are exact, and so are those over se
 What it does not protect: who is in the table, and what their quasi-identifiers are, is public.
 Rules about how many rows look alike say nothing here, and are refused; sensitive values are as
 safe as the histogram of each bucket is, which is what the rule judges. Whoever knows one sensitive
-column of a person may learn another from it. All rows are held in memory.
+column of a person may learn another from it, and whoever knows the method that a class was not
+cut further because of its values (the attack minimality). All rows are held in memory.
 """
 
 from __future__ import annotations
@@ -31,17 +32,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.axis import Axis
 from shoal.errors import InputError, OutputError, UsageError
 from shoal.flow.crowd import Crowd
+from shoal.flow.encode import survey
+from shoal.flow.judge import unjudged
 from shoal.flow.listing import Listing, alike, listed
 from shoal.flow.made import Made, Whole
-from shoal.flow.opening import opened_labels
+from shoal.flow.opening import opened, opened_labels
 from shoal.flow.record import BUCKET, COUNT, published, values_file
 from shoal.flow.request import BUCKETS, STARRED, Request
 from shoal.flow.seen import Seen
 from shoal.flow.writing import PRIVATE_ROWS, private_columns, write_whole
 from shoal.kernels.group import combinations
-from shoal.model import Model, parts
+from shoal.model import Model, parts, written
 from shoal.schema import Schema
 
 Numbers = NDArray[np.int64]
@@ -61,7 +65,7 @@ def check_request(request: Request, after: Sequence[Any]) -> None:
             "Buckets permute sensitive values, and no column is sensitive.",
             "name one: --sensitive COLUMN.",
         )
-    check_rule(request.rule)
+    check_rule(request.rule, [column.name for column in schema.sensitive])
     if request.based_on is not None or after:
         raise UsageError(
             "Buckets have no cells that could keep to an earlier release.",
@@ -69,12 +73,16 @@ def check_request(request: Request, after: Sequence[Any]) -> None:
         )
     if request.held_back_as == STARRED:
         raise UsageError(
-            "Buckets have no cells to star.", "leave rows out instead: held_back_as absent."
+            "Buckets have no cells to star.", "leave rows out instead: --held-back-as absent."
         )
 
 
-def check_rule(rule: Model) -> None:
-    """Refuse a rule that does not say how safe values are beside exact quasi-identifiers."""
+def check_rule(rule: Model, sensitive: Sequence[str]) -> None:
+    """Refuse a rule that does not say how safe values are beside exact quasi-identifiers.
+
+    Each sensitive column must be judged by itself: pairs of values may be diverse where one of
+    the two is everybody's.
+    """
     void = [str(part) for part in parts(rule) if getattr(part, "identity", False)]
     void += [str(part) for part in parts(rule) if "sensitive" not in part.needs]
     if void:
@@ -84,6 +92,17 @@ def check_rule(rule: Model) -> None:
             'use a rule about sensitive values such as "entropy-diversity l=3" or "ck-safety c=0.6 '
             'k=2", or publish generalised cells.',
         )
+    if bare := unjudged(rule, sensitive):
+        asked = (f"entropy-diversity l=3 on={written(name)}" for name in bare)
+        raise UsageError(
+            f"No requirement judges sensitive columns by themselves: {', '.join(bare)}.",
+            f"add {' '.join(map(_option, asked))}, or do not publish them.",
+        )
+
+
+def _option(requirement: str) -> str:
+    quote = "'" if '"' in requirement else '"'
+    return f"-m {quote}{requirement}{quote}"
 
 
 class Buckets(Whole):
@@ -186,7 +205,7 @@ def check_exact(table: Path, values: Path | None, source: pa.Table, schema: Sche
         opened_labels(source, schema, exact=True) as read,
     ):
         file, rows = (listed(frame, list(schema.names)) for frame in (written, read))
-    words = {column.name for column in schema.columns if column.kind not in ("number", "date")}
+    words = in_words(schema)
     for names in (people, learnt):
         found, wanted = numbered_alike(file, rows, names, words)
         size = 1 + int(max(found.max(), wanted.max()))
@@ -197,6 +216,11 @@ def check_exact(table: Path, values: Path | None, source: pa.Table, schema: Sche
                 f"were read (columns {', '.join(names[1:])}).",
                 "the format cannot hold these cells as they are: choose --format parquet.",
             )
+
+
+def in_words(schema: Schema) -> set[str]:
+    """The columns of which cells are equal only if they are written alike."""
+    return {column.name for column in schema.columns if column.kind not in ("number", "date")}
 
 
 def numbered_alike(
@@ -225,6 +249,23 @@ def numbered_alike(
     return number[:rows], number[rows:]
 
 
+def exact_axes(release: Seen) -> dict[str, Axis]:
+    """The axes that the method saw the quasi-identifiers on, as far as published rows tell.
+
+    Rows that were held back may have had values more.
+    """
+    if not release.exact:
+        return {}
+    columns = {column.name: release.listings[column.name] for column in release.exact}
+    words = {
+        name: pa.array(one.words(), pa.string()).take(pa.array(one.codes))
+        for name, one in columns.items()
+    }
+    schema = Schema(release.exact)
+    with opened(pa.table(words), kinds=schema.kinds, nulls=()) as frame:
+        return {axis.name: axis for axis in survey(frame, schema.fit(frame.fields)).axes}
+
+
 def placed(crowd: Crowd, releases: Sequence[Seen]) -> Crowd:
     """The people with the bucket of the rows that have their cells, where that is one bucket.
 
@@ -241,7 +282,8 @@ def placed(crowd: Crowd, releases: Sequence[Seen]) -> Crowd:
             f"The people have none of the columns that {release.name} publishes as they are.",
             f"name their columns as the release does, or add the column {BUCKET!r}.",
         )
-    rows, people = numbered_alike(release.listings, crowd.listings, names)
+    words = in_words(release.schema)
+    rows, people = numbered_alike(release.listings, crowd.listings, names, words)
     bucket = release.listings[BUCKET]
     size = 1 + int(max(rows.max(), people.max(initial=0)))
     least, most = np.full(size, len(bucket.values)), np.full(size, -1)

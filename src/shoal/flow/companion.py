@@ -23,14 +23,15 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError
 from shoal.flow.folder import COMPANION, companion_of
-from shoal.flow.opening import opened
-from shoal.flow.record import sha256
+from shoal.flow.opening import opened, values_of
+from shoal.flow.record import published, sha256
+from shoal.flow.request import PARTITION
 from shoal.flow.writing import PRIVATE_ROWS
 from shoal.frames.frame import Coding, Distinct, Frame, Pieces
 from shoal.release import EDITION, Release
 from shoal.schema import Schema
 
-FACTS = ("held_back", "loss")
+FACTS, PROMISED = ("held_back", "loss"), ("rule", "form")
 
 
 @dataclass(frozen=True)
@@ -42,18 +43,29 @@ class Companion:
     schema: Schema
     """The publisher's own: with hierarchies, and with the columns that are not published."""
     table_sha256: str
+    values_sha256: str = ""
+    """That of the second table, where the release has two."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the publisher may know besides: the loss, how many rows were held back."""
+    promised: Mapping[str, Any] = field(default_factory=dict)
+    """What the manifest says too, as far as it is written down here: the rule and the form."""
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What the manifest must say if nobody changed it."""
+        shown = published(self.schema, self.promised.get("form", PARTITION))
+        second = {"values_sha256": self.values_sha256} if self.values_sha256 else {}
+        roles = {column.name: column.role for column in shown.columns}
+        return {"sha256": self.table_sha256, **second, "columns": roles, **self.promised}
 
 
 def read_companion(source: Any, table: Path) -> Companion:
     """The companion of a release's table: where the ``Release`` says, else beside the folder."""
-    own = source.companion if isinstance(source, Release) else None
-    folder = own or companion_of(table.absolute().parent)
-    found = _parsed(folder, table)
-    if found.table_sha256 != _sha256(table):
+    found, second = _parsed(_folder(source, table), table), values_of(table)
+    whole = _sha256(table), "" if second is None else _sha256(second)
+    if (found.table_sha256, found.values_sha256) != whole:
         raise InputError(
-            f"The private companion {folder.name!r} belongs to another table.",
+            f"The private companion {found.folder.name!r} belongs to another table.",
             "take the release and the companion that were written together.",
         )
     return found
@@ -67,12 +79,33 @@ def companion_at_hand(source: Any, table: Path) -> Companion | None:
         return None
 
 
+def check_promised(source: Any, table: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest that says otherwise than the private companion, where one is at hand."""
+    try:
+        own = _parsed(_folder(source, table), table)
+    except InputError:  # whoever has none can only compare the files with their manifest
+        return
+    if differ := [name for name, value in own.told.items() if manifest.get(name) != value]:
+        raise InputError(
+            f"The manifest and the private companion {own.folder.name!r} do not agree on: "
+            f"{', '.join(differ)}.",
+            "take the release and the companion that were written together, or publish it again.",
+        )
+
+
+def _folder(source: Any, table: Path) -> Path:
+    own = source.companion if isinstance(source, Release) else None
+    return own or companion_of(table.absolute().parent)
+
+
 def _parsed(folder: Path, table: Path) -> Companion:
     try:
         told = json.loads((folder / COMPANION).read_text(encoding="utf-8"))
         edition, key = int(told["edition"]), bytes.fromhex(told["key"])
         schema, of = Schema.parse(told["schema"]), str(told["table_sha256"])
-        found = Companion(folder, key, schema, of, {f: told[f] for f in FACTS if f in told})
+        second = str(told.get("values_sha256", ""))
+        facts, promised = ({n: told[n] for n in some if n in told} for some in (FACTS, PROMISED))
+        found = Companion(folder, key, schema, of, second, facts, promised)
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"The private companion of {table.absolute().parent.name!r} is missing.",

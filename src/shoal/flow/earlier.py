@@ -29,8 +29,8 @@ from shoal.flow.companion import (
     rows_of,
 )
 from shoal.flow.opening import opened_labels, released, released_schema
+from shoal.flow.record import in_buckets
 from shoal.flow.recount import Recount, recount
-from shoal.flow.request import BUCKETS
 from shoal.frames.frame import Coding, Distinct, Frame
 from shoal.hierarchy import EqualFrequency, EqualWidth, Hierarchy, Tree
 from shoal.kernels.group import combinations
@@ -90,7 +90,7 @@ def _read(source: Any) -> tuple[Path, Schema, Companion]:
             "A release can only be based on a release folder.", "give the folder, not the table."
         )
     table, manifest = release
-    if manifest.get("form") == BUCKETS:
+    if in_buckets(manifest):
         raise UsageError(
             "The earlier release is in buckets: it has no cells that another could keep.",
             "base the release on one with generalised cells.",

@@ -14,7 +14,9 @@ from typing import Any
 
 from shoal.flow.distribution import Distribution
 from shoal.flow.knowing import Knowing
-from shoal.flow.wording import assumed, helps, lacked
+from shoal.flow.record import in_buckets
+from shoal.flow.request import BUCKETS, PARTITION
+from shoal.flow.wording import assumed, helps, lacked, unfit
 from shoal.release import Finding, Judgement, Verdict
 from shoal.risk import Assessment
 
@@ -25,6 +27,17 @@ SHOWN = (
     "examined_classes",
 )  # fmt: skip
 """The details of a finding that a public page uses: options, and counts that it rounds."""
+
+DROPPED = "dropped"
+FATES = {
+    PARTITION: {"quasi": "generalised", "sensitive": "published as it is", "keep": "kept as it is"},
+    BUCKETS: {
+        "quasi": "number of the class, drawn",
+        "sensitive": "permuted within the bucket",
+        "keep": "exact, as they were",
+    },
+}
+"""By form and role, what became of a column; those of other roles are dropped."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +71,8 @@ class Evidence:
     """What the table reaches for each model."""
     findings: tuple[Finding, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
-    knowing: tuple[Knowing, ...] = ()
-    """The worst that knowledge beyond the table could do, by column; never for the public."""
+    knowing: Knowing | None = None
+    """The worst that knowledge beyond the table could do; never for the public."""
     context: Mapping[str, str] = field(default_factory=dict)
     manifest: Mapping[str, Any] = field(default_factory=dict)
     """Empty for a table that Shoal did not make."""
@@ -68,6 +81,8 @@ class Evidence:
     hashes: Mapping[str, str] = field(default_factory=dict)
     others: int = 0
     """How many other releases were attacked together with this one."""
+    people: bool = False
+    """Whether there were people to look for."""
     sensitive: str = "sensitive value"
     unlearnt: tuple[str, ...] = ()
     """Sensitive columns that no attack tried to learn."""
@@ -81,6 +96,11 @@ class Evidence:
     def public(self) -> bool:
         """Whether this is what the public may know."""
         return self.fewest > 1
+
+    @property
+    def buckets(self) -> bool:
+        """Whether its classes are buckets: columns are exact, and values are anybody's there."""
+        return in_buckets(self.manifest)
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -107,7 +127,7 @@ class Evidence:
 
 def publishable(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
     """The evidence without what is not for the public."""
-    told = [one for one in evidence.columns if one.fate != "dropped"]
+    told = [one for one in evidence.columns if one.fate != DROPPED]
     return replace(
         evidence,
         columns=tuple(replace(one, labels=None) for one in told),
@@ -115,12 +135,24 @@ def publishable(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
         verdict=None if evidence.verdict is None else _verdict(evidence.verdict),
         measured=(),
         findings=tuple(_finding(one) for one in evidence.findings),
-        skipped=tuple((name, lacked(name)) for name, _ in evidence.skipped),
-        knowing=(),
+        skipped=tuple((name, _lacked(name, evidence)) for name, _ in evidence.skipped),
+        knowing=None,
         private={},
         commands=(),
         fewest=fewest,
     )
+
+
+def _lacked(attack: str, evidence: Evidence) -> str:
+    """Why an attack did not run, in fixed words."""
+    if evidence.buckets and (told := unfit(attack, evidence.others)):
+        return told
+    had = {
+        "people": evidence.people,
+        "sensitive": bool(evidence.sensitive),
+        "method": bool(evidence.manifest),
+    }
+    return lacked(attack, [need for need, there in had.items() if there])
 
 
 def _verdict(verdict: Verdict) -> Verdict:

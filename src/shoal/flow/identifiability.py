@@ -10,7 +10,7 @@ from typing import Any
 from shoal.errors import UsageError
 from shoal.flow.evidence import Evidence
 from shoal.flow.knowing import knowledge
-from shoal.flow.wording import bracketed, meaning
+from shoal.flow.wording import FOUND, bracketed, meaning
 from shoal.models import rule as parse_rule
 from shoal.pages import Callout, Chart, Fact, Facts, Fields, Section, Table, Text, charts, exposure
 from shoal.pages import tested as attack_charts
@@ -108,6 +108,8 @@ def _measured(evidence: Evidence) -> list[Block]:
 def _at_risk(evidence: Evidence) -> list[Block]:
     risk, fewest = evidence.risk, evidence.fewest
     known = "quasi-identifiers and kept columns" if evidence.kept else "quasi-identifiers"
+    if evidence.buckets:
+        known = f"exact columns ({listed(evidence.kept)})"
     told = (
         f"Whoever knows a person's {known} finds the person's group and is right about "
         "the row with one in the number of people who look alike. A threshold of "
@@ -177,7 +179,7 @@ def _headline(evidence: Evidence) -> str:
     """What the most harmful attack does, with what its success means; empty: none succeeds."""
     worst = evidence.worst
     if worst is None or not worst.exposed:
-        return ""
+        return f"{FOUND}; no attack on its values succeeds" if evidence.buckets else ""
     return f"{worst.attack.capitalize()} {succeeds(worst, evidence)}"
 
 
@@ -318,15 +320,16 @@ def _details(found: Finding, evidence: Evidence) -> list[Fact]:
 
 def _told_apart_by(evidence: Evidence) -> tuple[str, ...]:
     """Kept columns tell rows of a class apart, except in buckets, where values are permuted."""
-    return () if evidence.manifest.get("form") == "buckets" else evidence.kept
+    return () if evidence.buckets else evidence.kept
 
 
 def _not_run(evidence: Evidence) -> list[Block]:
     if not evidence.skipped:
         return []
     told = "They could not be tried on what was given. That says nothing about their success."
+    head = "what it needs" if evidence.public and not evidence.buckets else "why"
     rows = tuple((name, " ".join(why.split())) for name, why in evidence.skipped)
     return [
         Text("Attacks that did not run", (told,)),
-        Table(("attack", "what it needs" if evidence.public else "why"), rows),
+        Table(("attack", head), rows),
     ]

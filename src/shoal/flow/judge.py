@@ -24,6 +24,17 @@ def verdict(rule: Model, groups: Groups, how: How, labels: Labels | None = None)
     return Verdict(holds, how, int(groups.rows.sum()), len(groups), found)
 
 
+def unjudged(rule: Model, sensitive: Sequence[str]) -> list[str]:
+    """The sensitive columns that no part of a rule judges by themselves.
+
+    Pairs of values (``on=a*b``) may be diverse where one of the two is everybody's.
+    """
+    only = sensitive[0] if len(sensitive) == 1 else ""
+    asked = [part for part in parts(rule) if "sensitive" in part.needs]
+    judged = {getattr(part, "on", None) or only for part in asked}
+    return [name for name in sensitive if name not in judged]
+
+
 def in_parts(rule: Model) -> bool:
     """Whether the classes of a table can be made and judged part by part."""
     return rule.local and rule.monotone and "population" not in rule.needs and not products(rule)

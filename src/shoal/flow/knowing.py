@@ -8,7 +8,7 @@ and none of it is for the public.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from shoal.attacks import attacks, needs
 from shoal.disclosure import IMPLICATIONS, NEGATIONS, curve, each, max_disclosure
+from shoal.disclosure import pieces as counted_with
 from shoal.errors import InputError, UsageError
 from shoal.flow.adversary import Asked, carried_out, told
 from shoal.flow.request import Progress, quiet
@@ -27,24 +28,25 @@ from shoal.models.ck_safety import CkSafety
 from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.pages import Callout, Chart, Fact, Fields, Text
 from shoal.pages import knowing as charts
-from shoal.pages.knowing import Promise, until_certain
 from shoal.pages.knowing import pieces as in_words
+from shoal.pages.knowing import until_certain
 from shoal.pages.page import Block
+from shoal.pages.promise import Promise, tightest
 from shoal.pages.words import percent, spoken
 from shoal.release import Finding, Verdict
 from shoal.schema import Schema
 from shoal.tally import Groups, Histogram
 
 ATTACK = "background"
-PIECES, MOST = 6, 30
-"""How many pieces of knowledge a report supposes, and the most that it can be asked to."""
+PIECES = 6
+"""How many pieces of knowledge a report supposes, unless it is told."""
 SURE = 0.8
 """Who can be believed that much with a single piece of knowledge is worth a warning."""
 
 
 @dataclass(frozen=True)
 class Knowing:
-    """The worst that knowledge could do about one column."""
+    """The worst that knowledge could do about the column that is learnt."""
 
     column: str
     implications: tuple[float, ...]
@@ -58,10 +60,16 @@ class Knowing:
     belief: NDArray[np.float64] = field(repr=False)
     """Per class the largest belief about one of its people with k pieces."""
     beyond: NDArray[np.bool_] | None = field(repr=False, default=None)
-    """The classes that break the promise, where one was made."""
-    promise: Promise | None = None
+    """The classes that break the promise that is compared with, where one was made."""
+    promises: tuple[Promise, ...] = ()
+    """What the requirement promises about the column: those that no other makes needless."""
     least: float = 0.0
     """What k pieces could do if the whole table were one class: nothing published is below."""
+
+    @property
+    def promise(self) -> Promise | None:
+        """The one that classes are compared with: the first that is broken, else the last."""
+        return _compared(self.promises)
 
     @property
     def worst(self) -> float:
@@ -80,61 +88,64 @@ class Knowing:
         }
 
 
+def _compared(promises: Sequence[Promise]) -> Promise | None:
+    broken = (one for one in promises if not one.met)
+    return next(broken, promises[-1] if promises else None)
+
+
 def checked(pieces: int) -> int:
-    """A number of pieces of knowledge to suppose; anything else is refused."""
-    if (number := whole(pieces, "pieces", 1)) > MOST:
-        raise UsageError(f"pieces is at most {MOST}.", f"leave it out for {PIECES}.")
-    return number
+    """A number of pieces of knowledge to suppose, at least one; anything else is refused."""
+    return counted_with(whole(pieces, "pieces", 1))
 
 
 Reasons = tuple[tuple[str, str], ...]
 """Attacks that did not run, and why."""
 
 
-def not_run(skipped: Reasons, reasons: Reasons, examined: bool) -> Reasons:
+def not_run(skipped: Reasons, found: Knowing | str | None) -> Reasons:
     """Why attacks did not run: what only supposes did, in this part, where it was examined."""
-    if not examined and not reasons:
+    if found is None:
         return skipped
     ran = [name for name in attacks() if needs(name).supposed]
-    return (*((name, why) for name, why in skipped if name not in ran), *reasons)
+    others = ((name, why) for name, why in skipped if name not in ran)
+    return (*others, *([(ATTACK, found)] if isinstance(found, str) else []))
 
 
 def knowing(
     release: Any,
     schema: Schema | None,
-    columns: Sequence[str],
+    column: str | None,
     pieces: int,
     verdict: Verdict | None,
     *,
     show: bool = False,
     seed: int = 0,
     progress: Progress = quiet,
-) -> tuple[tuple[Knowing, ...], Reasons]:
-    """What knowledge could do about each of the columns, and why that cannot be said of others."""
-    found: list[Knowing] = []
-    reasons: list[tuple[str, str]] = []
-    if not columns:
-        return (), ()
+) -> Knowing | str | None:
+    """What knowledge could do about the column that is learnt, or why that cannot be said.
+
+    None where no column is.
+    """
+    if column is None:
+        return None
     try:
         known = scene([release], schema, show=show, progress=progress)
-    except InputError as error:  # labels that only the people looked for make readable
-        return (), ((ATTACK, told(error)),)
-    for name in columns:
-        try:
-            found.append(_known(known, name, pieces, _promised(verdict, name), seed))
-        except (InputError, UsageError) as error:  # a column that this release hides, for example
-            label = ATTACK if len(columns) == 1 else f"{ATTACK} on {name}"
-            reasons.append((label, told(error)))
-    return tuple(found), tuple(reasons)
+        return _known(known, column, pieces, _promised(verdict, column), seed)
+    except (InputError, UsageError) as error:  # labels that cannot be read, values that are hidden
+        return told(error)
 
 
-def _known(known: Scene, column: str, pieces: int, rule: CkSafety | None, seed: int) -> Knowing:
+def _known(known: Scene, column: str, pieces: int, rules: Sequence[CkSafety], seed: int) -> Knowing:
     view = known.view((0,), replace(needs(ATTACK), named=""), column)
     assert view.sensitive is not None
     h = view.releases[0].histogram(view.sensitive)
-    k = 1 if rule is None else rule.k
-    most, groups = max(pieces, k), Groups(h.rows, (h,))
-    beyond = None if rule is None else ~rule.holds(groups)
+    groups = Groups(h.rows, (h,))
+    held = [(rule, rule.holds(groups)) for rule in rules]
+    beyond = {Promise(float(one.c), one.k, bool(kept.all())): ~kept for one, kept in held}
+    promises = tightest(beyond)
+    compared = _compared(promises)
+    k = 1 if compared is None else compared.k
+    most = max((pieces, *(one.k for one in promises)))
     story = carried_out(ATTACK, known, view, Asked(on=column, seed=seed, options={"pieces": k}))
     return Knowing(
         column,
@@ -144,8 +155,8 @@ def _known(known: Scene, column: str, pieces: int, rule: CkSafety | None, seed: 
         story,
         np.log2(EntropyDiversity(1, column).per_class(groups)),
         each(h, k),
-        beyond,
-        None if rule is None or beyond is None else Promise(float(rule.c), k, not beyond.any()),
+        None if compared is None else beyond[compared],
+        promises,
         _least(h, k),
     )
 
@@ -155,26 +166,25 @@ def _least(h: Histogram, k: int) -> float:
     return float(max_disclosure([h.total[h.total > 0].tolist()], k)[-1])
 
 
-def _promised(verdict: Verdict | None, column: str) -> CkSafety | None:
-    """The part of the verified rule that limits what knowledge about this column can do."""
+def _promised(verdict: Verdict | None, column: str) -> list[CkSafety]:
+    """The parts of the verified rule that limit what knowledge about this column can do."""
+    found: list[CkSafety] = []
     for judged in () if verdict is None else verdict.judgements:
         try:
             models = parts(parse_rule(judged.model))
         except UsageError:  # a model of the user's own, which has no text
             continue
-        for model in models:
-            if isinstance(model, CkSafety) and model.on in (None, column):
-                return replace(model, gamma=None)  # what is promised, however it was kept
-    return None
+        limits = (one for one in models if isinstance(one, CkSafety) and one.on in (None, column))
+        found += (replace(one, gamma=None) for one in limits)  # promised, however it was kept
+    return found
 
 
 # The page
 
 
-def knowledge(found: Iterable[Knowing], kept: Sequence[str] = ()) -> list[Block]:
+def knowledge(found: Knowing | None, kept: Sequence[str] = ()) -> list[Block]:
     """The part of the page; nothing where nothing was examined."""
-    examined = tuple(found)
-    if not examined:
+    if found is None:
         return []
     intro = [_INTRO, _KINDS]
     if kept:
@@ -182,11 +192,7 @@ def knowledge(found: Iterable[Knowing], kept: Sequence[str] = ()) -> list[Block]
             "Classes are those of the quasi-identifiers; whoever tells them apart by kept columns "
             f"too ({', '.join(kept)}) may believe more."
         )
-    blocks: list[Block] = [Text("What if somebody knows more?", tuple(intro))]
-    for one in examined:
-        blocks += [] if len(examined) == 1 else [Text(f"About {one.column}")]
-        blocks += _about(one)
-    return blocks
+    return [Text("What if somebody knows more?", tuple(intro)), *_about(found)]
 
 
 _INTRO = (
@@ -205,7 +211,7 @@ _KINDS = (
 def _about(one: Knowing) -> list[Block]:
     drawn = charts.varied(one.entropy, one.belief, one.k, one.column, one.promise, one.beyond)
     return [
-        Chart(charts.disclosure(one.implications, one.negations, one.column, one.promise)),
+        Chart(charts.disclosure(one.implications, one.negations, one.column, one.promises)),
         Chart(drawn),
         Callout(_meaning(one), _tone(one)),
         Fields(tuple(_told(one))),
@@ -214,17 +220,27 @@ def _about(one: Knowing) -> list[Block]:
 
 def _meaning(one: Knowing) -> str:
     """One sentence: what the worst case means for somebody."""
-    start, limit = f"With {in_words(one.k)}", one.promise and f"{100 * one.promise.c:.3g}%"
     if one.promise is not None and one.promise.met:
-        return (
-            f"{start} nobody can become {limit} sure of anybody's {one.column}, as promised; with "
-            "more nothing is promised."
-        )
+        return _kept(one)
     sure = "certain" if one.worst >= 1 else f"{spoken(percent(one.worst, 1))} sure"
-    said = f"{start} somebody can become {sure} of a person's {one.column}"
-    if limit is None:
+    said = f"With {in_words(one.k)} somebody can become {sure} of a person's {one.column}"
+    if one.promise is None:
         return f"{said}; the release promises nothing about that."
-    return f"{said}, though less than {limit} is promised."
+    return f"{said}, though less than {_limit(one.promise)} is promised."
+
+
+def _kept(one: Knowing) -> str:
+    """That every promise is kept."""
+    first, *others = ((f"{_limit(each)} sure", in_words(each.k)) for each in one.promises)
+    also = "".join(f", nor {sure} with {known}" for sure, known in others)
+    return (
+        f"With {first[1]} nobody can become {first[0]} of anybody's {one.column}{also}, as "
+        "promised; with more nothing is promised."
+    )
+
+
+def _limit(promise: Promise) -> str:
+    return f"{100 * promise.c:.3g}%"
 
 
 def _tone(one: Knowing) -> str:

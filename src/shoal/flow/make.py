@@ -14,7 +14,7 @@ from shoal.flow.judge import judge
 from shoal.flow.request import STARRED, Request
 from shoal.kernels import disclose, split
 from shoal.methods import methods
-from shoal.model import Model, products
+from shoal.model import Model, products, spoiling
 from shoal.release import short
 from shoal.tally import Cut, Groups, Tally
 
@@ -74,16 +74,20 @@ def compiled(rule: Model) -> bool:
 
 
 def settle(tally: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
-    """Hold back classes that fail once the reference is that of the published rows alone."""
+    """Hold back classes that fail once the reference is that of the published rows alone.
+
+    Where classes are judged together, how many must go is known only once the rest holds.
+    """
     while True:
         groups = Groups.of(tally, cut, products(rule))
-        failing = ~rule.holds(groups)
-        needed = cut.held_back + int(groups.rows[failing].sum())
-        if needed > allowed or needed == tally.rows:
+        bad = spoiling(rule, groups)
+        needed = cut.held_back + int(groups.rows[bad].sum())
+        known = rule.local or not bad.any()
+        if (known and needed > allowed) or needed == tally.rows:
             raise _too_many(tally, rule, groups, needed, allowed)
-        if not failing.any():
+        if not bad.any():
             return cut
-        cut = cut.without(failing)
+        cut = cut.without(bad)
 
 
 def _too_many(tally: Tally, rule: Model, groups: Groups, needed: int, allowed: int) -> NotMetError:
@@ -94,6 +98,8 @@ def _too_many(tally: Tally, rule: Model, groups: Groups, needed: int, allowed: i
         f"{allowed:,} may be held back: {told}.",
         f"allow more with --hold-back {share:.3f}, or weaken the rule."
         if needed < tally.rows
+        else "weaken the rule: no class can meet it with the others."
+        if not rule.local
         else "weaken the rule: no class can meet it.",
     )
 
@@ -118,7 +124,7 @@ def finish(tally: Tally, cut: Cut, request: Request) -> Cut:
         raise NotMetError(
             f"With the {cut.held_back:,} rows held back printed as *, the rule is not met: "
             f"{failed}.",
-            "leave them out (held_back_as absent), or weaken the rule.",
+            "leave them out (--held-back-as absent), or weaken the rule.",
         )
     return whole
 

@@ -73,7 +73,7 @@ def opened_labels(
     kinds = learnt | labels
     if exact:
         reading = {**reading, "nulls": ()}
-        values = values or _second(source)
+        values = values or values_of(source)
     if values is not None:
         source, kinds = joined((source, values), (labels, learnt), reading)
         reading = {"nulls": ()}
@@ -81,7 +81,7 @@ def opened_labels(
         yield frame
 
 
-def _second(table: Any) -> Path | None:
+def values_of(table: Any) -> Path | None:
     """The file with the values of a release's table, where its manifest names one."""
     folder = table.parent if isinstance(table, Path) else None
     if folder is None or not (folder / MANIFEST).is_file():

@@ -16,7 +16,7 @@ from shoal.flow.based import Based, check, known
 from shoal.flow.buckets import Buckets, check_request, write_buckets
 from shoal.flow.earlier import Earlier, earlier, read_as_before, read_rows
 from shoal.flow.encode import Survey, survey
-from shoal.flow.judge import in_parts
+from shoal.flow.judge import in_parts, unjudged
 from shoal.flow.made import Made, Parts, Whole
 from shoal.flow.make import check_method
 from shoal.flow.opening import opened, opened_labels
@@ -99,6 +99,8 @@ def _released(source: Any, request: Request, after: Any) -> Release:
     with ExitStack() as stack:
         frame, schema = _read(stack, source, schema, request.based_on)
         release = _publish(frame, changed(request, schema=schema.fit(frame.fields)))
+    bare = unjudged(request.rule, [column.name for column in schema.sensitive])
+    release = changed(release, private={**release.private, "unjudged": bare})
     return _told(release, request.schema, schema) if several(after) else release
 
 
@@ -108,11 +110,23 @@ def _checked(request: Request, after: Any) -> Schema:
     if request.form == BUCKETS:
         check_request(request, several(after))
     schema = _schema_after(request, after)
+    if request.form == PARTITION:
+        _refuse_alike(schema)
     if schema.keep and not request.accept_keep:
         raise kept_unjudged(schema.keep)
     if request.out is not None:
         folder.check_free(request.out, _companion(request.out, request), request.replace)
     return schema
+
+
+def _refuse_alike(schema: Schema) -> None:
+    """Refuse generalised cells that would pass for buckets, whose rules are others."""
+    if record.in_buckets({"columns": {column.name: column.role for column in schema.columns}}):
+        raise UsageError(
+            f"By {record.BUCKET!r} alone, beside kept columns, the release would pass for one in "
+            "buckets.",
+            "rename the column in the table.",
+        )
 
 
 def _read(stack: ExitStack, source: Any, schema: Schema, based_on: Any) -> tuple[Frame, Schema]:
@@ -222,7 +236,7 @@ def _place(
             check(frame, request.schema, before, now, key)
         about |= {"rows": found.rows, "classes": found.classes}
         record.write_json(public / MANIFEST, about)
-        sealed = {"key": key.hex(), "input": origin, "table_sha256": about["sha256"]}
+        sealed = {"key": key.hex(), "input": origin, **record.sealed(files)}
         told = record.companion(request, found, made.facts(), **sealed)
         record.write_json(private / folder.COMPANION, told, 0o600)
         request.progress("moving into place", 0, 1)

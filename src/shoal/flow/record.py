@@ -21,6 +21,8 @@ from shoal.tally import Groups, Histogram
 
 BUCKET, COUNT = "bucket", "count"
 """The columns that buckets add: a class's number, and how many people of it have a value."""
+PERMUTED = "of the people; values are permuted"
+"""Whose the companion's rows are in buckets: not those of the values that stand beside them."""
 
 
 def published(schema: Schema, form: str = PARTITION) -> Schema:
@@ -34,6 +36,20 @@ def published(schema: Schema, form: str = PARTITION) -> Schema:
     return Schema(tuple(column for column in schema.columns if column.role in PUBLISHED))
 
 
+def in_buckets(manifest: Mapping[str, Any]) -> bool:
+    """Whether a release is in buckets: by what its manifest calls it, or by what its columns are.
+
+    The word alone could be changed, and exact columns would pass for generalised ones.
+
+    >>> in_buckets({"form": "partition", "columns": {"bucket": "quasi", "age": "keep"}})
+    True
+    """
+    roles = dict(manifest.get("columns", {}))
+    by_number = [name for name, role in roles.items() if role == "quasi"] == [BUCKET]
+    exact = by_number and "keep" in roles.values()
+    return exact or manifest.get("form") == BUCKETS or "values" in manifest
+
+
 def values_file(request: Request, table: Path) -> Path | None:
     """The file with the values of a release in two tables; None where there is one table."""
     return table.with_name(f"values.{request.format}") if request.two_tables else None
@@ -43,6 +59,12 @@ def hashes(table: Path, values: Path | None) -> dict[str, str]:
     """The hashes of a release's files, as its manifest has them."""
     second = {} if values is None else {"values_sha256": sha256(values)}
     return {"sha256": sha256(table), **second}
+
+
+def sealed(files: Mapping[str, str]) -> dict[str, str]:
+    """The same hashes as the private companion has them."""
+    names = {"sha256": "table_sha256"}
+    return {names.get(name, name): value for name, value in files.items()}
 
 
 @dataclass(frozen=True)
@@ -71,6 +93,7 @@ def manifest(request: Request, counts: Counts, based_on: str | None = None) -> d
     ``based_on`` is the hash of the table that the release is based on.
     """
     schema, buckets = published(request.schema, request.form), request.form == BUCKETS
+    exact = [column.name for column in request.schema.quasi]
     return {
         "edition": EDITION,
         "form": request.form,
@@ -84,7 +107,8 @@ def manifest(request: Request, counts: Counts, based_on: str | None = None) -> d
         "method": request.method,
         "parameters": dict(request.parameters),
         "row_order": ("by bucket, then " if buckets else "") + "random, from the operating system",
-        "keep_accepted": request.accept_keep or buckets,
+        "keep_accepted": request.accept_keep,
+        **({"exact": exact} if buckets else {}),
         **({} if based_on is None else {"based_on": based_on}),
     }
 
@@ -126,6 +150,7 @@ def companion(
         "held_back_as": request.held_back_as,
         "population": request.population is not None,
         "schema": _whole(request.schema).to_toml(),
+        **({"rows": PERMUTED} if request.form == BUCKETS else {}),
         "verdict": verdict.to_json(),
         **facts,
         **secrets,

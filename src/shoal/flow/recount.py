@@ -73,7 +73,7 @@ def recounts(frame: Frame, schema: Schema, extra: Sequence[Column] = ()) -> Iter
         yield _classes(plan.encode_part(part).tally)
 
 
-def alike(frame: Frame, schema: Schema, count: Recount) -> NDArray[np.int64]:
+def class_sizes(frame: Frame, schema: Schema, count: Recount) -> NDArray[np.int64]:
     """How many rows share all their labels, and the kept columns too where there are any."""
     parts = recounts(frame, schema, schema.keep) if schema.keep else [count]
     rows = [np.bincount(one.cut.class_, weights=one.cut.count) for one in parts]

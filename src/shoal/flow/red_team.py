@@ -83,7 +83,8 @@ def red_team(
     """Run every attack whose needs are met, on each release, or each pair, that it can take.
 
     An attack for which this data has nothing to work on is listed as skipped, with its reason;
-    where none can run, that is an error. Arguments as in ``shoal.attack``.
+    where none can run, that is an error, and so is one that was given options of its own: what
+    was asked must not be lost among the others. Arguments as in ``shoal.attack``.
     """
     asked = Asked(
         on=on, sample=sample, seed=seed, relation=relation, progress=progress, options=options
@@ -100,6 +101,8 @@ def red_team(
             found = attempt(name, known, which, asked)
             if isinstance(found, Finding):
                 findings.append(replace(found, sentence=about + found.sentence))
+            elif _wanted(name, options):
+                raise found
             else:
                 of_data = isinstance(found, InputError)
                 skipped.append((name, (about if of_data else "") + told(found)))
@@ -153,9 +156,14 @@ def attempt(
     return replace(found, table=table)
 
 
+def _wanted(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether an attack was given an option that no other has."""
+    return any(options.get(one) is not None for one in own_options(name))
+
+
 def _supposing(name: str, options: Mapping[str, Any]) -> UsageError | None:
     """Nobody is shown to know what it supposes: whoever wants it in the ranking says so."""
-    if not needs(name).supposed or own_options(name) & set(options):
+    if not needs(name).supposed or _wanted(name, options):
         return None
     return UsageError(f"{name} supposes what an adversary knows.", "say how much: --pieces 2.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,14 +20,15 @@ from shoal.flow.companion import Companion, companion_at_hand
 from shoal.flow.context import read_context
 from shoal.flow.distribution import Distribution, distribution
 from shoal.flow.encode import encode
-from shoal.flow.evidence import FEWEST, Described, Evidence, publishable
-from shoal.flow.knowing import PIECES, checked, knowing, not_run
+from shoal.flow.evidence import DROPPED, FATES, FEWEST, Described, Evidence, publishable
+from shoal.flow.given import Given, commands
+from shoal.flow.knowing import PIECES, Knowing, checked, knowing, not_run
 from shoal.flow.opening import opened, opened_labels, released, released_schema
-from shoal.flow.record import BUCKET, sha256
-from shoal.flow.recount import Recount, alike, recount
+from shoal.flow.record import in_buckets, sha256
+from shoal.flow.recount import Recount, class_sizes, recount
 from shoal.flow.red_team import RedTeam
 from shoal.flow.reported import page
-from shoal.flow.request import Progress, quiet
+from shoal.flow.request import BUCKETS, PARTITION, Progress, quiet
 from shoal.flow.seen import as_list
 from shoal.flow.trials import trials
 from shoal.flow.verify import verify
@@ -38,14 +38,11 @@ from shoal.kernels.group import combinations
 from shoal.model import Model
 from shoal.pages import Page
 from shoal.pages.page import check_place
-from shoal.release import MANIFEST, Release, Verdict
+from shoal.release import MANIFEST, Verdict
 from shoal.risk import assess
 from shoal.schema import Schema
 from shoal.tally import Tally
 from shoal.utility import marginals
-
-LEAST = 0.001
-"""The smallest threshold of risk: one in a thousand."""
 
 
 def report(
@@ -112,38 +109,6 @@ def _version() -> str:
 
 
 @dataclass(frozen=True)
-class Given:
-    """What a report is asked about."""
-
-    release: Any
-    others: tuple[Any, ...] = ()
-    original: Any = None
-    targets: Any = None
-    control: Any = None
-    schema: Schema | None = None
-    rule: Model | str | None = None
-    on: str | None = None
-    threshold: float = 0.2
-    limit: float | None = None
-    pieces: int = PIECES
-    context: Mapping[str, Any] | str | Path | None = None
-    show: bool = False
-    seed: int = 0
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.limit is not None and not 0 <= self.limit <= 1:
-            raise UsageError(
-                "The limit is a share of people, from 0 to 1.", "write for example 0.05."
-            )
-        if not LEAST < self.threshold <= 1:
-            raise UsageError(
-                f"The threshold of risk is more than {LEAST} and at most 1.",
-                "write for example 0.2: five people who look alike.",
-            )
-
-
-@dataclass(frozen=True)
 class Source:
     """The release itself: its table, what its columns are, and its manifest if it has one."""
 
@@ -154,6 +119,11 @@ class Source:
     """The same as their publisher states them, with hierarchies, and the columns left out."""
     manifest: Mapping[str, Any] = field(default_factory=dict)
     companion: Companion | None = None
+
+    @property
+    def form(self) -> str:
+        """What it was published as; any other table is taken for generalised cells."""
+        return BUCKETS if in_buckets(self.manifest) else PARTITION
 
     @classmethod
     def of(cls, given: Given) -> Source:
@@ -191,19 +161,22 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
     context = read_context(given.context)
     source = Source.of(given)
     made = bool(source.manifest)
+    _check_learnt(given.on, source.schema)
     progress("counting", 0, 1)
     count, rows = _counted(source)
     verdict = _verified(given, source)
     progress("measuring", 0, 1)
     measured = audit(given.release if made else source.table, source.schema)
     reading = given.settings.get("reading") or {}
-    sizes_before, distributions = _before(given.original, source.stated, count, reading)
+    original = None if source.form == BUCKETS else given.original  # exact columns are as they were
+    sizes_before, distributions = _before(original, source.stated, count, reading)
     progress("attacking", 0, 1)
     tested = _attacked(given, source, progress)
     names = [column.name for column in source.schema.sensitive]
-    known_more, unknown = knowing(
-        given.release, source.stated if given.schema else None, [given.on] if given.on else names,
-        given.pieces, verdict, show=given.show, seed=given.seed, progress=progress,
+    learnt = given.on or next(iter(names), None)  # of several, attacks have asked for one
+    known = knowing(
+        given.release, source.stated if given.schema else None, learnt, given.pieces, verdict,
+        show=given.show, seed=given.seed, progress=progress,
     )  # fmt: skip
     return Evidence(
         rows=int(rows.sum()),
@@ -212,23 +185,32 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
         sizes_before=sizes_before,
         distributions=distributions,
         risk=assess(rows, threshold=given.threshold),
-        columns=_columns(source.stated, count),
+        columns=_columns(source, count),
         verdict=verdict,
         measured=_named(measured),
         findings=tuple(tested.findings),
-        skipped=not_run(tuple(tested.skipped), unknown, bool(known_more)),
-        knowing=known_more,
+        skipped=not_run(tuple(tested.skipped), known),
+        knowing=known if isinstance(known, Knowing) else None,
         context=context,
         manifest=source.manifest,
         private=dict(source.companion.facts) if source.companion else {},
-        hashes=_hashes(source.table, made),
+        hashes=_hashes(source),
         others=len(given.others),
+        people=given.targets is not None or given.original is not None,
         sensitive=given.on or ", ".join(names),
         unlearnt=tuple(name for name in names if given.on and name != given.on),
         limit=given.limit,
-        commands=_commands(given),
+        commands=commands(given),
         seed=given.seed,
     )
+
+
+def _check_learnt(on: str | None, schema: Schema) -> None:
+    """Refuse a column that the release does not have: no attack could learn it."""
+    names = [column.name for column in (*schema.sensitive, *schema.keep)]
+    if on is not None and on not in names:
+        hint = f"name one of: {', '.join(names)}." if names else 'give one the role "sensitive".'
+        raise UsageError(f"There is no column {on!r} to learn.", hint)
 
 
 def _counted(source: Source) -> tuple[Recount, NDArray[np.int64]]:
@@ -236,7 +218,7 @@ def _counted(source: Source) -> tuple[Recount, NDArray[np.int64]]:
     schema = source.schema
     with opened_labels(source.table, schema, exact=bool(source.manifest)) as frame:
         count = recount(frame, schema)
-        return count, alike(frame, schema, count)
+        return count, class_sizes(frame, schema, count)
 
 
 def _verified(given: Given, source: Source) -> Verdict | None:
@@ -272,7 +254,7 @@ def _before(
     original: Any, schema: Schema, count: Recount, reading: Mapping[str, Any]
 ) -> tuple[dict[int, int] | None, tuple[Distribution, ...]]:
     """The original's class sizes, and each column's distribution beside the published one."""
-    if original is None or BUCKET in schema.names:  # exact columns are as they were
+    if original is None:
         return None, ()
     wanted = replace(schema, columns=(*schema.quasi, *schema.sensitive))
     kept = [Column(column.name, "quasi", "category", Flat()) for column in schema.keep]
@@ -300,17 +282,17 @@ def _sizes_of(tally: Tally) -> dict[int, int]:
     return _sizes(np.bincount(number, weights=tally.count).astype(np.int64))
 
 
-def _columns(schema: Schema, count: Recount) -> tuple[Described, ...]:
-    fates = {"quasi": "generalised", "sensitive": "published as it is", "keep": "kept as it is"}
+def _columns(source: Source, count: Recount) -> tuple[Described, ...]:
+    fates = FATES[source.form]
     labels = {axis.name: axis.size for axis in (*count.tally.quasi, *count.tally.sensitive)}
     return tuple(
         Described(
             column.name,
             column.role,
-            fates[column.role] if column.role in PUBLISHED else "dropped",
+            fates.get(column.role, DROPPED),
             labels.get(column.name),
         )
-        for column in schema.columns
+        for column in source.stated.columns
     )
 
 
@@ -323,65 +305,12 @@ def _named(measured: Audit) -> tuple[tuple[str, float], ...]:
     return tuple(found)
 
 
-def _hashes(table: Any, made: bool) -> dict[str, str]:
-    """Of the published file, and of its manifest."""
+def _hashes(source: Source) -> dict[str, str]:
+    """Of the published files, and of their manifest."""
+    table, told = source.table, source.manifest
     if not isinstance(table, (str, Path)) or not Path(table).is_file():
         return {}
-    found = {"table": sha256(Path(table))}
-    return found | {"manifest": sha256(Path(table).parent / MANIFEST)} if made else found
-
-
-def _path(source: Any) -> str | None:
-    """Where a source lies; None for a table in memory."""
-    if isinstance(source, Release):
-        return str(source.folder)
-    return str(source) if isinstance(source, str | Path) else None
-
-
-def _name(source: Any) -> str:
-    """What a source is called, without the folders above it; a table in memory has no name."""
-    path = _path(source)
-    return "TABLE" if path is None else Path(path).name or path
-
-
-def _commands(given: Given) -> tuple[str, ...]:
-    """What to type to have every number again; a schema that flags cannot say is schema.toml."""
-    roles = _roles(given.schema)
-    rule = [] if given.rule is None else ["-m", str(given.rule)]
-    keep = ["--accept-keep"] if given.settings.get("accept_keep") else []
-    relation = str(given.settings.get("relation", "")).replace(" ", "-")
-    named = {
-        "--original": given.original,
-        "--targets": given.targets,
-        "--control": given.control,
-        "--context": "context.toml" if isinstance(given.context, Mapping) else given.context,
-        "--on": given.on,
-        "--limit": given.limit,
-        "--pieces": None if given.pieces == PIECES else given.pieces,
-        "--sample": given.settings.get("sample"),
-        "--threshold": f"{given.threshold:g}",
-        "--seed": str(given.seed),
-    }
-    flags = [part for one in given.others for part in ("--with", _name(one))]
-    for flag, value in named.items():
-        flags += [] if value is None else [flag, _word(value)]
-    flags += [f"--{relation}"] if relation else []
-    flags += ["--show"] if given.show else []
-    own = _name(given.release)
-    told = [["shoal", "report", own, *flags, *roles, *rule, *keep, "-o", "report.html"]]
-    if rule or not roles:
-        told.insert(0, ["shoal", "verify", own, *roles, *rule, *keep])
-    return tuple(shlex.join(line) for line in told)
-
-
-def _roles(schema: Schema | None) -> list[str]:
-    """A schema as flags, where it says nothing but roles; else as a file."""
-    if schema is None:
-        return []
-    if any(column != Column(column.name, column.role) for column in schema.columns):
-        return ["-s", "schema.toml"]
-    return [part for column in schema.columns for part in (f"--{column.role}", column.name)]
-
-
-def _word(value: Any) -> str:
-    return str(value) if isinstance(value, int | float) else _name(value)
+    names = {"values": str(told["values"])} if "values" in told else {}
+    others = {**names, "manifest": MANIFEST} if told else {}
+    beside = {what: sha256(Path(table).parent / name) for what, name in others.items()}
+    return {"table": sha256(Path(table)), **beside}

@@ -13,7 +13,7 @@ from typing import Any
 from shoal.flow.context import ASKED, ENVIRONMENTS, SIGNED
 from shoal.flow.evidence import Evidence
 from shoal.flow.identifiability import SURE, identifiability, succeeds
-from shoal.flow.wording import bracketed, meaning
+from shoal.flow.wording import FOUND, bracketed, found_by, meaning
 from shoal.pages import (
     Callout,
     Chart,
@@ -57,6 +57,7 @@ def facts(evidence: Evidence) -> dict[str, Any]:
     verdict, fewest = evidence.verdict, evidence.fewest
     told: dict[str, Any] = {
         "public": evidence.public,
+        "buckets": evidence.buckets,
         "holds": None if verdict is None else verdict.holds,
         "threshold": evidence.risk.threshold,
         "limit": evidence.limit,
@@ -78,13 +79,14 @@ def facts(evidence: Evidence) -> dict[str, Any]:
         "verdict": None if verdict is None else verdict.to_json(),
         "risk": jsonable(evidence.risk.to_dict()),
         "findings": [one.to_json() for one in evidence.findings],
-        "knowledge": [one.to_json() for one in evidence.knowing],
+        "knowledge": None if evidence.knowing is None else evidence.knowing.to_json(),
     }
 
 
 def lead(evidence: Evidence) -> str:
     """The verdict in a sentence or two."""
-    return f"{_requirement(evidence)}. {_worst(evidence)}"
+    found = f"{FOUND}: it is published in buckets. " if evidence.buckets else ""
+    return f"{_requirement(evidence)}. {found}{_worst(evidence)}"
 
 
 def _requirement(evidence: Evidence) -> str:
@@ -94,6 +96,7 @@ def _requirement(evidence: Evidence) -> str:
     if verdict.holds:
         rules = listed([one.model for one in verdict.judgements])
         apart = ", which leaves the kept columns out" if evidence.kept else ""
+        apart = ", which is about values alone" if evidence.buckets else apart
         return f"The published table meets what it promises ({rules}){apart}"
     missed = listed([one.model for one in verdict.judgements if not one.holds])
     return f"The published table does NOT meet {missed}"
@@ -102,14 +105,13 @@ def _requirement(evidence: Evidence) -> str:
 def _worst(evidence: Evidence) -> str:
     """What the most harmful attack found; in its own words where they are not for the public."""
     worst, tried = evidence.worst, len(evidence.findings)
+    it = "its values" if evidence.buckets else "it"
     if worst is None:
-        return "No attack could be run on it."
+        return f"No attack could be run on {it}."
     if not worst.exposed:
-        failed = (
-            f"None of {tried} attacks on it succeeds" if tried > 1 else "The attack on it fails"
-        )
-        return f"{failed}{_still_sure(evidence)}."
-    most = f"The worst of {tried} attacks on it" if tried > 1 else "The attack on it"
+        none = f"None of {tried} attacks on {it} succeeds"
+        return f"{none if tried > 1 else f'The attack on {it} fails'}{_still_sure(evidence)}."
+    most = f"The worst of {tried} attacks on {it}" if tried > 1 else f"The attack on {it}"
     if evidence.public:
         return f"{most}, {worst.attack}, {succeeds(worst, evidence)}."
     return f"{most} is {worst.attack}: {worst.sentence}"
@@ -129,6 +131,7 @@ def _summary(evidence: Evidence) -> Section:
     if evidence.public:
         alike = f"≥{fewest}" if smallest >= fewest else f"<{fewest}"
     kept = ", alike in kept columns too" if evidence.kept else ""
+    kept = ", alike in bucket and exact columns" if evidence.buckets else kept
     facts = (
         Fact("rows", counted(evidence.rows, fewest), "one a person"),
         Fact("groups", counted(evidence.classes, fewest), f"of people who look alike{kept}"),
@@ -139,15 +142,19 @@ def _summary(evidence: Evidence) -> Section:
 
 
 def _worst_attack(evidence: Evidence) -> Fact:
-    worst = evidence.worst
+    worst, label, also = evidence.worst, "worst attack", ""
+    if evidence.buckets:
+        label, also = "worst attack on values", "; everybody can be found without one"
     if worst is None:
-        return Fact("worst attack", "–", "none could be run")
+        return Fact(label, "–", f"none could be run{also}")
     told = f"{worst.attack}{bracketed(worst)}" if worst.exposed else "none succeeds"
-    return Fact("worst attack", share(worst.exposed, worst.people, evidence.fewest), told)
+    return Fact(label, share(worst.exposed, worst.people, evidence.fewest), told + also)
 
 
 def _callouts(evidence: Evidence) -> list[Block]:
     blocks: list[Block] = []
+    if evidence.buckets:
+        blocks.append(Callout(found_by(evidence.kept), "warning", FOUND))
     if evidence.verdict is not None and not evidence.verdict.holds:
         told = "What the table promises does not hold for the file. Do not publish it."
         blocks.append(Callout(told, "danger", "Requirement not met"))
@@ -158,13 +165,14 @@ def _callouts(evidence: Evidence) -> list[Block]:
     elif evidence.limit is not None and evidence.findings:
         told = f"No attack that ran succeeds on more than {100 * evidence.limit:g}% of people"
         doubt = _still_sure(evidence)
-        tone = "note" if evidence.public else "warning" if doubt else "good"
+        quiet = evidence.public or evidence.buckets
+        tone = "warning" if doubt else "note" if quiet else "good"
         blocks.append(Callout(f"{told}{doubt}.", tone, "Within the limit"))
     return [*blocks, *_kept(evidence)]
 
 
 def _kept(evidence: Evidence) -> list[Block]:
-    if not evidence.kept:
+    if not evidence.kept or evidence.buckets:
         return []
     fewest, smallest = evidence.fewest, min(evidence.sizes, default=0)
     people = "1 person" if smallest == fewest == 1 else f"{counted(smallest, fewest)} people"
@@ -212,8 +220,9 @@ def _data(evidence: Evidence) -> Section:
     facts = [Fact("Rows published", counted(evidence.rows, evidence.fewest))]
     if "held_back" in evidence.private:
         facts.append(Fact("Rows held back", f"{evidence.private['held_back']:,}"))
-    if evidence.manifest:
-        facts.append(Fact("File", str(evidence.manifest["file"])))
+    if made := evidence.manifest:
+        names = [str(made[key]) for key in ("file", "values") if key in made]
+        facts.append(Fact("File" if len(names) == 1 else "Files", listed(names)))
     facts += [Fact(f"SHA-256 of the {what}", f"`{one}`") for what, one in evidence.hashes.items()]
     return Section(
         "Data",
@@ -259,23 +268,27 @@ def _mitigation(evidence: Evidence) -> Section:
     )
 
 
+_SEVERAL = dict.fromkeys(("published as it is", "kept as it is"), "Published as they are")
+"""The fates of columns that are told in other words of several."""
+_BUCKETS = "buckets: everybody with exact columns, values permuted within each class"
+
+
 def _done(evidence: Evidence) -> list[Fact]:
-    made, columns = evidence.manifest, evidence.columns
-    by_fate = {
-        "Generalised": [one.name for one in columns if one.role == "quasi"],
-        "Published as they are": [one.name for one in columns if one.role in ("sensitive", "keep")],
-        "Dropped": [one.name for one in columns if one.fate == "dropped"],
-    }
+    made = evidence.manifest
+    by_fate: dict[str, list[str]] = {}
+    for one in evidence.columns:
+        by_fate.setdefault(_SEVERAL.get(one.fate, one.fate.capitalize()), []).append(one.name)
     items = []
     if made:
         items = [
+            *([Fact("Form", _BUCKETS)] if evidence.buckets else []),
             Fact("Requirement", str(made.get("rule", ""))),
             Fact("Method", _method(evidence)),
             Fact("Order of rows", str(made.get("row_order", ""))),
         ]
         if made.get("based_on"):
             items.append(Fact("Based on", "an earlier release of the same people"))
-    items += [Fact(label, ", ".join(names)) for label, names in by_fate.items() if names]
+    items += [Fact(label, ", ".join(names)) for label, names in by_fate.items()]
     if "held_back" in evidence.private:
         items.append(Fact("Rows held back", number(float(evidence.private["held_back"]))))
     if "loss" in evidence.private:
@@ -306,12 +319,12 @@ def _remaining(evidence: Evidence) -> list[str]:
     risk, fewest = evidence.risk, evidence.fewest
     above = round(risk.above * risk.rows)
     limit = f"{100 * risk.threshold:.3g}%"
-    told = [
-        f"{counted(above, fewest).capitalize()} of {counted(risk.rows, fewest)} people have a risk "
-        f"above {limit}."
-        if above
-        else f"Nobody's risk of being found is above {limit}."
-    ]
+    told = [f"{FOUND}, by exact columns: that is public."] if evidence.buckets else []
+    if above:
+        people = f"{counted(above, fewest).capitalize()} of {counted(risk.rows, fewest)} people"
+        told.append(f"{people} have a risk above {limit}.")
+    elif not evidence.buckets:
+        told.append(f"Nobody's risk of being found is above {limit}.")
     worst = evidence.worst
     if worst is not None and worst.exposed:
         told.append(f"As published, {worst.attack} {succeeds(worst, evidence)}.")

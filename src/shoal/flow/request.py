@@ -66,8 +66,8 @@ class Request:
                 f"There is no form {self.form!r}.", f"the forms are: {PARTITION}, {BUCKETS}."
             )
         if self.two_tables and self.form != BUCKETS:
-            raise UsageError("Only buckets come in two tables.", f'add form="{BUCKETS}".')
+            raise UsageError("Only buckets come in two tables.", f"add --form {BUCKETS}.")
         if self.held_back_as not in (ABSENT, STARRED):
             raise UsageError(
-                "Rows held back are absent or starred.", f'write held_back_as="{STARRED}".'
+                "Rows held back are absent or starred.", f"write --held-back-as {STARRED}."
             )

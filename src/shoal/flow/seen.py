@@ -24,10 +24,11 @@ from shoal.errors import InputError, UsageError
 from shoal.flow.companion import Companion, companion_at_hand
 from shoal.flow.listing import Listing, listed
 from shoal.flow.opening import opened_labels, released, released_schema
+from shoal.flow.record import in_buckets
 from shoal.flow.recount import Recount
-from shoal.flow.request import BUCKETS, Progress
+from shoal.flow.request import Progress
 from shoal.kernels.group import combinations
-from shoal.methods import methods
+from shoal.methods import apart, methods
 from shoal.models import rule as parse_rule
 from shoal.schema import Schema
 from shoal.tally import Cut, Tally
@@ -58,7 +59,24 @@ class Seen:
     @property
     def buckets(self) -> bool:
         """Whether its classes are buckets: which row has which value is then not published."""
-        return (self.manifest or {}).get("form") == BUCKETS
+        return in_buckets(self.manifest or {})
+
+    @cached_property
+    def exact(self) -> tuple[Column, ...]:
+        """In buckets the quasi-identifiers, published as they are; hierarchies where known."""
+        named = (self.manifest or {}).get("exact", ()) if self.buckets else ()
+        stated = self.companion.schema.columns if self.companion else ()
+        own = {column.name: column for column in stated}
+        columns = [c for c in self.schema.keep if isinstance(named, list) and c.name in named]
+        return tuple(
+            replace(c if c.hierarchy else own.get(c.name, c), role="quasi", kind=c.kind)
+            for c in columns
+        )
+
+    @property
+    def looked_up(self) -> tuple[Column, ...]:
+        """The columns by which people are found in it: exact ones too in buckets."""
+        return (*self.schema.quasi, *(self.schema.keep if self.buckets else ()))
 
     @property
     def quasi(self) -> tuple[str, ...]:
@@ -92,6 +110,12 @@ class Seen:
         rows = np.bincount(number, minlength=len(first)).astype(np.int64)
         tally = Tally(axes, (), keys, np.zeros((0, len(first)), np.int32), rows)
         return Recount(tally, Cut(entry, entry, rows, Cells(keys.T.copy(), keys.T.copy())))
+
+    @cached_property
+    def apart(self) -> bool:
+        """Whether a class of it can be made again without the others, method and rule allowing."""
+        told = self.manifest or {}
+        return apart(str(told.get("method"))) and parse_rule(str(told.get("rule"))).local
 
     @cached_property
     def method(self) -> Method | None:
@@ -157,7 +181,7 @@ def _schemas(
         raise UsageError("There is not one schema for each release.", "give one for all of them.")
     own = [None if one is None else released_schema(one) for one in manifests]
     for i, told in enumerate(manifests):
-        if told is not None and told.get("form") == BUCKETS:
+        if told is not None and in_buckets(told):
             given[i] = _in_buckets(given[i], released_schema(told))
     if schema is None:  # whoever gives one has said what matters
         own = [one and _whole(one, more) for one, more in zip(own, private, strict=True)]

@@ -11,13 +11,13 @@ from typing import Any
 from shoal.column import PUBLISHED, Column
 from shoal.errors import InputError, NotMetError, UsageError
 from shoal.flow.buckets import check_rule
+from shoal.flow.companion import check_promised
 from shoal.flow.encode import encode
 from shoal.flow.examples import examples
 from shoal.flow.judge import in_parts, together, verdict
 from shoal.flow.opening import opened, opened_labels, released, released_schema
-from shoal.flow.record import hashes
+from shoal.flow.record import hashes, in_buckets
 from shoal.flow.recount import Recount, recount, recounts, with_population
-from shoal.flow.request import BUCKETS
 from shoal.frames.frame import Frame
 from shoal.model import Model, parts, products
 from shoal.models import rule as parse_rule
@@ -48,19 +48,20 @@ def verify(
     meets the rule and is not the one that was published is an error. ``reading`` says how the
     file is written, as in ``shoal.open``.
     """
-    release = released(source)
+    given, release = source, released(source)
+    buckets = release is not None and in_buckets(release[1])
     if release is not None:
         source, manifest = release
         schema, rule = schema or released_schema(manifest), rule or manifest.get("rule")
-        accept_keep = accept_keep or bool(manifest.get("keep_accepted"))
+        accept_keep = accept_keep or bool(manifest.get("keep_accepted")) or buckets
     if schema is None or rule is None:
         raise UsageError(
             "To verify a table that is not a release folder, the schema and the rule are needed.",
             'add -s schema.toml -m "k-anonymity k=5".',
         )
     model = parse_rule(rule) if isinstance(rule, str) else rule
-    if release is not None and release[1].get("form") == BUCKETS:
-        _check_buckets(model, after)
+    if release is not None and buckets:
+        _check_buckets(model, released_schema(release[1]), after)
     schema = judged_after(schema, model, after)
     with opened_labels(source, schema, exact=release is not None, **reading) as frame:
         found = counted(
@@ -69,12 +70,13 @@ def verify(
     if release is not None and found.holds:
         own = schema.quasi == released_schema(release[1]).quasi
         _check_untouched(*release, found.rows, found.classes if own else None)
+        check_promised(given, *release)
     return found
 
 
-def _check_buckets(rule: Model, after: Any) -> None:
+def _check_buckets(rule: Model, schema: Schema, after: Any) -> None:
     """Refuse what cannot be asked of buckets, whose rows pair people with anybody's values."""
-    check_rule(rule)
+    check_rule(rule, [column.name for column in schema.sensitive])
     if several(after):
         raise UsageError(
             "Buckets cannot be judged after other releases.",
@@ -96,7 +98,9 @@ def _check_untouched(table: Path, manifest: dict[str, Any], rows: int, classes: 
         names = table.name if second is None else f"{table.name} or {second.name}"
         raise InputError(
             f"{names} was changed after it was published, or its manifest was.",
-            "publish it again; to judge the file as it stands, verify it by its own name.",
+            "publish it again; to judge the file as it stands, verify it by its own name."
+            if second is None
+            else "publish it again, or take both tables and the manifest as they were published.",
         )
 
 

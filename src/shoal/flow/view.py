@@ -8,6 +8,7 @@ are everything. One that the people's table lacks is one that the adversary does
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,12 +21,13 @@ from shoal.axis import Axis
 from shoal.cells import Cells, as_sets, everything
 from shoal.errors import InputError, UsageError
 from shoal.flow.axes import Reading, common_axes, value_axis
-from shoal.flow.buckets import placed
+from shoal.flow.buckets import exact_axes, placed
 from shoal.flow.crowd import Crowd, gather, holders
 from shoal.flow.listing import alike, is_suppressed, read_as
+from shoal.flow.record import BUCKET
 from shoal.flow.recount import read_cells
 from shoal.flow.request import Progress, quiet
-from shoal.flow.seen import Seen, look_at
+from shoal.flow.seen import Method, Seen, look_at
 from shoal.schema import Schema
 
 
@@ -50,33 +52,38 @@ class Scene:
     def view(self, which: Sequence[int], needs: Needs, on: str | None = None) -> View:
         """What an attack with such needs sees of some of the releases."""
         releases = [self.releases[i] for i in which]
-        _refuse_buckets(releases, needs)
         crowd = self.attacked(needs)
-        names = _quasi(releases, crowd)
+        _refuse_buckets(releases, needs, crowd)
+        exact = exact_axes(releases[0]) if needs.method else {}
+        known, names = self._with(exact), [*exact, *_quasi(releases, crowd)]
         learnt = _sensitive(releases, on, needs.sensitive)
         sensitive, values = (None, None) if learnt is None else _numbered(releases, learnt)
         shared = [name for name in releases[0].plain if all(name in r.plain for r in releases)]
         columns = [_numbered(releases, name)[1] for name in shared]
         published = [
             replace(
-                self._published(i, names, crowd),
+                known._published(i, names, crowd),
                 values=None if values is None else values[j],
                 shared=np.stack([codes[j] for codes in columns]) if columns else None,
             )
             for j, i in enumerate(which)
         ]
-        people = None if crowd is None else self._people(crowd, names, sensitive)
+        axes = tuple(known.axes[name] for name in names)
+        people = None if crowd is None else self._people(crowd, axes, sensitive)
         if people is not None and crowd is not None and needs.named:
             people = replace(people, names=crowd.called)
         return View(
-            axes=tuple(self.axes[name] for name in names),
+            axes=axes,
             releases=tuple(published),
             sensitive=sensitive,
             shared=tuple(shared),
             people=people and replace(people, present=_present(published)),
-            method=releases[0].method if len(releases) == 1 else None,
+            method=_method(releases[0], exact) if len(releases) == 1 else None,
             show=self.show,
         )
+
+    def _with(self, axes: Mapping[str, Axis]) -> Scene:
+        return replace(self, axes={**self.axes, **axes}) if axes else self
 
     def attacked(self, needs: Needs) -> Crowd | None:
         """The people whom an attack with such needs looks up.
@@ -103,9 +110,8 @@ class Scene:
     def without_them(self, view: View) -> View:
         """The same view of the releases, looking for the control group instead."""
         assert self.control is not None
-        names = [axis.name for axis in view.axes]
         releases = tuple(replace(one, holds=None) for one in view.releases)
-        people = self._people(self.control, names, view.sensitive)
+        people = self._people(self.control, view.axes, view.sensitive)
         return replace(view, releases=releases, people=people)
 
     def lacking(self, name: str) -> str:
@@ -156,12 +162,24 @@ class Scene:
                 sets[j] = np.tile(everything(axis), (len(cells), 1))
         return Cells(ends[0], ends[1], sets)
 
-    def _people(self, crowd: Crowd, names: Sequence[str], sensitive: Axis | None) -> People:
-        keys = np.stack([crowd.listings[name].on(self.axes[name]) for name in names])
+    def _people(self, crowd: Crowd, axes: Sequence[Axis], sensitive: Axis | None) -> People:
+        keys = np.stack([crowd.listings[axis.name].on(axis) for axis in axes])
         truth = None
         if sensitive is not None and sensitive.name in crowd.listings:
             truth = read_as(crowd.listings[sensitive.name], sensitive)
         return People(keys, crowd.rows, truth)
+
+
+def _method(release: Seen, exact: Mapping[str, Axis]) -> Method | None:
+    """How the release was made. The number of a bucket, the last axis beside exact ones, is not
+    one of the columns that the method saw.
+    """
+    method, columns = release.method, len(exact)
+    if method is None or not exact:
+        return method
+    return lambda tally: method(
+        replace(tally, quasi=tally.quasi[:columns], keys=tally.keys[:columns])
+    )
 
 
 def _present(releases: Sequence[Published]) -> NDArray[np.bool_] | None:
@@ -182,13 +200,13 @@ def scene(
 ) -> Scene:
     """Read everything that was given, and put it on common axes."""
     seen = look_at(releases, schema, progress)
-    kinds = {c.name: c.kind for one in seen for c in one.schema.quasi if c.kind}
+    kinds = {c.name: c.kind for one in seen for c in one.looked_up if c.kind}
     progress("reading people", 0, 1)
     people = None if targets is None else gather(targets, seen, kinds, reading, names)
     kinds |= {} if people is None else people.readable
     others = None if control is None else gather(control, seen, kinds, reading)
     if people is not None and others is not None:
-        _same_columns(people, others, [name for one in seen for name in one.quasi])
+        _same_columns(people, others, [c.name for one in seen for c in one.looked_up])
     crowds = [crowd for crowd in (people, others) if crowd is not None]
     people, others = (one and placed(one, seen) for one in (people, others))
     progress("reading labels", 0, 1)
@@ -230,18 +248,34 @@ def _read(release: Seen, reading: Reading, axes: Mapping[str, Axis]) -> Cells:
     return Cells(low, high, sets)
 
 
-def _refuse_buckets(releases: Sequence[Seen], needs: Needs) -> None:
+def _refuse_buckets(releases: Sequence[Seen], needs: Needs, crowd: Crowd | None) -> None:
     """Which of a bucket's rows is whose value is not published, so that rows cannot be compared."""
-    name = next((one.name for one in releases if one.buckets), None)
-    if name is not None and len(releases) > 1:
+    release = next((one for one in releases if one.buckets), None)
+    if release is None:
+        return
+    known = {} if crowd is None else crowd.listings
+    if len(releases) > 1 or (needs.method and BUCKET not in known):
         raise InputError(
-            f"{name} is published in buckets, whose rows cannot be compared with another table's.",
+            f"{release.name} is published in buckets, which cannot be compared with other tables.",
             "attack it alone.",
         )
-    if name is not None and needs.people:
+    if needs.people and not needs.method:
         raise InputError(
-            f"{name} publishes the quasi-identifiers as they are: everybody in it can be found.",
-            "ask what is learnt from a bucket: homogeneity, skewness, background.",
+            f"{release.name} publishes the quasi-identifiers as they are: everybody in it can be "
+            "found.",
+            "ask what is learnt from a bucket: homogeneity, skewness, minimality, background.",
+        )
+    unknown = [column.name for column in release.exact if column.name not in known]
+    if needs.method and unknown:
+        raise InputError(
+            f"The people's table lacks columns that the buckets of {release.name} were made by: "
+            f"{', '.join(unknown)}.",
+            "give the people with all quasi-identifiers of the release.",
+        )
+    if needs.method and not release.exact:
+        raise InputError(
+            f"{release.name} does not say which columns its buckets were made by.",
+            "take its manifest as it was published.",
         )
 
 
@@ -292,7 +326,8 @@ def _sensitive(releases: Sequence[Seen], on: str | None, needed: bool) -> str | 
         return both[0] if len(both) == 1 else None
     if both:
         raise UsageError(
-            f"Several columns are sensitive: {', '.join(both)}.", f"name one: --on {both[0]}."
+            f"Several columns are sensitive: {', '.join(both)}.",
+            f"name one: --on {shlex.quote(both[0])}.",
         )
     raise InputError(
         "The releases share no sensitive column.", "name columns that mean the same alike."

@@ -6,6 +6,7 @@ column, a value or a count. An attack of somebody's own has none.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from shoal.attacks import attacks, needs
@@ -109,17 +110,52 @@ def helps(found: Finding) -> str:
     return f"{words.helps}." if words else ""
 
 
-def lacked(attack: str) -> str:
-    """What an attack needs, one thing of which it did not have."""
+def lacked(attack: str, had: Collection[str] = ()) -> str:
+    """What an attack needs and did not have; where it had everything, the tables did not allow it.
+
+    ``had`` are the needs that were met, as `Needs` names them.
+    """
+    failed = "It could not be carried out on what was given."
     if _name(attack) not in attacks():
-        return "It could not be carried out on what was given."
+        return failed
     wanted = needs(_name(attack))
     several = RELATIONS[wanted.relation][0] if wanted.relation else "two releases"
     parts = {
         f"{several} that fit together": wanted.releases > 1,
-        "people to look for": wanted.people,
-        "a sensitive column": wanted.sensitive,
-        "to know how the release was made": wanted.method,
+        "people to look for": wanted.people and "people" not in had,
+        "a sensitive column": wanted.sensitive and "sensitive" not in had,
+        "to know how the release was made": wanted.method and "method" not in had,
         "to be told what the adversary knows": wanted.supposed,
     }
-    return f"It needs {listed([part for part, so in parts.items() if so])}."
+    lacking = [part for part, so in parts.items() if so]
+    return f"It needs {listed(lacking)}." if lacking else failed
+
+
+# Buckets
+
+FOUND = "Everybody in the table can be found in it"
+"""What is so for everybody who is published in buckets, before anybody attacks them."""
+
+
+def found_by(exact: Sequence[str]) -> str:
+    """What that means, in a table with these exact columns."""
+    return (
+        f"The table is published in buckets: exact columns ({listed(exact)}) are as they were. "
+        "Whoever knows them of a person finds the person, and knows that the person is in the "
+        "table; that takes no attack. Values alone are protected: which of a bucket's values is "
+        "whose is not published, and nothing but the requirement keeps a bucket's values varied."
+    )
+
+
+def unfit(attack: str, others: int) -> str:
+    """Why an attack cannot be tried on buckets, or need not be; empty: it can.
+
+    ``others`` are the releases that were given beside them.
+    """
+    if _name(attack) not in attacks():
+        return ""
+    wanted = needs(_name(attack))
+    if wanted.releases > 1:
+        return "Buckets cannot be compared with other tables." if others else ""
+    finds = wanted.people and not wanted.method  # who knows the method learns values
+    return "It looks for people, whom anybody finds in buckets without it." if finds else ""

@@ -1,11 +1,13 @@
 """How far worst-case knowledge can go: products of chances that no atom of a set is true.
 
 A class of ``n`` people matters by its *signature*: n, and its K largest counts in descending
-order. ``refute`` finds for every class and every j up to K the smallest chance that j atoms about
-its people are all false. A *node* (2, atoms + 1) folds these over classes: row 0, *no*, has the
-smallest product over j atoms anywhere; row 1, *yes*, the same where one of them is the target's
-own, divided by the target's chance. Both are (min, ×) convolutions, so that a tree of nodes over
-the classes answers anew after a cut by walking from two leaves to the root.
+order. ``refute`` finds for every class and every j up to K the smallest chance p_j that j atoms
+about its people are all false. Of all classes the smallest p_j for each j is enough:
+
+* p_{i+j} ≤ p_i p_j within a class, so to use a class twice is never better than to use it once
+  with all the atoms, and for each j only the best class counts (``spread``);
+* where a class is cut in two, its p_j is at least the smallest p_i p_{j−i} of its halves, and so
+  with the target in it: classes that were cut need not be taken out again (``admit``).
 
 Martin, Kifer, Machanavajjhala, Gehrke, Halpern: Worst-case background knowledge for
 privacy-preserving data publishing, ICDE 2007 (algorithms MINIMIZE1 and MINIMIZE2, corrected: the
@@ -17,8 +19,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-BIG = 1e200
-"""A product that nothing attains. Not infinity, which times zero is not a number."""
 REFUSED, MADE, CLOSE = 0, 1, 2
 """What ``admit`` decides of a cut; close: too near to the bound for floats to decide."""
 _ONE, _TWO = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
@@ -106,7 +106,7 @@ def refute(first, last, signature, least):
     part = np.empty((atoms + 1, atoms + 1))
     for b in range(first, last):
         n = signature[b, 0]
-        part[:] = BIG
+        part[:] = 2.0  # no chance
         part[0, 0] = 1.0
         taken = np.int64(0)
         for j in range(atoms):
@@ -126,167 +126,50 @@ def refute(first, last, signature, least):
 
 
 @njit(cache=True)
-def eligible(least, odds, slack):
-    """Which classes are among the best for a role: j atoms, with the target's among them or not.
+def spread(best, no):
+    """Fill ``no[j]``: the smallest product of the ``best`` chances over any j atoms."""
+    no[0] = 1.0
+    for j in range(1, len(best)):
+        no[j] = best[j]
+        for i in range(1, j):
+            no[j] = min(no[j], best[i] * no[j - i])
 
-    The ``atoms - j + 2`` best of each role, and those within ``slack`` of them; of zeros enough.
+
+@njit(cache=True)
+def admit(best, own, class_, least, odds, bound, slack, decided, taken, at):
+    """Try cuts ``at..`` in their order; one is made where the worst case stays above the bound.
+
+    ``best`` and ``own`` (atoms + 1) have the smallest chances of all classes, and the smallest
+    divided by that of the target's value; they are brought up to date. Cut ``c`` makes classes
+    ``2 c`` and ``2 c + 1`` of ``class_[c]``, of whose cuts the first that is made is the only one
+    (``taken``). ``decided`` is filled; where it says something else than CLOSE already, that is
+    obeyed. Returns the first cut that is too close to decide, or their number.
     """
-    classes, atoms = len(least), least.shape[1] - 1
-    best = np.full((2, atoms + 1, atoms + 2), np.inf)
-    for b in range(classes):
-        for j in range(1, atoms + 1):
-            _keep(best[0, j, : atoms - j + 2], least[b, j])
-            _keep(best[1, j, : atoms - j + 2], least[b, j] * odds[b])
-    zeros = np.zeros((2, atoms + 1), dtype=np.int64)
-    kept = np.zeros(classes, dtype=np.bool_)
-    for b in range(classes):
-        for j in range(1, atoms + 1):
-            for role in range(2):
-                value = least[b, j] * (odds[b] if role else 1.0)
-                number = atoms - j + 2
-                if value == 0:
-                    kept[b] |= zeros[role, j] < number
-                    zeros[role, j] += 1
-                else:
-                    kept[b] |= value <= best[role, j, number - 1] * (1 + slack)
-    return kept
-
-
-@njit(cache=True)
-def _keep(best, value):
-    """Put a value into its place among the smallest, in ascending order."""
-    if value < best[-1]:
-        i = len(best) - 1
-        while i > 0 and best[i - 1] > value:
-            best[i] = best[i - 1]
-            i -= 1
-        best[i] = value
-
-
-@njit(cache=True)
-def fold(least, odds, times):
-    """``no`` and ``yes`` of all classes together (2, atoms + 1); ``times``: how often each is."""
-    atoms = least.shape[1]
-    both = np.empty((2, 2, atoms))
-    own = np.empty((2, atoms))
-    _clear(both[0])
-    now = 0
-    for b in range(len(least)):
-        _set(own, least[b], odds[b])
-        for _ in range(times[b]):
-            _fold(both[now], own, both[1 - now])
-            now = 1 - now
-    return both[now]
-
-
-@njit(cache=True)
-def _clear(node):
-    """No class at all: atoms that are not used are harmless, and there is no target."""
-    for j in range(node.shape[1]):
-        node[0, j], node[1, j] = 1.0, BIG
-
-
-@njit(cache=True)
-def _set(node, least, odds):
-    """A single class."""
-    for j in range(node.shape[1]):
-        node[0, j], node[1, j] = least[j], least[j] * odds if j else BIG
-
-
-@njit(cache=True)
-def _fold(node, other, into):
-    """Two sets of classes as one: the best way to share the atoms out between them."""
-    for j in range(node.shape[1]):
-        no, yes = BIG, BIG
-        for i in range(j + 1):
-            no = min(no, node[0, i] * other[0, j - i])
-            if i:
-                yes = min(yes, min(node[1, i] * other[0, j - i], node[0, j - i] * other[1, i]))
-        into[0, j], into[1, j] = no, yes
-
-
-@njit(cache=True)
-def rest(least):
-    """Per class ``no`` of all the others (classes, atoms + 1)."""
-    classes, atoms = least.shape
-    before, after = np.ones((classes + 1, atoms)), np.ones((classes + 1, atoms))
-    for b in range(classes):
-        _share(before[b], least[b], before[b + 1])
-        _share(after[classes - b], least[classes - 1 - b], after[classes - 1 - b])
-    out = np.empty((classes, atoms))
-    for b in range(classes):
-        _share(before[b], after[b + 1], out[b])
-    return out
-
-
-@njit(cache=True)
-def _share(no, other, into):
-    for j in range(len(no)):
-        smallest = BIG
-        for i in range(j + 1):
-            smallest = min(smallest, no[i] * other[j - i])
-        into[j] = smallest
-
-
-@njit(cache=True)
-def plant(least, odds, size):
-    """A tree over ``size`` places for classes (a power of two), of which these take the first.
-
-    Node ``i`` folds nodes ``2 i`` and ``2 i + 1``; the root is 1 and the places come last.
-    """
-    tree = np.empty((2 * size, 2, least.shape[1]))
-    for b in range(size):
-        if b < len(least):
-            _set(tree[size + b], least[b], odds[b])
-        else:
-            _clear(tree[size + b])
-    for i in range(size - 1, 0, -1):
-        _fold(tree[2 * i], tree[2 * i + 1], tree[i])
-    return tree
-
-
-@njit(cache=True)
-def _climb(tree, i):
-    while i > 1:
-        i //= 2
-        _fold(tree[2 * i], tree[2 * i + 1], tree[i])
-
-
-@njit(cache=True)
-def admit(tree, class_, least, odds, bound, slack, decided, taken, at, used):
-    """Try cuts ``at..`` in their order; one stays where the root's ``yes`` is above the bound.
-
-    Cut ``c`` makes of class ``class_[c]`` the two of rows ``2 c`` and ``2 c + 1``: the left keeps
-    its place, the right takes place ``used``. Of a class's cuts the first that stays is the only
-    one (``taken``). ``decided`` is filled; where it says something else than CLOSE already, that
-    is obeyed. Returns the cut that is too close to decide (or their number), and ``used``.
-    """
-    size = len(tree) // 2
-    old = np.empty(tree.shape[1:])
+    atoms = len(best)
+    tried, tried_own, no = np.empty(atoms), np.empty(atoms), np.empty(atoms)
     for c in range(at, len(class_)):
-        b = class_[c]
-        if taken[b] or decided[c] == REFUSED:
+        if taken[class_[c]]:
             decided[c] = REFUSED
+        if decided[c] == REFUSED:
             continue
-        old[:] = tree[size + b]
-        _set(tree[size + b], least[2 * c], odds[2 * c])
-        _climb(tree, size + b)
-        _set(tree[size + used], least[2 * c + 1], odds[2 * c + 1])
-        _climb(tree, size + used)
-        reached = tree[1, 1, -1]
+        left, right = 2 * c, 2 * c + 1
+        for j in range(atoms):
+            tried[j] = min(best[j], min(least[left, j], least[right, j]))
+            halves = min(least[left, j] * odds[left], least[right, j] * odds[right])
+            tried_own[j] = min(own[j], halves)
         if decided[c] == CLOSE:
+            spread(tried, no)
+            reached = np.inf
+            for j in range(1, atoms):
+                reached = min(reached, tried_own[j] * no[atoms - 1 - j])
             if reached > bound * (1 + slack):
                 decided[c] = MADE
             elif reached < bound * (1 - slack) or bound == 0:
                 decided[c] = REFUSED
+            else:
+                return c
         if decided[c] == MADE:
-            taken[b] = True
-            used += 1
-            continue
-        tree[size + b] = old
-        _climb(tree, size + b)
-        _clear(tree[size + used])
-        _climb(tree, size + used)
-        if decided[c] == CLOSE:
-            return c, used
-    return len(class_), used
+            taken[class_[c]] = True
+            best[:] = tried
+            own[:] = tried_own
+    return len(class_)

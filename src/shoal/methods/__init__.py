@@ -18,3 +18,8 @@ def methods() -> dict[str, Callable[..., Cut]]:
     return {
         name.replace("_", "-"): getattr(import_module(f"{__name__}.{name}"), name) for name in found
     }
+
+
+def apart(name: str) -> bool:
+    """Whether a method cuts each class by its own people alone."""
+    return bool(getattr(import_module(f"{__name__}.{name.replace('-', '_')}"), "APART", False))

@@ -36,7 +36,7 @@ from shoal.cells import Cells, as_sets
 from shoal.errors import UsageError
 from shoal.kernels.group import combinations
 from shoal.methods.mondrian import refusal
-from shoal.model import Model, products
+from shoal.model import Model, products, spoiling
 from shoal.tally import Cut, Groups, Tally
 
 Progress = Callable[[int, int], None]
@@ -173,10 +173,8 @@ class _Chain:
 
     def _settled(self, cut: Cut) -> Cut:
         """The classes that meet the model, also once the others no longer count as published."""
-        failing = np.ones(1, dtype=bool)
-        while failing.any() and cut.classes:
-            failing = ~self.model.holds(self.groups(cut))
-            cut = cut.without(failing)
+        while cut.classes and (bad := spoiling(self.model, self.groups(cut))).any():
+            cut = cut.without(bad)
         self._count()
         return cut
 

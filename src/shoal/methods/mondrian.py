@@ -16,6 +16,7 @@ knows the algorithm can use that a refused cut would have broken the rule (minim
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,11 +27,13 @@ from numpy.typing import NDArray
 from shoal.cells import Cells, publishable
 from shoal.errors import NotMetError, UsageError
 from shoal.methods.segments import Candidates, Segments
-from shoal.model import Model, least_rows, parts, products
+from shoal.model import Model, least_rows, parts, products, spoiling
 from shoal.release import short
 from shoal.tally import HELD_BACK, Cut, Groups, Tally
 
 Progress = Callable[[int, int], None]
+APART = True
+"""A class is cut by its own people alone, so that one can be made again without the others."""
 
 
 def mondrian(
@@ -45,8 +48,9 @@ def mondrian(
     """Cut the tally top-down into classes that meet the model.
 
     ``hold_back``: where the whole table does not meet the model, parts of it that cannot are
-    held back instead of refused. ``rng`` chooses which of the people at a relaxed cut go where;
-    strict cuts depend on the tally alone. Under a rule that merging classes may break
+    held back instead of refused; under a rule that judges all classes together they are cut off
+    first, and what is left is cut further. ``rng`` chooses which of the people at a relaxed cut go
+    where; strict cuts depend on the tally alone. Under a rule that merging classes may break
     (δ-presence), columns with a tree or nulls are not cut, because their cells may coincide.
     """
     if relaxed and not model.monotone:
@@ -57,6 +61,10 @@ def mondrian(
     rng = rng or np.random.default_rng(0)
     rows = Segments.of(tally, model, products(model), relaxed, rng)
     search = _Search(rows, model, hold_back, progress)
+    while search.running:
+        search.deepen()
+    if search.apart:
+        search.rejoin()
     while search.running:
         search.deepen()
     return search.cut(tally)
@@ -80,10 +88,36 @@ class _Search:
         if not self.good.all() and not self.hold_back:
             raise refusal(self.model, whole)
         self.joint = not self.model.local and bool(self.good.all())
+        self.apart = not self.model.local and not self.joint
         if self.joint:
-            self.state = self.model.start(whole)  # type: ignore[attr-defined]
-            self.number = np.zeros(1, np.int64)
-            self.numbers = 1
+            self._start(whole)
+
+    def _start(self, classes: Groups) -> None:
+        """Begin to judge all classes together."""
+        self.state = self.model.start(classes)  # type: ignore[attr-defined]
+        self.numbers = len(classes)
+        self.number = np.arange(self.numbers)
+
+    def rejoin(self) -> None:
+        """Open the classes again that are good apart, as far as they are good together.
+
+        What follows a table that is not good as a whole: its bad parts have been cut off.
+        """
+        rows = self.rows
+        bounds, good, spans = self._finished()
+        people = np.append(0, np.cumsum(rows.count))[bounds]
+        rows.start, rows.stop = bounds.T.copy()
+        rows.people, rows.spans = np.diff(people, axis=1)[:, 0], spans
+        kept, groups = np.flatnonzero(good), rows.whole(self.model)
+        while (bad := spoiling(self.model, groups.take(kept))).any():
+            kept = kept[~bad]
+        self.good = np.isin(np.arange(len(good)), kept)
+        self.done, self.placed = [], 0
+        self._close(~self.good)
+        rows.start, rows.stop, rows.people = (a[kept] for a in (rows.start, rows.stop, rows.people))
+        rows.spans, self.good = spans.take(kept), self.good[kept]
+        self.joint, self.apart = True, False
+        self._start(groups.take(kept))
 
     @property
     def running(self) -> bool:
@@ -108,7 +142,7 @@ class _Search:
         widths = rows.widths()
         if not self.model.monotone:
             widths[:, rows.has_levels] = 0
-        able = (rows.people >= 2 * least) | ~self.good
+        able = ~self.good if self.apart else (rows.people >= 2 * least) | ~self.good
         widest = widths.argmax(axis=1)
         able &= widths[np.arange(len(widths)), widest] > 0
         first = np.flatnonzero(able)
@@ -192,11 +226,14 @@ class _Search:
         self.done.append((bounds, self.good[pick], rows.spans.take(pick)))
         self.placed += int(rows.people[pick].sum())
 
+    def _finished(self) -> tuple[NDArray[np.int64], NDArray[np.bool_], Cells]:
+        """The bounds of all that is done, which of it is good, and its spans."""
+        bounds, good, spans = zip(*self.done, strict=True)
+        return np.concatenate(bounds), np.concatenate(good), Cells.joined(spans)
+
     def cut(self, tally: Tally) -> Cut:
         """The finished classes as a cut of the tally."""
-        bounds = np.concatenate([bounds for bounds, _, _ in self.done])
-        good = np.concatenate([good for _, good, _ in self.done])
-        spans = Cells.joined([spans for _, _, spans in self.done])
+        bounds, good, spans = self._finished()
         number = np.where(good, np.cumsum(good) - 1, HELD_BACK).astype(np.int32)
         class_ = np.empty(len(self.rows.entry), dtype=np.int32)
         order = np.argsort(bounds[:, 0])
@@ -212,11 +249,22 @@ class _Search:
 def refusal(model: Model, whole: Groups) -> NotMetError:
     """Why a table cannot meet a rule even as one class: what fails, and what it reaches."""
     failed = [part for part in parts(model) if not part.holds(whole).all()]
-    told = "; ".join(
-        f"{part} (the whole table reaches {short(part.reached(whole))})" for part in failed
-    )
+    partial = any(h.total.sum() > whole.rows.sum() for h in whole.sensitive)
+    table = "that part of it" if partial else "the whole table"
+    told = "; ".join(f"{part} ({table} reaches {_reached(part, whole)})" for part in failed)
+    advice = [str(part.advice(whole)) for part in failed if hasattr(part, "advice")]
     return NotMetError(
-        f"The table as a single class does not meet the rule: {told}.",
-        "weaken the rule to what the whole table reaches, or, where some parts of it could meet "
+        f"{'A part of the table' if partial else 'The table'} as a single class does not meet the "
+        f"rule: {told}.",
+        " ".join(filter(None, advice))
+        or "weaken the rule to what the whole table reaches, or, where some parts of it could meet "
         "the rule, allow rows to be held back (--hold-back 0.05).",
     )
+
+
+def _reached(part: Model, whole: Groups) -> str:
+    """What a table reaches; where the rule asks for less than its parameter, that too."""
+    value = part.reached(whole)
+    if not getattr(part, "strict", False) or not math.isfinite(value):
+        return short(value)
+    return f"{short(value)}, and {part.parameter} must be above that"  # type: ignore[attr-defined]

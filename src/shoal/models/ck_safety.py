@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
@@ -12,15 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import disclosure
-from shoal.attained import Signature, attained, refuted
-from shoal.disclosure import Floats, Signed
+from shoal.attained import Signature, odds, refuted
+from shoal.disclosure import IMPLICATIONS, Floats, Signed
+from shoal.errors import UsageError
 from shoal.kernels import disclose
 from shoal.model import NEAR, Mask, Number, Rule, fraction, near, settle
 from shoal.tally import Groups, Histogram
 
+LEAST = Fraction(1, 10**9)
+"""No smaller c or gamma can be meant, and floats could not tell it from 0."""
+
 
 class State(NamedTuple):
-    """The classes of a table as far as they matter: signatures, and what follows from them."""
+    """All classes that there are or were: signatures, and what follows from them.
+
+    Those that were cut stay: their halves attain what they attain.
+    """
 
     rows: NDArray[np.int64]
     least: Floats
@@ -32,15 +39,10 @@ class State(NamedTuple):
         rows = disclosure.signatures(h.start, h.count, atoms)
         return cls(rows, disclosure.least(rows), disclosure.odds(rows))
 
-    def cut(self, class_: NDArray[np.int64], halves: State, made: Mask) -> State:
-        """The state after the cuts that were made: left halves stay, right ones come last."""
-        at = np.flatnonzero(made)
-        after = []
-        for old, new in zip(self, halves, strict=True):
-            joined = np.concatenate((old, new[2 * at + 1]))
-            joined[class_[at]] = new[2 * at]
-            after.append(joined)
-        return State(*after)
+    def joined(self, halves: State, made: Mask) -> State:
+        """The state after the cuts that were made."""
+        new = np.repeat(made, 2)
+        return State(*(np.concatenate((a, b[new])) for a, b in zip(self, halves, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,10 @@ class CkSafety(Rule):
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({"k": 1}, {"k": 2}, {"k": 3})
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "c", fraction(self.c, "c", 0, 1, above=True))
+        object.__setattr__(self, "c", _share(self.c, "c", "0.6"))
         object.__setattr__(self, "k", disclosure.pieces(self.k))
         if self.gamma is not None:
-            object.__setattr__(self, "gamma", fraction(self.gamma, "gamma", 0, 1, above=True))
+            object.__setattr__(self, "gamma", _share(self.gamma, "gamma", "0.7"))
 
     @property
     def local(self) -> bool:  # type: ignore[override]
@@ -110,8 +112,9 @@ class CkSafety(Rule):
         if not len(groups):
             return np.zeros(0, bool)
         found = disclosure.signed(groups.on(self.on), self.k)
-        holds = self._apart_holds(found) if self.local else self._together(found)
-        return holds[found.number]
+        if self.local:
+            return self._apart_holds(found)[found.number]
+        return ~found.reaching(Fraction(self.c), IMPLICATIONS)[found.number]
 
     def per_class(self, groups: Groups) -> Floats:
         """The largest belief about somebody of each class; with ``gamma`` a bound of it."""
@@ -120,11 +123,28 @@ class CkSafety(Rule):
         with np.errstate(divide="ignore"):
             return np.asarray(1 / (1 + ratio))[found.number]
 
+    def advice(self, groups: Groups) -> str:
+        """Between which numbers ``gamma`` would let these classes pass; where none can, that."""
+        if self.gamma is None:
+            certain = "k pieces tell somebody's value for certain: ask for a smaller k."
+            return certain if self.reached(groups) >= 1 else ""
+        found, atoms = disclosure.signed(groups.on(self.on), self.k), np.arange(1, self.k + 1)
+        most = (found.least[:, 1:-1] ** (1 / atoms)).min(initial=1.0)
+        own = (found.least[:, 1:] * found.odds[:, np.newaxis]).min(axis=0)
+        with np.errstate(divide="ignore"):
+            least = (float(self.bound) / own[:-1]) ** (1 / (self.k + 1 - atoms))
+        if own[-1] <= self.bound or least.max(initial=0.0) >= most:
+            return "no gamma lets the table pass: weaken c or k."
+        return (
+            f"write a gamma between {least.max(initial=0.0):.3f} and {most:.3f}: the lower, the "
+            "less a class may tell of its own people, the higher, the less of others'."
+        )
+
     def alone(self, groups: Groups) -> Mask:
         """Which classes would be safe if each were the whole table."""
         state = State.of(groups.on(self.on), self.k + 1)
-        ratio = state.least[:, -1] * state.odds
-        return self._settled(ratio, lambda i: self._exact(state.rows[i : i + 1]))
+        ratio, bound = state.least[:, -1] * state.odds, float(self.bound)
+        return settle(ratio, bound, ratio > bound, lambda i: self._alone(state.rows[i]))
 
     def start(self, groups: Groups) -> State:
         """The table's classes as far as they matter."""
@@ -133,41 +153,29 @@ class CkSafety(Rule):
     def admit(self, state: State, class_: NDArray[np.int64], halves: Groups) -> tuple[State, Mask]:
         """Make each cut after which the whole table is still safe, in turn."""
         new = State.of(halves.on(self.on), self.k + 1)
-        classes, cuts = len(state.rows), len(class_)
-        places = 1 << (classes + len(np.unique(class_))).bit_length()
-        tree = disclose.plant(state.least, state.odds, places)
-        decided = np.full(cuts, disclose.CLOSE, np.int64)
-        taken, bound = np.zeros(classes, bool), float(self.bound)
-        at, used = 0, classes
+        decided = np.full(len(class_), disclose.CLOSE, np.int64)
+        taken, bound = np.zeros(class_.max(initial=-1) + 1, bool), float(self.bound)
+        best = state.least.min(axis=0)
+        own = (state.least * state.odds[:, np.newaxis]).min(axis=0)
+        at = 0
         while True:
-            at, used = disclose.admit(
-                tree, class_, new.least, new.odds, bound, NEAR, decided, taken, at, used
+            at = disclose.admit(
+                best, own, class_, new.least, new.odds, bound, NEAR, decided, taken, at
             )
-            if at == cuts:
-                made = decided == disclose.MADE
-                return state.cut(class_, new, made), made
-            pair = new.rows[2 * at : 2 * at + 2]
-            safe = all(self._exact(row[np.newaxis]) for row in pair)  # nearly always tells
-            if safe:
-                tried = (decided == disclose.MADE) & (np.arange(cuts) < at)
-                tried[at] = True
-                safe = self._exact(state.cut(class_, new, tried).rows)
+            made = decided == disclose.MADE
+            if at == len(class_):
+                return state.joined(new, made), made
+            safe = self._alone(new.rows[2 * at]) and self._alone(new.rows[2 * at + 1])
+            if safe:  # nearly always one of them alone is not
+                made[at] = True
+                rows = state.joined(new, made).rows
+                safe = Signed(rows, np.arange(len(rows))).attained()[-1].ratio > self.bound
             decided[at] = disclose.MADE if safe else disclose.REFUSED
 
-    def _exact(self, rows: NDArray[np.int64]) -> bool:
-        """Whether classes with these signatures are safe together."""
-        if len(rows) == 1:
-            found = attained([tuple(rows[0].tolist())], self.k + 1)
-        else:
-            distinct, number = np.unique(rows, axis=0, return_inverse=True)
-            found = Signed(distinct, number.ravel()).attained()
-        return found[-1].ratio > self.bound
-
-    def _together(self, found: Signed) -> Mask:
-        return self._settled(found.ratio, lambda i: found.attained(i)[-1].ratio > self.bound)
-
-    def _settled(self, ratio: Floats, exact: Callable[[int], bool]) -> Mask:
-        return settle(ratio, float(self.bound), ratio > float(self.bound), exact)
+    def _alone(self, row: NDArray[np.int64]) -> bool:
+        """Whether a class with this signature is safe by itself, exactly."""
+        signature = tuple(row.tolist())
+        return refuted(signature, self.k + 1)[0] * odds(signature) > self.bound
 
     def _apart(self, found: Signed) -> Floats:
         """Per signature a bound of the ratio, whatever the others are; −1: there is none."""
@@ -190,7 +198,14 @@ class CkSafety(Rule):
         chance = [refuted(row, j)[0] for j in range(atoms + 1)]
         own = min(chance[j] * gamma ** (atoms - j) for j in range(1, atoms + 1))
         helps = any(chance[j] < gamma**j for j in range(1, atoms))
-        return not helps and own * Fraction(row[0], row[1]) > self.bound
+        return not helps and own * odds(row) > self.bound
+
+
+def _share(value: Number, name: str, example: str) -> Fraction:
+    found = fraction(value, name, 0, 1, above=True, example=example)
+    if found < LEAST:
+        raise UsageError(f"{name} is less than one in a billion.", f"write {name}={example}.")
+    return found
 
 
 def _powers(gamma: float, atoms: int) -> Floats:

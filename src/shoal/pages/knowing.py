@@ -15,33 +15,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.pages.axes import colours
 from shoal.pages.drawing import COLOUR, Spec, chart
+from shoal.pages.promise import Promise, in_short, told
 from shoal.pages.words import percent, spoken
 
 KINDS = ("what follows from what (implications)", "what somebody does not have (negations)")
 """The two kinds of knowledge, in words."""
-NEAR = 1e-9
-"""Relative distance under which two floats may be the same number."""
 MOST = 400
 """More different classes than this are drawn in bins."""
 ACROSS, UP = 48, 24
 """How many bins there are by entropy and by belief: at most so many times so many marks."""
 _UNITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What a release promises: with up to ``k`` pieces every belief is less than ``c``."""
-
-    c: float
-    k: int
-    met: bool
 
 
 def pieces(count: int) -> str:
@@ -56,46 +45,38 @@ def pieces(count: int) -> str:
     return f"{told} piece{'' if count == 1 else 's'} of knowledge"
 
 
-def told(belief: float, promise: Promise | None = None) -> str:
-    """A belief as a share; one that is under what is promised does not read as if it were not.
-
-    >>> told(0.5995), told(0.5995, Promise(0.6, 2, met=True))
-    ('60%', '<60%')
-    """
-    text = percent(belief, 1)
-    under = promise is not None and belief < promise.c * (1 - NEAR)
-    return f"<{text}" if promise and under and text == percent(promise.c, 1) else text
-
-
 def disclosure(
     implications: Sequence[float],
     negations: Sequence[float],
     what: str = "value",
-    promise: Promise | None = None,
+    promises: Sequence[Promise] = (),
 ) -> Spec:
-    """The largest belief with 0, 1, … pieces of either kind; a line ends where it is certainty."""
+    """The largest belief with 0, 1, … pieces of either kind; a line ends where it is certainty.
+
+    ``promises`` are the `tightest`; each is drawn up to its number of pieces.
+    """
     sides = [until_certain(implications), until_certain(negations)]
     values = [
         {
             "pieces": k,
             "side": name,
             "belief": belief,
-            "text": told(belief, promise),
+            "text": told(belief, next((one for one in promises if one.k >= k), None)),
             "numbered": i == 0 or _apart(sides[0], k, belief),
         }
         for i, (name, side) in enumerate(zip(KINDS, sides, strict=True))
         for k, belief in enumerate(side)
     ]
-    last = max(1, *(len(side) - 1 for side in sides), promise.k if promise else 1)
+    last = max(1, *(len(side) - 1 for side in sides), *(one.k for one in promises))
     return chart(
         _disclosure_title(sides[0], what),
         f"Lines: the largest belief in anybody's {what} that pieces of knowledge can give, by how "
-        "many they are." + (" The tinted area is what the requirement allows." if promise else ""),
+        "many they are." + (" The tinted area is what the requirement allows." if promises else ""),
         values,
         {"pieces": "Pieces of knowledge", "side": "Kind", "text": "Largest belief"},
         height=250,
         layer=[
-            *([] if promise is None else _allowed(promise, last)),
+            *_allowed(promises, last),
             {
                 "encoding": {
                     "x": _pieces_axis(last),
@@ -194,38 +175,36 @@ def _beliefs() -> list[Spec]:
     ]
 
 
-def _allowed(promise: Promise, last: int) -> list[Spec]:
-    """What the requirement allows: a tinted area up to its number of pieces, a line at its c."""
+def _allowed(promises: Sequence[Promise], last: int) -> list[Spec]:
+    """What the requirement allows: a tinted area up to its number of pieces, a line at its c.
+
+    Further promises are steps, each from where the one before it ends.
+    """
     one: Spec = {"data": {"values": [{}]}}  # else each point would draw it again
     x, y = _pieces_axis(last), _belief_axis("")
-    at_c = {**_datum(promise.c), **{key: y[key] for key in ("axis", "scale")}}
-    words = f"promised: less than {100 * promise.c:.3g}%"
+    foot = {**_datum(0), **{key: y[key] for key in ("axis", "scale")}}
+    area = {"type": "rect", "color": COLOUR["band"], "opacity": 0.6}
+    line = {"type": "rule", "color": COLOUR["ink"], "strokeWidth": 1.5, "strokeDash": [5, 4]}
     start = {**_datum(-0.35), **{key: x[key] for key in ("axis", "scale")}}
-    return [
-        {
-            **one,
-            "mark": {"type": "rect", "color": COLOUR["band"], "opacity": 0.6},
-            "encoding": {
-                "x": start,
-                "x2": {"datum": promise.k + 0.35},
-                "y": {**at_c, "datum": 0},
-                "y2": {"datum": promise.c},
-            },
-        },
-        {
-            **one,
-            "mark": {"type": "rule", "color": COLOUR["ink"], "strokeWidth": 1.5,
-                     "strokeDash": [5, 4]},
-            "encoding": {"x": start, "x2": {"datum": promise.k + 0.35}, "y": at_c},
-        },
-        {
-            **one,
-            "mark": {"type": "text", "color": COLOUR["ink"], "align": "left", "fontSize": 12.5,
-                     "baseline": "bottom", "dx": 8, "dy": -6},
-            # The foot is free: nobody's belief in the likeliest of a few values is near nothing.
-            "encoding": {"x": start, "y": {**at_c, "datum": 0}, "text": {"value": words}},
-        },
-    ]  # fmt: skip
+    layers: list[Spec] = []
+    for before, promise in zip((None, *promises), promises, strict=False):
+        across = {
+            "x": {**start, "datum": before.k + 0.35} if before else start,
+            "x2": {"datum": promise.k + 0.35},
+        }
+        at_c = {**foot, "datum": promise.c}
+        layers += [
+            {**one, "mark": area, "encoding": {**across, "y": foot, "y2": {"datum": promise.c}}},
+            {**one, "mark": line, "encoding": {**across, "y": at_c}},
+        ]
+    words: Spec = {
+        **one,
+        "mark": {"type": "text", "color": COLOUR["ink"], "align": "left", "fontSize": 12.5,
+                 "baseline": "bottom", "dx": 8, "dy": -6},
+        # The foot is free: nobody's belief in the likeliest of a few values is near nothing.
+        "encoding": {"x": start, "y": foot, "text": {"value": in_short(promises)}},
+    }  # fmt: skip
+    return [*layers, words] if promises else []
 
 
 def _datum(value: float) -> Spec:

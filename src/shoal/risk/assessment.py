@@ -72,12 +72,16 @@ def assess(
     population_counts: Any = None,
     sampling_fraction: float | None = None,
     threshold: float = 0.2,
+    *,
+    population_rows: Any = None,
 ) -> Assessment:
     """Everything that class sizes tell about re-identification.
 
     ``rows`` (classes,) counts each class's rows; ``population_counts`` (classes,) the people of
-    the population that its cells cover. ``sampling_fraction`` is the share of the population that
-    is in the table; population uniqueness is estimated only where it is given.
+    the population that its cells cover. ``population_rows`` counts the rows of the classes that
+    these are about, where somebody with the population sees others, because it lacks columns.
+    ``sampling_fraction`` is the share of the population that is in the table; population
+    uniqueness is estimated only where it is given.
 
     >>> found = assess([1, 1, 2, 4], threshold=0.3)
     >>> found.prosecutor, found.marketer, found.unique_share, found.above
@@ -85,7 +89,8 @@ def assess(
     """
     rows = np.asarray(rows, dtype=np.int64)
     sizes = Sizes.of(rows)
-    journalist, to_market, notes = _against_population(rows, population_counts)
+    seen = rows if population_rows is None else np.asarray(population_rows, dtype=np.int64)
+    journalist, to_market, notes = _against_population(seen, population_counts)
     estimates: dict[str, Estimate] = {}
     if not sizes.rows:
         notes = {"prosecutor": NO_ROWS}

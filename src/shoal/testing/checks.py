@@ -38,6 +38,7 @@ def check_model(model: Model, *, seeds: Sequence[int] = range(4)) -> None:
         _check_classes(model, tally, cut, rng)
         _check_needs(model, Groups.of(tally, cut, products(model)))
         _check_merging(model, tally, cut, rng)
+        _check_joint(model, tally, cut, rng)
         after = _judge(model, *doubled(tally, cut))
         _true(after[judged].all(), f"{model}: a table in which all people occur twice breaks it")
         _check_reached(model, Groups.of(tally, cut, products(model)))
@@ -196,6 +197,41 @@ def _check_merging(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
         np.logical_or.at(part_failed, merged.class_, ~judged[cut.class_])
         after = _judge(model, tally, merged)
         _true((after | part_failed).all(), f"{model}: merging breaks it, so it is not monotone")
+
+
+def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
+    """A model that is not local admits just the cuts after which all classes together hold."""
+    if model.local:
+        return
+    joint: Any = model
+    fine = Groups.of(tally, cut, products(model))
+    alone = [bool(model.holds(fine.take(np.array([i])))[0]) for i in range(len(fine))]
+    _equal(joint.alone(fine), np.array(alone), f"{model}: alone is not what holds says of one")
+    order = rng.permutation(len(fine))
+    pairs = len(fine) // 2
+    parent = np.argsort(order) // 2  # the coarse class of each fine one
+
+    def coarse(done: Mask) -> Groups:
+        number = np.where(np.append(done, False)[parent], parent + len(fine), parent)
+        right = np.append(done, False)[parent] & (np.argsort(order) % 2 == 1)
+        number = np.where(right, parent + 2 * len(fine), number)
+        numbered = np.unique(number, return_inverse=True)[1].astype(np.int32)
+        parted = Cut.of(tally, cut.entry, numbered[cut.class_], cut.count)
+        return Groups.of(tally, parted, products(model))
+
+    done = np.zeros(pairs, bool)
+    if not model.holds(coarse(done)).all():
+        return
+    state = joint.start(coarse(done))
+    halves = fine.take(np.repeat(order[: 2 * pairs].reshape(-1, 2), 2, axis=0).ravel())
+    class_ = np.repeat(np.arange(pairs), 2)  # every cut is offered twice
+    made = joint.admit(state, class_, halves)[1]
+    for i in range(pairs):
+        done[i] = True
+        done[i] = bool(model.holds(coarse(done)).all())
+    _equal(made[::2], done, f"{model}: admits other cuts than those after which it holds")
+    _true(not made[1::2][done].any(), f"{model}: a class is cut twice")
+    _equal(joint.admit(state, class_, halves)[1], made, f"{model}: admit changes the state")
 
 
 def _check_reached(model: Model, whole: Groups) -> None:

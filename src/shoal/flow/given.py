@@ -1,0 +1,107 @@
+"""What a report is asked about, and the commands to have it again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shoal.column import Column
+from shoal.errors import UsageError
+from shoal.flow.knowing import PIECES
+from shoal.model import Model
+from shoal.release import Release
+from shoal.schema import Schema
+
+LEAST = 0.001
+"""The smallest threshold of risk: one in a thousand."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a report is asked about."""
+
+    release: Any
+    others: tuple[Any, ...] = ()
+    original: Any = None
+    targets: Any = None
+    control: Any = None
+    schema: Schema | None = None
+    rule: Model | str | None = None
+    on: str | None = None
+    threshold: float = 0.2
+    limit: float | None = None
+    pieces: int = PIECES
+    context: Mapping[str, Any] | str | Path | None = None
+    show: bool = False
+    seed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and not 0 <= self.limit <= 1:
+            raise UsageError(
+                "The limit is a share of people, from 0 to 1.", "write for example 0.05."
+            )
+        if not LEAST < self.threshold <= 1:
+            raise UsageError(
+                f"The threshold of risk is more than {LEAST} and at most 1.",
+                "write for example 0.2: five people who look alike.",
+            )
+
+
+def _path(source: Any) -> str | None:
+    """Where a source lies; None for a table in memory."""
+    if isinstance(source, Release):
+        return str(source.folder)
+    return str(source) if isinstance(source, str | Path) else None
+
+
+def _name(source: Any) -> str:
+    """What a source is called, without the folders above it; a table in memory has no name."""
+    path = _path(source)
+    return "TABLE" if path is None else Path(path).name or path
+
+
+def commands(given: Given) -> tuple[str, ...]:
+    """What to type to have every number again; a schema that flags cannot say is schema.toml."""
+    roles = _roles(given.schema)
+    rule = [] if given.rule is None else ["-m", str(given.rule)]
+    keep = ["--accept-keep"] if given.settings.get("accept_keep") else []
+    relation = str(given.settings.get("relation", "")).replace(" ", "-")
+    named = {
+        "--original": given.original,
+        "--targets": given.targets,
+        "--control": given.control,
+        "--context": "context.toml" if isinstance(given.context, Mapping) else given.context,
+        "--on": given.on,
+        "--limit": given.limit,
+        "--pieces": None if given.pieces == PIECES else given.pieces,
+        "--sample": given.settings.get("sample"),
+        "--threshold": f"{given.threshold:g}",
+        "--seed": str(given.seed),
+    }
+    flags = [part for one in given.others for part in ("--with", _name(one))]
+    for flag, value in named.items():
+        flags += [] if value is None else [flag, _word(value)]
+    flags += [f"--{relation}"] if relation else []
+    flags += ["--show"] if given.show else []
+    own = _name(given.release)
+    told = [["shoal", "report", own, *flags, *roles, *rule, *keep, "-o", "report.html"]]
+    if rule or not roles:
+        told.insert(0, ["shoal", "verify", own, *roles, *rule, *keep])
+    return tuple(shlex.join(line) for line in told)
+
+
+def _roles(schema: Schema | None) -> list[str]:
+    """A schema as flags, where it says nothing but roles; else as a file."""
+    if schema is None:
+        return []
+    if any(column != Column(column.name, column.role) for column in schema.columns):
+        return ["-s", "schema.toml"]
+    return [part for column in schema.columns for part in (f"--{column.role}", column.name)]
+
+
+def _word(value: Any) -> str:
+    return str(value) if isinstance(value, int | float) else _name(value)
