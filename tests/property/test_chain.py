@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.property.joint import AtMost
 
 from shoal.axis import Axis, Level
 from shoal.errors import NotMetError, UsageError
@@ -191,22 +192,6 @@ def test_bisection_finds_what_a_scan_of_all_steps_finds(table, text):
     assert cut.facts["steps"] == length
     assert cut.facts["judged"] <= math.ceil(math.log2(length)) + 1
     assert cut.held_back == 0
-
-
-@dataclass(frozen=True)
-class AtMost:
-    """No class can be judged alone: the table has at most so many classes."""
-
-    classes: int
-    needs = frozenset()
-    monotone = True
-    local = False
-
-    def holds(self, groups):
-        return np.full(len(groups), len(groups) <= self.classes)
-
-    def reached(self, groups):
-        return float(len(groups))
 
 
 @FEW

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.property.joint import AtMost
 
 from shoal.axis import Axis, Level
 from shoal.cells import Cells
@@ -330,35 +331,6 @@ def test_a_user_s_own_model_runs_in_the_same_search(table):
         return
     cut = mondrian(ours, TwoPairs())
     assert contents(ours, cut) == expected(plain, rows, weights, two_pairs)
-
-
-@dataclass(frozen=True)
-class AtMost:
-    """A model that no class can be judged by alone: the table has at most so many classes."""
-
-    classes: int
-    needs = frozenset()
-    monotone = True
-    local = False
-
-    def holds(self, groups):
-        return np.full(len(groups), len(groups) <= self.classes)
-
-    def reached(self, groups):
-        return float(len(groups))
-
-    def start(self, groups):
-        return len(groups)
-
-    def admit(self, state, class_, halves):
-        assert len(halves) == 2 * len(class_)
-        first = np.unique(class_, return_index=True)[1]
-        made = np.zeros(len(class_), bool)
-        made[np.sort(first)[: self.classes - state]] = True
-        return state + int(made.sum()), made
-
-    def alone(self, groups):
-        return np.full(len(groups), self.classes > 0)
 
 
 @FEW
