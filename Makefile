@@ -17,8 +17,9 @@ help: ## this list
 demo: $(READY) ## the whole story on bundled data
 	$(BIN)/shoal demo
 
+# One process: make test ARGS="-n 0"
 test: $(READY) ## run the test suite (ARGS="-k csv" narrows it)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
 
 lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .

@@ -148,14 +148,6 @@ def test_the_keys_of_an_audit_are_those_in_its_page(tmp_path, command_line):
         assert {k: audit[key][k] for k in example[key]} == example[key]
 
 
-def test_the_readme_tells_what_the_demo_finds(tmp_path, command_line):
-    found = json.loads(run("sh", "shoal demo --json", tmp_path, command_line))
-    finding = found["findings"]["k-anonymity"]
-    text = text_of(ROOT / "README.md")
-    assert f"{finding['people']} patients were in both" in text
-    assert f"a single possible diagnosis for {finding['exposed']} of them" in text
-
-
 def test_the_changelog_has_this_version():
     project = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]
     assert project["version"] == shoal.__version__

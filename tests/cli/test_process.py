@@ -72,14 +72,14 @@ main(arguments)
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("step", ["reading", "making classes", "writing", "verifying"])
-def test_interrupted_anywhere_nothing_is_left(here, roles, command_line, step, number):
+def test_interrupted_anywhere_nothing_is_left(here, roles, step, number):
     (here / "scratch").mkdir()
     before = sorted(here.iterdir())
     arguments = ["publish", "patients.csv", *roles, *K10, "-o", "release"]
     done = subprocess.run(
-        ["quick-python", "-c", INTERRUPTED, step, str(int(number)), *arguments],
+        [sys.executable, "-c", INTERRUPTED, step, str(int(number)), *arguments],
         capture_output=True, timeout=120, check=False,
-        env=command_line | {"TMPDIR": str(here / "scratch")},
+        env=os.environ | {"TMPDIR": str(here / "scratch")},
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
     assert b"Stopped.\nHint: a release that is there is whole" in done.stderr

@@ -101,3 +101,9 @@ class Town:
 @pytest.fixture
 def town(tmp_path: Path) -> Town:
     return Town(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Town:
+    """A town for all tests of a file, which leave it as it is."""
+    return Town(tmp_path_factory.mktemp("town"))

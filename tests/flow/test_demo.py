@@ -1,14 +1,19 @@
-"""Demo: the story runs, and its page says nothing about the machine it ran on."""
+"""Demo: the story runs, the README tells it, and its page names nothing of the machine."""
 
 from __future__ import annotations
 
 import getpass
+import json
 import platform
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import shoal
+from shoal.cli.main import main
+
+README = Path(__file__).parents[2] / "README.md"
 
 
 @pytest.fixture(scope="module")
@@ -60,5 +65,17 @@ def test_the_page_names_nothing_of_the_machine(demo):
         assert getpass.getuser() not in text
 
 
-def test_it_can_be_run_again(demo):
-    assert shoal.demo(demo.page.parent).page == demo.page
+def test_the_readme_tells_what_it_finds(demo):
+    weak, text = demo.findings["k-anonymity"], README.read_text(encoding="utf-8")
+    assert f"{weak.people} patients were in both" in text
+    assert f"a single possible diagnosis for {weak.exposed} of them" in text
+
+
+def test_it_can_be_run_again_and_on_the_command_line(demo):
+    done = CliRunner().invoke(main, ["demo", "-o", str(demo.page.parent), "--json"])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["edition"] == 1
+    assert told["findings"]["k-anonymity"]["exposed"] == demo.findings["k-anonymity"].exposed
+    assert Path(told["page"]) == demo.page
+    assert demo.page.is_file()

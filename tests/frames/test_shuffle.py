@@ -40,7 +40,7 @@ def test_same_rows_in_another_order(in_memory: int) -> None:
 @pytest.mark.parametrize("in_memory", [2**30, 1])
 def test_every_order_is_as_likely(in_memory: int) -> None:
     seen = Counter[tuple[int, ...]]()
-    for _ in range(240 if in_memory == 1 else 1200):
+    for _ in range(120 if in_memory == 1 else 1200):
         batches = shuffled(table(3, batch=2), in_memory=in_memory)
         seen[tuple(pa.Table.from_batches(batches)["n"].to_pylist())] += 1
     assert set(seen) == set(permutations(range(3)))
