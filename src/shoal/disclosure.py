@@ -221,6 +221,7 @@ class Signed:
         for j in range(1, self.atoms + 1):
             for role in (self.least[:, j], self.least[:, j] * self.odds):
                 near = np.flatnonzero(role <= role.min() * (1 + NEAR))
+                near = near if role.min() > 0 else near[:1]  # of zeros any will do
                 alike = np.unique(self.rows[near, : j + 1], axis=0, return_index=True)[1]
                 kept[near[alike]] = True
         at = np.flatnonzero(kept).tolist()

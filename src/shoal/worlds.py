@@ -87,8 +87,9 @@ def belief(
     """The belief in `about` of somebody who knows the table's classes and `knowing`.
 
     `classes` are value → count, `where` the class of each person mentioned; knowledge and question
-    may be text (`shoal.knowledge`). Beyond `most` steps it
-    is estimated from `draws` worlds, of which those count that agree with the knowledge.
+    may be text (`shoal.knowledge`). Values are compared as written; one that a class does not have
+    nobody in it can have. Beyond `most` steps it is estimated from `draws` worlds, of which those
+    count that agree with the knowledge.
 
     >>> men, women = {"flu": 2, "lung": 2, "mumps": 1}, {"flu": 2, "a": 1, "b": 1, "c": 1}
     >>> knows = "Hannah.disease=flu -> Charlie.disease=flu"

@@ -35,7 +35,7 @@ from shoal.attacks.worst_case import Case, story
 from shoal.disclosure import IMPLICATIONS, MOST, NEGATIONS, Known, curve, max_disclosure, reaching
 from shoal.errors import UsageError
 from shoal.knowledge import Atom, Knowledge, parse, parse_atom
-from shoal.model import Number, fraction, whole, written
+from shoal.model import Mask, Number, fraction, whole, written
 from shoal.release import Finding
 
 NEEDS = Needs(releases=1, most=1, named="about", supposed=True)
@@ -135,7 +135,7 @@ def _worst_case(case: Case, least: Fraction) -> Finding:
         defence=_defence(case, least, bool(exposed)),
         example=story(case),
         assumptions=ASSUMPTIONS,
-        worst=tuple((_worst_first(case)[:WORST] + 1).tolist()),
+        worst=tuple((_worst_first(case, reached)[:WORST] + 1).tolist()),
         table="release 1",
         witness=_witness(case),
         details={
@@ -150,13 +150,18 @@ def _worst_case(case: Case, least: Fraction) -> Finding:
     )
 
 
-def _worst_first(case: Case) -> NDArray[np.int64]:
-    """The rows: the witness's class, then by belief and size; a class's rows in file order."""
+def _worst_first(case: Case, reached: Mask) -> NDArray[np.int64]:
+    """The rows reached: the witness's class, then by belief and size; in file order in a class.
+
+    Where none is, those of the witness's class.
+    """
     class_ = case.release.class_
     _, first, number = np.unique(class_, return_index=True, return_inverse=True)
     elsewhere = class_ != case.witness.target.class_
     belief = np.round(case.each, 12)[class_]
-    return np.lexsort((first[number], -case.values.rows[class_], -belief, elsewhere))
+    order = np.lexsort((first[number], -case.values.rows[class_], -belief, elsewhere))
+    hit = reached[class_] if reached.any() else ~elsewhere
+    return order[hit[order]]
 
 
 def _sentence(case: Case, exposed: int, least: str) -> str:

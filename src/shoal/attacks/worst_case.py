@@ -72,10 +72,11 @@ def story(case: Case) -> str:
         return f"Whoever finds the class of {who}, of {size:,} rows, {end}{_enough(case)}"
     known = list(_known(case, who))
     if len(known) == 1:
-        return f"Whoever knows {known[0]} {end}{_enough(case)}"
+        comma = "," if known[0].startswith("that if") else ""
+        return f"Whoever knows {known[0]}{comma} {end}{_enough(case)}"
     pieces = counted(len(others), "piece", "pieces")
-    listed = f"{'; '.join(known[:-1])}; and {known[-1]}".removesuffix(",")
-    return f"Whoever knows these {pieces}: {listed}: {end}{_enough(case)}"
+    listed = f"{'; '.join(known[:-1])}; and {known[-1]}"
+    return f"Suppose that somebody knows {pieces}: {listed}. Whoever does {end}{_enough(case)}"
 
 
 def _known(case: Case, who: str) -> Iterator[str]:
@@ -88,7 +89,7 @@ def _known(case: Case, who: str) -> Iterator[str]:
         yield f"that {who} {_lacks(case, denied)}{_number(denied)}"
     for some in by_person.values():
         if_ = f"row {case.row(some[0]):,}'s person {_has(case, some)}"
-        yield f"that if {if_}, then {who} {_has(case, [target])}{_number(some)},"
+        yield f"that if {if_}, then {who} {_has(case, [target])}{_number(some)}"
 
 
 def _number(some: Sequence[Known]) -> str:

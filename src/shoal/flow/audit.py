@@ -169,7 +169,8 @@ def _refuse_in_buckets(original: Any, population: Any) -> None:
     """Exact columns have lost nothing, and whoever is in them is found by everybody."""
     if original is not None:
         raise UsageError(
-            "Buckets have the quasi-identifiers as they were, so nothing of them is lost.",
+            "A release in buckets is not compared with its original: exact columns are as they "
+            "were, and values lie with others of their bucket.",
             "leave --original out.",
         )
     if population is not None:

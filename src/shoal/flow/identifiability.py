@@ -82,7 +82,7 @@ def _mark(one: Judgement) -> charts.Reached | None:
     except (UsageError, AttributeError, TypeError):
         return None
     at_least = model.strongest == "largest"
-    return charts.Reached(one.model, one.reached, needed, one.holds, at_least)
+    return charts.Reached(one.model, one.reached, needed, one.holds, at_least, model.strict)
 
 
 def _measured(evidence: Evidence) -> list[Block]:

@@ -94,8 +94,8 @@ def _too_many(tally: Tally, rule: Model, groups: Groups, needed: int, allowed: i
     told = _failed(rule, groups) or str(rule)
     share = min(1.0, needed / tally.rows + 0.0005)
     return NotMetError(
-        f"{needed:,} of {tally.rows:,} rows cannot be placed in a class that meets the rule, "
-        f"{allowed:,} may be held back: {told}.",
+        f"No way was found to place {needed:,} of {tally.rows:,} rows in a class that meets the "
+        f"rule, {allowed:,} may be held back: {told}.",
         f"allow more with --hold-back {share:.3f}, or weaken the rule."
         if needed < tally.rows
         else "weaken the rule: no class can meet it with the others."

@@ -293,6 +293,8 @@ def _done(evidence: Evidence) -> list[Fact]:
         items.append(Fact("Rows held back", number(float(evidence.private["held_back"]))))
     if "loss" in evidence.private:
         scale = "(0: every value is as it was; 1: nothing is left of any)"
+        if evidence.buckets:
+            scale = "(of the exact columns; whose value is which is lost within each bucket)"
         items.append(Fact("Loss of detail", number(float(evidence.private["loss"])), scale))
     return items
 

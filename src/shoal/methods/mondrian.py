@@ -258,7 +258,7 @@ def refusal(model: Model, whole: Groups) -> NotMetError:
         f"rule: {told}.",
         " ".join(filter(None, advice))
         or "weaken the rule to what the whole table reaches, or, where some parts of it could meet "
-        "the rule, allow rows to be held back (--hold-back 0.05).",
+        "the rule, allow rows to be held back (--hold-back SHARE).",
     )
 
 

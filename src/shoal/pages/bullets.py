@@ -24,6 +24,8 @@ class Reached:
     needed: float
     met: bool
     at_least: bool = True
+    strict: bool = False
+    """What was needed itself is not enough."""
 
 
 def reached(marks: Sequence[Reached]) -> Spec:
@@ -56,7 +58,8 @@ def reached(marks: Sequence[Reached]) -> Spec:
 
 def _bullet(mark: Reached) -> dict[str, Any]:
     sign = "✓" if mark.met else "✗"
-    need = f"{'at least' if mark.at_least else 'at most'} {number(mark.needed)}"
+    words = ("more than", "less than") if mark.strict else ("at least", "at most")
+    need = f"{words[not mark.at_least]} {number(mark.needed)}"
     return {
         "label": clean(mark.label),
         "ratio": _ratio(mark.value, mark.needed),
