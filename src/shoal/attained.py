@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 Signature = tuple[int, ...]
 """A class as it matters: its people, then its largest counts in descending order."""
@@ -95,7 +95,8 @@ class Worst:
     def _chance(self, class_: int, atoms: int) -> Fraction:
         return refuted(self.classes[class_], atoms)[0]
 
-    def spread(self) -> list[tuple[Fraction, Counter[int]]]:
+    @cached_property
+    def no(self) -> list[tuple[Fraction, Counter[int]]]:
         """For 0, 1, … atoms the smallest product over classes, and their atoms in each."""
         no = [(Fraction(1), Counter[int]())]
         for j in range(1, len(self.best)):
@@ -104,29 +105,32 @@ class Worst:
             no.append((ways[i - 1], no[j - i][1] + Counter({self.best[i]: i})))
         return no
 
-    def attained(self, target: int | None = None) -> list[Attained]:
+    def attained(self, target: int | None = None, extra: Signature | None = None) -> list[Attained]:
         """For 1, 2, … atoms the worst case; fewer where more do not help.
 
-        ``target`` is the class of the target; None: any.
+        ``target`` is the class of the target; None: any. ``extra`` is one more class, the last,
+        that only the target may be in.
 
         >>> figure = Worst.of([(5, 2, 2, 1), (5, 2, 1, 1)], 3)
         >>> [str(one.disclosure) for one in figure.attained()]
         ['2/5', '2/3', '1']
         """
-        no, found = self.spread(), list[Attained]()
+        found: list[Attained] = []
         for atoms in range(1, len(self.best)):
-            ways = [self._with_target(j, no[atoms - j], target) for j in range(atoms, 0, -1)]
+            ways = [self._with_target(j, atoms - j, target, extra) for j in range(atoms, 0, -1)]
             least = ways[_least([way.ratio for way in ways])]
             found.append(least if not found or least.ratio < found[-1].ratio else found[-1])
         return found
 
     def _with_target(
-        self, j: int, others: tuple[Fraction, Counter[int]], target: int | None
+        self, j: int, rest: int, target: int | None, extra: Signature | None
     ) -> Attained:
-        """With j atoms in the target's class, the target's own among them."""
+        """With j atoms in the target's class, its own among them, and the rest anywhere."""
         class_ = self.own[j] if target is None else target
-        own = self._chance(class_, j) * odds(self.classes[class_])
-        return Attained(own * others[0], class_, others[1] + Counter({class_: j}))
+        signature = self.classes[class_] if class_ < len(self.classes) or extra is None else extra
+        chance, others = self.no[rest]
+        own = refuted(signature, j)[0] * odds(signature)
+        return Attained(own * chance, class_, others + Counter({class_: j}))
 
 
 def _least(values: Sequence[Fraction]) -> int:

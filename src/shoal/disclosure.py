@@ -21,8 +21,8 @@ It does not say how likely it is that anybody knows such a thing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -203,11 +203,7 @@ class Signed:
             told = self.rows[:, 0] - self.rows[:, 2:].sum(axis=1)
             return below([told], [self.rows[:, 1]], 1 / c)
         bound = 1 / c - 1
-
-        def exact(i: int) -> bool:
-            return self.attained(i)[-1].ratio <= bound
-
-        return settle(self.ratio, float(bound), self.ratio <= float(bound), exact)
+        return ~above(self.ratio, bound, lambda i: self.attained(i)[-1].ratio > bound)
 
     @cached_property
     def ratio(self) -> Floats:
@@ -233,10 +229,10 @@ class Signed:
         ``target``: the signature of the target's class.
         """
         at, worst = self._worst
+        extra = None
         if target is not None and target not in at:
-            at = [*at, target]
-            worst = replace(worst, classes=self.tuples(at))
-        found = worst.attained(None if target is None else at.index(target))
+            at, extra = [*at, target], self.tuples([target])[0]
+        found = worst.attained(None if target is None else at.index(target), extra)
         return [
             Attained(one.ratio, at[one.target], Counter({at[i]: n for i, n in one.atoms.items()}))
             for one in found
@@ -266,6 +262,16 @@ def least(rows: NDArray[np.int64]) -> Floats:
 def odds(rows: NDArray[np.int64]) -> Floats:
     """One over the chance of a class's most common value, per signature."""
     return np.asarray(rows[:, 0] / rows[:, 1])
+
+
+def above(ratio: Floats, bound: Fraction, exact: Callable[[int], bool]) -> Mask:
+    """Where ratios exceed a bound; ``exact`` decides where floats are too close to tell.
+
+    A ratio is 0 only where a count is, so that above 0 floats can always tell.
+    """
+    if not bound:
+        return np.asarray(ratio > 0)
+    return settle(ratio, float(bound), ratio > float(bound), exact)
 
 
 def _told(

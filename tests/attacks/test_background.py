@@ -227,3 +227,14 @@ def test_without_rows_or_a_sensitive_column_it_does_not_run():
     none = replace(view.releases[0], class_=empty, values=empty)
     with pytest.raises(InputError, match="no rows"):
         background(replace(view, releases=(none,)))
+
+
+def test_negations_are_called_so_and_do_not_hide_what_implications_reach():
+    rows = [0] * 13 + [1] * 25
+    values = [c for c, n in enumerate((2, 2, 6, 3)) for _ in range(n)]
+    values += [c for c, n in enumerate((5, 5, 4, 1, 3, 7)) for _ in range(n)]
+    found = background(view_of(rows, values, "abcdef"), pieces=2, sure=0.77, knowledge="negations")
+    assert found.exposed == 0
+    assert "2 negations" in found.sentence
+    assert "nothing is needed" not in found.defence
+    assert "ck-safety c=0.77 k=2" in found.defence

@@ -203,7 +203,7 @@ def test_people_must_be_known_by_name_and_fit_a_class():
     with pytest.raises(InputError, match=r"1 name .* several"):
         background(replace(view, people=namesakes), **asked)
     nowhere = replace(people, keys=np.full((1, 10), -1, np.int32))
-    with pytest.raises(InputError, match="1 person fits no class"):
+    with pytest.raises(InputError, match="1 person cannot be placed"):
         background(replace(view, people=nowhere), **asked)
 
 

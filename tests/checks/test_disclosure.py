@@ -31,6 +31,7 @@ from shoal.disclosure import (
     curve,
     each,
     max_disclosure,
+    reaching,
     witness,
 )
 from shoal.errors import InputError, UsageError
@@ -317,3 +318,13 @@ def test_a_class_of_zero_rows_is_refused():
     for of in (curve, each, witness):
         with pytest.raises(UsageError, match="no people"):
             of(hole, 1)
+
+
+def test_who_can_be_told_for_certain_is_known_without_fractions():
+    """A chance of 0 is exact: thousands of such classes cost no more than others."""
+    rng = np.random.default_rng(3)
+    counts = rng.integers(0, 40, (3000, 3))
+    h = histogram([[*one, 1] for one in counts.tolist()])
+    certain = reaching(h, 3, Fraction(1))
+    assert certain.all()  # four values at most, and three of them ruled out
+    assert not reaching(h, 0, Fraction(1))[np.count_nonzero(counts, axis=1) > 0].any()

@@ -494,3 +494,14 @@ def test_a_control_group_has_the_exact_columns_too(whole, tmp_path):
         shoal.attack("minimality", whole / "buckets", **asked)
     control.write_text("age,sex\n9,f\n", encoding="utf-8")
     assert shoal.attack("minimality", whole / "buckets", **asked).people == 6
+
+
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_a_schema_that_is_given_does_not_make_other_classes(folder, name):
+    """Over an exact column rows have anybody's values, which would hide what buckets say."""
+    asked = shoal.Schema.of(quasi=["Sex"], keep=["Zip", "Age", "bucket"], sensitive=["Disease"])
+    sexless = shoal.Schema.of(quasi=["Zip"], keep=["Sex", "Age", "bucket"], sensitive=["Disease"])
+    for schema in (None, asked, sexless):
+        assert shoal.verify(folder / name, schema).classes == 2
+        assert not shoal.verify(folder / name, schema, "ck-safety c=0.6 k=1").holds
+        assert shoal.audit(folder / name, schema).reached("ck-safety", k=1) == pytest.approx(2 / 3)

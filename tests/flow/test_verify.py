@@ -155,6 +155,9 @@ def test_a_weaker_promise_than_the_companion_has_is_noticed(town, release):
         with pytest.raises(shoal.InputError, match="do not agree on: rule"):
             shoal.verify(given)
     (release.companion / "companion.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(shoal.InputError, match="cannot be read"):
+        shoal.verify(release.folder)
+    (release.companion / "companion.json").unlink()
     assert shoal.verify(release.folder).holds  # without it nobody can tell
 
 

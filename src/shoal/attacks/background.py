@@ -166,13 +166,19 @@ def _worst_first(case: Case, reached: Mask) -> NDArray[np.int64]:
 
 def _sentence(case: Case, exposed: int, least: str) -> str:
     rows, name = int(case.values.rows.sum()), case.values.axis.name
-    pieces = counted(case.pieces, "piece", "pieces")
-    told = f"With {pieces} of knowledge" if case.pieces else "Without further knowledge"
+    told = f"With {_pieces_of(case)}" if case.pieces else "Without further knowledge"
     return (
         f"{told} somebody can be {share(case.witness.disclosure)} sure of a person's {name}; "
         f"{exposed:,} of {rows:,} rows are in classes about whose people one can be at least "
         f"{least} sure."
     )
+
+
+def _pieces_of(case: Case) -> str:
+    """The knowledge that is supposed, counted by its kind."""
+    if case.knowledge == NEGATIONS:
+        return counted(case.pieces, "negation", "negations")
+    return f"{counted(case.pieces, 'piece', 'pieces')} of knowledge"
 
 
 def _defence(case: Case, least: Fraction, exposed: bool) -> str:
@@ -184,9 +190,9 @@ def _defence(case: Case, least: Fraction, exposed: bool) -> str:
                                curve(values, k)[-1])
     )  # fmt: skip
     whole_table = f"even the whole table as one class leaves {share(floor)} with {pieces}"
-    if exposed and floor < least:
+    if (exposed or worst >= least) and floor < least:
         return DEFENCE.format(c=written(least), k=k)
-    if exposed:
+    if exposed or worst >= least:
         return f"little: {whole_table}. Coarser values would help more."
     enough = f"nothing is needed at {share(float(least))}: with {pieces} nobody becomes so sure."
     c = f"{(floor + worst) / 2:.2g}"

@@ -179,9 +179,10 @@ def _named_people(
     fit = [tuple(map(int, some)) for some in np.split(classes, start[1:-1])]
     if absent := [one for one, some in zip(names.values(), fit, strict=True) if not some]:
         raise InputError(
-            f"{counted(len(absent), 'person fits', 'people fit')} no class of the release "
-            f"({_places(absent, show)}).",
-            "check that the targets and the release share columns and values.",
+            f"{counted(len(absent), 'person', 'people')} cannot be placed in a class of the "
+            f"release ({_places(absent, show)}).",
+            "check that the targets and the release share columns and values; for buckets give all "
+            "columns that are published as they are.",
         )
     return {
         name: Somebody(int(people.rows[i]), "targets", some)

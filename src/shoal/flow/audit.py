@@ -16,7 +16,7 @@ from shoal.axis import Axis
 from shoal.errors import UsageError
 from shoal.flow.encode import encode
 from shoal.flow.opening import opened, opened_labels, released, released_schema
-from shoal.flow.record import in_buckets
+from shoal.flow.record import in_buckets, judged_in_buckets
 from shoal.flow.recount import Recount, class_sizes, leaf, read_cells, recount
 from shoal.flow.verify import population_of
 from shoal.frames.frame import Frame
@@ -141,12 +141,14 @@ def audit(
     uniqueness.
     """
     release = released(source)
+    buckets = release is not None and in_buckets(release[1])
     if release is not None:
-        source, schema = release[0], schema or released_schema(release[1])
+        stated = released_schema(release[1])
+        source = release[0]
+        schema = judged_in_buckets(schema, stated) if buckets else schema or stated
     if schema is None:
         raise UsageError("An audit needs the columns' roles.", "add -s schema.toml or --quasi COL.")
     own = release is not None
-    buckets = release is not None and in_buckets(release[1])
     if buckets:
         _refuse_in_buckets(original, population)
     with opened_labels(source, schema, exact=own, **reading) as frame:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -81,10 +82,10 @@ def companion_at_hand(source: Any, table: Path) -> Companion | None:
 
 def check_promised(source: Any, table: Path, manifest: Mapping[str, Any]) -> None:
     """Refuse a manifest that says otherwise than the private companion, where one is at hand."""
-    try:
-        own = _parsed(_folder(source, table), table)
-    except InputError:  # whoever has none can only compare the files with their manifest
+    folder = _folder(source, table)
+    if not os.access(folder / COMPANION, os.R_OK):  # who has none compares files and manifest only
         return
+    own = _parsed(folder, table)
     if differ := [name for name, value in own.told.items() if manifest.get(name) != value]:
         raise InputError(
             f"The manifest and the private companion {own.folder.name!r} do not agree on: "

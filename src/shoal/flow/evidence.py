@@ -16,7 +16,8 @@ from shoal.flow.distribution import Distribution
 from shoal.flow.knowing import Knowing
 from shoal.flow.record import in_buckets
 from shoal.flow.request import BUCKETS, PARTITION
-from shoal.flow.wording import assumed, helps, lacked, unfit
+from shoal.flow.seen import made_apart
+from shoal.flow.wording import TOGETHER, assumed, helps, lacked, remakes, unfit
 from shoal.release import Finding, Judgement, Verdict
 from shoal.risk import Assessment
 
@@ -147,6 +148,8 @@ def _lacked(attack: str, evidence: Evidence) -> str:
     """Why an attack did not run, in fixed words."""
     if evidence.buckets and (told := unfit(attack, evidence.others)):
         return told
+    if evidence.manifest and not made_apart(evidence.manifest) and remakes(attack):
+        return TOGETHER
     had = {
         "people": evidence.people,
         "sensitive": bool(evidence.sensitive),

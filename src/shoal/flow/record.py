@@ -50,6 +50,16 @@ def in_buckets(manifest: Mapping[str, Any]) -> bool:
     return exact or manifest.get("form") == BUCKETS or "values" in manifest
 
 
+def judged_in_buckets(given: Schema | None, own: Schema) -> Schema:
+    """What a release in buckets is judged by: its own roles, whatever others are given.
+
+    Counted over exact columns, rows would have anybody's values. Of a given schema only what it
+    says of sensitive columns is taken.
+    """
+    stated = {} if given is None else {column.name: column for column in given.sensitive}
+    return Schema(tuple(stated.get(c.name, c) if c.role == "sensitive" else c for c in own.columns))
+
+
 def values_file(request: Request, table: Path) -> Path | None:
     """The file with the values of a release in two tables; None where there is one table."""
     return table.with_name(f"values.{request.format}") if request.two_tables else None

@@ -114,8 +114,7 @@ class Seen:
     @cached_property
     def apart(self) -> bool:
         """Whether a class of it can be made again without the others, method and rule allowing."""
-        told = self.manifest or {}
-        return apart(str(told.get("method"))) and parse_rule(str(told.get("rule"))).local
+        return made_apart(self.manifest or {})
 
     @cached_property
     def method(self) -> Method | None:
@@ -131,6 +130,12 @@ class Seen:
             return make(tally, rule, rng=rng, progress=None, hold_back=False, **parameters)
 
         return made
+
+
+def made_apart(manifest: Mapping[str, Any]) -> bool:
+    """Whether each class of a release was made by its own people alone, and judged alone."""
+    method, rule = str(manifest.get("method")), str(manifest.get("rule"))
+    return method in methods() and apart(method) and parse_rule(rule).local
 
 
 def _label_axis(name: str, listing: Listing) -> Axis:

@@ -16,7 +16,7 @@ from shoal.flow.encode import encode
 from shoal.flow.examples import examples
 from shoal.flow.judge import in_parts, together, verdict
 from shoal.flow.opening import opened, opened_labels, released, released_schema
-from shoal.flow.record import hashes, in_buckets
+from shoal.flow.record import hashes, in_buckets, judged_in_buckets
 from shoal.flow.recount import Recount, recount, recounts, with_population
 from shoal.frames.frame import Frame
 from shoal.model import Model, parts, products
@@ -52,7 +52,9 @@ def verify(
     buckets = release is not None and in_buckets(release[1])
     if release is not None:
         source, manifest = release
-        schema, rule = schema or released_schema(manifest), rule or manifest.get("rule")
+        own_schema = released_schema(manifest)
+        schema = judged_in_buckets(schema, own_schema) if buckets else schema or own_schema
+        rule = rule or manifest.get("rule")
         accept_keep = accept_keep or bool(manifest.get("keep_accepted")) or buckets
     if schema is None or rule is None:
         raise UsageError(

@@ -131,6 +131,14 @@ def lacked(attack: str, had: Collection[str] = ()) -> str:
     return f"It needs {listed(lacking)}." if lacking else failed
 
 
+TOGETHER = "It makes one class again without the others, and here all were made together."
+
+
+def remakes(attack: str) -> bool:
+    """Whether an attack makes classes again, as their publisher did."""
+    return _name(attack) in attacks() and needs(_name(attack)).method
+
+
 # Buckets
 
 FOUND = "Everybody in the table can be found in it"

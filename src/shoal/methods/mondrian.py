@@ -265,6 +265,7 @@ def refusal(model: Model, whole: Groups) -> NotMetError:
 def _reached(part: Model, whole: Groups) -> str:
     """What a table reaches; where the rule asks for less than its parameter, that too."""
     value = part.reached(whole)
-    if not getattr(part, "strict", False) or not math.isfinite(value):
+    advised = hasattr(part, "advice") and part.advice(whole)
+    if advised or not getattr(part, "strict", False) or not math.isfinite(value):
         return short(value)
     return f"{short(value)}, and {part.parameter} must be above that"  # type: ignore[attr-defined]

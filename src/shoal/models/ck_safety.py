@@ -16,7 +16,7 @@ from shoal.attained import Signature, odds, refuted
 from shoal.disclosure import IMPLICATIONS, Floats, Signed
 from shoal.errors import UsageError
 from shoal.kernels import disclose
-from shoal.model import NEAR, Mask, Number, Rule, fraction, near, settle
+from shoal.model import NEAR, Mask, Number, Rule, fraction, near
 from shoal.tally import Groups, Histogram
 
 LEAST = Fraction(1, 10**9)
@@ -143,8 +143,8 @@ class CkSafety(Rule):
     def alone(self, groups: Groups) -> Mask:
         """Which classes would be safe if each were the whole table."""
         state = State.of(groups.on(self.on), self.k + 1)
-        ratio, bound = state.least[:, -1] * state.odds, float(self.bound)
-        return settle(ratio, bound, ratio > bound, lambda i: self._alone(state.rows[i]))
+        ratio = state.least[:, -1] * state.odds
+        return disclosure.above(ratio, self.bound, lambda i: self._alone(state.rows[i]))
 
     def start(self, groups: Groups) -> State:
         """The table's classes as far as they matter."""
