@@ -80,11 +80,11 @@ def test_the_story_names_rows_and_values_only_where_they_may_be_shown():
     silent, told = (background(figure_3(show=show), pieces=1) for show in (False, True))
     assert silent.example == (
         "Whoever knows that row 1's person does not have the 2nd most common Disease of the class "
-        "is 67% (2/3) sure that row 1's person has the most common Disease of the class."
+        "is 66.7% (2/3) sure that row 1's person has the most common Disease of the class."
     )
     assert told.example == (
-        "Whoever knows that row 1's person does not have the Disease Lung Cancer is 67% (2/3) sure "
-        "that row 1's person has the Disease Flu."
+        "Whoever knows that row 1's person does not have the Disease Lung Cancer is 66.7% (2/3) "
+        "sure that row 1's person has the Disease Flu."
     )
     assert not any(row[part] in text(silent) for row in ROWS for part in ("Disease", "Name"))
     assert told.witness["target"]["value"] == "Flu"
@@ -102,7 +102,7 @@ def test_an_implication_between_classes_is_told():
     assert found.details["curve"]["negations"][-1] == 0.75
     assert found.example == (
         "Whoever knows that if row 2's person has the most common illness of the class, then row "
-        "1's person has the most common illness of the class, is 86% (6/7) sure that row 1's "
+        "1's person has the most common illness of the class, is 85.7% (6/7) sure that row 1's "
         "person has the most common illness of the class."
     )
     assert [one["row"] for one in found.witness["implications"]] == [2]

@@ -280,9 +280,9 @@ def test_who_fits_several_classes_is_told():
     view = overlapping([0, 0, 0, 1, 1], [0, 0, 1, 0, 2], OVERLAP)
     found = background(view, about="A.illness=a")
     assert found.sentence == (
-        "The class alone makes one up to 67% (2/3) sure of the illness asked about. 1 person fits "
-        "several classes of the release: over 2 combinations of classes the belief is 50% (1/2) to "
-        "67% (2/3)."
+        "The class alone makes one up to 66.7% (2/3) sure of the illness asked about. 1 person "
+        "fits several classes of the release: over 2 combinations of classes the belief is 50% (1/2) "
+        "to 66.7% (2/3)."
     )
     assert found.example == (
         "The person of row 1 of the targets fits 2 classes, and the one that tells most is of 3, "

@@ -72,7 +72,7 @@ def test_variants_keep_the_contract(text):
 
 
 @pytest.mark.parametrize("on", ["diagnosis", None])
-def test_the_room_holds_what_the_issue_lists(on):
+def test_the_room_holds_these_models(on):
     assert set(registry()) == {
         "k-anonymity",
         "distinct-diversity",

@@ -84,7 +84,7 @@ def test_figure_3_is_drawn_with_the_papers_numbers_and_stops_at_one(tmp_path):
 
 def test_the_story_has_the_fraction_and_rows_and_no_values(tmp_path):
     told = words(part(reported(tmp_path)))
-    assert "(a belief of 2/3)" in told
+    assert "is 66.7% (2/3) sure" in told
     assert "row 1's person" in told
     assert not any(disease in told for disease in DISEASES)
     shown = words(part(reported(tmp_path, show=True)))

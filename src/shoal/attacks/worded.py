@@ -44,9 +44,12 @@ def common(rank: int) -> str:
 def share(chance: float | Fraction) -> str:
     """A chance in per cent, where only what is certain is 100 %.
 
-    >>> share(Fraction(2, 3)), share(Fraction(999, 1000)), share(1)
-    ('67% (2/3)', 'over 99% (999/1000)', '100%')
+    With a decimal, or what stays just under a promised 60 % would be told as 60 %.
+
+    >>> share(Fraction(2, 3)), share(Fraction(3, 5)), share(Fraction(9999, 10000)), share(1)
+    ('66.7% (2/3)', '60% (3/5)', 'over 99.9%', '100%')
     """
-    told = "over 99%" if 0.995 <= chance < 1 else f"{float(chance):.0%}"
+    number = f"{100 * float(chance):.1f}".removesuffix(".0")
+    told = "over 99.9%" if 0.9995 <= chance < 1 else f"{number}%"
     short = isinstance(chance, Fraction) and 1 < chance.denominator <= 1000
     return f"{told} ({chance})" if short else told

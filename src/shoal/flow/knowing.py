@@ -250,9 +250,10 @@ def _tone(one: Knowing) -> str:
 
 
 def _told(one: Knowing) -> list[Fact]:
-    exact = one.story.witness["exact"]
+    exact = str(one.story.witness["exact"])
+    note = "" if f"({exact})" in one.story.example else f"(a belief of {exact})"
     return [
-        Fact("The worst case as a story", one.story.example, f"(a belief of {exact})"),
+        Fact("The worst case as a story", one.story.example, note),
         Fact("Assumes that", "; ".join(one.story.assumptions)),
         Fact("What helps", advice(one)),
     ]

@@ -251,7 +251,7 @@ def refusal(model: Model, whole: Groups) -> NotMetError:
     failed = [part for part in parts(model) if not part.holds(whole).all()]
     partial = any(h.total.sum() > whole.rows.sum() for h in whole.sensitive)
     table = "that part of it" if partial else "the whole table"
-    told = "; ".join(f"{part} ({table} reaches {_reached(part, whole)})" for part in failed)
+    told = "; ".join(f"{part}{_reached(part, whole, table)}" for part in failed)
     advice = [str(part.advice(whole)) for part in failed if hasattr(part, "advice")]
     return NotMetError(
         f"{'A part of the table' if partial else 'The table'} as a single class does not meet the "
@@ -262,10 +262,15 @@ def refusal(model: Model, whole: Groups) -> NotMetError:
     )
 
 
-def _reached(part: Model, whole: Groups) -> str:
-    """What a table reaches; where the rule asks for less than its parameter, that too."""
+def _reached(part: Model, whole: Groups, table: str) -> str:
+    """What a table reaches, in brackets; where the rule asks for less than its parameter, that too.
+
+    Nothing where no parameter would do.
+    """
     value = part.reached(whole)
+    if not math.isfinite(value):
+        return ""
     advised = hasattr(part, "advice") and part.advice(whole)
-    if advised or not getattr(part, "strict", False) or not math.isfinite(value):
-        return short(value)
-    return f"{short(value)}, and {part.parameter} must be above that"  # type: ignore[attr-defined]
+    if advised or not getattr(part, "strict", False):
+        return f" ({table} reaches {short(value)})"
+    return f" ({table} reaches {short(value)}, and {part.parameter} must be above that)"  # type: ignore[attr-defined]
