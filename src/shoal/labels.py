@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 ROOT = "*"
 NULL_MEMBER = r"\N"
+RUNS = r"^\s*[=+\-@＝＋－＠]|^[\t\r\n]"
+"""How a text begins that a spreadsheet would run; such cells are written after an apostrophe."""
 
 _MEMBER = r"(?:\\.|[^\\,{}])*"
 _SET = re.compile(rf"\{{{_MEMBER}(?:, {_MEMBER})*\}}", re.DOTALL)
@@ -168,3 +170,13 @@ def read_set(label: str) -> list[str | None] | None:
 
 def _escape(member: str) -> str:
     return re.sub(r"[\\,{}]", r"\\\g<0>", member)
+
+
+def restored(cell: Any) -> Any:
+    """A cell as it was before it was kept from running in a spreadsheet; anything else as it is.
+
+    >>> restored("'=x"), restored("'tis"), restored(None)
+    ('=x', "'tis", None)
+    """
+    risky = isinstance(cell, str) and cell.startswith("'") and re.match(RUNS, cell[1:])
+    return cell[1:] if risky else cell

@@ -281,8 +281,8 @@ def test_who_fits_several_classes_is_told():
     found = background(view, about="A.illness=a")
     assert found.sentence == (
         "The class alone makes one up to 66.7% (2/3) sure of the illness asked about. 1 person "
-        "fits several classes of the release: over 2 combinations of classes the belief is 50% (1/2) "
-        "to 66.7% (2/3)."
+        "fits several classes of the release: over 2 combinations of classes the belief is 50% "
+        "(1/2) to 66.7% (2/3)."
     )
     assert found.example == (
         "The person of row 1 of the targets fits 2 classes, and the one that tells most is of 3, "

@@ -21,11 +21,10 @@ from shoal.attacks.view import People, Published, View
 from shoal.attacks.worded import counted, is_null
 from shoal.errors import InputError, UsageError
 from shoal.knowledge import Atom, Implication
+from shoal.labels import restored
 
 _ROW = re.compile(r"#0*([1-9][0-9]*)")
 _NO = re.compile(r"no\s", re.IGNORECASE)
-_FORMULA = re.compile(r"'(?=\s*[=+\-@＝＋－＠]|[\t\r\n])")
-"""How a cell begins that a spreadsheet would have run, as a release prints it."""
 _LISTED = 5
 
 
@@ -109,7 +108,7 @@ def _code(view: View, of_word: dict[str, int], value: str) -> int:
     """The code of a value, -1 for none: 50 is 50.0, and nothing at all is null."""
     axis = view.sensitive
     assert axis is not None
-    for spelt in (value, _FORMULA.sub("", value, count=1)):
+    for spelt in (value, restored(value)):
         if spelt in of_word:
             return of_word[spelt]
     if not value and axis.null:

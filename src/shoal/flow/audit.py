@@ -20,7 +20,7 @@ from shoal.flow.record import in_buckets, judged_in_buckets
 from shoal.flow.recount import Recount, class_sizes, leaf, read_cells, recount
 from shoal.flow.verify import population_of
 from shoal.frames.frame import Frame
-from shoal.frames.write import restored
+from shoal.labels import restored
 from shoal.models import registry
 from shoal.release import EDITION, json_object, jsonable, short
 from shoal.risk import Assessment, assess

@@ -39,10 +39,9 @@ from shoal.flow.make import allowance, by_method, settle
 from shoal.flow.recount import Recount, leaf, read_cells
 from shoal.flow.request import Request
 from shoal.frames.frame import Coding, Frame
-from shoal.frames.write import restored
 from shoal.kernels.boxtree import ends
 from shoal.kernels.group import extents, members
-from shoal.labels import ROOT
+from shoal.labels import ROOT, restored
 from shoal.model import Model, products
 from shoal.schema import Column, Schema
 from shoal.tally import HELD_BACK, Cut, Groups, Tally

@@ -25,9 +25,8 @@ from itertools import pairwise
 from typing import Any
 
 from shoal.flow.recount import Recount, Spelling, leaf
-from shoal.frames.write import restored
 from shoal.hierarchy import Ordered, Tree
-from shoal.labels import position, read_range, read_set, text, write_set
+from shoal.labels import position, read_range, read_set, restored, text, write_set
 from shoal.meaning import (
     Between,
     Masked,

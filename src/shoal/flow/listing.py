@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from shoal.attacks.view import UNPUBLISHED
 from shoal.axis import Axis
 from shoal.frames.frame import Codes, Coding, Distinct, Frame
-from shoal.frames.write import restored
-from shoal.labels import text
+from shoal.labels import restored, text
 
 
 @dataclass(frozen=True)

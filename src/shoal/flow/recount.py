@@ -19,10 +19,9 @@ from shoal.column import PUBLISHED
 from shoal.errors import InputError
 from shoal.flow.encode import survey
 from shoal.frames.frame import Frame
-from shoal.frames.write import restored
 from shoal.hierarchy import Flat
 from shoal.kernels.group import combinations
-from shoal.labels import ROOT
+from shoal.labels import ROOT, restored
 from shoal.meaning import says_nothing
 from shoal.schema import Column, Field, Schema
 from shoal.tally import Cut, Population, Tally

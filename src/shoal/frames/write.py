@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from shoal.errors import OutputError, UsageError
+from shoal.labels import RUNS
 
 FORMATS = (".csv", ".csv.gz", ".parquet", ".feather", ".arrow", ".xlsx")
 
@@ -31,7 +32,6 @@ _EXCEL_COLUMNS = 16_384
 _EXCEL_TEXT = 32_767
 _EXCEL_EXACT = 10**15  # Excel keeps 15 digits; longer numbers are written as text
 _ELSEWHERE = "Write .parquet or .csv instead."
-_RUNS = r"^\s*[=+\-@＝＋－＠]|^[\t\r\n]"
 _NUMBER = r"^[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
 
 
@@ -66,7 +66,7 @@ def writer(path: Path, schema: pa.Schema, *, defuse: bool = True) -> Iterator[Wr
     ``defuse`` only matters where a spreadsheet reads text as if typed in: CSV and Excel.
     """
     suffix = format_of(path)
-    if risky := [name for name in schema.names if re.match(_RUNS, name)]:
+    if risky := [name for name in schema.names if re.match(RUNS, name)]:
         raise UsageError(
             f"{len(risky)} column names begin like a formula, which a spreadsheet would run.",
             "rename them.",
@@ -87,16 +87,6 @@ def writer(path: Path, schema: pa.Schema, *, defuse: bool = True) -> Iterator[Wr
         if opened:
             path.unlink(missing_ok=True)
         raise
-
-
-def restored(text: Any) -> Any:
-    """A cell as it was before it was defused; anything else as it is.
-
-    >>> restored("'=x"), restored("'tis"), restored(None)
-    ('=x', "'tis", None)
-    """
-    risky = isinstance(text, str) and text.startswith("'") and re.match(_RUNS, text[1:])
-    return text[1:] if risky else text
 
 
 def format_of(path: Path) -> str:
@@ -132,7 +122,7 @@ def defused(column: pa.Array) -> tuple[pa.Array, int]:
 
 def _marked(words: pa.Array) -> tuple[pa.Array, pa.Array]:
     risky = pc.and_(
-        pc.match_substring_regex(words, _RUNS), pc.invert(pc.match_substring_regex(words, _NUMBER))
+        pc.match_substring_regex(words, RUNS), pc.invert(pc.match_substring_regex(words, _NUMBER))
     )
     safe = pc.replace_substring_regex(words, pattern="^", replacement="'", max_replacements=1)
     return pc.if_else(pc.fill_null(risky, False), safe, words), risky
