@@ -19,6 +19,7 @@ CASES = {
     "mondrian": "Mondrian on Adult, 1 M and 10 M rows against the bare kernel",
     "attack": "intersection of 4 releases against gathering bitsets; locating 1 M people",
     "disclosure": "worst case of 1 M classes against sorting them; safe Mondrian against plain",
+    "collude": "classes against colluding providers: time against plain Mondrian, loss, verdicts",
     "publish": "Parquet to verified Parquet, 10 M rows, against hand-written SQL",
     "pycanon": "audit of Adult against pycanon's report",
     "anonypy": "Mondrian at 200 k rows against anonypy",

@@ -18,9 +18,10 @@ from bench import tallies
 from bench.data import adult_codes, source
 from bench.measure import Line, Unavailable, against, seconds, spent
 from shoal.disclosure import curve, max_disclosure
+from shoal.histogram import Histogram
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
-from shoal.tally import Cut, Histogram, Tally
+from shoal.tally import Cut, Tally
 from shoal.utility.loss import loss
 
 PEOPLE, LARGE, VALUES, PIECES = 40, 200, 14, 13

@@ -105,9 +105,9 @@ def test_names_and_requirements_that_are_quoted_exist(page):
 
 def test_verbs_and_options_that_are_quoted_exist(tmp_path, command_line):
     top = run("sh", "shoal --help", tmp_path, command_line)
-    verbs = set(re.findall(r"^  ([a-z]+)  ", top, re.MULTILINE))
+    verbs = set(re.findall(r"^  ([a-z][a-z-]*)  ", top, re.MULTILINE))
     text = "\n".join(text_of(page) for page in PAGES)
-    quoted = re.findall(r"(?:^|`)(?:\$ )?shoal ([a-z]+)\b([^`\n#]*)", text, re.MULTILINE)
+    quoted = re.findall(r"(?:^|`)(?:\$ )?shoal ([a-z][a-z-]*)\b([^`\n#]*)", text, re.MULTILINE)
     assert {verb for verb, _ in quoted} <= verbs
     helps = {v: run("sh", f"shoal {v} --help", tmp_path, command_line) for v in verbs}
     for verb, rest in quoted:
@@ -125,7 +125,7 @@ def test_the_table_of_roles_is_complete():
 @pytest.mark.parametrize("name", sorted(registry()))
 def test_a_model_s_page_names_its_parameters(name):
     text = text_of(ROOT / f"docs/theory/{name}.md")
-    written = re.findall(rf'"{name}((?: \w+=[^" ]+)+)"', text)
+    written = re.findall(rf'"{name}((?: \w+=[^" ]+)+)(?: \([^"]*\))?"', text)
     assert written, "the page does not say how the model is written"
     known = {field.name for field in fields(registry()[name])}
     assert {pair.partition("=")[0] for one in written for pair in one.split()} <= known

@@ -21,9 +21,10 @@ from shoal.attacks import attacks, needs
 from shoal.attacks.view import People, Published, View
 from shoal.axis import Axis
 from shoal.methods import methods
-from shoal.models import registry
+from shoal.models import registry, rule
 from shoal.tally import Cut, Tally
 from shoal.utility import measures
+from shoal.verifiers import verifiers
 
 ROOT = Path(__file__).parent.parent
 HOUSE = ROOT / "src" / "shoal"
@@ -31,10 +32,10 @@ THEORY = ROOT / "docs" / "theory"
 
 FLOORS = (
     {"kernels"},
-    {"attained", "axis", "cells", "column", "disclosure", "errors", "hierarchy", "hints",
-     "knowledge", "labels", "levels", "meaning", "model", "release", "schema", "schematext",
-     "suggest", "tally", "taxonomy", "worlds"},
-    {"attacks", "forecast", "methods", "models", "noise", "risk", "utility"},
+    {"attained", "axis", "cells", "collusion", "column", "disclosure", "errors", "hierarchy",
+     "hints", "histogram", "knowledge", "labels", "levels", "meaning", "model", "pressure",
+     "release", "schema", "schematext", "signs", "suggest", "tally", "taxonomy", "worlds"},
+    {"attacks", "forecast", "methods", "models", "noise", "risk", "utility", "verifiers"},
     {"bundled", "frames", "ledger", "pages"},
     {"flow"},
     {"studies"},
@@ -264,7 +265,10 @@ def test_no_file_names_a_registry_or_a_machine():
 
 PARAMETERS = {"alpha": 0.5, "beta": 1, "c": 2, "delta": 1.5, "high": 0.6, "k": 4, "l": 2,
               "low": 0.1, "t": 0.25}  # fmt: skip
-SPECIAL = {"ck-safety": {"c": 0.8, "k": 1}}
+SPECIAL = {
+    "ck-safety": {"c": 0.8, "k": 1},
+    "m-privacy": {"m": 1, "rule": rule("k-anonymity k=3 & distinct-diversity l=2")},
+}
 """Parameters that mean something else in one model than in the others."""
 ROOT_MEASURES = {"suppressed": 0.0}
 """What one class of everybody gives, where it is not 1."""
@@ -282,10 +286,13 @@ def view(releases: int = 1, **changes: Any) -> View:
     entry = np.repeat(cut.entry, cut.count)
     class_, keys = np.repeat(cut.class_, cut.count), tally.keys[:, entry]
     values = tally.values[0][entry]
-    one = Published("table", cut.cells, class_, values, values[np.newaxis], class_)
+    assert tally.provider is not None
+    assert tally.providers is not None
+    who = tally.providers[entry]
+    one = Published("table", cut.cells, class_, values, values[np.newaxis], class_, providers=who)
     people = People(keys, np.arange(1, len(entry) + 1), values)
     seen = View(tuple(quasi), (one,) * releases, sensitive, ("sensitive",), people, whole)
-    return replace(seen, **changes)
+    return replace(seen, **{"providers": plainly(tally.provider), **changes})
 
 
 def plainly(axis: Axis) -> Axis:
@@ -302,6 +309,7 @@ def whole(tally: Tally) -> Cut:
 
 VIEWS = {
     "background": (view(), view(sensitive=None)),
+    "coalition": (view(), view(providers=None)),
     "complementary": (view(2), view(1)),
     "homogeneity": (view(), view(sensitive=None)),
     "intersection": (view(2), view(1)),
@@ -332,6 +340,12 @@ def test_every_file_of_a_room_is_a_member_or_shared(room):
     assert files - shared == {name.replace("-", "_") for name in ROOMS[room]()}
 
 
+def test_every_verifier_is_the_file_of_its_name():
+    stems = {path.stem for path in (HOUSE / "verifiers").glob("*.py")} - {"__init__", "lattice"}
+    assert {name.replace("-", "_") for name in verifiers()} == stems
+    assert all(one.__module__ == f"shoal.verifiers.{one.__name__}" for one in verifiers().values())
+
+
 @pytest.mark.parametrize("name", sorted(registry()))
 def test_models_keep_their_contract(name):
     kind = registry()[name]
@@ -360,7 +374,9 @@ def test_attacks_say_what_they_need(name):
     """Where a need is stated, an attack without it raises; the flow asks for it beforehand."""
     wanted = needs(name)
     assert 1 <= wanted.releases <= (wanted.most or wanted.releases)
-    lacking = [("people", wanted.people), ("method", wanted.method)]
+    lacking = [
+        ("people", wanted.people), ("method", wanted.method), ("providers", wanted.provider),
+    ]  # fmt: skip
     for part, needed in lacking:
         if needed:
             with pytest.raises(shoal.ShoalError):

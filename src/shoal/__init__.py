@@ -27,6 +27,8 @@ _WHERE = {
     "shoal.flow.audit": ("Audit", "audit"),
     "shoal.flow.demo": ("demo",),
     "shoal.flow.look": ("Look", "look"),
+    "shoal.flow.m_privacy": ("MPrivate", "m_privacy"),
+    "shoal.flow.pool": ("pool_add", "pool_init", "pool_publish"),
     "shoal.flow.publish": ("publish",),
     "shoal.flow.red_team": ("RedTeam", "red_team"),
     "shoal.flow.report": ("report",),
@@ -56,6 +58,7 @@ _WHERE = {
     "shoal.models.entropy_diversity": ("EntropyDiversity",),
     "shoal.models.k_anonymity": ("KAnonymity",),
     "shoal.models.k_map": ("KMap",),
+    "shoal.models.m_privacy": ("MPrivacy",),
     "shoal.models.recursive_diversity": ("RecursiveDiversity",),
     "shoal.models.t_closeness": ("TCloseness",),
     "shoal.release": ("Finding", "Release", "Verdict"),
@@ -71,6 +74,9 @@ _WHERE = {
         "sensitive",
         "weight",
     ),
+    "shoal.studies": ("study",),
+    "shoal.studies.outcome": ("Study",),
+    "shoal.studies.splits": ("split",),
     "shoal.worlds": ("Belief", "belief"),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}

@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 
 from shoal.attained import Attained, Signature, Worst, refuted
 from shoal.errors import InputError, UsageError
+from shoal.histogram import Histogram
 from shoal.kernels import disclose
 from shoal.kernels.threads import share_out
 from shoal.model import NEAR, Mask, below, settle, whole
-from shoal.tally import Histogram
 
 IMPLICATIONS, NEGATIONS = "implications", "negations"
 """What a piece of knowledge is."""

@@ -88,6 +88,8 @@ class Rule(ABC):
     """The requirement is a strict inequality, so the reached parameter itself just fails."""
     identity: ClassVar[bool] = False
     """It limits how well a person's row can be told, which published quasi-identifiers defeat."""
+    growing: ClassVar[bool] = False
+    """More rows never break it, so that taking away all that may be is the worst."""
 
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     """The settings besides ``parameter`` that an audit measures, each by itself."""
@@ -225,9 +227,8 @@ class All(Rule):
         cut: set[int] = set()
         for i in at.tolist():
             both = halves.take(np.array([2 * i, 2 * i + 1]))
-            after = (
-                None if int(class_[i]) in cut else self._admit_one(state, class_[i : i + 1], both)
-            )
+            again = int(class_[i]) in cut
+            after = None if again else self._admit_one(state, class_[i : i + 1], both)
             made[i] = after is not None
             if after is not None:
                 state = after
@@ -255,6 +256,12 @@ def parts(model: Model | Rule) -> tuple[Model, ...]:
     return model.models if isinstance(model, All) else (model,)  # type: ignore[return-value]
 
 
+def inner(model: Model | Rule) -> tuple[Model, ...]:
+    """The models of a rule, with those inside a wrapper (m-privacy) instead of it."""
+    found = (inner(one.rule) if hasattr(one, "rule") else (one,) for one in parts(model))
+    return tuple(one for some in found for one in some)
+
+
 def spoiling(model: Model, groups: Groups) -> Mask:
     """The classes to leave out next, where not all can be published; none where all can.
 
@@ -276,13 +283,13 @@ def spoiling(model: Model, groups: Groups) -> Mask:
 
 
 def least_rows(model: Model) -> int:
-    """The fewest rows of a class that could meet the model: 1 where it does not say."""
+    """The fewest rows of a class that could meet the model; 1: it does not say."""
     return int(getattr(model, "least", 1))
 
 
 def products(model: Model) -> tuple[str, ...]:
     """The joint sensitive columns (``on="a*b"``) that a rule names."""
-    named = (getattr(part, "on", None) for part in parts(model))
+    named = (getattr(part, "on", None) for part in inner(model))
     return tuple(dict.fromkeys(on for on in named if on and "*" in on))
 
 

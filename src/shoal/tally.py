@@ -2,7 +2,8 @@
 
 ``Tally``   the distinct combinations of codes with their counts
 ``Cut``     an assignment of the tally's entries to classes; an entry may be divided
-``Groups``  what a model judges: per class the rows, and a sparse histogram of each sensitive column
+``Groups``  what a model judges: per class the rows, a histogram of each sensitive column, and who
+            brought them
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from shoal.axis import Axis
 from shoal.cells import Cells, cover_classes
 from shoal.errors import UsageError
+from shoal.histogram import Histogram, Pairs, Shares
 from shoal.kernels.group import combinations, tabulate
 
 HELD_BACK = -1
@@ -120,82 +122,6 @@ class Cut:
         return replace(self, class_=class_, cells=self.cells.take(np.flatnonzero(~classes)))
 
 
-@dataclass(frozen=True)
-class Histogram:
-    """Per class the values of one column that occur and how often: sparse, ascending by value.
-
-    Class ``i`` has ``value[start[i]:start[i+1]]`` with ``count`` likewise; ``total`` counts each
-    value over all published rows and is the reference of t-closeness and its kin.
-    """
-
-    axis: Axis
-    start: NDArray[np.int64]
-    value: NDArray[np.int32]
-    count: NDArray[np.int64]
-    total: NDArray[np.int64]
-
-    @cached_property
-    def class_(self) -> NDArray[np.int64]:
-        """The class of each (value, count) pair."""
-        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-
-    @cached_property
-    def rows(self) -> NDArray[np.int64]:
-        """Rows per class."""
-        return self.sum(self.count)
-
-    @property
-    def distinct(self) -> NDArray[np.int64]:
-        """Distinct values per class."""
-        return np.diff(self.start)
-
-    def sum(self, pairs: NDArray[Any]) -> NDArray[Any]:
-        """Add up a number per (value, count) pair within each class."""
-        return self._reduce(np.add, pairs)
-
-    def largest(self, pairs: NDArray[Any]) -> NDArray[Any]:
-        """The largest number per (value, count) pair within each class."""
-        return self._reduce(np.maximum, pairs)
-
-    def _reduce(self, ufunc: np.ufunc, pairs: NDArray[Any]) -> NDArray[Any]:
-        filled = self.distinct > 0
-        if filled.all():
-            return ufunc.reduceat(pairs, self.start[:-1]) if len(filled) else pairs[:0]
-        out = np.zeros(len(filled), dtype=pairs.dtype)  # reduceat misreads an empty class
-        if filled.any():
-            out[filled] = ufunc.reduceat(pairs, self.start[:-1][filled])
-        return out
-
-    def of_class(self, class_: int) -> tuple[list[int], list[int]]:
-        """One class's values and counts."""
-        part = slice(self.start[class_], self.start[class_ + 1])
-        return self.value[part].tolist(), self.count[part].tolist()
-
-    def take(self, classes: NDArray[Any]) -> Histogram:
-        """The histogram of some classes only; the totals stay."""
-        start, stop = self.start[classes], self.start[classes + 1]
-        length = stop - start
-        begin = np.concatenate(([0], np.cumsum(length)))
-        pick = np.repeat(start - begin[:-1], length) + np.arange(begin[-1])
-        return replace(self, start=begin, value=self.value[pick], count=self.count[pick])
-
-    @classmethod
-    def of(
-        cls,
-        axis: Axis,
-        class_: NDArray[Any],
-        value: NDArray[Any],
-        count: NDArray[Any],
-        classes: int,
-        total: NDArray[np.int64] | None = None,
-    ) -> Histogram:
-        """Count ``value`` per class; pieces that are held back (negative class) do not count."""
-        start, values, counts = tabulate(class_, value, count, classes, axis.size)
-        if total is None:
-            total = np.bincount(values, weights=counts, minlength=axis.size).astype(np.int64)
-        return cls(axis, start, values, counts, total)
-
-
 def product(histograms: Iterable[tuple[Axis, NDArray[Any]]]) -> tuple[Axis, NDArray[np.int32]]:
     """Several sensitive columns as one: an axis of the combinations that occur, and their codes."""
     axes, codes = zip(*histograms, strict=True)
@@ -209,7 +135,8 @@ class Groups:
 
     rows: NDArray[np.int64]
     sensitive: tuple[Histogram, ...] = ()
-    providers: Histogram | None = None
+    shares: tuple[Shares, ...] = ()
+    """Per sensitive column who brought which rows; where there is none, one of rows alone."""
     cells: Cells | None = None
     population: NDArray[np.int64] | None = None
     most_present: NDArray[np.float64] | None = None
@@ -225,6 +152,21 @@ class Groups:
     def names(self) -> tuple[str, ...]:
         """The sensitive columns that can be named with ``on=``."""
         return tuple(h.axis.name for h in self.sensitive)
+
+    @property
+    def brought(self) -> Shares:
+        """Who brought which rows, whatever their sensitive values."""
+        if not self.shares:
+            raise UsageError(
+                "The rule asks who brought the rows, and no column says so.",
+                'give a column the role "provider".',
+            )
+        return self.shares[0]
+
+    def shared(self, name: str | None = None) -> Shares:
+        """Who brought which rows of one sensitive column; without a name, of the only one."""
+        column = self.names.index(self.on(name).axis.name)
+        return self.brought if column == 0 else self.shares[column]
 
     def on(self, name: str | None) -> Histogram:
         """The histogram of one sensitive column; without a name, of the only one."""
@@ -247,7 +189,7 @@ class Groups:
             self,
             rows=self.rows[classes],
             sensitive=tuple(h.take(classes) for h in self.sensitive),
-            providers=self.providers and self.providers.take(classes),
+            shares=tuple(one.take(classes) for one in self.shares),
             cells=self.cells and self.cells.take(classes),
             population=None if self.population is None else self.population[classes],
             most_present=None if self.most_present is None else self.most_present[classes],
@@ -259,17 +201,19 @@ class Groups:
         rows = np.bincount(
             cut.class_[cut.class_ >= 0], weights=cut.count[cut.class_ >= 0], minlength=cut.classes
         ).astype(np.int64)
-        columns = [
+        columns = sensitive_columns(tally, products)
+        histograms = tuple(
             Histogram.of(axis, cut.class_, codes[cut.entry], cut.count, cut.classes, total)
-            for (axis, codes), total in zip_longest(
-                sensitive_columns(tally, products), tally.reference
+            for (axis, codes), total in zip_longest(columns, tally.reference)
+        )
+        totals = [h.total for h in histograms] or [np.zeros(0, np.int64)]
+        shares = tuple(
+            pairs.shares(
+                *tabulate(cut.class_, number[cut.entry], cut.count, cut.classes, pairs.size), total
             )
-        ]
-        providers = None
-        if tally.provider is not None and tally.providers is not None:
-            codes = tally.providers[cut.entry]
-            providers = Histogram.of(tally.provider, cut.class_, codes, cut.count, cut.classes)
-        whole = cls(rows, tuple(columns), providers, cut.cells)
+            for (pairs, number), total in zip(provided(tally, columns), totals, strict=False)
+        )
+        whole = cls(rows, histograms, shares, cut.cells)
         return whole if tally.population is None else _covering(whole, tally.population)
 
 
@@ -304,6 +248,17 @@ def sensitive_columns(
             raise UsageError(f"There is no sensitive column {unknown[0]!r}.", _name_one(names))
         columns.append(product(columns[names.index(part)] for part in parts))
     return columns
+
+
+def provided(
+    tally: Tally, columns: Iterable[tuple[Axis, NDArray[np.int32]]]
+) -> list[tuple[Pairs, NDArray[np.int32]]]:
+    """Of each column the pairs (provider, value), or of the providers alone, and their numbers."""
+    if tally.provider is None or tally.providers is None:
+        return []
+    who, codes = tally.provider, tally.providers
+    found = [Pairs.of(who, codes, axis, values) for axis, values in columns]
+    return found or [Pairs.of(who, codes, None, None)]
 
 
 def _name_one(names: Iterable[str]) -> str:

@@ -12,11 +12,12 @@ from tests.checks.worlds import least, reference
 
 from shoal.axis import Axis
 from shoal.errors import NotMetError, UsageError
+from shoal.histogram import Histogram
 from shoal.methods.chain import chain
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.models.ck_safety import CkSafety
-from shoal.tally import Groups, Histogram, Tally
+from shoal.tally import Groups, Tally
 from shoal.testing import sample
 
 VALUES = 20

@@ -35,7 +35,7 @@ from shoal.disclosure import (
     witness,
 )
 from shoal.errors import InputError, UsageError
-from shoal.tally import Histogram
+from shoal.histogram import Histogram
 
 BOTH = (IMPLICATIONS, NEGATIONS)
 CLOSE = 1e-12

@@ -11,10 +11,11 @@ from shoal.axis import Axis, Level
 from shoal.cells import Cells
 from shoal.errors import UsageError
 from shoal.hierarchy import Flat, Ordered
+from shoal.histogram import Histogram
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.models.entropy_diversity import entropy_reaches
-from shoal.tally import Cut, Groups, Histogram, Population, Tally
+from shoal.tally import Cut, Groups, Population, Tally
 from shoal.testing import check_method
 
 

@@ -13,6 +13,7 @@ import pytest
 from shoal import testing
 from shoal.axis import Axis
 from shoal.errors import NotMetError, UsageError
+from shoal.histogram import Histogram
 from shoal.methods.mondrian import mondrian
 from shoal.model import All, Model
 from shoal.models import registry, rule
@@ -27,7 +28,7 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_map import KMap
 from shoal.models.recursive_diversity import RecursiveDiversity
 from shoal.models.t_closeness import TCloseness
-from shoal.tally import Cut, Groups, Histogram, Tally
+from shoal.tally import Cut, Groups, Tally
 
 SENSIBLE = {
     "k": 4,
@@ -39,6 +40,8 @@ SENSIBLE = {
     "delta": 1.5,
     "low": 0.1,
     "high": 0.6,
+    "m": 1,
+    "rule": KAnonymity(3) & DistinctDiversity(2),
 }
 VARIANTS = [
     "t-closeness t=0.2 distance=ordered",
@@ -50,6 +53,9 @@ VARIANTS = [
     "entropy-diversity l=2.5",
     'recursive-diversity c=1/3 l=1 on="my & col"',
     "k-anonymity k=3 & t-closeness t=0.3 on=a & distinct-diversity l=2 on=b",
+    "m-privacy m=2 (k-anonymity k=3 & distinct-diversity l=2 on=a*b)",
+    "m-privacy m=1 (entropy-diversity l=1.5 & alpha-k alpha=0.9 k=2)",
+    "m-privacy m=1 (k-anonymity k=2) & k-anonymity k=3 & ck-safety c=0.9 k=0",
 ]
 
 
@@ -85,6 +91,7 @@ def test_the_room_holds_these_models(on):
         "delta-disclosure",
         "k-map",
         "delta-presence",
+        "m-privacy",
     }
     assert isinstance(TCloseness(0.2, on), Model)
 
@@ -316,7 +323,7 @@ def test_memory_grows_with_pairs_and_not_with_the_domain():
     h = Histogram.of(axis, class_, value, np.ones(len(value), np.int64), classes)
     groups = Groups(h.rows, (h,))
     tracemalloc.start()
-    for name in sorted(set(registry()) - {"k-map", "delta-presence"}):
+    for name in sorted(set(registry()) - {"k-map", "delta-presence", "m-privacy"}):
         assert len(instance(registry()[name]).holds(groups)) == classes
     TCloseness(0.2, distance="ordered").holds(groups)
     assert tracemalloc.get_traced_memory()[1] < 150e6  # classes × domain would be 8 GB

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.checks import oracle
 
+from shoal import histogram as histogram_module
 from shoal import tally as tally_module
 from shoal import testing
 from shoal.attacks.homogeneity import homogeneity
@@ -59,7 +60,7 @@ MUTANTS = {
         "distinct-diversity l=3",
     ),
     "nulls dropped": (
-        tally_module,
+        histogram_module,
         "Histogram.of",
         "        start, values, counts = tabulate(",
         "        class_ = np.where(value == axis.null_code, -1, class_)\n"
@@ -104,8 +105,8 @@ MUTANTS = {
     "recursive inequality not strict": (
         MODELS + "recursive_diversity",
         "RecursiveDiversity.holds",
-        ", strict=True",
-        "",
+        "[tail], Fraction(self.c), strict=True",
+        "[tail], Fraction(self.c)",
         "recursive-diversity c=1 l=2",
     ),
     "entropy truncated": (
@@ -166,7 +167,8 @@ def grouped_by_neighbours(class_, value, count, classes, size):
 
 @pytest.mark.parametrize("text", ["distinct-diversity l=3", "entropy-diversity l=3"])
 def test_order_dependent_grouping_is_noticed(text, monkeypatch):
-    monkeypatch.setattr(tally_module, "tabulate", grouped_by_neighbours)
+    for module in (histogram_module, tally_module):
+        monkeypatch.setattr(module, "tabulate", grouped_by_neighbours)
     with pytest.raises(AssertionError):
         testing.check_model(rule(text))
 

@@ -26,7 +26,7 @@ def names(found):
 
 def test_without_targets_only_what_needs_none_runs(pair):
     found = red_team(pair[:1])
-    assert names(found) == {"homogeneity", "skewness"}
+    assert names(found) == {"coalition", "homogeneity", "skewness"}
     reasons = dict(found.skipped)
     assert names(found) | set(reasons) == set(attacks())
     assert "--targets" in reasons["linking"]
@@ -96,7 +96,7 @@ def test_an_attack_that_this_data_gives_nothing_is_skipped_with_its_reason(town,
     )
     found = red_team(pair, targets=nobody, schema=town.schema())
     assert {"intersection", "linking"} <= set(dict(found.skipped))
-    assert names(found) == {"homogeneity", "order", "skewness"}
+    assert names(found) == {"coalition", "homogeneity", "order", "skewness"}
 
 
 def test_errors_of_reading_are_not_swallowed(town, pair):

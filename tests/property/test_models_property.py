@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from tests.checks import oracle
 
 from shoal.axis import Axis, Level
+from shoal.histogram import Histogram
 from shoal.model import below
 from shoal.models import registry, rule
-from shoal.tally import Cut, Groups, Histogram, Tally
+from shoal.tally import Cut, Groups, Tally
 
 LEAVES, NULL = tuple("abcdef"), 6
 FINE, COARSE = (0, 2, 4), (0, 4)

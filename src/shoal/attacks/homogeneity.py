@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks.view import WORST, Needs, Published, View, named, single
+from shoal.histogram import Histogram
 from shoal.model import below
 from shoal.release import Finding
-from shoal.tally import Histogram
 
 NEEDS = Needs(releases=1, most=1)
 BOUNDS = tuple(Fraction(bound) for bound in ("1/4", "1/2", "3/4", "9/10", "1"))

@@ -35,10 +35,11 @@ from numpy.typing import NDArray
 from shoal.attacks.locate import full_classes
 from shoal.attacks.view import UNKNOWN, WORST, Needs, People, Published, View, named, single
 from shoal.errors import InputError, NotMetError
+from shoal.histogram import Histogram
 from shoal.kernels.margins import filled, fillings
 from shoal.model import whole
 from shoal.release import Finding, wilson
-from shoal.tally import Cut, Histogram, Tally
+from shoal.tally import Cut, Tally
 
 NEEDS = Needs(releases=1, most=1, people=True, method=True)
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks.view import WORST, Needs, Published, View, named, single
+from shoal.histogram import Histogram
 from shoal.model import Number, below, fraction, written
 from shoal.release import Finding
-from shoal.tally import Histogram
 
 NEEDS = Needs(releases=1, most=1)
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {

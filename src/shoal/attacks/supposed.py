@@ -29,10 +29,10 @@ from shoal.attacks.view import Published, View, named
 from shoal.attacks.worded import counted, rank, share
 from shoal.disclosure import MOST as MOST_PIECES
 from shoal.errors import InputError
+from shoal.histogram import Histogram
 from shoal.knowledge import Atom, Implication
 from shoal.model import written
 from shoal.release import Finding
-from shoal.tally import Histogram
 from shoal.worlds import DRAWS, MOST, Belief, ImpossibleError, belief
 
 RANDOM_WORLDS = (

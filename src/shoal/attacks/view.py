@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from shoal.axis import Axis
 from shoal.cells import Cells
 from shoal.errors import InputError
+from shoal.histogram import Histogram, Pairs, Shares
+from shoal.kernels.group import tabulate
 from shoal.labels import text
-from shoal.tally import Cut, Histogram, Tally
+from shoal.tally import Cut, Tally
 
 WORST = 20
 """How many of the worst-hit people a finding lists."""
@@ -51,6 +53,8 @@ class Needs:
     supposed: bool = False
     """It supposes knowledge that nobody is shown to have: red-team leaves it out unless one of its
     own options is given."""
+    provider: bool = False
+    """Who brought each row: of a release its publisher alone knows it."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,8 @@ class Published:
     """The class that truly holds each of the view's people (-1: none does), where it is known."""
     labels: Callable[[int], Mapping[str, Any]] | None = None
     """A class's labels by column, for who asked to see them."""
+    providers: NDArray[np.int32] | None = None
+    """Who brought each row, as codes on the view's axis, where it is known."""
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -80,6 +86,16 @@ class Published:
         assert self.values is not None
         ones = np.ones(len(self.class_), np.int64)
         return Histogram.of(axis, self.class_, self.values, ones, len(self.cells))
+
+    def shares(self, provider: Axis, axis: Axis) -> Shares:
+        """Who brought which sensitive values of each class, with their counts."""
+        assert self.values is not None
+        assert self.providers is not None
+        pairs, number = Pairs.of(provider, self.providers, axis, self.values)
+        ones = np.ones(len(self.class_), np.int64)
+        counted = tabulate(self.class_, number, ones, len(self.cells), pairs.size)
+        total = np.bincount(self.values, minlength=axis.size).astype(np.int64)
+        return pairs.shares(*counted, total)
 
 
 @dataclass(frozen=True)
@@ -118,7 +134,9 @@ class View:
     method: Callable[[Tally], Cut] | None = None
     """The publisher's method with its rule, as it would treat a table; for who knows it."""
     show: bool = False
-    """Whether the finding may name labels and values."""
+    """Whether the finding may name labels, values and providers."""
+    providers: Axis | None = None
+    """The names of those who brought the rows, where it is known who brought which."""
 
     def value(self, code: int) -> str:
         """A sensitive value in words, where values may be shown."""
@@ -137,6 +155,26 @@ def single(view: View) -> tuple[Published, Histogram]:
     if not len(release.class_):
         raise InputError("The release has no rows.", "give a release that has rows.")
     return release, release.histogram(view.sensitive)
+
+
+def brought(view: View) -> tuple[Published, Shares]:
+    """The view's release with who brought which values of its classes, where that is known."""
+    release, _ = single(view)
+    if view.providers is None or release.providers is None:
+        raise InputError(
+            "Nothing says who brought the rows.",
+            "attack a release folder with its private companion, or a table with a column of the "
+            'role "provider".',
+        )
+    assert view.sensitive is not None
+    return release, release.shares(view.providers, view.sensitive)
+
+
+def pairs_at(values: Histogram, class_: NDArray[Any], value: NDArray[Any]) -> NDArray[np.int64]:
+    """Where classes and values stand among the pairs of a histogram that has them."""
+    size = values.axis.size
+    pairs = values.class_ * size + values.value
+    return np.asarray(np.searchsorted(pairs, class_.astype(np.int64) * size + value))
 
 
 def named(view: View, class_: int) -> dict[str, Any]:

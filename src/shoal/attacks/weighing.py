@@ -28,10 +28,10 @@ from scipy.optimize import minimize_scalar
 
 from shoal.attacks.locate import Located
 from shoal.attacks.view import UNKNOWN
+from shoal.histogram import Histogram
 from shoal.kernels.group import members
 from shoal.kernels.narrow import narrow, weigh
 from shoal.kernels.threads import share_out
-from shoal.tally import Histogram
 
 FEWEST = 20
 """With fewer people in either half there is nothing to calibrate on."""

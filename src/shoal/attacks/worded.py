@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from shoal.attacks.view import View
-from shoal.tally import Histogram
+from shoal.histogram import Histogram
 
 
 def counted(number: int, one: str, many: str) -> str:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from shoal.attacks.view import Published, View
 from shoal.attacks.worded import common, counted, is_null, rank, share
 from shoal.disclosure import Known, Witness, each, witness
+from shoal.histogram import Histogram
 from shoal.knowledge import Atom, Implication
-from shoal.tally import Histogram
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shoal import Finding, RedTeam
 
 SHARE = click.FloatRange(0, 1)
-OPTIONS = ("location", "pieces", "sure", "knowledge", "about", "knowing")
+OPTIONS = ("location", "pieces", "sure", "knowledge", "about", "knowing", "coalition", "members")
 """The options that are an attack's own, left to its defaults where they are not given."""
 EXPOSED = 4
 """The exit code when an attack exceeded its limit."""
@@ -27,6 +27,7 @@ EXPOSED = 4
         "shoal attack intersection release/ other.csv --targets people.csv",
         "shoal attack complementary first/ second/",
         "shoal attack background release/ --pieces 3",
+        "shoal attack coalition release/ --members 2",
         'shoal attack background release/ --about "#7.disease=flu" --knowing "not #7.disease=cold"',
     ),
 )
@@ -54,9 +55,11 @@ EXPOSED = 4
 )
 @own("--about", metavar="TEXT", help='What is asked, such as "Ed.disease=flu", or #7 for row 7.')
 @own("--knowing", multiple=True, metavar="TEXT", help="A piece of what is known; repeatable.")
+@own("--coalition", metavar="NAMES", help='The providers who work together, such as "A,B".')
+@own("--members", type=int, metavar="N", help="The worst coalition of so many; 1 unless given.")
 @own("--name", "names", metavar="COL", help="The targets' column that people are called by.")
 @own("--limit", type=SHARE, metavar="SHARE", help="Leave with 4 where a larger share is exposed.")
-@own("--show", "labels", is_flag=True, help="Name labels and values; for your eyes only.")
+@own("--show", "labels", is_flag=True, help="Name labels, values, providers: for your eyes only.")
 @roles
 @reading
 @output
@@ -67,11 +70,11 @@ def command(
     """Attack releases before anybody else does.
 
     NAME is linking, homogeneity, skewness, minimality, intersection, order, complementary,
-    temporal or background; red-team runs all that apply and ranks them (background, which
-    supposes what somebody knows, if --pieces or --about says what). A RELEASE is a release folder,
-    which says itself what its columns are, or any table with -s. The options for reading are
-    about the targets and the control group. The exit code is 4 if more than --limit of the people
-    are exposed.
+    temporal, coalition or background; red-team runs all that apply and ranks them (background,
+    which supposes what somebody knows, if --pieces or --about says what; coalition where it is
+    known who brought the rows). A RELEASE is a release folder, which says itself what its columns
+    are, or any table with -s. The options for reading are about the targets and the control group.
+    The exit code is 4 if more than --limit of the people are exposed.
     """
     import shoal
 

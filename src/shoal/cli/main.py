@@ -21,10 +21,17 @@ VERBS = {
     "verify": "Recount a published file from scratch.",
     "audit": "Measure any table, whoever made it.",
     "attack": "Attack releases before anybody else does.",
+    "m-privacy": "Find out whether providers who work together break a rule.",
+    "pool": "Publish one table of several providers.",
     "report": "Write a report on a release: verified, measured, attacked.",
+    "study": "Run a paper's experiment again.",
     "data": "List and copy the bundled tables.",
 }
 """Each verb's file in this folder, and its line in the list."""
+
+
+def _file(verb: str) -> str:
+    return f"shoal.cli.{verb.replace('-', '_')}"
 
 
 class Unknown(click.UsageError):
@@ -47,7 +54,7 @@ class Verbs(click.Group):
         """The verb, from its file."""
         if cmd_name not in VERBS:
             return None
-        verb: click.Command = importlib.import_module(f"shoal.cli.{cmd_name}").command
+        verb: click.Command = importlib.import_module(_file(cmd_name)).command
         return verb
 
     def resolve_command(

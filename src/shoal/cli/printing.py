@@ -133,12 +133,22 @@ def judged(found: Verdict) -> str:
     for part in found.judgements:
         labels = ", ".join(f"{key} {value}" for key, value in part.worst.get("class", {}).items())
         worst = f"{part.worst.get('rows', 0):,} rows" + (f": {labels}" if labels else "")
+        worst += _coalition(part.worst)
         rows.append((
             "yes" if part.holds else "NO", part.model, number(part.reached),
             f"{part.failing_classes:,}", f"{part.failing_rows:,}", worst,
         ))  # fmt: skip
     head = ("holds", "requirement", "reached", "failing classes", "failing rows", "worst class")
     return table(head, rows, right=(2, 3, 4))
+
+
+def _coalition(worst: Mapping[str, Any]) -> str:
+    """Who would break the worst class together, and what they would leave of it."""
+    if "coalition" not in worst:
+        return ""
+    names = ", ".join(worst.get("providers", ()))
+    who = names or f"{worst['coalition']:,} providers"
+    return f"; {who} together would leave {worst['left']:,}"
 
 
 def measured(facts: Mapping[str, Any]) -> str:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 _BECAME = ("frozen", "widened", "new", "gone")
 FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
+CHOICE = own(
+    "--choice", metavar="NAME",
+    help="Provider-aware: when providers are parted (least, quasi, apart, score).",
+)  # fmt: skip
 
 
 @click.command(
@@ -42,12 +46,14 @@ FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
     default="mondrian",
     show_default=True,
     metavar="NAME",
-    help="How classes are made: mondrian (cuts) or chain (whole columns, level by level).",
+    help="How classes are made: mondrian (cuts), chain (whole columns, level by level), or "
+    "provider-aware (cuts, and for m-privacy providers apart).",
 )
 @own("--relaxed", is_flag=True, help="Mondrian: equal people may come into different classes.")
 @own(
     "--order", multiple=True, metavar="COL", help="Chain: a column to generalise first; repeatable."
 )
+@CHOICE
 @own(
     "--form",
     type=click.Choice(("partition", "buckets")),
@@ -111,7 +117,8 @@ FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
 @output
 def command(
     source: str, models: tuple[str, ...], roles: Roles, reading: dict[str, Any], relaxed: bool,
-    order: tuple[str, ...], format_: str, explain: bool, as_json: bool, quiet: bool, **asked: Any,
+    order: tuple[str, ...], choice: str | None, format_: str, explain: bool, as_json: bool,
+    quiet: bool, **asked: Any,
 ) -> int:  # fmt: skip
     """Make a release that meets a requirement, verified.
 
@@ -125,6 +132,8 @@ def command(
         asked["relaxed"] = True
     if order:
         asked["order"] = list(order)
+    if choice:
+        asked["choice"] = choice
     with progress(quiet) as step:
         step("reading", 0, 1)
         request = {"format": format_, "progress": step, **asked}

@@ -114,6 +114,12 @@ def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageE
         return UsageError(
             "There is nothing to learn.", "name what nobody should: --sensitive COLUMN."
         )
+    if wanted.provider and not all(one.says_who for one in releases):
+        return UsageError(
+            f"{name} needs to know who brought each row.",
+            "attack a release folder with its private companion beside it, or a table with a "
+            "--provider column.",
+        )
     if wanted.method and any(one.method is None for one in releases):
         return UsageError(
             f"{name} needs to know how the release was made.",

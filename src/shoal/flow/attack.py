@@ -47,7 +47,8 @@ def attack(
     in none of the releases. The schema gives the columns' roles and hierarchies (release folders
     say their roles themselves); where the releases were made with different hierarchies, give one
     schema for each. ``on`` is the column to learn where several are sensitive. ``sample`` attacks
-    so many of the targets, drawn by ``seed``. ``show`` lets the finding name labels and values.
+    so many of the targets, drawn by ``seed``. ``show`` lets the finding name labels, values and
+    providers.
     ``relation`` says what the releases are of each other: "same table", or "over time".
     ``reading`` says how the people's tables are written, as in ``shoal.open``. ``names`` is the
     column of the targets that people are called by in what the adversary is said to know. Further

@@ -227,14 +227,13 @@ def _reached(groups: Groups, buckets: bool) -> Iterable[Reached]:
     Where quasi-identifiers are published as they are, in ``buckets``, none that hides identity.
     """
     for name, model in registry().items():
-        if buckets and model.identity:
-            continue
-        if "population" in model.needs and groups.population is None:
-            continue
         named = any(field.name == "on" for field in dataclasses.fields(model))
         axes: list[Axis | None] = [h.axis for h in groups.sensitive] if named else [None]
         for axis in axes:
             for variant, probe in model.probes(axis):
+                unknown = "population" in probe.needs and groups.population is None
+                if unknown or (buckets and probe.identity):
+                    continue
                 value, on = float(probe.reached(groups)), axis.name if axis else None
                 yield Reached(name, value, on, tuple(variant.items()))
 

@@ -83,6 +83,7 @@ def check_rule(rule: Model, sensitive: Sequence[str]) -> None:
     Each sensitive column must be judged by itself: pairs of values may be diverse where one of
     the two is everybody's.
     """
+    _refuse_providers(rule)
     void = [str(part) for part in parts(rule) if getattr(part, "identity", False)]
     void += [str(part) for part in parts(rule) if "sensitive" not in part.needs]
     if void:
@@ -97,6 +98,16 @@ def check_rule(rule: Model, sensitive: Sequence[str]) -> None:
         raise UsageError(
             f"No requirement judges sensitive columns by themselves: {', '.join(bare)}.",
             f"add {' '.join(map(_option, asked))}, or do not publish them.",
+        )
+
+
+def _refuse_providers(rule: Model) -> None:
+    """Refuse what asks whose rows are whose: in a bucket nobody can tell that of the values."""
+    if asked := [str(part) for part in parts(rule) if "provider" in part.needs]:
+        raise UsageError(
+            f"Buckets permute the values of a class, so that they belong to no provider, and "
+            f"{', '.join(asked)} cannot be judged.",
+            "publish generalised cells instead: leave --form out.",
         )
 
 

@@ -1,8 +1,9 @@
 """The private companion of a release, read: what only its publisher knows of the table.
 
-It has the publisher's own schema, a key, and for each published row, in the table's order, the
-person as a hash under that key. It does not say who is in a release: whoever asks for a person
-hashes the person with the key, as the engine did when it published.
+It has the publisher's own schema, a key, and for each published row, in the table's order, who
+provided it and the person as a hash under that key; the rows are sealed by their hash. It does not
+say who is in a release: whoever asks for a person hashes the person with the key, as the engine did
+when it published.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from shoal.release import EDITION, Release
 from shoal.schema import Schema
 
 FACTS, PROMISED = ("held_back", "loss"), ("rule", "form")
+SEAL = "rows_sha256"
 
 
 @dataclass(frozen=True)
@@ -136,21 +138,52 @@ def _damaged(folder: Path) -> InputError:
     )
 
 
+def sealed_rows(folder: Path) -> dict[str, str]:
+    """The hash of the companion's rows, by which a later change is noticed; none without rows."""
+    path = folder / PRIVATE_ROWS
+    return {SEAL: sha256(path)} if path.is_file() else {}
+
+
 def read_people(folder: Path, rows: int) -> pa.Array:
     """The keyed person of each row of a table with so many."""
-    path = folder / PRIVATE_ROWS
-    try:
-        if not path.is_file() or "person" not in pq.read_schema(path).names:
-            raise InputError(
-                f"The private companion {folder.name!r} does not say who the rows are about.",
-                "publish the earlier release with a person column.",
-            )
-        person = pq.read_table(path, columns=["person"])["person"].combine_chunks()
-    except (OSError, pa.ArrowException):
-        raise _damaged(folder) from None
+    hint = "publish the earlier release with a person column."
+    person = _read_rows(folder, "person", "who the rows are about", hint)
     if len(person) != rows or person.null_count:
         raise _damaged(folder)
     return person
+
+
+def read_providers(folder: Path) -> pa.Array:
+    """Who provided each of the table's rows."""
+    hint = 'publish the table with a column of the role "provider".'
+    return _read_rows(folder, "provider", "who provided the rows", hint)
+
+
+def _read_rows(folder: Path, column: str, what: str, hint: str) -> pa.Array:
+    """A column of the companion's rows, which must be as they were published."""
+    path = folder / PRIVATE_ROWS
+    try:
+        if not path.is_file() or column not in pq.read_schema(path).names:
+            raise InputError(f"The private companion {folder.name!r} does not say {what}.", hint)
+        found = pq.read_table(path, columns=[column])[column].combine_chunks()
+        changed = _seal(folder) not in ("", sha256(path))
+    except (OSError, ValueError, AttributeError, pa.ArrowException):
+        raise _damaged(folder) from None
+    if changed:
+        raise InputError(
+            f"The private companion {folder.name!r} cannot be read as it was published: its "
+            "rows were changed since.",
+            "take the companion as it was written, or publish the release again.",
+        )
+    return found
+
+
+def _seal(folder: Path) -> str:
+    """The hash that the rows had; empty while they are being published, and in old companions."""
+    path = folder / COMPANION
+    if not path.is_file():
+        return ""
+    return str(json.loads(path.read_text(encoding="utf-8")).get(SEAL, ""))
 
 
 def rows_of(people: pa.Array, rows: pa.Array) -> NDArray[np.int64]:

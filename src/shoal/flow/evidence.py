@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from shoal.flow import colluding
+from shoal.flow.colluding import Colluding
 from shoal.flow.distribution import Distribution
 from shoal.flow.knowing import Knowing
 from shoal.flow.record import in_buckets
 from shoal.flow.request import BUCKETS, PARTITION
 from shoal.flow.seen import made_apart
-from shoal.flow.wording import TOGETHER, assumed, helps, lacked, remakes, unfit
+from shoal.flow.wording import TOGETHER, assumed, by_insiders, helps, lacked, remakes, unfit
 from shoal.release import Finding, Judgement, Verdict
 from shoal.risk import Assessment
 
@@ -74,6 +76,8 @@ class Evidence:
     skipped: tuple[tuple[str, str], ...] = ()
     knowing: Knowing | None = None
     """The worst that knowledge beyond the table could do; never for the public."""
+    colluding: Colluding | None = None
+    """How the release stands against its own providers, where the private companion knows them."""
     context: Mapping[str, str] = field(default_factory=dict)
     manifest: Mapping[str, Any] = field(default_factory=dict)
     """Empty for a table that Shoal did not make."""
@@ -129,15 +133,19 @@ class Evidence:
 def publishable(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
     """The evidence without what is not for the public."""
     told = [one for one in evidence.columns if one.fate != DROPPED]
+    outside = [one for one in evidence.findings if not by_insiders(one.attack)]
     return replace(
         evidence,
         columns=tuple(replace(one, labels=None) for one in told),
         distributions=tuple(one.discreet(fewest) for one in evidence.distributions),
         verdict=None if evidence.verdict is None else _verdict(evidence.verdict),
         measured=(),
-        findings=tuple(_finding(one) for one in evidence.findings),
-        skipped=tuple((name, _lacked(name, evidence)) for name, _ in evidence.skipped),
+        findings=tuple(_finding(one) for one in outside),
+        skipped=tuple(
+            (name, _lacked(name, evidence)) for name, _ in evidence.skipped if not by_insiders(name)
+        ),
         knowing=None,
+        colluding=colluding.publishable(evidence.colluding),
         private={},
         commands=(),
         fewest=fewest,

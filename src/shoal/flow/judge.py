@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.model import Model, parts, products
+from shoal.labels import text
+from shoal.model import Model, inner, parts, products
 from shoal.release import How, Judgement, Verdict
 from shoal.tally import Groups
 
@@ -30,14 +31,18 @@ def unjudged(rule: Model, sensitive: Sequence[str]) -> list[str]:
     Pairs of values (``on=a*b``) may be diverse where one of the two is everybody's.
     """
     only = sensitive[0] if len(sensitive) == 1 else ""
-    asked = [part for part in parts(rule) if "sensitive" in part.needs]
+    asked = [part for part in inner(rule) if "sensitive" in part.needs]
     judged = {getattr(part, "on", None) or only for part in asked}
     return [name for name in sensitive if name not in judged]
 
 
 def in_parts(rule: Model) -> bool:
-    """Whether the classes of a table can be made and judged part by part."""
-    return rule.local and rule.monotone and "population" not in rule.needs and not products(rule)
+    """Whether the classes of a table can be made and judged part by part.
+
+    Providers are known by the place of a row in the whole table.
+    """
+    whole = {"population", "provider"} & rule.needs
+    return rule.local and rule.monotone and not whole and not products(rule)
 
 
 def together(rule: Model, found: Sequence[Verdict], kept: int | None = None) -> Verdict:
@@ -70,6 +75,9 @@ def _judge(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
     witness: dict[str, Any] = {"rows": int(groups.rows[worst])}
     if labels is not None:
         witness["class"] = labels(worst)
+    own = getattr(model, "witness", None)
+    if own is not None:
+        witness |= _shown(own(groups, worst), groups, labels is not None)
     return Judgement(
         str(model),
         bool(holds.all()),
@@ -78,6 +86,16 @@ def _judge(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
         int(groups.rows[~holds].sum()),
         witness,
     )
+
+
+def _shown(witness: dict[str, Any], groups: Groups, names: bool) -> dict[str, Any]:
+    """A model's own witness, where a coalition is its size; its members only where asked for."""
+    who = witness.get("coalition")
+    if who is None:
+        return witness
+    leaves = groups.brought.provider.leaves
+    told = {"providers": sorted(text(leaves[code]) for code in who)} if names else {}
+    return {**witness, "coalition": len(who), **told}
 
 
 def _worst(model: Model, groups: Groups, holds: NDArray[np.bool_]) -> int:

@@ -22,7 +22,8 @@ from shoal.errors import InputError, UsageError
 from shoal.flow.adversary import Asked, carried_out, told
 from shoal.flow.request import Progress, quiet
 from shoal.flow.view import Scene, scene
-from shoal.model import parts, whole
+from shoal.histogram import Histogram
+from shoal.model import inner, whole
 from shoal.models import rule as parse_rule
 from shoal.models.ck_safety import CkSafety
 from shoal.models.entropy_diversity import EntropyDiversity
@@ -35,7 +36,7 @@ from shoal.pages.promise import Promise, tightest
 from shoal.pages.words import percent, spoken
 from shoal.release import Finding, Verdict
 from shoal.schema import Schema
-from shoal.tally import Groups, Histogram
+from shoal.tally import Groups
 
 ATTACK = "background"
 PIECES = 6
@@ -171,7 +172,7 @@ def _promised(verdict: Verdict | None, column: str) -> list[CkSafety]:
     found: list[CkSafety] = []
     for judged in () if verdict is None else verdict.judgements:
         try:
-            models = parts(parse_rule(judged.model))
+            models = inner(parse_rule(judged.model))
         except UsageError:  # a model of the user's own, which has no text
             continue
         limits = (one for one in models if isinstance(one, CkSafety) and one.on in (None, column))

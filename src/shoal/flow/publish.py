@@ -14,12 +14,14 @@ from shoal.errors import InputError, NotMetError, UsageError
 from shoal.flow import folder, record
 from shoal.flow.based import Based, check, known
 from shoal.flow.buckets import Buckets, check_request, write_buckets
+from shoal.flow.companion import sealed_rows
 from shoal.flow.earlier import Earlier, earlier, read_as_before, read_rows
 from shoal.flow.encode import Survey, survey
 from shoal.flow.judge import in_parts, unjudged
 from shoal.flow.made import Made, Parts, Whole
 from shoal.flow.make import check_method
 from shoal.flow.opening import opened, opened_labels
+from shoal.flow.providers import asks_providers, check_column, check_survey, provided_in
 from shoal.flow.recount import PART_ROWS
 from shoal.flow.request import ABSENT, BUCKETS, PARTITION, Progress, Request, quiet
 from shoal.flow.verify import counted, judged_after, kept_unjudged, several
@@ -109,6 +111,7 @@ def _checked(request: Request, after: Any) -> Schema:
     check_method(request)
     if request.form == BUCKETS:
         check_request(request, several(after))
+    check_column(request.rule, request.schema)
     schema = _schema_after(request, after)
     if request.form == PARTITION:
         _refuse_alike(schema)
@@ -189,7 +192,9 @@ def _survey(
         people = None
         if request.population is not None:
             people = stack.enter_context(opened(request.population, kinds=quasi))
-        return survey(frame, request.schema, people, also)
+        plan = survey(frame, request.schema, people, also)
+    check_survey(request.rule, plan)
+    return plan
 
 
 def check_people(frame: Frame, schema: Schema) -> None:
@@ -230,13 +235,13 @@ def _place(
         files = record.hashes(table, record.values_file(request, table))
         about |= {"defused_cells": defused, **files}
         origin = _fingerprint(frame, key)
-        found = _recount(table, request, defused)
+        found = _recount(table, private, request, defused)
         if before is not None:
             now = read_rows(table, record.published(request.schema), private)
             check(frame, request.schema, before, now, key)
         about |= {"rows": found.rows, "classes": found.classes}
         record.write_json(public / MANIFEST, about)
-        sealed = {"key": key.hex(), "input": origin, **record.sealed(files)}
+        sealed = {"key": key.hex(), "input": origin, **record.sealed(files), **sealed_rows(private)}
         told = record.companion(request, found, made.facts(), **sealed)
         record.write_json(private / folder.COMPANION, told, 0o600)
         request.progress("moving into place", 0, 1)
@@ -260,15 +265,21 @@ def _fingerprint(frame: Frame, key: bytes) -> str | None:
     return frame.source.fingerprint(key)
 
 
-def _recount(table: Path, request: Request, defused: int) -> Verdict:
-    """Verify the file that was just written, before anybody else can see it."""
+def _recount(table: Path, private: Path, request: Request, defused: int) -> Verdict:
+    """Verify the file that was just written, before anybody else can see it.
+
+    Where the rule asks who provided the rows, by what was written for the companion.
+    """
     request.progress("verifying", 0, 1)
     schema = record.published(request.schema, request.form)
     accepted = request.accept_keep or request.form == BUCKETS
+    who = provided_in(private, request.schema) if asks_providers(request.rule) else None
     with opened_labels(
         table, schema, exact=True, values=record.values_file(request, table)
     ) as frame:
-        found = counted(frame, schema, request.rule, request.population, accepted, own=True)
+        found = counted(
+            frame, schema, request.rule, request.population, accepted, own=True, who=who
+        )
     if not found.holds:
         raise NotMetError(
             f"The written file does not meet the rule:\n{found}",

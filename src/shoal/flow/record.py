@@ -14,10 +14,11 @@ from shoal.column import PUBLISHED
 from shoal.errors import OutputError
 from shoal.flow.request import BUCKETS, PARTITION, Request
 from shoal.hierarchy import Hierarchy, Tree
+from shoal.histogram import Histogram
 from shoal.labels import text
 from shoal.release import EDITION, Verdict, jsonable
 from shoal.schema import Column, Schema
-from shoal.tally import Groups, Histogram
+from shoal.tally import Groups
 
 BUCKET, COUNT = "bucket", "count"
 """The columns that buckets add: a class's number, and how many people of it have a value."""

@@ -17,7 +17,7 @@ from shoal.axis import Axis
 from shoal.cells import Cells
 from shoal.column import PUBLISHED
 from shoal.errors import InputError
-from shoal.flow.encode import survey
+from shoal.flow.encode import Survey, stacked, survey
 from shoal.frames.frame import Frame
 from shoal.hierarchy import Flat
 from shoal.kernels.group import combinations
@@ -30,6 +30,14 @@ Spelling = Mapping[str, str | None]
 """Labels that their column decides about: as they are to be read, or None where nobody can tell."""
 PART_ROWS = 12_000_000
 """Tables of more rows are counted, and published, in parts: memory holds one part at a time."""
+
+
+@dataclass(frozen=True)
+class Provided:
+    """Who provided each row of a published table, in its order: no file for the public tells."""
+
+    axis: Axis
+    codes: NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -56,13 +64,40 @@ def leaf(axis: Axis, code: int) -> Any:
     return None if axis.null and code == axis.size - 1 else axis.leaves[code]
 
 
-def recount(frame: Frame, schema: Schema) -> Recount:
+def recount(frame: Frame, schema: Schema, provided: Provided | None = None) -> Recount:
     """Tally the labels of the quasi-identifiers as they stand.
 
-    Each entry of the tally is a combination of labels with sensitive values; rows that agree on
-    every label are one class.
+    Each entry of the tally is a combination of labels with sensitive values, and with a provider
+    where the table has one or ``provided`` tells; rows that agree on every label are one class.
     """
-    return _classes(survey(frame, _as_labels(schema, (), frame.fields)).encode(frame).tally)
+    plan = survey(frame, _as_labels(schema, (), frame.fields))
+    return _classes(
+        plan.encode(frame).tally if provided is None else _beside(frame, plan, provided)
+    )
+
+
+def _beside(frame: Frame, plan: Survey, provided: Provided) -> Tally:
+    """The tally of the rows, in their order, beside who provided them."""
+    by_row = frame.rows(plan.codings)
+    if len(by_row[0]) != len(provided.codes):
+        raise InputError(
+            f"The table has {len(by_row[0]):,} rows and its private companion "
+            f"{len(provided.codes):,}.",
+            "take the release and the companion that were written together.",
+        )
+    sizes = [*(coding.size for coding in plan.codings), provided.axis.size]
+    number, first = combinations((*by_row, provided.codes), sizes)
+    codes, q = [column[first] for column in by_row], len(plan.schema.quasi)
+    return Tally(
+        plan.axes[:q],
+        plan.axes[q:],
+        stacked(codes[:q], len(first)),
+        stacked(codes[q:], len(first), np.int32),
+        np.bincount(number).astype(np.int64),
+        provided.axis,
+        provided.codes[first],
+        weights=tuple(column.weight for column in plan.schema.quasi),
+    )
 
 
 def recounts(frame: Frame, schema: Schema, extra: Sequence[Column] = ()) -> Iterator[Recount]:

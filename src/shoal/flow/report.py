@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from shoal.column import PUBLISHED, Column
 from shoal.errors import UsageError
 from shoal.flow.audit import Audit, audit, beside
+from shoal.flow.colluding import colluding
 from shoal.flow.companion import Companion, companion_at_hand
 from shoal.flow.context import read_context
 from shoal.flow.distribution import Distribution, distribution
@@ -191,6 +192,13 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
         findings=tuple(tested.findings),
         skipped=not_run(tuple(tested.skipped), known),
         knowing=known if isinstance(known, Knowing) else None,
+        colluding=colluding(
+            given.release,
+            source.companion,
+            given.rule or str(source.manifest.get("rule", "")),
+            verdict,
+            show=given.show,
+        ),
         context=context,
         manifest=source.manifest,
         private=dict(source.companion.facts) if source.companion else {},

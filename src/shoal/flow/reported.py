@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from shoal.flow.colluding import section as insiders
 from shoal.flow.context import ASKED, ENVIRONMENTS, SIGNED
 from shoal.flow.evidence import Evidence
 from shoal.flow.identifiability import SURE, identifiability, succeeds
@@ -43,6 +44,7 @@ def page(evidence: Evidence, title: str | None = None, version: str = "") -> Pag
             _context(evidence),
             _data(evidence),
             identifiability(evidence),
+            *insiders(evidence.colluding, evidence.kept),
             _mitigation(evidence),
             _governance(evidence, version),
         ),
@@ -80,6 +82,7 @@ def facts(evidence: Evidence) -> dict[str, Any]:
         "risk": jsonable(evidence.risk.to_dict()),
         "findings": [one.to_json() for one in evidence.findings],
         "knowledge": None if evidence.knowing is None else evidence.knowing.to_json(),
+        "colluding": None if evidence.colluding is None else evidence.colluding.to_json(),
     }
 
 

@@ -24,8 +24,9 @@ from shoal.errors import InputError, UsageError
 from shoal.flow.companion import Companion, companion_at_hand
 from shoal.flow.listing import Listing, listed
 from shoal.flow.opening import opened_labels, released, released_schema
+from shoal.flow.providers import check_providers, provided_in
 from shoal.flow.record import in_buckets
-from shoal.flow.recount import Recount
+from shoal.flow.recount import Provided, Recount
 from shoal.flow.request import Progress
 from shoal.kernels.group import combinations
 from shoal.methods import apart, methods
@@ -50,6 +51,8 @@ class Seen:
     """What its folder says, where Shoal made it."""
     companion: Companion | None = None
     """Its private companion, where that is at hand."""
+    brought: Listing | None = None
+    """Its provider column, where a table of others still has one."""
 
     @cached_property
     def schema(self) -> Schema:
@@ -111,6 +114,30 @@ class Seen:
         tally = Tally(axes, (), keys, np.zeros((0, len(first)), np.int32), rows)
         return Recount(tally, Cut(entry, entry, rows, Cells(keys.T.copy(), keys.T.copy())))
 
+    @property
+    def says_who(self) -> bool:
+        """Whether it is known who brought its rows."""
+        private = self.companion is not None and self.companion.schema.provider is not None
+        return private or self.brought is not None
+
+    @cached_property
+    def provided(self) -> Provided:
+        """Who brought each of its rows, who must be told apart by their names."""
+        provider = self.roles.provider
+        if self.brought is not None and provider is not None:
+            found = _provided(provider.name, self.brought)
+        else:
+            assert self.companion is not None
+            found = provided_in(self.companion.folder, self.companion.schema)
+        if len(found.codes) != self.rows:
+            raise InputError(
+                f"{self.name} has {self.rows:,} rows, and its private companion "
+                f"{len(found.codes):,}.",
+                "take the release and the companion that were written together.",
+            )
+        check_providers(found.axis, unnamed=int((found.codes == found.axis.null_code).sum()))
+        return found
+
     @cached_property
     def apart(self) -> bool:
         """Whether a class of it can be made again without the others, method and rule allowing."""
@@ -136,6 +163,14 @@ def made_apart(manifest: Mapping[str, Any]) -> bool:
     """Whether each class of a release was made by its own people alone, and judged alone."""
     method, rule = str(manifest.get("method")), str(manifest.get("rule"))
     return method in methods() and apart(method) and parse_rule(rule).local
+
+
+def _provided(name: str, listing: Listing) -> Provided:
+    """A provider column as codes, by ascending name; null, where there is one, is the last."""
+    words = listing.words()
+    leaves = tuple(sorted({word for word in words if word is not None}))
+    axis = Axis(name, "category", "flat", leaves, null=None in words)
+    return Provided(axis, axis.codes(words)[listing.codes])
 
 
 def _label_axis(name: str, listing: Listing) -> Axis:
@@ -255,8 +290,11 @@ def _read(
                 f"{name} has none of the schema's quasi-identifiers.",
                 "name the columns by which people can be looked up, with --quasi.",
             )
-        listings = listed(frame, [column.name for column in columns])
-    return Seen(name, roles, listings, None if release is None else release[1])
+        who = [roles.provider.name] if roles.provider and roles.provider.name in there else []
+        listings = listed(frame, [*(column.name for column in columns), *who])
+    brought = listings.pop(who[0]) if who else None
+    manifest = None if release is None else release[1]
+    return Seen(name, roles, listings, manifest, brought=brought)
 
 
 def _name(source: Any, release: tuple[Path, Any] | None, number: int) -> str:

@@ -16,12 +16,13 @@ from shoal.flow.encode import encode
 from shoal.flow.examples import examples
 from shoal.flow.judge import in_parts, together, verdict
 from shoal.flow.opening import opened, opened_labels, released, released_schema
+from shoal.flow.providers import asks_providers, provided, without_providers
 from shoal.flow.record import hashes, in_buckets, judged_in_buckets
-from shoal.flow.recount import Recount, recount, recounts, with_population
+from shoal.flow.recount import Provided, Recount, recount, recounts, with_population
 from shoal.frames.frame import Frame
-from shoal.model import Model, parts, products
+from shoal.model import Model, inner, products
 from shoal.models import rule as parse_rule
-from shoal.release import Verdict
+from shoal.release import How, Verdict
 from shoal.schema import Schema
 from shoal.tally import Groups, Population
 
@@ -45,8 +46,9 @@ def verify(
     which are never published (identifiers, people, providers) always is. ``after`` are releases
     of the same people that are public already: columns that they have are quasi-identifiers here,
     since the two can be linked by them; what linking them gives is not looked at. A file that
-    meets the rule and is not the one that was published is an error. ``reading`` says how the
-    file is written, as in ``shoal.open``.
+    meets the rule and is not the one that was published is an error. A rule about providers
+    (m-privacy) is judged with the release's private companion, which alone tells who provided each
+    row. ``reading`` says how the file is written, as in ``shoal.open``.
     """
     given, release = source, released(source)
     buckets = release is not None and in_buckets(release[1])
@@ -64,14 +66,13 @@ def verify(
     model = parse_rule(rule) if isinstance(rule, str) else rule
     if release is not None and buckets:
         _check_buckets(model, released_schema(release[1]), after)
-    schema = judged_after(schema, model, after)
-    with opened_labels(source, schema, exact=release is not None, **reading) as frame:
-        found = counted(
-            frame, schema, model, population, accept_keep, show, own=release is not None
-        )
+    schema, own = judged_after(schema, model, after), release is not None
+    who = provided(given, source, model) if own and asks_providers(model) else None
+    with opened_labels(source, schema, exact=own, **reading) as frame:
+        found = counted(frame, schema, model, population, accept_keep, show, own=own, who=who)
     if release is not None and found.holds:
-        own = schema.quasi == released_schema(release[1]).quasi
-        _check_untouched(*release, found.rows, found.classes if own else None)
+        same = schema.quasi == released_schema(release[1]).quasi
+        _check_untouched(*release, found.rows, found.classes if same else None)
         check_promised(given, *release)
     return found
 
@@ -116,7 +117,7 @@ def judged_after(schema: Schema, rule: Model, after: Any) -> Schema:
     before = {name for source in several(after) for name in _published(source, schema)}
     _refuse_renamed(schema, before)
     linking = [c.name for c in (*schema.sensitive, *schema.keep) if c.name in before]
-    for part in parts(rule):
+    for part in inner(rule):
         on = getattr(part, "on", None)
         judged = on.split("*") if on else [column.name for column in schema.sensitive]
         taken = [name for name in judged if name in linking]
@@ -178,22 +179,28 @@ def counted(
     show: bool = False,
     *,
     own: bool,
+    who: Provided | None = None,
 ) -> Verdict:
-    """The verdict on a frame of labels; ``own``: Shoal wrote them."""
+    """The verdict on a frame of labels; ``own``: Shoal wrote them.
+
+    ``who`` provided the rows, where the rule asks that.
+    """
     _refuse_private(frame, schema)
+    if asks_providers(rule) and who is None:
+        raise without_providers(rule)
     if "cells" in rule.needs and "population" not in rule.needs:
         raise UsageError(
             "The rule judges cells by their codes, and a published file has labels only.",
             "use a rule that judges rows and values, or a dry run.",
         )
-    apart = in_parts(rule)
-    found = []
-    for plain in recounts(frame, schema) if apart else [recount(frame, schema)]:
+    apart, found = in_parts(rule), []
+    how: How = "counted" if who is None else "counted with the private companion"
+    for plain in recounts(frame, schema) if apart else [recount(frame, schema, who)]:
         count = plain
         if "population" in rule.needs:
             count = population_of(plain, schema, population, own)
         groups = Groups.of(count.tally, count.cut, products(rule))
-        found.append(verdict(rule, groups, "counted", plain.labels if show else None))
+        found.append(verdict(rule, groups, how, plain.labels if show else None))
     kept = None
     if schema.keep:
         kept = min(count.smallest for count in recounts(frame, schema, schema.keep))

@@ -60,10 +60,12 @@ class Scene:
         sensitive, values = (None, None) if learnt is None else _numbered(releases, learnt)
         shared = [name for name in releases[0].plain if all(name in r.plain for r in releases)]
         columns = [_numbered(releases, name)[1] for name in shared]
+        provided = releases[0].provided if needs.provider else None
         published = [
             replace(
                 known._published(i, names, crowd),
                 values=None if values is None else values[j],
+                providers=None if provided is None else provided.codes,
                 shared=np.stack([codes[j] for codes in columns]) if columns else None,
             )
             for j, i in enumerate(which)
@@ -80,6 +82,7 @@ class Scene:
             people=people and replace(people, present=_present(published)),
             method=_method(releases[0], exact) if len(releases) == 1 else None,
             show=self.show,
+            providers=None if provided is None else provided.axis,
         )
 
     def _with(self, axes: Mapping[str, Axis]) -> Scene:
@@ -263,6 +266,11 @@ def _refuse_buckets(releases: Sequence[Seen], needs: Needs, crowd: Crowd | None)
         raise InputError(
             f"{release.name} publishes the quasi-identifiers as they are: everybody in it can be "
             "found.",
+            "ask what is learnt from a bucket: homogeneity, skewness, minimality, background.",
+        )
+    if needs.provider:
+        raise InputError(
+            f"{release.name} is published in buckets: which value came from whom is not known.",
             "ask what is learnt from a bucket: homogeneity, skewness, minimality, background.",
         )
     unknown = [column.name for column in release.exact if column.name not in known]

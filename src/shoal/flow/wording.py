@@ -60,6 +60,11 @@ WORDS = {
         (_KNOWN, _INSIDE, "the adversary knows the method and its rule"),
         "use a rule that does not depend on who has which value, or differential privacy",
     ),
+    "coalition": Words(
+        "providers who work together believe their value at {sure:.0%} or more",
+        (_KNOWN, _INSIDE, "providers pool their own rows, and recognise them in the release"),
+        "ask for m-privacy",
+    ),
     "order": Words(
         _ALONE,
         (_KNOWN, "both releases are of the same people, in the order of one file"),
@@ -125,6 +130,7 @@ def lacked(attack: str, had: Collection[str] = ()) -> str:
         "people to look for": wanted.people and "people" not in had,
         "a sensitive column": wanted.sensitive and "sensitive" not in had,
         "to know how the release was made": wanted.method and "method" not in had,
+        "to know who brought the rows": wanted.provider,
         "to be told what the adversary knows": wanted.supposed,
     }
     lacking = [part for part, so in parts.items() if so]
@@ -137,6 +143,11 @@ TOGETHER = "It makes one class again without the others, and here all were made 
 def remakes(attack: str) -> bool:
     """Whether an attack makes classes again, as their publisher did."""
     return _name(attack) in attacks() and needs(_name(attack)).method
+
+
+def by_insiders(attack: str) -> bool:
+    """Whether an attack is of those who brought the rows: no matter for the public."""
+    return _name(attack) in attacks() and needs(_name(attack)).provider
 
 
 # Buckets
@@ -165,5 +176,7 @@ def unfit(attack: str, others: int) -> str:
     wanted = needs(_name(attack))
     if wanted.releases > 1:
         return "Buckets cannot be compared with other tables." if others else ""
+    if wanted.provider:
+        return "Buckets do not say whose value is whose."
     finds = wanted.people and not wanted.method  # who knows the method learns values
     return "It looks for people, whom anybody finds in buckets without it." if finds else ""

@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 
 from shoal.tally import Cut
 
-SHARED = frozenset({"segments"})
+SHARED = frozenset({"segments", "topdown"})
 """Files of this room that are not methods themselves."""
 
 

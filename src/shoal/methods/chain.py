@@ -35,7 +35,7 @@ from shoal.axis import Axis
 from shoal.cells import Cells, as_sets
 from shoal.errors import UsageError
 from shoal.kernels.group import combinations
-from shoal.methods.mondrian import refusal
+from shoal.methods.topdown import refusal
 from shoal.model import Model, products, spoiling
 from shoal.tally import Cut, Groups, Tally
 

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from shoal.axis import Axis
 from shoal.cells import Cells, everything, publishable
 from shoal.errors import UsageError
+from shoal.histogram import Histogram, Pairs, Shares
 from shoal.kernels import split
 from shoal.kernels.threads import share_out
 from shoal.model import Model
-from shoal.tally import Groups, Histogram, Population, Tally, sensitive_columns
+from shoal.tally import Groups, Population, Tally, provided, sensitive_columns
 
 BLOCK_ROWS = 1 << 21
 """Candidates are judged in blocks of about so many rows, so that memory stays bounded."""
@@ -110,9 +111,9 @@ class Segments:
     values: NDArray[np.int32]
     count: NDArray[Any]
     entry: NDArray[np.int32]
-    columns: tuple[Axis, ...]
+    columns: tuple[Axis | Pairs, ...]
+    """What ``values`` numbers: sensitive values, or their pairs with the provider."""
     totals: tuple[NDArray[np.int64], ...]
-    provider: bool
     population: Population | None
     relaxed: bool
     people_total: int
@@ -136,22 +137,20 @@ class Segments:
                 "There is no quasi-identifier to cut.", 'give a column the role "quasi".'
             )
         pairs = sensitive_columns(tally, products) if model.needs & {"sensitive", "total"} else []
-        provider = "provider" in model.needs and tally.provider is not None
-        if provider:
-            pairs.append((tally.provider, tally.providers))  # type: ignore[arg-type]
-        order = _canonical(tally, rng) if relaxed else np.arange(tally.entries, dtype=np.int32)
-        small = np.int32 if tally.rows < 2**31 else np.int64
-        count = np.ones(len(order), small) if relaxed else tally.count.astype(small)
-        keys = np.ascontiguousarray(tally.keys[:, order]) if relaxed else tally.keys.copy()
-        values = np.empty((len(pairs), len(order)), dtype=np.int32)
-        for i, (_, codes) in enumerate(pairs):
-            values[i] = codes[order] if relaxed else codes
         totals = tuple(
             np.bincount(codes, weights=tally.count, minlength=axis.size).astype(np.int64)
             if whole is None
             else whole
             for (axis, codes), whole in zip_longest(pairs, tally.reference[: len(pairs)])
         )
+        columns: list[Any] = provided(tally, pairs) if "provider" in model.needs else pairs
+        order = _canonical(tally, rng) if relaxed else np.arange(tally.entries, dtype=np.int32)
+        small = np.int32 if tally.rows < 2**31 else np.int64
+        count = np.ones(len(order), small) if relaxed else tally.count.astype(small)
+        keys = np.ascontiguousarray(tally.keys[:, order]) if relaxed else tally.keys.copy()
+        values = np.empty((len(columns), len(order)), dtype=np.int32)
+        for i, (_, codes) in enumerate(columns):
+            values[i] = codes[order] if relaxed else codes
         one = np.zeros(1, np.int64), np.array([len(order)]), np.array([tally.rows])
         spans = Cells(
             np.zeros((1, len(tally.quasi)), np.int32),
@@ -165,9 +164,8 @@ class Segments:
             values,
             count,
             order,
-            tuple(axis for axis, _ in pairs),
-            totals,
-            provider,
+            tuple(column for column, _ in columns),
+            totals or (np.zeros(0, np.int64),),
             tally.population if "population" in model.needs else None,
             relaxed,
             tally.rows,
@@ -277,21 +275,35 @@ class Segments:
         left = np.where(found.cut == split.EVERYBODY, self.people[found.segment], found.left)
         rows = np.stack((left, self.people[found.segment] - left), axis=1).ravel()
         where = (found.segment, found.column, found.begin, self.lifts.place, found.cut, found.quota)
-        columns = [self._histogram(i, rows, found, where) for i in range(len(self.columns))]
-        provider = columns.pop() if self.provider else None
+        histograms, shares = self._judged(rows, found, where)
         cells = population = None
         if model.needs & {"cells", "population"}:
             cells = self._half_cells(where)
         if self.population is not None and cells is not None:
             population = cells.count_inside(self.population.keys, self.population.count)
-        return Groups(rows, tuple(columns), provider, cells, population)
+        return Groups(rows, histograms, shares, cells, population)
 
-    def _histogram(
+    def _judged(
+        self, rows: NDArray[np.int64], found: Candidates, where: tuple[Any, ...]
+    ) -> tuple[tuple[Histogram, ...], tuple[Shares, ...]]:
+        """The sensitive values of both halves of each candidate, and who brought them if asked."""
+        histograms, shares = [], []
+        for i, column in enumerate(self.columns):
+            counts = self._counts(i, rows, found, where)
+            if isinstance(column, Axis):
+                histograms.append(Histogram(column, *counts, self.totals[i]))
+            else:
+                shares.append(column.shares(*counts, self.totals[i]))
+        histograms += [one.values for one in shares if one.axis is not None]
+        return tuple(histograms), tuple(shares)
+
+    def _counts(
         self, i: int, rows: NDArray[np.int64], found: Candidates, where: tuple[Any, ...]
-    ) -> Histogram:
-        axis = self.columns[i]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+        """A column counted in both halves of each candidate: sparse, ascending in each."""
+        size = self.columns[i].size
         entries = np.repeat((self.stop - self.start)[found.segment], 2)
-        room = np.concatenate(([0], np.cumsum(np.minimum(np.minimum(rows, entries), axis.size))))
+        room = np.concatenate(([0], np.cumsum(np.minimum(np.minimum(rows, entries), size))))
         value, count = np.empty(room[-1], np.int32), np.empty(room[-1], np.int64)
         pairs = np.zeros(2 * len(found), np.int64)
         self._share(
@@ -303,7 +315,7 @@ class Segments:
             self.start,
             self.stop,
             *where,
-            axis.size,
+            size,
             room,
             value,
             count,
@@ -311,7 +323,7 @@ class Segments:
         )
         start = np.concatenate(([0], np.cumsum(pairs)))
         pick = np.repeat(room[:-1] - start[:-1], pairs) + np.arange(start[-1])
-        return Histogram(axis, start, value[pick], count[pick], self.totals[i])
+        return start, value[pick], count[pick]
 
     def _half_cells(self, where: tuple[Any, ...]) -> Cells:
         set_at, total = self._set_at()

@@ -11,13 +11,16 @@ import importlib
 import pkgutil
 import shlex
 from collections.abc import Iterable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from functools import cache
 from typing import Any
 
 from shoal.errors import UsageError
 from shoal.model import All, Model, Rule, parts
 
+WRAPS = "rule"
+"""The parameter of a model that wraps another one."""
+WRAPPED = 'write for example "m-privacy m=2 (k-anonymity k=5 & distinct-diversity l=3)".'
 EXAMPLE = 'write for example "k-anonymity k=10 & t-closeness t=0.2 on=diagnosis".'
 
 
@@ -48,45 +51,92 @@ def _found() -> dict[str, type[Any]]:
 def rule(text: str | Model | Iterable[str | Model]) -> Model:
     """The model that a text describes; several texts, or ``&`` inside one, are a conjunction.
 
+    A rule in brackets belongs to the model before it, which wraps it.
+
     >>> print(rule("k-anonymity k=10 & t-closeness t=0.2 on=diagnosis distance=ordered"))
     k-anonymity k=10 & t-closeness t=0.2 on=diagnosis distance=ordered
+    >>> rule("m-privacy m=2 (k-anonymity k=5)").rule
+    KAnonymity(k=5)
     """
     if isinstance(text, Model):
         return text
     if isinstance(text, str):
-        models = [_model(words) for words in _split(text)]
-    else:
-        models = [model for one in text for model in parts(rule(one))]
+        return _conjunction(_words(text))
+    models = [model for one in text for model in parts(rule(one))]
     if not models:
         raise UsageError("The rule is empty.", EXAMPLE)
     return models[0] if len(models) == 1 else All(tuple(models))
 
 
-def _split(text: str) -> list[list[str]]:
-    """The words of each model, unquoted."""
-    reader = shlex.shlex(text, posix=True, punctuation_chars="&")
+Words = list["str | Words"]
+"""The words of a rule; what stands in brackets is a list of its own."""
+
+
+def _words(text: str) -> Words:
+    """The words of a text, unquoted, with brackets as nested lists; marks stand by themselves."""
+    reader = shlex.shlex(text, posix=True, punctuation_chars="&()")
     reader.whitespace_split, reader.commenters = True, ""
-    models: list[list[str]] = [[]]
+    open_: list[Words] = [[]]
     try:
         for word in reader:
-            if word == "&":
-                models.append([])
-            else:
-                models[-1].append(word)
+            for mark in word if set(word) <= set("&()") else [word]:
+                if mark == "(":
+                    open_.append([])
+                elif mark == ")" and len(open_) > 1:
+                    inside = open_.pop()
+                    open_[-1].append(inside)
+                else:
+                    open_[-1].append(mark)
     except ValueError as error:
         raise UsageError("A quote in the rule is not closed.", EXAMPLE) from error
+    if len(open_) > 1 or ")" in open_[0]:
+        raise UsageError("A bracket in the rule has no partner.", WRAPPED)
+    return open_[0]
+
+
+def _conjunction(words: Words) -> Model:
+    """The model of words: those between two ``&`` describe one model each."""
+    models: list[Words] = [[]]
+    for word in words:
+        if word == "&":
+            models.append([])
+        else:
+            models[-1].append(word)
     if not all(models):
         raise UsageError("The rule lacks a model beside an '&', or is empty.", EXAMPLE)
-    return models
+    found = [model for one in models for model in parts(_model(one))]
+    return found[0] if len(found) == 1 else All(tuple(found))
 
 
-def _model(words: list[str]) -> Model:
-    name, *settings = words
+def _model(words: Words) -> Model:
+    """One model by its name and settings, with the rule that it wraps; or a rule in brackets."""
+    inside = [word for word in words if isinstance(word, list)]
+    name, *settings = [word for word in words if isinstance(word, str)] or [""]
+    if not name and len(inside) == 1:
+        return _conjunction(inside[0])
     if name not in registry():
         raise UsageError(f"There is no model {name!r}.", _closest(name, registry()))
     kind = registry()[name]
-    known = [field.name for field in fields(kind)]
-    given: dict[str, str] = {}
+    given: dict[str, Any] = _settings(name, kind, settings)
+    wraps = any(field.name == WRAPS for field in fields(kind))
+    if len(inside) > wraps:
+        raise UsageError(
+            f"{name} has no use for so many rules in brackets.",
+            f'{_usage(name, kind)} A name that has brackets goes in quotes: on="…".',
+        )
+    if inside:
+        given[WRAPS] = _conjunction(inside[0])
+    missing = [f.name for f in fields(kind) if f.default is MISSING and f.name not in given]
+    if missing:
+        raise UsageError(f"{name} lacks {' and '.join(missing)}.", _usage(name, kind))
+    model: Model = kind(**given)
+    return model
+
+
+def _settings(name: str, kind: type[Any], settings: Iterable[str]) -> dict[str, Any]:
+    """The parameters that are written out, by name."""
+    known = [field.name for field in fields(kind) if field.name != WRAPS]
+    given: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
@@ -96,11 +146,7 @@ def _model(words: list[str]) -> Model:
         if key in given:
             raise UsageError(f"{name} is given {key} twice.", _usage(name, kind))
         given[key] = value
-    missing = [f.name for f in fields(kind) if f.default is MISSING and f.name not in given]
-    if missing:
-        raise UsageError(f"{name} lacks {' and '.join(missing)}.", _usage(name, kind))
-    model: Model = kind(**given)
-    return model
+    return given
 
 
 def _closest(word: str, known: Iterable[str]) -> str:
@@ -111,5 +157,10 @@ def _closest(word: str, known: Iterable[str]) -> str:
 
 
 def _usage(name: str, kind: type[Any]) -> str:
-    settings = (f"{f.name}=…" if f.default is MISSING else f"[{f.name}=…]" for f in fields(kind))
-    return f"write {name} {' '.join(settings)}."
+    return f"write {name} {' '.join(_setting(field) for field in fields(kind))}."
+
+
+def _setting(field: Field[Any]) -> str:
+    if field.name == WRAPS:
+        return "(…)"
+    return f"{field.name}=…" if field.default is MISSING else f"[{field.name}=…]"

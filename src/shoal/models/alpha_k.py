@@ -10,7 +10,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.collusion import Collusion, fewest_rows
 from shoal.model import Mask, Number, Rule, below, fraction, ratio, whole
+from shoal.pressure import Counts, caps, heaviest, search
 from shoal.tally import Groups
 
 
@@ -22,7 +24,9 @@ class AlphaK(Rule):
     the value in every equivalence class is at most α. (R. Wong, J. Li, A. Fu and K. Wang,
     (α,k)-anonymity: an enhanced k-anonymity model for privacy preserving data publishing, KDD
     2006.) The reached parameter is α. A mixture is no more concentrated than its most concentrated
-    part: monotone.
+    part: monotone. A coalition of providers spares the value that it wants to be frequent and takes
+    its rows with other values away: the worst is max n(s) / (n − the most of the providers' rows
+    without s); or it takes all its rows away, to leave fewer than k.
 
     Does not protect: a rare value that is much more frequent in a class than in the table, as
     long as it stays below α.
@@ -59,3 +63,14 @@ class AlphaK(Rule):
         """The frequency of each class's most frequent value."""
         h = groups.on(self.on)
         return ratio([h.largest(h.count)], [h.rows])
+
+    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
+        """A coalition of at most ``most`` of each class's providers that breaks it."""
+        over, under = Fraction(self.alpha).as_integer_ratio()
+
+        def find(values: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:
+            return heaviest(caps([over] * len(values), [under] * len(values)), counts, most)
+
+        shares = groups.shared(self.on)
+        few = fewest_rows(shares, most, self.k)
+        return search(shares, most, ~self.holds(groups), find, few.broken).also(few)

@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import localcontext
 from fractions import Fraction
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.collusion import Collusion
 from shoal.errors import UsageError
+from shoal.histogram import Histogram
 from shoal.model import EXACT, Mask, Number, Rule, below, fraction, logarithm, near, ratio
-from shoal.tally import Groups, Histogram
+from shoal.pressure import Counts, caps, heaviest, search
+from shoal.tally import Groups
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,8 @@ class BetaLikeness(Rule):
     learned about frequent values. (J. Cao and P. Karras, Publishing microdata with a robust
     privacy guarantee, PVLDB 5(11), 2012.) The bound on each p is an upper
     one, which a mixture keeps: monotone. The reached β of the enhanced kind is infinite where a
-    gain exceeds −ln q, since no β helps there.
+    gain exceeds −ln q, since no β helps there. A coalition of providers makes a value more likely
+    by taking its rows with other values away.
 
     Does not protect: against learning that somebody does *not* have a value (negative gain).
 
@@ -65,6 +70,25 @@ class BetaLikeness(Rule):
         if self.kind == "enhanced":
             gain[_over_logarithm(h)] = np.inf
         return np.asarray(np.maximum(h.largest(gain), 0))
+
+    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
+        """A coalition of at most ``most`` of each class's providers that breaks it."""
+        shares = groups.shared(self.on)
+        total, everybody = shares.total.tolist(), int(shares.total.sum())
+        bound = cache(lambda rows: self._most_likely(rows, everybody).as_integer_ratio())
+
+        def find(values: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:
+            over, under = zip(*(bound(total[value]) for value in values.tolist()), strict=True)
+            return heaviest(caps(list(over), list(under)), counts, most)
+
+        return search(shares, most, ~self.holds(groups), find)
+
+    def _most_likely(self, rows: int, everybody: int) -> Fraction:
+        """The largest p that a value of so many rows may have; of a logarithm sixty digits."""
+        q, gain = Fraction(rows, everybody), Fraction(self.beta)
+        if self.kind == "enhanced":
+            gain = min(gain, -Fraction(logarithm(q)))
+        return q * (1 + gain)
 
 
 _Factors = tuple[NDArray[np.int64] | int, ...]

@@ -15,9 +15,10 @@ from shoal import disclosure
 from shoal.attained import Signature, odds, refuted
 from shoal.disclosure import IMPLICATIONS, Floats, Signed
 from shoal.errors import UsageError
+from shoal.histogram import Histogram
 from shoal.kernels import disclose
 from shoal.model import NEAR, Mask, Number, Rule, fraction, near
-from shoal.tally import Groups, Histogram
+from shoal.tally import Groups
 
 LEAST = Fraction(1, 10**9)
 """No smaller c or gamma can be meant, and floats could not tell it from 0."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import localcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.collusion import Collusion
+from shoal.histogram import Histogram
 from shoal.model import EXACT, Mask, Number, Rule, fraction, logarithm, ratio, settle
-from shoal.tally import Groups, Histogram
+from shoal.pressure import Counts, caps, heaviest, search
+from shoal.tally import Groups
+
+DIGITS = 10**60
+"""So finely powers of e are told where coalitions are sought."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,9 @@ class DeltaDisclosure(Rule):
     all s in S. (J. Brickell and V. Shmatikov, The cost of privacy: destruction of data-mining
     utility in anonymized data publishing, KDD 2008.) The logarithm is natural. A value of the
     table that is missing from a class has p = 0, so the class meets no δ: infinite, as the
-    definition says. Each p lies in an interval, which a mixture keeps: monotone.
+    definition says. Each p lies in an interval, which a mixture keeps: monotone. A coalition of
+    providers makes a value more likely by taking its rows with other values away, or less likely
+    by taking its rows with that value away.
 
     Does not protect: beyond one release. It is so strict that tables with rare values usually
     cannot meet it.
@@ -63,6 +71,27 @@ class DeltaDisclosure(Rule):
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The largest |ln(p / q)| of each class; infinite where a value is missing."""
         return _per_class(groups.on(self.on))
+
+    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
+        """A coalition of at most ``most`` of each class's providers that breaks it."""
+        shares = groups.shared(self.on)
+        everybody, (low, high) = int(shares.total.sum()), self._factors()
+
+        def find(values: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:
+            total, of = shares.total[values].tolist(), [everybody * DIGITS] * len(values)
+            more = caps([high * rows for rows in total], of)
+            less = -caps([low * rows for rows in total], of)
+            return heaviest(np.concatenate((more, less)), counts, most, strict=True)
+
+        return search(shares, most, ~self.holds(groups), find)
+
+    def _factors(self) -> tuple[int, int]:
+        """e^−δ and e^δ times ``DIGITS``, cut off: no ratio of counts comes so close to them."""
+        delta = min(Fraction(self.delta), Fraction(100))  # no ratio of counts reaches e^±100
+        with localcontext(EXACT) as context:
+            context.prec = 120
+            power = (Decimal(delta.numerator) / delta.denominator).exp()
+            return int(DIGITS / power), int(DIGITS * power)
 
 
 def _per_class(h: Histogram) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.collusion import Collusion, fewest_values
 from shoal.model import Mask, Rule, whole
 from shoal.tally import Groups
 
@@ -33,6 +34,7 @@ class DistinctDiversity(Rule):
     on: str | None = None
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
     parameter: ClassVar[str] = "l"
+    growing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", whole(self.l, "l", 1))
@@ -45,6 +47,10 @@ class DistinctDiversity(Rule):
     def holds(self, groups: Groups) -> Mask:
         """Which classes have at least l distinct values."""
         return np.asarray(groups.on(self.on).distinct >= self.l)
+
+    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
+        """The coalitions that leave fewer than l distinct values."""
+        return fewest_values(groups.shared(self.on), most, self.l)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """Distinct values per class."""

@@ -12,8 +12,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.collusion import Collusion
+from shoal.kernels.entropy_vertices import BROKEN, GIVEN_UP, worst
 from shoal.model import EXACT, Mask, Number, Rule, fraction, logarithm, settle
+from shoal.pressure import Counts, search, too_many
 from shoal.tally import Groups
+
+CLOSE = 256
+"""So many remainders of one class that are close to log l are judged exactly."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,8 @@ class EntropyDiversity(Rule):
     Machanavajjhala, D. Kifer, J. Gehrke and M. Venkitasubramaniam, l-diversity: privacy beyond
     k-anonymity, ACM Transactions on Knowledge Discovery from Data 1(1), 2007.) ``l`` may be
     fractional; the reached l is exp(entropy). Entropy is concave, so a merged class has at least
-    the entropy of its lesser part: monotone.
+    the entropy of its lesser part: monotone. A coalition of providers spares fewer than l values
+    and takes its rows with all others away (``shoal.kernels.entropy_vertices``).
 
     Does not protect: values that mean the same thing, or a class that is far from the table as
     a whole although its values are even.
@@ -68,6 +75,27 @@ class EntropyDiversity(Rule):
         entropy = np.log(rows) - h.sum(h.count * np.log(h.count)) / rows
         even = h.largest(h.count) * h.distinct == h.rows
         return np.asarray(np.where(even, h.distinct, np.exp(entropy)))
+
+    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
+        """A coalition of at most ``most`` of each class's providers that breaks it."""
+        return search(groups.shared(self.on), most, ~self.holds(groups), self._find)
+
+    def _find(self, values: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:
+        """One that breaks one class; where floats cannot tell, what is left is judged exactly."""
+        l, d = Fraction(self.l), counts.shape[1]
+        order = np.argsort(-counts.sum(axis=1), kind="stable")  # those with most rows first
+        columns = np.argsort(-counts.sum(axis=0), kind="stable")
+        ordered = np.ascontiguousarray(counts[order][:, columns])
+        members, close = np.zeros(most, np.int64), np.empty((CLOSE, d + most), np.int64)
+        state, filled = worst(ordered, most, float(l), math.ceil(l), members, close)
+        if state == BROKEN:
+            return [int(p) for p in order[members]]
+        for row in close[:filled].tolist():
+            if not entropy_reaches(tuple(sorted(filter(None, row[:d]))), l):
+                return [int(p) for p in order[row[d:]]]
+        if state == GIVEN_UP:
+            raise too_many(self)
+        return None
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.collusion import Collusion, fewest_rows
 from shoal.model import Mask, Rule, whole
 from shoal.tally import Groups
 
@@ -34,6 +35,7 @@ class KAnonymity(Rule):
     k: int
     parameter: ClassVar[str] = "k"
     identity: ClassVar[bool] = True
+    growing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole(self.k, "k", 1))
@@ -46,6 +48,10 @@ class KAnonymity(Rule):
     def holds(self, groups: Groups) -> Mask:
         """Which classes have at least k rows."""
         return np.asarray(groups.rows >= self.k)
+
+    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
+        """The coalitions that leave fewer than k rows."""
+        return fewest_rows(groups.brought, most, self.k)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """Rows per class."""

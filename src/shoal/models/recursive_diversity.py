@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.collusion import Collusion
 from shoal.model import Mask, Number, Rule, below, fraction, ratio, whole
+from shoal.pressure import (
+    Counts,
+    Weights,
+    caps,
+    heaviest,
+    largest,
+    search,
+    taken,
+    too_many,
+    weight_type,
+)
 from shoal.tally import Groups
+
+SETS = 1 << 18
+"""So many sets of values of one class are tried against coalitions."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +40,8 @@ class RecursiveDiversity(Rule):
     k-anonymity, ACM Transactions on Knowledge Discovery from Data 1(1), 2007.) The inequality is
     strict; the reached c is r_1 / (r_l + … + r_m), which every larger c keeps, and infinite where
     a class has fewer than l values. On merging, r_1 grows by at most the sum and the tail by at
-    least the sum, so it is monotone.
+    least the sum, so it is monotone. A coalition of providers spares l − 1 values and takes its
+    rows with the others, the tail, away.
 
     Does not protect: values that mean the same thing, or a rare value that is more frequent in a
     class than in the table.
@@ -66,3 +84,37 @@ class RecursiveDiversity(Rule):
         descending = h.count[np.lexsort((-h.count, h.class_))]
         rank = np.arange(len(descending)) - h.start[h.class_]
         return h.largest(h.count), h.sum(np.where(rank >= self.l - 1, descending, 0))
+
+    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
+        """A coalition of at most ``most`` of each class's providers that breaks it.
+
+        Each row that goes takes at most one from the tail, so a tail that stays long is safe.
+        """
+        shares = groups.shared(self.on)
+        first, tail = self._first_and_tail(groups)
+        left = np.maximum(tail - taken(shares, most), 0)
+        safe = below([first], [left], Fraction(self.c), strict=True)
+
+        def find(_: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:
+            return heaviest(self._weights(counts, most), counts, most, strict=True)
+
+        return search(shares, most, ~self.holds(groups), find, safe)
+
+    def _weights(self, counts: Counts, most: int) -> Weights:
+        """x_s − c (|x| − x(B)) for the sets B of l − 1 values, s the most frequent of them.
+
+        Only values that may be among the l − 1 most frequent once the coalition has gone.
+        """
+        over, under = Fraction(self.c).as_integer_ratio()
+        if self.l == 1:
+            return caps([over] * counts.shape[1], [under] * counts.shape[1])
+        rows = counts.sum(axis=0)
+        least = np.sort(rows - largest(counts.T, most))[-(self.l - 1)]
+        values = np.argsort(-rows, kind="stable")[: np.count_nonzero(rows >= least)]
+        if math.comb(len(values), self.l - 1) > SETS:
+            raise too_many(self)
+        sets = np.array(list(combinations(values.tolist(), self.l - 1)))
+        weights = np.full((len(sets), len(rows)), -over, dtype=weight_type(max(over, under)))
+        np.put_along_axis(weights, sets, 0, axis=1)
+        np.put_along_axis(weights, sets[:, :1], under, axis=1)
+        return weights

@@ -10,10 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.axis import Axis
+from shoal.axis import Axis, Level
+from shoal.collusion import Collusion
 from shoal.errors import UsageError
-from shoal.model import Mask, Number, Rule, below, fraction, ratio
-from shoal.tally import Groups, Histogram
+from shoal.histogram import Histogram
+from shoal.model import NEAR, Mask, Number, Rule, below, fraction, ratio
+from shoal.pressure import Counts, search, taken, too_many
+from shoal.signs import Sums, exceeding
+from shoal.tally import Groups
 
 Whole = NDArray[Any]
 """Whole numbers: 64 bits wide, or Python's own where those could overflow."""
@@ -42,6 +46,10 @@ class TCloseness(Rule):
     Every one of them is convex in p, so merging classes never breaks it: monotone. All sums are
     taken over whole numbers and the values that occur in a class, so the comparison is exact and
     memory grows with the (class, value) pairs, not with classes × values.
+
+    Every distance is a sum of |p(f) − q(f)| over sets f of values. Against a coalition of
+    providers, who may take any of their rows away, each pattern of the signs is a linear rule
+    (``shoal.signs``).
 
     Does not protect: the identity of a person, who may be alone in a class; and a small absolute
     distance may still be a large relative gain for a rare value (see β-likeness).
@@ -93,6 +101,24 @@ class TCloseness(Rule):
         """The distance of each class."""
         return ratio(*self._moved(groups))
 
+    def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
+        """A coalition of at most ``most`` of each class's providers that breaks it.
+
+        Taking away r of n rows moves the distance by at most r / n, so many classes are safe.
+        """
+        shares = groups.shared(self.on)
+        moved = self.per_class(groups) + taken(shares, most) / shares.rows
+        sums = SUMS[self.distance](shares.values)
+
+        def find(values: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:
+            found, certain = exceeding(sums, Fraction(self.t), values, counts, most)
+            if not certain:
+                raise too_many(self)
+            return found
+
+        safe = np.asarray(moved < float(Fraction(self.t)) - NEAR)
+        return search(shares, most, ~self.holds(groups), find, safe)
+
     def _moved(self, groups: Groups) -> tuple[list[Whole], list[Any]]:
         """Each class's distance as whole numbers: factors above and below the line."""
         h = groups.on(self.on)
@@ -124,9 +150,13 @@ def _equal(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
 
 def _hierarchical(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
     """The sum of the equal distances of all levels, of 2 n N times the number of levels."""
-    inner = [level for level in h.axis.levels if len(level.starts) > 1 or h.axis.null]
-    levels = [h, *(_coarsen(h, level.starts) for level in inner)]  # one node over all is the root
+    levels = [h, *(_coarsen(h, level.starts) for level in _inner(h.axis))]
     return np.sum([_equal(level, kind)[0] for level in levels], axis=0), 2 * len(levels)
+
+
+def _inner(axis: Axis) -> list[Level]:
+    """The levels below the root; one node over all is the root itself."""
+    return [level for level in axis.levels if len(level.starts) > 1 or axis.null]
 
 
 def _coarsen(h: Histogram, starts: NDArray[np.int32]) -> Histogram:
@@ -169,6 +199,33 @@ def _ordered(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
     above = height * (2 * cross - rank - end) - own * (2 * sums[cross] - sums[rank] - sums[end])
     head = rows * sums[rank[h.start[:-1]]]  # before a class's first value C is 0
     return h.sum(above) + head, max(m - 1, 1)
+
+
+def _leaves(h: Histogram) -> Sums:
+    codes = np.arange(h.axis.size)
+    return Sums.of(h, codes, codes + 1, 2)
+
+
+def _nodes(h: Histogram) -> Sums:
+    """Of every level the nodes, and null."""
+    last = h.axis.size
+    levels = [range(last), *(level.starts.tolist() for level in _inner(h.axis))]
+    null = {h.axis.null_code} if h.axis.null else set()
+    low = [np.array(sorted({*starts, *null})) for starts in levels]
+    high = [np.append(starts[1:], last) for starts in low]
+    return Sums.of(h, np.concatenate(low), np.concatenate(high), 2 * len(levels))
+
+
+def _prefixes(h: Histogram) -> Sums:
+    high = np.flatnonzero(h.total) + 1
+    return Sums.of(h, np.zeros_like(high), high, max(len(high) - 1, 1))
+
+
+SUMS: dict[str, Callable[[Histogram], Sums]] = {
+    "equal": _leaves,
+    "ordered": _prefixes,
+    "hierarchical": _nodes,
+}
 
 
 DISTANCES: dict[str, Callable[[Histogram, np.dtype[Any]], tuple[Whole, int]]] = {

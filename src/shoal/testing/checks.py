@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.cells import Cells
+from shoal.collusion import breached, enumerated, members, refused
 from shoal.errors import NotMetError, ShoalError, UsageError
-from shoal.model import Mask, Model, Rule, parts, products
+from shoal.model import Mask, Model, Rule, inner, parts, products
 from shoal.models import registry, rule
 from shoal.models.k_anonymity import KAnonymity
+from shoal.models.m_privacy import MPrivacy
 from shoal.release import Finding
 from shoal.tally import Cut, Groups, Tally
 from shoal.testing.tables import doubled, one_class, same_tables, sample, shuffled
@@ -39,6 +41,8 @@ def check_model(model: Model, *, seeds: Sequence[int] = range(4)) -> None:
         _check_needs(model, Groups.of(tally, cut, products(model)))
         _check_merging(model, tally, cut, rng)
         _check_joint(model, tally, cut, rng)
+        _check_growing(model, tally, cut, rng)
+        _check_coalitions(model, Groups.of(tally, cut, products(model)))
         after = _judge(model, *doubled(tally, cut))
         _true(after[judged].all(), f"{model}: a table in which all people occur twice breaks it")
         _check_reached(model, Groups.of(tally, cut, products(model)))
@@ -141,7 +145,7 @@ def _check_finding(finding: Finding, name: str) -> None:
 def _check_silence(finding: Finding, view: Any) -> None:
     """Values of the view's columns are words that nothing else in a finding would say."""
     _true(not view.show, "the view for the check does not let values be shown")
-    axes = [*view.axes, *([view.sensitive] if view.sensitive is not None else [])]
+    axes = [*view.axes, *filter(None, (view.sensitive, view.providers))]
     words = {str(leaf) for axis in axes for leaf in axis.leaves if len(str(leaf)) > 3}
     told = json.dumps(finding.to_json(), ensure_ascii=False)
     said = sorted(word for word in words if word in told)
@@ -175,7 +179,7 @@ def _check_needs(model: Model, whole: Groups) -> None:
     if "sensitive" not in needs:
         bare = replace(bare, sensitive=())
     if "provider" not in needs:
-        bare = replace(bare, providers=None)
+        bare = replace(bare, shares=())
     if "population" not in needs:
         bare = replace(bare, population=None, most_present=None, uncovered=0)
     if "total" not in needs:
@@ -197,6 +201,40 @@ def _check_merging(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
         np.logical_or.at(part_failed, merged.class_, ~judged[cut.class_])
         after = _judge(model, tally, merged)
         _true((after | part_failed).all(), f"{model}: merging breaks it, so it is not monotone")
+
+
+def _check_growing(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
+    """Classes of which a part meets a growing rule meet it; against coalitions, merged classes do.
+
+    The latter is theorem 2.1 of the m-privacy paper (Goryczka, Xiong and Fung 2011).
+    """
+    if not getattr(model, "growing", False):
+        return
+    for kept in (rng.integers(0, cut.count + 1) for _ in range(10)):
+        some, classes = kept > 0, np.unique(cut.class_[kept > 0])
+        part = Cut(cut.entry[some], cut.class_[some], kept[some], cut.cells)
+        fewer = model.holds(Groups.of(tally, part, products(model)).take(classes))
+        _true((_judge(model, tally, cut)[classes] | ~fewer).all(), f"{model}: more rows break it")
+    _check_merging(MPrivacy(1, model), tally, cut, rng)
+
+
+def _check_coalitions(model: Model, whole: Groups) -> None:
+    """A coalition that breaks a class has as many members as allowed, and leaves what fails."""
+    if refused(model):
+        return
+    nobody = breached(model, whole, np.zeros(len(whole), np.int64))
+    _equal(nobody.broken, ~model.holds(whole), f"{model}: nobody breaks what holds")
+    before = nobody.broken
+    for m in (1, 2):
+        most = members(whole.brought, m)
+        found = breached(model, whole, most)
+        _true((found.broken | ~before).all(), f"{model}: a larger coalition breaks less")
+        sizes = (found.members >= 0).sum(axis=1)
+        _true((sizes <= most)[found.broken].all(), f"{model}: a coalition is too large")
+        if getattr(model, "growing", False):
+            every = enumerated(model, whole, most)
+            _equal(found.broken, every.broken, f"{model}: coalitions that break it are missed")
+        before = found.broken
 
 
 def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
@@ -244,7 +282,7 @@ def _check_reached(model: Model, whole: Groups) -> None:
     if type(model).worst is Rule.worst:
         _true(each[model.worst(whole)] == reached, f"{model}: the worst class is not the witness")
     sign = 1 if model.strongest == "largest" else -1
-    possible = _with(model, 1.0 if sign > 0 else 1e9, 1.0)
+    possible = _with(model, 0.0 if sign > 0 else 1e9, 1.0)
     can = np.ones(len(whole), bool) if possible is None else possible.holds(whole)
     for value in np.unique(each[np.isfinite(each)]).tolist():
         weaker = _with(model, value if _counts(model) else value - sign * _SLACK * max(1, value))
@@ -309,7 +347,7 @@ def _content(tally: Tally, cut: Cut) -> list[tuple[Any, ...]]:
 
 
 def _columns(model: Model) -> tuple[str, ...]:
-    named = (getattr(part, "on", None) for part in parts(model))
+    named = (getattr(part, "on", None) for part in inner(model))
     columns = dict.fromkeys(name for on in named if on for name in on.split("*"))
     return tuple(columns) or ("sensitive",)
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from shoal.axis import Axis, Level
 from shoal.cells import Cells
+from shoal.histogram import Histogram
 from shoal.model import Model, products
-from shoal.tally import Cut, Groups, Histogram, Population, Tally
+from shoal.tally import Cut, Groups, Population, Tally
 
 Sample = tuple[Tally, Cut]
 

@@ -47,6 +47,7 @@ def _reordered(
         class_=number[release.class_[order]],
         values=None if release.values is None else release.values[order],
         shared=None if release.shared is None else release.shared[:, order],
+        providers=None if release.providers is None else release.providers[order],
         holds=holds,
         labels=None,
     )

@@ -1,0 +1,400 @@
+"""Coalition: providers who know their own rows take them away, and look at what is left.
+
+"We consider a new type of insider attack by colluding data providers who may use their own data
+records (a subset of the overall data) ... to infer the data records contributed by other data
+providers." What is left of a class without their rows are the rows of others. Where one row is
+left, it is that of the one other person of these cells; where one value is left, it is
+everybody's. A row of others is exposed when its value is at least ``sure`` likely among the rows
+left of its class: a row that is left alone always is.
+
+``coalition`` names the providers. Without it the worst coalition of ``members`` providers is
+looked for: to whom most rows are exposed, then most left alone, then who is surest of anybody.
+
+Goryczka, Xiong, Fung: m-Privacy for collaborative data publishing, CollaborateCom 2011 (attacks by
+data providers using the anonymised data and their own data); IEEE TKDE 26(10), 2014.
+
+It does not see which rows a provider takes for its own where several classes could hold them: it
+is given the truth, so that what it finds is the most that they can learn. Nor what they know
+besides their rows, nor what they saw while the release was made.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.view import WORST, Needs, Published, View, brought, named, pairs_at
+from shoal.attacks.worded import counted, share
+from shoal.errors import UsageError
+from shoal.histogram import Histogram, Shares
+from shoal.labels import text
+from shoal.model import Mask, Number, below, fraction, whole
+from shoal.release import Finding
+
+NEEDS = Needs(releases=1, most=1, provider=True)
+TRIED = 20_000
+"""Up to so many coalitions are all tried."""
+WORK = 1_000_000_000
+"""As long as they look at no more values of classes than this, all of them together."""
+
+ASSUMPTIONS = (
+    "the providers of the coalition know their own rows exactly, and pool them",
+    "they can tell which published rows are theirs: where several classes could hold a row, that "
+    "is more than they know",
+    "they know that the other person is in the release, and the quasi-identifiers",
+)
+
+Score = tuple[int, int, float]
+"""Rows exposed, rows left alone, and how sure the coalition is of the surest."""
+Scoring = Callable[[Iterable[int]], Score]
+
+
+def _names(coalition: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Names of providers, or a text with commas between them (a name with a comma in quotes)."""
+    if isinstance(coalition, str):
+        lines = csv.reader(coalition.splitlines() or [""], skipinitialspace=True)
+        coalition = [name for line in lines for name in line or [""]]
+    names = tuple(dict.fromkeys(text(name).strip() for name in coalition or ()))
+    if not all(names):
+        raise UsageError("A provider has no name.", 'write for example --coalition "A,B".')
+    return names
+
+
+OPTIONS: Mapping[str, Callable[[Any], Any]] = {
+    "coalition": _names,
+    "members": lambda members: 1 if members is None else whole(members, "members", 1),
+    "sure": lambda sure: fraction(sure, "sure", 0, 1, above=True, example="0.9"),
+}
+
+
+def coalition(
+    view: View,
+    *,
+    rng: np.random.Generator | None = None,
+    coalition: str | Sequence[str] | None = None,
+    members: int | None = None,
+    sure: Number = 0.9,
+) -> Finding:
+    """Find what a coalition of providers learns about the rows of others.
+
+    The named one; without names the worst of ``members`` providers, 1 unless given.
+    """
+    names, least = _names(coalition), OPTIONS["sure"](sure)
+    if names and members is not None:
+        raise UsageError("The coalition is named already.", "leave --members or --coalition out.")
+    release, shares = brought(view)
+    if names:
+        chosen = Chosen(_codes(shares, names), 1, 1, named=True)
+    else:
+        chosen = _worst(shares, _fewer(shares, OPTIONS["members"](members)), least)
+    return _finding(Case(view, release, shares, chosen, least))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A coalition, as codes of providers, and how many were tried of how many to find it."""
+
+    members: tuple[int, ...]
+    tried: int
+    possible: int
+    named: bool = False
+
+    @property
+    def caveat(self) -> tuple[str, ...]:
+        """What it means that not all were tried."""
+        most = f"the worst of {self.tried:,} tried of {self.possible:,} coalitions"
+        return () if self.tried == self.possible else (f"{most}: another may learn more",)
+
+
+def _present(shares: Shares) -> list[int]:
+    """The providers who brought a published row."""
+    found: list[int] = np.flatnonzero(shares.providers.total).tolist()
+    return found
+
+
+def _codes(shares: Shares, names: Sequence[str]) -> tuple[int, ...]:
+    """The named providers; they may not be all there are."""
+    known = {text(shares.provider.leaves[code]).strip(): code for code in _present(shares)}
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(
+            f"{counted(len(unknown), 'provider', 'providers')} of the coalition brought no row of "
+            f"the release: {', '.join(map(repr, unknown))}.",
+            "write the names as the provider column does.",
+        )
+    _fewer(shares, len(names))
+    return tuple(sorted(known[name] for name in names))
+
+
+def _fewer(shares: Shares, members: int) -> int:
+    """So many members, where somebody is left to learn about."""
+    there = len(_present(shares))
+    if members >= there:
+        raise UsageError(
+            f"A coalition of {members:,} of {counted(there, 'provider', 'providers')} leaves "
+            "nobody to learn about.",
+            "take fewer, of a release to which several brought rows.",
+        )
+    return members
+
+
+# The worst coalition
+
+
+def _worst(shares: Shares, members: int, least: Fraction) -> Chosen:
+    """The worst of all coalitions of a size, or of those that can be tried.
+
+    Classes that no coalition of the size can be as sure of as one of them already is, nor as
+    ``least`` asks, decide nothing.
+    """
+    there, sizes = _present(shares), shares.providers.total
+    largest = frozenset(sorted(there, key=lambda one: -sizes[one])[:members])
+    floor = min(float(least), _scoring(shares, least)(largest)[2])
+    some = shares.take(np.flatnonzero(_surest(shares, members) >= floor))
+    most = min(TRIED, WORK // max(1, len(some.values.count)))
+    score, possible = _scoring(some, least), math.comb(len(there), members)
+    if possible <= most:
+        return Chosen(max(combinations(there, members), key=score), possible, possible)
+    found, tried = _climbed(score, there, largest, most)
+    return Chosen(tuple(sorted(found)), tried, possible)
+
+
+def _scoring(shares: Shares, least: Fraction) -> Scoring:
+    """What the rows of a coalition, taken away, leave it to learn.
+
+    Only the order of coalitions rests on floats: the finding itself is counted exactly.
+    """
+    values, order = shares.values, np.argsort(shares.who, kind="stable")
+    pair = pairs_at(values, shares.class_[order], shares.value[order])
+    rows = shares.count[order]
+    start = np.searchsorted(shares.who[order], range(shares.provider.size + 1))
+
+    def score(members: Iterable[int]) -> Score:
+        count = values.count.copy()
+        for one in members:
+            part = slice(start[one], start[one + 1])
+            count[pair[part]] -= rows[part]  # a provider has a pair once
+        left = values.sum(count)
+        belief = count / np.maximum(left, 1)[values.class_]
+        exposed = count[belief >= float(least)].sum()
+        return int(exposed), int((left == 1).sum()), float(belief.max())
+
+    return score
+
+
+def _surest(shares: Shares, members: int) -> NDArray[np.float64]:
+    """How sure of a value in each class so many providers could become at most.
+
+    No rows of the most common value are taken away, and of the others as many as the providers
+    with the most rows brought in all.
+    """
+    own, top = shares.providers, shares.values.largest(shares.values.count)
+    order = np.lexsort((-own.count, own.class_))
+    place = np.arange(len(order)) - own.start[own.class_]
+    taken = own.sum(np.where(place < members, own.count[order], 0))
+    return np.asarray(top / np.maximum(top + np.maximum(own.rows - top - taken, 0), 1))
+
+
+def _climbed(
+    score: Scoring, there: Sequence[int], largest: frozenset[int], most: int
+) -> tuple[frozenset[int], int]:
+    """Add the provider who tells most, again and again; then swap members while that tells more.
+
+    The coalition with the most rows, ``largest``, is tried too; no swaps after ``most`` trials.
+    """
+    seen: dict[frozenset[int], Score] = {}
+
+    def best(some: Sequence[frozenset[int]]) -> frozenset[int]:
+        seen.update((one, score(one)) for one in some if one not in seen)
+        return max(some, key=seen.__getitem__)
+
+    here: frozenset[int] = frozenset()
+    for _ in largest:
+        here = best([here | {one} for one in there if one not in here])
+    here, before = best([here, largest]), here - here
+    while here != before and len(seen) < most:
+        others = [one for one in there if one not in here]
+        swaps = [here - {out} | {one} for out in sorted(here) for one in others]
+        before, here = here, best([here, *swaps])  # among equals the one at hand
+    return here, sum(len(one) == len(largest) for one in seen)
+
+
+# What it learns
+
+
+@dataclass(frozen=True)
+class Case:
+    """One coalition against one release."""
+
+    view: View
+    release: Published
+    shares: Shares
+    chosen: Chosen
+    least: Fraction
+
+    @cached_property
+    def others(self) -> Mask:
+        """Of each triple (class, provider, value) whether it is not the coalition's."""
+        return ~np.isin(self.shares.who, self.chosen.members)
+
+    @cached_property
+    def left(self) -> Histogram:
+        """The values of the rows of others."""
+        axis, shares, some = self.shares.axis, self.shares, self.others
+        assert axis is not None
+        class_, value, count = shares.class_[some], shares.value[some], shares.count[some]
+        return Histogram.of(axis, class_, value, count, len(shares), shares.total)
+
+    @cached_property
+    def told(self) -> Mask:
+        """Of each pair (class, value) left, whether the value is told."""
+        return _told(self.left, self.least)
+
+    @cached_property
+    def belief(self) -> NDArray[np.float64]:
+        """Of each pair left, the share of its class that has the value."""
+        return np.asarray(self.left.count / self.left.rows[self.left.class_])
+
+    @cached_property
+    def worst(self) -> NDArray[np.int64]:
+        """The rows that are told, or if none is those of the surest class: the surest first."""
+        release, left = self.release, self.left
+        values, providers = np.asarray(release.values), np.asarray(release.providers)
+        rows = np.flatnonzero(~np.isin(providers, self.chosen.members))
+        pair = pairs_at(left, release.class_[rows], values[rows])
+        hit = self.told if self.told.any() else self.belief == self.belief.max()
+        rows, pair = rows[hit[pair]], pair[hit[pair]]
+        class_ = left.class_[pair]
+        _, first, number = np.unique(class_, return_index=True, return_inverse=True)
+        return rows[np.lexsort((first[number], left.rows[class_], -self.belief[pair]))]
+
+    @cached_property
+    def class_(self) -> int:
+        """The class of the worst-hit row."""
+        return int(self.release.class_[self.worst[0]])
+
+    @property
+    def who(self) -> str:
+        """The coalition's providers in brackets, where they may be named."""
+        return f" ({', '.join(self.names(self.chosen.members))})" if self.view.show else ""
+
+    def names(self, providers: Iterable[int]) -> list[str]:
+        """What some of the providers are called."""
+        return [text(self.shares.provider.leaves[one]) for one in providers]
+
+
+def _told(values: Histogram, least: Fraction) -> Mask:
+    """Of each pair (class, value) whether so large a share of the class has the value."""
+    return below([values.rows[values.class_]], [values.count], 1 / least)
+
+
+def _finding(case: Case) -> Finding:
+    left, chosen, details = case.left, case.chosen, _details(case)
+    return Finding(
+        attack="coalition",
+        people=int(left.rows.sum()),
+        exposed=details["after"]["exposed"],
+        sure=float(case.belief.max()),
+        guessing=float(left.total.max() / left.total.sum()),
+        sentence=_sentence(case, details),
+        defence=f'ask for m-privacy: a rule of diversity inside "m-privacy m={len(chosen.members)} '
+        '(...)" holds whichever so many providers take their rows away.',
+        example=_example(case),
+        assumptions=(*ASSUMPTIONS, *chosen.caveat),
+        worst=tuple((case.worst[:WORST] + 1).tolist()),
+        table="release 1",
+        witness=_witness(case),
+        details=details,
+    )
+
+
+def _sentence(case: Case, details: Mapping[str, Any]) -> str:
+    before, after = details["before"], details["after"]
+    return (
+        f"The {'named' if case.chosen.named else 'worst'} coalition of {details['members']:,} of "
+        f"{details['providers']:,} providers{case.who} can be at least {share(float(case.least))} "
+        f"sure of the {case.left.axis.name} of {after['exposed']:,} of {case.left.rows.sum():,} "
+        f"rows of others (an outsider of {before['exposed']:,}); "
+        f"{counted(after['isolated'], 'row is', 'rows are')} left alone."
+    )
+
+
+def _example(case: Case) -> str:
+    codes, counts = case.left.of_class(case.class_)
+    rows, left, most = int(case.shares.rows[case.class_]), sum(counts), int(np.argmax(counts))
+    value = f": {case.view.value(codes[most])}" if case.view.show else ""
+    alike = "all have" if counts[most] == left else f"{counts[most]:,} have"
+    rest = f"Of the {left:,} rows left {alike} the same"
+    if left == 1:
+        rest = "One row is left, that of the one other person of these cells, and with it the"
+    return (
+        f"Row {case.worst[0] + 1:,} of the release is in a class of {rows:,}, of which "
+        f"{rows - left:,} are the coalition's own{case.who}. {rest} {case.left.axis.name}{value}."
+    )
+
+
+def _witness(case: Case) -> dict[str, Any]:
+    codes, counts = case.left.of_class(case.class_)
+    top, shown = int(np.argmax(counts)), {}
+    if case.view.show:
+        shown = {"providers": case.names(case.chosen.members), "value": case.view.value(codes[top])}
+    return {
+        "coalition": len(case.chosen.members),
+        "class": case.class_,
+        "rows": int(case.shares.rows[case.class_]),
+        "left": sum(counts),
+        "most_common": counts[top],
+        "distinct": len(counts),
+        **shown,
+        **named(case.view, case.class_),
+    }
+
+
+def _details(case: Case) -> dict[str, Any]:
+    chosen, left, before = case.chosen, case.left, case.shares.values
+    outside = _told(before, case.least)[pairs_at(before, left.class_, left.value)]
+    return {
+        "sure": float(case.least),
+        "members": len(chosen.members),
+        "providers": len(_present(case.shares)),
+        "coalitions": chosen.possible,
+        "coalitions_tried": chosen.tried,
+        "own_rows": int(case.shares.rows.sum() - left.rows.sum()),
+        "before": _learnt(left, outside, before),
+        "after": _learnt(left, case.told, left),
+        "victims": _victims(case),
+    }
+
+
+def _learnt(left: Histogram, told: Mask, seen: Histogram) -> dict[str, int]:
+    """Of the rows of others what whoever sees these rows learns."""
+    return {
+        "exposed": int(left.count[told].sum()),
+        "isolated": int(left.rows[seen.rows == 1].sum()),
+        "certain": int(left.rows[seen.distinct == 1].sum()),
+    }
+
+
+def _victims(case: Case) -> list[dict[str, Any]]:
+    """The other providers by how many of their rows are exposed; named where they may be."""
+    shares, left, some = case.shares, case.left, case.others
+    told = case.told[pairs_at(left, shares.class_[some], shares.value[some])]
+    alone = left.rows[shares.class_[some]] == 1
+    numbers = {
+        name: np.bincount(shares.who[some], shares.count[some] * of, shares.provider.size)
+        for name, of in {"exposed": told, "isolated": alone, "rows": 1}.items()
+    }
+    hit = [one for one in _present(shares) if one not in case.chosen.members]
+    hit.sort(key=lambda one: [-found[one] for found in numbers.values()])
+    victims = [{name: int(found[one]) for name, found in numbers.items()} for one in hit]
+    if case.view.show:
+        return [{"provider": n} | of for n, of in zip(case.names(hit), victims, strict=True)]
+    return victims

@@ -1,0 +1,76 @@
+"""``shoal m-privacy``: whether providers who work together break a rule, and how many it takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shoal.cli.options import Roles, Verb, example, output, own, reading, roles
+from shoal.cli.printing import progress, show
+
+VERIFIERS = ("exact", "direct", "top-down", "bottom-up", "binary", "adaptive")
+
+
+@click.command(
+    "m-privacy",
+    cls=Verb,
+    epilog=example(
+        'shoal m-privacy pooled.csv -s schema.toml -m "k-anonymity k=5" --members 2',
+        'shoal m-privacy release/ -m "k-anonymity k=5" -m "distinct-diversity l=3" --members 1',
+    ),
+)
+@click.argument("source")
+@own(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    required=True,
+    metavar="TEXT",
+    help="A requirement that must hold against every coalition; repeatable.",
+)
+@own(
+    "--members",
+    type=click.IntRange(0),
+    required=True,
+    metavar="M",
+    help="How many providers may work together.",
+)
+@own(
+    "--verifier",
+    type=click.Choice(VERIFIERS),
+    default=VERIFIERS[0],
+    show_default=True,
+    help="How coalitions are tried; all agree, those of the paper count their checks.",
+)
+@own("--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller.")
+@own(
+    "--show",
+    "labels",
+    is_flag=True,
+    help="Show the labels of the classes that break, and every coalition's names.",
+)
+@roles
+@reading
+@output
+def command(
+    source: str, models: tuple[str, ...], members: int, labels: bool, roles: Roles,
+    reading: dict[str, Any], as_json: bool, quiet: bool, **asked: Any,
+) -> int:  # fmt: skip
+    """Find out whether providers who work together break a rule.
+
+    A coalition of M providers takes its own rows out of each class; what is left must still meet
+    the requirements. SOURCE is a table with a column of providers (--provider), taken as it
+    stands, or a release folder with its private companion. Shows the worst coalition, the largest
+    M that holds, and how many classes survive each. The exit code is 3 if it does not hold.
+    """
+    import shoal
+
+    with progress(quiet) as step:
+        step("trying coalitions", 0, 1)
+        found = shoal.m_privacy(
+            source, roles.schema(), " & ".join(models), members, show=labels, **asked, **reading
+        )
+    show(found, as_json, quiet)
+    return 0 if found.holds else 3

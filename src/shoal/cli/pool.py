@@ -1,0 +1,141 @@
+"""``shoal pool``: several providers publish one table, by a trusted third party."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.options import FILE, Roles, Verb, example, output, own, reading
+from shoal.cli.printing import Result, progress, show
+from shoal.cli.publish import CHOICE, FORMATS
+
+AGREEMENT = own("--agreement", metavar="HASH",
+                help="Refuse a pool of any other agreement; its first 12 digits do.")  # fmt: skip
+
+
+@click.group(
+    "pool",
+    epilog=example(
+        "shoal pool init POOL -s schema.toml --provider A --provider B --provider C \\",
+        '    -m "m-privacy m=1 (k-anonymity k=5 & distinct-diversity l=2)" \\',
+        "    --method provider-aware --hold-back 0.01",
+        "shoal pool add POOL --provider A a.csv --agreement 3f2a91c07d5e",
+        "shoal pool add POOL --provider A newer.csv --replace",
+        "shoal pool publish POOL -o release/",
+    ),
+)
+def command() -> None:
+    """Publish one table of several providers.
+
+    On one machine, by a party whom all of them trust: it sees every row. The providers agree on a
+    schema and a rule, each adds its rows, and one release is made that holds against them too.
+    """
+
+
+@command.command(
+    "init",
+    cls=Verb,
+    epilog=example(
+        "shoal pool init POOL -s schema.toml --provider A --provider B \\",
+        '    -m "m-privacy m=1 (k-anonymity k=5 & distinct-diversity l=2)"',
+    ),
+)
+@click.argument("pool", type=FILE)
+@own("-s", "--schema", "file", type=FILE, metavar="FILE",
+     help="The agreed roles, kinds and hierarchies (TOML).")  # fmt: skip
+@own("--hierarchies", type=FILE, metavar="DIR",
+     help="Hierarchies in ARX's format, one COLUMN.csv each.")  # fmt: skip
+@own("-m", "--model", "models", multiple=True, metavar="TEXT",
+     help="The requirement, with m-privacy; repeatable, all must hold.")  # fmt: skip
+@own("--provider", "providers", multiple=True, metavar="NAME",
+     help="Who takes part; repeatable. Else whoever adds rows.")  # fmt: skip
+@own("--method", default="provider-aware", show_default=True, metavar="NAME",
+     help="How classes are made.")  # fmt: skip
+@CHOICE
+@own("--hold-back", type=click.FloatRange(0, 1), default=0.0, metavar="SHARE",
+     help="Share of rows that may be left out, such as 0.05.")  # fmt: skip
+@output
+def init(
+    pool: Path, file: Path | None, hierarchies: Path | None, models: tuple[str, ...],
+    choice: str | None, as_json: bool, quiet: bool, **asked: Any,
+) -> None:  # fmt: skip
+    """Make a pool: what its providers agree on.
+
+    The agreement is POOL/pool.json, and its hash is printed: let every provider compare it.
+    """
+    import shoal
+
+    if file is None:
+        raise shoal.UsageError(
+            "No schema is given.", "add -s schema.toml (shoal schema writes one)."
+        )
+    if not models:
+        raise shoal.UsageError(
+            "No requirement is given.", 'add -m "m-privacy m=1 (k-anonymity k=5)".'
+        )
+    schema = Roles(file, {}, hierarchies).needed()
+    if choice:
+        asked["choice"] = choice
+    made = shoal.pool_init(pool, schema, " & ".join(models), **asked)
+    _tell(made, as_json, quiet, str(made), "Let every provider compare it before adding rows.")
+
+
+@command.command(
+    "add",
+    cls=Verb,
+    epilog=example("shoal pool add POOL --provider A patients.csv --agreement 3f2a91c07d5e"),
+)
+@click.argument("pool", type=FILE)
+@click.argument("source", metavar="FILE")
+@own("--provider", required=True, metavar="NAME", help="Whose rows they are.")
+@AGREEMENT
+@own("--replace", is_flag=True, help="In place of rows that it added before.")
+@reading
+@output
+def add(
+    pool: Path, source: str, provider: str, agreement: str | None, replace: bool,
+    reading: dict[str, Any], as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Add one provider's rows to a pool.
+
+    They are checked against the agreed schema and stored in POOL/private, without identifiers.
+    """
+    import shoal
+
+    made = shoal.pool_add(pool, provider, source, agreement=agreement, replace=replace, **reading)
+    awaited = f"Still to add rows: {', '.join(made.awaited)}." if made.awaited else ""
+    _tell(made, as_json, quiet, str(made), awaited)
+
+
+@command.command("publish", cls=Verb, epilog=example("shoal pool publish POOL -o release/"))
+@click.argument("pool", type=FILE)
+@own("-o", "--out", type=FILE, metavar="DIR", help="The release's folder.")
+@AGREEMENT
+@own("--format", type=click.Choice(FORMATS), default="csv", show_default=True,
+     help="Of the table.")  # fmt: skip
+@own("--replace", is_flag=True, help="Replace a release that is there.")
+@output
+def publish(pool: Path, out: Path | None, as_json: bool, quiet: bool, **asked: Any) -> None:
+    """Publish everybody's rows as one release, verified.
+
+    Beside it, in DIR.partners, a joint certificate, and for each provider a page on what the
+    others could learn about its people. Give each of them its own page only.
+    """
+    import shoal
+
+    if out is None:
+        raise shoal.UsageError("No folder is given.", "add -o release/.")
+    with progress(quiet) as step:
+        made = shoal.pool_publish(pool, out, progress=step, **asked)
+    _tell(
+        made, as_json, quiet, str(made),
+        f"Published in {made.release.folder}, read again and verified.",
+        f"For the partners, the certificate and a page each: {made.folder}",
+        f"Private companion in {made.release.companion}: keep it, do not publish it.",
+    )  # fmt: skip
+
+
+def _tell(made: Result, as_json: bool, quiet: bool, *lines: str) -> None:
+    show(made, as_json, quiet, "\n".join(filter(None, lines)))

@@ -1,0 +1,241 @@
+"""Who could work together? A report's part on the providers of a release.
+
+The three attackers of Goryczka, Xiong and Fung (m-privacy for collaborative data publishing,
+CollaborateCom 2011), each with what stands in its way; and how many providers may take their own
+rows away before a class no longer meets the rule, whether that was promised or not.
+
+It is measured with the private companion, which alone knows providers, so the public is told no
+more than what the manifest promises, and whether that was kept. It does not say what providers
+know besides their own rows, and names none of them unless asked to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shoal.collusion import refused
+from shoal.errors import InputError, UsageError
+from shoal.flow.adversary import told
+from shoal.flow.companion import Companion
+from shoal.flow.m_privacy import Breach, MPrivate, m_privacy
+from shoal.model import All, Model, inner, parts
+from shoal.models import rule as parse_rule
+from shoal.models.m_privacy import MPrivacy
+from shoal.pages import Callout, Chart, Fact, Fields, Section
+from shoal.pages.colluding import scenarios, survive, survive_title
+from shoal.pages.page import Block
+from shoal.release import Verdict, jsonable
+
+HEADING = "Who could work together"
+
+
+@dataclass(frozen=True)
+class Colluding:
+    """What a release promises against its own providers, and what was found."""
+
+    rule: str
+    """What protects from outsiders: the requirement without what wraps it."""
+    promised: tuple[tuple[int, str], ...] = ()
+    """m and the rule inside of each m-privacy."""
+    found: tuple[MPrivate, ...] = ()
+    """For each promise, or where there is none for the rule: how many providers it withstands."""
+    unjudged: tuple[str, ...] = ()
+    """The parts of the requirement that are not judged against coalitions."""
+    broken: tuple[str, ...] = ()
+    """"outside" where the requirement fails by itself, "inside" where coalitions break it."""
+    why: str = ""
+    """Why nothing was measured."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "rule": self.rule,
+            "promised": [{"m": m, "rule": rule} for m, rule in self.promised],
+            "measured": [_unnamed(one) for one in self.found],
+            "unjudged": list(self.unjudged),
+            "why": self.why,
+        }
+
+
+def _unnamed(one: MPrivate) -> dict[str, Any]:
+    """Plain values; without the coalition that breaks it where its names were not asked for."""
+    plain: dict[str, Any] = jsonable(one.to_dict())
+    if not one.holds and one.coalition is None:
+        del plain["coalition"]
+    return plain
+
+
+def publishable(found: Colluding | None) -> Colluding | None:
+    """What the manifest and the verdict say too; nothing where no promise was made."""
+    if found is None or not found.promised:
+        return None
+    return replace(found, found=(), why="")
+
+
+def colluding(
+    release: Any,
+    companion: Companion | None,
+    rule: Model | str,
+    verdict: Verdict | None,
+    *,
+    show: bool = False,
+) -> Colluding | None:
+    """How a release stands against its providers; None where it has none, or nobody knows them."""
+    if companion is None or companion.schema.provider is None:
+        return None
+    try:
+        model = parse_rule(rule)
+    except UsageError as error:  # a model of the user's own, which has no text
+        return Colluding(str(rule), why=told(error))
+    wrapped = [part for part in parts(model) if isinstance(part, MPrivacy)]
+    others = [part for part in parts(model) if not isinstance(part, MPrivacy)]
+    about = Colluding(
+        " & ".join(map(str, inner(model))),
+        tuple((one.m, str(one.rule)) for one in wrapped),
+        unjudged=tuple(str(one) for one in others if wrapped or refused(one)),
+    )
+    asked = wrapped or [MPrivacy(1, one) for one in _judged(others)]
+    if not asked:
+        return replace(about, why=f"Nothing was measured: {refused(model)}.")
+    return _measured(about, release, asked, verdict, show)
+
+
+def _judged(models: Sequence[Model]) -> list[Model]:
+    """What coalitions can be tried on, as one rule; none where that is nothing."""
+    fit = tuple(one for one in models if not refused(one))
+    return [All(fit) if len(fit) > 1 else fit[0]] if fit else []
+
+
+def _measured(
+    about: Colluding,
+    release: Any,
+    asked: Sequence[MPrivacy],
+    verdict: Verdict | None,
+    show: bool,
+) -> Colluding:
+    """The same with what was counted, or why it could not be."""
+    try:
+        found = [
+            m_privacy(release, None, one.rule, one.m, accept_keep=True, show=show) for one in asked
+        ]
+    except (InputError, UsageError) as error:  # one provider only, buckets, too many coalitions
+        return replace(about, why=told(error))
+    named = tuple(one if show else replace(one, coalition=None) for one in found)
+    return replace(about, found=named, broken=_broken(about, found, verdict))
+
+
+def _broken(
+    about: Colluding, found: Sequence[MPrivate], verdict: Verdict | None
+) -> tuple[str, ...]:
+    judged = () if verdict is None else verdict.judgements
+    alone = [one.holds for one in judged if not about.promised or one.model in about.unjudged]
+    outside = all(alone) and all(one.survive[0] == one.classes for one in found)
+    inside = not about.promised or all(one.holds for one in found)
+    return tuple(name for name, kept in (("outside", outside), ("inside", inside)) if not kept)
+
+
+# The page
+
+
+def section(about: Colluding | None, kept: Sequence[str] = ()) -> list[Section]:
+    """The section of the page; none where there are no providers."""
+    if about is None:
+        return []
+    intro = [_INTRO]
+    if kept and about.found:
+        intro.append(
+            "Classes are those of the quasi-identifiers; whoever tells them apart by kept columns "
+            f"too ({', '.join(kept)}) may learn more."
+        )
+    measured = "" if about.promised or not about.found else f"Measured: {_in_short(about)}."
+    blocks: list[Block] = [scenarios(about.rule, about.promised, measured, about.broken)]
+    if about.why:
+        blocks.append(Callout(about.why, "note", "Not measured"))
+    promises: list[int | None] = [m for m, _ in about.promised] or [None]
+    for m, one in zip(promises, about.found, strict=False):
+        blocks += _about(one, m, about.unjudged)
+    return [Section(HEADING, tuple(intro), tuple(blocks))]
+
+
+_INTRO = (
+    "Providers brought the rows of this table. Each knows its own, and those who pool what they "
+    "know can take theirs away from every class: what is left is about other people alone, who "
+    "may be too few, or too much alike."
+)
+
+
+def _in_short(about: Colluding) -> str:
+    one = about.found[0]
+    title = survive_title(one.survive, one.classes)
+    return title[:1].lower() + title[1:]
+
+
+def _about(one: MPrivate, m: int | None, unjudged: Sequence[str]) -> list[Block]:
+    return [
+        Chart(survive(one.survive, one.classes, m, one.rule)),
+        Callout(_meaning(one, m), _tone(one, m)),
+        Fields(tuple(_told(one, m, unjudged))),
+    ]
+
+
+def _meaning(one: MPrivate, m: int | None) -> str:
+    """One sentence: what the numbers mean for the people in the table."""
+    largest = -1 if one.largest_m is None else one.largest_m
+    if m is not None and one.holds:
+        return f"Up to {_many(m)} working together learn no more than {one.rule} allows, as " + (
+            "promised; of more nothing is promised."
+        )
+    if m is not None:
+        return f"{_many(m).capitalize()} can break what is promised. Do not publish this table."
+    if largest < 0:
+        return f"{one.rule} fails by itself: nobody has to work together to learn more."
+    if largest == 0:
+        return "A single provider that takes its own rows away learns more about other people " + (
+            "than an outsider may; the release promises nothing about that."
+        )
+    return f"As it happens {_many(largest)} can be withstood; the release does not promise that."
+
+
+def _tone(one: MPrivate, m: int | None) -> str:
+    if m is not None:
+        return "good" if one.holds else "danger"
+    return "note" if one.largest_m else "warning"
+
+
+def _told(one: MPrivate, m: int | None, unjudged: Sequence[str]) -> list[Fact]:
+    largest = "none: the rule fails by itself" if one.largest_m is None else one.largest_m
+    facts = [
+        Fact("Providers", one.providers),
+        Fact("Rule they are to leave", f"`{one.rule}`"),
+        Fact("Largest m that every class survives", largest),
+    ]
+    if m is not None:
+        facts.append(Fact(f"Worst coalition at m = {m}", _breach(one.worst)))
+    if one.breaks is not None and (m is None or one.breaks != one.worst):
+        facts.append(Fact(f"What breaks at m = {one.breaks.m}", _breach(one.breaks)))
+    if unjudged:
+        facts.append(Fact("Not held against coalitions", ", ".join(f"`{x}`" for x in unjudged)))
+    if advice := _advice(one, m):
+        facts.append(Fact("What helps", advice))
+    return facts
+
+
+def _breach(breach: Breach | None) -> str:
+    if breach is None:
+        return "Breaks no class: what it leaves of each still meets the rule."
+    text = breach.told()
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _advice(one: MPrivate, m: int | None) -> str:
+    if m is None and one.largest_m is not None:
+        promise = min(one.largest_m + 1, one.providers - 1)
+        made = " --method provider-aware" if promise > one.largest_m else ""
+        return f'publish with `-m "{MPrivacy(promise, parse_rule(one.rule))}"{made}`.'
+    return "" if one.holds else "publish it again; the file is not what was verified."
+
+
+def _many(m: int) -> str:
+    return "one provider" if m == 1 else f"{m:,} providers"

@@ -1,0 +1,298 @@
+"""m-privacy of any table: which providers, working together, break a rule, and how many it takes.
+
+"T* is m-private with respect to a privacy constraint C if, for any coalition of m providers, T*
+without the coalition's own records fulfils C." (S. Goryczka, L. Xiong and B. C. M. Fung, m-privacy
+for collaborative data publishing, CollaborateCom 2011; IEEE TKDE 26(10), 2014.) Of a class with n
+providers at most n − 1 can collude: where all rows are the coalition's own, nobody is left.
+
+The table is taken as it stands: its labels make the classes. Whoever asks sees the provider of
+every row. It does not see what providers know besides their own rows, nor what other releases
+tell; and a table that holds is not therefore fit to publish while it names its providers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from shoal.collusion import Collusion, breached, members
+from shoal.errors import InputError, UsageError
+from shoal.flow.opening import opened_labels, released, released_schema
+from shoal.flow.providers import check_providers, with_providers
+from shoal.flow.record import in_buckets
+from shoal.flow.recount import Recount, recount
+from shoal.flow.verify import kept_unjudged
+from shoal.histogram import Shares
+from shoal.labels import text
+from shoal.model import Model, products
+from shoal.models import rule as parse_rule
+from shoal.models.m_privacy import MPrivacy
+from shoal.release import EDITION, How, jsonable
+from shoal.schema import Schema
+from shoal.tally import Groups
+from shoal.verifiers import verifiers
+
+EXACT = "exact"
+
+
+@dataclass(frozen=True)
+class Breach:
+    """What a coalition does to a class: of all that it could be, the one that leaves fewest rows.
+
+    A rule that more rows may break can fail before all of a coalition's rows are taken away;
+    what is left is told without any of them.
+    """
+
+    m: int
+    """How many providers might work together."""
+    members: int
+    """How many the coalition has; 0: the class fails by itself."""
+    rows: int
+    """The rows of the class."""
+    left: int
+    """Its rows that are not the coalition's own."""
+    distinct: Mapping[str, int]
+    """How many values these have, by sensitive column."""
+    coalition: tuple[str, ...] | None = None
+    """The coalition's names, where they were asked for."""
+    labels: Mapping[str, Any] | None = None
+    """The labels of the class, by column, where they were asked for."""
+
+    def shown(self, show: bool) -> Breach:
+        """The same, without names and labels unless they are to be shown."""
+        return self if show else replace(self, coalition=None, labels=None)
+
+    def told(self, names: tuple[str, ...] | None = None) -> str:
+        """In words; the coalition by its names where they are given, or were asked for."""
+        shown = ", ".join(f"{name} {label}" for name, label in (self.labels or {}).items())
+        where = f"a class of {_many(self.rows, 'row')}" + (f" ({shown})" if shown else "")
+        if not self.members:
+            return f"{where} fails by itself"
+        who = ", ".join(names or self.coalition or ()) or _many(self.members, "provider")
+        values = "".join(f", {_many(n, 'value')} of {name}" for name, n in self.distinct.items())
+        return f"without {who}, {where} has {_many(self.left, 'row')}{values}"
+
+
+@dataclass(frozen=True)
+class MPrivate:
+    """Whether a table holds against coalitions of m providers, and how large a one it survives."""
+
+    rule: str
+    m: int
+    holds: bool
+    how: How
+    """Counted from the table, or with the private companion of a release."""
+    rows: int
+    classes: int
+    providers: int
+    coalition: tuple[str, ...] | None
+    """Providers who break the rule; None where it holds, none of them where it fails by itself."""
+    worst: Breach | None
+    """What that coalition does."""
+    largest_m: int | None
+    """The largest m for which the table holds; None where the rule fails by itself."""
+    survive: tuple[int, ...]
+    """For m = 0, 1, … how many classes hold."""
+    breaks: Breach | None
+    """What breaks at ``largest_m + 1``; None where no coalition breaks anything."""
+    verifier: str
+    checks: int
+    """How often the rule was asked about what a coalition leaves; exactly: once for each class."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return asdict(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for JSON; edition 1."""
+        return {"edition": EDITION, **jsonable(self.to_dict())}
+
+    def __str__(self) -> str:
+        lines = [
+            f"{_many(self.rows, 'row')} of {_many(self.providers, 'provider')} in "
+            f"{_many(self.classes, 'class')}, {self.how}",
+            f"m-privacy m={self.m} ({self.rule}): {'holds' if self.holds else 'DOES NOT HOLD'}",
+        ]
+        if self.worst:
+            lines.append(f"  at m={self.m}: {self.worst.told(self.coalition)}")
+        if self.breaks and self.breaks.m != self.m:
+            lines.append(f"  at m={self.breaks.m}: {self.breaks.told()}")
+        largest = "none" if self.largest_m is None else f"{self.largest_m:,}"
+        lines.append(f"  largest m: {largest}")
+        lines += [f"  classes that survive {line}" for line in self._surviving()]
+        return "\n".join([*lines, f"  checks: {self.checks:,} ({self.verifier})"])
+
+    __repr__ = __str__
+
+    def _surviving(self) -> Iterable[str]:
+        """How many classes survive each m; where several have the same number, one line."""
+        for number, run in groupby(enumerate(self.survive), key=lambda pair: pair[1]):
+            first, *more = (m for m, _ in run)
+            yield f"m={first}{f' to {more[-1]}' if more else ''}: {number:,} of {self.classes:,}"
+
+
+def _many(number: int, noun: str) -> str:
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def m_privacy(
+    table: Any,
+    schema: Schema | None,
+    rule: Model | str | Iterable[Model | str],
+    m: int,
+    *,
+    verifier: str = EXACT,
+    accept_keep: bool = False,
+    show: bool = False,
+    **reading: Any,
+) -> MPrivate:
+    """Whether a table meets a rule against every coalition of ``m`` of its providers.
+
+    ``table`` is anything that ``shoal.open`` takes, with a column of the role provider; its
+    quasi-identifiers are labels, as they stand. Or it is a release, whose providers are in its
+    private companion. ``verifier`` is "exact" or one of the paper's (``shoal.verifiers``), whose
+    checks are counted. ``show`` names the classes that break by their labels, and the providers
+    of each coalition. Kept columns, which no rule judges, are refused unless ``accept_keep``.
+    """
+    asked, ask = _against(rule, m), _verifier(verifier)
+    count, how = _counted(table, schema, accept_keep, reading)
+    groups = Groups.of(count.tally, count.cut, products(asked.rule))
+    n = groups.brought.provider.size
+    check_providers(groups.brought.provider, asked.m)
+    each = asked.per_class(groups)
+    largest = int(min(each.min(), n - 1))
+    found, checks = ask(asked, groups)
+    worst = _worst(count, groups, found, asked.m)
+    more = _worst(count, groups, _exactly(replace(asked, m=largest + 1), groups)[0], largest + 1)
+    return MPrivate(
+        str(asked.rule),
+        asked.m,
+        worst is None,
+        how,
+        int(groups.rows.sum()),
+        len(groups),
+        n,
+        None if worst is None else worst.coalition,
+        worst and worst.shown(show),
+        None if largest < 0 else largest,
+        tuple(int((each >= m).sum()) for m in range(n)),
+        more and more.shown(show),
+        verifier,
+        checks,
+    )
+
+
+def _against(rule: Model | str | Iterable[Model | str], m: int) -> MPrivacy:
+    """The rule, wrapped; one that is about coalitions already would ask for two m."""
+    model = parse_rule(rule)
+    if "provider" in model.needs:
+        raise UsageError(
+            "The rule is about providers already.",
+            'give the rule inside it, such as "k-anonymity k=5", and m by itself.',
+        )
+    return MPrivacy(m, model)
+
+
+Ask = Callable[[MPrivacy, Groups], tuple[Collusion, int]]
+"""Answers for each class which coalition breaks it, and says how many checks that took."""
+
+
+def _verifier(name: str) -> Ask:
+    if name == EXACT:
+        return _exactly
+    known = verifiers()
+    if name not in known:
+        raise UsageError(f"There is no verifier {name!r}.", f"known: {', '.join(known)}.")
+
+    def ask(asked: MPrivacy, groups: Groups) -> tuple[Collusion, int]:
+        one_by_one = (groups.take(np.array([class_])) for class_ in range(len(groups)))
+        found = [known[name](asked.rule, one, asked.m) for one in one_by_one]
+        return Collusion.found([one.coalition for one in found]), sum(one.checks for one in found)
+
+    return ask
+
+
+def _exactly(asked: MPrivacy, groups: Groups) -> tuple[Collusion, int]:
+    most = members(groups.brought, asked.m)
+    return breached(asked.rule, groups, most), len(groups)
+
+
+def _counted(
+    source: Any, schema: Schema | None, accept_keep: bool, reading: Mapping[str, Any]
+) -> tuple[Recount, How]:
+    """Labels, sensitive values and providers, counted; and from what."""
+    release = released(source)
+    if release is not None:
+        _refuse_buckets(release[1])
+        schema = schema or released_schema(release[1])
+        accept_keep = accept_keep or bool(release[1].get("keep_accepted"))
+    if schema is None:
+        raise UsageError("Nothing says what the columns are.", "add -s schema.toml or --quasi COL.")
+    if schema.keep and not accept_keep:
+        raise kept_unjudged(schema.keep)
+    if release is None:
+        return _counted_alone(source, schema, reading), "counted"
+    with opened_labels(release[0], schema, exact=True, **reading) as frame:
+        count = with_providers(source, release[0], frame, schema)
+    return count, "counted with the private companion"
+
+
+def _counted_alone(source: Any, schema: Schema, reading: Mapping[str, Any]) -> Recount:
+    if schema.provider is None:
+        raise UsageError(
+            "No column says who provided each row.",
+            'give a column the role "provider": --provider COLUMN.',
+        )
+    with opened_labels(source, schema, exact=False, **reading) as frame:
+        if schema.provider.name not in {field.name for field in frame.fields}:
+            raise InputError(
+                f"The table has no column {schema.provider.name!r}, which says who provided a row.",
+                "take the table as it was before that column was dropped.",
+            )
+        return recount(frame, schema)
+
+
+def _refuse_buckets(manifest: dict[str, Any]) -> None:
+    """In buckets a value stands beside anybody of its class, so it is no provider's."""
+    if in_buckets(manifest):
+        raise UsageError(
+            "In buckets values are permuted, so that nobody can tell which provider brought them.",
+            "publish the table in the form partition.",
+        )
+
+
+def _worst(count: Recount, groups: Groups, found: Collusion, m: int) -> Breach | None:
+    """The broken class that is left with the fewest rows; the first of several."""
+    broken = np.flatnonzero(found.broken)
+    if not len(broken):
+        return None
+    rows = groups.brought.providers
+    own = (rows.value[:, np.newaxis] == found.members[rows.class_]).any(axis=1)
+    left = rows.sum(np.where(own, 0, rows.count))
+    class_ = int(broken[left[broken].argmin()])
+    who = found.of(class_) or ()
+    return Breach(
+        m,
+        len(who),
+        int(groups.rows[class_]),
+        int(left[class_]),
+        _distinct(groups.shares[: len(count.tally.sensitive)], class_, who),
+        tuple(sorted(text(rows.axis.leaves[code]) for code in who)),
+        count.labels(class_),
+    )
+
+
+def _distinct(columns: Iterable[Shares], class_: int, coalition: tuple[int, ...]) -> dict[str, int]:
+    """How many values of each sensitive column a class has without the coalition's rows."""
+    found = {}
+    for column in columns:
+        if column.axis is not None:
+            who, _, rows = column.matrix(class_)
+            others = rows[~np.isin(who, coalition)]
+            found[column.axis.name] = int(others.any(axis=0).sum())
+    return found

@@ -1,0 +1,222 @@
+"""What a pool's providers agree on before anybody hands in a row: schema, rule, method, names.
+
+The agreement is one file, ``pool.json``, and its signature is the SHA-256 of that file, so that
+everybody can compute it with any tool. A hash shows that the file is the one that was agreed on;
+it does not show who wrote it: for that the providers compare it over a channel they trust.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from shoal.axis import Axis
+from shoal.column import Column, Field
+from shoal.errors import InputError, UsageError
+from shoal.flow.make import check_method
+from shoal.flow.providers import check_providers, largest_m
+from shoal.flow.request import Request
+from shoal.hierarchy import Tree
+from shoal.model import Model, parts
+from shoal.models import rule as parse_rule
+from shoal.models.m_privacy import MPrivacy
+from shoal.schema import Schema
+
+EDITION = 1
+PROVIDER = "provider"
+"""The column that says who provided a row, where the schema names none."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What is agreed on."""
+
+    schema: Schema
+    """With the kind and the hierarchy of every column, and a column for the provider."""
+    rule: Model
+    method: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    hold_back: float = 0.0
+    """The share of rows that may be held back."""
+    providers: tuple[str, ...] = ()
+    """Who takes part; empty: whoever hands in rows."""
+    created: str = ""
+
+    @property
+    def column(self) -> Column:
+        """The column that says who provided a row."""
+        found = self.schema.provider
+        assert found is not None, "an agreement's schema has a provider"
+        return found
+
+    @property
+    def against(self) -> tuple[MPrivacy, ...]:
+        """The parts of the rule that hold against coalitions."""
+        return tuple(part for part in parts(self.rule) if isinstance(part, MPrivacy))
+
+    @property
+    def m(self) -> int:
+        """How many providers may work together against all that those parts ask."""
+        return min(part.m for part in self.against)
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Refuse providers who are too few, or whose names could be taken for one another's."""
+        axis = Axis(self.column.name, "category", "flat", tuple(names))
+        check_providers(axis, largest_m(self.rule))
+
+    def check_name(self, name: str, others: Sequence[str]) -> None:
+        """Refuse one who does not take part, or whose name is nearly another's."""
+        if self.providers and name not in self.providers:
+            raise UsageError(
+                f"{name!r} is not one of the pool's {len(self.providers):,} providers.",
+                f"they are: {', '.join(self.providers)}.",
+            )
+        if others:
+            axis = Axis(self.column.name, "category", "flat", tuple({*others, name}))
+            if axis.size > 1:
+                check_providers(axis)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "edition": EDITION,
+            "schema": self.schema.to_toml(),
+            "rule": str(self.rule),
+            "method": self.method,
+            "parameters": dict(self.parameters),
+            "hold_back": self.hold_back,
+            "providers": list(self.providers),
+            "created": self.created,
+        }
+
+    @classmethod
+    def parse(cls, text: str) -> Agreement:
+        """The agreement that ``to_json`` wrote."""
+        try:
+            told = json.loads(text)
+            edition = int(told.pop("edition"))
+            if edition > EDITION:
+                raise InputError(
+                    f"The pool is of edition {edition}; this program reads up to {EDITION}.",
+                    "update Shoal.",
+                )
+            schema, rule = Schema.parse(told["schema"]), parse_rule(told["rule"])
+            names = tuple(map(str, told["providers"]))
+            return cls(**{**told, "schema": schema, "rule": rule, "providers": names})
+        except (ValueError, KeyError, TypeError, AttributeError, UsageError):
+            raise InputError("pool.json cannot be read.", "take a whole copy of it.") from None
+
+
+def agreed(
+    schema: Schema,
+    rule: Model | str,
+    *,
+    method: str,
+    providers: Sequence[str],
+    hold_back: float,
+    parameters: Mapping[str, Any],
+    created: str,
+) -> Agreement:
+    """The agreement, with everything settled that publishing will need; refuses what is not."""
+    model = parse_rule(rule) if isinstance(rule, str) else rule
+    request = Request(
+        schema=schema, rule=model, method=method, parameters=parameters, hold_back=hold_back
+    )
+    _check_rule(model)
+    check_method(request)
+    names = tuple(named(name) for name in providers)
+    whole = settled(schema)
+    found = Agreement(whole, model, method, dict(parameters), hold_back, names, created)
+    if names:
+        found.check_names(names)
+    return found
+
+
+def named(name: str) -> str:
+    """A provider's name without blanks around it.
+
+    >>> named(" St Anna ")
+    'St Anna'
+    """
+    name = name.strip()
+    if not name or not name.isprintable():
+        raise UsageError("A provider needs a name that can be printed.", "write --provider NAME.")
+    return name
+
+
+def _check_rule(rule: Model) -> None:
+    """A pool is for rules that hold against the partners themselves."""
+    against = [part for part in parts(rule) if isinstance(part, MPrivacy)]
+    if not against or min(part.m for part in against) < 1:
+        inside = " & ".join(str(p.rule if isinstance(p, MPrivacy) else p) for p in parts(rule))
+        raise UsageError(
+            "The rule promises nothing against providers who know their own rows.",
+            f'wrap it: -m "m-privacy m=1 ({inside})".',
+        )
+    if "population" in rule.needs:
+        raise UsageError(
+            "A pool has no table of the population to compare with.",
+            "ask for a rule about the rows themselves.",
+        )
+
+
+def settled(schema: Schema) -> Schema:
+    """The schema with every hierarchy written out and a column for the provider.
+
+    Kinds must be stated: two providers' files, each read by what it holds, might not fit.
+    """
+    bare = [c.name for c in schema.columns if not c.kind and c.role not in ("identifier", PROVIDER)]
+    if bare:
+        raise UsageError(
+            f"The schema does not state the kinds of: {', '.join(bare)}.",
+            "shoal schema FILE > schema.toml writes them, for you to correct.",
+        )
+    fields = [Field(c.name, c.kind or "category") for c in schema.columns]
+    fitted = _provided(schema.fit(fields))
+    if fitted.keep:
+        raise UsageError(
+            f"Columns are kept as they are, which no rule judges: {_names(fitted.keep)}.",
+            "make them quasi-identifiers, or leave them out (identifier).",
+        )
+    return Schema(tuple(_written_out(column) for column in fitted.columns))
+
+
+def _provided(schema: Schema) -> Schema:
+    """The schema with its provider's names read as words; a column for them where it has none."""
+    own = schema.provider
+    if own is not None:
+        words = replace(own, kind="category")
+        return Schema(tuple(words if c is own else c for c in schema.columns))
+    if PROVIDER in schema.names:
+        raise UsageError(
+            f"The column {PROVIDER!r} has another role, and the pool adds one of that name.",
+            f'rename it, or give it the role "{PROVIDER}".',
+        )
+    return Schema((*schema.columns, Column(PROVIDER, PROVIDER, "category")))
+
+
+def _written_out(column: Column) -> Column:
+    """A taxonomy from a file, with its content: the file may change or be elsewhere."""
+    tree = column.hierarchy
+    return replace(column, hierarchy=replace(tree, source="")) if isinstance(tree, Tree) else column
+
+
+def _names(columns: Sequence[Column]) -> str:
+    return ", ".join(column.name for column in columns)
+
+
+def check_agreement(found: str, asked: str | None) -> None:
+    """Refuse where a provider agreed on something else; the beginning of the hash is enough."""
+    if asked is None:
+        return
+    if len(asked) < SHORT or not found.startswith(asked.lower()):
+        raise InputError(
+            f"The pool's agreement is {found[:SHORT]}…, not the one given.",
+            f"compare pool.json with the others; give at least {SHORT} digits of its SHA-256.",
+        )
+
+
+SHORT = 12
+"""So many digits of a hash tell agreements apart."""

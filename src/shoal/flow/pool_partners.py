@@ -1,0 +1,246 @@
+"""What a pool's partners are given: a joint certificate, and for each a page of its own.
+
+The certificate says what holds against whom, and what must be trusted. It names no coalition and
+no count of people under k, where k is the rule's (10 where it has none). A provider's page is
+about its own rows alone; it shows no other's rows or counts. Both are signed by hash: that of the
+agreement, that of the published table, and that of ``certificate.json`` itself.
+
+A page's ``lines`` tell for 1, 2, … other providers how many of the provider's rows a coalition of
+so many could leave in a class of fewer than k (``few``), and for how many it could tell a sensitive
+value for certain, because all rows that it leaves share it (``values``): a 0 where the rule itself
+promises that, else text in steps of k. ``holds`` says whether the agreed rule was found to hold.
+
+They do not protect the pages from each other: who collects several learns the steps of k that
+each of them tells.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from shoal.collusion import fewest_values, members
+from shoal.errors import OutputError, UsageError
+from shoal.flow import record
+from shoal.flow.evidence import FEWEST
+from shoal.flow.opening import opened_labels, released_schema
+from shoal.flow.pool_exposure import Rows, at_least, certain, in_few, in_steps, left
+from shoal.flow.pool_store import Pool
+from shoal.flow.providers import with_providers
+from shoal.model import All, Model, inner, least_rows, products
+from shoal.models.alpha_k import AlphaK
+from shoal.models.distinct_diversity import DistinctDiversity
+from shoal.models.entropy_diversity import EntropyDiversity
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.m_privacy import MPrivacy
+from shoal.models.recursive_diversity import RecursiveDiversity
+from shoal.pages import pooled
+from shoal.release import Release
+from shoal.tally import Groups
+
+EDITION = 1
+CERTIFICATE = "certificate.json"
+OURS = r"certificate\.(json|html)|for-.+\.html"
+CROWDS = KAnonymity, AlphaK
+DIVERSE = DistinctDiversity, EntropyDiversity, RecursiveDiversity
+"""Rules by which no class has fewer than k rows, and by which none has one value only."""
+MOST_VALUES = 20
+"""More values than this that a class keeps are not counted."""
+LONGEST = 80
+"""Letters of a provider's name in that of its page."""
+TRUST = (
+    "One party, trusted by all partners, saw every row and made the release on its own machine. "
+    "No partner was shown another's rows.",
+    "Nothing was encrypted: the trusted party could read, keep or change the rows.",
+    "The promise is about partners who know the release and their own rows. It says nothing of "
+    "what they know besides, of larger coalitions, or of other releases about the same people.",
+    "The release was counted again from its file, with the private record of who provided each "
+    "row; whoever lacks that record can verify the rule itself, not that it holds against "
+    "partners.",
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the certificate and each provider's page say."""
+
+    certificate: Mapping[str, Any]
+    pages: Mapping[str, Mapping[str, Any]]
+    """By provider."""
+
+
+def partners_of(out: Path) -> Path:
+    """The folder with what the partners of a release are given."""
+    return out.parent / f"{out.name}.partners"
+
+
+def check_free(folder: Path, replace: bool) -> None:
+    """Refuse before any work a folder that could not be written, or is not ours to replace."""
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if not replace:
+        raise UsageError(
+            f"{folder.name!r} exists already.", "choose another folder, or add --replace."
+        )
+    mine = folder.is_dir() and not folder.is_symlink() and (folder / CERTIFICATE).is_file()
+    if not mine or any(not re.fullmatch(OURS, name) for name in os.listdir(folder)):
+        raise UsageError(
+            f"{folder.name!r} holds files that are not a pool's; it is not replaced.",
+            "move them away, or choose another folder.",
+        )
+
+
+def facts(pool: Pool, release: Release, day: date) -> Facts:
+    """Count the release from its file, with its companion, as partners may know it."""
+    agreement = pool.agreement
+    rule = All(tuple(part for one in agreement.against for part in inner(one)))
+    groups = _groups(release, rule)
+    both = {
+        "edition": EDITION,
+        "date": day.isoformat(),
+        "m": agreement.m,
+        "k": shown_from(rule),
+        "rule": str(agreement.rule),
+        "inner": str(rule),
+        "holds": release.verdict.holds,
+        "trust": list(TRUST),
+        "agreement": pool.hash,
+        "release_sha256": release.manifest["sha256"],
+    }
+    certificate = {
+        **both,
+        "title": "Joint certificate",
+        "providers": len(pool.members),
+        "method": agreement.method,
+        "rows": release.verdict.rows,
+        "classes": release.verdict.classes,
+        "loss": round(float(release.private["loss"]), 4),
+        **_coalitions(groups, rule, agreement.m, both["k"], len(pool.members)),
+        **({"signers": sorted(agreement.providers)} if agreement.providers else {}),
+    }
+    return Facts(certificate, _pages(groups, rule, both, pool.names))
+
+
+def _groups(release: Release, rule: Model) -> Groups:
+    """The classes of the published file, and who provided their rows."""
+    schema = released_schema(dict(release.manifest))
+    with opened_labels(release.path, schema, exact=True) as frame:
+        count = with_providers(release, release.path, frame, schema)
+    return Groups.of(count.tally, count.cut, products(rule))
+
+
+def shown_from(rule: Model) -> int:
+    """The fewest people that a number for partners may stand for.
+
+    >>> shown_from(KAnonymity(5))
+    5
+    """
+    return max((part.k for part in inner(rule) if isinstance(part, CROWDS)), default=FEWEST)
+
+
+def _coalitions(groups: Groups, rule: Model, m: int, k: int, providers: int) -> dict[str, Any]:
+    """Classes that survive coalitions of each size, and the least that one of m leaves."""
+    each, brought = MPrivacy(m, rule).per_class(groups), groups.shares[0].providers
+    fewest = {s: at_least(int(left(brought, s).min()), k) for s in (m, m + 1)}
+    values = {"values": _fewest_values(groups, m)} if groups.sensitive else {}
+    beyond = {"beyond": {"members": m + 1, "rows": fewest[m + 1]}} if m + 1 < providers else {}
+    return {
+        "survive": [int((each >= size).sum()) for size in range(providers)],
+        "worst": {"members": m, "rows": fewest[m], **values},
+        **beyond,
+    }
+
+
+def _fewest_values(groups: Groups, m: int) -> int | str:
+    """The fewest values that m providers leave in a class, in any sensitive column."""
+    for number in range(1, MOST_VALUES):
+        for shares in groups.shares:
+            if fewest_values(shares, members(shares, m), number + 1).broken.any():
+                return number
+    return f"{MOST_VALUES} or more"
+
+
+def _pages(
+    groups: Groups, rule: Model, both: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Each provider's own rows, and those that others could learn about, in steps of k."""
+    m, k = int(both["m"]), int(both["k"])
+    sizes = range(1, min(m + 1, len(names) - 1) + 1)
+    brought = groups.shares[0].providers
+    few = {s: in_few(brought, s, k) for s in sizes}
+    sure = {s: certain(groups, s) for s in sizes} if groups.sensitive else {}
+    crowds, diverse = _promised(rule, groups)
+    codes = {str(name): code for code, name in enumerate(brought.axis.leaves)}
+
+    def told(rows: Rows, name: str, promised: bool) -> int | str:
+        count = int(rows[codes[name]]) if name in codes else 0
+        return 0 if promised and not count else in_steps(count, k)
+
+    return {
+        name: {
+            **both,
+            "provider": name,
+            "rows": int(brought.total[codes[name]]) if name in codes else 0,
+            "lines": [
+                {"m": s, "few": told(few[s], name, crowds and s <= m)}
+                | ({"values": told(sure[s], name, diverse and s <= m)} if sure else {})
+                for s in sizes
+            ],
+        }
+        for name in names
+    }
+
+
+def _promised(rule: Model, groups: Groups) -> tuple[bool, bool]:
+    """Whether the rule itself says that no crowd is under k, and that none shares one value.
+
+    Only then a zero may be told: elsewhere it would tell the others what a small count is.
+    """
+    crowds = any(isinstance(part, CROWDS) for part in inner(rule))
+    diverse = [p for p in inner(rule) if isinstance(p, DIVERSE) and least_rows(p) > 1]
+    named = {p.on or groups.names[0] for p in diverse}
+    return crowds, named.issuperset(set(groups.names).difference(products(rule)))
+
+
+def write(folder: Path, told: Facts) -> tuple[str, dict[str, str]]:
+    """Write the certificate and the pages; returns the certificate's hash and the pages' files."""
+    folder.mkdir(mode=0o700)
+    record.write_json(folder / CERTIFICATE, told.certificate, 0o600)
+    signature = record.sha256(folder / CERTIFICATE)
+    _write(folder / "certificate.html", pooled.certificate({**told.certificate, "hash": signature}))
+    files = page_files(told.pages)
+    for name, page in told.pages.items():
+        _write(folder / files[name], pooled.provider_page(page))
+    return signature, files
+
+
+def page_files(names: Iterable[str]) -> dict[str, str]:
+    """A file for each provider, by its name as far as every disk can write it.
+
+    >>> page_files(["St Anna", "st/anna", "Höfe"])
+    {'St Anna': 'for-St-Anna.html', 'st/anna': 'for-st-anna-2.html', 'Höfe': 'for-Höfe.html'}
+    """
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for number, name in enumerate(names, 1):
+        plain = re.sub(r"[^\w.-]+", "-", name)[:LONGEST]
+        stem = f"{plain}-{number}" if plain.casefold() in taken else plain
+        taken |= {plain.casefold(), stem.casefold()}
+        found[name] = f"for-{stem}.html"
+    return found
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
+            handle.write(text.encode())
+    except OSError as error:
+        raise OutputError(
+            f"{path.name} cannot be written: {error.strerror or 'the disk failed'}.",
+            "choose a folder you may write to, with enough free space.",
+        ) from None

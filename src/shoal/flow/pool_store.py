@@ -1,0 +1,188 @@
+"""The folder of a pool: the agreement, and the rows that each provider handed in, kept private.
+
+    POOL/pool.json              the agreement: for all partners
+    POOL/private/members.json   who handed in what: for the trusted third party alone
+    POOL/private/*.parquet      the rows of one provider each, without their identifiers
+
+Whoever can read ``private`` sees everybody's rows: files there are for their owner alone (0600),
+but nothing is encrypted. A file counts once ``members.json`` names it, with its hash; what an
+interrupted run left is removed by the next.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal.errors import InputError, OutputError, UsageError
+from shoal.flow import folder, record
+from shoal.flow.pool_agreement import EDITION, Agreement
+
+AGREEMENT, MEMBERS, PRIVATE, LOCK = "pool.json", "members.json", "private", "lock"
+
+
+@dataclass(frozen=True)
+class Member:
+    """One who handed in rows."""
+
+    provider: str
+    file: str
+    rows: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A pool as it stands on disk, its agreement found unchanged."""
+
+    folder: Path
+    agreement: Agreement
+    hash: str
+    """The SHA-256 of the agreement's file."""
+    members: tuple[Member, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Who handed in rows."""
+        return tuple(member.provider for member in self.members)
+
+    @property
+    def awaited(self) -> tuple[str, ...]:
+        """Those of the agreement who have not handed in rows yet."""
+        return tuple(name for name in self.agreement.providers if name not in self.names)
+
+    def with_rows(self, provider: str, rows: pa.Table) -> Pool:
+        """The pool with one provider's rows, in place of any that were there."""
+        file = f"{secrets.token_hex(8)}.parquet"
+        path = self.folder / PRIVATE / file
+        try:
+            _write(path, rows)
+            member = Member(provider, file, rows.num_rows, record.sha256(path))
+            others = tuple(one for one in self.members if one.provider != provider)
+            after = replace(self, members=(*others, member))
+            write_members(self.folder, self.hash, after.members)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        after.sweep()
+        return after
+
+    def rows(self) -> pa.Table:
+        """Everybody's rows, each file the one that was handed in."""
+        return pa.concat_tables(self._rows(member) for member in self.members)
+
+    def _rows(self, member: Member) -> pa.Table:
+        try:
+            content = (self.folder / PRIVATE / member.file).read_bytes()
+        except OSError:
+            content = b""
+        if sha256(content).hexdigest() != member.sha256:
+            raise InputError(
+                f"The rows of {member.provider!r} were changed after they were added.",
+                f"add them again: shoal pool add {self.folder.name} --provider "
+                f'"{member.provider}" FILE --replace.',
+            )
+        return pq.read_table(pa.BufferReader(content))
+
+    def sweep(self) -> None:
+        """Remove files of rows that no member has: an interrupted run may have left some."""
+        known = {member.file for member in self.members}
+        for path in (self.folder / PRIVATE).glob("*.parquet"):
+            if path.name not in known:
+                path.unlink(missing_ok=True)
+
+
+def create(place: Path, agreement: Agreement) -> Pool:
+    """A new pool; the whole folder or none."""
+    if place.exists() or place.is_symlink():
+        raise UsageError(f"{place.name!r} exists already.", "choose another folder for the pool.")
+    with folder.aside(place) as (root,):
+        new = root / place.name
+        new.mkdir()
+        (new / PRIVATE).mkdir(mode=0o700)
+        record.write_json(new / AGREEMENT, agreement.to_json())
+        signature = record.sha256(new / AGREEMENT)
+        write_members(new, signature, ())
+        folder.move((new, place))
+    return Pool(place, agreement, signature)
+
+
+def load(place: Path) -> Pool:
+    """The pool in a folder; refuses an agreement that is not the one that was signed."""
+    try:
+        content = (place / AGREEMENT).read_bytes()
+        told = json.loads((place / PRIVATE / MEMBERS).read_text(encoding="utf-8"))
+        signed, members = told["agreement"], tuple(Member(**one) for one in told["members"])
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"{place.name!r} is not a pool.", "make one: shoal pool init POOL -s schema.toml -m …"
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(
+            f"The pool {place.name!r} cannot be read.", "check who may read its files."
+        ) from None
+    found = sha256(content).hexdigest()
+    if found != signed:
+        raise InputError(
+            f"{AGREEMENT} was changed after it was signed.",
+            "put the agreed file back, or make a new pool and let everybody agree again.",
+        )
+    return Pool(place, Agreement.parse(content.decode("utf-8")), found, members)
+
+
+@contextmanager
+def alone(place: Path) -> Iterator[Pool]:
+    """The pool, while nobody else changes it."""
+    lock = place / PRIVATE / LOCK
+    load(place)
+    try:
+        os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        raise InputError(
+            f"Somebody is adding rows to the pool {place.name!r}.",
+            f"wait; if nobody is, remove {place.name}/{PRIVATE}/{LOCK}.",
+        ) from None
+    except OSError as error:
+        raise OutputError(
+            f"The pool {place.name!r} cannot be written.", "check who may write there."
+        ) from error
+    try:
+        pool = load(place)
+        pool.sweep()
+        yield pool
+    finally:
+        lock.unlink(missing_ok=True)
+
+
+def write_members(place: Path, signature: str, members: Sequence[Member]) -> None:
+    """Write down who handed in what: the old list stands until the new one is whole."""
+    path = place / PRIVATE / MEMBERS
+    new = path.with_name(f".{MEMBERS}-{secrets.token_hex(4)}")
+    told = [asdict(member) for member in members]
+    try:
+        record.write_json(new, {"edition": EDITION, "agreement": signature, "members": told}, 0o600)
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _write(path: Path, rows: pa.Table) -> None:
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
+            pq.write_table(rows, handle)
+            handle.flush()
+            os.fsync(handle.fileno())
+    except OSError as error:
+        raise OutputError(
+            f"The rows cannot be stored: {error.strerror or 'the disk failed'}.",
+            "check who may write to the pool, and the free space.",
+        ) from None

@@ -1,0 +1,209 @@
+"""Counts per class, sparse: of one column's values, and of who brought them.
+
+``Histogram``  per class the values of one column that occur, and how often
+``Shares``     per class how many rows of each value each provider brought
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.axis import Axis
+from shoal.kernels.group import combinations, tabulate
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Per class the values of one column that occur and how often: sparse, ascending by value.
+
+    Class ``i`` has ``value[start[i]:start[i+1]]`` with ``count`` likewise; ``total`` counts each
+    value over all published rows and is the reference of t-closeness and its kin.
+    """
+
+    axis: Axis
+    start: NDArray[np.int64]
+    value: NDArray[np.int32]
+    count: NDArray[np.int64]
+    total: NDArray[np.int64]
+
+    @cached_property
+    def class_(self) -> NDArray[np.int64]:
+        """The class of each (value, count) pair."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows per class."""
+        return self.sum(self.count)
+
+    @property
+    def distinct(self) -> NDArray[np.int64]:
+        """Distinct values per class."""
+        return np.diff(self.start)
+
+    def sum(self, pairs: NDArray[Any]) -> NDArray[Any]:
+        """Add up a number per (value, count) pair within each class."""
+        return self._reduce(np.add, pairs)
+
+    def largest(self, pairs: NDArray[Any]) -> NDArray[Any]:
+        """The largest number per (value, count) pair within each class."""
+        return self._reduce(np.maximum, pairs)
+
+    def _reduce(self, ufunc: np.ufunc, pairs: NDArray[Any]) -> NDArray[Any]:
+        filled = self.distinct > 0
+        if filled.all():
+            return ufunc.reduceat(pairs, self.start[:-1]) if len(filled) else pairs[:0]
+        out = np.zeros(len(filled), dtype=pairs.dtype)  # reduceat misreads an empty class
+        if filled.any():
+            out[filled] = ufunc.reduceat(pairs, self.start[:-1][filled])
+        return out
+
+    def of_class(self, class_: int) -> tuple[list[int], list[int]]:
+        """One class's values and counts."""
+        part = slice(self.start[class_], self.start[class_ + 1])
+        return self.value[part].tolist(), self.count[part].tolist()
+
+    def take(self, classes: NDArray[Any]) -> Histogram:
+        """The histogram of some classes only; the totals stay."""
+        start, pick = _some(self.start, classes)
+        return replace(self, start=start, value=self.value[pick], count=self.count[pick])
+
+    @classmethod
+    def of(
+        cls,
+        axis: Axis,
+        class_: NDArray[Any],
+        value: NDArray[Any],
+        count: NDArray[Any],
+        classes: int,
+        total: NDArray[np.int64] | None = None,
+    ) -> Histogram:
+        """Count ``value`` per class; pieces that are held back (negative class) do not count."""
+        start, values, counts = tabulate(class_, value, count, classes, axis.size)
+        if total is None:
+            total = np.bincount(values, weights=counts, minlength=axis.size).astype(np.int64)
+        return cls(axis, start, values, counts, total)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of provider and value that occur, numbered in the order of (provider, value)."""
+
+    provider: Axis
+    axis: Axis | None
+    """The sensitive column; None: there is none, and every value is 0."""
+    who: NDArray[np.int32]
+    value: NDArray[np.int32]
+    """Provider and value of each number."""
+
+    @classmethod
+    def of(
+        cls, provider: Axis, who: NDArray[Any], axis: Axis | None, values: NDArray[Any] | None
+    ) -> tuple[Pairs, NDArray[np.int32]]:
+        """The pairs of a table's entries, and the number of each entry's."""
+        value = np.zeros_like(who) if values is None else values
+        found, first = combinations((who, value), (provider.size, 1 if axis is None else axis.size))
+        order = np.lexsort((value[first], who[first]))
+        rank = np.argsort(order).astype(np.int32)
+        first = first[order]
+        pairs = cls(provider, axis, who[first].astype(np.int32), value[first].astype(np.int32))
+        return pairs, rank[found]
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.who)
+
+    def shares(
+        self,
+        start: NDArray[np.int64],
+        number: NDArray[Any],
+        count: NDArray[np.int64],
+        total: NDArray[np.int64],
+    ) -> Shares:
+        """The shares of classes whose pairs are counted, ascending, by number."""
+        who, value = self.who[number], self.value[number]
+        return Shares(self.provider, self.axis, start, who, value, count, total)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Who brought which rows: per class the pairs (provider, value) that occur, and how often.
+
+    Class ``i`` has ``who``, ``value`` and ``count`` at ``start[i]:start[i+1]``, ascending by
+    provider, then by value. ``total`` counts each value over all published rows.
+    """
+
+    provider: Axis
+    axis: Axis | None
+    start: NDArray[np.int64]
+    who: NDArray[np.int32]
+    value: NDArray[np.int32]
+    count: NDArray[np.int64]
+    total: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @cached_property
+    def class_(self) -> NDArray[np.int64]:
+        """The class of each pair."""
+        return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+    @cached_property
+    def providers(self) -> Histogram:
+        """Per class the rows of each provider."""
+        total = np.bincount(self.who, weights=self.count, minlength=self.provider.size)
+        begins = np.ones(len(self.who), dtype=bool)  # providers ascend in a class: runs
+        begins[1:] = (self.who[1:] != self.who[:-1]) | (self.class_[1:] != self.class_[:-1])
+        at = np.flatnonzero(begins)
+        run = np.concatenate(([0], np.cumsum(begins)))
+        count = np.add.reduceat(self.count, at) if len(at) else self.count
+        return Histogram(self.provider, run[self.start], self.who[at], count, total.astype(int))
+
+    @cached_property
+    def values(self) -> Histogram:
+        """Per class the rows of each sensitive value."""
+        assert self.axis is not None, "without a sensitive column there are no values"
+        counts = tabulate(self.class_, self.value, self.count, len(self), self.axis.size)
+        return Histogram(self.axis, *counts, self.total)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows per class."""
+        return self.providers.rows
+
+    @property
+    def present(self) -> NDArray[np.int64]:
+        """Providers per class."""
+        return self.providers.distinct
+
+    def take(self, classes: NDArray[Any]) -> Shares:
+        """The shares of some classes only; the totals stay."""
+        start, pick = _some(self.start, classes)
+        return replace(
+            self, start=start, who=self.who[pick], value=self.value[pick], count=self.count[pick]
+        )
+
+    def matrix(self, class_: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+        """One class: its providers, its values, and the rows of each provider with each value."""
+        part = slice(self.start[class_], self.start[class_ + 1])
+        who, row = np.unique(self.who[part], return_inverse=True)
+        value, column = np.unique(self.value[part], return_inverse=True)
+        counts = np.zeros((len(who), len(value)), dtype=np.int64)
+        counts[row, column] = self.count[part]
+        return who, value, counts
+
+
+def _some(
+    start: NDArray[np.int64], classes: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where some of the classes begin once they lie side by side, and where their pairs lay."""
+    length = start[classes + 1] - start[classes]
+    begin = np.concatenate(([0], np.cumsum(length)))
+    return begin, np.repeat(start[classes] - begin[:-1], length) + np.arange(begin[-1])

@@ -1,0 +1,138 @@
+"""m-privacy: a rule that holds even against providers who pool what they know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.axis import Axis
+from shoal.collusion import breached, members, refused
+from shoal.errors import UsageError
+from shoal.model import Mask, Model, Rule, inner, least_rows, parts, whole
+from shoal.tally import Groups
+
+
+@dataclass(frozen=True)
+class MPrivacy(Rule):
+    """The rule holds in every class, whichever m of its providers take their own rows away.
+
+    "T* is m-private with respect to a privacy constraint C if, for any m-adversary, T* without the
+    m-adversary's own records fulfils C." (S. Goryczka, L. Xiong and B. C. M. Fung, m-privacy for
+    collaborative data publishing, CollaborateCom 2011.) A coalition that holds a whole class has
+    nobody to learn about, so of a class's n providers at most n − 1 matter. Judged exactly
+    (``shoal.collusion``): a growing rule by taking all rows of m providers away, another by any
+    of their rows. m = 0 is the rule itself.
+
+    Where the rule is growing, merging classes that are m-private gives one that is (theorem 2.1 of
+    the paper). More rows alone may break it, though: a class of one provider has nobody to fear
+    until a single row of another joins. Where the rule is not growing merging may break it too: a
+    coalition that held a whole class, and so had nobody to learn about, may keep just some of its
+    rows once others have joined them.
+
+    Does not protect: against more than m providers together, nor against what providers know
+    besides their own rows; nor does it hide from the one who makes the release what they brought.
+
+    >>> from shoal.models.k_anonymity import KAnonymity
+    >>> print(MPrivacy(2, KAnonymity(5)))
+    m-privacy m=2 (k-anonymity k=5)
+    """
+
+    m: int
+    rule: Model
+    parameter: ClassVar[str] = "m"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m", whole(self.m, "m", 0))
+        if not isinstance(self.rule, Model):
+            raise UsageError(
+                "m-privacy needs a rule in brackets.", 'write "m-privacy m=2 (k-anonymity k=5)".'
+            )
+        if reason := refused(self.rule):
+            raise UsageError(
+                f"m-privacy cannot be judged: {reason}.",
+                "put it beside m-privacy with &, and a rule such as k-anonymity k=5 inside.",
+            )
+
+    @property
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        """What the rule needs, and who brought the rows."""
+        return self.rule.needs | {"provider"}
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """Monotone where the rule is growing (theorem 2.1)."""
+        return all(getattr(part, "growing", False) for part in parts(self.rule))
+
+    @property
+    def identity(self) -> bool:  # type: ignore[override]
+        """Where the rule limits how well a row can be told, so does this."""
+        return any(getattr(part, "identity", False) for part in inner(self.rule))
+
+    @property
+    def symmetric(self) -> bool:
+        """Symmetric where the rule is."""
+        return bool(getattr(self.rule, "symmetric", True))
+
+    @property
+    def least(self) -> int:
+        """As the rule: a class of a single provider has nobody to fear."""
+        return least_rows(self.rule)
+
+    @classmethod
+    def probes(cls, axis: Axis | None) -> list[tuple[Mapping[str, Any], Self]]:
+        """None: what m a table reaches depends on the rule inside."""
+        return []
+
+    def holds(self, groups: Groups) -> Mask:
+        """Which classes meet the rule against every coalition of m of their providers."""
+        return ~breached(self.rule, groups, members(groups.brought, self.m)).broken
+
+    def coalition(self, groups: Groups, class_: int) -> tuple[int, ...] | None:
+        """Providers whose rows, taken away, break a class; None where m of them cannot."""
+        one = groups.take(np.array([class_]))
+        return breached(self.rule, one, members(one.brought, self.m)).of(0)
+
+    def per_class(self, groups: Groups) -> NDArray[np.float64]:
+        """The largest m that each class survives; infinite where all its coalitions fail.
+
+        −1 where the rule does not hold by itself. Found by bisection: what a coalition breaks, a
+        larger one can break.
+        """
+        low, high = np.full(len(groups), -1), groups.brought.present.copy()
+        while len(open_ := np.flatnonzero(high - low > 1)):
+            middle = (low[open_] + high[open_]) // 2
+            broken = breached(self.rule, groups.take(open_), middle).broken
+            low[open_], high[open_] = (
+                np.where(broken, low[open_], middle),
+                np.where(broken, middle, high[open_]),
+            )
+        return np.where(high == groups.brought.present, np.inf, low.astype(np.float64))
+
+    def worst(self, groups: Groups) -> int:
+        """Of the classes that survive the least the smallest."""
+        if not len(groups):
+            return super().worst(groups)
+        return int(np.lexsort((groups.rows, self.per_class(groups)))[0])
+
+    def reached(self, groups: Groups) -> float:
+        """The largest m that all classes survive: at most all providers of the table but one."""
+        providers = len(np.unique(groups.brought.who))
+        return min(super().reached(groups), max(providers - 1.0, 0.0))
+
+    def witness(self, groups: Groups, class_: int) -> dict[str, Any]:
+        """The coalition that breaks a class, or at m + 1 would, and the rows that it leaves."""
+        one = groups.take(np.array([class_]))
+        for m in (self.m, self.m + 1):
+            found = breached(self.rule, one, members(one.brought, m)).of(0)
+            if found is not None:
+                h = one.brought.providers
+                left = int(h.count[~np.isin(h.value, found)].sum())
+                return {"coalition": list(found), "left": left}
+        return {}
+
+    def __str__(self) -> str:
+        return f"m-privacy m={self.m} ({self.rule})"

@@ -1,0 +1,235 @@
+"""The pages of a pool: the partners' joint certificate, and one page for each provider.
+
+Both are complete pages, without script or network, to be printed and signed. They are drawn from
+plain dicts that JSON can hold; what may stand in them is decided by who fills them: **a count is
+printed as it is given**, so whatever stands for few people must be a text already ("fewer than
+10"). No provider is named on the certificate unless it signs it.
+
+``certificate`` reads (those in brackets may be left out):
+
+==================  ===========================================================================
+``title`` [str]     "Joint certificate" where there is none
+``date``            the day, as text
+``providers``       how many there are
+``m``               the most providers who may work together
+``rule``            the agreed rule, as text
+``inner`` [str]     the rule inside m-privacy; where there is none, ``rule`` stands for it
+``method``          how the classes were made
+``rows``            published rows
+``classes``         published classes
+``loss``            loss of detail, 0 … 1
+``holds`` [bool]    whether the verdict was that the rule is met; True where there is none
+``survive``         for 0, 1, … members: how many classes still meet the rule inside m-privacy
+``worst`` [dict]    the worst that a coalition of m leaves of a class: ``rows`` (number or text)
+                    and, where a column is sensitive, ``values``
+``beyond`` [dict]   the same for a coalition of m + 1: ``members``, ``rows`` and [``values``]
+``trust``           sentences: who saw what, and who must be trusted
+``agreement``       SHA-256 of the agreement
+``release_sha256``  of the published table
+``hash``            SHA-256 of the certificate's JSON, in which this line is not
+``signers`` [list]  who signs: a line for each; without it, one line for "a provider"
+==================  ===========================================================================
+
+``provider_page`` reads ``provider`` (its name), ``date``, ``rows`` (its own, published), ``m``,
+``k`` (counts below it are given as text), ``rule``, ``inner`` [str], ``holds`` [bool],
+``agreement``, ``release_sha256``, ``trust`` [list], and ``lines``: for each number of members a
+dict of ``m``, ``few`` (its rows that a coalition of so many others could leave in a crowd of fewer
+than k) and ``values`` [its rows whose sensitive value they would know for certain].
+
+What others could learn is about the worst coalitions of *other* providers: nothing here says what
+they know besides their rows, nor what a release made elsewhere adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.pages.colluding import scenarios, survive
+from shoal.pages.page import (
+    Block,
+    Callout,
+    Chart,
+    Fact,
+    Facts,
+    Fields,
+    Page,
+    Section,
+    Table,
+    Text,
+)
+
+Told = Mapping[str, Any]
+
+
+def certificate(facts: Told) -> str:
+    """What the partners sign: one release, one m, and whom it rests on."""
+    page = Page(
+        str(facts.get("title") or "Joint certificate"),
+        (_promised(facts), _together(facts), _trusted(facts), _signed(facts)),
+        lead=_lead(facts),
+        foot="Made by `shoal pool publish`. For the partners of the pool: no provider's rows or "
+        "counts are in it.",
+    )
+    return page.html()
+
+
+def _lead(facts: Told) -> str:
+    if not facts.get("holds", True):
+        return "The release does NOT meet what the partners agreed on. Do not publish it."
+    one = int(facts["m"]) == 1
+    who = (
+        "none of them can break that by taking its"
+        if one
+        else (f"no {facts['m']:,} of them together can break that by taking their")
+    )
+    met = "It meets what they agreed on, and"
+    return f"{facts['providers']:,} providers publish one table. {met} {who} own rows away."
+
+
+def _promised(facts: Told) -> Section:
+    numbers = (
+        Fact("providers", facts["providers"], "brought rows"),
+        Fact("m", facts["m"], "may work together and still break nothing"),
+        Fact("rows", facts["rows"], "one a person"),
+        Fact("classes", facts["classes"], "of people who look alike"),
+    )
+    details = (
+        Fact("Rule", f"`{facts['rule']}`"),
+        Fact("Method", str(facts["method"])),
+        Fact("Loss of detail", facts["loss"], "(0: every value is as it was; 1: nothing is left)"),
+        Fact("Date", str(facts["date"])),
+    )
+    return Section("What is promised", (), (Facts(numbers), Fields(details)))
+
+
+def _together(facts: Told) -> Section:
+    m, broken = int(facts["m"]), () if facts.get("holds", True) else ("inside",)
+    blocks: list[Block] = [scenarios(_inner(facts), [(m, _inner(facts))], broken=broken)]
+    if facts.get("survive"):
+        blocks.append(Chart(survive(facts["survive"], int(facts["classes"]), m)))
+    worst = [(m, facts.get("worst")), (m + 1, facts.get("beyond"))]
+    told = [Fact(f"Left by the worst {size:,}", _worst(one)) for size, one in worst if one]
+    if told:
+        blocks.append(Fields(tuple(told)))
+    intro = (
+        "Each provider knows its own rows. Those who pool what they know can take their rows away "
+        "from every class, and what is left is about the patients of others alone."
+    )
+    return Section("Who could work together", (intro,), tuple(blocks))
+
+
+def _inner(facts: Told) -> str:
+    return str(facts.get("inner") or facts["rule"])
+
+
+def _worst(worst: Told) -> str:
+    """The fewest rows and the fewest values need not be left of the same class."""
+    values = f"; fewest sensitive values: {worst['values']}" if "values" in worst else ""
+    return f"fewest rows of others in a class: {worst['rows']}{values}"
+
+
+def _many(count: Any, noun: str) -> str:
+    """A number or a text, with its noun.
+
+    >>> _many(1, "row"), _many("at least 5", "row")
+    ('1 row', 'at least 5 rows')
+    """
+    told = f"{count:,}" if isinstance(count, int) else str(count)
+    return f"{told} {noun}{'' if count == 1 else 's'}"
+
+
+def _trusted(facts: Told) -> Section:
+    return Section("Whom this rests on", tuple(str(one) for one in facts.get("trust", ())))
+
+
+def _hashes(facts: Told) -> list[Fact]:
+    words = {
+        "agreement": "SHA-256 of the agreement",
+        "release_sha256": "SHA-256 of the table",
+        "hash": "SHA-256 of this certificate",
+    }
+    return [Fact(told, f"`{facts[key]}`") for key, told in words.items() if facts.get(key)]
+
+
+def _signed(facts: Told) -> Section:
+    names = [str(one) for one in facts.get("signers") or ("A provider",)]
+    lines = tuple(Fact(name, "") for name in (*names, "Trusted third party", "Place and date"))
+    return Section(
+        "Signatures",
+        ("Compare the hashes with your own copies before you sign.",),
+        (Fields(tuple(_hashes(facts))), Text("Signed by"), Fields(lines)),
+    )
+
+
+# A provider's own page
+
+
+def provider_page(facts: Told) -> str:
+    """What the others could learn about one provider's patients, for its eyes only."""
+    m, name = int(facts["m"]), str(facts["provider"])
+    page = Page(
+        f"For {name}",
+        (_learnt(facts), _trusted(facts), _checked(facts)),
+        lead=f"What other providers could learn about your {_many(int(facts['rows']), 'row')} if "
+        f"they put theirs together. Agreed: up to {m:,} may do so and break nothing.",
+        foot=f"Made by `shoal pool publish`, for {name} alone. Numbers under {facts['k']} are not "
+        "told; no other provider's rows or counts are in it.",
+    )
+    return page.html()
+
+
+def _learnt(facts: Told) -> Section:
+    m, k = int(facts["m"]), facts["k"]
+    numbers = (
+        Fact("your rows", facts["rows"], "in the published table"),
+        Fact("m", m, "others may work together, as agreed"),
+        Fact("k", k, "people at least; smaller numbers are not told"),
+    )
+    told = _verdict(bool(facts.get("holds", True)), m)
+    intro = (
+        "Others know their own rows and can take them away from every class. Those of your "
+        f"patients who are left there may be in a crowd of fewer than {k}; or all who are left "
+        "share one sensitive value, which the others then know for certain. The rule agreed on is "
+        f"`{_inner(facts)}`; what it does not limit is counted here all the same."
+    )
+    return Section("In short", (intro,), (Facts(numbers), _lines(facts), told))
+
+
+def _lines(facts: Told) -> Table:
+    """What so many others could do, with a mark on what is more than was agreed."""
+    lines, m = facts["lines"], int(facts["m"])
+    valued = any("values" in line for line in lines)
+    head = ("others together", f"your rows in a crowd under {facts['k']}", "whose value is known")
+    rows = tuple(
+        (
+            f"{line['m']:,}{'' if int(line['m']) <= m else ' (more than agreed)'}",
+            line["few"],
+            line.get("values"),
+        )
+        for line in lines
+    )
+    shown = 3 if valued else 2
+    return Table(
+        head[:shown],
+        tuple(row[:shown] for row in rows),
+        "Against the worst coalitions of so many others",
+    )
+
+
+def _verdict(kept: bool, m: int) -> Callout:
+    others = "one other" if m == 1 else f"{m:,} others"
+    if kept:
+        told = f"Against up to {others} all your rows keep the protection that was agreed on."
+        return Callout(f"{told} Against more nothing is promised.", "good", "Kept")
+    told = f"Up to {others} could learn more about your patients than was agreed on."
+    return Callout(f"{told} Do not consent to this release.", "danger", "Not kept")
+
+
+def _checked(facts: Told) -> Section:
+    signed = (Fact("Seen by", ""), Fact("Date", ""))
+    return Section(
+        "For your files",
+        ("The table and the agreement that this page is about.",),
+        (Fields((Fact("Date", str(facts["date"])), *_hashes(facts))), Fields(signed)),
+    )

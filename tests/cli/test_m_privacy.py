@@ -1,0 +1,82 @@
+"""``shoal m-privacy``: as a person types it, for a table and for a release."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from shoal import bundled
+
+ROLES = "--quasi Age --quasi Zip --sensitive Disease --provider Provider --identifier Name".split()
+RULE = ("-m", "k-anonymity k=2", "-m", "distinct-diversity l=2")
+
+
+@pytest.fixture
+def asked(shoal, here):
+    for name in ("ta", "tb"):
+        text = bundled.path(f"mprivacy_table1_{name}.csv").read_text(encoding="utf-8")
+        (here / f"{name}.csv").write_text(text, encoding="utf-8")
+    return lambda name, *more: shoal("m-privacy", f"{name}.csv", *ROLES, *RULE, *more)
+
+
+def test_a_table_that_holds(asked):
+    result = asked("tb", "--members", 1)
+    assert result.exit_code == 0, result.output
+    assert "holds" in result.stdout
+    assert "largest m: 1" in result.stdout
+    assert "classes that survive m=0 to 1: 3 of 3" in result.stdout
+    assert not {"P1", "P2", "P3", "P4"} & set(result.stdout.replace(",", " ").split())
+
+
+def test_a_table_that_does_not_hold_leaves_with_3(asked):
+    result = asked("ta", "--members", 1)
+    assert result.exit_code == 3
+    assert "without P1, a class of 3 rows has 1 row, 1 value of Disease" in result.stdout
+    assert "[20-30]" not in result.stdout
+    assert "[20-30]" in asked("ta", "--members", 1, "--show").stdout
+    assert asked("ta", "--members", 1, "-q").stdout == ""
+
+
+def test_json_with_a_verifier_of_the_paper(asked):
+    result = asked("ta", "--members", 1, "--verifier", "direct", "--json")
+    assert result.exit_code == 3
+    found = json.loads(result.stdout)
+    assert (found["edition"], found["holds"], found["coalition"]) == (1, False, ["P1"])
+    assert (found["largest_m"], found["survive"]) == (0, [3, 1, 0, 0])
+    assert (found["verifier"], found["worst"]["left"]) == ("direct", 1)
+    assert found["checks"] >= 3
+
+
+def test_wrong_usage(asked, shoal):
+    assert asked("ta").exit_code == 2  # nobody said how many may work together
+    every = asked("ta", "--members", 4)
+    assert every.exit_code == 2
+    assert "Hint" in every.stderr
+    bare = shoal("m-privacy", "ta.csv", *RULE, "--members", 1)
+    assert bare.exit_code == 2
+    assert "--quasi" in bare.stderr
+
+
+def test_one_provider_only_is_bad_input(asked, here):
+    text = (here / "ta.csv").read_text(encoding="utf-8")
+    for name in ("P2", "P3", "P4"):
+        text = text.replace(f"{name},", "P1,")
+    (here / "ta.csv").write_text(text, encoding="utf-8")
+    result = asked("ta", "--members", 1)
+    assert result.exit_code == 5
+    assert "one provider" in result.stderr
+
+
+def test_a_release_folder_with_its_companion(shoal):
+    roles = (
+        "--identifier patient --identifier name --identifier admitted --quasi age --quasi zip "
+        "--sensitive diagnosis --provider sex"
+    )
+    rule = ("-m", "k-anonymity k=10")
+    made = shoal("publish", "patients.csv", *roles.split(), *rule, "-o", "out")
+    assert made.exit_code == 0, made.output
+    result = shoal("m-privacy", "out", *rule, "--members", 0)
+    assert result.exit_code == 0, result.output
+    assert "400 rows of 2 providers" in result.stdout
+    assert "counted with the private companion" in result.stdout

@@ -1,0 +1,419 @@
+"""A pool of providers: what they agree on, hand in and are told, and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import shutil
+import stat
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.flow import pool_partners, pool_store
+from shoal.flow.pool import pool_add, pool_init, pool_publish
+
+RULE = "m-privacy m=1 (k-anonymity k=3 & distinct-diversity l=2)"
+NAMES = ("North", "South", "St Mary")
+KINDS = {
+    "name": "category", "age": "number", "sex": "category", "zip": "code", "diagnosis": "category",
+}  # fmt: skip
+
+
+def schema(**changes) -> shoal.Schema:
+    roles = {
+        "name": "identifier", "age": "quasi", "sex": "quasi", "zip": "quasi",
+        "diagnosis": "sensitive", **changes,
+    }  # fmt: skip
+    columns = (shoal.Column(n, role, KINDS.get(n, "category")) for n, role in roles.items())
+    return shoal.Schema(tuple(columns))
+
+
+def rows(number: int = 40, seed: int = 1) -> pa.Table:
+    rng = random.Random(seed)
+    return pa.table({
+        "name": [f"Secret Person {seed}-{i}" for i in range(number)],
+        "age": [rng.randrange(20, 80) for _ in range(number)],
+        "sex": [rng.choice("fm") for _ in range(number)],
+        "zip": [rng.choice(("01301", "01302", "02138")) for _ in range(number)],
+        "diagnosis": [rng.choice(("flu", "cold", "asthma", "angina")) for _ in range(number)],
+    })  # fmt: skip
+
+
+def begun(folder: Path, rule: str = RULE) -> Path:
+    """A pool to which everybody has added rows."""
+    pool_init(folder / "pool", schema(), rule, providers=NAMES)
+    for seed, name in enumerate(NAMES):
+        pool_add(folder / "pool", name, rows(40 + 7 * seed, seed))
+    return folder / "pool"
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """A pool that was published, for tests that leave it as it is."""
+    folder = tmp_path_factory.mktemp("pooled")
+    return folder, pool_publish(begun(folder), folder / "release")
+
+
+@pytest.fixture
+def pool(done, tmp_path):
+    """A copy of that pool, to be changed."""
+    return Path(shutil.copytree(done[0] / "pool", tmp_path / "pool"))
+
+
+# The whole way
+
+
+def test_everybody_s_rows_become_one_verified_release(done):
+    folder, pooled = done
+    found = shoal.verify(folder / "release")
+    assert found.holds
+    assert found.rows == 40 + 47 + 54
+    assert found.how == "counted with the private companion"
+    assert pooled.release.folder == folder / "release"
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"pool", "release", "release.private", "release.partners"}
+    public = (folder / "release" / "manifest.json").read_text(encoding="utf-8")
+    assert not any(name in public for name in NAMES)
+
+
+def test_hashes_are_those_of_the_files(done):
+    folder, pooled = done
+    told = pooled.certificate
+    for file, known in (
+        ("pool/pool.json", told["agreement"]),
+        ("release/table.csv", told["release_sha256"]),
+        ("release.partners/certificate.json", pooled.hash),
+    ):
+        assert hashlib.sha256((folder / file).read_bytes()).hexdigest() == known
+    page = (folder / "release.partners/certificate.html").read_text(encoding="utf-8")
+    assert all(one in page for one in (pooled.hash, told["agreement"], told["release_sha256"]))
+    assert json.loads((folder / "release.partners/certificate.json").read_text()) == told
+
+
+def test_what_is_private_is_for_its_owner_alone(done):
+    folder, _ = done
+    for private in ("pool/private", "release.partners"):
+        assert stat.S_IMODE((folder / private).stat().st_mode) == 0o700
+        assert {stat.S_IMODE(p.stat().st_mode) for p in (folder / private).iterdir()} == {0o600}
+
+
+def test_identifiers_are_not_stored(done):
+    folder, _ = done
+    for path in (folder / "pool/private").glob("*.parquet"):
+        assert pq.read_schema(path).names == ["age", "sex", "zip", "diagnosis", "provider"]
+    assert not any(b"Secret Person" in content for content in everything(folder).values())
+
+
+def test_a_page_is_about_its_provider_alone(done):
+    folder, pooled = done
+    assert set(pooled.pages) == set(NAMES)
+    sizes = {"North": "40", "South": "47", "St Mary": "54"}
+    for name, file in pooled.pages.items():
+        page = (folder / "release.partners" / file).read_text(encoding="utf-8")
+        assert name in page
+        assert sizes[name] in page
+        assert not any(other in page for other in NAMES if other != name)
+    certificate = json.dumps({**pooled.certificate, "signers": []})
+    assert not any(name in certificate for name in NAMES)
+
+
+def test_the_certificate_says_what_holds(done):
+    _, pooled = done
+    told = pooled.certificate
+    assert (told["m"], told["k"], told["providers"]) == (1, 3, 3)
+    assert told["survive"][:2] == [told["classes"]] * 2
+    assert told["survive"][2] < told["classes"]
+    assert told["worst"]["rows"] >= 3
+    assert told["worst"]["values"] >= 2
+    assert told["beyond"] == {"members": 2, "rows": "fewer than 3"}
+    assert any("saw every row" in one for one in told["trust"])
+
+
+def test_files_that_would_be_read_differently_fit_as_agreed(tmp_path):
+    """Codes that look like numbers, and a word that others take for null."""
+    pool_init(tmp_path / "pool", schema(), RULE, method="mondrian")
+    for seed, (name, code) in enumerate((("North", "13053"), ("South", "01301"))):
+        table = rows(60, seed).to_pydict() | {"zip": [code] * 60, "sex": ["NA"] * 60}
+        pool_add(tmp_path / "pool", name, pa.table(table), nulls=())
+    pooled = pool_publish(tmp_path / "pool", tmp_path / "release")
+    table = pooled.release.path.read_text(encoding="utf-8")
+    assert ",NA," in table
+    assert "13053.0" not in table
+    text = (tmp_path / "release.partners/certificate.html").read_text(encoding="utf-8")
+    assert "signers" not in pooled.certificate  # nobody named them to each other
+    assert not any(name in text for name in NAMES)
+
+
+# What others could learn
+
+
+def test_the_pages_tell_steps_of_k_and_zero_only_where_it_is_promised(done):
+    folder, pooled = done
+    found = pool_store.load(folder / "pool")
+    rule = shoal.rule("m-privacy m=1 (k-anonymity k=3)")
+    found = replace(found, agreement=replace(found.agreement, rule=rule))
+    told = pool_partners.facts(found, pooled.release, date(2026, 1, 31))
+    for page in told.pages.values():
+        one, two = page["lines"]
+        assert one["few"] == 0  # k-anonymity is promised, diversity is not
+        assert one["values"] != 0
+        for line in (one["values"], two["few"], two["values"]):
+            low, _, high = str(line).partition(" to ")
+            assert line == "fewer than 3" or (int(low) % 3, int(high) - int(low)) == (0, 2)
+
+
+# The agreement
+
+
+def test_the_agreement_is_the_hash_of_its_file_and_anybody_can_ask_for_it(tmp_path):
+    made = pool_init(tmp_path / "pool", schema(), RULE)
+    content = (tmp_path / "pool/pool.json").read_bytes()
+    assert made.agreement == hashlib.sha256(content).hexdigest()
+    assert json.loads(content)["rule"] == RULE
+    assert pool_add(tmp_path / "pool", "North", rows(), agreement=made.agreement[:12]).rows == 40
+    for wrong in ("0" * 64, made.agreement[:5], ""):
+        with pytest.raises(shoal.InputError, match="not the one given"):
+            pool_add(tmp_path / "pool", "South", rows(), agreement=wrong)
+        with pytest.raises(shoal.InputError, match="not the one given"):
+            pool_publish(tmp_path / "pool", tmp_path / "release", agreement=wrong)
+
+
+def test_hierarchies_are_part_of_the_agreement(tmp_path):
+    ages = shoal.tree([[str(a), f"{a // 10}0s", "*"] for a in range(20, 80)])
+    agreed = schema().set(age=shoal.quasi(ages, kind="number"))
+    pool_init(tmp_path / "pool", agreed, RULE)
+    assert "20s" in (tmp_path / "pool/pool.json").read_text(encoding="utf-8")
+    old = pa.table(rows().to_pydict() | {"age": [95] * 40})
+    with pytest.raises(shoal.HierarchyError):
+        pool_add(tmp_path / "pool", "North", old)
+    assert pool_add(tmp_path / "pool", "North", rows()).rows == 40
+
+
+def test_an_agreement_that_was_changed_is_noticed(pool, tmp_path):
+    path = pool / "pool.json"
+    path.write_text(path.read_text(encoding="utf-8").replace("k=3", "k=2"), encoding="utf-8")
+    with pytest.raises(shoal.InputError, match="changed after it was signed"):
+        pool_publish(pool, tmp_path / "release")
+    with pytest.raises(shoal.InputError, match="changed after it was signed"):
+        pool_add(pool, "North", rows(), replace=True)
+
+
+@pytest.mark.parametrize("rule", ["k-anonymity k=5", "k-anonymity k=5 & entropy-diversity l=2",
+                                  "m-privacy m=0 (k-anonymity k=5)"])  # fmt: skip
+def test_a_rule_without_coalitions_is_refused_with_the_line_to_type(tmp_path, rule):
+    with pytest.raises(shoal.UsageError, match="own rows") as error:
+        pool_init(tmp_path / "pool", schema(), rule)
+    line = error.value.hint.split('"')[1]
+    assert pool_init(tmp_path / "pool", schema(), line).rule == line
+    assert "k-anonymity k=5" in line
+
+
+def bare() -> shoal.Schema:
+    return shoal.Schema.of(quasi=["age", "zip"], sensitive="diagnosis")
+
+
+REFUSED = {
+    "one provider": (schema, {"providers": ["North"]}, shoal.InputError),
+    "m of all": (schema, {"providers": ["North", "South"], "m": 2}, shoal.UsageError),
+    "alike": (schema, {"providers": ["St Mary", "st mary", "North"]}, shoal.InputError),
+    "no name": (schema, {"providers": ["North", " "]}, shoal.UsageError),
+    "no kinds": (bare, {}, shoal.UsageError),
+    "kept": (lambda: schema(sex="keep"), {}, shoal.UsageError),
+    "a clash": (lambda: schema(provider="quasi"), {}, shoal.UsageError),
+    "undecided": (lambda: schema(sex="undecided"), {}, shoal.SchemaError),
+    "method": (schema, {"method": "magic"}, shoal.UsageError),
+    "parameter": (schema, {"magic": 1}, shoal.UsageError),
+    "hold back": (schema, {"hold_back": 2}, shoal.UsageError),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_agreed_on_is_refused_at_once(tmp_path, case):
+    make, settings, error = REFUSED[case]
+    m = settings.get("m", 1)
+    asked = {name: value for name, value in settings.items() if name != "m"}
+    with pytest.raises(error):
+        pool_init(tmp_path / "pool", make(), f"m-privacy m={m} (k-anonymity k=3)", **asked)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pool_is_never_overwritten(tmp_path):
+    pool_init(tmp_path / "pool", schema(), RULE)
+    with pytest.raises(shoal.UsageError, match="exists already"):
+        pool_init(tmp_path / "pool", schema(), RULE)
+
+
+# Handing in
+
+
+def without(table: pa.Table, name: str) -> pa.Table:
+    return table.drop_columns([name])
+
+
+WRONG = {
+    "a column is missing": (lambda: without(rows(), "zip"), shoal.SchemaError),
+    "a column too many": (lambda: rows().append_column("wage", [range(40)]), shoal.SchemaError),
+    "another kind": (lambda: pa.table(rows().to_pydict() | {"age": ["old"] * 40}),
+                     shoal.InputError),
+    "no rows": (lambda: rows().slice(0, 0), shoal.InputError),
+    "of another": (lambda: rows().append_column("provider", [["South"] * 40]), shoal.InputError),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_table_that_does_not_fit_the_agreement_is_refused(tmp_path, case):
+    make, error = WRONG[case]
+    pool_init(tmp_path / "pool", schema(), RULE)
+    before = everything(tmp_path)
+    with pytest.raises(error) as raised:
+        pool_add(tmp_path / "pool", "North", make())
+    assert raised.value.exit_code == 5
+    assert "Secret" not in str(raised.value)
+    assert everything(tmp_path) == before
+
+
+def test_a_table_may_lack_identifiers_and_may_name_its_provider(tmp_path):
+    pool_init(tmp_path / "pool", schema(site="provider"), RULE)
+    assert pool_add(tmp_path / "pool", "North", without(rows(), "name")).rows == 40
+    own = rows().append_column("site", [["South"] * 40])
+    assert pool_add(tmp_path / "pool", "South", own).rows == 40
+
+
+def test_names_that_could_be_one_provider_s_are_refused(tmp_path):
+    pool_init(tmp_path / "pool", schema(), RULE)
+    pool_add(tmp_path / "pool", "St Mary", rows())
+    for alike in ("st mary", "StMary", "St  Mary", "ST MARY"):
+        with pytest.raises(shoal.InputError, match="case or space"):
+            pool_add(tmp_path / "pool", alike, rows())
+    with pytest.raises(shoal.InputError, match="already"):
+        pool_add(tmp_path / "pool", " St Mary ", rows())
+
+
+def test_only_those_who_take_part_add_rows(tmp_path):
+    pool_init(tmp_path / "pool", schema(), RULE, providers=NAMES)
+    with pytest.raises(shoal.UsageError, match="not one of"):
+        pool_add(tmp_path / "pool", "East", rows())
+    assert pool_add(tmp_path / "pool", "South", rows()).awaited == ("North", "St Mary")
+
+
+def test_rows_are_replaced_only_when_asked_and_the_old_ones_are_gone(pool):
+    before = everything(pool)
+    with pytest.raises(shoal.InputError, match="already"):
+        pool_add(pool, "North", rows(12))
+    assert everything(pool) == before
+    assert pool_add(pool, "North", rows(12), replace=True).rows == 12
+    assert len(everything(pool)) == len(before)
+    assert pool_store.load(pool).rows().num_rows == 12 + 47 + 54
+
+
+def test_an_interrupted_run_leaves_the_pool_as_it_was(pool, monkeypatch):
+    before = everything(pool)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pool_store.os, "replace", stop)
+        with pytest.raises(KeyboardInterrupt):
+            pool_add(pool, "North", rows(12), replace=True)
+    assert everything(pool) == before
+    (pool / "private" / "left.parquet").write_bytes(b"by a run that was killed")
+    pool_add(pool, "North", rows(12), replace=True)
+    assert "private/left.parquet" not in everything(pool)
+
+
+def test_two_cannot_change_a_pool_at_once(pool):
+    with pool_store.alone(pool), pytest.raises(shoal.InputError, match="Somebody is adding"):
+        pool_add(pool, "North", rows(), replace=True)
+    assert pool_add(pool, "North", rows(), replace=True).rows == 40
+
+
+# Publishing
+
+
+def test_rows_that_were_changed_are_noticed(pool, tmp_path):
+    path = sorted((pool / "private").glob("*.parquet"))[0]
+    pq.write_table(pq.read_table(path).slice(1), path)
+    with pytest.raises(shoal.InputError, match="changed after they were added") as error:
+        pool_publish(pool, tmp_path / "release")
+    assert "--replace" in error.value.hint
+    path.unlink()
+    with pytest.raises(shoal.InputError, match="changed after they were added"):
+        pool_publish(pool, tmp_path / "release")
+
+
+def test_a_pool_is_published_when_everybody_is_there(tmp_path):
+    pool_init(tmp_path / "pool", schema(), RULE, providers=NAMES)
+    for name in NAMES[:2]:
+        with pytest.raises(shoal.InputError, match="added no rows"):
+            pool_publish(tmp_path / "pool", tmp_path / "release")
+        pool_add(tmp_path / "pool", name, rows())
+    with pytest.raises(shoal.InputError, match="1 of 3 providers have added no rows: St Mary"):
+        pool_publish(tmp_path / "pool", tmp_path / "release")
+
+
+def test_too_few_providers_are_refused(tmp_path):
+    pool_init(tmp_path / "pool", schema(), "m-privacy m=2 (k-anonymity k=3)")
+    with pytest.raises(shoal.InputError, match="Nobody has added"):
+        pool_publish(tmp_path / "pool", tmp_path / "release")
+    pool_add(tmp_path / "pool", "North", rows())
+    with pytest.raises(shoal.InputError, match="one provider"):
+        pool_publish(tmp_path / "pool", tmp_path / "release")
+    pool_add(tmp_path / "pool", "South", rows())
+    with pytest.raises(shoal.UsageError, match="m=2 of 2"):
+        pool_publish(tmp_path / "pool", tmp_path / "release")
+
+
+def test_what_fails_leaves_everything_as_it_was(pool, tmp_path, monkeypatch):
+    before = everything(tmp_path)
+
+    def full(*_):
+        raise shoal.OutputError("The disk is full.")
+
+    monkeypatch.setattr(pool_partners, "_write", full)
+    with pytest.raises(shoal.OutputError):
+        pool_publish(pool, tmp_path / "release")
+    assert everything(tmp_path) == before
+
+
+def test_a_rule_that_cannot_be_met_leaves_everything_as_it_was(tmp_path):
+    pool = begun(tmp_path, rule="m-privacy m=1 (k-anonymity k=90)")
+    before = everything(tmp_path)
+    with pytest.raises(shoal.NotMetError):
+        pool_publish(pool, tmp_path / "release")
+    assert everything(tmp_path) == before
+
+
+def test_a_release_is_replaced_with_its_pages_or_not_at_all(done, pool, tmp_path):
+    for end in ("", ".private", ".partners"):
+        shutil.copytree(done[0] / f"release{end}", tmp_path / f"release{end}")
+    with pytest.raises(shoal.UsageError, match="exists already"):
+        pool_publish(pool, tmp_path / "release")
+    pool_add(pool, "North", rows(60, 9), replace=True)
+    second = pool_publish(pool, tmp_path / "release", replace=True)
+    assert second.hash != done[1].hash
+    assert shoal.verify(tmp_path / "release").rows == 60 + 47 + 54
+    (tmp_path / "release.partners/notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(shoal.UsageError, match="not a pool's"):
+        pool_publish(pool, tmp_path / "release", replace=True)
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"agreement": 1}'])
+def test_a_folder_that_is_no_pool_is_told_as_such(tmp_path, content):
+    (tmp_path / "pool/private").mkdir(parents=True)
+    if content is not None:
+        (tmp_path / "pool/pool.json").write_text("{}", encoding="utf-8")
+        (tmp_path / "pool/private/members.json").write_text(content, encoding="utf-8")
+    with pytest.raises(shoal.InputError, match=r"not a pool|cannot be read"):
+        pool_add(tmp_path / "pool", "North", rows())

@@ -1,0 +1,171 @@
+"""The report's part on providers: counted with the companion, and never in public."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from functools import cache
+from itertools import combinations
+
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.flow.colluding import HEADING, colluding, section
+from shoal.flow.companion import read_companion
+from shoal.flow.evidence import publishable
+from shoal.flow.given import Given
+from shoal.flow.report import gathered
+from shoal.flow.reported import page
+from shoal.pages import Callout, Chart, Fields, Page, Table
+
+SITES = ("North", "South", "Harbour", "Hill")
+PLAIN = "k-anonymity k=4"
+WRAPPED = f"m-privacy m=1 ({PLAIN})"
+
+
+class Sites:
+    """A release with a promise against providers, one without, and one without providers."""
+
+    def __init__(self, folder):
+        self.table = folder / "people.csv"
+        lines = ["age,sex,diagnosis,site"]
+        for i in range(120):
+            sick = ("flu", "cold", "asthma", "gout")[i * 7 % 4]
+            lines.append(f"{20 + i * 13 % 60},{'fm'[i % 2]},{sick},{SITES[min(i * i % 7, 3)]}")
+        self.table.write_text("\n".join(lines), encoding="utf-8")
+        self.wrapped = self.publish(folder / "wrapped", WRAPPED, provider="site")
+        self.plain = self.publish(folder / "plain", PLAIN, provider="site")
+        self.alone = self.publish(folder / "alone", PLAIN, identifier=["site"])
+
+    def publish(self, out, rule, **roles):
+        schema = shoal.Schema.of(quasi=["age", "sex"], sensitive=["diagnosis"], **roles)
+        return shoal.publish(self.table, schema, rule, out=out)
+
+    @cache  # noqa: B019 (one for all tests)
+    def evidence(self, name):
+        return gathered(Given(getattr(self, name)))
+
+    def page(self, name, *, public=False):
+        found = self.evidence(name)
+        return page(publishable(found, 5) if public else found)
+
+    def asked(self, release, rule, **asked):
+        """The part alone."""
+        own = read_companion(release, release.path)
+        found = colluding(release, own, rule, None, **asked)
+        return Page("x", tuple(section(found)))
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory):
+    return Sites(tmp_path_factory.mktemp("sites"))
+
+
+def part(made: Page):
+    return next((one for one in made.sections if one.heading == HEADING), None)
+
+
+def block(made: Page, kind: type):
+    return next(one for one in part(made).blocks if isinstance(one, kind))
+
+
+def fields(made: Page) -> dict:
+    return {one.label: one.value for one in block(made, Fields).items}
+
+
+def told(made: Page) -> str:
+    return json.dumps(made.to_json(), ensure_ascii=False)
+
+
+def survivors(release, k: int) -> list[int]:
+    """Brute force: for each m the classes that keep k rows without any coalition of m."""
+    rows = pq.read_table(release.companion / "rows.parquet").column("provider").to_pylist()
+    classes = defaultdict(Counter)
+    lines = release.path.read_text(encoding="utf-8").splitlines()
+    heads = lines[0].split(",")
+    for line, who in zip(lines[1:], rows, strict=True):
+        cells = dict(zip(heads, line.split(","), strict=True))
+        classes[cells["age"], cells["sex"]][who] += 1
+    return [
+        sum(
+            all(
+                sum(own.values()) - sum(own[who] for who in some) >= k
+                for some in combinations(own, min(m, len(own) - 1))
+            )
+            for own in classes.values()
+        )
+        for m in range(len(SITES))
+    ]
+
+
+@pytest.mark.parametrize("name", ["wrapped", "plain"])
+def test_the_chart_has_the_classes_that_brute_force_counts(sites, name):
+    made = sites.page(name)
+    expected = survivors(getattr(sites, name), 4)
+    assert made.data["colluding"]["measured"][0]["survive"] == expected
+    drawn = [one["survive"] for one in block(made, Chart).spec["data"]["values"]]
+    assert drawn == expected[: len(drawn)]
+    assert (expected[1] == expected[0]) is (name == "wrapped")
+
+
+def test_a_promise_that_is_kept(sites):
+    made = sites.page("wrapped")
+    outside, _, together = block(made, Table).rows
+    assert outside[2] == f"The rule itself: {PLAIN}."
+    assert together[2].startswith(f"m-privacy with m = 1: {PLAIN} still holds")
+    assert block(made, Callout).tone == "good"
+    assert fields(made)["Worst coalition at m = 1"].startswith("Breaks no class")
+    assert fields(made)["Providers"] == len(SITES)
+    assert made.data["colluding"]["promised"] == [{"m": 1, "rule": PLAIN}]
+
+
+def test_a_promise_that_is_not_kept_is_a_danger(sites):
+    made = sites.asked(sites.plain, WRAPPED)
+    assert ["NOT hold" in row[2] for row in block(made, Table).rows] == [False, False, True]
+    assert block(made, Callout).tone == "danger"
+    assert fields(made)["Worst coalition at m = 1"].startswith("Without ")
+
+
+def test_what_is_not_promised_is_measured_and_advised(sites):
+    made = sites.page("plain")
+    assert block(made, Table).rows[2][2].startswith("Nothing is promised. Measured: a single")
+    assert block(made, Callout).tone == "warning"
+    assert fields(made)["Largest m that every class survives"] == 0
+    assert fields(made)["What breaks at m = 1"].startswith("Without ")
+    assert WRAPPED in fields(made)["What helps"]
+
+
+def test_providers_are_named_only_where_they_are_asked_for(sites):
+    for name in ("wrapped", "plain"):
+        assert not any(site in told(sites.page(name)) for site in SITES)
+    shown = sites.asked(sites.plain, PLAIN, show=True)
+    assert any(site in fields(shown)["What breaks at m = 1"] for site in SITES)
+
+
+def test_the_public_is_told_the_promise_alone(sites):
+    made = sites.page("wrapped", public=True)
+    assert [type(one) for one in part(made).blocks] == [Table]
+    assert "colluding" not in made.data
+    assert part(sites.page("plain", public=True)) is None
+
+
+def test_without_providers_there_is_nothing_new(sites):
+    assert part(sites.asked(sites.alone, PLAIN)) is None
+
+
+def test_a_rule_that_no_coalition_can_be_tried_on_says_why(sites):
+    made = sites.asked(sites.plain, "ck-safety c=1 k=1 on=diagnosis")
+    assert "no exact test of it is known" in block(made, Callout).text
+    assert block(made, Table).rows[2][2] == "Nothing is promised."
+
+
+def test_parts_beside_m_privacy_are_named(sites):
+    made = sites.asked(sites.wrapped, f"{WRAPPED} & distinct-diversity l=1")
+    assert fields(made)["Not held against coalitions"] == "`distinct-diversity l=1`"
+
+
+def test_a_report_has_it_as_a_section(sites):
+    made = shoal.report(sites.wrapped)
+    headings = [one.heading for one in made.sections]
+    assert headings[headings.index("Identifiability") + 1] == HEADING
