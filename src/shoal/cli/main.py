@@ -24,7 +24,7 @@ VERBS = {
     "m-privacy": "Find out whether providers who work together break a rule.",
     "pool": "Publish one table of several providers.",
     "report": "Write a report on a release: verified, measured, attacked.",
-    "study": "Run a paper's experiment again.",
+    "study": "Run a paper's experiments again.",
     "data": "List and copy the bundled tables.",
 }
 """Each verb's file in this folder, and its line in the list."""
