@@ -119,13 +119,21 @@ def refused(model: Model) -> str:
     return ""
 
 
-def fewest_rows(shares: Shares, most: NDArray[np.int64], k: int) -> Collusion:
-    """The coalitions that leave fewer than ``k`` rows: those with the most rows leave fewest."""
+def strongest(
+    shares: Shares, most: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Per class how many rows the providers with the most rows have, and who they are."""
     h = shares.providers
     taken, members = np.zeros(len(shares), np.int64), _room(most)
     pairs = h.start, h.value, h.count
     share_out(collude.strongest, len(shares), len(h.count), *pairs, most, taken, members)
-    return Collusion(h.rows - taken < k, members)
+    return taken, members
+
+
+def fewest_rows(shares: Shares, most: NDArray[np.int64], k: int) -> Collusion:
+    """The coalitions that leave fewer than ``k`` rows: those with the most rows leave fewest."""
+    taken, members = strongest(shares, most)
+    return Collusion(shares.rows - taken < k, members)
 
 
 def fewest_values(shares: Shares, most: NDArray[np.int64], l: int) -> Collusion:

@@ -123,14 +123,6 @@ def _members(w: list[int], counts: list[list[int]], most: int, strict: bool) -> 
     return None
 
 
-def taken(shares: Shares, most: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Per class the most rows that a coalition holds."""
-    h = shares.providers
-    descending = h.count[np.lexsort((-h.count, h.class_))]
-    rank = np.arange(len(descending)) - h.start[h.class_]
-    return h.sum(np.where(rank < most[h.class_], descending, 0))
-
-
 def weight_type(largest: int) -> np.dtype[Any]:
     """The type of whole numbers up to ``largest``: 64 bits, or Python's own where those are few."""
     return np.dtype(np.int64 if largest < 2**62 else object)

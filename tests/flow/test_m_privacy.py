@@ -109,24 +109,26 @@ def test_a_rule_that_fails_by_itself_needs_no_coalition(asked):
     assert "largest m: none" in str(found)
 
 
-def test_a_coalition_is_named_and_its_breach_only_where_asked_for(asked):
+def test_a_coalition_and_the_rows_it_leaves_are_named_and_labels_where_asked_for(asked):
     table = [*SAFE, *({**row, "area": "C"} for row in SAFE if row["site"] != "West")]
     table += [{"area": "C", "illness": "flu", "site": "West"}]
     shown, hidden = (asked(table, m=2, show=show) for show in (True, False))
     assert shown.coalition == hidden.coalition == ("North", "South")
     assert hidden.worst.members == 2
-    assert (hidden.worst.coalition, hidden.worst.labels) == (None, None)
+    assert (hidden.worst.coalition, hidden.worst.labels) == (("North", "South"), None)
     assert (shown.worst.coalition, shown.worst.labels) == (("North", "South"), {"area": "C"})
-    assert "without North, South, a class of 7 rows has 1 row, 1 value of illness" in str(hidden)
+    assert hidden.worst.records == (len(table),)
+    told = f"has 1 row (in the table {len(table)}), 1 value of illness"
+    assert f"without North, South, a class of 7 rows {told}" in str(hidden)
     assert "(area C)" in str(shown)
     told = json.dumps(hidden.to_json())
     assert "West" not in told
     assert '"C"' not in told
     assert json.loads(told)["coalition"] == ["North", "South"]
     assert hidden.to_dict()["survive"] == (2, 2, 1)
-    quiet = str(asked(table, m=1))
-    assert "without 2 providers" in quiet
-    assert "North" not in quiet
+    quiet = asked(table, m=1).unnamed()
+    assert "without 2 providers, a class of 7 rows has 1 row, 1 value" in str(quiet)
+    assert "North" not in json.dumps(quiet.to_json())
 
 
 def test_without_a_sensitive_column_rows_alone_count(asked):

@@ -146,6 +146,8 @@ def test_the_headline(given, table, k):
         (headline["isolated"], headline["learns"])
     ]
     assert (found.worst.left, found.largest_m) == (1, 0)
+    names = [row["Name"] for row in given[headline["table"]]]
+    assert [names[row - 1] for row in found.worst.records] == [headline["isolated"]]
 
 
 def test_the_second_table_survives_one_provider_for_k_2_only(given, table):

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from shoal.attacks.view import WORST, Needs, Published, View, brought, named, pairs_at
 from shoal.attacks.worded import counted, share
+from shoal.collusion import strongest
 from shoal.errors import UsageError
 from shoal.histogram import Histogram, Shares
 from shoal.labels import text
@@ -196,11 +197,10 @@ def _surest(shares: Shares, members: int) -> NDArray[np.float64]:
     No rows of the most common value are taken away, and of the others as many as the providers
     with the most rows brought in all.
     """
-    own, top = shares.providers, shares.values.largest(shares.values.count)
-    order = np.lexsort((-own.count, own.class_))
-    place = np.arange(len(order)) - own.start[own.class_]
-    taken = own.sum(np.where(place < members, own.count[order], 0))
-    return np.asarray(top / np.maximum(top + np.maximum(own.rows - top - taken, 0), 1))
+    top = shares.values.largest(shares.values.count)
+    taken, _ = strongest(shares, np.minimum(members, shares.present))
+    others = np.maximum(shares.rows - top - taken, 0)
+    return np.asarray(top / np.maximum(top + others, 1))
 
 
 def _climbed(

@@ -49,7 +49,7 @@ VERIFIERS = ("exact", "direct", "top-down", "bottom-up", "binary", "adaptive")
     "--show",
     "labels",
     is_flag=True,
-    help="Show the labels of the classes that break, and every coalition's names.",
+    help="Show the labels of the classes that break.",
 )
 @roles
 @reading

@@ -122,7 +122,7 @@ def _measured(
         ]
     except (InputError, UsageError) as error:  # one provider only, buckets, too many coalitions
         return replace(about, why=told(error))
-    named = tuple(one if show else replace(one, coalition=None) for one in found)
+    named = tuple(one if show else one.unnamed() for one in found)
     return replace(about, found=named, broken=_broken(about, found, verdict))
 
 

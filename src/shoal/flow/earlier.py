@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.axis import Axis
 from shoal.column import Column, role_hint
 from shoal.errors import InputError, SchemaError, UsageError
 from shoal.flow.companion import (
@@ -30,10 +29,9 @@ from shoal.flow.companion import (
 )
 from shoal.flow.opening import opened_labels, released, released_schema
 from shoal.flow.record import in_buckets
-from shoal.flow.recount import Recount, recount
-from shoal.frames.frame import Coding, Distinct, Frame
+from shoal.flow.recount import Recount, by_row, recount
+from shoal.frames.frame import Distinct, Frame
 from shoal.hierarchy import EqualFrequency, EqualWidth, Hierarchy, Tree
-from shoal.kernels.group import combinations
 from shoal.schema import Schema
 
 NOBODY = -1
@@ -182,19 +180,8 @@ def read_rows(table: Path, schema: Schema, companion: Path) -> Rows:
     """Read a published table again, and the keyed person of each of its rows."""
     with opened_labels(table, schema, exact=True) as frame:
         count = recount(frame, schema)
-        axes = count.tally.quasi
-        codes = frame.rows([_as_coding(axis) for axis in axes])
-    labels = count.cut.cells.low
-    both = [np.concatenate((labels[:, j], codes[j])) for j in range(len(axes))]
-    number, _ = combinations(both, [axis.size for axis in axes])
-    class_ = number[len(labels) :]  # the classes came first, so their numbers are their own
+        class_ = by_row(frame, count)
     return Rows(count, class_, read_people(companion, len(class_)))
-
-
-def _as_coding(axis: Axis) -> Coding:
-    null = axis.null_code if axis.null else None
-    codes = np.arange(len(axis.leaves), dtype=np.int32)
-    return Coding(axis.name, axis.leaves, codes, null, axis.size)
 
 
 def everybody(frame: Frame, schema: Schema) -> Distinct:

@@ -18,14 +18,16 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.collusion import Collusion, breached, members
 from shoal.errors import InputError, UsageError
 from shoal.flow.opening import opened_labels, released, released_schema
-from shoal.flow.providers import check_providers, with_providers
+from shoal.flow.providers import check_providers, provided
 from shoal.flow.record import in_buckets
-from shoal.flow.recount import Recount, recount
+from shoal.flow.recount import Recount, as_coding, by_row, recount
 from shoal.flow.verify import kept_unjudged
+from shoal.frames.frame import Frame
 from shoal.histogram import Shares
 from shoal.labels import text
 from shoal.model import Model, products
@@ -37,6 +39,8 @@ from shoal.tally import Groups
 from shoal.verifiers import verifiers
 
 EXACT = "exact"
+RECORDS = 20
+"""So many of the rows that a coalition leaves are listed."""
 
 
 @dataclass(frozen=True)
@@ -57,24 +61,24 @@ class Breach:
     """Its rows that are not the coalition's own."""
     distinct: Mapping[str, int]
     """How many values these have, by sensitive column."""
-    coalition: tuple[str, ...] | None = None
-    """The coalition's names, where they were asked for."""
+    coalition: tuple[str, ...] | None
+    """Their names; None where they are not to be told."""
+    records: tuple[int, ...]
+    """The rows of the table that are left (the first row of data is 1): at most so many."""
     labels: Mapping[str, Any] | None = None
     """The labels of the class, by column, where they were asked for."""
 
-    def shown(self, show: bool) -> Breach:
-        """The same, without names and labels unless they are to be shown."""
-        return self if show else replace(self, coalition=None, labels=None)
-
-    def told(self, names: tuple[str, ...] | None = None) -> str:
-        """In words; the coalition by its names where they are given, or were asked for."""
+    def told(self) -> str:
+        """In words."""
         shown = ", ".join(f"{name} {label}" for name, label in (self.labels or {}).items())
         where = f"a class of {_many(self.rows, 'row')}" + (f" ({shown})" if shown else "")
         if not self.members:
             return f"{where} fails by itself"
-        who = ", ".join(names or self.coalition or ()) or _many(self.members, "provider")
+        who = ", ".join(self.coalition or ()) or _many(self.members, "provider")
         values = "".join(f", {_many(n, 'value')} of {name}" for name, n in self.distinct.items())
-        return f"without {who}, {where} has {_many(self.left, 'row')}{values}"
+        more = ", …" if self.left > len(self.records) else ""
+        rows = f" (in the table {', '.join(map(str, self.records))}{more})" if self.records else ""
+        return f"without {who}, {where} has {_many(self.left, 'row')}{rows}{values}"
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,14 @@ class MPrivate:
     checks: int
     """How often the rule was asked about what a coalition leaves; exactly: once for each class."""
 
+    def unnamed(self) -> MPrivate:
+        """The same for those who may not know which providers break it, nor whose rows are left."""
+        worst, breaks = (
+            one and replace(one, coalition=None, records=(), labels=None)
+            for one in (self.worst, self.breaks)
+        )
+        return replace(self, coalition=None, worst=worst, breaks=breaks)
+
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
         return asdict(self)
@@ -118,7 +130,7 @@ class MPrivate:
             f"m-privacy m={self.m} ({self.rule}): {'holds' if self.holds else 'DOES NOT HOLD'}",
         ]
         if self.worst:
-            lines.append(f"  at m={self.m}: {self.worst.told(self.coalition)}")
+            lines.append(f"  at m={self.m}: {self.worst.told()}")
         if self.breaks and self.breaks.m != self.m:
             lines.append(f"  at m={self.breaks.m}: {self.breaks.told()}")
         largest = "none" if self.largest_m is None else f"{self.largest_m:,}"
@@ -156,32 +168,33 @@ def m_privacy(
     ``table`` is anything that ``shoal.open`` takes, with a column of the role provider; its
     quasi-identifiers are labels, as they stand. Or it is a release, whose providers are in its
     private companion. ``verifier`` is "exact" or one of the paper's (``shoal.verifiers``), whose
-    checks are counted. ``show`` names the classes that break by their labels, and the providers
-    of each coalition. Kept columns, which no rule judges, are refused unless ``accept_keep``.
+    checks are counted. ``show`` names the classes that break by their labels. Kept columns, which
+    no rule judges, are refused unless ``accept_keep``.
     """
     asked, ask = _against(rule, m), _verifier(verifier)
-    count, how = _counted(table, schema, accept_keep, reading)
-    groups = Groups.of(count.tally, count.cut, products(asked.rule))
+    counted = _counted(table, schema, accept_keep, reading)
+    groups = Groups.of(counted.tally, counted.cut, products(asked.rule))
     n = groups.brought.provider.size
     check_providers(groups.brought.provider, asked.m)
     each = asked.per_class(groups)
     largest = int(min(each.min(), n - 1))
     found, checks = ask(asked, groups)
-    worst = _worst(count, groups, found, asked.m)
-    more = _worst(count, groups, _exactly(replace(asked, m=largest + 1), groups)[0], largest + 1)
+    beyond = replace(asked, m=largest + 1)
+    worst = _worst(counted, groups, found, asked.m, show)
+    more = _worst(counted, groups, _exactly(beyond, groups)[0], beyond.m, show)
     return MPrivate(
         str(asked.rule),
         asked.m,
         worst is None,
-        how,
+        counted.how,
         int(groups.rows.sum()),
         len(groups),
         n,
         None if worst is None else worst.coalition,
-        worst and worst.shown(show),
+        worst,
         None if largest < 0 else largest,
         tuple(int((each >= m).sum()) for m in range(n)),
-        more and more.shown(show),
+        more,
         verifier,
         checks,
     )
@@ -222,10 +235,29 @@ def _exactly(asked: MPrivacy, groups: Groups) -> tuple[Collusion, int]:
     return breached(asked.rule, groups, most), len(groups)
 
 
+@dataclass(frozen=True)
+class Counted(Recount):
+    """Labels, sensitive values and providers, counted; and of each row class and provider."""
+
+    how: How
+    class_: NDArray[np.int32]
+    who: NDArray[Any]
+
+    @classmethod
+    def of(cls, frame: Frame, count: Recount, how: How, who: NDArray[Any]) -> Counted:
+        """The count of a frame."""
+        return cls(count.tally, count.cut, how, by_row(frame, count), who)
+
+    def left(self, class_: int, coalition: Iterable[int]) -> NDArray[np.int64]:
+        """The rows of a class that are not a coalition's own; the first row of data is 1."""
+        others = ~np.isin(self.who, list(coalition))
+        return np.flatnonzero((self.class_ == class_) & others) + 1
+
+
 def _counted(
     source: Any, schema: Schema | None, accept_keep: bool, reading: Mapping[str, Any]
-) -> tuple[Recount, How]:
-    """Labels, sensitive values and providers, counted; and from what."""
+) -> Counted:
+    """A table with its providers, or a release with its private companion."""
     release = released(source)
     if release is not None:
         _refuse_buckets(release[1])
@@ -236,13 +268,14 @@ def _counted(
     if schema.keep and not accept_keep:
         raise kept_unjudged(schema.keep)
     if release is None:
-        return _counted_alone(source, schema, reading), "counted"
+        return _counted_alone(source, schema, reading)
     with opened_labels(release[0], schema, exact=True, **reading) as frame:
-        count = with_providers(source, release[0], frame, schema)
-    return count, "counted with the private companion"
+        brought = provided(source, release[0])
+        count = recount(frame, schema, brought)
+        return Counted.of(frame, count, "counted with the private companion", brought.codes)
 
 
-def _counted_alone(source: Any, schema: Schema, reading: Mapping[str, Any]) -> Recount:
+def _counted_alone(source: Any, schema: Schema, reading: Mapping[str, Any]) -> Counted:
     if schema.provider is None:
         raise UsageError(
             "No column says who provided each row.",
@@ -254,7 +287,10 @@ def _counted_alone(source: Any, schema: Schema, reading: Mapping[str, Any]) -> R
                 f"The table has no column {schema.provider.name!r}, which says who provided a row.",
                 "take the table as it was before that column was dropped.",
             )
-        return recount(frame, schema)
+        count = recount(frame, schema)
+        assert count.tally.provider is not None, "the schema has a provider"
+        (who,) = frame.rows([as_coding(count.tally.provider)])
+        return Counted.of(frame, count, "counted", who)
 
 
 def _refuse_buckets(manifest: dict[str, Any]) -> None:
@@ -266,7 +302,7 @@ def _refuse_buckets(manifest: dict[str, Any]) -> None:
         )
 
 
-def _worst(count: Recount, groups: Groups, found: Collusion, m: int) -> Breach | None:
+def _worst(counted: Counted, groups: Groups, found: Collusion, m: int, show: bool) -> Breach | None:
     """The broken class that is left with the fewest rows; the first of several."""
     broken = np.flatnonzero(found.broken)
     if not len(broken):
@@ -281,9 +317,10 @@ def _worst(count: Recount, groups: Groups, found: Collusion, m: int) -> Breach |
         len(who),
         int(groups.rows[class_]),
         int(left[class_]),
-        _distinct(groups.shares[: len(count.tally.sensitive)], class_, who),
+        _distinct(groups.shares[: len(counted.tally.sensitive)], class_, who),
         tuple(sorted(text(rows.axis.leaves[code]) for code in who)),
-        count.labels(class_),
+        tuple(counted.left(class_, who)[:RECORDS].tolist()),
+        counted.labels(class_) if show else None,
     )
 
 

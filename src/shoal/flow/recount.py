@@ -18,7 +18,7 @@ from shoal.cells import Cells
 from shoal.column import PUBLISHED
 from shoal.errors import InputError
 from shoal.flow.encode import Survey, stacked, survey
-from shoal.frames.frame import Frame
+from shoal.frames.frame import Coding, Frame
 from shoal.hierarchy import Flat
 from shoal.kernels.group import combinations
 from shoal.labels import ROOT, restored
@@ -98,6 +98,22 @@ def _beside(frame: Frame, plan: Survey, provided: Provided) -> Tally:
         provided.codes[first],
         weights=tuple(column.weight for column in plan.schema.quasi),
     )
+
+
+def by_row(frame: Frame, count: Recount) -> NDArray[np.int32]:
+    """The class of each row of a table that was counted, in the table's order."""
+    axes, labels = count.tally.quasi, count.cut.cells.low
+    codes = frame.rows([as_coding(axis) for axis in axes])
+    both = [np.concatenate((labels[:, j], codes[j])) for j in range(len(axes))]
+    number, _ = combinations(both, [axis.size for axis in axes])
+    return number[len(labels) :]  # the classes came first, so their numbers are their own
+
+
+def as_coding(axis: Axis) -> Coding:
+    """The codes of an axis for its own leaves."""
+    null = axis.null_code if axis.null else None
+    codes = np.arange(len(axis.leaves), dtype=np.int32)
+    return Coding(axis.name, axis.leaves, codes, null, axis.size)
 
 
 def recounts(frame: Frame, schema: Schema, extra: Sequence[Column] = ()) -> Iterator[Recount]:

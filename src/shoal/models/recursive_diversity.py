@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.collusion import Collusion
+from shoal.collusion import Collusion, strongest
 from shoal.model import Mask, Number, Rule, below, fraction, ratio, whole
 from shoal.pressure import (
     Counts,
@@ -21,7 +21,6 @@ from shoal.pressure import (
     heaviest,
     largest,
     search,
-    taken,
     too_many,
     weight_type,
 )
@@ -92,7 +91,7 @@ class RecursiveDiversity(Rule):
         """
         shares = groups.shared(self.on)
         first, tail = self._first_and_tail(groups)
-        left = np.maximum(tail - taken(shares, most), 0)
+        left = np.maximum(tail - strongest(shares, most)[0], 0)
         safe = below([first], [left], Fraction(self.c), strict=True)
 
         def find(_: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.axis import Axis, Level
-from shoal.collusion import Collusion
+from shoal.collusion import Collusion, strongest
 from shoal.errors import UsageError
 from shoal.histogram import Histogram
 from shoal.model import NEAR, Mask, Number, Rule, below, fraction, ratio
-from shoal.pressure import Counts, search, taken, too_many
+from shoal.pressure import Counts, search, too_many
 from shoal.signs import Sums, exceeding
 from shoal.tally import Groups
 
@@ -107,7 +107,7 @@ class TCloseness(Rule):
         Taking away r of n rows moves the distance by at most r / n, so many classes are safe.
         """
         shares = groups.shared(self.on)
-        moved = self.per_class(groups) + taken(shares, most) / shares.rows
+        moved = self.per_class(groups) + strongest(shares, most)[0] / shares.rows
         sums = SUMS[self.distance](shares.values)
 
         def find(values: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:
