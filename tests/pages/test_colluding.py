@@ -7,15 +7,9 @@ import json
 import pytest
 
 from shoal.pages import pooled
-from shoal.pages.colluding import (
-    checks_chart,
-    loss_chart,
-    scenarios,
-    survive,
-    survive_title,
-    withstood,
-)
+from shoal.pages.colluding import scenarios, survive, survive_title, withstood
 from shoal.pages.drawing import headline, svg, table
+from shoal.pages.experiments import checks_chart, loss_chart
 
 RULE = "k-anonymity k=5 & distinct-diversity l=3"
 HASH = "3f2a" * 16

@@ -24,7 +24,7 @@ from shoal.model import All, Model, inner, parts
 from shoal.models import rule as parse_rule
 from shoal.models.m_privacy import MPrivacy
 from shoal.pages import Callout, Chart, Fact, Fields, Section
-from shoal.pages.colluding import scenarios, survive, survive_title
+from shoal.pages.colluding import ALONE, scenarios, survive, survive_title
 from shoal.pages.page import Block
 from shoal.release import Verdict, jsonable
 
@@ -210,6 +210,7 @@ def _told(one: MPrivate, m: int | None, unjudged: Sequence[str]) -> list[Fact]:
         Fact("Providers", one.providers),
         Fact("Rule they are to leave", f"`{one.rule}`"),
         Fact("Largest m that every class survives", largest),
+        Fact("Classes of one provider", f"{one.alone:,} of {one.classes:,}", ALONE),
     ]
     if m is not None:
         facts.append(Fact(f"Worst coalition at m = {m}", _breach(one.worst)))

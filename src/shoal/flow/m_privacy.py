@@ -101,6 +101,9 @@ class MPrivate:
     """The largest m for which the table holds; None where the rule fails by itself."""
     survive: tuple[int, ...]
     """For m = 0, 1, … how many classes hold."""
+    alone: int
+    """Classes of one provider: nobody but its own people is in them, so no coalition can break
+    them."""
     breaks: Breach | None
     """What breaks at ``largest_m + 1``; None where no coalition breaks anything."""
     verifier: str
@@ -136,6 +139,7 @@ class MPrivate:
         largest = "none" if self.largest_m is None else f"{self.largest_m:,}"
         lines.append(f"  largest m: {largest}")
         lines += [f"  classes that survive {line}" for line in self._surviving()]
+        lines.append(f"  classes of one provider: {self.alone:,} of {self.classes:,}")
         return "\n".join([*lines, f"  checks: {self.checks:,} ({self.verifier})"])
 
     __repr__ = __str__
@@ -194,6 +198,7 @@ def m_privacy(
         worst,
         None if largest < 0 else largest,
         tuple(int((each >= m).sum()) for m in range(n)),
+        int((groups.brought.present == 1).sum()),
         more,
         verifier,
         checks,

@@ -151,6 +151,7 @@ def _coalitions(groups: Groups, rule: Model, m: int, k: int, providers: int) -> 
     beyond = {"beyond": {"members": m + 1, "rows": fewest[m + 1]}} if m + 1 < providers else {}
     return {
         "survive": [int((each >= size).sum()) for size in range(providers)],
+        "alone": int((groups.brought.present == 1).sum()),
         "worst": {"members": m, "rows": fewest[m], **values},
         **beyond,
     }

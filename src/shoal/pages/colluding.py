@@ -1,11 +1,10 @@
 """What providers who work together could do to a release: its charts, and the scenarios in words.
 
 `survive` draws how many classes still meet the rule when so many providers take their own rows
-away; `scenarios` says who could attack a table of several providers and what stands in the way;
-`checks_chart` and `loss_chart` draw the experiments.
+away; `scenarios` says who could attack a table of several providers and what stands in the way.
 
 Goryczka, Xiong, Fung: m-Privacy for collaborative data publishing, CollaborateCom 2011 (section I
-for the scenarios, Figure 6 for the checks).
+for the scenarios).
 
 `survive` shows extremes of classes and comes from the private companion: it is for the publisher
 and for partners who share a pool, not for the public. None of this shows what providers know
@@ -18,15 +17,14 @@ from collections.abc import Sequence
 
 from shoal.pages.axes import colours
 from shoal.pages.drawing import COLOUR, Spec, chart, nothing
-from shoal.pages.experiments import checks_chart, loss_chart
 from shoal.pages.page import Table
-
-__all__ = ["checks_chart", "loss_chart", "scenarios", "survive", "survive_title", "withstood"]
 
 MOST_LABELS = 15
 """More members than this are not numbered one by one."""
 BAR = 0.42
 """From the middle of a column to its edge, in members."""
+ALONE = "(in them nobody can be told by taking rows away: all are one provider's own people)"
+"""What it means that a class has one provider."""
 TOP = 1.28
 """Where the drawing ends, all classes being 1: above the columns there is room for words."""
 

@@ -171,17 +171,17 @@ def _loss_panel(methods: Sequence[str], split: str, top: float, first: bool) -> 
 
 
 def _loss_title(values: Sequence[Mapping[str, Any]], methods: Sequence[str]) -> str:
-    """By how much the first method's loss is below the last's, where both were run."""
+    """By how much the first method's loss is below the last's where most providers collude."""
     at = {(str(one["method"]), str(one["split"]), one["m"]): float(one["loss"]) for one in values}
-    first, last = methods[0], methods[-1]
+    first, last, most = methods[0], methods[-1], max(one["m"] for one in values)
     less = [
         1 - loss / at[last, split, m]
         for (method, split, m), loss in at.items()
-        if method == first and first != last and at.get((last, split, m))
+        if m == most and method == first and first != last and at.get((last, split, m))
     ]
     if not less:
         return f"Loss of detail of {first} by the providers who may work together"
-    return f"{first} loses {_span(min(less), max(less))} than {last} for the same guarantee"
+    return f"Against {most} providers {first} loses {_span(min(less), max(less))} than {last}"
 
 
 def _span(low: float, high: float) -> str:

@@ -20,6 +20,7 @@ printed as it is given**, so whatever stands for few people must be a text alrea
 ``loss``            loss of detail, 0 … 1
 ``holds`` [bool]    whether the verdict was that the rule is met; True where there is none
 ``survive``         for 0, 1, … members: how many classes still meet the rule inside m-privacy
+``alone``           classes of one provider, which no coalition of others can break
 ``worst`` [dict]    the worst that a coalition of m leaves of a class: ``rows`` (number or text)
                     and, where a column is sensitive, ``values``
 ``beyond`` [dict]   the same for a coalition of m + 1: ``members``, ``rows`` and [``values``]
@@ -45,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.pages.colluding import scenarios, survive
+from shoal.pages.colluding import ALONE, scenarios, survive
 from shoal.pages.page import (
     Block,
     Callout,
@@ -110,6 +111,9 @@ def _together(facts: Told) -> Section:
         blocks.append(Chart(survive(facts["survive"], int(facts["classes"]), m)))
     worst = [(m, facts.get("worst")), (m + 1, facts.get("beyond"))]
     told = [Fact(f"Left by the worst {size:,}", _worst(one)) for size, one in worst if one]
+    if "alone" in facts:
+        of = f"{facts['alone']:,} of {facts['classes']:,}"
+        told.append(Fact("Classes of one provider", of, ALONE))
     if told:
         blocks.append(Fields(tuple(told)))
     intro = (

@@ -30,7 +30,7 @@ import numpy as np
 import shoal
 from shoal import Schema, ShoalError, UsageError
 from shoal.axis import Axis
-from shoal.pages.colluding import checks_chart, loss_chart
+from shoal.pages.experiments import checks_chart, loss_chart
 from shoal.studies.outcome import Row, Study, prepared
 from shoal.studies.splits import KINDS, split
 from shoal.studies.tables import Sample, sample
