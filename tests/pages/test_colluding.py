@@ -122,7 +122,7 @@ def losses(factor: float):
 @pytest.mark.parametrize(("factor", "said"), [(0.88, "12% less"), (1.25, "25% more")])
 def test_losses_are_means_over_seeds_and_compared(factor, said):
     spec = loss_chart(list(losses(factor)))
-    assert headline(spec) == f"provider-aware loses {said} than mondrian for the same guarantee"
+    assert headline(spec) == f"Against 2 providers provider-aware loses {said} than mondrian"
     assert len(values(spec)) == 8
     first = values(spec)[0]
     assert (first["m"], first["loss"]) == (1, pytest.approx(0.1 * factor))

@@ -21,20 +21,18 @@ besides their rows, nor what they saw while the release was made.
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.attacks.insiders import Chosen, check_fewer, named_ones, present, worst
 from shoal.attacks.view import WORST, Needs, Published, View, brought, named, pairs_at
 from shoal.attacks.worded import counted, share
-from shoal.collusion import strongest
 from shoal.errors import UsageError
 from shoal.histogram import Histogram, Shares
 from shoal.labels import text
@@ -42,21 +40,12 @@ from shoal.model import Mask, Number, below, fraction, whole
 from shoal.release import Finding
 
 NEEDS = Needs(releases=1, most=1, provider=True)
-TRIED = 20_000
-"""Up to so many coalitions are all tried."""
-WORK = 1_000_000_000
-"""As long as they look at no more values of classes than this, all of them together."""
-
 ASSUMPTIONS = (
     "the providers of the coalition know their own rows exactly, and pool them",
     "they can tell which published rows are theirs: where several classes could hold a row, that "
     "is more than they know",
     "they know that the other person is in the release, and the quasi-identifiers",
 )
-
-Score = tuple[int, int, float]
-"""Rows exposed, rows left alone, and how sure the coalition is of the surest."""
-Scoring = Callable[[Iterable[int]], Score]
 
 
 def _names(coalition: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -94,140 +83,10 @@ def coalition(
         raise UsageError("The coalition is named already.", "leave --members or --coalition out.")
     release, shares = brought(view)
     if names:
-        chosen = Chosen(_codes(shares, names), 1, 1, named=True)
+        chosen = Chosen(named_ones(shares, names), 1, 1, named=True)
     else:
-        chosen = _worst(shares, _fewer(shares, OPTIONS["members"](members)), least)
+        chosen = worst(shares, check_fewer(shares, OPTIONS["members"](members)), least)
     return _finding(Case(view, release, shares, chosen, least))
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """A coalition, as codes of providers, and how many were tried of how many to find it."""
-
-    members: tuple[int, ...]
-    tried: int
-    possible: int
-    named: bool = False
-
-    @property
-    def caveat(self) -> tuple[str, ...]:
-        """What it means that not all were tried."""
-        most = f"the worst of {self.tried:,} tried of {self.possible:,} coalitions"
-        return () if self.tried == self.possible else (f"{most}: another may learn more",)
-
-
-def _present(shares: Shares) -> list[int]:
-    """The providers who brought a published row."""
-    found: list[int] = np.flatnonzero(shares.providers.total).tolist()
-    return found
-
-
-def _codes(shares: Shares, names: Sequence[str]) -> tuple[int, ...]:
-    """The named providers; they may not be all there are."""
-    known = {text(shares.provider.leaves[code]).strip(): code for code in _present(shares)}
-    if unknown := [name for name in names if name not in known]:
-        raise UsageError(
-            f"{counted(len(unknown), 'provider', 'providers')} of the coalition brought no row of "
-            f"the release: {', '.join(map(repr, unknown))}.",
-            "write the names as the provider column does.",
-        )
-    _fewer(shares, len(names))
-    return tuple(sorted(known[name] for name in names))
-
-
-def _fewer(shares: Shares, members: int) -> int:
-    """So many members, where somebody is left to learn about."""
-    there = len(_present(shares))
-    if members >= there:
-        raise UsageError(
-            f"A coalition of {members:,} of {counted(there, 'provider', 'providers')} leaves "
-            "nobody to learn about.",
-            "take fewer, of a release to which several brought rows.",
-        )
-    return members
-
-
-# The worst coalition
-
-
-def _worst(shares: Shares, members: int, least: Fraction) -> Chosen:
-    """The worst of all coalitions of a size, or of those that can be tried.
-
-    Classes that no coalition of the size can be as sure of as one of them already is, nor as
-    ``least`` asks, decide nothing.
-    """
-    there, sizes = _present(shares), shares.providers.total
-    largest = frozenset(sorted(there, key=lambda one: -sizes[one])[:members])
-    floor = min(float(least), _scoring(shares, least)(largest)[2])
-    some = shares.take(np.flatnonzero(_surest(shares, members) >= floor))
-    most = min(TRIED, WORK // max(1, len(some.values.count)))
-    score, possible = _scoring(some, least), math.comb(len(there), members)
-    if possible <= most:
-        return Chosen(max(combinations(there, members), key=score), possible, possible)
-    found, tried = _climbed(score, there, largest, most)
-    return Chosen(tuple(sorted(found)), tried, possible)
-
-
-def _scoring(shares: Shares, least: Fraction) -> Scoring:
-    """What the rows of a coalition, taken away, leave it to learn.
-
-    Only the order of coalitions rests on floats: the finding itself is counted exactly.
-    """
-    values, order = shares.values, np.argsort(shares.who, kind="stable")
-    pair = pairs_at(values, shares.class_[order], shares.value[order])
-    rows = shares.count[order]
-    start = np.searchsorted(shares.who[order], range(shares.provider.size + 1))
-
-    def score(members: Iterable[int]) -> Score:
-        count = values.count.copy()
-        for one in members:
-            part = slice(start[one], start[one + 1])
-            count[pair[part]] -= rows[part]  # a provider has a pair once
-        left = values.sum(count)
-        belief = count / np.maximum(left, 1)[values.class_]
-        exposed = count[belief >= float(least)].sum()
-        return int(exposed), int((left == 1).sum()), float(belief.max())
-
-    return score
-
-
-def _surest(shares: Shares, members: int) -> NDArray[np.float64]:
-    """How sure of a value in each class so many providers could become at most.
-
-    No rows of the most common value are taken away, and of the others as many as the providers
-    with the most rows brought in all.
-    """
-    top = shares.values.largest(shares.values.count)
-    taken, _ = strongest(shares, np.minimum(members, shares.present))
-    others = np.maximum(shares.rows - top - taken, 0)
-    return np.asarray(top / np.maximum(top + others, 1))
-
-
-def _climbed(
-    score: Scoring, there: Sequence[int], largest: frozenset[int], most: int
-) -> tuple[frozenset[int], int]:
-    """Add the provider who tells most, again and again; then swap members while that tells more.
-
-    The coalition with the most rows, ``largest``, is tried too; no swaps after ``most`` trials.
-    """
-    seen: dict[frozenset[int], Score] = {}
-
-    def best(some: Sequence[frozenset[int]]) -> frozenset[int]:
-        seen.update((one, score(one)) for one in some if one not in seen)
-        return max(some, key=seen.__getitem__)
-
-    here: frozenset[int] = frozenset()
-    for _ in largest:
-        here = best([here | {one} for one in there if one not in here])
-    here, before = best([here, largest]), here - here
-    while here != before and len(seen) < most:
-        others = [one for one in there if one not in here]
-        swaps = [here - {out} | {one} for out in sorted(here) for one in others]
-        before, here = here, best([here, *swaps])  # among equals the one at hand
-    return here, sum(len(one) == len(largest) for one in seen)
-
-
-# What it learns
 
 
 @dataclass(frozen=True)
@@ -364,7 +223,7 @@ def _details(case: Case) -> dict[str, Any]:
     return {
         "sure": float(case.least),
         "members": len(chosen.members),
-        "providers": len(_present(case.shares)),
+        "providers": len(present(case.shares)),
         "coalitions": chosen.possible,
         "coalitions_tried": chosen.tried,
         "own_rows": int(case.shares.rows.sum() - left.rows.sum()),
@@ -392,7 +251,7 @@ def _victims(case: Case) -> list[dict[str, Any]]:
         name: np.bincount(shares.who[some], shares.count[some] * of, shares.provider.size)
         for name, of in {"exposed": told, "isolated": alone, "rows": 1}.items()
     }
-    hit = [one for one in _present(shares) if one not in case.chosen.members]
+    hit = [one for one in present(shares) if one not in case.chosen.members]
     hit.sort(key=lambda one: [-found[one] for found in numbers.values()])
     victims = [{name: int(found[one]) for name, found in numbers.items()} for one in hit]
     if case.view.show:
