@@ -21,6 +21,7 @@ _WHERE = {
         "OutputError",
         "SchemaError",
         "ShoalError",
+        "UndecidedError",
         "UsageError",
     ),
     "shoal.flow.attack": ("attack",),

@@ -22,13 +22,15 @@ from itertools import combinations, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import UsageError
+from shoal.errors import UndecidedError, UsageError
 from shoal.histogram import Shares
 from shoal.kernels import collude
 from shoal.kernels.threads import share_out
-from shoal.model import Model, parts
+from shoal.model import Model, inner, parts
 from shoal.tally import Groups
 
+SECONDS = 60.0
+"""The longest that one class may take."""
 MOST = 1 << 20
 """So many coalitions of one class are tried where a rule has no better way."""
 AT_ONCE = 1 << 14
@@ -111,6 +113,8 @@ def refused(model: Model) -> str:
     for part in parts(model):
         if hasattr(part, "broken_by") or getattr(part, "growing", False):
             continue
+        if "provider" in part.needs:
+            return f"{part} is about coalitions already"
         if "population" in part.needs:
             return f"{part} counts people of a population, whom no provider brought"
         if not part.local:
@@ -133,6 +137,7 @@ def strongest(
 def fewest_rows(shares: Shares, most: NDArray[np.int64], k: int) -> Collusion:
     """The coalitions that leave fewer than ``k`` rows: those with the most rows leave fewest."""
     taken, members = strongest(shares, most)
+    members[shares.rows < k] = NOBODY  # fails by itself
     return Collusion(shares.rows - taken < k, members)
 
 
@@ -183,8 +188,14 @@ def smallest_union(shares: Shares, class_: int, l: int) -> list[int]:
         constraints=[LinearConstraint(holds, 0), LinearConstraint(gone, d - l + 1)],
         integrality=np.ones(d + n),
         bounds=Bounds(0, 1),
+        options={"time_limit": SECONDS},
     )
-    assert found.success, "taking all providers away leaves no value"
+    if not found.success:  # taking all providers away would do: it was the time
+        raise UndecidedError(
+            f"A class has {d:,} values of {n:,} providers, too many to tell in time whether fewer "
+            f"than {l:,} can be left.",
+            "ask for fewer values (l) or members (m), or take a coarser sensitive column.",
+        )
     return who[found.x[d:] > 0.5].tolist()  # type: ignore[no-any-return]
 
 
@@ -198,7 +209,7 @@ def _tried(model: Model, groups: Groups, class_: int, most: int) -> tuple[int, .
     one = groups.take(np.array([class_]))
     who = one.brought.matrix(0)[0]
     if math.comb(len(who), most) > MOST:
-        raise UsageError(
+        raise UndecidedError(
             f"A class has {math.comb(len(who), most):,} coalitions of {most} providers, too many "
             f"to try for {model}.",
             "ask for fewer members (m), or for a rule that has a quicker way.",
@@ -238,3 +249,19 @@ def _left(shares: Shares, kept: NDArray[np.bool_]) -> Shares:
     return replace(
         shares, start=start, who=shares.who[at], value=shares.value[at], count=shares.count[at]
     )
+
+
+def fitness(model: Model, groups: Groups, alpha: float) -> NDArray[np.float64]:
+    """The paper's score of each class: (1 − α) rows / k + α values / l, of the rule's k and l.
+
+    A part that the rule does not have counts nothing; where several columns must be diverse, the
+    one that is least so counts.
+    """
+    rules, score = inner(model), np.zeros(len(groups))
+    crowds = [part.k for part in rules if getattr(part, "identity", False) and hasattr(part, "k")]
+    if crowds:
+        score += (1 - alpha) * groups.rows / float(max(crowds))
+    diverse = [(groups.on(getattr(p, "on", None)), p.l) for p in rules if hasattr(p, "l")]
+    if diverse:
+        score += alpha * np.min([h.distinct / float(l) for h, l in diverse], axis=0)
+    return score

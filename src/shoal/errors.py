@@ -2,6 +2,7 @@
 
     ShoalError            1  internal: nothing below fits
     ├── UsageError        2  the call is wrong: an unknown name, an option out of range
+    │   └── UndecidedError       an exact verdict would take too long
     ├── Interrupted       2  stopped by the user; nothing was written
     ├── NotMetError       3  the requirement cannot be met, or is not met
     ├── ExposedError      4  an attack exceeded its limit
@@ -39,6 +40,10 @@ class UsageError(ShoalError):
     """The call itself is wrong."""
 
     exit_code = 2
+
+
+class UndecidedError(UsageError):
+    """An exact verdict would take too long, and nothing is approximated."""
 
 
 class Interrupted(ShoalError):

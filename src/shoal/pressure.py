@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.collusion import Collusion
-from shoal.errors import UsageError
+from shoal.errors import UndecidedError
 from shoal.histogram import Shares
 from shoal.model import NEAR, Mask
 
@@ -141,9 +141,9 @@ def caps(share: list[int], of: list[int]) -> Weights:
     return weights
 
 
-def too_many(model: object) -> UsageError:
+def too_many(model: object) -> UndecidedError:
     """What to raise where an exact verdict would take too long; nothing is approximated."""
-    return UsageError(
+    return UndecidedError(
         f"A class has too many values and coalitions to judge {model} exactly against them.",
         "ask for fewer members (m), use a coarser sensitive column, or put it beside m-privacy "
         "with & instead of inside.",

@@ -165,8 +165,8 @@ class Groups:
 
     def shared(self, name: str | None = None) -> Shares:
         """Who brought which rows of one sensitive column; without a name, of the only one."""
-        column = self.names.index(self.on(name).axis.name)
-        return self.brought if column == 0 else self.shares[column]
+        any_, column = self.brought, self.names.index(self.on(name).axis.name)
+        return self.shares[column] if column else any_
 
     def on(self, name: str | None) -> Histogram:
         """The histogram of one sensitive column; without a name, of the only one."""

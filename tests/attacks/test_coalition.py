@@ -15,7 +15,7 @@ from tests.attacks.releases import golden
 
 import shoal
 from shoal import bundled
-from shoal.attacks import coalition as module
+from shoal.attacks import insiders as module
 from shoal.attacks.coalition import coalition
 from shoal.attacks.view import Published, View
 from shoal.axis import Axis
@@ -178,17 +178,20 @@ def test_a_class_of_the_coalition_alone_hurts_nobody():
 
 def test_names_are_read_as_they_are_written():
     rows = [0, 0, 0, 0], [0, 1, 2, 3], [0, 1, 2, 3]
-    for written in ('Eastside, "South, upper"', ["South, upper", "Eastside", "Eastside"]):
+    asked = [" Eastside"], ["South, upper", "Eastside", "Eastside"], "South, upper"
+    expected = ["Eastside"], ["Eastside", "South, upper"], ["South, upper"]
+    for written, names in zip(asked, expected, strict=True):
         found = coalition(view_of(*rows, show=True), coalition=written)
-        assert found.witness["providers"] == ["Eastside", "South, upper"]
+        assert found.witness["providers"] == names
 
 
 @pytest.mark.parametrize(("asked", "error"), [
     ({"coalition": "Nowhere"}, "1 provider of the coalition brought no row"),
     ({"coalition": "West"}, "brought no row"),  # on the axis, and in no row
     ({"coalition": ""}, "no name"),
-    ({"coalition": "Eastside,,"}, "no name"),
-    ({"coalition": "Eastside,Northgate,'South, upper'", "members": 2}, "named already"),
+    ({"coalition": ["Eastside", " "]}, "no name"),
+    ({"coalition": "Eastside,Northgate"}, "1 provider of the coalition brought no row"),
+    ({"coalition": ["Eastside", "South, upper"], "members": 2}, "named already"),
     ({"coalition": ["Eastside", "Northgate", "South, upper"]}, "leaves nobody"),
     ({"members": 3}, "leaves nobody"),
     ({"members": 0}, "members must be a whole number"),

@@ -17,8 +17,10 @@ from shoal.attacks.homogeneity import homogeneity
 from shoal.attacks.view import Published, View
 from shoal.axis import Axis
 from shoal.cells import Cells
+from shoal.collusion import Collusion, enumerated
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
+from shoal.models.m_privacy import MPrivacy
 from shoal.tally import Cut, Groups
 
 
@@ -51,6 +53,13 @@ def check_against_oracle(model):
 
 
 MODELS = "shoal.models."
+NOT_GROWING = (
+    "alpha-k alpha=0.6 k=1",
+    "entropy-diversity l=2",
+    "recursive-diversity c=2 l=2",
+    "beta-likeness beta=1",
+    "t-closeness t=0.4",
+)
 MUTANTS = {
     "index labels as positions": (
         tally_module,
@@ -152,6 +161,59 @@ def test_a_mutant_is_noticed(name, monkeypatch):
         monkeypatch.setitem(distances, where[1:], vars(sys.modules[module])[where])
     with pytest.raises(AssertionError):
         check(model)
+
+
+def all_rows_only(self, groups, most):
+    """As if to take all of its rows away were the worst that a coalition can do."""
+    return enumerated(self, groups, most)
+
+
+def nobody_colludes(self, groups, most):
+    """As if the rule were judged without coalitions."""
+    return Collusion.found([None if held else () for held in self.holds(groups).tolist()])
+
+
+def one_fewer(self, groups, most):
+    """As if a coalition had one member less."""
+    return type(self).honest(self, groups, np.maximum(most - 1, 0))
+
+
+def the_first(self, groups, most):
+    """As if whoever comes first were to blame."""
+    found, who = type(self).honest(self, groups, most), groups.brought
+    first = [who.matrix(c)[0][: most[c]].tolist() for c in range(len(groups))]
+    told = [one and tuple(first[c][:1]) for c, one in enumerate(map(found.of, range(len(first))))]
+    return Collusion.found(told)
+
+
+@pytest.mark.parametrize("mutant", [all_rows_only, nobody_colludes, one_fewer, the_first])
+@pytest.mark.parametrize("text", NOT_GROWING)
+def test_a_rule_that_underrates_coalitions_is_noticed(text, mutant, monkeypatch):
+    model = rule(text)
+    testing.check_model(model)
+    kind = type(model)
+    monkeypatch.setattr(kind, "honest", kind.broken_by, raising=False)
+    monkeypatch.setattr(kind, "broken_by", mutant)
+    with pytest.raises(AssertionError, match="coalition"):
+        testing.check_model(model)
+
+
+@pytest.mark.parametrize("text", NOT_GROWING)
+def test_m_privacy_that_merging_may_break_is_not_called_monotone(text, monkeypatch):
+    model = MPrivacy(1, rule(text))
+    assert not model.monotone
+    testing.check_model(model)
+    monkeypatch.setattr(MPrivacy, "monotone", True)
+    with pytest.raises(AssertionError, match="merging breaks it"):
+        testing.check_model(model)
+
+
+@pytest.mark.parametrize("text", ["k-anonymity k=3", "distinct-diversity l=2", *NOT_GROWING])
+def test_a_coalition_that_leaves_nobody_is_noticed(text, monkeypatch):
+    everybody = sys.modules[MPrivacy.__module__]
+    monkeypatch.setattr(everybody, "members", lambda shares, m: np.minimum(m, shares.present))
+    with pytest.raises((AssertionError, IndexError)):
+        testing.check_model(rule(text))
 
 
 def grouped_by_neighbours(class_, value, count, classes, size):

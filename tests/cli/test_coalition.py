@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 from collections import Counter
 
@@ -55,6 +56,9 @@ def test_a_table_of_others_with_its_providers(shoal):
     assert "(P1)" in shown
     assert "Epilepsy" in shown
     assert "Sara" not in shown  # names of people are not read
+    pair = found(shoal("attack", "coalition", "ta.csv", *PAPER, "--coalition", "P1",
+                       "--coalition", "P2", "--json"))  # fmt: skip
+    assert pair["witness"]["coalition"] == 2
     two = found(shoal("attack", "coalition", "ta.csv", *PAPER, "--members", 2, "--json"))
     assert (two["exposed"], two["details"]["coalitions"]) == (2, 6)
     limited = shoal("attack", "coalition", "ta.csv", *PAPER, "--limit", 0.1)
@@ -104,12 +108,27 @@ def test_a_companion_that_was_changed_is_refused(shoal, here, release):
     assert done.exit_code == 5
     assert "changed" in done.stderr
     told = json.loads(seal.read_text(encoding="utf-8"))
-    seal.write_text(json.dumps({**told, "rows_sha256": ""}), encoding="utf-8")  # an old one
-    assert shoal("attack", "coalition", release).exit_code == 0
+    seal.write_text(json.dumps({**told, "rows_sha256": ""}), encoding="utf-8")
+    done = shoal("attack", "coalition", release)
+    assert done.exit_code == 5
+    assert "rows_sha256" in done.stderr
     pq.write_table(pa.table({"provider": who[:-1]}), path)
+    resealed = {**told, "rows_sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    seal.write_text(json.dumps(resealed), encoding="utf-8")
     done = shoal("attack", "coalition", release)
     assert done.exit_code == 5
     assert f"{len(who)} rows, and its private companion {len(who) - 1}" in done.stderr
+    path.unlink()
+    done = shoal("attack", "coalition", release)
+    assert done.exit_code == 5
+    assert "a whole copy of the companion" in done.stderr
+
+
+def test_a_name_may_have_a_comma(shoal, here):
+    text = (here / "ta.csv").read_text(encoding="utf-8").replace("P1,", '"P1, Inc",')
+    (here / "ta.csv").write_text(text, encoding="utf-8")
+    told = found(shoal("attack", "coalition", "ta.csv", *PAPER, "--coalition", "P1, Inc", "--json"))
+    assert (told["exposed"], told["people"], told["worst"]) == (1, 7, [3])
 
 
 @pytest.mark.parametrize(("wards", "why"), [
@@ -138,7 +157,8 @@ def test_buckets_do_not_say_whose_value_is_whose(shoal):
 
 @pytest.mark.parametrize(("asked", "why"), [
     (["--coalition", "P9"], "brought no row of the release: 'P9'"),
-    (["--coalition", "P1,P2", "--members", "2"], "named already"),
+    (["--coalition", "P1,P2"], "in a --coalition of its own"),
+    (["--coalition", "P1", "--coalition", "P2", "--members", "2"], "named already"),
     (["--members", "4"], "leaves nobody"),
     (["--members", "0"], "at least 1"),
     (["--pieces", "2"], "coalition has no option 'pieces'"),

@@ -8,6 +8,8 @@ import re
 import pytest
 
 from shoal import bundled
+from shoal.cli.m_privacy import VERIFIERS
+from shoal.verifiers import verifiers
 
 ROLES = "--quasi Age --quasi Zip --sensitive Disease --provider Provider --identifier Name".split()
 RULE = ("-m", "k-anonymity k=2", "-m", "distinct-diversity l=2")
@@ -27,22 +29,43 @@ def test_a_table_that_holds(asked):
     assert "holds" in result.stdout
     assert "largest m: 1" in result.stdout
     assert "classes that survive m=0 to 1: 3 of 3" in result.stdout
-    beyond = r"at m=2: without P\d, P\d, a class of \d rows has 1 row \(in the table \d+\)"
-    assert re.search(beyond, result.stdout)
+    assert re.search(r"at m=2: without 2 providers, a class of \d rows has 1 row, 1 value of Dis",
+                     result.stdout)  # fmt: skip
+    beyond = r"at m=2: without P\d, P\d, a class of \d rows \(.*\) has 1 row \(in the table \d+\)"
+    assert re.search(beyond, asked("tb", "--members", 1, "--show").stdout)
 
 
 def test_a_table_that_does_not_hold_leaves_with_3(asked):
     result = asked("ta", "--members", 1)
     assert result.exit_code == 3
-    told = "without P1, a class of 3 rows has 1 row (in the table 3), 1 value of Disease"
+    told = "without 1 provider, a class of 3 rows has 1 row, 1 value of Disease"
     assert told in result.stdout
-    assert "[20-30]" not in result.stdout
-    assert "[20-30]" in asked("ta", "--members", 1, "--show").stdout
     assert asked("ta", "--members", 1, "-q").stdout == ""
 
 
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_names_labels_and_rows_are_shown_only_where_asked_for(asked, form):
+    hidden, shown = (asked("ta", "--members", 1, *form, *more).stdout for more in ((), ("--show",)))
+    assert not re.search(r"\bP\d|20-30|in the table", hidden)
+    assert "P1" in shown
+    assert "[20-30]" in shown
+    if form:
+        breaches = [
+            json.loads(text)[key] for text in (hidden, shown) for key in ("worst", "breaks")
+        ]
+        assert [one["records"] for one in breaches] == [[], [], [3], [3]]
+        assert [one["left"] for one in breaches] == [1] * 4
+    else:
+        told = "without P1, a class of 3 rows (Age [20-30], Zip *****) has 1 row (in the table 3)"
+        assert told in shown
+
+
+def test_every_verifier_can_be_chosen():
+    assert set(VERIFIERS) == set(verifiers())
+
+
 def test_json_with_a_verifier_of_the_paper(asked):
-    result = asked("ta", "--members", 1, "--verifier", "direct", "--json")
+    result = asked("ta", "--members", 1, "--verifier", "direct", "--json", "--show")
     assert result.exit_code == 3
     found = json.loads(result.stdout)
     assert (found["edition"], found["holds"], found["coalition"]) == (1, False, ["P1"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections import defaultdict
@@ -216,15 +217,41 @@ def test_swapped_rows_and_edited_providers_are_noticed(release):
             shoal.verify(release)
 
 
-def test_a_companion_without_a_seal_is_read_as_it_was(standing, release):
-    told = standing.companion(release)
-    assert len(told.pop("rows_sha256")) == 64
-    path = release.companion / "companion.json"
-    path.write_text(json.dumps(told), encoding="utf-8")
-    assert shoal.verify(release) == release.verdict
-    pq.write_table(hidden(release).slice(1), release.companion / "rows.parquet")
+def sealed(standing, release, seal):
+    """The release with another seal of its companion's rows; None: without one."""
+    told = standing.companion(release) | {"rows_sha256": seal}
+    told = {name: value for name, value in told.items() if value is not None}
+    (release.companion / "companion.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+@pytest.mark.parametrize("seal", [None, ""])
+def test_providers_without_a_seal_are_refused(standing, release, seal):
+    assert len(standing.companion(release)["rows_sha256"]) == 64
+    sealed(standing, release, seal)
+    with pytest.raises(shoal.InputError, match=r"rows_sha256 in companion\.json"):
+        shoal.verify(release)
+
+
+def test_rows_that_are_not_the_table_s_are_refused_whatever_the_seal(standing, release):
+    path = release.companion / "rows.parquet"
+    pq.write_table(hidden(release).slice(1), path)
+    sealed(standing, release, hashlib.sha256(path.read_bytes()).hexdigest())
     with pytest.raises(shoal.InputError, match=r"80 rows and its private companion 79"):
         shoal.verify(release)
+
+
+def test_a_companion_whose_rows_are_gone_is_not_whole(release):
+    (release.companion / "rows.parquet").unlink()
+    with pytest.raises(shoal.InputError, match=r"lacks its file rows\.parquet") as caught:
+        shoal.verify(release)
+    assert "take a whole copy of the companion." in caught.value.hint
+
+
+def test_people_s_rows_of_an_old_release_have_no_seal(three):
+    release = three.publish()
+    sealed(three, release, None)
+    second = three.publish(based_on=release, out=three.folder / "second")
+    assert second.verdict.holds
 
 
 def test_people_s_rows_are_sealed_as_well(three):

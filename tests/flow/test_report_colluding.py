@@ -12,12 +12,14 @@ import pytest
 
 import shoal
 from shoal.flow.colluding import HEADING, colluding, section
+from shoal.flow.colluding import publishable as public_part
 from shoal.flow.companion import read_companion
 from shoal.flow.evidence import publishable
 from shoal.flow.given import Given
 from shoal.flow.report import gathered
 from shoal.flow.reported import page
 from shoal.pages import Callout, Chart, Fields, Page, Table
+from shoal.pages.drawing import headline
 
 SITES = ("North", "South", "Harbour", "Hill")
 PLAIN = "k-anonymity k=4"
@@ -163,6 +165,30 @@ def test_a_rule_that_no_coalition_can_be_tried_on_says_why(sites):
 def test_parts_beside_m_privacy_are_named(sites):
     made = sites.asked(sites.wrapped, f"{WRAPPED} & distinct-diversity l=1")
     assert fields(made)["Not held against coalitions"] == "`distinct-diversity l=1`"
+    assert headline(block(made, Chart).spec).startswith(f"For {PLAIN} alone: any one provider")
+    assert headline(block(sites.page("wrapped"), Chart).spec).startswith("Any one provider")
+
+
+def test_each_chart_names_its_rule_where_there_are_several(sites):
+    both = f"{WRAPPED} & m-privacy m=1 (distinct-diversity l=1)"
+    charts = [one for one in part(sites.asked(sites.wrapped, both)).blocks if type(one) is Chart]
+    rules = [headline(one.spec).partition(" alone: ")[0] for one in charts]
+    assert rules == [f"For {PLAIN}", "For distinct-diversity l=1"]
+
+
+def test_what_is_measured_of_a_part_says_of_which(sites):
+    made = sites.asked(sites.plain, f"{PLAIN} & ck-safety c=1 k=1 on=diagnosis")
+    told = f"Nothing is promised. Measured: for {PLAIN} alone: a single provider"
+    assert block(made, Table).rows[2][2].startswith(told)
+
+
+def test_the_public_is_told_which_parts_are_not_held_against_coalitions(sites):
+    rule = f"{WRAPPED} & distinct-diversity l=1"
+    own = read_companion(sites.wrapped, sites.wrapped.path)
+    found = colluding(sites.wrapped, own, rule, None)
+    made = Page("x", tuple(section(public_part(found))))
+    assert [type(one) for one in part(made).blocks] == [Table, Fields]
+    assert fields(made) == {"Not held against coalitions": "`distinct-diversity l=1`"}
 
 
 def test_a_report_has_it_as_a_section(sites):

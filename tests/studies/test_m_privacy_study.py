@@ -92,6 +92,14 @@ def test_results_and_charts_are_written_once(small, tmp_path):
         study("m-privacy", out, part="verification", seeds=1)
 
 
+def test_a_place_that_cannot_be_written_is_an_error_with_a_hint(small, tmp_path):
+    found = study("m-privacy", part="verification", seeds=1)
+    (tmp_path / "verification.svg").mkdir()
+    with pytest.raises(shoal.OutputError, match=r"verification\.svg cannot be written") as caught:
+        found.write(tmp_path)
+    assert caught.value.hint
+
+
 def test_the_same_seeds_give_the_same_figures(small):
     def figures():
         rows = study("m-privacy", part="verification", seeds=1).results["verification"]
@@ -109,6 +117,11 @@ def test_the_verb_writes_results_and_prints_them(small, tmp_path):
     assert (told["edition"], told["study"]) == (1, "m-privacy")
     again = CliRunner().invoke(main, line)
     assert again.exit_code == shoal.OutputError.exit_code
+    unknown = CliRunner().invoke(main, [*line[:-1], "cooking"])
+    assert unknown.exit_code == shoal.UsageError.exit_code
+    assert "verification, anonymisation" in unknown.stderr
+    told = CliRunner().invoke(main, ["study", "m-privacy", "--help"]).stdout
+    assert all(part in told for part in m_privacy.PARTS)
 
 
 PEOPLE = pa.table({

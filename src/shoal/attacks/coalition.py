@@ -20,7 +20,6 @@ besides their rows, nor what they saw while the release was made.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -49,13 +48,14 @@ ASSUMPTIONS = (
 
 
 def _names(coalition: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Names of providers, or a text with commas between them (a name with a comma in quotes)."""
+    """Names of providers; a text is one name."""
     if isinstance(coalition, str):
-        lines = csv.reader(coalition.splitlines() or [""], skipinitialspace=True)
-        coalition = [name for line in lines for name in line or [""]]
+        coalition = (coalition,)
     names = tuple(dict.fromkeys(text(name).strip() for name in coalition or ()))
     if not all(names):
-        raise UsageError("A provider has no name.", 'write for example --coalition "A,B".')
+        raise UsageError(
+            "A provider has no name.", "write for example --coalition A --coalition B."
+        )
     return names
 
 

@@ -64,7 +64,7 @@ def named_ones(shares: Shares, names: Sequence[str]) -> tuple[int, ...]:
         raise UsageError(
             f"{counted(len(unknown), 'provider', 'providers')} of the coalition brought no row of "
             f"the release: {', '.join(map(repr, unknown))}.",
-            "write the names as the provider column does.",
+            "write each name as the provider column does, in a --coalition of its own.",
         )
     check_fewer(shares, len(names))
     return tuple(sorted(known[name] for name in names))

@@ -55,7 +55,8 @@ EXPOSED = 4
 )
 @own("--about", metavar="TEXT", help='What is asked, such as "Ed.disease=flu", or #7 for row 7.')
 @own("--knowing", multiple=True, metavar="TEXT", help="A piece of what is known; repeatable.")
-@own("--coalition", metavar="NAMES", help='The providers who work together, such as "A,B".')
+@own("--coalition", multiple=True, metavar="NAME",
+     help="A provider who works together with the others named; repeatable.")  # fmt: skip
 @own("--members", type=int, metavar="N", help="The worst coalition of so many; 1 unless given.")
 @own("--name", "names", metavar="COL", help="The targets' column that people are called by.")
 @own("--limit", type=SHARE, metavar="SHARE", help="Leave with 4 where a larger share is exposed.")

@@ -49,7 +49,8 @@ VERIFIERS = ("exact", "direct", "top-down", "bottom-up", "binary", "adaptive")
     "--show",
     "labels",
     is_flag=True,
-    help="Show the labels of the classes that break.",
+    help="Show the labels of the classes that break, the coalition's names and the rows that are "
+    "left.",
 )
 @roles
 @reading
@@ -63,7 +64,8 @@ def command(
     A coalition of M providers takes its own rows out of each class; what is left must still meet
     the requirements. SOURCE is a table with a column of providers (--provider), taken as it
     stands, or a release folder with its private companion. Shows the worst coalition, the largest
-    M that holds, and how many classes survive each. The exit code is 3 if it does not hold.
+    M that holds, and how many classes survive each; names only with --show. The exit code is 3 if
+    it does not hold.
     """
     import shoal
 
@@ -72,5 +74,5 @@ def command(
         found = shoal.m_privacy(
             source, roles.schema(), " & ".join(models), members, show=labels, **asked, **reading
         )
-    show(found, as_json, quiet)
+    show(found if labels else found.unnamed(), as_json, quiet)
     return 0 if found.holds else 3

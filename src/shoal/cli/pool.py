@@ -48,7 +48,7 @@ def command() -> None:
 @own("--hierarchies", type=FILE, metavar="DIR",
      help="Hierarchies in ARX's format, one COLUMN.csv each.")  # fmt: skip
 @own("-m", "--model", "models", multiple=True, metavar="TEXT",
-     help="The requirement, with m-privacy; repeatable, all must hold.")  # fmt: skip
+     help="The requirement, all inside m-privacy; repeatable, all must hold.")  # fmt: skip
 @own("--provider", "providers", multiple=True, metavar="NAME",
      help="Who takes part; repeatable. Else whoever adds rows.")  # fmt: skip
 @own("--method", default="provider-aware", show_default=True, metavar="NAME",
@@ -100,7 +100,8 @@ def add(
 ) -> None:  # fmt: skip
     """Add one provider's rows to a pool.
 
-    They are checked against the agreed schema and stored in POOL/private, without identifiers.
+    They are checked against the agreed schema and stored in POOL/private, without identifiers; a
+    column of the role person is stored as it is.
     """
     import shoal
 

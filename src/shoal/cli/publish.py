@@ -182,7 +182,8 @@ def _instead(table: Any, schema: Any, rule: str, request: dict[str, Any]) -> str
     try:
         other = shoal.publish(table, schema, rule, **request | {"hold_back": 1.0, "dry_run": True})
     except shoal.ShoalError:
-        return "\nNo part of the table meets it, however many rows are held back."
+        method = request["method"]
+        return f"\nNo part that {method} finds meets it, however many rows are held back."
     share = other.private["held_back"] / (other.private["held_back"] + other.verdict.rows)
     return f"\nIt would pass with {share:.2%} of the rows held back: {other}."
 

@@ -20,11 +20,13 @@ from shoal.errors import InputError, UsageError
 from shoal.flow.adversary import told
 from shoal.flow.companion import Companion
 from shoal.flow.m_privacy import Breach, MPrivate, m_privacy
+from shoal.flow.providers import many
 from shoal.model import All, Model, inner, parts
 from shoal.models import rule as parse_rule
 from shoal.models.m_privacy import MPrivacy
 from shoal.pages import Callout, Chart, Fact, Fields, Section
 from shoal.pages.colluding import ALONE, scenarios, survive, survive_title
+from shoal.pages.drawing import clean
 from shoal.pages.page import Block
 from shoal.release import Verdict, jsonable
 
@@ -47,6 +49,11 @@ class Colluding:
     """"outside" where the requirement fails by itself, "inside" where coalitions break it."""
     why: str = ""
     """Why nothing was measured."""
+
+    @property
+    def partly(self) -> bool:
+        """Whether what was measured is about a part of the requirement each."""
+        return bool(self.unjudged) or len(self.found) > 1
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -149,13 +156,14 @@ def section(about: Colluding | None, kept: Sequence[str] = ()) -> list[Section]:
             "Classes are those of the quasi-identifiers; whoever tells them apart by kept columns "
             f"too ({', '.join(kept)}) may learn more."
         )
-    measured = "" if about.promised or not about.found else f"Measured: {_in_short(about)}."
-    blocks: list[Block] = [scenarios(about.rule, about.promised, measured, about.broken)]
+    blocks: list[Block] = [scenarios(about.rule, about.promised, _measurement(about), about.broken)]
     if about.why:
         blocks.append(Callout(about.why, "note", "Not measured"))
     promises: list[int | None] = [m for m, _ in about.promised] or [None]
     for m, one in zip(promises, about.found, strict=False):
-        blocks += _about(one, m, about.unjudged)
+        blocks += _about(about, one, m)
+    if about.unjudged and not about.found:
+        blocks.append(Fields((_beside(about.unjudged),)))
     return [Section(HEADING, tuple(intro), tuple(blocks))]
 
 
@@ -166,36 +174,50 @@ _INTRO = (
 )
 
 
-def _in_short(about: Colluding) -> str:
-    one = about.found[0]
+def _title(about: Colluding, one: MPrivate) -> str:
+    """What the numbers say; and of which rule, where that is not all that is required."""
     title = survive_title(one.survive, one.classes)
-    return title[:1].lower() + title[1:]
+    return clean(f"For {one.rule} alone: {_lowered(title)}") if about.partly else title
 
 
-def _about(one: MPrivate, m: int | None, unjudged: Sequence[str]) -> list[Block]:
+def _measurement(about: Colluding) -> str:
+    """What was found where nothing is promised."""
+    if about.promised or not about.found:
+        return ""
+    return f"Measured: {_lowered(_title(about, about.found[0]))}."
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _about(about: Colluding, one: MPrivate, m: int | None) -> list[Block]:
+    drawn = survive(one.survive, one.classes, m, one.rule)
     return [
-        Chart(survive(one.survive, one.classes, m, one.rule)),
+        Chart({**drawn, "title": _title(about, one)} if about.partly else drawn),
         Callout(_meaning(one, m), _tone(one, m)),
-        Fields(tuple(_told(one, m, unjudged))),
+        Fields(tuple(_told(one, m, about.unjudged))),
     ]
 
 
 def _meaning(one: MPrivate, m: int | None) -> str:
     """One sentence: what the numbers mean for the people in the table."""
     largest = -1 if one.largest_m is None else one.largest_m
+    who = many(largest if m is None else m, "provider")
     if m is not None and one.holds:
-        return f"Up to {_many(m)} working together learn no more than {one.rule} allows, as " + (
-            "promised; of more nothing is promised."
+        return (
+            f"Up to {who} working together learn no more than {one.rule} allows, as promised; "
+            + ("of more nothing is promised.")
         )
     if m is not None:
-        return f"{_many(m).capitalize()} can break what is promised. Do not publish this table."
+        return f"{who} can break what is promised. Do not publish this table."
     if largest < 0:
         return f"{one.rule} fails by itself: nobody has to work together to learn more."
     if largest == 0:
         return "A single provider that takes its own rows away learns more about other people " + (
             "than an outsider may; the release promises nothing about that."
         )
-    return f"As it happens {_many(largest)} can be withstood; the release does not promise that."
+    return f"As it happens {one.rule} withstands {who}; the release does not promise that."
 
 
 def _tone(one: MPrivate, m: int | None) -> str:
@@ -217,10 +239,14 @@ def _told(one: MPrivate, m: int | None, unjudged: Sequence[str]) -> list[Fact]:
     if one.breaks is not None and (m is None or one.breaks != one.worst):
         facts.append(Fact(f"What breaks at m = {one.breaks.m}", _breach(one.breaks)))
     if unjudged:
-        facts.append(Fact("Not held against coalitions", ", ".join(f"`{x}`" for x in unjudged)))
+        facts.append(_beside(unjudged))
     if advice := _advice(one, m):
         facts.append(Fact("What helps", advice))
     return facts
+
+
+def _beside(unjudged: Sequence[str]) -> Fact:
+    return Fact("Not held against coalitions", ", ".join(f"`{one}`" for one in unjudged))
 
 
 def _breach(breach: Breach | None) -> str:
@@ -236,7 +262,3 @@ def _advice(one: MPrivate, m: int | None) -> str:
         made = " --method provider-aware" if promise > one.largest_m else ""
         return f'publish with `-m "{MPrivacy(promise, parse_rule(one.rule))}"{made}`.'
     return "" if one.holds else "publish it again; the file is not what was verified."
-
-
-def _many(m: int) -> str:
-    return "one provider" if m == 1 else f"{m:,} providers"

@@ -148,6 +148,7 @@ def read_people(folder: Path, rows: int) -> pa.Array:
     """The keyed person of each row of a table with so many."""
     hint = "publish the earlier release with a person column."
     person = _read_rows(folder, "person", "who the rows are about", hint)
+    _check_seal(folder, needed=False)  # old companions have none
     if len(person) != rows or person.null_count:
         raise _damaged(folder)
     return person
@@ -156,26 +157,45 @@ def read_people(folder: Path, rows: int) -> pa.Array:
 def read_providers(folder: Path) -> pa.Array:
     """Who provided each of the table's rows."""
     hint = 'publish the table with a column of the role "provider".'
-    return _read_rows(folder, "provider", "who provided the rows", hint)
+    found = _read_rows(folder, "provider", "who provided the rows", hint)
+    _check_seal(folder, needed=(folder / COMPANION).is_file())  # there is none while publishing
+    return found
 
 
 def _read_rows(folder: Path, column: str, what: str, hint: str) -> pa.Array:
-    """A column of the companion's rows, which must be as they were published."""
+    """A column of the companion's rows."""
     path = folder / PRIVATE_ROWS
     try:
+        if not path.is_file() and _seal(folder):
+            raise InputError(
+                f"The private companion {folder.name!r} lacks its file {PRIVATE_ROWS}.",
+                "take a whole copy of the companion.",
+            )
         if not path.is_file() or column not in pq.read_schema(path).names:
             raise InputError(f"The private companion {folder.name!r} does not say {what}.", hint)
-        found = pq.read_table(path, columns=[column])[column].combine_chunks()
-        changed = _seal(folder) not in ("", sha256(path))
+        return pq.read_table(path, columns=[column])[column].combine_chunks()
     except (OSError, ValueError, AttributeError, pa.ArrowException):
         raise _damaged(folder) from None
-    if changed:
+
+
+def _check_seal(folder: Path, needed: bool) -> None:
+    """The companion's rows must be as they were published: by their hash, where it is there."""
+    try:
+        seal, now = _seal(folder), sha256(folder / PRIVATE_ROWS)
+    except (OSError, ValueError, AttributeError):
+        raise _damaged(folder) from None
+    if needed and not seal:
+        raise InputError(
+            f"The private companion {folder.name!r} does not say what its rows were when they were "
+            f"published ({SEAL} in {COMPANION}).",
+            "take the companion as it was written, or publish the release again.",
+        )
+    if seal and seal != now:
         raise InputError(
             f"The private companion {folder.name!r} cannot be read as it was published: its "
             "rows were changed since.",
             "take the companion as it was written, or publish the release again.",
         )
-    return found
 
 
 def _seal(folder: Path) -> str:

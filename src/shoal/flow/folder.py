@@ -39,24 +39,29 @@ def check_free(out: Path, companion: Path, replace: bool) -> None:
             "The release and its private companion may not lie in one another.",
             "choose another --companion folder.",
         )
-    _check_free(out, MANIFEST, replace)
-    _check_free(companion, COMPANION, replace)
+    check_ours(out, MANIFEST, replace)
+    check_ours(companion, COMPANION, replace)
 
 
-def _check_free(folder: Path, mark: str, replace: bool) -> None:
-    """``mark`` is the file that a folder has when it is one of ours and may be replaced."""
+def check_ours(
+    folder: Path, mark: str, replace: bool, ours: str = OURS, what: str = "a release"
+) -> None:
+    """Refuse a place that cannot be written, or holds what is not ours to replace.
+
+    ``mark`` is the file that a folder has when it is one of ours, ``ours`` the names of its files.
+    """
     if (folder.exists() or folder.is_symlink()) and not replace:
         raise UsageError(
             f"{folder.name!r} exists already.", "choose another folder, or add --replace."
         )
     if folder.exists() and (folder.is_symlink() or not (folder / mark).is_file()):
         raise UsageError(
-            f"{folder.name!r} exists and is not a release; it is not replaced.",
+            f"{folder.name!r} exists and is not {what}; it is not replaced.",
             "choose another folder.",
         )
-    if folder.exists() and any(not re.fullmatch(OURS, name) for name in os.listdir(folder)):
+    if folder.exists() and any(not re.fullmatch(ours, name) for name in os.listdir(folder)):
         raise UsageError(
-            f"{folder.name!r} holds files that are not a release's; it is not replaced.",
+            f"{folder.name!r} holds files that are not {what}'s; it is not replaced.",
             "move them away, or choose another folder.",
         )
     parent = folder.absolute().parent
@@ -95,9 +100,10 @@ def _remove(folder: Path) -> None:
 
 
 def move(*pairs: tuple[Path, Path]) -> None:
-    """Rename each new folder to its final name, the last pair last; all of them or none.
+    """Rename each new folder to its final name, one after another, the last pair last.
 
-    What stands there is set aside first, put back when anything fails, and removed at the end.
+    What stands there is set aside first, put back when anything fails (Ctrl-C too), and removed at
+    the end. A process that is killed between two of the names leaves what it has moved.
     """
     undo: list[tuple[Path, Path]] = []
     olds: list[Path] = []

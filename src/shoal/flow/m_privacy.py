@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from shoal.collusion import Collusion, breached, members
 from shoal.errors import InputError, UsageError
 from shoal.flow.opening import opened_labels, released, released_schema
-from shoal.flow.providers import check_providers, provided
+from shoal.flow.providers import check_providers, many, provided
 from shoal.flow.record import in_buckets
 from shoal.flow.recount import Recount, as_coding, by_row, recount
 from shoal.flow.verify import kept_unjudged
@@ -71,14 +71,14 @@ class Breach:
     def told(self) -> str:
         """In words."""
         shown = ", ".join(f"{name} {label}" for name, label in (self.labels or {}).items())
-        where = f"a class of {_many(self.rows, 'row')}" + (f" ({shown})" if shown else "")
+        where = f"a class of {many(self.rows, 'row')}" + (f" ({shown})" if shown else "")
         if not self.members:
             return f"{where} fails by itself"
-        who = ", ".join(self.coalition or ()) or _many(self.members, "provider")
-        values = "".join(f", {_many(n, 'value')} of {name}" for name, n in self.distinct.items())
+        who = ", ".join(self.coalition or ()) or many(self.members, "provider")
+        values = "".join(f", {many(n, 'value')} of {name}" for name, n in self.distinct.items())
         more = ", …" if self.left > len(self.records) else ""
         rows = f" (in the table {', '.join(map(str, self.records))}{more})" if self.records else ""
-        return f"without {who}, {where} has {_many(self.left, 'row')}{rows}{values}"
+        return f"without {who}, {where} has {many(self.left, 'row')}{rows}{values}"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ class MPrivate:
     classes: int
     providers: int
     coalition: tuple[str, ...] | None
-    """Providers who break the rule; None where it holds, none of them where it fails by itself."""
+    """Providers who break the rule; none of them where it fails by itself. None where it holds, and
+    where they are not to be told."""
     worst: Breach | None
     """What that coalition does."""
     largest_m: int | None
@@ -128,8 +129,8 @@ class MPrivate:
 
     def __str__(self) -> str:
         lines = [
-            f"{_many(self.rows, 'row')} of {_many(self.providers, 'provider')} in "
-            f"{_many(self.classes, 'class')}, {self.how}",
+            f"{many(self.rows, 'row')} of {many(self.providers, 'provider')} in "
+            f"{many(self.classes, 'class')}, {self.how}",
             f"m-privacy m={self.m} ({self.rule}): {'holds' if self.holds else 'DOES NOT HOLD'}",
         ]
         if self.worst:
@@ -149,11 +150,6 @@ class MPrivate:
         for number, run in groupby(enumerate(self.survive), key=lambda pair: pair[1]):
             first, *more = (m for m, _ in run)
             yield f"m={first}{f' to {more[-1]}' if more else ''}: {number:,} of {self.classes:,}"
-
-
-def _many(number: int, noun: str) -> str:
-    plural = noun + ("es" if noun.endswith("s") else "s")
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def m_privacy(

@@ -14,7 +14,7 @@ from shoal.flow.judge import judge
 from shoal.flow.request import STARRED, Request
 from shoal.kernels import disclose, split
 from shoal.methods import methods
-from shoal.model import Model, products, spoiling
+from shoal.model import Model, parts, products, spoiling
 from shoal.release import short
 from shoal.tally import Cut, Groups, Tally
 
@@ -86,8 +86,22 @@ def settle(tally: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
         if (known and needed > allowed) or needed == tally.rows:
             raise _too_many(tally, rule, groups, needed, allowed)
         if not bad.any():
+            _check_providers_left(rule, groups)
             return cut
         cut = cut.without(bad)
+
+
+def _check_providers_left(rule: Model, groups: Groups) -> None:
+    """A promise against m providers is empty where holding rows back left no more of them."""
+    if "provider" not in rule.needs:
+        return
+    there, m = len(np.unique(groups.brought.who)), max(getattr(p, "m", 0) for p in parts(rule))
+    if there <= m:
+        raise NotMetError(
+            f"Once rows are held back the providers left in the table are {there:,}, of whom {m:,} "
+            "may work together.",
+            "hold fewer rows back, or weaken the rule.",
+        )
 
 
 def _too_many(tally: Tally, rule: Model, groups: Groups, needed: int, allowed: int) -> NotMetError:
@@ -100,7 +114,7 @@ def _too_many(tally: Tally, rule: Model, groups: Groups, needed: int, allowed: i
         if needed < tally.rows
         else "weaken the rule: no class can meet it with the others."
         if not rule.local
-        else "weaken the rule: no class can meet it.",
+        else "weaken the rule, or use another method: no class was found that meets it.",
     )
 
 
@@ -131,8 +145,8 @@ def finish(tally: Tally, cut: Cut, request: Request) -> Cut:
 
 def _failed(rule: Model, groups: Groups) -> str:
     """The requirements that do not hold, with what the classes reach."""
-    parts = [part for part in judge(rule, groups) if not part.holds] if len(groups) else []
-    return "; ".join(f"{p.model} (reaches {short(p.reached)})" for p in parts)
+    failed = [part for part in judge(rule, groups) if not part.holds] if len(groups) else []
+    return "; ".join(f"{p.model} (reaches {short(p.reached)})" for p in failed)
 
 
 def explain(tally: Tally, cut: Cut, rule: Model) -> str:
@@ -144,5 +158,6 @@ def explain(tally: Tally, cut: Cut, rule: Model) -> str:
     lines = [f"{cut.held_back:,} rows are held back. Together, as one class:"]
     for part in judge(rule, groups):
         told = "meets" if part.holds else "fails"
-        lines.append(f"  {told} {part.model} (would pass at {short(part.reached)})")
+        at = f" (would pass at {short(part.reached)})" if part.reached >= 0 else ""
+        lines.append(f"  {told} {part.model}{at}")
     return "\n".join(lines)

@@ -21,19 +21,20 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.column import Column
-from shoal.errors import InputError
+from shoal.errors import InputError, SchemaError, UsageError
 from shoal.flow import folder
 from shoal.flow import pool_partners as partners
 from shoal.flow.encode import survey
 from shoal.flow.listing import Listing, listed
 from shoal.flow.opening import opened, opened_some
 from shoal.flow.pool_agreement import Agreement, agreed, check_agreement, named
-from shoal.flow.pool_store import Pool, alone, create, load
+from shoal.flow.pool_store import Pool, alone, create
 from shoal.flow.publish import check_people, publish
 from shoal.flow.request import Progress, quiet
 from shoal.frames.frame import Frame
 from shoal.labels import text
 from shoal.model import Model
+from shoal.pages import pooled
 from shoal.release import EDITION, Release
 from shoal.schema import Schema
 
@@ -105,7 +106,8 @@ class Pooled:
         }
 
     def __str__(self) -> str:
-        return f"{self.release}\ncertificate {self.hash}"
+        open_ = pooled.left_open(self.certificate)
+        return "\n".join((str(self.release), f"certificate {self.hash}", *open_))
 
 
 def pool_init(
@@ -120,9 +122,10 @@ def pool_init(
 ) -> Agreed:
     """Make the folder of a new pool; its ``agreement`` is what every provider should compare.
 
-    ``rule`` must hold against the providers themselves: ``m-privacy m=1 (…)``. The schema states
-    the kind of every column. With ``providers`` the pool is complete when all of them have added
-    their rows; ``hold_back`` and further ``parameters`` are as in ``shoal.publish``.
+    ``rule`` must hold against the providers themselves: ``m-privacy m=1 (…)``, with everything
+    inside that can be judged so. The schema states the kind of every column. With ``providers``
+    the pool is complete when all of them have added their rows; ``hold_back`` and further
+    ``parameters`` are as in ``shoal.publish``.
     """
     agreement = agreed(
         schema,
@@ -149,8 +152,9 @@ def pool_add(
     """Hand in one provider's rows: checked against the agreed schema, and kept private.
 
     ``agreement`` is the hash that the provider agreed on (its first digits are enough); rows that
-    were handed in before are kept unless ``replace``. Identifiers are not stored. ``reading`` says
-    how the file is written, as in ``shoal.open``.
+    were handed in before are kept unless ``replace``. Identifiers are not stored; who a row is
+    about (role person) is, as it stands, so that nobody is published twice. ``reading`` says how
+    the file is written, as in ``shoal.open``.
     """
     name = named(provider)
     with alone(_named(pool)) as found:
@@ -158,12 +162,22 @@ def pool_add(
         found.agreement.check_name(name, (*found.names, *found.agreement.providers))
         if name in found.names and not replace:
             raise InputError(f"{name!r} has added its rows already.", "add --replace to do so.")
-        kinds = {column.name: column.kind for column in _handed_in(found.agreement)}
-        with opened_some(source, kinds=kinds, **reading) as frame:
-            rows = _rows(frame, found.agreement, name)
-        after = found.with_rows(name, rows)
+        after = found.with_rows(name, _read(source, found.agreement, name, reading))
     stored = next(member for member in after.members if member.provider == name)
     return Added(name, stored.rows, after.hash, stored.sha256, after.awaited)
+
+
+def _read(source: Any, agreement: Agreement, name: str, reading: Mapping[str, Any]) -> pa.Table:
+    kinds = {column.name: column.kind for column in _handed_in(agreement)}
+    try:
+        with opened_some(source, kinds=kinds, **reading) as frame:
+            return _rows(frame, agreement, name)
+    except InputError as error:
+        if "kinds=" not in error.hint:
+            raise
+        # Whoever opens a table of their own may choose its kinds; here they are agreed on.
+        hint = "correct them, or name them in nulls=: the kinds of columns are agreed on."
+        raise type(error)(error.fact, hint) from None
 
 
 def _handed_in(agreement: Agreement) -> list[Column]:
@@ -174,6 +188,11 @@ def _handed_in(agreement: Agreement) -> list[Column]:
 def _rows(frame: Frame, agreement: Agreement, name: str) -> pa.Table:
     """The rows of a table that fits the agreed schema, without identifiers, with their provider."""
     there, wanted = {field.name for field in frame.fields}, _handed_in(agreement)
+    if more := sorted(there.difference(agreement.schema.names)):
+        raise SchemaError(
+            f"The table has columns that were not agreed on: {', '.join(more)}.",
+            "leave them out of the file.",
+        )
     dropped = [c for c in agreement.schema.columns if c not in wanted and c.name in there]
     # What is dropped may be written in any way.
     fitted = Schema((*wanted, *(replace(c, kind="") for c in dropped))).fit(frame.fields)
@@ -221,25 +240,35 @@ def pool_publish(
     """One release of everybody's rows, verified; a joint certificate; a page for each provider.
 
     Beside the release and its private companion a folder ``OUT.partners`` is written, with the
-    certificate and the pages: all of it, or nothing. The pool stays as it is.
+    certificate and the pages; where anything fails, nothing is. The pool stays as it is, and
+    nobody else can add to it meanwhile.
     """
-    place = _named(out)
+    place, home = _named(out), _named(pool)
     companion, beside = folder.companion_of(place), partners.partners_of(place)
-    found = load(_named(pool))
-    check_agreement(found.hash, agreement)
-    _check_complete(found)
-    folder.check_free(place, companion, replace)
-    partners.check_free(beside, replace)
-    rows = found.rows()
-    with folder.aside(place) as (root,):
-        release = _published(found.agreement, rows, root / place.name, format, progress)
-        progress("looking from every side", 0, 1)
-        told = partners.facts(found, release, date.today())
-        signature, pages = partners.write(root / beside.name, told)
-        hidden = folder.companion_of(root / place.name)
-        folder.move((hidden, companion), (root / beside.name, beside), (root / place.name, place))
+    with alone(home) as found:
+        check_agreement(found.hash, agreement)
+        _check_complete(found)
+        _check_outside(place, home)
+        folder.check_free(place, companion, replace)
+        partners.check_free(beside, replace)
+        rows = found.rows()
+        with folder.aside(place) as (root,):
+            release = _published(found.agreement, rows, root / place.name, format, progress)
+            progress("looking from every side", 0, 1)
+            told = partners.facts(found, release, date.today())
+            signature, pages = partners.write(root / beside.name, told)
+            new, hidden = root / place.name, folder.companion_of(root / place.name)
+            folder.move((hidden, companion), (root / beside.name, beside), (new, place))
     release = _moved(release, place, companion)
     return Pooled(release, told.certificate, signature, beside, pages)
+
+
+def _check_outside(out: Path, pool: Path) -> None:
+    if out.resolve().is_relative_to(pool.resolve()):
+        raise UsageError(
+            "A release may not lie in the folder of its pool, where everybody's rows are.",
+            "choose another folder.",
+        )
 
 
 def _check_complete(pool: Pool) -> None:

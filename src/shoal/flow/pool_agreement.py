@@ -8,18 +8,20 @@ it does not show who wrote it: for that the providers compare it over a channel 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shoal.axis import Axis
+from shoal.collusion import refused
 from shoal.column import Column, Field
 from shoal.errors import InputError, UsageError
+from shoal.flow import record
 from shoal.flow.make import check_method
 from shoal.flow.providers import check_providers, largest_m
 from shoal.flow.request import Request
-from shoal.hierarchy import Tree
-from shoal.model import Model, parts
+from shoal.model import All, Model, inner, parts
 from shoal.models import rule as parse_rule
 from shoal.models.m_privacy import MPrivacy
 from shoal.schema import Schema
@@ -27,6 +29,10 @@ from shoal.schema import Schema
 EDITION = 1
 PROVIDER = "provider"
 """The column that says who provided a row, where the schema names none."""
+LONGEST = 100
+"""Letters of a provider's name."""
+SHORT = 12
+"""So many digits of a hash tell agreements apart."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +65,22 @@ class Agreement:
     @property
     def m(self) -> int:
         """How many providers may work together against all that those parts ask."""
-        return min(part.m for part in self.against)
+        return self.against[0].m
+
+    @property
+    def inside(self) -> Model:
+        """What is asked of the rows that a coalition leaves."""
+        return All(tuple(part for one in self.against for part in inner(one)))
+
+    @property
+    def beside(self) -> tuple[Model, ...]:
+        """The parts that are not held against partners: no test of them is known."""
+        return tuple(part for part in parts(self.rule) if not isinstance(part, MPrivacy))
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse providers who are too few, or whose names could be taken for one another's."""
+        if twice := [name for name, times in Counter(names).items() if times > 1]:
+            raise UsageError(f"The provider {twice[0]!r} is named twice.", "name each one once.")
         axis = Axis(self.column.name, "category", "flat", tuple(names))
         check_providers(axis, largest_m(self.rule))
 
@@ -129,6 +147,11 @@ def agreed(
     names = tuple(named(name) for name in providers)
     whole = settled(schema)
     found = Agreement(whole, model, method, dict(parameters), hold_back, names, created)
+    if len(names) == 1:
+        raise InputError(
+            "One provider is named: there is nobody to publish together with.",
+            "name all of them, or none: then whoever adds rows takes part.",
+        )
     if names:
         found.check_names(names)
     return found
@@ -143,23 +166,48 @@ def named(name: str) -> str:
     name = name.strip()
     if not name or not name.isprintable():
         raise UsageError("A provider needs a name that can be printed.", "write --provider NAME.")
+    if len(name) > LONGEST:
+        raise UsageError(
+            f"A provider's name has {len(name):,} letters; {LONGEST} are the most.",
+            "give it a short one.",
+        )
     return name
 
 
 def _check_rule(rule: Model) -> None:
-    """A pool is for rules that hold against the partners themselves."""
+    """A pool is for rules that hold against the partners themselves, all of them for one m."""
     against = [part for part in parts(rule) if isinstance(part, MPrivacy)]
-    if not against or min(part.m for part in against) < 1:
-        inside = " & ".join(str(p.rule if isinstance(p, MPrivacy) else p) for p in parts(rule))
+    outside = [p for p in parts(rule) if not isinstance(p, MPrivacy) and not refused(p)]
+    line = f'-m "{_wrapped(rule)}"'
+    if not against or max(part.m for part in against) < 1:
         raise UsageError(
             "The rule promises nothing against providers who know their own rows.",
-            f'wrap it: -m "m-privacy m=1 ({inside})".',
+            f"wrap it: {line}.",
+        )
+    if outside:
+        raise UsageError(
+            f"Outside m-privacy nothing holds against partners: {' & '.join(map(str, outside))}.",
+            f"put it inside: {line}.",
+        )
+    if len({part.m for part in against}) > 1:
+        raise UsageError(
+            "The rule has more than one m, and the partners are promised one.",
+            f"ask for the same against all of them: {line}.",
         )
     if "population" in rule.needs:
         raise UsageError(
             "A pool has no table of the population to compare with.",
             "ask for a rule about the rows themselves.",
         )
+
+
+def _wrapped(rule: Model) -> str:
+    """The rule with all that can be held against partners inside one m-privacy."""
+    own = [part for part in parts(rule) if isinstance(part, MPrivacy)]
+    beside = [str(p) for p in parts(rule) if not isinstance(p, MPrivacy) and refused(p)]
+    within = [str(part) for part in inner(rule) if not refused(part)] or ["k-anonymity k=5"]
+    m = max([1, *(part.m for part in own)])
+    return " & ".join([f"m-privacy m={m} ({' & '.join(dict.fromkeys(within))})", *beside])
 
 
 def settled(schema: Schema) -> Schema:
@@ -180,7 +228,7 @@ def settled(schema: Schema) -> Schema:
             f"Columns are kept as they are, which no rule judges: {_names(fitted.keep)}.",
             "make them quasi-identifiers, or leave them out (identifier).",
         )
-    return Schema(tuple(_written_out(column) for column in fitted.columns))
+    return record.whole(fitted)
 
 
 def _provided(schema: Schema) -> Schema:
@@ -197,12 +245,6 @@ def _provided(schema: Schema) -> Schema:
     return Schema((*schema.columns, Column(PROVIDER, PROVIDER, "category")))
 
 
-def _written_out(column: Column) -> Column:
-    """A taxonomy from a file, with its content: the file may change or be elsewhere."""
-    tree = column.hierarchy
-    return replace(column, hierarchy=replace(tree, source="")) if isinstance(tree, Tree) else column
-
-
 def _names(columns: Sequence[Column]) -> str:
     return ", ".join(column.name for column in columns)
 
@@ -216,7 +258,3 @@ def check_agreement(found: str, asked: str | None) -> None:
             f"The pool's agreement is {found[:SHORT]}…, not the one given.",
             f"compare pool.json with the others; give at least {SHORT} digits of its SHA-256.",
         )
-
-
-SHORT = 12
-"""So many digits of a hash tell agreements apart."""

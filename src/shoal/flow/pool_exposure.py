@@ -7,7 +7,7 @@ so that the counts are an upper bound on what any one coalition could do. They d
 providers know besides their own rows, nor what they would guess without being certain.
 
 Counts go to partners, so they are told in steps of k, zero among the first: neither a count under
-k nor a difference of two that is smaller than k can be read from them.
+k nor a difference of two that is smaller than k can be read from them. ``k`` is 2 or more.
 """
 
 from __future__ import annotations
@@ -79,19 +79,20 @@ def _rows(providers: Histogram, found: NDArray[np.bool_]) -> Rows:
 def in_steps(count: int, k: int) -> str:
     """A count as partners may know it: the step of k that it lies in.
 
-    >>> in_steps(0, 5), in_steps(4, 5), in_steps(12, 5), in_steps(12, 1)
-    ('fewer than 5', 'fewer than 5', '10 to 14', '12')
+    >>> in_steps(0, 5), in_steps(4, 5), in_steps(12, 5)
+    ('fewer than 5', 'fewer than 5', '10 to 14')
     """
     low = count // k * k
-    if k > 1 and not low:
-        return f"fewer than {k:,}"
-    return f"{low:,}" if k == 1 else f"{low:,} to {low + k - 1:,}"
+    return f"{low:,} to {low + k - 1:,}" if low else f"fewer than {k:,}"
 
 
-def at_least(count: int, k: int) -> int | str:
-    """A count of at least k as it is; a smaller one only as that.
+def in_short(count: int, k: int) -> str:
+    """Whether a count reaches k, and no more.
 
-    >>> at_least(7, 5), at_least(4, 5)
-    (7, 'fewer than 5')
+    What a coalition leaves of a class is told like this: the rows of a class are public, so that a
+    partner who takes its own away could read the others' from any closer number, a step of k too.
+
+    >>> in_short(93, 5), in_short(4, 5)
+    ('at least 5', 'fewer than 5')
     """
-    return count if count >= k else f"fewer than {k:,}"
+    return f"{'at least' if count >= k else 'fewer than'} {k:,}"

@@ -1,38 +1,43 @@
 """What a pool's partners are given: a joint certificate, and for each a page of its own.
 
-The certificate says what holds against whom, and what must be trusted. It names no coalition and
-no count of people under k, where k is the rule's (10 where it has none). A provider's page is
+The certificate says what holds against whom, what no requirement is about (``unjudged`` columns) or
+holds against partners (``beside``), and what must be trusted. It names no coalition. Its counts are
+of classes and of values; of the people whom a coalition leaves it says whether they are k at least,
+where k is the rule's (10 where it has none, or one under 2). A provider's page is
 about its own rows alone; it shows no other's rows or counts. Both are signed by hash: that of the
 agreement, that of the published table, and that of ``certificate.json`` itself.
 
 A page's ``lines`` tell for 1, 2, … other providers how many of the provider's rows a coalition of
 so many could leave in a class of fewer than k (``few``), and for how many it could tell a sensitive
 value for certain, because all rows that it leaves share it (``values``): a 0 where the rule itself
-promises that, else text in steps of k. ``holds`` says whether the agreed rule was found to hold.
+promises that, else text in steps of k.
 
 They do not protect the pages from each other: who collects several learns the steps of k that
-each of them tells.
+each of them tells. Nor do they hide whether a class has rows of one provider only, or of few.
 """
 
 from __future__ import annotations
 
-import os
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from shoal.collusion import fewest_values, members
-from shoal.errors import OutputError, UsageError
+from shoal.flow import folder as place
 from shoal.flow import record
 from shoal.flow.evidence import FEWEST
+from shoal.flow.judge import unjudged
 from shoal.flow.opening import opened_labels, released_schema
-from shoal.flow.pool_exposure import Rows, at_least, certain, in_few, in_steps, left
+from shoal.flow.pool_exposure import Rows, certain, in_few, in_short, in_steps, left
 from shoal.flow.pool_store import Pool
 from shoal.flow.providers import with_providers
-from shoal.model import All, Model, inner, least_rows, products
+from shoal.model import Model, inner, least_rows, products
 from shoal.models.alpha_k import AlphaK
 from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.entropy_diversity import EntropyDiversity
@@ -51,8 +56,8 @@ DIVERSE = DistinctDiversity, EntropyDiversity, RecursiveDiversity
 """Rules by which no class has fewer than k rows, and by which none has one value only."""
 MOST_VALUES = 20
 """More values than this that a class keeps are not counted."""
-LONGEST = 80
-"""Letters of a provider's name in that of its page."""
+LONGEST = 100
+"""Bytes of a provider's name in that of its page: disks take 255."""
 TRUST = (
     "One party, trusted by all partners, saw every row and made the release on its own machine. "
     "No partner was shown another's rows.",
@@ -81,72 +86,67 @@ def partners_of(out: Path) -> Path:
 
 def check_free(folder: Path, replace: bool) -> None:
     """Refuse before any work a folder that could not be written, or is not ours to replace."""
-    if not folder.exists() and not folder.is_symlink():
-        return
-    if not replace:
-        raise UsageError(
-            f"{folder.name!r} exists already.", "choose another folder, or add --replace."
-        )
-    mine = folder.is_dir() and not folder.is_symlink() and (folder / CERTIFICATE).is_file()
-    if not mine or any(not re.fullmatch(OURS, name) for name in os.listdir(folder)):
-        raise UsageError(
-            f"{folder.name!r} holds files that are not a pool's; it is not replaced.",
-            "move them away, or choose another folder.",
-        )
+    place.check_ours(folder, CERTIFICATE, replace, OURS, "a pool")
 
 
 def facts(pool: Pool, release: Release, day: date) -> Facts:
     """Count the release from its file, with its companion, as partners may know it."""
     agreement = pool.agreement
-    rule = All(tuple(part for one in agreement.against for part in inner(one)))
+    rule = agreement.inside
     groups = _groups(release, rule)
     both = {
         "edition": EDITION,
         "date": day.isoformat(),
         "m": agreement.m,
-        "k": shown_from(rule),
+        "k": shown_from(agreement.rule),
         "rule": str(agreement.rule),
         "inner": str(rule),
-        "holds": release.verdict.holds,
+        "beside": [str(part) for part in agreement.beside],
+        "unjudged": unjudged(rule, [c.name for c in agreement.schema.sensitive]),
         "trust": list(TRUST),
         "agreement": pool.hash,
         "release_sha256": release.manifest["sha256"],
     }
     certificate = {
         **both,
-        "title": "Joint certificate",
         "providers": len(pool.members),
         "method": agreement.method,
         "rows": release.verdict.rows,
         "classes": release.verdict.classes,
         "loss": round(float(release.private["loss"]), 4),
-        **_coalitions(groups, rule, agreement.m, both["k"], len(pool.members)),
+        **coalitions(groups, rule, agreement.m, both["k"], len(pool.members)),
         **({"signers": sorted(agreement.providers)} if agreement.providers else {}),
     }
-    return Facts(certificate, _pages(groups, rule, both, pool.names))
+    return Facts(certificate, pages(groups, rule, both, pool.names))
 
 
 def _groups(release: Release, rule: Model) -> Groups:
     """The classes of the published file, and who provided their rows."""
     schema = released_schema(dict(release.manifest))
     with opened_labels(release.path, schema, exact=True) as frame:
-        count = with_providers(release, release.path, frame, schema)
-    return Groups.of(count.tally, count.cut, products(rule))
+        found = with_providers(release, release.path, frame, schema)
+    return Groups.of(found.tally, found.cut, products(rule))
 
 
 def shown_from(rule: Model) -> int:
     """The fewest people that a number for partners may stand for.
 
-    >>> shown_from(KAnonymity(5))
-    5
+    >>> shown_from(KAnonymity(5)), shown_from(KAnonymity(1))
+    (5, 10)
     """
-    return max((part.k for part in inner(rule) if isinstance(part, CROWDS)), default=FEWEST)
+    k = _crowd(rule)
+    return k if k > 1 else FEWEST
 
 
-def _coalitions(groups: Groups, rule: Model, m: int, k: int, providers: int) -> dict[str, Any]:
+def _crowd(rule: Model) -> int:
+    """The fewest rows of a class that a rule names; 0: it names none."""
+    return max((part.k for part in inner(rule) if isinstance(part, CROWDS)), default=0)
+
+
+def coalitions(groups: Groups, rule: Model, m: int, k: int, providers: int) -> dict[str, Any]:
     """Classes that survive coalitions of each size, and the least that one of m leaves."""
     each, brought = MPrivacy(m, rule).per_class(groups), groups.shares[0].providers
-    fewest = {s: at_least(int(left(brought, s).min()), k) for s in (m, m + 1)}
+    fewest = {s: in_short(int(left(brought, s).min()), k) for s in (m, m + 1)}
     values = {"values": _fewest_values(groups, m)} if groups.sensitive else {}
     beyond = {"beyond": {"members": m + 1, "rows": fewest[m + 1]}} if m + 1 < providers else {}
     return {
@@ -166,7 +166,7 @@ def _fewest_values(groups: Groups, m: int) -> int | str:
     return f"{MOST_VALUES} or more"
 
 
-def _pages(
+def pages(
     groups: Groups, rule: Model, both: Mapping[str, Any], names: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
     """Each provider's own rows, and those that others could learn about, in steps of k."""
@@ -175,12 +175,12 @@ def _pages(
     brought = groups.shares[0].providers
     few = {s: in_few(brought, s, k) for s in sizes}
     sure = {s: certain(groups, s) for s in sizes} if groups.sensitive else {}
-    crowds, diverse = _promised(rule, groups)
+    crowds, diverse = _crowd(rule) >= k, _diverse(rule, groups)
     codes = {str(name): code for code, name in enumerate(brought.axis.leaves)}
 
     def told(rows: Rows, name: str, promised: bool) -> int | str:
-        count = int(rows[codes[name]]) if name in codes else 0
-        return 0 if promised and not count else in_steps(count, k)
+        own = int(rows[codes[name]]) if name in codes else 0
+        return 0 if promised and not own else in_steps(own, k)
 
     return {
         name: {
@@ -197,15 +197,21 @@ def _pages(
     }
 
 
-def _promised(rule: Model, groups: Groups) -> tuple[bool, bool]:
-    """Whether the rule itself says that no crowd is under k, and that none shares one value.
+def _diverse(rule: Model, groups: Groups) -> bool:
+    """Whether the rule itself says that no class shares one value, in any sensitive column.
 
-    Only then a zero may be told: elsewhere it would tell the others what a small count is.
+    Only what is promised may be told as a zero: elsewhere it would tell what a small count is.
     """
-    crowds = any(isinstance(part, CROWDS) for part in inner(rule))
-    diverse = [p for p in inner(rule) if isinstance(p, DIVERSE) and least_rows(p) > 1]
-    named = {p.on or groups.names[0] for p in diverse}
-    return crowds, named.issuperset(set(groups.names).difference(products(rule)))
+    diverse = [part for part in inner(rule) if _several(part)]
+    named = {getattr(part, "on", None) or groups.names[0] for part in diverse}
+    return named.issuperset(set(groups.names).difference(products(rule)))
+
+
+def _several(part: Model) -> bool:
+    """Whether a rule says that a class has more than one value."""
+    if isinstance(part, AlphaK):
+        return Fraction(part.alpha) < 1
+    return isinstance(part, DIVERSE) and least_rows(part) > 1
 
 
 def write(folder: Path, told: Facts) -> tuple[str, dict[str, str]]:
@@ -213,10 +219,11 @@ def write(folder: Path, told: Facts) -> tuple[str, dict[str, str]]:
     folder.mkdir(mode=0o700)
     record.write_json(folder / CERTIFICATE, told.certificate, 0o600)
     signature = record.sha256(folder / CERTIFICATE)
-    _write(folder / "certificate.html", pooled.certificate({**told.certificate, "hash": signature}))
+    certificate = pooled.certificate({**told.certificate, "hash": signature})
     files = page_files(told.pages)
-    for name, page in told.pages.items():
-        _write(folder / files[name], pooled.provider_page(page))
+    texts = {files[name]: pooled.provider_page(page) for name, page in told.pages.items()}
+    for file, text in {"certificate.html": certificate, **texts}.items():
+        record.write_bytes(folder / file, text.encode(), 0o600)
     return signature, files
 
 
@@ -228,20 +235,15 @@ def page_files(names: Iterable[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     taken: set[str] = set()
-    for number, name in enumerate(names, 1):
-        plain = re.sub(r"[^\w.-]+", "-", name)[:LONGEST]
-        stem = f"{plain}-{number}" if plain.casefold() in taken else plain
-        taken |= {plain.casefold(), stem.casefold()}
+    for name in names:
+        plain = re.sub(r"[^\w.-]+", "-", name).encode()[:LONGEST].decode(errors="ignore")
+        stems = chain((plain,), (f"{plain}-{number}" for number in count(2)))
+        stem = next(one for one in stems if _alike(one) not in taken)
+        taken.add(_alike(stem))
         found[name] = f"for-{stem}.html"
     return found
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
-            handle.write(text.encode())
-    except OSError as error:
-        raise OutputError(
-            f"{path.name} cannot be written: {error.strerror or 'the disk failed'}.",
-            "choose a folder you may write to, with enough free space.",
-        ) from None
+def _alike(stem: str) -> str:
+    """What two names have in common that some disk takes for one."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", stem).casefold())

@@ -2,17 +2,20 @@
 
     POOL/pool.json              the agreement: for all partners
     POOL/private/members.json   who handed in what: for the trusted third party alone
-    POOL/private/*.parquet      the rows of one provider each, without their identifiers
+    POOL/private/*.parquet      the rows of one provider each, without their identifiers; a column
+                                that says who a row is about (person) is there as it was handed in
 
 Whoever can read ``private`` sees everybody's rows: files there are for their owner alone (0600),
 but nothing is encrypted. A file counts once ``members.json`` names it, with its hash; what an
-interrupted run left is removed by the next.
+interrupted run left is removed by the next. Whoever can write there can change all files in accord:
+that is found only by the hash of the agreement that each provider wrote down.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +31,8 @@ from shoal.flow import folder, record
 from shoal.flow.pool_agreement import EDITION, Agreement
 
 AGREEMENT, MEMBERS, PRIVATE, LOCK = "pool.json", "members.json", "private", "lock"
+OURS = r"[0-9a-f]{16}\.parquet"
+"""The names of the files of rows."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ class Member:
     file: str
     rows: int
     sha256: str
+    agreement: str
+    """The hash of the agreement under which they were handed in."""
 
 
 @dataclass(frozen=True)
@@ -62,18 +69,17 @@ class Pool:
 
     def with_rows(self, provider: str, rows: pa.Table) -> Pool:
         """The pool with one provider's rows, in place of any that were there."""
-        file = f"{secrets.token_hex(8)}.parquet"
-        path = self.folder / PRIVATE / file
+        file, content = f"{secrets.token_hex(8)}.parquet", _parquet(rows)
+        signature = sha256(content).hexdigest()
+        member = Member(provider, file, rows.num_rows, signature, self.hash)
+        others = tuple(one for one in self.members if one.provider != provider)
+        after = replace(self, members=(*others, member))
         try:
-            _write(path, rows)
-            member = Member(provider, file, rows.num_rows, record.sha256(path))
-            others = tuple(one for one in self.members if one.provider != provider)
-            after = replace(self, members=(*others, member))
+            record.write_bytes(self.folder / PRIVATE / file, content, 0o600)
             write_members(self.folder, self.hash, after.members)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-        after.sweep()
+        finally:
+            # By the list on disk: an interrupt may come after it was replaced.
+            load(self.folder).sweep()
         return after
 
     def rows(self) -> pa.Table:
@@ -81,17 +87,36 @@ class Pool:
         return pa.concat_tables(self._rows(member) for member in self.members)
 
     def _rows(self, member: Member) -> pa.Table:
+        if member.agreement != self.hash:
+            raise self._unlike(member, "were added under another agreement")
+        rows = self._stored(member)
+        if rows is None or not self._fits(member, rows):
+            raise self._unlike(member, "were changed after they were added")
+        return rows
+
+    def _stored(self, member: Member) -> pa.Table | None:
+        """The rows of the file that a member handed in; None where it is not that file."""
+        if not re.fullmatch(OURS, member.file):
+            return None
         try:
             content = (self.folder / PRIVATE / member.file).read_bytes()
-        except OSError:
-            content = b""
-        if sha256(content).hexdigest() != member.sha256:
-            raise InputError(
-                f"The rows of {member.provider!r} were changed after they were added.",
-                f"add them again: shoal pool add {self.folder.name} --provider "
-                f'"{member.provider}" FILE --replace.',
-            )
-        return pq.read_table(pa.BufferReader(content))
+            same = sha256(content).hexdigest() == member.sha256
+            return pq.read_table(pa.BufferReader(content)) if same else None
+        except (OSError, pa.ArrowException):
+            return None
+
+    def _fits(self, member: Member, rows: pa.Table) -> bool:
+        """Whether rows are as many as were added, and all of them the member's."""
+        column = self.agreement.column.name
+        whose = set(rows[column].unique().to_pylist()) if column in rows.column_names else set()
+        return rows.num_rows == member.rows and whose == {member.provider}
+
+    def _unlike(self, member: Member, what: str) -> InputError:
+        return InputError(
+            f"The rows of {member.provider!r} {what}.",
+            f"add them again: shoal pool add {self.folder.name} --provider "
+            f'"{member.provider}" FILE --replace.',
+        )
 
     def sweep(self) -> None:
         """Remove files of rows that no member has: an interrupted run may have left some."""
@@ -148,7 +173,7 @@ def alone(place: Path) -> Iterator[Pool]:
         os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
         raise InputError(
-            f"Somebody is adding rows to the pool {place.name!r}.",
+            f"Somebody else is at work in the pool {place.name!r}.",
             f"wait; if nobody is, remove {place.name}/{PRIVATE}/{LOCK}.",
         ) from None
     except OSError as error:
@@ -175,14 +200,7 @@ def write_members(place: Path, signature: str, members: Sequence[Member]) -> Non
         new.unlink(missing_ok=True)
 
 
-def _write(path: Path, rows: pa.Table) -> None:
-    try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
-            pq.write_table(rows, handle)
-            handle.flush()
-            os.fsync(handle.fileno())
-    except OSError as error:
-        raise OutputError(
-            f"The rows cannot be stored: {error.strerror or 'the disk failed'}.",
-            "check who may write to the pool, and the free space.",
-        ) from None
+def _parquet(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink)
+    return bytes(sink.getvalue())

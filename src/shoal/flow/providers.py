@@ -56,7 +56,7 @@ def check_survey(rule: Model, plan: Survey) -> None:
     found = plan.found[column.name]
     if absent := len(axis.leaves) - len(found.values):
         raise InputError(
-            f"{_many(absent, 'provider')} of the declared domain of column {column.name!r} "
+            f"{many(absent, 'provider')} of the declared domain of column {column.name!r} "
             f"{'has' if absent == 1 else 'have'} no rows.",
             "add their rows, or take them out of the domain.",
         )
@@ -74,7 +74,7 @@ def check_providers(axis: Axis, m: int | None = None, unnamed: int = 0) -> None:
     Hint: write each provider's name in one way.
     """
     if axis.null:
-        rows = f"{_many(unnamed, 'row')} have" if unnamed > 1 else "A row has"
+        rows = f"{many(unnamed, 'row')} have" if unnamed > 1 else "A row has"
         raise InputError(f"{rows} no provider (column {axis.name!r}).", "name one in every row.")
     names = Counter(_bare(text(leaf)) for leaf in axis.leaves)
     if alike := sum(times for times in names.values() if times > 1):
@@ -141,7 +141,7 @@ def provided_in(folder: Path, schema: Schema) -> Provided:
     found = read_providers(folder)
     if found.null_count:
         raise InputError(
-            f"{_many(found.null_count, 'row')} of the release came without a provider.",
+            f"{many(found.null_count, 'row')} of the release came without a provider.",
             "publish the table with a provider in every row.",
         )
     return _coded("provider" if schema.provider is None else schema.provider.name, found)
@@ -170,5 +170,11 @@ def _asking(rule: Model) -> str:
     return " & ".join(str(part) for part in parts(rule) if asks_providers(part))
 
 
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def many(number: int, noun: str) -> str:
+    """So many of them.
+
+    >>> many(1, "row"), many(1200, "provider"), many(2, "class")
+    ('1 row', '1,200 providers', '2 classes')
+    """
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"

@@ -160,7 +160,7 @@ def companion(
         "hold_back": request.hold_back,
         "held_back_as": request.held_back_as,
         "population": request.population is not None,
-        "schema": _whole(request.schema).to_toml(),
+        "schema": whole(request.schema).to_toml(),
         **({"rows": PERMUTED} if request.form == BUCKETS else {}),
         "verdict": verdict.to_json(),
         **facts,
@@ -168,7 +168,7 @@ def companion(
     }
 
 
-def _whole(schema: Schema) -> Schema:
+def whole(schema: Schema) -> Schema:
     """The schema with its taxonomies written out: their files may change or be elsewhere."""
     trees = {c.name: c.hierarchy for c in schema.columns if isinstance(c.hierarchy, Tree)}
     columns = (
@@ -185,11 +185,15 @@ def sha256(path: Path) -> str:
 
 
 def write_json(path: Path, data: Mapping[str, Any], mode: int = 0o666) -> None:
-    """Write a record; what cannot be written is an error of ours."""
-    text = json.dumps(jsonable(data), indent=2, ensure_ascii=False)
+    """Write a record."""
+    write_bytes(path, json.dumps(jsonable(data), indent=2, ensure_ascii=False).encode(), mode)
+
+
+def write_bytes(path: Path, content: bytes, mode: int = 0o666) -> None:
+    """Write a new file, down to the disk; what cannot be written is an error of ours."""
     try:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as handle:
-            handle.write(text.encode())
+            handle.write(content)
             handle.flush()
             os.fsync(handle.fileno())
     except OSError as error:

@@ -97,5 +97,8 @@ def _hidden(batch: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
 @contextmanager
 def _private_writer(companion: Path, first: pa.RecordBatch) -> Iterator[Writer | None]:
     wanted = first.num_columns > 0
-    with writer(companion / PRIVATE_ROWS, first.schema) if wanted else nullcontext() as private:
+    rows = companion / PRIVATE_ROWS
+    with writer(rows, first.schema) if wanted else nullcontext() as private:
+        if wanted:
+            rows.chmod(0o600)
         yield private

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from shoal.kernels.bits import ones
+
 SAFE, BROKEN, UNDECIDED = 0, 1, 2
 NODES = 1 << 17
 """After so many steps the search for one class gives up."""
@@ -190,15 +192,15 @@ def _possible(sets, union, most, weight):
     for s in range(len(sets)):
         size = added = 0
         for w in range(len(union)):
-            size += _ones(sets[s, w] | union[w])
-            added += _ones(sets[s, w] & ~union[w])
+            size += ones(sets[s, w] | union[w])
+            added += ones(sets[s, w] & ~union[w])
         free += added == 0
         if added > 0 and size <= most:
             for w in range(len(union)):
                 word = sets[s, w] & ~union[w]
                 while word:
                     lowest = word & (~word + np.uint64(1))
-                    weight[w * 64 + _ones(lowest - np.uint64(1))] += 1 / added
+                    weight[w * 64 + ones(lowest - np.uint64(1))] += 1 / added
                     word ^= lowest
     room = min(most - _members(union), len(weight))
     return free + np.int64(np.sort(weight)[len(weight) - room :].sum() + 1e-6)
@@ -209,15 +211,5 @@ def _members(words):
     """How many bits are set."""
     n = 0
     for word in words:
-        n += _ones(word)
+        n += ones(word)
     return n
-
-
-@njit(cache=True, inline="always")
-def _ones(word):
-    """How many bits of a word are set: sums of pairs, of fours, of eights."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    twos = np.uint64(0x3333333333333333)
-    word = (word & twos) + ((word >> np.uint64(2)) & twos)
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))

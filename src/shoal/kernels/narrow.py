@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from shoal.kernels.bits import ones
+
 SEARCH = 8
 """So many times longer must a class's list be than a person's before searching beats merging."""
 TINY = 1e-300
@@ -35,22 +37,12 @@ def narrow(first, last, start, classes, sets, prior, posterior):
                 for at in range(start[j, i], start[j, i + 1]):
                     union |= sets[classes[at], word]
                 left[word] &= union
-                n += _ones(union)
+                n += ones(union)
             prior[j, i] = n
         n = 0
         for word in left:
-            n += _ones(word)
+            n += ones(word)
         posterior[i] = n
-
-
-@njit(cache=True, inline="always")
-def _ones(word):
-    """How many bits are set: added up in pairs, fours, eights, then all bytes at once."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    twos = np.uint64(0x3333333333333333)
-    word = (word & twos) + ((word >> np.uint64(2)) & twos)
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(cache=True, nogil=True)

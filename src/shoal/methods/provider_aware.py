@@ -34,11 +34,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.axis import Axis
+from shoal.collusion import fitness
 from shoal.errors import UsageError
 from shoal.methods.segments import Candidates
 from shoal.methods.topdown import Progress, Search, Whole
-from shoal.model import Model, inner
-from shoal.tally import Cut, Groups, Tally
+from shoal.model import Model
+from shoal.tally import Cut, Tally
 
 ALPHA = 0.8
 """What values count for in the paper's score, against rows."""
@@ -65,7 +66,7 @@ def provider_aware(
     searches, table = CHOICES[choice], tally
     if tally.providers is not None and "provider" in model.needs and model.monotone:
         table, how = _with_providers(tally), how | {"last": len(tally.quasi)}
-    elif choice == "least":
+    else:
         searches = (Search,)
     seed = rng or np.random.default_rng(0)
     cuts = [s.of(table, model, rng=copy(seed), **how).run(tally) for s in searches]
@@ -116,19 +117,8 @@ class _ByScore(Search):
         score = np.zeros(len(found))
         for block in self.rows.blocks(found):
             halves = self.rows.halves(found.take(block), self.model)
-            score[block] = fitness(self.model, halves).reshape(-1, 2).min(axis=1)
+            score[block] = fitness(self.model, halves, ALPHA).reshape(-1, 2).min(axis=1)
         return score
-
-
-def fitness(model: Model, groups: Groups) -> NDArray[np.float64]:
-    """How well classes fulfil a rule of k rows and l values: the paper's score, over 1 if they do.
-
-    Where the rule names no k or no l, the fewest rows that it allows stand for it.
-    """
-    k = max((getattr(part, "k", 1) for part in inner(model)), default=1)
-    l = max((float(getattr(part, "l", 1)) for part in inner(model)), default=1)
-    values = groups.sensitive[0].distinct if groups.sensitive else np.ones(len(groups))
-    return np.asarray((1 - ALPHA) * groups.rows / k + ALPHA * values / l)
 
 
 CHOICES: dict[str, tuple[type[Search], ...]] = {

@@ -84,10 +84,8 @@ class Lifts:
         sizes = np.array([axis.size for axis in axes], dtype=np.int64)
         levels = np.array([len(table) for table in tables], dtype=np.int64)
         at = np.concatenate(([0], np.cumsum(levels * sizes)))[:-1]
-        flat = [places for table in tables for places in table]
-        return cls(
-            np.concatenate([*flat, np.zeros(1, np.int32)]).astype(np.int32), at, levels, sizes
-        )
+        flat = [*(places for table in tables for places in table), np.zeros(1, np.int32)]
+        return cls(np.concatenate(flat).astype(np.int32), at, levels, sizes)
 
 
 def _places(axis: Axis) -> list[NDArray[np.int32]]:
@@ -182,6 +180,11 @@ class Segments:
     def has_levels(self) -> NDArray[np.bool_]:
         """Which columns have nodes between their codes and the root."""
         return self.lifts.levels > 0
+
+    @property
+    def may_coincide(self) -> NDArray[np.bool_]:
+        """Which columns may publish one cell for two segments: trees, and those with nulls."""
+        return np.array([axis.shape == "tree" or axis.null for axis in self.axes])
 
     def _set_at(self) -> tuple[NDArray[np.int64], int]:
         """Where each set column's bits begin (-1: a range), and the words of all."""

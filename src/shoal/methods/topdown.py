@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.cells import Cells, publishable
-from shoal.errors import NotMetError, UsageError
+from shoal.errors import NotMetError, UndecidedError, UsageError
 from shoal.methods.segments import Candidates, Segments
 from shoal.model import Model, least_rows, parts, products, spoiling
 from shoal.release import short
@@ -128,7 +128,7 @@ class Search:
         """Which segments may be cut at all, and the widths of their columns."""
         rows, widths = self.rows, self.rows.widths()
         if not self.model.monotone:
-            widths[:, rows.has_levels] = 0
+            widths[:, rows.may_coincide] = 0
         if self.joint:
             self.right = np.full(len(rows.start), -1)
         large = rows.people >= 2 * least_rows(self.model)
@@ -206,9 +206,19 @@ class Search:
         holds = np.zeros((len(candidates), 2), dtype=bool)
         for block in self.rows.blocks(candidates):
             groups = self.rows.halves(candidates.take(block), self.model)
-            found = self.model.holds(groups) if self.model.local else self.model.alone(groups)  # type: ignore[attr-defined]
-            holds[block] = found.reshape(-1, 2)
+            holds[block] = self._holds(groups).reshape(-1, 2)
         return holds
+
+    def _holds(self, groups: Groups) -> NDArray[np.bool_]:
+        """Which classes meet the model by themselves; what cannot be decided in time does not."""
+        judge = self.model.holds if self.model.local else self.model.alone  # type: ignore[attr-defined]
+        try:
+            return np.asarray(judge(groups))
+        except UndecidedError:
+            if len(groups) == 1:
+                return np.zeros(1, bool)
+        each = [self._holds(groups.take(np.array([i]))) for i in range(len(groups))]
+        return np.concatenate(each)
 
     def _admitted(self, candidates: Candidates) -> Candidates:
         """Of each segment's candidates the first that the table survives, one after the other."""
@@ -275,7 +285,7 @@ def _reached(part: Model, whole: Groups, table: str) -> str:
     Nothing where no parameter would do.
     """
     value = part.reached(whole)
-    if not math.isfinite(value):
+    if not math.isfinite(value) or value < 0:
         return ""
     advised = hasattr(part, "advice") and part.advice(whole)
     if advised or not getattr(part, "strict", False):

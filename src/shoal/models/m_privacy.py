@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -64,8 +64,9 @@ class MPrivacy(Rule):
 
     @property
     def monotone(self) -> bool:  # type: ignore[override]
-        """Monotone where the rule is growing (theorem 2.1)."""
-        return all(getattr(part, "growing", False) for part in parts(self.rule))
+        """Monotone where the rule is growing (theorem 2.1), or where nobody colludes."""
+        growing = all(getattr(part, "growing", False) for part in parts(self.rule))
+        return growing or (self.m == 0 and self.rule.monotone)
 
     @property
     def identity(self) -> bool:  # type: ignore[override]
@@ -123,6 +124,17 @@ class MPrivacy(Rule):
         providers = len(np.unique(groups.brought.who))
         return min(super().reached(groups), max(providers - 1.0, 0.0))
 
+    def advice(self, groups: Groups) -> str:
+        """What the rule inside could ask for at this m, where that has a number to lower."""
+        most = members(groups.brought, self.m)
+        told = [
+            f"{part.parameter}={least}"
+            for part in parts(self.rule)
+            if isinstance(part, Rule) and (least := _passing(part, groups, most)) is not None
+        ]
+        inside = f"at m={self.m} the rule inside passes with {' and '.join(told)}" if told else ""
+        return f"{inside or 'the rule inside fails'}: weaken it, or ask for a smaller m."
+
     def witness(self, groups: Groups, class_: int) -> dict[str, Any]:
         """The coalition that breaks a class, or at m + 1 would, and the rows that it leaves."""
         one = groups.take(np.array([class_]))
@@ -136,3 +148,16 @@ class MPrivacy(Rule):
 
     def __str__(self) -> str:
         return f"m-privacy m={self.m} ({self.rule})"
+
+
+def _passing(part: Rule, groups: Groups, most: NDArray[np.int64]) -> int | None:
+    """The largest whole number up to its own with which a growing rule withstands coalitions."""
+    asked = getattr(part, part.parameter, None)
+    if not part.growing or not isinstance(asked, int):
+        return None
+
+    def passes(value: int) -> bool:
+        weaker: Any = replace(part, **{part.parameter: value})  # type: ignore[type-var]
+        return not breached(weaker, groups, most).broken.any()
+
+    return next((value for value in range(asked, 0, -1) if passes(value)), None)

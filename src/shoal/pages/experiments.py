@@ -213,6 +213,6 @@ def _averaged(
 
 
 def _several(title: str, about: str, values: list[Spec], columns: Spec, **panels: Any) -> Spec:
-    """A chart of several panels, which have widths of their own."""
-    made = chart(title, about, values, columns, **panels)
+    """A chart of several panels, which have widths of their own; it stands by itself in a file."""
+    made = chart(title, about, values, columns, padding=18, background="white", **panels)
     return {key: part for key, part in made.items() if key not in ("width", "autosize")}

@@ -8,21 +8,21 @@ printed as it is given**, so whatever stands for few people must be a text alrea
 ``certificate`` reads (those in brackets may be left out):
 
 ==================  ===========================================================================
-``title`` [str]     "Joint certificate" where there is none
 ``date``            the day, as text
 ``providers``       how many there are
 ``m``               the most providers who may work together
 ``rule``            the agreed rule, as text
-``inner`` [str]     the rule inside m-privacy; where there is none, ``rule`` stands for it
+``inner``           the rule inside m-privacy
+``beside``          the parts of the rule that are not inside, so not held against partners
+``unjudged``        the sensitive columns that no part inside is about
 ``method``          how the classes were made
 ``rows``            published rows
 ``classes``         published classes
 ``loss``            loss of detail, 0 … 1
-``holds`` [bool]    whether the verdict was that the rule is met; True where there is none
 ``survive``         for 0, 1, … members: how many classes still meet the rule inside m-privacy
 ``alone``           classes of one provider, which no coalition of others can break
-``worst`` [dict]    the worst that a coalition of m leaves of a class: ``rows`` (number or text)
-                    and, where a column is sensitive, ``values``
+``worst``           the worst that a coalition of m leaves of a class: ``rows`` (text) and, where a
+                    column is sensitive, ``values``
 ``beyond`` [dict]   the same for a coalition of m + 1: ``members``, ``rows`` and [``values``]
 ``trust``           sentences: who saw what, and who must be trusted
 ``agreement``       SHA-256 of the agreement
@@ -32,11 +32,13 @@ printed as it is given**, so whatever stands for few people must be a text alrea
 ==================  ===========================================================================
 
 ``provider_page`` reads ``provider`` (its name), ``date``, ``rows`` (its own, published), ``m``,
-``k`` (counts below it are given as text), ``rule``, ``inner`` [str], ``holds`` [bool],
-``agreement``, ``release_sha256``, ``trust`` [list], and ``lines``: for each number of members a
-dict of ``m``, ``few`` (its rows that a coalition of so many others could leave in a crowd of fewer
-than k) and ``values`` [its rows whose sensitive value they would know for certain].
+``k`` (counts below it are given as text), ``rule``, ``inner``, ``beside``, ``unjudged``,
+``agreement``, ``release_sha256``, ``trust``, and ``lines``: for each number of members a dict of
+``m``, ``few`` (its rows that a coalition of so many others could leave in a crowd of fewer than k)
+and ``values`` [its rows whose sensitive value they would know for certain]. A number 0 there is
+promised by the rule; where up to m others anything else stands, the page warns.
 
+Both are of releases that were found to meet the rule: of others there are none.
 What others could learn is about the worst coalitions of *other* providers: nothing here says what
 they know besides their rows, nor what a release made elsewhere adds.
 """
@@ -47,6 +49,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.pages.colluding import ALONE, scenarios, survive
+from shoal.pages.drawing import clean, headline
 from shoal.pages.page import (
     Block,
     Callout,
@@ -66,7 +69,7 @@ Told = Mapping[str, Any]
 def certificate(facts: Told) -> str:
     """What the partners sign: one release, one m, and whom it rests on."""
     page = Page(
-        str(facts.get("title") or "Joint certificate"),
+        "Joint certificate",
         (_promised(facts), _together(facts), _trusted(facts), _signed(facts)),
         lead=_lead(facts),
         foot="Made by `shoal pool publish`. For the partners of the pool: no provider's rows or "
@@ -76,22 +79,32 @@ def certificate(facts: Told) -> str:
 
 
 def _lead(facts: Told) -> str:
-    if not facts.get("holds", True):
-        return "The release does NOT meet what the partners agreed on. Do not publish it."
-    one = int(facts["m"]) == 1
     who = (
         "none of them can break that by taking its"
-        if one
-        else (f"no {facts['m']:,} of them together can break that by taking their")
+        if int(facts["m"]) == 1
+        else f"no {facts['m']:,} of them together can break that by taking their"
     )
-    met = "It meets what they agreed on, and"
+    met = f"Every class meets `{facts['inner']}`, and"
     return f"{facts['providers']:,} providers publish one table. {met} {who} own rows away."
+
+
+def left_open(facts: Told) -> list[str]:
+    """What the rule that was agreed on does not promise: a sentence each.
+
+    >>> left_open({"unjudged": ["job"], "beside": []})
+    ['No requirement is about job: a class may share one value.']
+    """
+    found, beside = [], ", ".join(facts["beside"])
+    if columns := ", ".join(facts["unjudged"]):
+        which = " that is held against partners" if beside else ""
+        found.append(f"No requirement{which} is about {columns}: a class may share one value.")
+    return [*found, f"Not held against partners: {beside}."] if beside else found
 
 
 def _promised(facts: Told) -> Section:
     numbers = (
         Fact("providers", facts["providers"], "brought rows"),
-        Fact("m", facts["m"], "may work together and still break nothing"),
+        Fact("m", facts["m"], "may work together, and the rule inside still holds"),
         Fact("rows", facts["rows"], "one a person"),
         Fact("classes", facts["classes"], "of people who look alike"),
     )
@@ -101,21 +114,24 @@ def _promised(facts: Told) -> Section:
         Fact("Loss of detail", facts["loss"], "(0: every value is as it was; 1: nothing is left)"),
         Fact("Date", str(facts["date"])),
     )
-    return Section("What is promised", (), (Facts(numbers), Fields(details)))
+    return Section("What is promised", (), (Facts(numbers), Fields(details), *_warning(facts)))
+
+
+def _warning(facts: Told) -> list[Block]:
+    found = " ".join(left_open(facts))
+    return [Callout(found, "warning", "Not promised")] if found else []
 
 
 def _together(facts: Told) -> Section:
-    m, broken = int(facts["m"]), () if facts.get("holds", True) else ("inside",)
-    blocks: list[Block] = [scenarios(_inner(facts), [(m, _inner(facts))], broken=broken)]
-    if facts.get("survive"):
-        blocks.append(Chart(survive(facts["survive"], int(facts["classes"]), m)))
-    worst = [(m, facts.get("worst")), (m + 1, facts.get("beyond"))]
+    m, inside = int(facts["m"]), str(facts["inner"])
+    whole = " & ".join((inside, *facts["beside"]))
+    blocks: list[Block] = [scenarios(whole, [(m, inside)]), _survive(facts)]
+    worst = [(m, facts["worst"]), (m + 1, facts.get("beyond"))]
     told = [Fact(f"Left by the worst {size:,}", _worst(one)) for size, one in worst if one]
-    if "alone" in facts:
-        of = f"{facts['alone']:,} of {facts['classes']:,}"
-        told.append(Fact("Classes of one provider", of, ALONE))
-    if told:
-        blocks.append(Fields(tuple(told)))
+    of = f"{facts['alone']:,} of {facts['classes']:,}"
+    blocks.append(Fields((*told, Fact("Classes of one provider", of, ALONE))))
+    if facts["alone"] == facts["classes"]:
+        blocks.append(Callout(APART, "warning", "Apart"))
     intro = (
         "Each provider knows its own rows. Those who pool what they know can take their rows away "
         "from every class, and what is left is about the patients of others alone."
@@ -123,8 +139,17 @@ def _together(facts: Told) -> Section:
     return Section("Who could work together", (intro,), tuple(blocks))
 
 
-def _inner(facts: Told) -> str:
-    return str(facts.get("inner") or facts["rule"])
+APART = (
+    "Every class is of one provider. m-privacy is met by keeping the providers apart: nobody's "
+    "people stand among another's, and each provider knows which classes are its own."
+)
+
+
+def _survive(facts: Told) -> Chart:
+    """The chart, with the rule that it is about in its title."""
+    drawn = survive(facts["survive"], int(facts["classes"]), int(facts["m"]), str(facts["inner"]))
+    title = headline(drawn)
+    return Chart({**drawn, "title": clean(f"For {facts['inner']}: {title[:1].lower()}{title[1:]}")})
 
 
 def _worst(worst: Told) -> str:
@@ -176,7 +201,7 @@ def provider_page(facts: Told) -> str:
         f"For {name}",
         (_learnt(facts), _trusted(facts), _checked(facts)),
         lead=f"What other providers could learn about your {_many(int(facts['rows']), 'row')} if "
-        f"they put theirs together. Agreed: up to {m:,} may do so and break nothing.",
+        f"they put theirs together. Agreed: `{facts['inner']}`, even if up to {m:,} do so.",
         foot=f"Made by `shoal pool publish`, for {name} alone. Numbers under {facts['k']} are not "
         "told; no other provider's rows or counts are in it.",
     )
@@ -190,14 +215,13 @@ def _learnt(facts: Told) -> Section:
         Fact("m", m, "others may work together, as agreed"),
         Fact("k", k, "people at least; smaller numbers are not told"),
     )
-    told = _verdict(bool(facts.get("holds", True)), m)
     intro = (
         "Others know their own rows and can take them away from every class. Those of your "
         f"patients who are left there may be in a crowd of fewer than {k}; or all who are left "
         "share one sensitive value, which the others then know for certain. The rule agreed on is "
-        f"`{_inner(facts)}`; what it does not limit is counted here all the same."
+        f"`{facts['inner']}`; what it does not limit is counted here all the same."
     )
-    return Section("In short", (intro,), (Facts(numbers), _lines(facts), told))
+    return Section("In short", (intro,), (Facts(numbers), _lines(facts), _verdict(facts)))
 
 
 def _lines(facts: Told) -> Table:
@@ -221,13 +245,18 @@ def _lines(facts: Told) -> Table:
     )
 
 
-def _verdict(kept: bool, m: int) -> Callout:
+def _verdict(facts: Told) -> Callout:
+    """Kept, where that rules out all that is counted; else a warning of what it leaves open."""
+    m = int(facts["m"])
     others = "one other" if m == 1 else f"{m:,} others"
-    if kept:
-        told = f"Against up to {others} all your rows keep the protection that was agreed on."
-        return Callout(f"{told} Against more nothing is promised.", "good", "Kept")
-    told = f"Up to {others} could learn more about your patients than was agreed on."
-    return Callout(f"{told} Do not consent to this release.", "danger", "Not kept")
+    kept = f"Against up to {others} `{facts['inner']}` holds for all your rows."
+    agreed = [line for line in facts["lines"] if int(line["m"]) <= m]
+    limited = all(line["few"] == 0 and line.get("values", 0) == 0 for line in agreed)
+    more = ([] if limited else ["That does not rule out what is counted above."]) + left_open(facts)
+    if not more:
+        return Callout(f"{kept} Against more nothing is promised.", "good", "Kept")
+    told = (kept, *more, "Decide whether that is enough before you consent.")
+    return Callout(" ".join(told), "warning", "Not all is promised")
 
 
 def _checked(facts: Told) -> Section:

@@ -57,8 +57,18 @@ class Study:
         texts = {f"{part}.svg": svg(dict(spec)) for part, spec in self.charts.items()}
         texts[RESULTS] = json.dumps(self.to_json(), ensure_ascii=False, indent=1, allow_nan=False)
         for name, text in texts.items():
-            (folder / name).write_text(text + "\n", encoding="utf-8")
+            _write(folder / name, text + "\n")
         return tuple(folder / name for name in texts)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(
+            f"{path.name} cannot be written: {error.strerror or 'the disk failed'}.",
+            "choose a folder you may write to, with enough free space.",
+        ) from None
 
 
 def prepared(out: str | Path) -> Path:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.cells import Cells
-from shoal.collusion import breached, enumerated, members, refused
+from shoal.collusion import breached, refused
 from shoal.errors import NotMetError, ShoalError, UsageError
 from shoal.model import Mask, Model, Rule, inner, parts, products
 from shoal.models import registry, rule
@@ -21,6 +21,7 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.models.m_privacy import MPrivacy
 from shoal.release import Finding
 from shoal.tally import Cut, Groups, Tally
+from shoal.testing.attempts import Attempts, parted
 from shoal.testing.tables import doubled, one_class, same_tables, sample, shuffled
 from shoal.testing.views import reordered
 
@@ -40,9 +41,11 @@ def check_model(model: Model, *, seeds: Sequence[int] = range(4)) -> None:
         _check_classes(model, tally, cut, rng)
         _check_needs(model, Groups.of(tally, cut, products(model)))
         _check_merging(model, tally, cut, rng)
+        if "provider" in model.needs:
+            _check_merging(model, tally, parted(tally, cut), rng)
         _check_joint(model, tally, cut, rng)
         _check_growing(model, tally, cut, rng)
-        _check_coalitions(model, Groups.of(tally, cut, products(model)))
+        _check_coalitions(model, Attempts.of(tally, seed, products(model)))
         after = _judge(model, *doubled(tally, cut))
         _true(after[judged].all(), f"{model}: a table in which all people occur twice breaks it")
         _check_reached(model, Groups.of(tally, cut, products(model)))
@@ -218,23 +221,45 @@ def _check_growing(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
     _check_merging(MPrivacy(1, model), tally, cut, rng)
 
 
-def _check_coalitions(model: Model, whole: Groups) -> None:
-    """A coalition that breaks a class has as many members as allowed, and leaves what fails."""
-    if refused(model):
-        return
-    nobody = breached(model, whole, np.zeros(len(whole), np.int64))
-    _equal(nobody.broken, ~model.holds(whole), f"{model}: nobody breaks what holds")
-    before = nobody.broken
-    for m in (1, 2):
-        most = members(whole.brought, m)
-        found = breached(model, whole, most)
-        _true((found.broken | ~before).all(), f"{model}: a larger coalition breaks less")
-        sizes = (found.members >= 0).sum(axis=1)
-        _true((sizes <= most)[found.broken].all(), f"{model}: a coalition is too large")
-        if getattr(model, "growing", False):
-            every = enumerated(model, whole, most)
-            _equal(found.broken, every.broken, f"{model}: coalitions that break it are missed")
-        before = found.broken
+def _check_coalitions(model: Model, attempts: Attempts) -> None:
+    """Against coalitions a rule is judged as by trying all of them, and any of their rows."""
+    for part in inner(model):
+        for one in () if refused(part) else _at_stake(part, attempts):
+            for m in range(3):
+                _check_breach(one, m, attempts)
+
+
+def _at_stake(part: Model, attempts: Attempts) -> list[Model]:
+    """The rule, and as strong as a coalition of one leaves half of the classes or barely not."""
+    if not isinstance(part, Rule) or not part.parameter:
+        return [part]
+    sign = 1 if part.strongest == "largest" else -1
+    each = sign * part.per_class(attempts.left).reshape(attempts.takers.shape)
+    worst = np.where(attempts.reached_by(1), each, np.inf).min(axis=1)
+    if not len(worst := worst[np.isfinite(worst)]):
+        return [part]
+    value = sign * float(np.sort(worst)[len(worst) // 2])
+    slack = 1 if _counts(part) else _SLACK * max(1, value)
+    near = (int(value) if _counts(part) else value, value - sign * slack, value + sign * slack)
+    return [part, *filter(None, (_with(part, one) for one in near))]
+
+
+def _check_breach(model: Model, m: int, attempts: Attempts) -> None:
+    whole, most, failed = attempts.classes, attempts.most(m), attempts.failed(model, m)
+    broken = np.asarray(failed.any(axis=1))
+    found, alone = breached(model, whole, most), model.holds(whole)
+    _equal(
+        found.broken,
+        np.asarray(failed.any(axis=1)),
+        f"{model}: coalitions of {m} break other classes",
+    )
+    _equal(MPrivacy(m, model).holds(whole), ~broken, f"{model}: m-privacy says otherwise")
+    for class_ in np.flatnonzero(found.broken).tolist():
+        coalition = found.of(class_) or ()
+        _true(len(coalition) <= most[class_], f"{model}: a coalition is too large")
+        able = failed[class_] & attempts.by(class_, coalition)
+        _true(able.any(), f"{model}: the coalition that is named cannot break the class")
+        _true(alone[class_] or not coalition, f"{model}: what fails by itself needs no coalition")
 
 
 def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:

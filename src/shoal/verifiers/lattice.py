@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.collusion import left, members
+from shoal.collusion import fitness, left, members
 from shoal.errors import UsageError
 from shoal.model import Model, parts, whole
 from shoal.tally import Groups
@@ -67,6 +67,8 @@ class Lattice:
     order: NDArray[np.int64]
     """The place of each rank among the class's providers."""
     most: int
+    failing: bool
+    """The class fails by itself: nobody needs to take rows away."""
 
     @classmethod
     def of(cls, model: Model, class_: Groups, m: int, name: str) -> Lattice:
@@ -80,7 +82,8 @@ class Lattice:
                     'use the verifier "exact".',
                 )
         most = int(members(class_.brought, whole(m, "m", 0))[0])
-        return cls(model, class_, attack_power(model, class_), most)
+        failing = not model.holds(class_).all()
+        return cls(model, class_, attack_power(model, class_), most, failing)
 
     @property
     def providers(self) -> int:
@@ -127,7 +130,9 @@ class Lattice:
         return Checked(None, len(coalitions))
 
     def named(self, coalition: NDArray[Any]) -> tuple[int, ...]:
-        """The codes of a coalition's providers, ascending."""
+        """The codes of a coalition's providers, ascending; of none where nobody is needed."""
+        if self.failing:
+            return ()
         who = self.class_.brought.matrix(0)[0]
         return tuple(sorted(who[self.order[coalition]].tolist()))
 
@@ -148,17 +153,7 @@ def attack_power(model: Model, class_: Groups) -> NDArray[np.int64]:
 
 def scores(model: Model, groups: Groups) -> NDArray[np.float64]:
     """How far each class fulfils the rule: 1 or more only where it does."""
-    score = np.zeros(len(groups))
-    rows = [part.k for part in parts(model) if hasattr(part, "k")]
-    if rows:
-        score += (1 - ALPHA) * groups.rows / float(max(rows))
-    diverse = [
-        groups.on(getattr(part, "on", None)).distinct / float(part.l)
-        for part in parts(model)
-        if hasattr(part, "l")
-    ]
-    if diverse:
-        score += ALPHA * np.min(diverse, axis=0)
+    score = fitness(model, groups, ALPHA)
     return np.where(model.holds(groups), score, np.minimum(score, BELOW_ONE))
 
 

@@ -1,0 +1,212 @@
+"""What a pool promises and tells: no more than is held against partners, no small count."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.axis import Axis
+from shoal.cells import Cells
+from shoal.flow import pool_store
+from shoal.flow.pool import pool_add, pool_init, pool_publish
+from shoal.flow.pool_partners import coalitions, page_files, pages, shown_from
+from shoal.tally import Cut, Groups, Tally
+
+SCHEMA = shoal.Schema(
+    tuple(
+        shoal.Column(name, role, kind)
+        for name, role, kind in (
+            ("age", "quasi", "number"),
+            ("diagnosis", "sensitive", "category"),
+            ("job", "sensitive", "category"),
+        )
+    )
+)
+K, KL = "k-anonymity k=3", "k-anonymity k=3 & distinct-diversity l=2 on=diagnosis"
+CK = "ck-safety c=0.99 k=1 on=diagnosis"
+
+
+def rows(seed: int, number: int = 40) -> pa.Table:
+    rng = random.Random(seed)
+    return pa.table({
+        "age": [rng.randrange(20, 60) for _ in range(number)],
+        "diagnosis": [rng.choice(("flu", "cold", "asthma")) for _ in range(number)],
+        "job": [rng.choice(("cook", "clerk")) for _ in range(number)],
+    })  # fmt: skip
+
+
+def begun(folder, rule: str, **settings):
+    pool_init(folder / "pool", SCHEMA, rule, **settings)
+    for seed, name in enumerate(("A", "B", "C")):
+        pool_add(folder / "pool", name, rows(seed))
+    return folder / "pool"
+
+
+@pytest.fixture(scope="module")
+def agreed(tmp_path_factory):
+    return begun(tmp_path_factory.mktemp("agreed"), f"m-privacy m=1 ({K})")
+
+
+@pytest.fixture
+def pool(agreed, tmp_path):
+    """A pool to be changed."""
+    return Path(shutil.copytree(agreed, tmp_path / "pool"))
+
+
+# What is promised
+
+
+@pytest.mark.parametrize(
+    ("rule", "said", "line"),
+    [
+        (f"m-privacy m=1 ({K}) & distinct-diversity l=2 on=job", "Outside m-privacy",
+         f"m-privacy m=1 ({K} & distinct-diversity l=2 on=job)"),
+        (f"{K} & m-privacy m=2 ({K}) & {CK}", "Outside m-privacy", f"m-privacy m=2 ({K}) & {CK}"),
+        (f"m-privacy m=1 ({K}) & m-privacy m=2 (distinct-diversity l=2 on=job)", "more than one m",
+         f"m-privacy m=2 ({K} & distinct-diversity l=2 on=job)"),
+        (f"m-privacy m=0 ({K}) & m-privacy m=1 ({K})", "more than one m", f"m-privacy m=1 ({K})"),
+        (CK, "promises nothing", f"m-privacy m=1 (k-anonymity k=5) & {CK}"),
+    ],
+)  # fmt: skip
+def test_what_would_not_hold_against_partners_is_refused_with_the_line(tmp_path, rule, said, line):
+    with pytest.raises(shoal.UsageError, match=said) as error:
+        pool_init(tmp_path / "pool", SCHEMA, rule)
+    assert error.value.hint.split('"')[1] == line
+    assert pool_init(tmp_path / "pool", SCHEMA, line).rule == line
+
+
+def test_what_no_requirement_is_about_is_said_everywhere(tmp_path):
+    done = pool_publish(begun(tmp_path, f"m-privacy m=1 ({KL})"), tmp_path / "out")
+    said = "No requirement is about job: a class may share one value."
+    assert done.certificate["unjudged"] == ["job"]
+    assert said in str(done)
+    for path in (tmp_path / "out.partners").glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert said in text
+        assert ">Kept<" not in text
+
+
+def test_what_is_not_held_against_partners_is_said_everywhere(tmp_path):
+    both = f"{KL} & distinct-diversity l=2 on=job"
+    pool = begun(tmp_path, f"m-privacy m=1 ({both}) & {CK}", method="mondrian")
+    done = pool_publish(pool, tmp_path / "out")
+    assert (done.certificate["beside"], done.certificate["unjudged"]) == ([CK], [])
+    assert f"Not held against partners: {CK}." in str(done)
+    for path in (tmp_path / "out.partners").glob("*.html"):
+        assert f"Not held against partners: {CK}." in path.read_text(encoding="utf-8")
+
+
+def test_what_is_all_promised_is_kept(tmp_path):
+    both = f"{KL} & distinct-diversity l=2 on=job"
+    done = pool_publish(begun(tmp_path, f"m-privacy m=1 ({both})"), tmp_path / "out")
+    assert "No requirement" not in str(done)
+    for file in done.pages.values():
+        assert ">Kept<" in (tmp_path / "out.partners" / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("rule", "k"),
+    [(K, 3), ("k-anonymity k=1", 10), ("distinct-diversity l=2", 10), (f"{K} & {CK}", 3),
+     ("alpha-k alpha=0.5 k=7", 7), ("m-privacy m=1 (k-anonymity k=4)", 4)],
+)  # fmt: skip
+def test_numbers_are_told_from_the_rule_s_k(rule, k):
+    assert shown_from(shoal.rule(rule)) == k
+
+
+# What a partner could work out
+
+
+def one_class(*brought: int) -> Groups:
+    """One class with so many rows of each provider, half of them with either value."""
+    pairs = [(who, v, (n + 1 - v) // 2) for who, n in enumerate(brought) for v in (0, 1)]
+    who, value, count = (np.array(one) for one in zip(*(p for p in pairs if p[2]), strict=True))
+    zero = np.zeros(len(who), np.int32)
+    tally = Tally(
+        (Axis.numbered("q", 1),), (Axis.numbered("s", 2),), zero[np.newaxis],
+        value.astype(np.int32)[np.newaxis], count, Axis("p", "category", "flat", ("A", "B", "C")),
+        who.astype(np.int32),
+    )  # fmt: skip
+    entry, ends = np.arange(len(who), dtype=np.int32), np.zeros((1, 1), np.int32)
+    return Groups.of(tally, Cut(entry, zero, count, Cells(ends, ends)))
+
+
+RULE = shoal.KAnonymity(5)
+
+
+@cache
+def told(brought: tuple[int, ...], reader: int) -> str | None:
+    """What the reader is told of such a class; None where it would not be published."""
+    groups = one_class(*brought)
+    if not shoal.MPrivacy(1, RULE).holds(groups).all():
+        return None
+    certificate = coalitions(groups, RULE, 1, 5, 3)
+    mine = pages(groups, RULE, {"m": 1, "k": 5}, ("A", "B", "C"))["ABC"[reader]]
+    return json.dumps((certificate, mine))
+
+
+@pytest.mark.parametrize("brought", [(150, 90, 3), (20, 94, 1), (30, 91, 4), (8, 4, 2), (9, 2, 3)])
+def test_no_partner_can_work_out_another_s_small_count(brought):
+    """Each knows its own rows, those of the class, the certificate and its own page."""
+    for reader in range(3):
+        others = [n for who, n in enumerate(brought) if who != reader]
+        seen, possible = told(brought, reader), set()
+        assert seen is not None
+        for one in range(sum(others) // 2 + 1):
+            world = [one, sum(others) - one]
+            world.insert(reader, brought[reader])
+            if told(tuple(world), reader) == seen:
+                possible.add(one)
+        assert min(others) in possible
+        assert min(others) >= 5 or len(possible) > 1
+
+
+# Pages and stored rows
+
+
+def test_every_provider_has_a_page_of_its_own():
+    names = ["a b", "a/b", "a-b-3", "a-b-2", "A  B", "a-b", "ß" * 100, "ß" * 99 + "/", "日" * 100]
+    files = page_files(names)
+    assert len({file.casefold() for file in files.values()}) == len(names)
+    assert all(len(file.encode()) < 130 for file in files.values())
+    assert files["a b"] == "for-a-b.html"
+
+
+def changed(pool, **to) -> None:
+    path = pool / "private/members.json"
+    told = json.loads(path.read_text(encoding="utf-8"))
+    told["members"][0] |= to
+    path.write_text(json.dumps(told), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "to", [{"provider": "D"}, {"rows": 41}, {"file": "../pool.json"}, {"sha256": ""}]
+)
+def test_a_list_of_members_that_was_changed_is_noticed(pool, tmp_path, to):
+    changed(pool, **to)
+    with pytest.raises(shoal.InputError, match="changed after they were added"):
+        pool_publish(pool, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_agreement_that_was_changed_with_its_hash_is_noticed(pool, tmp_path):
+    path, members = pool / "pool.json", pool / "private/members.json"
+    path.write_text(path.read_text(encoding="utf-8").replace("k=3", "k=2"), encoding="utf-8")
+    listed = json.loads(members.read_text(encoding="utf-8"))
+    listed["agreement"] = pool_store.record.sha256(path)
+    members.write_text(json.dumps(listed), encoding="utf-8")
+    with pytest.raises(shoal.InputError, match="under another agreement"):
+        pool_publish(pool, tmp_path / "out")
+
+
+@pytest.mark.parametrize("out", ["pool", "pool/out", "pool/private/out", "pool/../pool/out"])
+def test_a_release_does_not_lie_in_its_pool(pool, tmp_path, out):
+    with pytest.raises(shoal.UsageError, match="folder of its pool"):
+        pool_publish(pool, tmp_path / out)
