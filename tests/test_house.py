@@ -265,10 +265,8 @@ def test_no_file_names_a_registry_or_a_machine():
 
 PARAMETERS = {"alpha": 0.5, "beta": 1, "c": 2, "delta": 1.5, "high": 0.6, "k": 4, "l": 2,
               "low": 0.1, "t": 0.25}  # fmt: skip
-SPECIAL = {
-    "ck-safety": {"c": 0.8, "k": 1},
-    "m-privacy": {"m": 1, "rule": rule("k-anonymity k=3 & distinct-diversity l=2")},
-}
+CROWD = rule("k-anonymity k=3 & distinct-diversity l=2")
+SPECIAL = {"ck-safety": {"c": 0.8, "k": 1}, "m-privacy": {"m": 1, "rule": CROWD}}
 """Parameters that mean something else in one model than in the others."""
 ROOT_MEASURES = {"suppressed": 0.0}
 """What one class of everybody gives, where it is not 1."""
@@ -357,6 +355,7 @@ def test_models_keep_their_contract(name):
 @pytest.mark.parametrize("name", sorted(methods()))
 def test_methods_keep_their_contract(name):
     testing.check_method(methods()[name], seeds=range(2))
+    testing.check_method(methods()[name], registry()["m-privacy"](1, CROWD), seeds=range(2))
 
 
 @pytest.mark.parametrize("name", sorted(measures()))

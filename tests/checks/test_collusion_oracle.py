@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,17 @@ import pytest
 from tests.checks import coalitions
 from tests.checks.provided import provided, random_classes
 
-from shoal.collusion import breached, members
+from shoal import collusion
+from shoal.axis import Axis
+from shoal.collusion import breached, fewest_values, members, smallest_union
+from shoal.histogram import Shares
+from shoal.kernels import collude
 from shoal.models.alpha_k import AlphaK
 from shoal.models.distinct_diversity import DistinctDiversity
+from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.models.k_anonymity import KAnonymity
+from shoal.models.m_privacy import MPrivacy
+from shoal.verifiers import verifiers
 
 TABLE = json.loads(
     (Path(__file__).parent.parent / "golden" / "mprivacy_table1.json").read_text(encoding="utf-8")
@@ -135,3 +143,166 @@ def test_whoever_holds_a_class_alone_hurts_nobody():
     assert found.of(0) is None
     assert found.of(1) == (1,)
     assert np.array_equal(members(groups.brought, 5), [0, 1])
+
+
+# The fewest values that a coalition can leave
+
+
+def shares(*has):
+    """Classes as tables of bools: who (rows) has which value (columns)."""
+    pairs = [np.nonzero(one) for one in has]
+    start = np.cumsum([0, *(len(who) for who, _ in pairs)])
+    who, value = (np.concatenate(part).astype(np.int32) for part in zip(*pairs, strict=True))
+    providers, values = (max(one.shape[side] for one in has) for side in (0, 1))
+    total = np.bincount(value, minlength=values)
+    return Shares(Axis.numbered("who", providers), Axis.numbered("s", values), start, who, value,
+                  np.ones(len(who), np.int64), total)  # fmt: skip
+
+
+def values_after(has, coalition):
+    return int(np.delete(has, list(coalition), axis=0).any(axis=0).sum())
+
+
+def fewest(has):
+    """For each number of members the fewest values that are left, all coalitions tried."""
+    n = len(has)
+    return [min(values_after(has, c) for c in combinations(range(n), m)) for m in range(n)]
+
+
+def small_tables(number, seed=0):
+    rng = np.random.default_rng(seed)
+    found = []
+    while len(found) < number:
+        has = rng.random((rng.integers(2, 9), rng.integers(2, 10))) < rng.choice([0.2, 0.4, 0.7])
+        has = has[has.any(axis=1)][:, has.any(axis=0)]
+        if len(has) > 1:
+            found.append(has)
+    return found
+
+
+def wide_tables(number, shape, seed=0):
+    """More than 64 providers or values: their bits do not fit in one word."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for density in np.tile([0.05, 0.5, 0.9], number)[:number]:
+        has = rng.random(shape) < density
+        has[rng.integers(0, shape[0], shape[1]), np.arange(shape[1])] = True  # every value occurs
+        has[np.arange(shape[0]), rng.integers(0, shape[1], shape[0])] = True  # and everybody
+        found.append(has)
+    return found
+
+
+def covered(has, most, l, side):
+    """One side of the search alone: values that are gone, or providers that stay."""
+    who, value = (part.astype(np.int64) for part in np.nonzero(has))
+    n, d = has.shape
+    if side == "gone":
+        return collude._covered(value, who, np.bincount(value), n, most, d - l + 1)[0]
+    return collude._covered(who, value, np.bincount(who), d, l - 1, n - most)[0]
+
+
+@pytest.mark.parametrize("side", ["gone", "stay"])
+def test_either_side_of_the_search_agrees_with_all_coalitions(side):
+    for has in small_tables(80):
+        left = fewest(has)
+        for m in range(1, len(has)):
+            for l in range(1, has.shape[1] + 1):
+                assert covered(has, m, l, side) == (left[m] < l)
+
+
+@pytest.mark.parametrize("by", ["search", "integer program"])
+def test_the_fewest_values_and_who_leaves_them(by, monkeypatch):
+    if by != "search":
+        monkeypatch.setattr(collusion, "share_out", gives_up)
+    tables = small_tables(60 if by == "search" else 12, seed=1)
+    least, whole = [fewest(has) for has in tables], shares(*tables)
+    for m in range(1, 5):
+        most = np.minimum(m, [len(has) - 1 for has in tables])
+        for l in (2, 4) if by != "search" else range(1, 8):
+            found = fewest_values(whole, most, l)
+            assert found.broken.tolist() == [least[c][k] < l for c, k in enumerate(most)]
+            for c in np.flatnonzero(found.broken).tolist():
+                assert len(found.of(c)) <= most[c]
+                assert values_after(tables[c], found.of(c)) < l
+
+
+def gives_up(kernel, number, rows, *arguments):
+    """As if every search had been too long; what fails by itself was seen before."""
+    kernel(0, number, *arguments)
+    if kernel is collude.values_left:
+        state, members_ = arguments[-2:]
+        alone = (state == collude.BROKEN) & (members_ < 0).all(axis=1)
+        state[:] = np.where(alone, collude.BROKEN, collude.UNDECIDED)
+        members_[:] = -1
+
+
+@pytest.mark.parametrize("shape", [(70, 9), (6, 130), (66, 66)], ids=str)
+def test_more_providers_or_values_than_a_word_has_bits(shape):
+    tables, most = wide_tables(6, shape), 2 if shape[0] > 10 else 4
+    for has in tables:
+        left = min(values_after(has, c) for c in combinations(range(len(has)), most))
+        for l in {2, shape[1] // 2, left, left + 1, shape[1]}:
+            found = fewest_values(shares(has), np.array([most]), l)
+            assert (found.of(0) is not None) == (left < l)
+            assert found.of(0) is None or values_after(has, found.of(0)) < l
+
+
+def test_the_fewest_providers_by_the_integer_program():
+    for has in small_tables(25, seed=2):
+        left = [*fewest(has), 0]
+        for l in {1, 2, has.shape[1]}:
+            found = smallest_union(shares(has), 0, l)
+            assert len(found) == next(m for m, values in enumerate(left) if values < l)
+            assert values_after(has, found) < l
+
+
+@pytest.mark.parametrize(("most", "l", "broken"), [(15, 48, False), (15, 49, True), (16, 48, True)])
+def test_where_one_search_is_long_the_other_decides(most, l, broken):
+    """Each value has three providers: which values are gone takes too long to tell.
+
+    The integer program, which takes seconds, says that 16 providers are needed to leave 47.
+    """
+    rng = np.random.default_rng(888)
+    has = np.zeros((28, 75), bool)
+    for value in range(75):
+        has[rng.choice(28, 3, replace=False), value] = True
+    assert covered(has, most, l, "gone") == collude.UNDECIDED
+    found = fewest_values(shares(has), np.array([most]), l).of(0)
+    assert (found is not None) == broken
+    if found is not None:
+        assert len(found) <= most
+        assert values_after(has, found) < l
+
+
+# Classes that fail by themselves
+
+
+@pytest.mark.parametrize("model", [KAnonymity(3), DistinctDiversity(3), EntropyDiversity(3)])
+@pytest.mark.parametrize("m", [0, 1, 2])
+def test_what_fails_by_itself_needs_no_coalition(model, m):
+    """Two rows of two values, of two providers; three of three, of one provider."""
+    groups = provided([[(0, 0), (1, 1)], [(0, 0), (0, 1), (0, 2)], [(2, 0), (1, 1)]])
+    found = breached(model, groups, members(groups.brought, m))
+    assert [found.of(class_) for class_ in range(3)] == [(), None, ()]
+    assert MPrivacy(m, model).coalition(groups, 2) == ()
+    assert MPrivacy(m, model).per_class(groups).tolist() == [-1, np.inf, -1]
+    one = groups.take(np.array([0]))
+    growing = getattr(model, "growing", False)
+    for name in verifiers() if growing else ["exact"]:
+        assert verifiers()[name](model, one, m).coalition == ()
+
+
+def test_a_witness_is_of_the_rules_own_m():
+    """One provider of five rows: one member leaves three of eight, two leave one."""
+    groups = provided([[(0, 0)] * 5 + [(1, 0)] * 2 + [(2, 0)]])
+    assert MPrivacy(1, KAnonymity(4)).witness(groups, 0) == {"coalition": [0], "left": 3}
+    assert MPrivacy(1, KAnonymity(3)).witness(groups, 0) == {"coalition": [0, 1], "left": 1}
+    assert MPrivacy(0, KAnonymity(9)).witness(groups, 0) == {"coalition": [], "left": 8}
+    assert MPrivacy(2, KAnonymity(1)).witness(groups, 0) == {}
+
+
+def test_m_privacy_where_nobody_colludes_is_as_monotone_as_its_rule():
+    assert MPrivacy(0, EntropyDiversity(2)).monotone
+    assert not MPrivacy(1, EntropyDiversity(2)).monotone
+    assert MPrivacy(3, KAnonymity(2) & DistinctDiversity(2)).monotone
+    assert not MPrivacy(1, KAnonymity(2) & EntropyDiversity(2)).monotone

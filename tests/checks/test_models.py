@@ -54,7 +54,9 @@ VARIANTS = [
     'recursive-diversity c=1/3 l=1 on="my & col"',
     "k-anonymity k=3 & t-closeness t=0.3 on=a & distinct-diversity l=2 on=b",
     "m-privacy m=2 (k-anonymity k=3 & distinct-diversity l=2 on=a*b)",
+    "m-privacy m=0 (entropy-diversity l=1.5)",
     "m-privacy m=1 (entropy-diversity l=1.5 & alpha-k alpha=0.9 k=2)",
+    "m-privacy m=2 (t-closeness t=0.4 distance=hierarchical)",
     "m-privacy m=1 (k-anonymity k=2) & k-anonymity k=3 & ck-safety c=0.9 k=0",
 ]
 

@@ -144,6 +144,37 @@ def test_the_coalition_that_is_named_breaks_the_class(tried, model):
             assert found.of(c) == ()
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(TCloseness(1, distance=distance) for distance in ("equal", "ordered", "hierarchical")),
+        *(RecursiveDiversity(1, l) for l in (1, 2, 3)),
+        AlphaK(1, 1),
+        BetaLikeness(1),
+    ],
+    ids=str,
+)
+def test_at_the_worst_that_a_coalition_reaches(tried, model):
+    """At that number, a billionth above it and a billionth below."""
+    classes, whole, attempts = tried
+    h, left = whole.sensitive[0], list(attempts[1])
+    class_, value = np.nonzero([x for _, x in left])
+    counts = np.array([x for _, x in left])
+    h = Histogram.of(h.axis, class_, value, counts[class_, value], len(left), h.total)
+    each = model.per_class(replace(whole, rows=h.rows, sensitive=(h,), shares=(), cells=None))
+    most, of = members(whole.brought, 1), np.array([c for c, _ in left])
+    reached = [each[of == c].max() for c in range(len(classes))]
+    for c in np.flatnonzero(np.isfinite(reached)).tolist():
+        limit, billionth = Fraction(reached[c]).limit_denominator(10**6), Fraction(1, 10**9)
+        one = whole.take(np.array([c]))
+        for asked, broken in (
+            (limit - billionth, True), (limit, model.strict), (limit + billionth, False),
+        ):  # fmt: skip
+            if 0 < asked <= (1 if model.parameter in ("t", "alpha") else asked):
+                at = replace(model, **{model.parameter: asked})
+                assert at.broken_by(one, most[[c]]).broken.tolist() == [broken]
+
+
 def test_there_is_something_to_decide():
     whole = groups(drawn(0, 60, 4))
     for model in MODELS:

@@ -23,7 +23,7 @@ from shoal.tally import Cut, Groups, Tally
 from shoal.testing.tables import shuffled
 from shoal.utility import measures
 
-loss = measures()["ncp"]
+loss = measures()["loss"]
 
 
 def even_as(l):

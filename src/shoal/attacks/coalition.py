@@ -61,7 +61,7 @@ def _names(coalition: str | Sequence[str] | None) -> tuple[str, ...]:
 
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "coalition": _names,
-    "members": lambda members: 1 if members is None else whole(members, "members", 1),
+    "members": lambda members: None if members is None else whole(members, "members", 1),
     "sure": lambda sure: fraction(sure, "sure", 0, 1, above=True, example="0.9"),
 }
 
@@ -76,7 +76,8 @@ def coalition(
 ) -> Finding:
     """Find what a coalition of providers learns about the rows of others.
 
-    The named one; without names the worst of ``members`` providers, 1 unless given.
+    The named one; without names the worst of ``members`` providers: unless given, of as many as
+    the release promises to withstand, or 1.
     """
     names, least = _names(coalition), OPTIONS["sure"](sure)
     if names and members is not None:
@@ -85,7 +86,8 @@ def coalition(
     if names:
         chosen = Chosen(named_ones(shares, names), 1, 1, named=True)
     else:
-        chosen = worst(shares, check_fewer(shares, OPTIONS["members"](members)), least)
+        together = OPTIONS["members"](members) or view.withstood
+        chosen = worst(shares, check_fewer(shares, together), least)
     return _finding(Case(view, release, shares, chosen, least))
 
 
@@ -164,8 +166,8 @@ def _finding(case: Case) -> Finding:
         sure=float(case.belief.max()),
         guessing=float(left.total.max() / left.total.sum()),
         sentence=_sentence(case, details),
-        defence=f'ask for m-privacy: a rule of diversity inside "m-privacy m={len(chosen.members)} '
-        '(...)" holds whichever so many providers take their rows away.',
+        defence=f'a rule of diversity inside "m-privacy m={len(chosen.members)} (...)" holds '
+        "whichever so many providers take their rows away.",
         example=_example(case),
         assumptions=(*ASSUMPTIONS, *chosen.caveat),
         worst=tuple((case.worst[:WORST] + 1).tolist()),

@@ -137,6 +137,8 @@ class View:
     """Whether the finding may name labels, values and providers."""
     providers: Axis | None = None
     """The names of those who brought the rows, where it is known who brought which."""
+    withstood: int = 1
+    """How many providers together the release promises to withstand; 1 where it promises none."""
 
     def value(self, code: int) -> str:
         """A sensitive value in words, where values may be shown."""

@@ -57,7 +57,12 @@ EXPOSED = 4
 @own("--knowing", multiple=True, metavar="TEXT", help="A piece of what is known; repeatable.")
 @own("--coalition", multiple=True, metavar="NAME",
      help="A provider who works together with the others named; repeatable.")  # fmt: skip
-@own("--members", type=int, metavar="N", help="The worst coalition of so many; 1 unless given.")
+@own(
+    "--members",
+    type=int,
+    metavar="N",
+    help="The worst coalition of so many; unless given, what is promised, or 1.",
+)
 @own("--name", "names", metavar="COL", help="The targets' column that people are called by.")
 @own("--limit", type=SHARE, metavar="SHARE", help="Leave with 4 where a larger share is exposed.")
 @own("--show", "labels", is_flag=True, help="Name labels, values, providers: for your eyes only.")

@@ -127,8 +127,8 @@ def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageE
         )
     if wanted.method and not all(one.apart for one in releases):
         return UsageError(
-            f"{name} makes one class again without the others, and here all were made together.",
-            "it says nothing of rules such as ck-safety, nor of methods such as chain.",
+            f"{name} makes one class again by what is published of it, and here more decided.",
+            "it says nothing of rules such as ck-safety and m-privacy, nor of methods such as chain.",
         )
     return None
 

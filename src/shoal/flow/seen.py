@@ -24,7 +24,7 @@ from shoal.errors import InputError, UsageError
 from shoal.flow.companion import Companion, companion_at_hand
 from shoal.flow.listing import Listing, listed
 from shoal.flow.opening import opened_labels, released, released_schema
-from shoal.flow.providers import check_providers, provided_in
+from shoal.flow.providers import check_providers, largest_m, provided_in
 from shoal.flow.record import in_buckets
 from shoal.flow.recount import Provided, Recount
 from shoal.flow.request import Progress
@@ -144,6 +144,15 @@ class Seen:
         return made_apart(self.manifest or {})
 
     @cached_property
+    def withstood(self) -> int:
+        """How many providers together it promises to withstand; 1 where it promises none."""
+        try:
+            rule = parse_rule(str((self.manifest or {}).get("rule", "")))
+        except UsageError:  # a table that others made, or a model of the user's own
+            return 1
+        return largest_m(rule) or 1
+
+    @cached_property
     def method(self) -> Method | None:
         """The method that made it, with its rule; None where nobody says."""
         told = self.manifest or {}
@@ -161,8 +170,11 @@ class Seen:
 
 def made_apart(manifest: Mapping[str, Any]) -> bool:
     """Whether each class of a release was made by its own people alone, and judged alone."""
-    method, rule = str(manifest.get("method")), str(manifest.get("rule"))
-    return method in methods() and apart(method) and parse_rule(rule).local
+    method = str(manifest.get("method"))
+    if method not in methods() or not apart(method):
+        return False
+    rule = parse_rule(str(manifest.get("rule")))
+    return rule.local and "provider" not in rule.needs  # who brought which row is not published
 
 
 def _provided(name: str, listing: Listing) -> Provided:

@@ -82,6 +82,7 @@ class Scene:
             people=people and replace(people, present=_present(published)),
             method=_method(releases[0], exact) if len(releases) == 1 else None,
             show=self.show,
+            withstood=releases[0].withstood,
             providers=None if provided is None else provided.axis,
         )
 

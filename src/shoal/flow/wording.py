@@ -137,7 +137,7 @@ def lacked(attack: str, had: Collection[str] = ()) -> str:
     return f"It needs {listed(lacking)}." if lacking else failed
 
 
-TOGETHER = "It makes one class again without the others, and here all were made together."
+TOGETHER = "It makes one class again by what is published of it, and here more decided."
 
 
 def remakes(attack: str) -> bool:
