@@ -72,12 +72,12 @@ def _made(rows: int) -> Iterator[Line]:
         yield _line(f"{case}, {kind}, method: Mondrian k & l", *pair)
     with tempfile.TemporaryDirectory(dir=_cache()) as scratch:
         both = (_publishing(method, table, who, scratch) for method in (OWN, BASE))
-        yield _line(f"{case}, {kind}, publish: Mondrian k & l", *against(*both, 2))
+        yield _line(f"{case}, {kind}, publish: Mondrian k & l", *against(*both, 2), 4)
 
 
-def _line(case: str, own: Spent, plain: Spent) -> Line:
+def _line(case: str, own: Spent, plain: Spent, limit: float | None = None) -> Line:
     told = f"{seconds(own.cpu)} : {seconds(plain.cpu)}"
-    return Line(case, told, own.cpu / plain.cpu, 4)
+    return Line(case, told, own.cpu / plain.cpu, limit)
 
 
 def _asked(method: str) -> str:
