@@ -77,3 +77,30 @@ def test_errors_leave_with_the_exit_codes_of_the_house(shoal, here, agreed):
     assert done.exit_code == 5
     assert "changed after it was signed" in json.loads(done.stdout)["error"]["fact"]
     assert not (here / "release").exists()
+
+
+def test_status_says_who_is_awaited(shoal, agreed):
+    assert shoal(*agreed, *BOTH).exit_code == 0
+    shoal("pool", "add", "POOL", "--provider", "Harbour", "harbour.csv")
+    done = shoal("pool", "status", "POOL")
+    assert done.exit_code == 0, done.output
+    assert "rows added: Harbour\nawaited: St Anna" in done.stdout
+    told = json.loads(shoal("pool", "status", "POOL", "--json").stdout)
+    assert (told["added"], told["awaited"]) == (["Harbour"], ["St Anna"])
+    assert shoal("pool", "status", "elsewhere").exit_code == 5
+
+
+def test_hints_are_lines_to_type(shoal, here, agreed):
+    shoal(*agreed, *BOTH)
+    done = shoal("pool", "publish", "POOL", "-o", "release")
+    assert "shoal pool add POOL --provider 'St Anna' FILE" in done.stderr
+    text = (here / "harbour.csv").read_text(encoding="utf-8").splitlines()
+    at = text[0].split(",").index("age")
+    cells = [line.split(",") for line in text[1:]]
+    changed = [",".join([*one[:at], "old", *one[at + 1 :]]) for one in cells]
+    (here / "words.csv").write_text("\n".join([text[0], *changed]), encoding="utf-8")
+    done = shoal("pool", "add", "POOL", "--provider", "Harbour", "words.csv")
+    assert done.exit_code == 5
+    assert "marks that mean null go in --null." in done.stderr
+    done = shoal("pool", "add", "POOL", "--provider", "Harbour", "harbour.csv", "--agreement", "3f")
+    assert done.exit_code == 2

@@ -221,7 +221,7 @@ def test_k_larger_than_the_table_is_not_met(town):
         town.publish("k-anonymity k=81")
     assert error.value.exit_code == 3
     assert town.publish("k-anonymity k=80").verdict.classes == 1
-    with pytest.raises(shoal.NotMetError, match="no class can meet it"):
+    with pytest.raises(shoal.NotMetError, match="no class was found that meets it"):
         town.publish("k-anonymity k=81", hold_back=1.0, out=town.folder / "none")
 
 

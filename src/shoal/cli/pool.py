@@ -23,6 +23,7 @@ AGREEMENT = own("--agreement", metavar="HASH",
         "    --method provider-aware --hold-back 0.01",
         "shoal pool add POOL --provider A a.csv --agreement 3f2a91c07d5e",
         "shoal pool add POOL --provider A newer.csv --replace",
+        "shoal pool status POOL",
         "shoal pool publish POOL -o release/",
     ),
 )
@@ -108,6 +109,19 @@ def add(
     made = shoal.pool_add(pool, provider, source, agreement=agreement, replace=replace, **reading)
     awaited = f"Still to add rows: {', '.join(made.awaited)}." if made.awaited else ""
     _tell(made, as_json, quiet, str(made), awaited)
+
+
+@command.command("status", cls=Verb, epilog=example("shoal pool status POOL --json"))
+@click.argument("pool", type=FILE)
+@output
+def status(pool: Path, as_json: bool, quiet: bool) -> None:
+    """Say who has added rows and who is awaited.
+
+    Names and the agreement only: how many rows a provider has is told to nobody else.
+    """
+    import shoal
+
+    show(shoal.pool_status(pool), as_json, quiet)
 
 
 @command.command("publish", cls=Verb, epilog=example("shoal pool publish POOL -o release/"))

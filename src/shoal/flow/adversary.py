@@ -128,7 +128,7 @@ def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageE
     if wanted.method and not all(one.apart for one in releases):
         return UsageError(
             f"{name} makes one class again by what is published of it, and here more decided.",
-            "it says nothing of rules such as ck-safety and m-privacy, nor of methods such as chain.",
+            "it says nothing of rules such as ck-safety or m-privacy, nor of methods such as chain.",
         )
     return None
 

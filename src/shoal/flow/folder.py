@@ -22,6 +22,8 @@ OURS = r"(table|values)\.[a-z.]+|rows\.parquet|(manifest|companion)\.json"
 """The names of the files that Shoal writes."""
 COMPANION = "companion.json"
 """The file that says that a folder is a private companion."""
+AGREEMENT, PRIVATE = "pool.json", "private"
+"""The file and the folder that say that a folder is a pool."""
 
 
 def companion_of(out: Path) -> Path:
@@ -39,8 +41,37 @@ def check_free(out: Path, companion: Path, replace: bool) -> None:
             "The release and its private companion may not lie in one another.",
             "choose another --companion folder.",
         )
+    check_outside(out)
+    check_outside(companion)
     check_ours(out, MANIFEST, replace)
     check_ours(companion, COMPANION, replace)
+
+
+def check_outside(place: Path) -> None:
+    """Refuse a place inside what is public already, or inside a pool.
+
+    What is written there may have a private part, and what lies in a release is given away with it;
+    whoever may read a release would be let into a pool, where everybody's rows are.
+    """
+    here = place.resolve()
+    if any(_is_release(folder) for folder in here.parents):
+        raise UsageError(
+            f"{place.name!r} would lie in the folder of a release, which is public.",
+            "choose a folder beside it.",
+        )
+    if any(_is_pool(folder) for folder in (here, *here.parents)):
+        raise UsageError(
+            f"{place.name!r} would lie in the folder of a pool, where everybody's rows are.",
+            "choose a folder elsewhere.",
+        )
+
+
+def _is_release(folder: Path) -> bool:
+    return (folder / MANIFEST).is_file() and any(folder.glob("table.*"))
+
+
+def _is_pool(folder: Path) -> bool:
+    return (folder / AGREEMENT).is_file() and (folder / PRIVATE).is_dir()
 
 
 def check_ours(

@@ -20,27 +20,21 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.column import Column
-from shoal.errors import InputError, SchemaError, UsageError
-from shoal.flow import folder
+from shoal.errors import InputError
+from shoal.flow import folder, pool_rows
 from shoal.flow import pool_partners as partners
-from shoal.flow.encode import survey
-from shoal.flow.listing import Listing, listed
-from shoal.flow.opening import opened, opened_some
+from shoal.flow.opening import opened
 from shoal.flow.pool_agreement import Agreement, agreed, check_agreement, named
-from shoal.flow.pool_store import Pool, alone, create
-from shoal.flow.publish import check_people, publish
+from shoal.flow.pool_store import Pool, alone, create, load
+from shoal.flow.providers import many
+from shoal.flow.publish import publish
 from shoal.flow.request import Progress, quiet
-from shoal.frames.frame import Frame
-from shoal.labels import text
 from shoal.model import Model
 from shoal.pages import pooled
 from shoal.release import EDITION, Release
 from shoal.schema import Schema
 
 METHOD = "provider-aware"
-TYPES = {"number": pa.float64(), "date": pa.date32()}
-"""How a stored column is typed by its kind; all others are text."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +74,31 @@ class Added:
         return {"edition": EDITION, **told, "sha256": self.sha256, "awaited": list(self.awaited)}
 
     def __str__(self) -> str:
-        return f"{self.provider}: {self.rows:,} rows added, agreement {self.agreement}"
+        return f"{self.provider}: {many(self.rows, 'row')} added, agreement {self.agreement}"
+
+
+@dataclass(frozen=True)
+class Status:
+    """Who has handed in rows, and who is awaited: by name, without anybody's counts."""
+
+    folder: Path
+    agreement: str
+    rule: str
+    added: tuple[str, ...]
+    awaited: tuple[str, ...]
+    """Empty where the agreement names nobody."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        told = {"folder": str(self.folder), "agreement": self.agreement, "rule": self.rule}
+        return {
+            "edition": EDITION, **told, "added": list(self.added), "awaited": list(self.awaited),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        who = {"rows added": self.added, "awaited": self.awaited}
+        lines = [f"{label}: {', '.join(names) or 'nobody'}" for label, names in who.items()]
+        return "\n".join((f"agreement {self.agreement}", f"rule: {self.rule}", *lines))
 
 
 @dataclass(frozen=True)
@@ -161,71 +179,22 @@ def pool_add(
         check_agreement(found.hash, agreement)
         found.agreement.check_name(name, (*found.names, *found.agreement.providers))
         if name in found.names and not replace:
-            raise InputError(f"{name!r} has added its rows already.", "add --replace to do so.")
-        after = found.with_rows(name, _read(source, found.agreement, name, reading))
+            raise InputError(
+                f"{name!r} has added its rows already.", "put others in their place with --replace."
+            )
+        rows = pool_rows.read(source, found.agreement, name, reading)
+        content = pool_rows.content_of(rows, found.agreement.column.name)
+        pool_rows.check_new(found, name, rows, content)
+        after = found.with_rows(name, rows, content)
     stored = next(member for member in after.members if member.provider == name)
     return Added(name, stored.rows, after.hash, stored.sha256, after.awaited)
 
 
-def _read(source: Any, agreement: Agreement, name: str, reading: Mapping[str, Any]) -> pa.Table:
-    kinds = {column.name: column.kind for column in _handed_in(agreement)}
-    try:
-        with opened_some(source, kinds=kinds, **reading) as frame:
-            return _rows(frame, agreement, name)
-    except InputError as error:
-        if "kinds=" not in error.hint:
-            raise
-        # Whoever opens a table of their own may choose its kinds; here they are agreed on.
-        hint = "correct them, or name them in nulls=: the kinds of columns are agreed on."
-        raise type(error)(error.fact, hint) from None
-
-
-def _handed_in(agreement: Agreement) -> list[Column]:
-    """The columns that every provider's table has, and that are stored."""
-    return [c for c in _stored(agreement.schema).columns if c != agreement.column]
-
-
-def _rows(frame: Frame, agreement: Agreement, name: str) -> pa.Table:
-    """The rows of a table that fits the agreed schema, without identifiers, with their provider."""
-    there, wanted = {field.name for field in frame.fields}, _handed_in(agreement)
-    if more := sorted(there.difference(agreement.schema.names)):
-        raise SchemaError(
-            f"The table has columns that were not agreed on: {', '.join(more)}.",
-            "leave them out of the file.",
-        )
-    dropped = [c for c in agreement.schema.columns if c not in wanted and c.name in there]
-    # What is dropped may be written in any way.
-    fitted = Schema((*wanted, *(replace(c, kind="") for c in dropped))).fit(frame.fields)
-    check_people(frame, fitted)
-    if agreement.column in dropped:
-        _check_own(frame, agreement.column.name, name)
-    survey(frame, fitted)  # a value that a hierarchy lacks is told to whom it belongs
-    found = listed(frame, [column.name for column in wanted])
-    rows = {c.name: _values(c.kind, found[c.name]) for c in wanted}
-    rows[agreement.column.name] = pa.repeat(name, len(rows[wanted[0].name]))
-    return pa.table({column: rows[column] for column in _stored(agreement.schema).names})
-
-
-def _values(kind: str, listing: Listing) -> pa.Array:
-    """A column's values, row by row."""
-    words = pa.array(listing.values, TYPES.get(kind, pa.string()))
-    return words.take(pa.array(listing.codes))
-
-
-def _check_own(frame: Frame, column: str, name: str) -> None:
-    """Where a table says who provided its rows, that is the one who hands them in."""
-    found = frame.values([column])[column]
-    own = sum(n for value, n in zip(found.values, found.counts, strict=True) if text(value) == name)
-    if others := int(found.counts.sum()) + found.nulls - int(own):
-        raise InputError(
-            f"Column {column!r} names another provider than the one given in {others:,} rows.",
-            "hand in each provider's rows by themselves, or leave the column out.",
-        )
-
-
-def _stored(schema: Schema) -> Schema:
-    """What is kept of a provider's rows: the columns that publishing needs."""
-    return Schema(tuple(c for c in schema.columns if c.role != "identifier"))
+def pool_status(pool: str | Path) -> Status:
+    """Who has added rows to a pool and who is awaited, and what was agreed on."""
+    found = load(_named(pool))
+    names = tuple(sorted(found.names))
+    return Status(found.folder, found.hash, str(found.agreement.rule), names, found.awaited)
 
 
 def pool_publish(
@@ -248,7 +217,6 @@ def pool_publish(
     with alone(home) as found:
         check_agreement(found.hash, agreement)
         _check_complete(found)
-        _check_outside(place, home)
         folder.check_free(place, companion, replace)
         partners.check_free(beside, replace)
         rows = found.rows()
@@ -263,34 +231,24 @@ def pool_publish(
     return Pooled(release, told.certificate, signature, beside, pages)
 
 
-def _check_outside(out: Path, pool: Path) -> None:
-    if out.resolve().is_relative_to(pool.resolve()):
-        raise UsageError(
-            "A release may not lie in the folder of its pool, where everybody's rows are.",
-            "choose another folder.",
-        )
-
-
 def _check_complete(pool: Pool) -> None:
     """Everybody is there, and there are enough of them."""
     if pool.awaited:
+        have = "has" if len(pool.awaited) == 1 else "have"
         raise InputError(
-            f"{len(pool.awaited):,} of {len(pool.agreement.providers):,} providers have added no "
+            f"{len(pool.awaited):,} of {len(pool.agreement.providers):,} providers {have} added no "
             f"rows: {', '.join(pool.awaited)}.",
-            f'shoal pool add {pool.folder.name} --provider "{pool.awaited[0]}" FILE',
+            pool.adding(pool.awaited[0]),
         )
     if not pool.members:
-        raise InputError(
-            "Nobody has added rows to the pool.",
-            f"shoal pool add {pool.folder.name} --provider NAME FILE",
-        )
+        raise InputError("Nobody has added rows to the pool.", pool.adding("NAME"))
     pool.agreement.check_names(pool.names)
 
 
 def _published(
     agreement: Agreement, rows: pa.Table, out: Path, format: str, progress: Progress
 ) -> Release:
-    schema = _stored(agreement.schema)
+    schema = pool_rows.stored(agreement.schema)
     with opened(rows, kinds=schema.kinds, nulls=()) as frame:  # nulls are nulls by now
         return publish(
             frame,

@@ -8,6 +8,7 @@ it does not show who wrote it: for that the providers compare it over a channel 
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,9 +20,9 @@ from shoal.column import Column, Field
 from shoal.errors import InputError, UsageError
 from shoal.flow import record
 from shoal.flow.make import check_method
-from shoal.flow.providers import check_providers, largest_m
+from shoal.flow.providers import check_providers, largest_m, many
 from shoal.flow.request import Request
-from shoal.model import All, Model, inner, parts
+from shoal.model import All, Model, inner, parts, written
 from shoal.models import rule as parse_rule
 from shoal.models.m_privacy import MPrivacy
 from shoal.schema import Schema
@@ -146,6 +147,7 @@ def agreed(
     check_method(request)
     names = tuple(named(name) for name in providers)
     whole = settled(schema)
+    _check_sensitive(model, [column.name for column in whole.sensitive])
     found = Agreement(whole, model, method, dict(parameters), hold_back, names, created)
     if len(names) == 1:
         raise InputError(
@@ -178,7 +180,7 @@ def _check_rule(rule: Model) -> None:
     """A pool is for rules that hold against the partners themselves, all of them for one m."""
     against = [part for part in parts(rule) if isinstance(part, MPrivacy)]
     outside = [p for p in parts(rule) if not isinstance(p, MPrivacy) and not refused(p)]
-    line = f'-m "{_wrapped(rule)}"'
+    line = _line(_wrapped(rule))
     if not against or max(part.m for part in against) < 1:
         raise UsageError(
             "The rule promises nothing against providers who know their own rows.",
@@ -210,10 +212,53 @@ def _wrapped(rule: Model) -> str:
     return " & ".join([f"m-privacy m={m} ({' & '.join(dict.fromkeys(within))})", *beside])
 
 
+def _line(rule: Model | str) -> str:
+    """A rule as it is typed on the command line."""
+    text = str(rule)
+    return f"-m {shlex.quote(text)}" if '"' in text else f'-m "{text}"'
+
+
+def _check_sensitive(rule: Model, names: Sequence[str]) -> None:
+    """Refuse a rule about a column that is not sensitive, or that leaves open which it is about."""
+    for part in inner(rule):
+        if not (fact := _unclear(part, names)):
+            continue
+        if not names:
+            raise UsageError(fact, 'give a column the role "sensitive" in schema.toml.')
+        more = [f"on={written(name)}" for name in names[1:]]
+        if more:
+            more.append(f"on={written('*'.join(names[:2]))} for two together")
+        line = _line(_about(rule, names))
+        raise UsageError(fact, f"name one: {line}{''.join(f'; or {one}' for one in more)}")
+
+
+def _unclear(part: Model, names: Sequence[str]) -> str:
+    """What is wrong with the sensitive column that a requirement is about; "": nothing."""
+    if "sensitive" not in part.needs or not hasattr(part, "on"):
+        return ""
+    if not names:
+        return f"{part} needs a sensitive column, and the schema names none."
+    if part.on is None:
+        several = f"{part} does not say which of {len(names):,} sensitive columns it is about."
+        return several if len(names) > 1 else ""
+    unknown = [name for name in part.on.split("*") if name not in names]
+    return f"{part}: {unknown[0]!r} is not a sensitive column." if unknown else ""
+
+
+def _about(rule: Any, names: Sequence[str]) -> Model:
+    """The rule with every requirement that is unclear about the first sensitive column."""
+    if isinstance(rule, All):
+        return All(tuple(_about(one, names) for one in rule.models))
+    if isinstance(rule, MPrivacy):
+        return replace(rule, rule=_about(rule.rule, names))
+    return replace(rule, on=names[0]) if _unclear(rule, names) else rule  # type: ignore[no-any-return]
+
+
 def settled(schema: Schema) -> Schema:
     """The schema with every hierarchy written out and a column for the provider.
 
-    Kinds must be stated: two providers' files, each read by what it holds, might not fit.
+    Kinds must be stated: two providers' files, each read by what it holds, might not fit. Reasons
+    and comments are left out: they tell how many values and rows one provider's table has.
     """
     bare = [c.name for c in schema.columns if not c.kind and c.role not in ("identifier", PROVIDER)]
     if bare:
@@ -228,7 +273,8 @@ def settled(schema: Schema) -> Schema:
             f"Columns are kept as they are, which no rule judges: {_names(fitted.keep)}.",
             "make them quasi-identifiers, or leave them out (identifier).",
         )
-    return record.whole(fitted)
+    plain = Schema(tuple(replace(column, reason="") for column in fitted.columns))
+    return record.whole(plain)
 
 
 def _provided(schema: Schema) -> Schema:
@@ -253,8 +299,14 @@ def check_agreement(found: str, asked: str | None) -> None:
     """Refuse where a provider agreed on something else; the beginning of the hash is enough."""
     if asked is None:
         return
-    if len(asked) < SHORT or not found.startswith(asked.lower()):
+    asked = asked.strip().lower()
+    if len(asked) < SHORT:
+        raise UsageError(
+            f"The agreement is given by {many(len(asked), 'digit')}, which may begin another's.",
+            f"give at least {SHORT} of the SHA-256 that you wrote down.",
+        )
+    if not found.startswith(asked):
         raise InputError(
             f"The pool's agreement is {found[:SHORT]}…, not the one given.",
-            f"compare pool.json with the others; give at least {SHORT} digits of its SHA-256.",
+            "compare pool.json with the others'.",
         )

@@ -7,6 +7,10 @@ where k is the rule's (10 where it has none, or one under 2). A provider's page 
 about its own rows alone; it shows no other's rows or counts. Both are signed by hash: that of the
 agreement, that of the published table, and that of ``certificate.json`` itself.
 
+Rows that were held back are in no class and in no count of the above. The certificate tells how
+many there are in steps of k (0 only where none may be), and counts as providers those with rows in
+the table; a page tells its provider how many of its own were held back.
+
 A page's ``lines`` tell for 1, 2, … other providers how many of the provider's rows a coalition of
 so many could leave in a class of fewer than k (``few``), and for how many it could tell a sensitive
 value for certain, because all rows that it leaves share it (``values``): a 0 where the rule itself
@@ -20,7 +24,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -29,11 +33,13 @@ from pathlib import Path
 from typing import Any
 
 from shoal.collusion import fewest_values, members
+from shoal.errors import NotMetError
 from shoal.flow import folder as place
 from shoal.flow import record
 from shoal.flow.evidence import FEWEST
 from shoal.flow.judge import unjudged
 from shoal.flow.opening import opened_labels, released_schema
+from shoal.flow.pool_agreement import Agreement
 from shoal.flow.pool_exposure import Rows, certain, in_few, in_short, in_steps, left
 from shoal.flow.pool_store import Pool
 from shoal.flow.providers import with_providers
@@ -94,6 +100,7 @@ def facts(pool: Pool, release: Release, day: date) -> Facts:
     agreement = pool.agreement
     rule = agreement.inside
     groups = _groups(release, rule)
+    there = _present(groups, agreement)
     both = {
         "edition": EDITION,
         "date": day.isoformat(),
@@ -109,15 +116,36 @@ def facts(pool: Pool, release: Release, day: date) -> Facts:
     }
     certificate = {
         **both,
-        "providers": len(pool.members),
+        "providers": there,
         "method": agreement.method,
         "rows": release.verdict.rows,
+        "held_back": _held_back(release, agreement, both["k"]),
         "classes": release.verdict.classes,
         "loss": round(float(release.private["loss"]), 4),
-        **coalitions(groups, rule, agreement.m, both["k"], len(pool.members)),
+        **coalitions(groups, rule, agreement.m, both["k"], there),
         **({"signers": sorted(agreement.providers)} if agreement.providers else {}),
     }
-    return Facts(certificate, pages(groups, rule, both, pool.names))
+    handed_in = {member.provider: member.rows for member in pool.members}
+    return Facts(certificate, pages(groups, rule, both, handed_in))
+
+
+def _present(groups: Groups, agreement: Agreement) -> int:
+    """How many providers have rows in the table; refuses where one of the agreement has none."""
+    there = {str(name) for name in groups.brought.provider.leaves}
+    if gone := [name for name in agreement.providers if name not in there]:
+        raise NotMetError(
+            f"All rows of {', '.join(gone)} would be held back, and the others agreed to publish "
+            "together.",
+            "agree on a new pool: with a weaker rule, a smaller --hold-back, or without "
+            f"{'it' if len(gone) == 1 else 'them'}.",
+        )
+    return len(there)
+
+
+def _held_back(release: Release, agreement: Agreement, k: int) -> int | str:
+    """The rows that were held back, as partners may know them."""
+    held_back = int(release.private["held_back"])
+    return in_steps(held_back, k) if agreement.hold_back else held_back
 
 
 def _groups(release: Release, rule: Model) -> Groups:
@@ -167,34 +195,37 @@ def _fewest_values(groups: Groups, m: int) -> int | str:
 
 
 def pages(
-    groups: Groups, rule: Model, both: Mapping[str, Any], names: Sequence[str]
+    groups: Groups, rule: Model, both: Mapping[str, Any], handed_in: Mapping[str, int]
 ) -> dict[str, dict[str, Any]]:
-    """Each provider's own rows, and those that others could learn about, in steps of k."""
+    """Each provider's own rows, and those that others could learn about, in steps of k.
+
+    ``handed_in`` are the rows of each: those that are in no class were held back.
+    """
     m, k = int(both["m"]), int(both["k"])
-    sizes = range(1, min(m + 1, len(names) - 1) + 1)
     brought = groups.shares[0].providers
+    sizes = range(1, min(m + 1, brought.axis.size - 1) + 1)
     few = {s: in_few(brought, s, k) for s in sizes}
     sure = {s: certain(groups, s) for s in sizes} if groups.sensitive else {}
     crowds, diverse = _crowd(rule) >= k, _diverse(rule, groups)
     codes = {str(name): code for code, name in enumerate(brought.axis.leaves)}
 
-    def told(rows: Rows, name: str, promised: bool) -> int | str:
-        own = int(rows[codes[name]]) if name in codes else 0
+    def told(rows: Rows, code: int, promised: bool) -> int | str:
+        own = int(rows[code])
         return 0 if promised and not own else in_steps(own, k)
 
-    return {
-        name: {
-            **both,
-            "provider": name,
-            "rows": int(brought.total[codes[name]]) if name in codes else 0,
-            "lines": [
-                {"m": s, "few": told(few[s], name, crowds and s <= m)}
-                | ({"values": told(sure[s], name, diverse and s <= m)} if sure else {})
-                for s in sizes
-            ],
-        }
-        for name in names
-    }
+    def lines(code: int) -> list[dict[str, Any]]:
+        return [
+            {"m": s, "few": told(few[s], code, crowds and s <= m)}
+            | ({"values": told(sure[s], code, diverse and s <= m)} if sure else {})
+            for s in sizes
+        ]
+
+    def page(name: str, added: int) -> dict[str, Any]:
+        rows = int(brought.total[codes[name]]) if name in codes else 0
+        own = {"provider": name, "rows": rows, "held_back": added - rows}
+        return {**both, **own, "lines": lines(codes[name]) if rows else []}
+
+    return {name: page(name, added) for name, added in handed_in.items()}
 
 
 def _diverse(rule: Model, groups: Groups) -> bool:
@@ -232,11 +263,14 @@ def page_files(names: Iterable[str]) -> dict[str, str]:
 
     >>> page_files(["St Anna", "st/anna", "Höfe"])
     {'St Anna': 'for-St-Anna.html', 'st/anna': 'for-st-anna-2.html', 'Höfe': 'for-Höfe.html'}
+    >>> page_files(["Spital (West)", "?"])
+    {'Spital (West)': 'for-Spital-West.html', '?': 'for-provider.html'}
     """
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
         plain = re.sub(r"[^\w.-]+", "-", name).encode()[:LONGEST].decode(errors="ignore")
+        plain = plain.strip("-.") or "provider"
         stems = chain((plain,), (f"{plain}-{number}" for number in count(2)))
         stem = next(one for one in stems if _alike(one) not in taken)
         taken.add(_alike(stem))

@@ -17,6 +17,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -28,9 +29,10 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError, OutputError, UsageError
 from shoal.flow import folder, record
+from shoal.flow.folder import AGREEMENT, PRIVATE
 from shoal.flow.pool_agreement import EDITION, Agreement
 
-AGREEMENT, MEMBERS, PRIVATE, LOCK = "pool.json", "members.json", "private", "lock"
+MEMBERS, LOCK = "members.json", "lock"
 OURS = r"[0-9a-f]{16}\.parquet"
 """The names of the files of rows."""
 
@@ -45,6 +47,8 @@ class Member:
     sha256: str
     agreement: str
     """The hash of the agreement under which they were handed in."""
+    content: str = ""
+    """A hash of the rows in any order and whoever's they are: by it the same rows are found."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +71,23 @@ class Pool:
         """Those of the agreement who have not handed in rows yet."""
         return tuple(name for name in self.agreement.providers if name not in self.names)
 
-    def with_rows(self, provider: str, rows: pa.Table) -> Pool:
+    def others(self, provider: str) -> tuple[Member, ...]:
+        """The members but one."""
+        return tuple(one for one in self.members if one.provider != provider)
+
+    def adding(self, provider: str, *options: str) -> str:
+        """The line by which a provider adds its rows."""
+        words = ("shoal", "pool", "add", str(self.folder), "--provider", provider)
+        return " ".join((*map(shlex.quote, words), "FILE", *options))
+
+    def with_rows(self, provider: str, rows: pa.Table, content: str) -> Pool:
         """The pool with one provider's rows, in place of any that were there."""
-        file, content = f"{secrets.token_hex(8)}.parquet", _parquet(rows)
-        signature = sha256(content).hexdigest()
-        member = Member(provider, file, rows.num_rows, signature, self.hash)
-        others = tuple(one for one in self.members if one.provider != provider)
-        after = replace(self, members=(*others, member))
+        file, packed = f"{secrets.token_hex(8)}.parquet", _parquet(rows)
+        signature = sha256(packed).hexdigest()
+        member = Member(provider, file, rows.num_rows, signature, self.hash, content)
+        after = replace(self, members=(*self.others(provider), member))
         try:
-            record.write_bytes(self.folder / PRIVATE / file, content, 0o600)
+            record.write_bytes(self.folder / PRIVATE / file, packed, 0o600)
             write_members(self.folder, self.hash, after.members)
         finally:
             # By the list on disk: an interrupt may come after it was replaced.
@@ -89,12 +101,12 @@ class Pool:
     def _rows(self, member: Member) -> pa.Table:
         if member.agreement != self.hash:
             raise self._unlike(member, "were added under another agreement")
-        rows = self._stored(member)
+        rows = self.stored(member)
         if rows is None or not self._fits(member, rows):
             raise self._unlike(member, "were changed after they were added")
         return rows
 
-    def _stored(self, member: Member) -> pa.Table | None:
+    def stored(self, member: Member) -> pa.Table | None:
         """The rows of the file that a member handed in; None where it is not that file."""
         if not re.fullmatch(OURS, member.file):
             return None
@@ -114,8 +126,7 @@ class Pool:
     def _unlike(self, member: Member, what: str) -> InputError:
         return InputError(
             f"The rows of {member.provider!r} {what}.",
-            f"add them again: shoal pool add {self.folder.name} --provider "
-            f'"{member.provider}" FILE --replace.',
+            f"add them again: {self.adding(member.provider, '--replace')}",
         )
 
     def sweep(self) -> None:
@@ -130,6 +141,7 @@ def create(place: Path, agreement: Agreement) -> Pool:
     """A new pool; the whole folder or none."""
     if place.exists() or place.is_symlink():
         raise UsageError(f"{place.name!r} exists already.", "choose another folder for the pool.")
+    folder.check_outside(place)
     with folder.aside(place) as (root,):
         new = root / place.name
         new.mkdir()
@@ -145,16 +157,13 @@ def load(place: Path) -> Pool:
     """The pool in a folder; refuses an agreement that is not the one that was signed."""
     try:
         content = (place / AGREEMENT).read_bytes()
-        told = json.loads((place / PRIVATE / MEMBERS).read_text(encoding="utf-8"))
-        signed, members = told["agreement"], tuple(Member(**one) for one in told["members"])
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{place.name!r} is not a pool.", "make one: shoal pool init POOL -s schema.toml -m …"
         ) from None
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(
-            f"The pool {place.name!r} cannot be read.", "check who may read its files."
-        ) from None
+    except OSError:
+        raise _unreadable(AGREEMENT) from None
+    signed, members = _members(place / PRIVATE / MEMBERS)
     found = sha256(content).hexdigest()
     if found != signed:
         raise InputError(
@@ -162,6 +171,24 @@ def load(place: Path) -> Pool:
             "put the agreed file back, or make a new pool and let everybody agree again.",
         )
     return Pool(place, Agreement.parse(content.decode("utf-8")), found, members)
+
+
+def _members(path: Path) -> tuple[str, tuple[Member, ...]]:
+    """The hash of the agreement that was signed, and who handed in what."""
+    again = "put back a copy of it, or make a new pool and let everybody add their rows again."
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return str(told["agreement"]), tuple(Member(**one) for one in told["members"])
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{PRIVATE}/{MEMBERS} of the pool is gone.", again) from None
+    except OSError:
+        raise _unreadable(f"{PRIVATE}/{MEMBERS}") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{PRIVATE}/{MEMBERS} of the pool is damaged.", again) from None
+
+
+def _unreadable(file: str) -> InputError:
+    return InputError(f"{file} of the pool cannot be read.", "check who may read it.")
 
 
 @contextmanager

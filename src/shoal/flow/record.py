@@ -186,7 +186,8 @@ def sha256(path: Path) -> str:
 
 def write_json(path: Path, data: Mapping[str, Any], mode: int = 0o666) -> None:
     """Write a record."""
-    write_bytes(path, json.dumps(jsonable(data), indent=2, ensure_ascii=False).encode(), mode)
+    text = json.dumps(jsonable(data), indent=2, ensure_ascii=False)
+    write_bytes(path, f"{text}\n".encode(), mode)
 
 
 def write_bytes(path: Path, content: bytes, mode: int = 0o666) -> None:

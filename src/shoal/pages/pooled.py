@@ -9,7 +9,7 @@ printed as it is given**, so whatever stands for few people must be a text alrea
 
 ==================  ===========================================================================
 ``date``            the day, as text
-``providers``       how many there are
+``providers``       how many have rows in the table
 ``m``               the most providers who may work together
 ``rule``            the agreed rule, as text
 ``inner``           the rule inside m-privacy
@@ -17,6 +17,7 @@ printed as it is given**, so whatever stands for few people must be a text alrea
 ``unjudged``        the sensitive columns that no part inside is about
 ``method``          how the classes were made
 ``rows``            published rows
+``held_back`` [..]  rows that were handed in and are not published
 ``classes``         published classes
 ``loss``            loss of detail, 0 … 1
 ``survive``         for 0, 1, … members: how many classes still meet the rule inside m-privacy
@@ -28,15 +29,16 @@ printed as it is given**, so whatever stands for few people must be a text alrea
 ``agreement``       SHA-256 of the agreement
 ``release_sha256``  of the published table
 ``hash``            SHA-256 of the certificate's JSON, in which this line is not
-``signers`` [list]  who signs: a line for each; without it, one line for "a provider"
+``signers`` [list]  who signs: a line for each; without it, as many lines as there are providers
 ==================  ===========================================================================
 
-``provider_page`` reads ``provider`` (its name), ``date``, ``rows`` (its own, published), ``m``,
-``k`` (counts below it are given as text), ``rule``, ``inner``, ``beside``, ``unjudged``,
-``agreement``, ``release_sha256``, ``trust``, and ``lines``: for each number of members a dict of
-``m``, ``few`` (its rows that a coalition of so many others could leave in a crowd of fewer than k)
-and ``values`` [its rows whose sensitive value they would know for certain]. A number 0 there is
-promised by the rule; where up to m others anything else stands, the page warns.
+``provider_page`` reads ``provider`` (its name), ``date``, ``rows`` (its own, published),
+``held_back`` [its own that are not, a number], ``m``, ``k`` (counts below it are given as text),
+``rule``, ``inner``, ``beside``, ``unjudged``, ``agreement``, ``release_sha256``, ``trust``, and
+``lines``: for each number of members a dict of ``m``, ``few`` (its rows that a coalition of so many
+others could leave in a crowd of fewer than k) and ``values`` [its rows whose sensitive value they
+would know for certain]. A number 0 there is promised by the rule; where up to m others anything
+else stands, the page warns. Where ``rows`` is 0 there is nothing to count, and nothing is kept.
 
 Both are of releases that were found to meet the rule: of others there are none.
 What others could learn is about the worst coalitions of *other* providers: nothing here says what
@@ -111,10 +113,17 @@ def _promised(facts: Told) -> Section:
     details = (
         Fact("Rule", f"`{facts['rule']}`"),
         Fact("Method", str(facts["method"])),
+        *_held_back(facts),
         Fact("Loss of detail", facts["loss"], "(0: every value is as it was; 1: nothing is left)"),
         Fact("Date", str(facts["date"])),
     )
     return Section("What is promised", (), (Facts(numbers), Fields(details), *_warning(facts)))
+
+
+def _held_back(facts: Told) -> list[Fact]:
+    if "held_back" not in facts:
+        return []
+    return [Fact("Rows held back", facts["held_back"], "(handed in, and not in the table)")]
 
 
 def _warning(facts: Told) -> list[Block]:
@@ -182,7 +191,8 @@ def _hashes(facts: Told) -> list[Fact]:
 
 
 def _signed(facts: Told) -> Section:
-    names = [str(one) for one in facts.get("signers") or ("A provider",)]
+    unnamed = [f"Provider {number:,}" for number in range(1, int(facts["providers"]) + 1)]
+    names = [str(one) for one in facts.get("signers") or unnamed]
     lines = tuple(Fact(name, "") for name in (*names, "Trusted third party", "Place and date"))
     return Section(
         "Signatures",
@@ -196,22 +206,38 @@ def _signed(facts: Told) -> Section:
 
 def provider_page(facts: Told) -> str:
     """What the others could learn about one provider's patients, for its eyes only."""
-    m, name = int(facts["m"]), str(facts["provider"])
+    m, name, rows = int(facts["m"]), str(facts["provider"]), int(facts["rows"])
+    lead = (
+        f"What other providers could learn about your {_many(rows, 'row')} if they put theirs "
+        f"together. Agreed: `{facts['inner']}`, even if up to {m:,} do so."
+        if rows
+        else "None of your rows is in the published table: all of them were held back."
+    )
     page = Page(
         f"For {name}",
-        (_learnt(facts), _trusted(facts), _checked(facts)),
-        lead=f"What other providers could learn about your {_many(int(facts['rows']), 'row')} if "
-        f"they put theirs together. Agreed: `{facts['inner']}`, even if up to {m:,} do so.",
+        (_learnt(facts) if rows else _absent(facts), _trusted(facts), _checked(facts)),
+        lead=lead,
         foot=f"Made by `shoal pool publish`, for {name} alone. Numbers under {facts['k']} are not "
-        "told; no other provider's rows or counts are in it.",
+        "told, but for your rows; no other provider's rows or counts are in it.",
     )
     return page.html()
+
+
+def _absent(facts: Told) -> Section:
+    """For one of whom nothing is published: nothing is promised either."""
+    told = (
+        f"{_many(int(facts.get('held_back', 0)), 'row')} of yours could be placed in no class that "
+        "meets the rule. The table says nothing about them, and you are not one of its providers. "
+        "To be part of it, agree on another rule, or on holding fewer rows back."
+    )
+    return Section("In short", (), (Callout(told, "warning", "Held back"),))
 
 
 def _learnt(facts: Told) -> Section:
     m, k = int(facts["m"]), facts["k"]
     numbers = (
         Fact("your rows", facts["rows"], "in the published table"),
+        *([Fact("held back", facts["held_back"], HELD_BACK)] if facts.get("held_back") else []),
         Fact("m", m, "others may work together, as agreed"),
         Fact("k", k, "people at least; smaller numbers are not told"),
     )
@@ -222,6 +248,9 @@ def _learnt(facts: Told) -> Section:
         f"`{facts['inner']}`; what it does not limit is counted here all the same."
     )
     return Section("In short", (intro,), (Facts(numbers), _lines(facts), _verdict(facts)))
+
+
+HELD_BACK = "of your rows: in no class, and not in the table"
 
 
 def _lines(facts: Told) -> Table:
@@ -249,7 +278,8 @@ def _verdict(facts: Told) -> Callout:
     """Kept, where that rules out all that is counted; else a warning of what it leaves open."""
     m = int(facts["m"])
     others = "one other" if m == 1 else f"{m:,} others"
-    kept = f"Against up to {others} `{facts['inner']}` holds for all your rows."
+    which = "published rows" if facts.get("held_back") else "rows"
+    kept = f"Against up to {others} `{facts['inner']}` holds for all your {which}."
     agreed = [line for line in facts["lines"] if int(line["m"]) <= m]
     limited = all(line["few"] == 0 and line.get("values", 0) == 0 for line in agreed)
     more = ([] if limited else ["That does not rule out what is counted above."]) + left_open(facts)
