@@ -33,8 +33,8 @@ THEORY = ROOT / "docs" / "theory"
 FLOORS = (
     {"kernels"},
     {"attained", "axis", "cells", "collusion", "column", "disclosure", "errors", "hierarchy",
-     "hints", "histogram", "knowledge", "labels", "levels", "meaning", "model", "pressure",
-     "release", "schema", "schematext", "signs", "suggest", "tally", "taxonomy", "worlds"},
+     "hints", "histogram", "knowledge", "labels", "levels", "meaning", "model",
+     "release", "schema", "schematext", "suggest", "tally", "taxonomy", "worlds"},
     {"attacks", "forecast", "methods", "models", "noise", "risk", "utility", "verifiers"},
     {"bundled", "frames", "ledger", "pages"},
     {"flow"},

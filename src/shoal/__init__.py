@@ -29,7 +29,7 @@ _WHERE = {
     "shoal.flow.demo": ("demo",),
     "shoal.flow.look": ("Look", "look"),
     "shoal.flow.m_privacy": ("MPrivate", "m_privacy"),
-    "shoal.flow.pool": ("pool_add", "pool_init", "pool_publish", "pool_status"),
+    "shoal.flow.pool": ("Pooled", "pool_add", "pool_init", "pool_publish", "pool_status"),
     "shoal.flow.publish": ("publish",),
     "shoal.flow.red_team": ("RedTeam", "red_team"),
     "shoal.flow.report": ("report",),

@@ -159,12 +159,22 @@ class Shares:
     def providers(self) -> Histogram:
         """Per class the rows of each provider."""
         total = np.bincount(self.who, weights=self.count, minlength=self.provider.size)
-        begins = np.ones(len(self.who), dtype=bool)  # providers ascend in a class: runs
-        begins[1:] = (self.who[1:] != self.who[:-1]) | (self.class_[1:] != self.class_[:-1])
-        at = np.flatnonzero(begins)
-        run = np.concatenate(([0], np.cumsum(begins)))
+        at = np.flatnonzero(self.begins)
+        run = np.concatenate(([0], np.cumsum(self.begins)))
         count = np.add.reduceat(self.count, at) if len(at) else self.count
         return Histogram(self.provider, run[self.start], self.who[at], count, total.astype(int))
+
+    @cached_property
+    def begins(self) -> NDArray[np.bool_]:
+        """Which pairs are the first of their provider in their class."""
+        first = np.ones(len(self.who), dtype=bool)  # providers ascend in a class: runs
+        first[1:] = (self.who[1:] != self.who[:-1]) | (self.class_[1:] != self.class_[:-1])
+        return first
+
+    @property
+    def contributors(self) -> NDArray[np.int32]:
+        """The providers of any row."""
+        return np.unique(self.who)
 
     @cached_property
     def values(self) -> Histogram:

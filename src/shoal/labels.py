@@ -58,6 +58,17 @@ def text(value: object) -> str:
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
+def many(number: int | str, noun: str) -> str:
+    """So many of them; the number may be in words.
+
+    >>> many(1, "row"), many(1200, "provider"), many(2, "class"), many("at least 5", "row")
+    ('1 row', '1,200 providers', '2 classes', 'at least 5 rows')
+    """
+    told = number if isinstance(number, str) else f"{number:,}"
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{told} {noun if number == 1 else plural}"
+
+
 def position(value: object, kind: str) -> float:
     """Where a value lies on its line: a number itself, a date's ordinal day; null is nan.
 

@@ -111,7 +111,7 @@ def test_the_worst_coalition_is_the_worst_of_all(seed):
         every = list(combinations(range(4), size))
         worst = max(every, key=lambda members: key(rows, members, sure))  # the first among equals
         found = coalition(view_of(*rows, show=True), members=size, sure=sure)
-        assert found.witness["providers"] == names(worst)
+        assert found.witness["coalition"] == names(worst)
         assert found.exposed == len(learnt(rows, worst, sure)[0])
         assert found.details["coalitions_tried"] == found.details["coalitions"] == comb(4, size)
         assert not any("tried" in one for one in found.assumptions)
@@ -123,7 +123,7 @@ def test_where_there_are_too_many_it_climbs_and_says_so(monkeypatch, seed):
     for most in (1, 55):  # after adding one by one no swaps; then swaps until none is better
         monkeypatch.setattr(module, "TRIED", most)
         found = coalition(view_of(*rows, show=True), members=3, sure=sure)
-        members = [CLINICS.leaves.index(name) for name in found.witness["providers"]]
+        members = [CLINICS.leaves.index(name) for name in found.witness["coalition"]]
         reached = key(rows, members, sure)
         assert (found.exposed, found.details["after"]["isolated"]) == reached[:2]
         largest = sorted(range(8), key=lambda one: -rows[2].count(one))[:3]
@@ -158,10 +158,10 @@ def test_names_and_values_are_told_to_who_asks_only():
     told = json.dumps(quiet.to_json())
     assert not any(word in told for word in (*CLINICS.leaves, "asthma", "ulcer", "label"))
     assert quiet.witness == {
-        "coalition": 1, "class": 0, "rows": 3, "left": 1, "most_common": 1, "distinct": 1
+        "members": 1, "class": 0, "rows": 3, "left": 1, "most_common": 1, "distinct": 1
     }  # fmt: skip
     shown = coalition(view_of(*rows, show=True), coalition="Eastside")
-    assert shown.witness["providers"] == ["Eastside"]
+    assert shown.witness["coalition"] == ["Eastside"]
     assert (shown.witness["value"], shown.witness["labels"]) == ("ulcer", {"age": "label 0"})
     assert shown.details["victims"][0] == {
         "provider": "Northgate", "exposed": 1, "isolated": 1, "rows": 1
@@ -182,15 +182,15 @@ def test_names_are_read_as_they_are_written():
     expected = ["Eastside"], ["Eastside", "South, upper"], ["South, upper"]
     for written, names in zip(asked, expected, strict=True):
         found = coalition(view_of(*rows, show=True), coalition=written)
-        assert found.witness["providers"] == names
+        assert found.witness["coalition"] == names
 
 
 @pytest.mark.parametrize(("asked", "error"), [
-    ({"coalition": "Nowhere"}, "1 provider of the coalition brought no row"),
-    ({"coalition": "West"}, "brought no row"),  # on the axis, and in no row
+    ({"coalition": "Nowhere"}, "1 provider of the coalition provided no row"),
+    ({"coalition": "West"}, "provided no row"),  # on the axis, and in no row
     ({"coalition": ""}, "no name"),
     ({"coalition": ["Eastside", " "]}, "no name"),
-    ({"coalition": "Eastside,Northgate"}, "1 provider of the coalition brought no row"),
+    ({"coalition": "Eastside,Northgate"}, "1 provider of the coalition provided no row"),
     ({"coalition": ["Eastside", "South, upper"], "members": 2}, "named already"),
     ({"coalition": ["Eastside", "Northgate", "South, upper"]}, "leaves nobody"),
     ({"members": 3}, "leaves nobody"),
@@ -209,7 +209,7 @@ def test_without_providers_it_does_not_run():
     view = view_of([0, 0], [0, 1], [0, 1])
     bare = replace(view, releases=(replace(view.releases[0], providers=None),))
     for blind in (replace(view, providers=None), bare):
-        with pytest.raises(InputError, match="who brought the rows"):
+        with pytest.raises(InputError, match="who provided the rows"):
             coalition(blind)
     with pytest.raises(UsageError, match="leaves nobody"):
         coalition(view_of([0, 0], [0, 1], [1, 1]))

@@ -12,9 +12,10 @@ import pytest
 from tests.checks import coalitions
 from tests.checks.provided import provided, random_classes
 
-from shoal import collusion
 from shoal.axis import Axis
-from shoal.collusion import breached, fewest_values, members, smallest_union
+from shoal.collusion import breached, fewest_values, members
+from shoal.collusion import fewest as fewest_module
+from shoal.collusion.fewest import smallest_union
 from shoal.histogram import Shares
 from shoal.kernels import collude
 from shoal.models.alpha_k import AlphaK
@@ -211,7 +212,7 @@ def test_either_side_of_the_search_agrees_with_all_coalitions(side):
 @pytest.mark.parametrize("by", ["search", "integer program"])
 def test_the_fewest_values_and_who_leaves_them(by, monkeypatch):
     if by != "search":
-        monkeypatch.setattr(collusion, "share_out", gives_up)
+        monkeypatch.setattr(fewest_module, "share_out", gives_up)
     tables = small_tables(60 if by == "search" else 12, seed=1)
     least, whole = [fewest(has) for has in tables], shares(*tables)
     for m in range(1, 5):
@@ -284,7 +285,7 @@ def test_what_fails_by_itself_needs_no_coalition(model, m):
     groups = provided([[(0, 0), (1, 1)], [(0, 0), (0, 1), (0, 2)], [(2, 0), (1, 1)]])
     found = breached(model, groups, members(groups.brought, m))
     assert [found.of(class_) for class_ in range(3)] == [(), None, ()]
-    assert MPrivacy(m, model).coalition(groups, 2) == ()
+    assert MPrivacy(m, model).witness(groups, 2)["coalition"] == []
     assert MPrivacy(m, model).per_class(groups).tolist() == [-1, np.inf, -1]
     one = groups.take(np.array([0]))
     growing = getattr(model, "growing", False)

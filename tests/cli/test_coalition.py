@@ -23,7 +23,7 @@ WARDS = ("Heart", "Lung", "Skin")
 
 @pytest.fixture(autouse=True)
 def wards(here):
-    """The patients with the ward that brought each: every second one is of the first ward."""
+    """The patients with the ward that provided each: every second one is of the first ward."""
     lines = (here / "patients.csv").read_text(encoding="utf-8").splitlines()[:121]
     column = ["ward", *(WARDS[0] if i % 2 else WARDS[1 + i % 3 % 2] for i in range(120))]
     rows = (f"{line},{ward}\n" for line, ward in zip(lines, column, strict=True))
@@ -58,7 +58,7 @@ def test_a_table_of_others_with_its_providers(shoal):
     assert "Sara" not in shown  # names of people are not read
     pair = found(shoal("attack", "coalition", "ta.csv", *PAPER, "--coalition", "P1",
                        "--coalition", "P2", "--json"))  # fmt: skip
-    assert pair["witness"]["coalition"] == 2
+    assert pair["witness"]["members"] == 2
     two = found(shoal("attack", "coalition", "ta.csv", *PAPER, "--members", 2, "--json"))
     assert (two["exposed"], two["details"]["coalitions"]) == (2, 6)
     limited = shoal("attack", "coalition", "ta.csv", *PAPER, "--limit", 0.1)
@@ -92,11 +92,11 @@ def test_the_red_team_includes_it_where_providers_are_known(shoal, here, release
     (here / "release.private").rename(here / "elsewhere")
     told = found(shoal("attack", "red-team", release, "--json"))
     reasons = {one["attack"]: one["reason"] for one in told["skipped"]}
-    assert "who brought each row" in reasons["coalition"]
+    assert "who provided each row" in reasons["coalition"]
     for name in ("red-team", "coalition"):
         done = shoal("attack", name, release, "--members", 2)
         assert done.exit_code == 2
-        assert "needs to know who brought each row" in done.stderr
+        assert "needs to know who provided each row" in done.stderr
         assert "private companion" in done.stderr
 
 
@@ -117,7 +117,7 @@ def test_a_companion_that_was_changed_is_refused(shoal, here, release):
     seal.write_text(json.dumps(resealed), encoding="utf-8")
     done = shoal("attack", "coalition", release)
     assert done.exit_code == 5
-    assert f"{len(who)} rows, and its private companion {len(who) - 1}" in done.stderr
+    assert f"{len(who)} rows and its private companion {len(who) - 1}" in done.stderr
     path.unlink()
     done = shoal("attack", "coalition", release)
     assert done.exit_code == 5
@@ -156,7 +156,7 @@ def test_buckets_do_not_say_whose_value_is_whose(shoal):
 
 
 @pytest.mark.parametrize(("asked", "why"), [
-    (["--coalition", "P9"], "brought no row of the release: 'P9'"),
+    (["--coalition", "P9"], "provided no row of the release: 'P9'"),
     (["--coalition", "P1,P2"], "in a --coalition of its own"),
     (["--coalition", "P1", "--coalition", "P2", "--members", "2"], "named already"),
     (["--members", "4"], "leaves nobody"),

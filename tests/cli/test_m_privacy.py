@@ -8,7 +8,6 @@ import re
 import pytest
 
 from shoal import bundled
-from shoal.cli.m_privacy import VERIFIERS
 from shoal.verifiers import verifiers
 
 ROLES = "--quasi Age --quasi Zip --sensitive Disease --provider Provider --identifier Name".split()
@@ -60,8 +59,12 @@ def test_names_labels_and_rows_are_shown_only_where_asked_for(asked, form):
         assert told in shown
 
 
-def test_every_verifier_can_be_chosen():
-    assert set(VERIFIERS) == set(verifiers())
+def test_every_verifier_is_told_of_and_no_other_is_known(asked, shoal):
+    words = set(re.findall(r"[\w-]+", shoal("m-privacy", "--help").stdout))
+    assert set(verifiers()) <= words
+    result = asked("ta", "--members", 1, "--verifier", "sideways")
+    assert result.exit_code == 2
+    assert all(name in result.stderr for name in verifiers())
 
 
 def test_json_with_a_verifier_of_the_paper(asked):

@@ -23,13 +23,18 @@ def agreed(shoal, roles, here):
 
 
 def test_three_lines_make_a_release(shoal, here, agreed):
-    done = shoal(*agreed, *BOTH, "--json")
+    done = shoal(*agreed, *BOTH)
     assert done.exit_code == 0, done.output
-    agreement = json.loads(done.stdout)["agreement"]
-    for name, file in (("St Anna", "anna.csv"), ("Harbour", "harbour.csv")):
-        done = shoal("pool", "add", "POOL", "--provider", name, file, "--agreement", agreement)
-        assert done.exit_code == 0, done.output
-        assert done.stdout.startswith(f"{name}: 200 rows added, agreement {agreement}")
+    agreement = re.match(r"agreement ([0-9a-f]{64})\n", done.stdout)[1]
+    add = ("pool", "add", "POOL", "--agreement", agreement)
+    done = shoal(*add, "--provider", "Harbour", "harbour.csv")
+    assert done.stdout.startswith(f"Harbour: 200 rows added, agreement {agreement}")
+    assert "Still to add rows: St Anna." in done.stdout
+    assert "rows added: Harbour\nawaited: St Anna" in shoal("pool", "status", "POOL").stdout
+    told = json.loads(shoal("pool", "status", "POOL", "--json").stdout)
+    assert (told["added"], told["awaited"]) == (["Harbour"], ["St Anna"])
+    told = json.loads(shoal(*add, "--provider", "St Anna", "anna.csv", "--json").stdout)
+    assert (told["rows"], told["awaited"]) == (200, [])
     done = shoal("pool", "publish", "POOL", "-o", "release", "--json")
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
@@ -39,15 +44,7 @@ def test_three_lines_make_a_release(shoal, here, agreed):
     assert (here / "release.partners" / told["pages"]["St Anna"]).is_file()
     assert shoal("verify", "release").exit_code == 0
     assert shoal("pool", "publish", "POOL", "-o", "release").exit_code == 2
-
-
-def test_what_is_printed_is_for_people(shoal, agreed):
-    done = shoal(*agreed, *BOTH)
-    assert re.match(r"agreement [0-9a-f]{64}\n", done.stdout)
-    done = shoal("pool", "add", "POOL", "--provider", "Harbour", "harbour.csv")
-    assert "Still to add rows: St Anna." in done.stdout
-    shoal("pool", "add", "POOL", "--provider", "St Anna", "anna.csv")
-    done = shoal("pool", "publish", "POOL", "-o", "release")
+    done = shoal("pool", "publish", "POOL", "-o", "release", "--replace")
     assert re.search(r"^certificate [0-9a-f]{64}$", done.stdout, re.MULTILINE)
     assert "release.partners" in done.stdout
 
@@ -59,6 +56,7 @@ def test_errors_leave_with_the_exit_codes_of_the_house(shoal, here, agreed):
     assert done.exit_code == 2
     assert '-m "m-privacy m=1 (k-anonymity k=5)"' in done.stderr
     assert shoal("pool", "publish", "POOL", "-o", "release").exit_code == 5
+    assert shoal("pool", "status", "POOL").exit_code == 5
     assert shoal(*agreed, "--provider", "St Anna").exit_code == 5
     assert shoal(*agreed[:-1], "m-privacy m=2 (k-anonymity k=5)", *BOTH).exit_code == 2
     assert shoal(*agreed, *BOTH).exit_code == 0
@@ -77,17 +75,6 @@ def test_errors_leave_with_the_exit_codes_of_the_house(shoal, here, agreed):
     assert done.exit_code == 5
     assert "changed after it was signed" in json.loads(done.stdout)["error"]["fact"]
     assert not (here / "release").exists()
-
-
-def test_status_says_who_is_awaited(shoal, agreed):
-    assert shoal(*agreed, *BOTH).exit_code == 0
-    shoal("pool", "add", "POOL", "--provider", "Harbour", "harbour.csv")
-    done = shoal("pool", "status", "POOL")
-    assert done.exit_code == 0, done.output
-    assert "rows added: Harbour\nawaited: St Anna" in done.stdout
-    told = json.loads(shoal("pool", "status", "POOL", "--json").stdout)
-    assert (told["added"], told["awaited"]) == (["Harbour"], ["St Anna"])
-    assert shoal("pool", "status", "elsewhere").exit_code == 5
 
 
 def test_hints_are_lines_to_type(shoal, here, agreed):

@@ -45,8 +45,8 @@ def test_exit_codes(shoal, pooled, here):
     assert "Harbour" not in failed.output
     shown = json.loads(shoal("verify", "out", "-m", much, "--show", "--json").stdout)
     worst = shown["judgements"][0]["worst"]
-    assert len(worst["providers"]) == worst["coalition"]
-    assert set(worst["providers"]) < {"Harbour", "St Anna", "Hill"}
+    assert len(worst["coalition"]) == worst["members"]
+    assert set(worst["coalition"]) < {"Harbour", "St Anna", "Hill"}
     no_column = [*pooled[:-2], "--identifier", "site"]
     assert shoal("publish", *no_column, "-m", RULE, "-o", "other").exit_code == 2
     three = shoal("publish", *pooled, "-m", "m-privacy m=3 (k-anonymity k=2)", "-o", "other")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import dataclass
 from itertools import combinations
 
 import pytest
@@ -129,6 +130,37 @@ def test_a_coalition_and_the_rows_it_leaves_are_named_and_labels_where_asked_for
     quiet = asked(table, m=1).unnamed()
     assert "without 2 providers, a class of 7 rows has 1 row, 1 value" in str(quiet)
     assert "North" not in json.dumps(quiet.to_json())
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """A rule of a user's own: a class has so many rows."""
+
+    rows: int
+
+    needs = frozenset()
+    monotone = local = growing = True
+
+    def holds(self, groups):
+        return groups.rows >= self.rows
+
+    def reached(self, groups):
+        return float(groups.rows.min())
+
+
+def test_what_takes_too_long_beyond_what_is_asked_is_said_to(asked, monkeypatch):
+    """Of five providers there are 5 coalitions of one and of four, and 10 of two and of three."""
+    monkeypatch.setattr("shoal.collusion.MOST", 5)
+    table = [{"area": "A", "illness": "flu", "site": site} for site in "PQRST" for _ in range(2)]
+    found = asked(table, Crowd(2), 1)
+    assert (found.holds, found.largest_m, found.breaks, found.undecided) == (True, 1, None, True)
+    assert "largest m: 1 at least; of more it cannot be decided in time" in str(found)
+    assert found.to_json()["undecided"] is True
+    every = asked(table, Crowd(2), 4)
+    assert (every.holds, every.largest_m, every.undecided) == (True, 4, False)
+    assert every.survive == (1,) * 5
+    with pytest.raises(shoal.UndecidedError):
+        asked(table, Crowd(2), 2)
 
 
 def test_without_a_sensitive_column_rows_alone_count(asked):

@@ -11,7 +11,7 @@ import pytest
 
 from shoal.axis import Axis
 from shoal.cells import Cells
-from shoal.flow.pool_exposure import certain, in_few, in_steps, left
+from shoal.flow.pool.exposure import certain, in_few, in_steps, left
 from shoal.tally import Cut, Groups, Tally
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import random
 import shlex
-from dataclasses import replace
+import shutil
+from datetime import date
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow import pool_store
-from shoal.flow.pool import pool_add, pool_init, pool_publish, pool_status
-from shoal.flow.pool_rows import content_of
+from shoal.flow.pool import pool_add, pool_init, pool_status, store
+from shoal.flow.pool.rows import content_of
 
 RULE = "m-privacy m=1 (k-anonymity k=3)"
 KINDS = {"who": "category", "age": "number", "seen": "date", "diagnosis": "category"}
@@ -39,23 +40,34 @@ def people(*numbers: int) -> dict[str, list[str]]:
     return {"who": [f"P{n}" for n in numbers]}
 
 
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    place = tmp_path_factory.mktemp("begun") / "pool"
+    pool_init(place, schema(), RULE, providers=["St Anna", "Harbour"])
+    pool_add(place, "St Anna", rows())
+    return place
+
+
 @pytest.fixture
-def pool(tmp_path):
-    pool_init(tmp_path / "pool", schema(), RULE, providers=["St Anna", "Harbour"])
-    pool_add(tmp_path / "pool", "St Anna", rows())
-    return tmp_path / "pool"
+def pool(begun, tmp_path):
+    """A copy of a pool that awaits one of two providers."""
+    return Path(shutil.copytree(begun, tmp_path / "pool"))
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 # Twice
 
 
 def test_the_same_rows_in_any_order_are_found(pool):
-    before = (pool / "private/members.json").read_bytes()
+    before = (pool / "private/partners.json").read_bytes()
     backwards = rows().take(list(range(29, -1, -1)))
     with pytest.raises(shoal.InputError, match="handed in as those of 'St Anna'") as error:
         pool_add(pool, "Harbour", backwards)
     assert shlex.split(error.value.hint)[-4:] == ["--provider", "St Anna", "FILE", "--replace"]
-    assert (pool / "private/members.json").read_bytes() == before
+    assert (pool / "private/partners.json").read_bytes() == before
     assert pool_add(pool, "St Anna", backwards, replace=True).rows == 30
     assert pool_add(pool, "Harbour", rows(2)).awaited == ()
 
@@ -92,33 +104,72 @@ def test_people_of_two_providers_are_found_when_they_are_added(tmp_path):
     assert pool_add(tmp_path / "pool", "Harbour", rows(2, **people(*range(40, 70)))).rows == 30
 
 
-# Hints
+# Tables that do not fit
 
 
-@pytest.mark.parametrize(
-    ("table", "said", "hint"),
-    [
-        (rows(wage=range(30)), "a column that was not agreed on: wage", "leave it out of the file"),
-        (rows(wage=range(30), job=["x"] * 30), "columns that were", "leave them out of the file"),
-        (rows(age=["old"] * 30), "not numbers", "correct the file"),
-        (rows(provider=["Harbour"] + ["St Anna"] * 29), "in 1 row", "leave the column out"),
-    ],
-)
-def test_hints_are_what_a_provider_can_do(pool, table, said, hint):
-    with pytest.raises(shoal.InputError, match=said) as error:
+TODAY = [date.today()] * 30
+WRONG = {
+    "lacks columns": (rows().drop_columns(["seen"]), shoal.SchemaError, ""),
+    "a column that was not agreed on: wage":
+        (rows(wage=range(30)), shoal.SchemaError, "leave it out of the file"),
+    "columns that were not agreed on: job, wage":
+        (rows(wage=range(30), job=["x"] * 30), shoal.SchemaError, "leave them out of the file"),
+    "are not numbers": (rows(age=["old"] * 30), shoal.InputError, "correct the file"),
+    "a date, not a number": (rows(age=TODAY), shoal.InputError, "correct the file"),
+    "no rows": (rows().slice(0, 0), shoal.InputError, ""),
+    "names another provider than the one given in 1 row":
+        (rows(provider=["Harbour"] + ["St Anna"] * 29), shoal.InputError, "leave the column out"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_table_that_does_not_fit_the_agreement_is_refused_with_what_to_do(pool, case):
+    table, kind, hint = WRONG[case]
+    before = everything(pool)
+    with pytest.raises(kind, match=case) as error:
         pool_add(pool, "St Anna", table, replace=True)
+    assert error.value.exit_code == 5
     assert hint in error.value.hint
-    assert "kinds=" not in error.value.hint
+    assert not any(word in error.value.hint for word in ("kinds=", "quasi"))
+    assert not any(value in str(error.value) for value in ("flu", "old"))
+    assert everything(pool) == before
 
 
 def test_a_value_that_the_agreed_hierarchy_lacks_is_the_provider_s_to_correct(tmp_path):
     known = shoal.tree([["flu", "lung", "*"], ["cold", "lung", "*"]])
     agreed = schema().set(diagnosis=shoal.quasi(known, kind="category"))
     pool_init(tmp_path / "pool", agreed, RULE)
+    assert "lung" in (tmp_path / "pool/pool.json").read_text(encoding="utf-8")
     with pytest.raises(shoal.HierarchyError) as error:
         pool_add(tmp_path / "pool", "North", rows(diagnosis=["flu", "measles"] * 15))
     assert "agreed on" in error.value.hint
     assert "measles" not in str(error.value)
+    assert pool_add(tmp_path / "pool", "North", rows(diagnosis=["flu", "cold"] * 15)).rows == 30
+
+
+def test_a_table_may_lack_identifiers_and_may_name_its_provider(tmp_path):
+    pool_init(tmp_path / "pool", schema(who="identifier", site="provider"), RULE)
+    assert pool_add(tmp_path / "pool", "North", rows()).rows == 30
+    own = rows(2, site=["South"] * 30, **people(*range(30)))
+    assert pool_add(tmp_path / "pool", "South", own).rows == 30
+
+
+# Whose rows
+
+
+def test_names_that_could_be_one_provider_s_are_refused(tmp_path):
+    pool_init(tmp_path / "pool", schema(), RULE)
+    pool_add(tmp_path / "pool", "St Mary", rows())
+    for alike in ("st mary", "StMary", "St  Mary", "ST MARY"):
+        with pytest.raises(shoal.InputError, match="case or space"):
+            pool_add(tmp_path / "pool", alike, rows())
+    with pytest.raises(shoal.InputError, match="already"):
+        pool_add(tmp_path / "pool", " St Mary ", rows())
+
+
+def test_only_those_who_take_part_add_rows(pool):
+    with pytest.raises(shoal.UsageError, match="not one of the pool's 2 providers"):
+        pool_add(pool, "East", rows(2))
 
 
 # The folder
@@ -128,12 +179,14 @@ def test_a_value_that_the_agreed_hierarchy_lacks_is_the_provider_s_to_correct(tm
     ("content", "said"),
     [(None, "is gone"), ("{", "is damaged"), ("[]", "is damaged"), ('{"agreement": 1}', "damaged")],
 )
-def test_a_list_of_members_that_is_gone_or_broken_is_told_as_such(pool, content, said):
-    path = pool / "private/members.json"
+def test_a_list_of_partners_that_is_gone_or_broken_is_told_as_such(pool, content, said):
+    path = pool / "private/partners.json"
     path.unlink()
     if content is not None:
         path.write_text(content, encoding="utf-8")
-    with pytest.raises(shoal.InputError, match=rf"private/members\.json of the pool .*{said}") as e:
+    with pytest.raises(
+        shoal.InputError, match=rf"private/partners\.json of the pool .*{said}"
+    ) as e:
         pool_add(pool, "Harbour", rows(2))
     assert "put back a copy" in e.value.hint
 
@@ -149,15 +202,12 @@ def test_rows_that_were_changed_do_not_keep_others_from_adding_theirs(tmp_path):
     pool_add(tmp_path / "pool", "St Anna", rows(**people(*range(30))))
     next((tmp_path / "pool/private").glob("*.parquet")).write_bytes(b"changed")
     assert pool_add(tmp_path / "pool", "Harbour", rows(2, **people(*range(30)))).rows == 30
-    with pytest.raises(shoal.InputError, match="'St Anna' were changed") as error:
-        pool_publish(tmp_path / "pool", tmp_path / "out")
-    assert "--provider 'St Anna' FILE --replace" in error.value.hint
 
 
 def test_status_tells_names_and_no_counts(pool):
     found = pool_status(pool)
     assert (found.added, found.awaited) == (("St Anna",), ("Harbour",))
-    assert found.agreement == pool_store.load(pool).hash
+    assert found.agreement == store.load(pool).hash
     assert "30" not in str(found).replace(found.agreement, "")
     assert str(found).splitlines()[2:] == ["rows added: St Anna", "awaited: Harbour"]
     told = found.to_json()
@@ -166,83 +216,21 @@ def test_status_tells_names_and_no_counts(pool):
     assert str(pool_status(pool)).endswith("rows added: Harbour, St Anna\nawaited: nobody")
 
 
-# What is agreed on
-
-
-def test_the_agreement_has_no_counts_of_one_provider_s_table(tmp_path):
-    text = schema().to_toml() + "# 42 rows in our ward\n"
-    noted = shoal.Schema.parse(text)
-    columns = tuple(replace(c, reason="17 values in 3,000 rows") for c in noted.columns)
-    pool_init(tmp_path / "pool", replace(noted, columns=columns), RULE)
-    content = (tmp_path / "pool/pool.json").read_text(encoding="utf-8")
-    assert content.endswith("}\n")
-    assert not any(word in content for word in ("reason", "3,000", "our ward"))
-    agreed = pool_store.load(tmp_path / "pool").agreement.schema
-    assert agreed.column("age").kind == "number"
-
-
-TWO = {"job": "sensitive"}
-ONE = "distinct-diversity l=2"
-
-
-@pytest.mark.parametrize(
-    ("roles", "part", "said"),
-    [
-        (TWO, ONE, "which of 2 sensitive columns"),
-        (TWO, f"{ONE} & entropy-diversity l=2", "which of 2"),
-        ({}, f"{ONE} on=age", "'age' is not a sensitive column"),
-        (TWO, f"{ONE} on=diagnosis*age", "'age' is not a sensitive column"),
-        ({"home town": "sensitive"}, ONE, "which of 2"),
-    ],
-)
-def test_a_rule_is_about_columns_that_are_sensitive(tmp_path, roles, part, said):
-    with pytest.raises(shoal.UsageError, match=said) as error:
-        pool_init(tmp_path / "pool", schema(**roles), f"m-privacy m=1 (k-anonymity k=3 & {part})")
-    assert not (tmp_path / "pool").exists()
-    line = shlex.split(error.value.hint.removeprefix("name one: "))[1].rstrip(";")
-    assert "on=diagnosis" in line
-    assert pool_init(tmp_path / "pool", schema(**roles), line).rule == line
-
-
-def test_a_name_with_a_blank_can_be_typed(tmp_path):
-    roles = {"diagnosis": "quasi", "home town": "sensitive"}
-    with pytest.raises(shoal.UsageError, match="not a sensitive column") as error:
-        pool_init(tmp_path / "pool", schema(**roles), f"m-privacy m=1 ({ONE} on=age)")
-    line = shlex.split(error.value.hint.removeprefix("name one: "))[1]
-    assert pool_init(tmp_path / "pool", schema(**roles), line).rule == line
-
-
-def test_products_of_sensitive_columns_can_be_agreed_on(tmp_path):
-    rule = f"m-privacy m=1 ({ONE} on=diagnosis*job)"
-    assert pool_init(tmp_path / "pool", schema(**TWO), rule).rule == rule
-
-
-def test_a_rule_about_values_needs_a_sensitive_column(tmp_path):
-    with pytest.raises(shoal.UsageError, match="the schema names none"):
-        pool_init(tmp_path / "pool", schema(diagnosis="quasi"), f"m-privacy m=1 ({ONE})")
-
-
 # Where things lie
 
 
-@pytest.mark.parametrize("place", ["out", "deep/er/out"])
-def test_nothing_private_is_put_into_what_is_public(tmp_path, place):
+def test_nothing_private_is_put_into_what_is_public(tmp_path):
     public = tmp_path / "public"
     shoal.publish(rows(), schema(), "k-anonymity k=3", out=public)
-    (public / place).parent.mkdir(parents=True, exist_ok=True)
-    for out, companion in ((public / place, None), (tmp_path / "out", public / place)):
-        with pytest.raises(shoal.UsageError, match="folder of a release, which is public"):
-            shoal.publish(rows(), schema(), "k-anonymity k=3", out=out, companion=companion)
-    with pytest.raises(shoal.UsageError, match="folder of a release"):
-        pool_init(public / place, schema(), RULE)
-    assert not (public / place).exists()
+    for place in (public / "out", public / "deep/er/out"):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        for out, companion in ((place, None), (tmp_path / "out", place)):
+            with pytest.raises(shoal.UsageError, match="folder of a release, which is public"):
+                shoal.publish(rows(), schema(), "k-anonymity k=3", out=out, companion=companion)
+        with pytest.raises(shoal.UsageError, match="folder of a release"):
+            pool_init(place, schema(), RULE)
+        assert not place.exists()
     assert json.loads((public / "manifest.json").read_bytes())["rows"] == 30
-
-
-def test_a_release_does_not_lie_in_a_pool(pool):
-    for out in (pool / "out", pool / "private/out"):
-        with pytest.raises(shoal.UsageError, match="folder of a pool"):
-            shoal.publish(rows(), schema(), "k-anonymity k=3", out=out)
 
 
 def test_another_program_s_manifest_is_in_nobody_s_way(tmp_path):

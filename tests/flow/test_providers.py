@@ -17,7 +17,7 @@ import shoal
 from shoal.axis import Axis
 from shoal.flow.judge import in_parts, unjudged
 from shoal.flow.opening import opened_labels
-from shoal.flow.providers import check_providers, provided, with_providers
+from shoal.flow.providers import check_providers, provided
 from shoal.flow.record import published
 from shoal.flow.recount import recount
 from shoal.flow.verify import judged_after
@@ -122,7 +122,7 @@ def test_nobody_outside_learns_of_the_providers(standing, release):
 def test_the_companion_s_providers_are_tallied_as_a_column_would_be(standing, release):
     schema = published(standing.schema())
     with opened_labels(release.path, schema, exact=True) as frame:
-        found = with_providers(release, release.path, frame, schema)
+        found = recount(frame, schema, provided(release, release.path))
     named = hidden(release)["provider"].to_pylist()
     rows = [
         r | {"hospital": who} for r, who in zip(standing.published(release), named, strict=True)
@@ -192,15 +192,15 @@ def test_a_failing_class_has_a_coalition_whose_names_are_shown_on_demand(three):
     asked = "m-privacy m=2 (k-anonymity k=4)"
     (quiet,) = shoal.verify(release, rule=asked).judgements
     assert not quiet.holds
-    assert set(quiet.worst) == {"rows", "coalition", "left"}
+    assert set(quiet.worst) == {"rows", "members", "left"}
     assert 0 < quiet.worst["left"] < 4
     (shown,) = shoal.verify(release, rule=asked, show=True).judgements
-    assert shown.worst["coalition"] == quiet.worst["coalition"] == len(shown.worst["providers"])
+    assert shown.worst["members"] == quiet.worst["members"] == len(shown.worst["coalition"])
     labels = tuple(shown.worst["class"].values())
     named = zip(three.published(release), hidden(release)["provider"].to_pylist(), strict=True)
     inside = [who for row, who in named if tuple(row[n] for n in three.quasi) == labels]
     assert len(inside) == shown.worst["rows"]
-    assert sum(who not in shown.worst["providers"] for who in inside) == shown.worst["left"]
+    assert sum(who not in shown.worst["coalition"] for who in inside) == shown.worst["left"]
     json.dumps(shoal.verify(release, rule=asked, show=True).to_json())
 
 
@@ -271,10 +271,10 @@ def test_without_the_companion_the_rule_inside_can_be_verified(standing, release
     assert shoal.verify(release.folder, rule="k-anonymity k=2 & distinct-diversity l=2").holds
 
 
-def test_a_changed_table_is_not_the_companion_s(standing, release):
+def test_a_changed_table_is_not_judged_with_the_companion(standing, release):
     rows = standing.published(release)
     standing.write(release.path, [rows[1], rows[0], *rows[2:]])
-    with pytest.raises(shoal.InputError, match="belongs to another table"):
+    with pytest.raises(shoal.InputError, match="was changed after it was published"):
         shoal.verify(release)
 
 

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
+from shoal.flow import colluding as part_on_providers
 from shoal.flow.colluding import HEADING, colluding, section
 from shoal.flow.colluding import publishable as public_part
 from shoal.flow.companion import read_companion
@@ -174,6 +175,21 @@ def test_each_chart_names_its_rule_where_there_are_several(sites):
     charts = [one for one in part(sites.asked(sites.wrapped, both)).blocks if type(one) is Chart]
     rules = [headline(one.spec).partition(" alone: ")[0] for one in charts]
     assert rules == [f"For {PLAIN}", "For distinct-diversity l=1"]
+
+
+def test_the_table_is_counted_once_whatever_is_promised(sites, monkeypatch):
+    count, times = part_on_providers.counted, []
+    monkeypatch.setattr(
+        part_on_providers,
+        "counted",
+        lambda *some, **more: times.append(some) or count(*some, **more),
+    )
+    both = f"{WRAPPED} & m-privacy m=1 (distinct-diversity l=1)"
+    assert (
+        len([one for one in part(sites.asked(sites.wrapped, both)).blocks if type(one) is Chart])
+        == 2
+    )
+    assert len(times) == 1
 
 
 def test_what_is_measured_of_a_part_says_of_which(sites):

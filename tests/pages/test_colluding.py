@@ -1,4 +1,4 @@
-"""Charts and pages about providers who work together: what they say follows from the numbers."""
+"""Charts and tables about providers who work together: what they say follows from the numbers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import json
 
 import pytest
 
-from shoal.pages import pooled
-from shoal.pages.colluding import scenarios, survive, survive_title, withstood
+from shoal.pages.colluding import promise, scenarios, survive, survive_title
 from shoal.pages.drawing import headline, svg, table
-from shoal.pages.experiments import checks_chart, loss_chart
 
 RULE = "k-anonymity k=5 & distinct-diversity l=3"
-HASH = "3f2a" * 16
 
 
 def values(spec):
@@ -77,159 +74,13 @@ def test_three_attackers_and_what_protects_against_each():
     assert RULE in outside[2]
     assert "trusted third party" in making[2]
     assert "secure multi-party" in making[2]
-    assert together[2] == withstood(2, RULE)
+    assert together[2] == promise(2, RULE)
     assert "NOT" not in text([outside, making, together])
 
 
 def test_what_is_not_promised_or_not_kept_is_said():
     nothing = scenarios(RULE, [], "Measured: a single provider breaks 3 of 9 classes.").rows[2][2]
     assert nothing == "Nothing is promised. Measured: a single provider breaks 3 of 9 classes."
-    rows = scenarios(RULE, [(1, RULE)], broken=("inside",)).rows
-    assert ["NOT hold" in row[2] for row in rows] == [False, False, True]
-
-
-# The experiments
-
-
-def runs():
-    for size in (150, 750):
-        for name, base in (("direct", 3.0), ("binary", 2.0), ("exact", 0.0)):
-            for m in range(1, 5):
-                yield {"verifier": name, "class_rows": size, "m": m, "checks": base**m,
-                       "seconds": 1e-4 * max(base, 1) ** m}  # fmt: skip
-
-
-def test_checks_are_drawn_by_verifier_for_each_class_size():
-    spec = checks_chart(list(runs()))
-    assert headline(spec) == "For one class exact takes 0.1 ms at the most, direct 8.1 ms"
-    titles = [panel["title"]["text"] for panel in spec["vconcat"][0]["hconcat"]]
-    assert titles == ["a class of 150 rows", "a class of 750 rows"]
-    assert len(spec["vconcat"]) == 2  # checks above time
-    assert all(one["drawn"] >= 1 for one in values(spec))  # no logarithm of nothing
-    assert {row[3] for row in table(spec)[1] if row[0] == "exact"} == {0.0}  # told as it is
-    assert svg(spec).startswith("<svg")
-
-
-def losses(factor: float):
-    for split in ("exponential", "uniform"):
-        for method, of in (("provider-aware", factor), ("mondrian", 1.0)):
-            for m in (1, 2):
-                for seed in (-1, 1):
-                    yield {"method": method, "split": split, "m": m, "classes": 100,
-                           "loss": of * (0.1 * m + 0.01 * seed)}  # fmt: skip
-
-
-@pytest.mark.parametrize(("factor", "said"), [(0.88, "12% less"), (1.25, "25% more")])
-def test_losses_are_means_over_seeds_and_compared(factor, said):
-    spec = loss_chart(list(losses(factor)))
-    assert headline(spec) == f"Against 2 providers provider-aware loses {said} than mondrian"
-    assert len(values(spec)) == 8
-    first = values(spec)[0]
-    assert (first["m"], first["loss"]) == (1, pytest.approx(0.1 * factor))
-    assert [panel["title"]["text"] for panel in spec["hconcat"]] == [
-        "exponential split",
-        "uniform split",
-    ]
-    assert svg(spec).startswith("<svg")
-
-
-def test_one_method_alone_is_compared_with_nothing():
-    rows = [row for row in losses(1) if row["method"] == "mondrian"]
-    assert headline(loss_chart(rows)).startswith("Loss of detail of mondrian")
-    assert headline(loss_chart([])) == "No release was made"
-    assert headline(checks_chart([])) == "No verifier was run"
-
-
-# The pool's pages
-
-
-def certified(**more):
-    return {
-        "date": "2026-01-02", "providers": 10, "m": 2, "rule": f"m-privacy m=2 ({RULE})",
-        "inner": RULE, "beside": [], "unjudged": [], "method": "provider-aware", "rows": 45222,
-        "classes": 495, "loss": 0.1435, "survive": [495, 495, 495, 430, 90], "alone": 3,
-        "worst": {"members": 2, "rows": "at least 5", "values": 3},
-        "beyond": {"members": 3, "rows": "fewer than 5"}, "trust": ["One machine saw all rows."],
-        "agreement": HASH, "release_sha256": HASH, "hash": HASH, "signers": ["North", "<South>"],
-        **more,
-    }  # fmt: skip
-
-
-def test_a_certificate_is_one_page_to_sign():
-    page = pooled.certificate(certified())
-    assert page.startswith("<!doctype html>")
-    assert "<script" not in page
-    for said in ("no 2 of them together", "45,222", "0.143", "One machine saw all rows.",
-                 "fewest rows of others in a class: at least 5; fewest sensitive values: 3",
-                 "fewest rows of others in a class: fewer than 5", "&lt;South&gt;",
-                 "3 of 495"):  # fmt: skip
-        assert said in page
-    assert page.count(HASH) == 3
-    assert page.count('class="blank"') == 4  # two providers, the third party, the date
-    assert "<South>" not in page
-    assert "Not promised" not in page
-    assert "keeping the providers apart" not in page
-    assert "none of them can break" in pooled.certificate(certified(m=1))
-
-
-def test_a_certificate_names_the_rule_that_it_is_about():
-    page = pooled.certificate(certified())
-    told = RULE.replace("&", "&amp;")
-    assert f"Every class meets <code>{told}</code>" in page
-    assert f"For {told}: any 2 providers can be withstood" in page
-
-
-def test_a_certificate_says_what_is_not_promised():
-    page = pooled.certificate(certified(unjudged=["job"]))
-    assert "Not promised" in page
-    assert "No requirement is about job: a class may share one value." in page
-    beside = pooled.left_open(certified(unjudged=["job"], beside=["ck-safety c=0.9 k=1"]))
-    assert beside == [
-        "No requirement that is held against partners is about job: a class may share one value.",
-        "Not held against partners: ck-safety c=0.9 k=1.",
-    ]
-    assert "The rule itself: k &amp; c." in pooled.certificate(certified(inner="k", beside=["c"]))
-
-
-def test_a_certificate_says_where_providers_are_kept_apart():
-    assert "keeping the providers apart" in pooled.certificate(certified(alone=495))
-
-
-def own(**more):
-    return {
-        "provider": "St Anna", "date": "2026-01-02", "rows": 1234, "m": 1, "k": 5,
-        "rule": f"m-privacy m=1 ({RULE})", "inner": RULE, "beside": [], "unjudged": [],
-        "agreement": HASH, "release_sha256": HASH, "trust": [],
-        "lines": [{"m": 1, "few": 0, "values": 0},
-                  {"m": 2, "few": "110 to 114", "values": "fewer than 5"}], **more,
-    }  # fmt: skip
-
-
-def test_a_provider_sees_its_own_rows_and_counts_as_they_were_given():
-    page = pooled.provider_page(own())
-    for said in ("For St Anna", "1,234 rows", "110 to 114", "fewer than 5", ">Kept<",
-                 "2 (more than agreed)", "whose value is known", "up to one other"):  # fmt: skip
-        assert said in page
-    assert "Not all is promised" not in page
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"lines": [{"m": 1, "few": 0, "values": "fewer than 5"}]},
-        {"lines": [{"m": 1, "few": "5 to 9"}]},
-        {"beside": ["ck-safety c=0.9 k=1"]},
-        {"unjudged": ["job"]},
-    ],
-)
-def test_a_provider_is_warned_of_what_is_not_promised(more):
-    page = pooled.provider_page(own(**more))
-    assert "Not all is promised" in page
-    assert ">Kept<" not in page
-    assert all(said in page for said in pooled.left_open(own(**more)))
-    assert ("does not rule out" in page) == ("lines" in more)
-
-
-def test_without_a_sensitive_column_no_value_is_spoken_of():
-    page = pooled.provider_page(own(lines=[{"m": 1, "few": 0}]))
-    assert "whose value is known" not in page
+    for outside, inside in ((True, True), (True, False), (False, True), (False, False)):
+        rows = scenarios(RULE, [(1, RULE)], outside_holds=outside, inside_holds=inside).rows
+        assert ["NOT hold" in row[2] for row in rows] == [not outside, False, not inside]

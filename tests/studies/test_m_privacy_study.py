@@ -44,7 +44,7 @@ def test_verification_agrees_with_brute_force(small):
     table = tables.sample()
     column = np.array(table.table["diagnosis"].to_pylist())
     rows = found.results["verification"]
-    assert len(rows) == 2 * 2 * 3 * 5
+    assert len(rows) == 2 * 2 * 3 * 6
     for row in rows:
         seed, size = row["seed"], row["class_rows"]
         picked = np.random.default_rng(seed).choice(len(column), size, replace=False)

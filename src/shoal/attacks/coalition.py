@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.insiders import Chosen, check_fewer, named_ones, present, worst
-from shoal.attacks.view import WORST, Needs, Published, View, brought, named, pairs_at
+from shoal.attacks.insiders import Chosen, check_fewer, named_ones, worst
+from shoal.attacks.view import WORST, Needs, Published, View, named, pairs_at, with_shares
 from shoal.attacks.worded import counted, share
 from shoal.errors import UsageError
 from shoal.histogram import Histogram, Shares
@@ -82,7 +82,7 @@ def coalition(
     names, least = _names(coalition), OPTIONS["sure"](sure)
     if names and members is not None:
         raise UsageError("The coalition is named already.", "leave --members or --coalition out.")
-    release, shares = brought(view)
+    release, shares = with_shares(view)
     if names:
         chosen = Chosen(named_ones(shares, names), 1, 1, named=True)
     else:
@@ -206,9 +206,9 @@ def _witness(case: Case) -> dict[str, Any]:
     codes, counts = case.left.of_class(case.class_)
     top, shown = int(np.argmax(counts)), {}
     if case.view.show:
-        shown = {"providers": case.names(case.chosen.members), "value": case.view.value(codes[top])}
+        shown = {"coalition": case.names(case.chosen.members), "value": case.view.value(codes[top])}
     return {
-        "coalition": len(case.chosen.members),
+        "members": len(case.chosen.members),
         "class": case.class_,
         "rows": int(case.shares.rows[case.class_]),
         "left": sum(counts),
@@ -225,7 +225,7 @@ def _details(case: Case) -> dict[str, Any]:
     return {
         "sure": float(case.least),
         "members": len(chosen.members),
-        "providers": len(present(case.shares)),
+        "providers": len(case.shares.contributors),
         "coalitions": chosen.possible,
         "coalitions_tried": chosen.tried,
         "own_rows": int(case.shares.rows.sum() - left.rows.sum()),
@@ -253,7 +253,7 @@ def _victims(case: Case) -> list[dict[str, Any]]:
         name: np.bincount(shares.who[some], shares.count[some] * of, shares.provider.size)
         for name, of in {"exposed": told, "isolated": alone, "rows": 1}.items()
     }
-    hit = [one for one in present(shares) if one not in case.chosen.members]
+    hit = [one for one in shares.contributors.tolist() if one not in case.chosen.members]
     hit.sort(key=lambda one: [-found[one] for found in numbers.values()])
     victims = [{name: int(found[one]) for name, found in numbers.items()} for one in hit]
     if case.view.show:

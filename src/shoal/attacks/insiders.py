@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks.view import pairs_at
-from shoal.attacks.worded import counted
 from shoal.collusion import strongest
 from shoal.errors import UsageError
 from shoal.histogram import Shares
-from shoal.labels import text
+from shoal.labels import many, text
 
 TRIED = 20_000
 """Up to so many coalitions are all tried."""
@@ -51,18 +50,13 @@ class Chosen:
         return () if self.tried == self.possible else (f"{most}: another may learn more",)
 
 
-def present(shares: Shares) -> list[int]:
-    """The providers who brought a published row."""
-    found: list[int] = np.flatnonzero(shares.providers.total).tolist()
-    return found
-
-
 def named_ones(shares: Shares, names: Sequence[str]) -> tuple[int, ...]:
     """The named providers; they may not be all there are."""
-    known = {text(shares.provider.leaves[code]).strip(): code for code in present(shares)}
+    there, leaves = shares.contributors.tolist(), shares.provider.leaves
+    known = {text(leaves[code]).strip(): code for code in there}
     if unknown := [name for name in names if name not in known]:
         raise UsageError(
-            f"{counted(len(unknown), 'provider', 'providers')} of the coalition brought no row of "
+            f"{many(len(unknown), 'provider')} of the coalition provided no row of "
             f"the release: {', '.join(map(repr, unknown))}.",
             "write each name as the provider column does, in a --coalition of its own.",
         )
@@ -72,12 +66,12 @@ def named_ones(shares: Shares, names: Sequence[str]) -> tuple[int, ...]:
 
 def check_fewer(shares: Shares, members: int) -> int:
     """So many members, where somebody is left to learn about."""
-    there = len(present(shares))
+    there = len(shares.contributors)
     if members >= there:
         raise UsageError(
-            f"A coalition of {members:,} of {counted(there, 'provider', 'providers')} leaves "
+            f"A coalition of {members:,} of {many(there, 'provider')} leaves "
             "nobody to learn about.",
-            "take fewer, of a release to which several brought rows.",
+            "take fewer, of a release for which several provided rows.",
         )
     return members
 
@@ -88,7 +82,7 @@ def worst(shares: Shares, members: int, least: Fraction) -> Chosen:
     Classes that no coalition of the size can be as sure of as one of them already is, nor as
     ``least`` asks, decide nothing.
     """
-    there, sizes = present(shares), shares.providers.total
+    there, sizes = shares.contributors.tolist(), shares.providers.total
     largest = frozenset(sorted(there, key=lambda one: -sizes[one])[:members])
     floor = min(float(least), _scoring(shares, least)(largest)[2])
     some = shares.take(np.flatnonzero(_surest(shares, members) >= floor))
@@ -127,7 +121,7 @@ def _surest(shares: Shares, members: int) -> NDArray[np.float64]:
     """How sure of a value in each class so many providers could become at most.
 
     No rows of the most common value are taken away, and of the others as many as the providers
-    with the most rows brought in all.
+    with the most rows provided in all.
     """
     top = shares.values.largest(shares.values.count)
     taken, _ = strongest(shares, np.minimum(members, shares.present))

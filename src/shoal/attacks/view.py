@@ -54,7 +54,7 @@ class Needs:
     """It supposes knowledge that nobody is shown to have: red-team leaves it out unless one of its
     own options is given."""
     provider: bool = False
-    """Who brought each row: of a release its publisher alone knows it."""
+    """Who provided each row: of a release its publisher alone knows it."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Published:
     labels: Callable[[int], Mapping[str, Any]] | None = None
     """A class's labels by column, for who asked to see them."""
     providers: NDArray[np.int32] | None = None
-    """Who brought each row, as codes on the view's axis, where it is known."""
+    """Who provided each row, as codes on the view's axis, where it is known."""
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -88,7 +88,7 @@ class Published:
         return Histogram.of(axis, self.class_, self.values, ones, len(self.cells))
 
     def shares(self, provider: Axis, axis: Axis) -> Shares:
-        """Who brought which sensitive values of each class, with their counts."""
+        """Who provided which sensitive values of each class, with their counts."""
         assert self.values is not None
         assert self.providers is not None
         pairs, number = Pairs.of(provider, self.providers, axis, self.values)
@@ -136,7 +136,7 @@ class View:
     show: bool = False
     """Whether the finding may name labels, values and providers."""
     providers: Axis | None = None
-    """The names of those who brought the rows, where it is known who brought which."""
+    """The names of those who provided the rows, where it is known who provided which."""
     withstood: int = 1
     """How many providers together the release promises to withstand; 1 where it promises none."""
 
@@ -159,12 +159,12 @@ def single(view: View) -> tuple[Published, Histogram]:
     return release, release.histogram(view.sensitive)
 
 
-def brought(view: View) -> tuple[Published, Shares]:
-    """The view's release with who brought which values of its classes, where that is known."""
+def with_shares(view: View) -> tuple[Published, Shares]:
+    """The view's release with who provided which values of its classes, where that is known."""
     release, _ = single(view)
     if view.providers is None or release.providers is None:
         raise InputError(
-            "Nothing says who brought the rows.",
+            "Nothing says who provided the rows.",
             "attack a release folder with its private companion, or a table with a column of the "
             'role "provider".',
         )

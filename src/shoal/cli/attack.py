@@ -78,7 +78,7 @@ def command(
     NAME is linking, homogeneity, skewness, minimality, intersection, order, complementary,
     temporal, coalition or background; red-team runs all that apply and ranks them (background,
     which supposes what somebody knows, if --pieces or --about says what; coalition where it is
-    known who brought the rows). A RELEASE is a release folder, which says itself what its columns
+    known who provided the rows). A RELEASE is a release folder, which says itself what its columns
     are, or any table with -s. The options for reading are about the targets and the control group.
     The exit code is 4 if more than --limit of the people are exposed.
     """

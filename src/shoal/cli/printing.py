@@ -144,10 +144,10 @@ def judged(found: Verdict) -> str:
 
 def _coalition(worst: Mapping[str, Any]) -> str:
     """Who would break the worst class together, and what they would leave of it."""
-    if "coalition" not in worst:
+    if "members" not in worst:
         return ""
-    names = ", ".join(worst.get("providers", ()))
-    who = names or f"{worst['coalition']:,} providers"
+    names, members = ", ".join(worst.get("coalition", ())), worst["members"]
+    who = names or f"{members:,} provider{'' if members == 1 else 's'}"
     return f"; {who} together would leave {worst['left']:,}"
 
 

@@ -116,7 +116,7 @@ def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageE
         )
     if wanted.provider and not all(one.says_who for one in releases):
         return UsageError(
-            f"{name} needs to know who brought each row.",
+            f"{name} needs to know who provided each row.",
             "attack a release folder with its private companion beside it, or a table with a "
             "--provider column.",
         )
@@ -128,7 +128,7 @@ def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageE
     if wanted.method and not all(one.apart for one in releases):
         return UsageError(
             f"{name} makes one class again by what is published of it, and here more decided.",
-            "it says nothing of rules such as ck-safety or m-privacy, nor of methods such as chain.",
+            "it says nothing of rules such as ck-safety and m-privacy, or methods such as chain.",
         )
     return None
 

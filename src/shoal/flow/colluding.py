@@ -19,13 +19,13 @@ from shoal.collusion import refused
 from shoal.errors import InputError, UsageError
 from shoal.flow.adversary import told
 from shoal.flow.companion import Companion
-from shoal.flow.m_privacy import Breach, MPrivate, m_privacy
-from shoal.flow.providers import many
+from shoal.flow.m_privacy import Breach, MPrivate, counted, judged
+from shoal.labels import many
 from shoal.model import All, Model, inner, parts
 from shoal.models import rule as parse_rule
 from shoal.models.m_privacy import MPrivacy
 from shoal.pages import Callout, Chart, Fact, Fields, Section
-from shoal.pages.colluding import ALONE, scenarios, survive, survive_title
+from shoal.pages.colluding import OF_ONE, scenarios, survive, survive_title
 from shoal.pages.drawing import clean
 from shoal.pages.page import Block
 from shoal.release import Verdict, jsonable
@@ -45,8 +45,10 @@ class Colluding:
     """For each promise, or where there is none for the rule: how many providers it withstands."""
     unjudged: tuple[str, ...] = ()
     """The parts of the requirement that are not judged against coalitions."""
-    broken: tuple[str, ...] = ()
-    """"outside" where the requirement fails by itself, "inside" where coalitions break it."""
+    outside_holds: bool = True
+    """Whether the requirement holds by itself."""
+    inside_holds: bool = True
+    """Whether what is promised holds against coalitions."""
     why: str = ""
     """Why nothing was measured."""
 
@@ -103,13 +105,13 @@ def colluding(
         tuple((one.m, str(one.rule)) for one in wrapped),
         unjudged=tuple(str(one) for one in others if wrapped or refused(one)),
     )
-    asked = wrapped or [MPrivacy(1, one) for one in _judged(others)]
+    asked = wrapped or [MPrivacy(1, one) for one in _fit(others)]
     if not asked:
         return replace(about, why=f"Nothing was measured: {refused(model)}.")
     return _measured(about, release, asked, verdict, show)
 
 
-def _judged(models: Sequence[Model]) -> list[Model]:
+def _fit(models: Sequence[Model]) -> list[Model]:
     """What coalitions can be tried on, as one rule; none where that is nothing."""
     fit = tuple(one for one in models if not refused(one))
     return [All(fit) if len(fit) > 1 else fit[0]] if fit else []
@@ -124,23 +126,24 @@ def _measured(
 ) -> Colluding:
     """The same with what was counted, or why it could not be."""
     try:
-        found = [
-            m_privacy(release, None, one.rule, one.m, accept_keep=True, show=show) for one in asked
-        ]
+        count = counted(release, accept_keep=True)
+        found = [judged(count, one, show=show) for one in asked]
     except (InputError, UsageError) as error:  # one provider only, buckets, too many coalitions
         return replace(about, why=told(error))
     named = tuple(one if show else one.unnamed() for one in found)
-    return replace(about, found=named, broken=_broken(about, found, verdict))
+    return replace(
+        about,
+        found=named,
+        outside_holds=_by_itself(about, found, verdict),
+        inside_holds=not about.promised or all(one.holds for one in found),
+    )
 
 
-def _broken(
-    about: Colluding, found: Sequence[MPrivate], verdict: Verdict | None
-) -> tuple[str, ...]:
-    judged = () if verdict is None else verdict.judgements
-    alone = [one.holds for one in judged if not about.promised or one.model in about.unjudged]
-    outside = all(alone) and all(one.survive[0] == one.classes for one in found)
-    inside = not about.promised or all(one.holds for one in found)
-    return tuple(name for name, kept in (("outside", outside), ("inside", inside)) if not kept)
+def _by_itself(about: Colluding, found: Sequence[MPrivate], verdict: Verdict | None) -> bool:
+    """Whether the requirement holds where nobody works together."""
+    parts = () if verdict is None else verdict.judgements
+    beside = [one.holds for one in parts if not about.promised or one.model in about.unjudged]
+    return all(beside) and all(one.survive[0] == one.classes for one in found)
 
 
 # The page
@@ -156,7 +159,8 @@ def section(about: Colluding | None, kept: Sequence[str] = ()) -> list[Section]:
             "Classes are those of the quasi-identifiers; whoever tells them apart by kept columns "
             f"too ({', '.join(kept)}) may learn more."
         )
-    blocks: list[Block] = [scenarios(about.rule, about.promised, _measurement(about), about.broken)]
+    holds = {"outside_holds": about.outside_holds, "inside_holds": about.inside_holds}
+    blocks: list[Block] = [scenarios(about.rule, about.promised, _measurement(about), **holds)]
     if about.why:
         blocks.append(Callout(about.why, "note", "Not measured"))
     promises: list[int | None] = [m for m, _ in about.promised] or [None]
@@ -168,7 +172,7 @@ def section(about: Colluding | None, kept: Sequence[str] = ()) -> list[Section]:
 
 
 _INTRO = (
-    "Providers brought the rows of this table. Each knows its own, and those who pool what they "
+    "Several providers have rows in this table. Each knows its own, and those who pool what they "
     "know can take theirs away from every class: what is left is about other people alone, who "
     "may be too few, or too much alike."
 )
@@ -232,7 +236,7 @@ def _told(one: MPrivate, m: int | None, unjudged: Sequence[str]) -> list[Fact]:
         Fact("Providers", one.providers),
         Fact("Rule they are to leave", f"`{one.rule}`"),
         Fact("Largest m that every class survives", largest),
-        Fact("Classes of one provider", f"{one.alone:,} of {one.classes:,}", ALONE),
+        Fact("Classes of one provider", f"{one.of_one_provider:,} of {one.classes:,}", OF_ONE),
     ]
     if m is not None:
         facts.append(Fact(f"Worst coalition at m = {m}", _breach(one.worst)))

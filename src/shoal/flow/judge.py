@@ -89,13 +89,15 @@ def _judge(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
 
 
 def _shown(witness: dict[str, Any], groups: Groups, names: bool) -> dict[str, Any]:
-    """A model's own witness, where a coalition is its size; its members only where asked for."""
-    who = witness.get("coalition")
-    if who is None:
+    """A model's own witness, with the size of a coalition; its names only where asked for."""
+    if "coalition" not in witness:
         return witness
-    leaves = groups.brought.provider.leaves
-    told = {"providers": sorted(text(leaves[code]) for code in who)} if names else {}
-    return {**witness, "coalition": len(who), **told}
+    told, leaves = dict(witness), groups.brought.provider.leaves
+    who = told.pop("coalition")
+    told["members"] = len(who)
+    if names:
+        told["coalition"] = sorted(text(leaves[code]) for code in who)
+    return told
 
 
 def _worst(model: Model, groups: Groups, holds: NDArray[np.bool_]) -> int:

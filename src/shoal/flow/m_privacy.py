@@ -21,15 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.collusion import Collusion, breached, members
-from shoal.errors import InputError, UsageError
+from shoal.errors import InputError, UndecidedError, UsageError
 from shoal.flow.opening import opened_labels, released, released_schema
-from shoal.flow.providers import check_providers, many, provided
+from shoal.flow.providers import check_providers, provided
 from shoal.flow.record import in_buckets
 from shoal.flow.recount import Recount, as_coding, by_row, recount
 from shoal.flow.verify import kept_unjudged
 from shoal.frames.frame import Frame
 from shoal.histogram import Shares
-from shoal.labels import text
+from shoal.labels import many, text
 from shoal.model import Model, products
 from shoal.models import rule as parse_rule
 from shoal.models.m_privacy import MPrivacy
@@ -39,6 +39,7 @@ from shoal.tally import Groups
 from shoal.verifiers import verifiers
 
 EXACT = "exact"
+UNDECIDED = " at least; of more it cannot be decided in time"
 RECORDS = 20
 """So many of the rows that a coalition leaves are listed."""
 
@@ -99,17 +100,24 @@ class MPrivate:
     worst: Breach | None
     """What that coalition does."""
     largest_m: int | None
-    """The largest m for which the table holds; None where the rule fails by itself."""
+    """The largest m for which the table is shown to hold; None where the rule fails by itself."""
     survive: tuple[int, ...]
-    """For m = 0, 1, … how many classes hold."""
-    alone: int
+    """For m = 0, 1, … how many classes are shown to hold."""
+    of_one_provider: int
     """Classes of one provider: nobody but its own people is in them, so no coalition can break
     them."""
     breaks: Breach | None
-    """What breaks at ``largest_m + 1``; None where no coalition breaks anything."""
+    """What breaks at ``largest_m + 1``; None where no coalition breaks anything, and where that
+    cannot be decided in time."""
     verifier: str
     checks: int
     """How often the rule was asked about what a coalition leaves; exactly: once for each class."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it may survive more than ``largest_m``, and to say so would take too long."""
+        largest = -1 if self.largest_m is None else self.largest_m
+        return self.breaks is None and largest < self.providers - 1
 
     def unnamed(self) -> MPrivate:
         """The same for those who may not know which providers break it, nor whose rows are left."""
@@ -121,7 +129,7 @@ class MPrivate:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
-        return asdict(self)
+        return {**asdict(self), "undecided": self.undecided}
 
     def to_json(self) -> dict[str, Any]:
         """The same for JSON; edition 1."""
@@ -138,9 +146,9 @@ class MPrivate:
         if self.breaks and self.breaks.m != self.m:
             lines.append(f"  at m={self.breaks.m}: {self.breaks.told()}")
         largest = "none" if self.largest_m is None else f"{self.largest_m:,}"
-        lines.append(f"  largest m: {largest}")
+        lines.append(f"  largest m: {largest}{UNDECIDED if self.undecided else ''}")
         lines += [f"  classes that survive {line}" for line in self._surviving()]
-        lines.append(f"  classes of one provider: {self.alone:,} of {self.classes:,}")
+        lines.append(f"  classes of one provider: {self.of_one_provider:,} of {self.classes:,}")
         return "\n".join([*lines, f"  checks: {self.checks:,} ({self.verifier})"])
 
     __repr__ = __str__
@@ -171,22 +179,26 @@ def m_privacy(
     checks are counted. ``show`` names the classes that break by their labels. Kept columns, which
     no rule judges, are refused unless ``accept_keep``.
     """
-    asked, ask = _against(rule, m), _verifier(verifier)
-    counted = _counted(table, schema, accept_keep, reading)
-    groups = Groups.of(counted.tally, counted.cut, products(asked.rule))
+    asked = _against(rule, m)
+    _verifier(verifier)  # one that there is not is refused before anything is read
+    return judged(counted(table, schema, accept_keep, **reading), asked, verifier, show)
+
+
+def judged(count: Counted, asked: MPrivacy, verifier: str = EXACT, show: bool = False) -> MPrivate:
+    """How what was counted stands against coalitions."""
+    groups = Groups.of(count.tally, count.cut, products(asked.rule))
     n = groups.brought.provider.size
     check_providers(groups.brought.provider, asked.m)
-    each = asked.per_class(groups)
+    found, checks = _verifier(verifier)(asked, groups)
+    each = asked.per_class(groups)  # by bisection, which may pass over what was decided here
+    each = np.where(found.broken, each, np.maximum(each, asked.m))
     largest = int(min(each.min(), n - 1))
-    found, checks = ask(asked, groups)
-    beyond = replace(asked, m=largest + 1)
-    worst = _worst(counted, groups, found, asked.m, show)
-    more = _worst(counted, groups, _exactly(beyond, groups)[0], beyond.m, show)
+    worst = _worst(count, groups, found, asked.m, show)
     return MPrivate(
         str(asked.rule),
         asked.m,
         worst is None,
-        counted.how,
+        count.how,
         int(groups.rows.sum()),
         len(groups),
         n,
@@ -195,7 +207,7 @@ def m_privacy(
         None if largest < 0 else largest,
         tuple(int((each >= m).sum()) for m in range(n)),
         int((groups.brought.present == 1).sum()),
-        more,
+        _beyond(count, groups, replace(asked, m=largest + 1), show),
         verifier,
         checks,
     )
@@ -255,8 +267,8 @@ class Counted(Recount):
         return np.flatnonzero((self.class_ == class_) & others) + 1
 
 
-def _counted(
-    source: Any, schema: Schema | None, accept_keep: bool, reading: Mapping[str, Any]
+def counted(
+    source: Any, schema: Schema | None = None, accept_keep: bool = False, **reading: Any
 ) -> Counted:
     """A table with its providers, or a release with its private companion."""
     release = released(source)
@@ -269,14 +281,14 @@ def _counted(
     if schema.keep and not accept_keep:
         raise kept_unjudged(schema.keep)
     if release is None:
-        return _counted_alone(source, schema, reading)
+        return _counted_as_it_stands(source, schema, reading)
     with opened_labels(release[0], schema, exact=True, **reading) as frame:
-        brought = provided(source, release[0])
-        count = recount(frame, schema, brought)
-        return Counted.of(frame, count, "counted with the private companion", brought.codes)
+        who = provided(source, release[0])
+        count = recount(frame, schema, who)
+        return Counted.of(frame, count, "counted with the private companion", who.codes)
 
 
-def _counted_alone(source: Any, schema: Schema, reading: Mapping[str, Any]) -> Counted:
+def _counted_as_it_stands(source: Any, schema: Schema, reading: Mapping[str, Any]) -> Counted:
     if schema.provider is None:
         raise UsageError(
             "No column says who provided each row.",
@@ -298,12 +310,12 @@ def _refuse_buckets(manifest: dict[str, Any]) -> None:
     """In buckets a value stands beside anybody of its class, so it is no provider's."""
     if in_buckets(manifest):
         raise UsageError(
-            "In buckets values are permuted, so that nobody can tell which provider brought them.",
+            "In buckets values are permuted, so that nobody can tell who provided them.",
             "publish the table in the form partition.",
         )
 
 
-def _worst(counted: Counted, groups: Groups, found: Collusion, m: int, show: bool) -> Breach | None:
+def _worst(count: Counted, groups: Groups, found: Collusion, m: int, show: bool) -> Breach | None:
     """The broken class that is left with the fewest rows; the first of several."""
     broken = np.flatnonzero(found.broken)
     if not len(broken):
@@ -318,11 +330,20 @@ def _worst(counted: Counted, groups: Groups, found: Collusion, m: int, show: boo
         len(who),
         int(groups.rows[class_]),
         int(left[class_]),
-        _distinct(groups.shares[: len(counted.tally.sensitive)], class_, who),
+        _distinct(groups.shares[: len(count.tally.sensitive)], class_, who),
         tuple(sorted(text(rows.axis.leaves[code]) for code in who)),
-        tuple(counted.left(class_, who)[:RECORDS].tolist()),
-        counted.labels(class_) if show else None,
+        tuple(count.left(class_, who)[:RECORDS].tolist()),
+        count.labels(class_) if show else None,
     )
+
+
+def _beyond(count: Counted, groups: Groups, asked: MPrivacy, show: bool) -> Breach | None:
+    """What breaks at more than what is asked for; None too where that would take too long."""
+    try:
+        found, _ = _exactly(asked, groups)
+    except UndecidedError:
+        return None
+    return _worst(count, groups, found, asked.m, show)
 
 
 def _distinct(columns: Iterable[Shares], class_: int, coalition: tuple[int, ...]) -> dict[str, int]:

@@ -95,7 +95,7 @@ def _check_providers_left(rule: Model, groups: Groups) -> None:
     """A promise against m providers is empty where holding rows back left no more of them."""
     if "provider" not in rule.needs:
         return
-    there, m = len(np.unique(groups.brought.who)), max(getattr(p, "m", 0) for p in parts(rule))
+    there, m = len(groups.brought.contributors), max(getattr(p, "m", 0) for p in parts(rule))
     if there <= m:
         raise NotMetError(
             f"Once rows are held back the providers left in the table are {there:,}, of whom {m:,} "

@@ -1,4 +1,4 @@
-"""Providers: who brought the rows of a table, which is never published.
+"""Providers: who provided the rows of a table, which is never published.
 
 A rule against coalitions (m-privacy; Goryczka, Xiong and Fung: m-privacy for collaborative data
 publishing, CollaborateCom 2011) is judged by the provider of each row. Once a release is made only
@@ -16,16 +16,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from shoal.axis import Axis
 from shoal.errors import InputError, UsageError
 from shoal.flow.companion import read_companion, read_providers
 from shoal.flow.encode import Survey
-from shoal.flow.recount import Provided, Recount, recount
-from shoal.frames.frame import Frame
-from shoal.labels import text
+from shoal.flow.recount import Provided
+from shoal.labels import many, text
 from shoal.model import Model, inner, parts
 from shoal.schema import Schema
 
@@ -144,37 +142,18 @@ def provided_in(folder: Path, schema: Schema) -> Provided:
             f"{many(found.null_count, 'row')} of the release came without a provider.",
             "publish the table with a provider in every row.",
         )
-    return _coded("provider" if schema.provider is None else schema.provider.name, found)
+    return _named("provider" if schema.provider is None else schema.provider.name, found)
 
 
-def _coded(name: str, found: pa.Array) -> Provided:
-    """Providers as codes, by ascending name: the same in every reading of the same rows."""
+def _named(name: str, found: pa.Array) -> Provided:
+    """Providers by their names, however the companion writes them."""
     if not (pa.types.is_string(found.type) or pa.types.is_date(found.type)):
         found = found.cast(pa.float64(), safe=False)  # as numbers are counted when published
     words = found.dictionary_encode()
     names = [text(value) for value in words.dictionary.to_pylist()]
-    order = sorted(range(len(names)), key=names.__getitem__)
-    place = np.empty(len(names), np.int32)
-    place[order] = np.arange(len(names), dtype=np.int32)
-    axis = Axis(name, "category", "flat", tuple(names[i] for i in order))
-    return Provided(axis, place[words.indices.to_numpy()])
-
-
-def with_providers(source: Any, table: Path, frame: Frame, schema: Schema) -> Recount:
-    """The labels of a published table as they stand, tallied with the companion's providers."""
-    return recount(frame, schema, provided(source, table))
+    return Provided.of(name, names, words.indices.to_numpy())
 
 
 def _asking(rule: Model) -> str:
     """The parts of a rule that are about providers."""
     return " & ".join(str(part) for part in parts(rule) if asks_providers(part))
-
-
-def many(number: int, noun: str) -> str:
-    """So many of them.
-
-    >>> many(1, "row"), many(1200, "provider"), many(2, "class")
-    ('1 row', '1,200 providers', '2 classes')
-    """
-    plural = noun + ("es" if noun.endswith("s") else "s")
-    return f"{number:,} {noun if number == 1 else plural}"

@@ -39,6 +39,21 @@ class Provided:
     axis: Axis
     codes: NDArray[np.int32]
 
+    @classmethod
+    def of(cls, name: str, words: Sequence[str | None], codes: NDArray[Any]) -> Provided:
+        """A column given as codes of words: by ascending name, whichever way it was read."""
+        leaves = tuple(sorted({word for word in words if word is not None}))
+        axis = Axis(name, "category", "flat", leaves, null=None in words)
+        return cls(axis, axis.codes(words)[codes])
+
+    def check(self, rows: int, table: str = "The table") -> None:
+        """Refuse a table of another number of rows."""
+        if rows != len(self.codes):
+            raise InputError(
+                f"{table} has {rows:,} rows and its private companion {len(self.codes):,}.",
+                "take the release and the companion that were written together.",
+            )
+
 
 @dataclass(frozen=True)
 class Recount:
@@ -79,12 +94,7 @@ def recount(frame: Frame, schema: Schema, provided: Provided | None = None) -> R
 def _beside(frame: Frame, plan: Survey, provided: Provided) -> Tally:
     """The tally of the rows, in their order, beside who provided them."""
     by_row = frame.rows(plan.codings)
-    if len(by_row[0]) != len(provided.codes):
-        raise InputError(
-            f"The table has {len(by_row[0]):,} rows and its private companion "
-            f"{len(provided.codes):,}.",
-            "take the release and the companion that were written together.",
-        )
+    provided.check(len(by_row[0]))
     sizes = [*(coding.size for coding in plan.codings), provided.axis.size]
     number, first = combinations((*by_row, provided.codes), sizes)
     codes, q = [column[first] for column in by_row], len(plan.schema.quasi)

@@ -51,7 +51,7 @@ class Seen:
     """What its folder says, where Shoal made it."""
     companion: Companion | None = None
     """Its private companion, where that is at hand."""
-    brought: Listing | None = None
+    provider_column: Listing | None = None
     """Its provider column, where a table of others still has one."""
 
     @cached_property
@@ -116,25 +116,20 @@ class Seen:
 
     @property
     def says_who(self) -> bool:
-        """Whether it is known who brought its rows."""
+        """Whether it is known who provided its rows."""
         private = self.companion is not None and self.companion.schema.provider is not None
-        return private or self.brought is not None
+        return private or self.provider_column is not None
 
     @cached_property
     def provided(self) -> Provided:
-        """Who brought each of its rows, who must be told apart by their names."""
-        provider = self.roles.provider
-        if self.brought is not None and provider is not None:
-            found = _provided(provider.name, self.brought)
+        """Who provided each of its rows, who must be told apart by their names."""
+        provider, column = self.roles.provider, self.provider_column
+        if column is not None and provider is not None:
+            found = Provided.of(provider.name, column.words(), column.codes)
         else:
             assert self.companion is not None
             found = provided_in(self.companion.folder, self.companion.schema)
-        if len(found.codes) != self.rows:
-            raise InputError(
-                f"{self.name} has {self.rows:,} rows, and its private companion "
-                f"{len(found.codes):,}.",
-                "take the release and the companion that were written together.",
-            )
+        found.check(self.rows, self.name)
         check_providers(found.axis, unnamed=int((found.codes == found.axis.null_code).sum()))
         return found
 
@@ -174,15 +169,7 @@ def made_apart(manifest: Mapping[str, Any]) -> bool:
     if method not in methods() or not apart(method):
         return False
     rule = parse_rule(str(manifest.get("rule")))
-    return rule.local and "provider" not in rule.needs  # who brought which row is not published
-
-
-def _provided(name: str, listing: Listing) -> Provided:
-    """A provider column as codes, by ascending name; null, where there is one, is the last."""
-    words = listing.words()
-    leaves = tuple(sorted({word for word in words if word is not None}))
-    axis = Axis(name, "category", "flat", leaves, null=None in words)
-    return Provided(axis, axis.codes(words)[listing.codes])
+    return rule.local and "provider" not in rule.needs  # who provided which row is not published
 
 
 def _label_axis(name: str, listing: Listing) -> Axis:
@@ -304,9 +291,9 @@ def _read(
             )
         who = [roles.provider.name] if roles.provider and roles.provider.name in there else []
         listings = listed(frame, [*(column.name for column in columns), *who])
-    brought = listings.pop(who[0]) if who else None
+    provider_column = listings.pop(who[0]) if who else None
     manifest = None if release is None else release[1]
-    return Seen(name, roles, listings, manifest, brought=brought)
+    return Seen(name, roles, listings, manifest, provider_column=provider_column)
 
 
 def _name(source: Any, release: tuple[Path, Any] | None, number: int) -> str:

@@ -67,7 +67,10 @@ def verify(
     if release is not None and buckets:
         _check_buckets(model, released_schema(release[1]), after)
     schema, own = judged_after(schema, model, after), release is not None
-    who = provided(given, source, model) if own and asks_providers(model) else None
+    who = None
+    if release is not None and asks_providers(model):
+        _check_files(*release)  # before a companion is said to be another table's
+        who = provided(given, source, model)
     with opened_labels(source, schema, exact=own, **reading) as frame:
         found = counted(frame, schema, model, population, accept_keep, show, own=own, who=who)
     if release is not None and found.holds:
@@ -95,9 +98,14 @@ def _check_untouched(table: Path, manifest: dict[str, Any], rows: int, classes: 
     roles = {column.name: column.role for column in released_schema(manifest).columns}
     told = manifest.get("rows"), manifest.get("classes"), manifest["columns"]
     found = rows, told[1] if classes is None else classes, roles
+    _check_files(table, manifest, as_told=told == found)
+
+
+def _check_files(table: Path, manifest: dict[str, Any], *, as_told: bool = True) -> None:
+    """The files have the hashes that the manifest says, and it says what was found."""
     second = table.with_name(manifest["values"]) if "values" in manifest else None
     whole = all(manifest.get(name) == value for name, value in hashes(table, second).items())
-    if not whole or told != found:
+    if not whole or not as_told:
         names = table.name if second is None else f"{table.name} or {second.name}"
         raise InputError(
             f"{names} was changed after it was published, or its manifest was.",

@@ -130,7 +130,7 @@ def lacked(attack: str, had: Collection[str] = ()) -> str:
         "people to look for": wanted.people and "people" not in had,
         "a sensitive column": wanted.sensitive and "sensitive" not in had,
         "to know how the release was made": wanted.method and "method" not in had,
-        "to know who brought the rows": wanted.provider,
+        "to know who provided the rows": wanted.provider,
         "to be told what the adversary knows": wanted.supposed,
     }
     lacking = [part for part, so in parts.items() if so]
@@ -146,7 +146,7 @@ def remakes(attack: str) -> bool:
 
 
 def by_insiders(attack: str) -> bool:
-    """Whether an attack is of those who brought the rows: no matter for the public."""
+    """Whether an attack is of those who provided the rows: no matter for the public."""
     return _name(attack) in attacks() and needs(_name(attack)).provider
 
 

@@ -26,7 +26,7 @@ as m-privacy of entropy diversity, providers are not cut, and it is Mondrian.
 
 from __future__ import annotations
 
-from copy import copy
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -69,7 +69,7 @@ def provider_aware(
     else:
         searches = (Search,)
     seed = rng or np.random.default_rng(0)
-    cuts = [s.of(table, model, rng=copy(seed), **how).run(tally) for s in searches]
+    cuts = [s.of(table, model, rng=deepcopy(seed), **how).run(tally) for s in searches]
     return min(cuts, key=lambda cut: _width(tally, cut))
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.cells import Cells, publishable
-from shoal.errors import NotMetError, UndecidedError, UsageError
+from shoal.collusion import decided
+from shoal.errors import NotMetError, UsageError
 from shoal.methods.segments import Candidates, Segments
 from shoal.model import Model, least_rows, parts, products, spoiling
 from shoal.release import short
@@ -212,13 +213,7 @@ class Search:
     def _holds(self, groups: Groups) -> NDArray[np.bool_]:
         """Which classes meet the model by themselves; what cannot be decided in time does not."""
         judge = self.model.holds if self.model.local else self.model.alone  # type: ignore[attr-defined]
-        try:
-            return np.asarray(judge(groups))
-        except UndecidedError:
-            if len(groups) == 1:
-                return np.zeros(1, bool)
-        each = [self._holds(groups.take(np.array([i]))) for i in range(len(groups))]
-        return np.concatenate(each)
+        return decided(lambda some, _: judge(some), groups)
 
     def _admitted(self, candidates: Candidates) -> Candidates:
         """Of each segment's candidates the first that the table survives, one after the other."""
@@ -258,9 +253,8 @@ class Search:
         cells = publishable(tally.quasi, kept.low[:, :q], kept.high[:, :q], kept.sets)
         entry, class_, count = self.rows.pieces(class_)
         cut = Cut(entry, class_, count, cells, {"depth": self.depth})
-        apart = not self.rows.relaxed and self.last is None
-        apart = apart and all(a.shape != "tree" and not a.null for a in tally.quasi)
-        return cut if apart else cut.merged()  # where cells are the segments' own, all differ
+        own = not self.rows.relaxed and self.last is None and not self.rows.may_coincide.any()
+        return cut if own else cut.merged()  # where cells are the segments' own, all differ
 
 
 def refusal(model: Model, whole: Groups) -> NotMetError:
@@ -268,8 +262,9 @@ def refusal(model: Model, whole: Groups) -> NotMetError:
     failed = [part for part in parts(model) if not part.holds(whole).all()]
     partial = any(h.total.sum() > whole.rows.sum() for h in whole.sensitive)
     table = "that part of it" if partial else "the whole table"
-    told = "; ".join(f"{part}{_reached(part, whole, table)}" for part in failed)
-    advice = [str(part.advice(whole)) for part in failed if hasattr(part, "advice")]
+    advice = [str(part.advice(whole)) if hasattr(part, "advice") else "" for part in failed]
+    pairs = zip(failed, advice, strict=True)
+    told = "; ".join(f"{part}{_reached(part, whole, table, bool(own))}" for part, own in pairs)
     return NotMetError(
         f"{'A part of the table' if partial else 'The table'} as a single class does not meet the "
         f"rule: {told}.",
@@ -279,7 +274,7 @@ def refusal(model: Model, whole: Groups) -> NotMetError:
     )
 
 
-def _reached(part: Model, whole: Groups, table: str) -> str:
+def _reached(part: Model, whole: Groups, table: str, advised: bool) -> str:
     """What a table reaches, in brackets; where the rule asks for less than its parameter, that too.
 
     Nothing where no parameter would do.
@@ -287,7 +282,6 @@ def _reached(part: Model, whole: Groups, table: str) -> str:
     value = part.reached(whole)
     if not math.isfinite(value) or value < 0:
         return ""
-    advised = hasattr(part, "advice") and part.advice(whole)
     if advised or not getattr(part, "strict", False):
         return f" ({table} reaches {short(value)})"
     return f" ({table} reaches {short(value)}, and {part.parameter} must be above that)"  # type: ignore[attr-defined]

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.collusion import Collusion, fewest_rows
+from shoal.collusion.linear import Counts, caps, heaviest, search
 from shoal.model import Mask, Number, Rule, below, fraction, ratio, whole
-from shoal.pressure import Counts, caps, heaviest, search
 from shoal.tally import Groups
 
 

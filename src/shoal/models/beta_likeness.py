@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.collusion import Collusion
+from shoal.collusion.linear import Counts, caps, heaviest, search
 from shoal.errors import UsageError
 from shoal.histogram import Histogram
 from shoal.model import EXACT, Mask, Number, Rule, below, fraction, logarithm, near, ratio
-from shoal.pressure import Counts, caps, heaviest, search
 from shoal.tally import Groups
 
 

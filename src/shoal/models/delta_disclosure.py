@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.collusion import Collusion
+from shoal.collusion.linear import Counts, caps, heaviest, search
 from shoal.histogram import Histogram
 from shoal.model import EXACT, Mask, Number, Rule, fraction, logarithm, ratio, settle
-from shoal.pressure import Counts, caps, heaviest, search
 from shoal.tally import Groups
 
 DIGITS = 10**60

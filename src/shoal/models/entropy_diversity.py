@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.collusion import Collusion
+from shoal.collusion.linear import Counts, search, too_many
 from shoal.kernels.entropy_vertices import BROKEN, GIVEN_UP, worst
 from shoal.model import EXACT, Mask, Number, Rule, fraction, logarithm, settle
-from shoal.pressure import Counts, search, too_many
 from shoal.tally import Groups
 
 CLOSE = 256

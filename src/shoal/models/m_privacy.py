@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -10,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.axis import Axis
-from shoal.collusion import breached, members, refused
-from shoal.errors import UsageError
+from shoal.collusion import breached, members, refused, shown
+from shoal.errors import UndecidedError, UsageError
 from shoal.model import Mask, Model, Rule, inner, least_rows, parts, whole
 from shoal.tally import Groups
 
@@ -92,37 +93,48 @@ class MPrivacy(Rule):
         """Which classes meet the rule against every coalition of m of their providers."""
         return ~breached(self.rule, groups, members(groups.brought, self.m)).broken
 
-    def coalition(self, groups: Groups, class_: int) -> tuple[int, ...] | None:
-        """Providers whose rows, taken away, break a class; None where m of them cannot."""
-        one = groups.take(np.array([class_]))
-        return breached(self.rule, one, members(one.brought, self.m)).of(0)
-
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
-        """The largest m that each class survives; infinite where all its coalitions fail.
+        """The largest m that each class is shown to survive; infinite: all of its coalitions.
 
         −1 where the rule does not hold by itself. Found by bisection: what a coalition breaks, a
         larger one can break.
         """
-        low, high = np.full(len(groups), -1), groups.brought.present.copy()
+        present = groups.brought.present
+        low, high = np.full(len(groups), -1), present.copy()
         while len(open_ := np.flatnonzero(high - low > 1)):
             middle = (low[open_] + high[open_]) // 2
-            broken = breached(self.rule, groups.take(open_), middle).broken
-            low[open_], high[open_] = (
-                np.where(broken, low[open_], middle),
-                np.where(broken, middle, high[open_]),
-            )
-        return np.where(high == groups.brought.present, np.inf, low.astype(np.float64))
+            held = shown(self.rule, groups.take(open_), middle)
+            low[open_] = np.where(held, middle, low[open_])
+            high[open_] = np.where(held, high[open_], middle)
+        return np.where(high == present, np.inf, low.astype(np.float64))
+
+    def _limit(self, groups: Groups) -> tuple[float, Mask]:
+        """The largest m that all classes are shown to survive, and which survive the next tried.
+
+        From the rule's own m on, in steps that double: larger coalitions take longer to judge.
+        """
+        who = groups.brought
+        n = int(who.present.max(initial=1))
+        low, high, m, step, kept = -1, n, min(self.m, n - 1), 1, np.ones(len(groups), bool)
+        while low < m < high:
+            held = shown(self.rule, groups, members(who, m))
+            if held.all():
+                low, m = m, min(m + step, n - 1) if high == n else (m + 1 + high) // 2
+                step *= 2
+            else:
+                high, kept, m = m, held, (low + m) // 2
+        everybody = max(len(who.contributors) - 1.0, 0.0)
+        return everybody if kept.all() else float(low), kept
 
     def worst(self, groups: Groups) -> int:
         """Of the classes that survive the least the smallest."""
         if not len(groups):
             return super().worst(groups)
-        return int(np.lexsort((groups.rows, self.per_class(groups)))[0])
+        return int(np.lexsort((groups.rows, self._limit(groups)[1]))[0])
 
     def reached(self, groups: Groups) -> float:
         """The largest m that all classes survive: at most all providers of the table but one."""
-        providers = len(np.unique(groups.brought.who))
-        return min(super().reached(groups), max(providers - 1.0, 0.0))
+        return self._limit(groups)[0] if len(groups) else super().reached(groups)
 
     def advice(self, groups: Groups) -> str:
         """What the rule inside could ask for at this m, where that has a number to lower."""
@@ -139,7 +151,10 @@ class MPrivacy(Rule):
         """The coalition that breaks a class, or at m + 1 would, and the rows that it leaves."""
         one = groups.take(np.array([class_]))
         for m in (self.m, self.m + 1):
-            found = breached(self.rule, one, members(one.brought, m)).of(0)
+            try:
+                found = breached(self.rule, one, members(one.brought, m)).of(0)
+            except UndecidedError:  # beyond what was asked: then it is not told
+                break
             if found is not None:
                 h = one.brought.providers
                 left = int(h.count[~np.isin(h.value, found)].sum())
@@ -160,4 +175,4 @@ def _passing(part: Rule, groups: Groups, most: NDArray[np.int64]) -> int | None:
         weaker: Any = replace(part, **{part.parameter: value})  # type: ignore[type-var]
         return not breached(weaker, groups, most).broken.any()
 
-    return next((value for value in range(asked, 0, -1) if passes(value)), None)
+    return bisect_left(range(1, asked + 1), True, key=lambda value: not passes(value)) or None

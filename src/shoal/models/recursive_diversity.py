@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.collusion import Collusion, strongest
-from shoal.model import Mask, Number, Rule, below, fraction, ratio, whole
-from shoal.pressure import (
+from shoal.collusion.linear import (
     Counts,
     Weights,
     caps,
@@ -24,6 +23,7 @@ from shoal.pressure import (
     too_many,
     weight_type,
 )
+from shoal.model import Mask, Number, Rule, below, fraction, ratio, whole
 from shoal.tally import Groups
 
 SETS = 1 << 18

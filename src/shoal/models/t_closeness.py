@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from shoal.axis import Axis, Level
 from shoal.collusion import Collusion, strongest
+from shoal.collusion.distances import Sums, exceeding
+from shoal.collusion.linear import Counts, search, too_many
 from shoal.errors import UsageError
 from shoal.histogram import Histogram
 from shoal.model import NEAR, Mask, Number, Rule, below, fraction, ratio
-from shoal.pressure import Counts, search, too_many
-from shoal.signs import Sums, exceeding
 from shoal.tally import Groups
 
 Whole = NDArray[Any]

@@ -23,7 +23,7 @@ MOST_LABELS = 15
 """More members than this are not numbered one by one."""
 BAR = 0.42
 """From the middle of a column to its edge, in members."""
-ALONE = "(in them nobody can be told by taking rows away: all are one provider's own people)"
+OF_ONE = "(in them nobody can be told by taking rows away: all are one provider's own people)"
 """What it means that a class has one provider."""
 TOP = 1.28
 """Where the drawing ends, all classes being 1: above the columns there is room for words."""
@@ -33,37 +33,42 @@ TOP = 1.28
 
 
 def scenarios(
-    rule: str, promised: Sequence[tuple[int, str]], measured: str = "", broken: Sequence[str] = ()
+    rule: str,
+    promised: Sequence[tuple[int, str]],
+    measured: str = "",
+    *,
+    outside_holds: bool = True,
+    inside_holds: bool = True,
 ) -> Table:
     """The paper's three attackers, and what protects against each in this release.
 
     ``rule`` holds for the published table; ``promised`` are the members that are to be withstood,
     with the rule they are to leave intact (none: nothing is promised, and ``measured`` says what
-    was found instead). ``broken`` has "outside" or "inside" where the protection does not hold.
+    was found instead). The rule holds against outsiders, the promise against coalitions, or not.
     """
-    inside = " ".join(withstood(m, kept) for m, kept in promised)
+    inside = " ".join(promise(m, kept) for m, kept in promised)
     if not promised:
         inside = f"Nothing is promised. {measured}".strip()
-    failed = dict.fromkeys(broken, " It does NOT hold for this release.")
     return Table(
         ("who", "what they have", "what protects here"),
         (
             (
                 "an outside recipient",
                 "the published table",
-                f"The rule itself: {rule}.{failed.get('outside', '')}",
+                f"The rule itself: {rule}.{'' if outside_holds else FAILED}",
             ),
             ("a provider who takes part in making it", *_INTERMEDIATE),
             (
                 "providers who work together",
                 "the published table, and all their own rows",
-                f"{inside}{failed.get('inside', '')}",
+                f"{inside}{'' if inside_holds else FAILED}",
             ),
         ),
         "Three ways to attack a table that several providers made",
     )
 
 
+FAILED = " It does NOT hold for this release."
 _INTERMEDIATE = (
     "what is exchanged before the table is ready, and its own rows",
     "Nothing is exchanged: one machine, a trusted third party, sees all rows and gives out the "
@@ -72,10 +77,10 @@ _INTERMEDIATE = (
 )
 
 
-def withstood(m: int, rule: str) -> str:
+def promise(m: int, rule: str) -> str:
     """What m-privacy promises.
 
-    >>> withstood(1, "k-anonymity k=5")
+    >>> promise(1, "k-anonymity k=5")
     'm-privacy with m = 1: k-anonymity k=5 still holds when any provider takes its own rows away.'
     """
     who = "any provider takes its" if m == 1 else f"any {m:,} providers take their"

@@ -30,7 +30,7 @@ import numpy as np
 import shoal
 from shoal import Schema, ShoalError, UsageError
 from shoal.axis import Axis
-from shoal.pages.experiments import checks_chart, loss_chart
+from shoal.pages.studies import checks_chart, loss_chart
 from shoal.studies.outcome import Row, Study, prepared
 from shoal.studies.splits import KINDS, split
 from shoal.studies.tables import Sample, sample
@@ -40,7 +40,7 @@ from shoal.verifiers import verifiers
 VERIFICATION: Row = {
     "class_rows": (150, 750), "providers": 15, "split": "exponential", "k": 50, "l": 4,
     "m": tuple(range(1, 15)),
-    "verifiers": ("direct", "top-down", "bottom-up", "binary", "exact"),
+    "verifiers": ("direct", "top-down", "bottom-up", "binary", "adaptive", "exact"),
 }  # fmt: skip
 ANONYMISATION: Row = {
     "providers": 10, "splits": KINDS, "k": 30, "l": 4, "m": tuple(range(1, 6)),
@@ -148,8 +148,8 @@ def _verified(rows: Sequence[Row]) -> Iterator[str]:
             took = 1000 * fmean(row["seconds"] for row in at)
             yield (
                 f"  {name:10} at m={DEFAULT_M} {fmean(row['checks'] for row in at):,.0f} "
-                f"({took:.2g} ms), at the most {most['checks']:,} "
-                f"({1000 * most['seconds']:.2g} ms) at m={most['m']}"
+                f"({took:,.3g} ms), at the most {most['checks']:,} "
+                f"({1000 * most['seconds']:,.3g} ms) at m={most['m']}"
             )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from shoal.collusion import breached, members, refused
-from shoal.errors import UsageError
+from shoal.collusion import breached, members
 from shoal.model import Model, whole
 from shoal.tally import Groups
 from shoal.verifiers.lattice import Checked, one_class
@@ -22,8 +21,5 @@ def exact(model: Model, class_: Groups, m: int) -> Checked:
     Does not name the smallest coalition, nor all: one that breaks the class.
     """
     one_class(class_)
-    reason = refused(model)
-    if reason:
-        raise UsageError(f"{reason}.", "ask for another rule.")
     most = members(class_.brought, whole(m, "m", 0))
     return Checked(breached(model, class_, most).of(0), 1)

@@ -20,8 +20,9 @@ from shoal.column import Column, Field
 from shoal.errors import InputError, UsageError
 from shoal.flow import record
 from shoal.flow.make import check_method
-from shoal.flow.providers import check_providers, largest_m, many
+from shoal.flow.providers import check_providers, largest_m
 from shoal.flow.request import Request
+from shoal.labels import many
 from shoal.model import All, Model, inner, parts, written
 from shoal.models import rule as parse_rule
 from shoal.models.m_privacy import MPrivacy

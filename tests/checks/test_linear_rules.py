@@ -9,9 +9,10 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from shoal import signs
 from shoal.axis import Axis, Level
+from shoal.collusion import distances as signs
 from shoal.collusion import members
+from shoal.collusion.linear import heaviest
 from shoal.errors import UsageError
 from shoal.histogram import Histogram
 from shoal.models import entropy_diversity
@@ -21,7 +22,6 @@ from shoal.models.delta_disclosure import DeltaDisclosure
 from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.models.recursive_diversity import RecursiveDiversity
 from shoal.models.t_closeness import TCloseness
-from shoal.pressure import heaviest
 from shoal.tally import Cut, Groups, Tally
 
 MODELS = [

@@ -1,19 +1,10 @@
-"""A pool: several providers publish one table, on one machine, by a trusted third party.
-
-They agree on a schema and on a rule that holds against each other (m-privacy; S. Goryczka, L. Xiong
-and B. C. M. Fung: m-privacy for collaborative data publishing, CollaborateCom 2011, section I, the
-setting with a trusted third party); each hands in its rows; one release is made of all of them.
-The partners get a joint certificate, and each of them a page on what the others could learn.
-
-The third party sees every row. It is not protected against, nor is anything encrypted: without
-such a party a secure multi-party protocol would be needed, which this is not.
-"""
+"""The verbs of a pool: agree, add rows, ask who is awaited, publish."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -21,111 +12,20 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.flow import folder, pool_rows
-from shoal.flow import pool_partners as partners
+from shoal.flow import folder
 from shoal.flow.opening import opened
-from shoal.flow.pool_agreement import Agreement, agreed, check_agreement, named
-from shoal.flow.pool_store import Pool, alone, create, load
-from shoal.flow.providers import many
+from shoal.flow.pool import partners
+from shoal.flow.pool import rows as handed_in
+from shoal.flow.pool.agreement import Agreement, agreed, check_agreement, named
+from shoal.flow.pool.results import Added, Agreed, Pooled, Status
+from shoal.flow.pool.store import Pool, create, load, locked
 from shoal.flow.publish import publish
 from shoal.flow.request import Progress, quiet
 from shoal.model import Model
-from shoal.pages import pooled
-from shoal.release import EDITION, Release
+from shoal.release import Release
 from shoal.schema import Schema
 
 METHOD = "provider-aware"
-
-
-@dataclass(frozen=True)
-class Agreed:
-    """A new pool, for its providers to compare."""
-
-    folder: Path
-    agreement: str
-    """The SHA-256 of the pool's ``pool.json``."""
-    rule: str
-    providers: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        told = {"folder": str(self.folder), "agreement": self.agreement, "rule": self.rule}
-        return {"edition": EDITION, **told, "providers": list(self.providers)}
-
-    def __str__(self) -> str:
-        return f"agreement {self.agreement}"
-
-
-@dataclass(frozen=True)
-class Added:
-    """What one provider handed in."""
-
-    provider: str
-    rows: int
-    agreement: str
-    sha256: str
-    """Of the stored copy."""
-    awaited: tuple[str, ...]
-    """Who is still to hand in rows, where the agreement names the providers."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        told = {"provider": self.provider, "rows": self.rows, "agreement": self.agreement}
-        return {"edition": EDITION, **told, "sha256": self.sha256, "awaited": list(self.awaited)}
-
-    def __str__(self) -> str:
-        return f"{self.provider}: {many(self.rows, 'row')} added, agreement {self.agreement}"
-
-
-@dataclass(frozen=True)
-class Status:
-    """Who has handed in rows, and who is awaited: by name, without anybody's counts."""
-
-    folder: Path
-    agreement: str
-    rule: str
-    added: tuple[str, ...]
-    awaited: tuple[str, ...]
-    """Empty where the agreement names nobody."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        told = {"folder": str(self.folder), "agreement": self.agreement, "rule": self.rule}
-        return {
-            "edition": EDITION, **told, "added": list(self.added), "awaited": list(self.awaited),
-        }  # fmt: skip
-
-    def __str__(self) -> str:
-        who = {"rows added": self.added, "awaited": self.awaited}
-        lines = [f"{label}: {', '.join(names) or 'nobody'}" for label, names in who.items()]
-        return "\n".join((f"agreement {self.agreement}", f"rule: {self.rule}", *lines))
-
-
-@dataclass(frozen=True)
-class Pooled:
-    """The release of a pool, its certificate, and where the partners' pages are."""
-
-    release: Release
-    certificate: Mapping[str, Any]
-    hash: str
-    """The SHA-256 of ``certificate.json``."""
-    folder: Path
-    """What the partners get: the certificate, and a page for each of them."""
-    pages: Mapping[str, str]
-    """The file of each provider's page."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON: for the third party, who knows all of it."""
-        return {
-            **self.release.to_json(),
-            "certificate": {**self.certificate, "hash": self.hash},
-            "partners": str(self.folder),
-            "pages": dict(self.pages),
-        }
-
-    def __str__(self) -> str:
-        open_ = pooled.left_open(self.certificate)
-        return "\n".join((str(self.release), f"certificate {self.hash}", *open_))
 
 
 def pool_init(
@@ -175,18 +75,18 @@ def pool_add(
     the file is written, as in ``shoal.open``.
     """
     name = named(provider)
-    with alone(_named(pool)) as found:
+    with locked(_named(pool)) as found:
         check_agreement(found.hash, agreement)
         found.agreement.check_name(name, (*found.names, *found.agreement.providers))
         if name in found.names and not replace:
             raise InputError(
                 f"{name!r} has added its rows already.", "put others in their place with --replace."
             )
-        rows = pool_rows.read(source, found.agreement, name, reading)
-        content = pool_rows.content_of(rows, found.agreement.column.name)
-        pool_rows.check_new(found, name, rows, content)
+        rows = handed_in.read(source, found.agreement, name, reading)
+        content = handed_in.content_of(rows, found.agreement.column.name)
+        handed_in.check_new(found, name, rows, content)
         after = found.with_rows(name, rows, content)
-    stored = next(member for member in after.members if member.provider == name)
+    stored = next(one for one in after.partners if one.provider == name)
     return Added(name, stored.rows, after.hash, stored.sha256, after.awaited)
 
 
@@ -214,7 +114,7 @@ def pool_publish(
     """
     place, home = _named(out), _named(pool)
     companion, beside = folder.companion_of(place), partners.partners_of(place)
-    with alone(home) as found:
+    with locked(home) as found:
         check_agreement(found.hash, agreement)
         _check_complete(found)
         folder.check_free(place, companion, replace)
@@ -240,7 +140,7 @@ def _check_complete(pool: Pool) -> None:
             f"rows: {', '.join(pool.awaited)}.",
             pool.adding(pool.awaited[0]),
         )
-    if not pool.members:
+    if not pool.partners:
         raise InputError("Nobody has added rows to the pool.", pool.adding("NAME"))
     pool.agreement.check_names(pool.names)
 
@@ -248,7 +148,7 @@ def _check_complete(pool: Pool) -> None:
 def _published(
     agreement: Agreement, rows: pa.Table, out: Path, format: str, progress: Progress
 ) -> Release:
-    schema = pool_rows.stored(agreement.schema)
+    schema = handed_in.stored(agreement.schema)
     with opened(rows, kinds=schema.kinds, nulls=()) as frame:  # nulls are nulls by now
         return publish(
             frame,

@@ -55,19 +55,12 @@ def _one_value(shares: Shares, s: int) -> NDArray[np.bool_]:
     That is the provider's own, so it must have one only; and all who have another must go.
     """
     providers = shares.providers
-    number = np.cumsum(_begins(shares)) - 1
+    number = np.cumsum(shares.begins) - 1
     single = np.bincount(number, minlength=len(providers.count)) == 1
-    value = shares.value[_begins(shares)].astype(np.int64)
+    value = shares.value[shares.begins].astype(np.int64)
     same, alike = np.unique(np.stack((providers.class_, value)), axis=1, return_inverse=True)
     loyal = np.bincount(alike.ravel(), weights=single, minlength=same.shape[1])[alike.ravel()]
     return np.asarray(single & (providers.distinct[providers.class_] - loyal <= s))
-
-
-def _begins(shares: Shares) -> NDArray[np.bool_]:
-    """Which pairs (provider, value) are the first of their provider in their class."""
-    begins = np.ones(len(shares.who), bool)
-    begins[1:] = (np.diff(shares.who) != 0) | (np.diff(shares.class_) != 0)
-    return begins
 
 
 def _rows(providers: Histogram, found: NDArray[np.bool_]) -> Rows:

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.collusion import Collusion
+from shoal.collusion.found import Collusion
 from shoal.errors import UndecidedError
 from shoal.histogram import Shares
 from shoal.model import NEAR, Mask

@@ -7,38 +7,38 @@ printed as it is given**, so whatever stands for few people must be a text alrea
 
 ``certificate`` reads (those in brackets may be left out):
 
-==================  ===========================================================================
-``date``            the day, as text
-``providers``       how many have rows in the table
-``m``               the most providers who may work together
-``rule``            the agreed rule, as text
-``inner``           the rule inside m-privacy
-``beside``          the parts of the rule that are not inside, so not held against partners
-``unjudged``        the sensitive columns that no part inside is about
-``method``          how the classes were made
-``rows``            published rows
-``held_back`` [..]  rows that were handed in and are not published
-``classes``         published classes
-``loss``            loss of detail, 0 … 1
-``survive``         for 0, 1, … members: how many classes still meet the rule inside m-privacy
-``alone``           classes of one provider, which no coalition of others can break
-``worst``           the worst that a coalition of m leaves of a class: ``rows`` (text) and, where a
-                    column is sensitive, ``values``
-``beyond`` [dict]   the same for a coalition of m + 1: ``members``, ``rows`` and [``values``]
-``trust``           sentences: who saw what, and who must be trusted
-``agreement``       SHA-256 of the agreement
-``release_sha256``  of the published table
-``hash``            SHA-256 of the certificate's JSON, in which this line is not
-``signers`` [list]  who signs: a line for each; without it, as many lines as there are providers
-==================  ===========================================================================
+===================  ==========================================================================
+``date``             the day, as text
+``providers``        how many have rows in the table
+``m``                the most providers who may work together
+``rule``             the agreed rule, as text
+``inside``           the rule inside m-privacy
+``beside``           the parts of the rule that are not inside, so not held against partners
+``unjudged``         the sensitive columns that no part inside is about
+``method``           how the classes were made
+``rows``             published rows
+``held_back`` [..]   rows that were handed in and are not published
+``classes``          published classes
+``loss``             loss of detail, 0 … 1
+``survive``          for 0, 1, … members: how many classes still meet the rule inside m-privacy
+``of_one_provider``  classes of one provider, which no coalition of others can break
+``worst``            the worst that a coalition of m leaves of a class: ``rows`` (text) and, where a
+                     column is sensitive, ``values``
+``beyond`` [dict]    the same for a coalition of m + 1: ``members``, ``rows`` and [``values``]
+``trust``            sentences: who saw what, and who must be trusted
+``agreement``        SHA-256 of the agreement
+``release_sha256``   of the published table
+``hash``             SHA-256 of the certificate's JSON, in which this line is not
+``signers`` [list]   who signs: a line for each; without it, as many lines as there are providers
+===================  ==========================================================================
 
 ``provider_page`` reads ``provider`` (its name), ``date``, ``rows`` (its own, published),
 ``held_back`` [its own that are not, a number], ``m``, ``k`` (counts below it are given as text),
-``rule``, ``inner``, ``beside``, ``unjudged``, ``agreement``, ``release_sha256``, ``trust``, and
-``lines``: for each number of members a dict of ``m``, ``few`` (its rows that a coalition of so many
-others could leave in a crowd of fewer than k) and ``values`` [its rows whose sensitive value they
-would know for certain]. A number 0 there is promised by the rule; where up to m others anything
-else stands, the page warns. Where ``rows`` is 0 there is nothing to count, and nothing is kept.
+``rule``, ``inside``, ``beside``, ``unjudged``, ``agreement``, ``release_sha256``, ``trust``, and
+``lines``, each a dict of ``members`` (of a coalition of others), ``few`` (its rows that they could
+leave in a crowd of fewer than k) and ``values`` [its rows whose sensitive value they would know for
+certain]. A number 0 there is promised by the rule; where up to m others anything else stands, the
+page warns. Where ``rows`` is 0 there is nothing to count, and nothing is kept.
 
 Both are of releases that were found to meet the rule: of others there are none.
 What others could learn is about the worst coalitions of *other* providers: nothing here says what
@@ -50,7 +50,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.pages.colluding import ALONE, scenarios, survive
+from shoal.pages.colluding import OF_ONE, scenarios, survive
 from shoal.pages.drawing import clean, headline
 from shoal.pages.page import (
     Block,
@@ -86,7 +86,7 @@ def _lead(facts: Told) -> str:
         if int(facts["m"]) == 1
         else f"no {facts['m']:,} of them together can break that by taking their"
     )
-    met = f"Every class meets `{facts['inner']}`, and"
+    met = f"Every class meets `{facts['inside']}`, and"
     return f"{facts['providers']:,} providers publish one table. {met} {who} own rows away."
 
 
@@ -105,7 +105,7 @@ def left_open(facts: Told) -> list[str]:
 
 def _promised(facts: Told) -> Section:
     numbers = (
-        Fact("providers", facts["providers"], "brought rows"),
+        Fact("providers", facts["providers"], "provided rows"),
         Fact("m", facts["m"], "may work together, and the rule inside still holds"),
         Fact("rows", facts["rows"], "one a person"),
         Fact("classes", facts["classes"], "of people who look alike"),
@@ -132,14 +132,14 @@ def _warning(facts: Told) -> list[Block]:
 
 
 def _together(facts: Told) -> Section:
-    m, inside = int(facts["m"]), str(facts["inner"])
+    m, inside = int(facts["m"]), str(facts["inside"])
     whole = " & ".join((inside, *facts["beside"]))
     blocks: list[Block] = [scenarios(whole, [(m, inside)]), _survive(facts)]
     worst = [(m, facts["worst"]), (m + 1, facts.get("beyond"))]
     told = [Fact(f"Left by the worst {size:,}", _worst(one)) for size, one in worst if one]
-    of = f"{facts['alone']:,} of {facts['classes']:,}"
-    blocks.append(Fields((*told, Fact("Classes of one provider", of, ALONE))))
-    if facts["alone"] == facts["classes"]:
+    of = f"{facts['of_one_provider']:,} of {facts['classes']:,}"
+    blocks.append(Fields((*told, Fact("Classes of one provider", of, OF_ONE))))
+    if facts["of_one_provider"] == facts["classes"]:
         blocks.append(Callout(APART, "warning", "Apart"))
     intro = (
         "Each provider knows its own rows. Those who pool what they know can take their rows away "
@@ -156,9 +156,11 @@ APART = (
 
 def _survive(facts: Told) -> Chart:
     """The chart, with the rule that it is about in its title."""
-    drawn = survive(facts["survive"], int(facts["classes"]), int(facts["m"]), str(facts["inner"]))
+    drawn = survive(facts["survive"], int(facts["classes"]), int(facts["m"]), str(facts["inside"]))
     title = headline(drawn)
-    return Chart({**drawn, "title": clean(f"For {facts['inner']}: {title[:1].lower()}{title[1:]}")})
+    return Chart(
+        {**drawn, "title": clean(f"For {facts['inside']}: {title[:1].lower()}{title[1:]}")}
+    )
 
 
 def _worst(worst: Told) -> str:
@@ -167,14 +169,8 @@ def _worst(worst: Told) -> str:
     return f"fewest rows of others in a class: {worst['rows']}{values}"
 
 
-def _many(count: Any, noun: str) -> str:
-    """A number or a text, with its noun.
-
-    >>> _many(1, "row"), _many("at least 5", "row")
-    ('1 row', 'at least 5 rows')
-    """
-    told = f"{count:,}" if isinstance(count, int) else str(count)
-    return f"{told} {noun}{'' if count == 1 else 's'}"
+def _rows(number: int) -> str:
+    return f"{number:,} row{'' if number == 1 else 's'}"
 
 
 def _trusted(facts: Told) -> Section:
@@ -208,8 +204,8 @@ def provider_page(facts: Told) -> str:
     """What the others could learn about one provider's patients, for its eyes only."""
     m, name, rows = int(facts["m"]), str(facts["provider"]), int(facts["rows"])
     lead = (
-        f"What other providers could learn about your {_many(rows, 'row')} if they put theirs "
-        f"together. Agreed: `{facts['inner']}`, even if up to {m:,} do so."
+        f"What other providers could learn about your {_rows(rows)} if they put theirs "
+        f"together. Agreed: `{facts['inside']}`, even if up to {m:,} do so."
         if rows
         else "None of your rows is in the published table: all of them were held back."
     )
@@ -226,7 +222,7 @@ def provider_page(facts: Told) -> str:
 def _absent(facts: Told) -> Section:
     """For one of whom nothing is published: nothing is promised either."""
     told = (
-        f"{_many(int(facts.get('held_back', 0)), 'row')} of yours could be placed in no class that "
+        f"{_rows(int(facts.get('held_back', 0)))} of yours could be placed in no class that "
         "meets the rule. The table says nothing about them, and you are not one of its providers. "
         "To be part of it, agree on another rule, or on holding fewer rows back."
     )
@@ -245,7 +241,7 @@ def _learnt(facts: Told) -> Section:
         "Others know their own rows and can take them away from every class. Those of your "
         f"patients who are left there may be in a crowd of fewer than {k}; or all who are left "
         "share one sensitive value, which the others then know for certain. The rule agreed on is "
-        f"`{facts['inner']}`; what it does not limit is counted here all the same."
+        f"`{facts['inside']}`; what it does not limit is counted here all the same."
     )
     return Section("In short", (intro,), (Facts(numbers), _lines(facts), _verdict(facts)))
 
@@ -260,7 +256,7 @@ def _lines(facts: Told) -> Table:
     head = ("others together", f"your rows in a crowd under {facts['k']}", "whose value is known")
     rows = tuple(
         (
-            f"{line['m']:,}{'' if int(line['m']) <= m else ' (more than agreed)'}",
+            f"{line['members']:,}{'' if int(line['members']) <= m else ' (more than agreed)'}",
             line["few"],
             line.get("values"),
         )
@@ -279,8 +275,8 @@ def _verdict(facts: Told) -> Callout:
     m = int(facts["m"])
     others = "one other" if m == 1 else f"{m:,} others"
     which = "published rows" if facts.get("held_back") else "rows"
-    kept = f"Against up to {others} `{facts['inner']}` holds for all your {which}."
-    agreed = [line for line in facts["lines"] if int(line["m"]) <= m]
+    kept = f"Against up to {others} `{facts['inside']}` holds for all your {which}."
+    agreed = [line for line in facts["lines"] if int(line["members"]) <= m]
     limited = all(line["few"] == 0 and line.get("values", 0) == 0 for line in agreed)
     more = ([] if limited else ["That does not rule out what is counted above."]) + left_open(facts)
     if not more:

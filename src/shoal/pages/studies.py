@@ -1,4 +1,4 @@
-"""Charts of the experiments on providers who work together: checks, time, and loss against m.
+"""Charts of studies: what verifying costs in checks and time, and what privacy costs, against m.
 
 `checks_chart` draws what each verifier needs for a class, `loss_chart` what each method loses for
 the same guarantee.
@@ -17,8 +17,8 @@ from typing import Any
 from shoal.pages.drawing import COLOUR, Spec, chart, nothing
 from shoal.pages.words import listed
 
-TONES = ("before", "alarm", "quiet", "after", "ink")
-SHAPES = ("circle", "square", "diamond", "triangle-up", "cross")
+TONES = ("before", "alarm", "quiet", "after", "rest", "ink")
+SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross")
 """Lines are told apart by colour and by shape: also on a grey printer."""
 PANEL = 286
 

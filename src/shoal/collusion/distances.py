@@ -5,8 +5,8 @@ The distance of a class with counts x from a table with counts T of N rows, over
     Σ |N x(f) − T(f) |x|| / (scale N |x|)
 
 exceeds t where Σ ± (N x(f) − T(f) |x|) > t scale N |x| for some signs: one vector of weights for
-each pattern of signs, which ``shoal.pressure`` can ask about coalitions of providers. There are
-2 to the number of sets of them, and few matter:
+each pattern of signs, which ``shoal.collusion.linear`` can ask about coalitions of providers.
+There are 2 to the number of sets of them, and few matter:
 
 * a set whose difference no coalition can turn has one sign;
 * sets that hold the same values of the class turn in the order of their totals (a *chain*);
@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.collusion.linear import Counts, Weights, heaviest, largest, peaks, weight_type
 from shoal.histogram import Histogram
 from shoal.model import NEAR
-from shoal.pressure import Counts, Weights, heaviest, largest, peaks, weight_type
 
 Codes = NDArray[np.int64]
 FEW, PATTERNS = 1 << 6, 1 << 17

@@ -25,12 +25,11 @@ from shoal.errors import HierarchyError, InputError, SchemaError
 from shoal.flow.encode import survey
 from shoal.flow.listing import Listing, listed
 from shoal.flow.opening import opened_some
-from shoal.flow.pool_agreement import Agreement
-from shoal.flow.pool_store import Pool
-from shoal.flow.providers import many
+from shoal.flow.pool.agreement import Agreement
+from shoal.flow.pool.store import Pool
 from shoal.flow.publish import check_people
 from shoal.frames.frame import Frame
-from shoal.labels import text
+from shoal.labels import many, text
 from shoal.schema import Schema
 
 TYPES = {"number": pa.float64(), "date": pa.date32()}
@@ -110,12 +109,12 @@ def _check_own(frame: Frame, column: str, name: str) -> None:
 
 def check_new(pool: Pool, name: str, rows: pa.Table, content: str) -> None:
     """Refuse rows, or people, that another provider has handed in already."""
-    for member in pool.others(name):
-        if rows.num_rows >= BY_CHANCE and member.content == content:
+    for partner in pool.others(name):
+        if rows.num_rows >= BY_CHANCE and partner.content == content:
             raise InputError(
-                f"The same rows were handed in as those of {member.provider!r}.",
+                f"The same rows were handed in as those of {partner.provider!r}.",
                 f"add {name!r} with a file of its own; if the earlier one was wrong: "
-                + pool.adding(member.provider, "--replace"),
+                + pool.adding(partner.provider, "--replace"),
             )
     if (person := pool.agreement.schema.person) is not None:
         _check_new_people(pool, name, rows[person.name].drop_null(), person.name)
@@ -126,14 +125,14 @@ def _check_new_people(pool: Pool, name: str, people: pa.ChunkedArray, column: st
 
     A file that was changed meanwhile is passed over: publishing refuses it.
     """
-    for member in pool.others(name):
-        if (rows := pool.stored(member)) is None:
+    for partner in pool.others(name):
+        if (rows := pool.stored(partner)) is None:
             continue
         twice = int(pc.sum(pc.is_in(people, value_set=rows[column].drop_null())).as_py() or 0)
         if twice:
             raise InputError(
                 f"{many(twice, 'row')} {'is' if twice == 1 else 'are'} about people who have a row "
-                f"of {member.provider!r} already (column {column!r}).",
+                f"of {partner.provider!r} already (column {column!r}).",
                 "settle whose they are: keep one row a person over all providers.",
             )
 

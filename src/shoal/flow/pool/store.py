@@ -1,12 +1,12 @@
 """The folder of a pool: the agreement, and the rows that each provider handed in, kept private.
 
     POOL/pool.json              the agreement: for all partners
-    POOL/private/members.json   who handed in what: for the trusted third party alone
+    POOL/private/partners.json  who handed in what: for the trusted third party alone
     POOL/private/*.parquet      the rows of one provider each, without their identifiers; a column
                                 that says who a row is about (person) is there as it was handed in
 
 Whoever can read ``private`` sees everybody's rows: files there are for their owner alone (0600),
-but nothing is encrypted. A file counts once ``members.json`` names it, with its hash; what an
+but nothing is encrypted. A file counts once ``partners.json`` names it, with its hash; what an
 interrupted run left is removed by the next. Whoever can write there can change all files in accord:
 that is found only by the hash of the agreement that each provider wrote down.
 """
@@ -30,15 +30,15 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError, OutputError, UsageError
 from shoal.flow import folder, record
 from shoal.flow.folder import AGREEMENT, PRIVATE
-from shoal.flow.pool_agreement import EDITION, Agreement
+from shoal.flow.pool.agreement import EDITION, Agreement
 
-MEMBERS, LOCK = "members.json", "lock"
+PARTNERS, LOCK = "partners.json", "lock"
 OURS = r"[0-9a-f]{16}\.parquet"
 """The names of the files of rows."""
 
 
 @dataclass(frozen=True)
-class Member:
+class Partner:
     """One who handed in rows."""
 
     provider: str
@@ -59,21 +59,21 @@ class Pool:
     agreement: Agreement
     hash: str
     """The SHA-256 of the agreement's file."""
-    members: tuple[Member, ...] = ()
+    partners: tuple[Partner, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Who handed in rows."""
-        return tuple(member.provider for member in self.members)
+        return tuple(partner.provider for partner in self.partners)
 
     @property
     def awaited(self) -> tuple[str, ...]:
         """Those of the agreement who have not handed in rows yet."""
         return tuple(name for name in self.agreement.providers if name not in self.names)
 
-    def others(self, provider: str) -> tuple[Member, ...]:
-        """The members but one."""
-        return tuple(one for one in self.members if one.provider != provider)
+    def others(self, provider: str) -> tuple[Partner, ...]:
+        """The partners but one."""
+        return tuple(one for one in self.partners if one.provider != provider)
 
     def adding(self, provider: str, *options: str) -> str:
         """The line by which a provider adds its rows."""
@@ -84,11 +84,11 @@ class Pool:
         """The pool with one provider's rows, in place of any that were there."""
         file, packed = f"{secrets.token_hex(8)}.parquet", _parquet(rows)
         signature = sha256(packed).hexdigest()
-        member = Member(provider, file, rows.num_rows, signature, self.hash, content)
-        after = replace(self, members=(*self.others(provider), member))
+        partner = Partner(provider, file, rows.num_rows, signature, self.hash, content)
+        after = replace(self, partners=(*self.others(provider), partner))
         try:
             record.write_bytes(self.folder / PRIVATE / file, packed, 0o600)
-            write_members(self.folder, self.hash, after.members)
+            write_partners(self.folder, self.hash, after.partners)
         finally:
             # By the list on disk: an interrupt may come after it was replaced.
             load(self.folder).sweep()
@@ -96,42 +96,42 @@ class Pool:
 
     def rows(self) -> pa.Table:
         """Everybody's rows, each file the one that was handed in."""
-        return pa.concat_tables(self._rows(member) for member in self.members)
+        return pa.concat_tables(self._rows(partner) for partner in self.partners)
 
-    def _rows(self, member: Member) -> pa.Table:
-        if member.agreement != self.hash:
-            raise self._unlike(member, "were added under another agreement")
-        rows = self.stored(member)
-        if rows is None or not self._fits(member, rows):
-            raise self._unlike(member, "were changed after they were added")
+    def _rows(self, partner: Partner) -> pa.Table:
+        if partner.agreement != self.hash:
+            raise self._unlike(partner, "were added under another agreement")
+        rows = self.stored(partner)
+        if rows is None or not self._fits(partner, rows):
+            raise self._unlike(partner, "were changed after they were added")
         return rows
 
-    def stored(self, member: Member) -> pa.Table | None:
-        """The rows of the file that a member handed in; None where it is not that file."""
-        if not re.fullmatch(OURS, member.file):
+    def stored(self, partner: Partner) -> pa.Table | None:
+        """The rows of the file that a partner handed in; None where it is not that file."""
+        if not re.fullmatch(OURS, partner.file):
             return None
         try:
-            content = (self.folder / PRIVATE / member.file).read_bytes()
-            same = sha256(content).hexdigest() == member.sha256
+            content = (self.folder / PRIVATE / partner.file).read_bytes()
+            same = sha256(content).hexdigest() == partner.sha256
             return pq.read_table(pa.BufferReader(content)) if same else None
         except (OSError, pa.ArrowException):
             return None
 
-    def _fits(self, member: Member, rows: pa.Table) -> bool:
-        """Whether rows are as many as were added, and all of them the member's."""
+    def _fits(self, partner: Partner, rows: pa.Table) -> bool:
+        """Whether rows are as many as were added, and all of them the partner's."""
         column = self.agreement.column.name
         whose = set(rows[column].unique().to_pylist()) if column in rows.column_names else set()
-        return rows.num_rows == member.rows and whose == {member.provider}
+        return rows.num_rows == partner.rows and whose == {partner.provider}
 
-    def _unlike(self, member: Member, what: str) -> InputError:
+    def _unlike(self, partner: Partner, what: str) -> InputError:
         return InputError(
-            f"The rows of {member.provider!r} {what}.",
-            f"add them again: {self.adding(member.provider, '--replace')}",
+            f"The rows of {partner.provider!r} {what}.",
+            f"add them again: {self.adding(partner.provider, '--replace')}",
         )
 
     def sweep(self) -> None:
-        """Remove files of rows that no member has: an interrupted run may have left some."""
-        known = {member.file for member in self.members}
+        """Remove files of rows that no partner has: an interrupted run may have left some."""
+        known = {partner.file for partner in self.partners}
         for path in (self.folder / PRIVATE).glob("*.parquet"):
             if path.name not in known:
                 path.unlink(missing_ok=True)
@@ -148,7 +148,7 @@ def create(place: Path, agreement: Agreement) -> Pool:
         (new / PRIVATE).mkdir(mode=0o700)
         record.write_json(new / AGREEMENT, agreement.to_json())
         signature = record.sha256(new / AGREEMENT)
-        write_members(new, signature, ())
+        write_partners(new, signature, ())
         folder.move((new, place))
     return Pool(place, agreement, signature)
 
@@ -163,28 +163,28 @@ def load(place: Path) -> Pool:
         ) from None
     except OSError:
         raise _unreadable(AGREEMENT) from None
-    signed, members = _members(place / PRIVATE / MEMBERS)
+    signed, partners = _partners(place / PRIVATE / PARTNERS)
     found = sha256(content).hexdigest()
     if found != signed:
         raise InputError(
             f"{AGREEMENT} was changed after it was signed.",
             "put the agreed file back, or make a new pool and let everybody agree again.",
         )
-    return Pool(place, Agreement.parse(content.decode("utf-8")), found, members)
+    return Pool(place, Agreement.parse(content.decode("utf-8")), found, partners)
 
 
-def _members(path: Path) -> tuple[str, tuple[Member, ...]]:
+def _partners(path: Path) -> tuple[str, tuple[Partner, ...]]:
     """The hash of the agreement that was signed, and who handed in what."""
     again = "put back a copy of it, or make a new pool and let everybody add their rows again."
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
-        return str(told["agreement"]), tuple(Member(**one) for one in told["members"])
+        return str(told["agreement"]), tuple(Partner(**one) for one in told["partners"])
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{PRIVATE}/{MEMBERS} of the pool is gone.", again) from None
+        raise InputError(f"{PRIVATE}/{PARTNERS} of the pool is gone.", again) from None
     except OSError:
-        raise _unreadable(f"{PRIVATE}/{MEMBERS}") from None
+        raise _unreadable(f"{PRIVATE}/{PARTNERS}") from None
     except (ValueError, KeyError, TypeError):
-        raise InputError(f"{PRIVATE}/{MEMBERS} of the pool is damaged.", again) from None
+        raise InputError(f"{PRIVATE}/{PARTNERS} of the pool is damaged.", again) from None
 
 
 def _unreadable(file: str) -> InputError:
@@ -192,7 +192,7 @@ def _unreadable(file: str) -> InputError:
 
 
 @contextmanager
-def alone(place: Path) -> Iterator[Pool]:
+def locked(place: Path) -> Iterator[Pool]:
     """The pool, while nobody else changes it."""
     lock = place / PRIVATE / LOCK
     load(place)
@@ -215,13 +215,15 @@ def alone(place: Path) -> Iterator[Pool]:
         lock.unlink(missing_ok=True)
 
 
-def write_members(place: Path, signature: str, members: Sequence[Member]) -> None:
+def write_partners(place: Path, signature: str, partners: Sequence[Partner]) -> None:
     """Write down who handed in what: the old list stands until the new one is whole."""
-    path = place / PRIVATE / MEMBERS
-    new = path.with_name(f".{MEMBERS}-{secrets.token_hex(4)}")
-    told = [asdict(member) for member in members]
+    path = place / PRIVATE / PARTNERS
+    new = path.with_name(f".{PARTNERS}-{secrets.token_hex(4)}")
+    told = [asdict(partner) for partner in partners]
     try:
-        record.write_json(new, {"edition": EDITION, "agreement": signature, "members": told}, 0o600)
+        record.write_json(
+            new, {"edition": EDITION, "agreement": signature, "partners": told}, 0o600
+        )
         os.replace(new, path)
     finally:
         new.unlink(missing_ok=True)

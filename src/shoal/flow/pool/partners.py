@@ -33,33 +33,33 @@ from pathlib import Path
 from typing import Any
 
 from shoal.collusion import fewest_values, members
-from shoal.errors import NotMetError
+from shoal.errors import NotMetError, UndecidedError
 from shoal.flow import folder as place
 from shoal.flow import record
 from shoal.flow.evidence import FEWEST
 from shoal.flow.judge import unjudged
 from shoal.flow.opening import opened_labels, released_schema
-from shoal.flow.pool_agreement import Agreement
-from shoal.flow.pool_exposure import Rows, certain, in_few, in_short, in_steps, left
-from shoal.flow.pool_store import Pool
-from shoal.flow.providers import with_providers
+from shoal.flow.pool.agreement import Agreement
+from shoal.flow.pool.exposure import Rows, certain, in_few, in_short, in_steps, left
+from shoal.flow.pool.store import Pool
+from shoal.flow.providers import provided
+from shoal.flow.recount import recount
+from shoal.histogram import Shares
 from shoal.model import Model, inner, least_rows, products
 from shoal.models.alpha_k import AlphaK
 from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.entropy_diversity import EntropyDiversity
-from shoal.models.k_anonymity import KAnonymity
 from shoal.models.m_privacy import MPrivacy
 from shoal.models.recursive_diversity import RecursiveDiversity
-from shoal.pages import pooled
+from shoal.pages import pool as drawn
 from shoal.release import Release
 from shoal.tally import Groups
 
 EDITION = 1
 CERTIFICATE = "certificate.json"
 OURS = r"certificate\.(json|html)|for-.+\.html"
-CROWDS = KAnonymity, AlphaK
 DIVERSE = DistinctDiversity, EntropyDiversity, RecursiveDiversity
-"""Rules by which no class has fewer than k rows, and by which none has one value only."""
+"""Rules by which no class has one value only."""
 MOST_VALUES = 20
 """More values than this that a class keeps are not counted."""
 LONGEST = 100
@@ -107,7 +107,7 @@ def facts(pool: Pool, release: Release, day: date) -> Facts:
         "m": agreement.m,
         "k": shown_from(agreement.rule),
         "rule": str(agreement.rule),
-        "inner": str(rule),
+        "inside": str(rule),
         "beside": [str(part) for part in agreement.beside],
         "unjudged": unjudged(rule, [c.name for c in agreement.schema.sensitive]),
         "trust": list(TRUST),
@@ -125,7 +125,7 @@ def facts(pool: Pool, release: Release, day: date) -> Facts:
         **coalitions(groups, rule, agreement.m, both["k"], there),
         **({"signers": sorted(agreement.providers)} if agreement.providers else {}),
     }
-    handed_in = {member.provider: member.rows for member in pool.members}
+    handed_in = {one.provider: one.rows for one in pool.partners}
     return Facts(certificate, pages(groups, rule, both, handed_in))
 
 
@@ -152,14 +152,14 @@ def _groups(release: Release, rule: Model) -> Groups:
     """The classes of the published file, and who provided their rows."""
     schema = released_schema(dict(release.manifest))
     with opened_labels(release.path, schema, exact=True) as frame:
-        found = with_providers(release, release.path, frame, schema)
+        found = recount(frame, schema, provided(release, release.path))
     return Groups.of(found.tally, found.cut, products(rule))
 
 
 def shown_from(rule: Model) -> int:
     """The fewest people that a number for partners may stand for.
 
-    >>> shown_from(KAnonymity(5)), shown_from(KAnonymity(1))
+    >>> shown_from(AlphaK("0.5", 5)), shown_from(DistinctDiversity(2))
     (5, 10)
     """
     k = _crowd(rule)
@@ -168,7 +168,8 @@ def shown_from(rule: Model) -> int:
 
 def _crowd(rule: Model) -> int:
     """The fewest rows of a class that a rule names; 0: it names none."""
-    return max((part.k for part in inner(rule) if isinstance(part, CROWDS)), default=0)
+    crowds = [p for p in inner(rule) if getattr(p, "identity", False) and hasattr(p, "k")]
+    return max((int(part.k) for part in crowds), default=0)
 
 
 def coalitions(groups: Groups, rule: Model, m: int, k: int, providers: int) -> dict[str, Any]:
@@ -179,7 +180,7 @@ def coalitions(groups: Groups, rule: Model, m: int, k: int, providers: int) -> d
     beyond = {"beyond": {"members": m + 1, "rows": fewest[m + 1]}} if m + 1 < providers else {}
     return {
         "survive": [int((each >= size).sum()) for size in range(providers)],
-        "alone": int((groups.brought.present == 1).sum()),
+        "of_one_provider": int((groups.brought.present == 1).sum()),
         "worst": {"members": m, "rows": fewest[m], **values},
         **beyond,
     }
@@ -188,10 +189,20 @@ def coalitions(groups: Groups, rule: Model, m: int, k: int, providers: int) -> d
 def _fewest_values(groups: Groups, m: int) -> int | str:
     """The fewest values that m providers leave in a class, in any sensitive column."""
     for number in range(1, MOST_VALUES):
-        for shares in groups.shares:
-            if fewest_values(shares, members(shares, m), number + 1).broken.any():
-                return number
+        found = [_can_leave(shares, m, number) for shares in groups.shares]
+        if any(found):
+            return number
+        if None in found:
+            return f"{number} or more"
     return f"{MOST_VALUES} or more"
+
+
+def _can_leave(shares: Shares, m: int, number: int) -> bool | None:
+    """Whether m providers can leave so few values in a class; None where that takes too long."""
+    try:
+        return bool(fewest_values(shares, members(shares, m), number + 1).broken.any())
+    except UndecidedError:
+        return None
 
 
 def pages(
@@ -215,7 +226,7 @@ def pages(
 
     def lines(code: int) -> list[dict[str, Any]]:
         return [
-            {"m": s, "few": told(few[s], code, crowds and s <= m)}
+            {"members": s, "few": told(few[s], code, crowds and s <= m)}
             | ({"values": told(sure[s], code, diverse and s <= m)} if sure else {})
             for s in sizes
         ]
@@ -250,9 +261,9 @@ def write(folder: Path, told: Facts) -> tuple[str, dict[str, str]]:
     folder.mkdir(mode=0o700)
     record.write_json(folder / CERTIFICATE, told.certificate, 0o600)
     signature = record.sha256(folder / CERTIFICATE)
-    certificate = pooled.certificate({**told.certificate, "hash": signature})
+    certificate = drawn.certificate({**told.certificate, "hash": signature})
     files = page_files(told.pages)
-    texts = {files[name]: pooled.provider_page(page) for name, page in told.pages.items()}
+    texts = {files[name]: drawn.provider_page(page) for name, page in told.pages.items()}
     for file, text in {"certificate.html": certificate, **texts}.items():
         record.write_bytes(folder / file, text.encode(), 0o600)
     return signature, files

@@ -1,0 +1,107 @@
+"""What the verbs of a pool return: for the trusted third party, and to be printed.
+
+They name providers. Nobody's counts are in them, but for those of the one who hands in rows; what
+is for the public is the release alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shoal.labels import many
+from shoal.pages.pool import left_open
+from shoal.release import EDITION, Release
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """A new pool, for its providers to compare."""
+
+    folder: Path
+    agreement: str
+    """The SHA-256 of the pool's ``pool.json``."""
+    rule: str
+    providers: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        told = {"folder": str(self.folder), "agreement": self.agreement, "rule": self.rule}
+        return {"edition": EDITION, **told, "providers": list(self.providers)}
+
+    def __str__(self) -> str:
+        return f"agreement {self.agreement}"
+
+
+@dataclass(frozen=True)
+class Added:
+    """What one provider handed in."""
+
+    provider: str
+    rows: int
+    agreement: str
+    sha256: str
+    """Of the stored copy."""
+    awaited: tuple[str, ...]
+    """Who is still to hand in rows, where the agreement names the providers."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        told = {"provider": self.provider, "rows": self.rows, "agreement": self.agreement}
+        return {"edition": EDITION, **told, "sha256": self.sha256, "awaited": list(self.awaited)}
+
+    def __str__(self) -> str:
+        return f"{self.provider}: {many(self.rows, 'row')} added, agreement {self.agreement}"
+
+
+@dataclass(frozen=True)
+class Status:
+    """Who has handed in rows, and who is awaited: by name, without anybody's counts."""
+
+    folder: Path
+    agreement: str
+    rule: str
+    added: tuple[str, ...]
+    awaited: tuple[str, ...]
+    """Empty where the agreement names nobody."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        told = {"folder": str(self.folder), "agreement": self.agreement, "rule": self.rule}
+        return {
+            "edition": EDITION, **told, "added": list(self.added), "awaited": list(self.awaited),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        who = {"rows added": self.added, "awaited": self.awaited}
+        lines = [f"{label}: {', '.join(names) or 'nobody'}" for label, names in who.items()]
+        return "\n".join((f"agreement {self.agreement}", f"rule: {self.rule}", *lines))
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The release of a pool, its certificate, and where the partners' pages are."""
+
+    release: Release
+    certificate: Mapping[str, Any]
+    hash: str
+    """The SHA-256 of ``certificate.json``."""
+    folder: Path
+    """What the partners get: the certificate, and a page for each of them."""
+    pages: Mapping[str, str]
+    """The file of each provider's page."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON: for the third party, who knows all of it."""
+        return {
+            **self.release.to_json(),
+            "certificate": {**self.certificate, "hash": self.hash},
+            "partners": str(self.folder),
+            "pages": dict(self.pages),
+        }
+
+    def __str__(self) -> str:
+        open_ = left_open(self.certificate)
+        return "\n".join((str(self.release), f"certificate {self.hash}", *open_))

@@ -1,0 +1,108 @@
+"""The pages of a pool: they say what was counted, and no more is green than is promised."""
+
+from __future__ import annotations
+
+import pytest
+
+from shoal.pages.pool import certificate, left_open, provider_page
+
+RULE = "k-anonymity k=5 & distinct-diversity l=3"
+HASH = "3f2a" * 16
+
+
+def certified(**more):
+    return {
+        "date": "2026-01-02", "providers": 10, "m": 2, "rule": f"m-privacy m=2 ({RULE})",
+        "inside": RULE, "beside": [], "unjudged": [], "method": "provider-aware", "rows": 45222,
+        "classes": 495, "loss": 0.1435, "survive": [495, 495, 495, 430, 90], "of_one_provider": 3,
+        "worst": {"members": 2, "rows": "at least 5", "values": 3},
+        "beyond": {"members": 3, "rows": "fewer than 5"}, "trust": ["One machine saw all rows."],
+        "agreement": HASH, "release_sha256": HASH, "hash": HASH, "signers": ["North", "<South>"],
+        **more,
+    }  # fmt: skip
+
+
+def test_a_certificate_is_one_page_to_sign():
+    page = certificate(certified())
+    assert page.startswith("<!doctype html>")
+    assert "<script" not in page
+    for said in ("no 2 of them together", "45,222", "0.143", "One machine saw all rows.",
+                 "fewest rows of others in a class: at least 5; fewest sensitive values: 3",
+                 "fewest rows of others in a class: fewer than 5", "&lt;South&gt;",
+                 "3 of 495"):  # fmt: skip
+        assert said in page
+    assert page.count(HASH) == 3
+    assert page.count('class="blank"') == 4  # two providers, the third party, the date
+    assert "<South>" not in page
+    assert "Not promised" not in page
+    assert "keeping the providers apart" not in page
+    assert "none of them can break" in certificate(certified(m=1))
+
+
+def test_a_certificate_names_the_rule_that_it_is_about():
+    page = certificate(certified())
+    told = RULE.replace("&", "&amp;")
+    assert f"Every class meets <code>{told}</code>" in page
+    assert f"For {told}: any 2 providers can be withstood" in page
+
+
+def test_a_certificate_says_what_is_not_promised():
+    page = certificate(certified(unjudged=["job"]))
+    assert "Not promised" in page
+    assert "No requirement is about job: a class may share one value." in page
+    beside = left_open(certified(unjudged=["job"], beside=["ck-safety c=0.9 k=1"]))
+    assert beside == [
+        "No requirement that is held against partners is about job: a class may share one value.",
+        "Not held against partners: ck-safety c=0.9 k=1.",
+    ]
+    assert "The rule itself: k &amp; c." in certificate(certified(inside="k", beside=["c"]))
+
+
+def test_a_certificate_says_where_providers_are_kept_apart():
+    assert "keeping the providers apart" in certificate(certified(of_one_provider=495))
+
+
+def own(**more):
+    return {
+        "provider": "St Anna", "date": "2026-01-02", "rows": 1234, "m": 1, "k": 5,
+        "rule": f"m-privacy m=1 ({RULE})", "inside": RULE, "beside": [], "unjudged": [],
+        "agreement": HASH, "release_sha256": HASH, "trust": [],
+        "lines": [{"members": 1, "few": 0, "values": 0},
+                  {"members": 2, "few": "110 to 114", "values": "fewer than 5"}], **more,
+    }  # fmt: skip
+
+
+def test_a_provider_sees_its_own_rows_and_counts_as_they_were_given():
+    page = provider_page(own())
+    for said in ("For St Anna", "1,234 rows", "110 to 114", "fewer than 5", ">Kept<",
+                 "2 (more than agreed)", "whose value is known", "up to one other"):  # fmt: skip
+        assert said in page
+    assert "Not all is promised" not in page
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"lines": [{"members": 1, "few": 0, "values": "fewer than 5"}]},
+        {"lines": [{"members": 1, "few": "5 to 9"}]},
+        {"beside": ["ck-safety c=0.9 k=1"]},
+        {"unjudged": ["job"]},
+    ],
+)
+def test_a_provider_is_warned_of_what_is_not_promised(more):
+    page = provider_page(own(**more))
+    assert "Not all is promised" in page
+    assert ">Kept<" not in page
+    assert all(said in page for said in left_open(own(**more)))
+    assert ("does not rule out" in page) == ("lines" in more)
+
+
+def test_without_a_sensitive_column_no_value_is_spoken_of():
+    page = provider_page(own(lines=[{"members": 1, "few": 0}]))
+    assert "whose value is known" not in page
+
+
+def test_one_whose_rows_are_all_held_back_has_no_green_box():
+    page = provider_page(own(rows=0, held_back=1, lines=[]))
+    assert "1 row of yours" in page
+    assert "callout tone-good" not in page
