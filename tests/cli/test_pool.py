@@ -43,8 +43,13 @@ def test_three_lines_make_a_release(shoal, here, agreed):
     assert sorted(told["pages"]) == ["Harbour", "St Anna"]
     assert (here / "release.partners" / told["pages"]["St Anna"]).is_file()
     assert shoal("verify", "release").exit_code == 0
-    assert shoal("pool", "publish", "POOL", "-o", "release").exit_code == 2
+    alone = told["certificate"]["of_one_provider"]
+    done = shoal("pool", "publish", "POOL", "-o", "other")
+    assert done.exit_code == 2
+    assert "whoever has both tables can compare them" in done.stderr
     done = shoal("pool", "publish", "POOL", "-o", "release", "--replace")
+    assert ("Classes of one provider: " in done.stdout) == (alone > 0)
+    assert "1 release of this pool came before" in done.stdout
     assert re.search(r"^certificate [0-9a-f]{64}$", done.stdout, re.MULTILINE)
     assert "release.partners" in done.stdout
 

@@ -43,6 +43,14 @@ ONE = "distinct-diversity l=2"
         (f"{K} & distinct-diversity l=2 on=job", "own rows",
          f"m-privacy m=1 ({K} & distinct-diversity l=2 on=job)"),
         (CK, "promises nothing", f"m-privacy m=1 (k-anonymity k=5) & {CK}"),
+        ("m-privacy m=2 (k-anonymity k=1)", "every class meets k-anonymity k=1",
+         "m-privacy m=2 (k-anonymity k=5)"),
+        ("m-privacy m=1 (k-anonymity k=1) & distinct-diversity l=2 on=job", "every class meets",
+         "m-privacy m=1 (distinct-diversity l=2 on=job)"),
+        *((f"m-privacy m=1 ({empty} on=job) & {CK}", "every class meets",
+           f"m-privacy m=1 (k-anonymity k=5) & {CK}") for empty in
+          ("distinct-diversity l=1", "entropy-diversity l=1", "recursive-diversity c=2 l=1",
+           "t-closeness t=1", "alpha-k alpha=1 k=1")),
     ],
 )  # fmt: skip
 def test_what_would_not_hold_against_partners_is_refused_with_the_line(tmp_path, rule, said, line):
@@ -50,6 +58,24 @@ def test_what_would_not_hold_against_partners_is_refused_with_the_line(tmp_path,
         pool_init(tmp_path / "pool", schema(**TWO), rule)
     assert error.value.hint.split('"')[1] == line
     assert pool_init(tmp_path / "pool", schema(**TWO), line).rule == line
+
+
+@pytest.mark.parametrize(
+    ("rule", "unjudged"),
+    [(K, ["diagnosis", "job"]), (f"{K} & distinct-diversity l=2 on=job", ["diagnosis"]),
+     (f"{K} & distinct-diversity l=1 on=job", ["diagnosis", "job"]),
+     ("t-closeness t=0.9 on=job & recursive-diversity c=1 l=1 on=diagnosis", [])],
+)  # fmt: skip
+def test_what_no_requirement_is_about_is_said_at_once(tmp_path, rule, unjudged):
+    made = pool_init(tmp_path / "pool", schema(**TWO), f"m-privacy m=1 ({rule}) & {CK}")
+    assert made.to_json()["unjudged"] == unjudged
+    assert made.to_json()["beside"] == [CK]
+    first, *said = str(made).splitlines()
+    assert first == f"agreement {made.agreement}"
+    assert said[-1] == f"Not held against partners: {CK}."
+    assert [f"is about {', '.join(unjudged)}: a class" in one for one in said[:-1]] == (
+        [True] if unjudged else []
+    )
 
 
 @pytest.mark.parametrize(

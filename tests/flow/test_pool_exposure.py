@@ -11,7 +11,7 @@ import pytest
 
 from shoal.axis import Axis
 from shoal.cells import Cells
-from shoal.flow.pool.exposure import certain, in_few, in_steps, left
+from shoal.flow.pool.exposure import certain, in_few, in_steps, left, of_its_own
 from shoal.tally import Cut, Groups, Tally
 
 
@@ -20,6 +20,11 @@ def tiny(seed: int) -> tuple[Groups, list[tuple[int, int, int]]]:
     rng = random.Random(seed)
     found = [(rng.randrange(3), rng.randrange(4), rng.randrange(2)) for _ in range(14)]
     found += [(c, rng.randrange(4), rng.randrange(2)) for c in range(3)]  # no class is empty
+    return grouped(found), found
+
+
+def grouped(found: list[tuple[int, int, int]]) -> Groups:
+    """The groups of such rows."""
     counts = Counter(found)
     class_, who, value = (np.array(one, np.int32) for one in zip(*counts, strict=True))
     count = np.array(list(counts.values()), np.int64)
@@ -29,7 +34,7 @@ def tiny(seed: int) -> tuple[Groups, list[tuple[int, int, int]]]:
         Axis.numbered("p", 4), who,
     )  # fmt: skip
     ends = np.arange(3, dtype=np.int32)[:, np.newaxis]
-    return Groups.of(tally, Cut(entry, class_, count, Cells(ends, ends))), found
+    return Groups.of(tally, Cut(entry, class_, count, Cells(ends, ends)))
 
 
 def by_hand(found, p: int, s: int, bad) -> int:
@@ -65,6 +70,20 @@ def test_exposed_rows_are_those_that_some_coalition_exposes(seed):
             if any(cc == c and who not in gone for cc, who, _ in found)
         )
         assert left(brought, s).min() == fewest
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_of_a_provider_s_own_classes_are_counted(seed):
+    groups, found = tiny(seed)
+    found = [(c, who % 2 + c if c < 2 else 3, v) for c, who, v in found] if seed % 2 else found
+    who = {c: {w for cc, w, _ in found if cc == c} for c in range(3)}
+    groups = groups if not seed % 2 else grouped(found)
+    rows, classes = of_its_own(groups.shares[0].providers)
+    for p in range(4):
+        own = {c for c in range(3) if who[c] == {p}}
+        assert classes[p] == len(own)
+        assert rows[p] == sum(c in own for c, _, _ in found)
+    assert classes.sum() or not seed % 2
 
 
 def test_steps_hide_every_small_difference():

@@ -15,8 +15,7 @@ import pytest
 import shoal
 from shoal.axis import Axis
 from shoal.cells import Cells
-from shoal.collusion import fewest_values
-from shoal.flow.pool import partners, pool_add, pool_init, pool_publish, store
+from shoal.flow.pool import pool_add, pool_init, pool_publish, store
 from shoal.flow.pool.partners import coalitions, page_files, pages, shown_from
 from shoal.pages.pool import left_open
 from shoal.tally import Cut, Groups, Tally
@@ -116,7 +115,8 @@ def told(brought: tuple[int, ...], reader: int) -> str | None:
     if not shoal.MPrivacy(1, RULE).holds(groups).all():
         return None
     certificate = coalitions(groups, RULE, 1, 5, 3)
-    mine = pages(groups, RULE, {"m": 1, "k": 5}, dict(zip("ABC", brought, strict=True)))
+    added, withstood = dict(zip("ABC", brought, strict=True)), sum(certificate["survive"]) - 1
+    mine = pages(groups, RULE, {"m": 1, "k": 5}, added, withstood)
     return json.dumps((certificate, mine["ABC"[reader]]))
 
 
@@ -136,15 +136,31 @@ def test_no_partner_can_work_out_another_s_small_count(brought):
         assert min(others) >= 5 or len(possible) > 1
 
 
-@pytest.mark.parametrize(("decided", "known"), [(9, 2), (2, "2 or more"), (1, "1 or more")])
-def test_what_cannot_be_decided_in_time_is_told_as_far_as_it_was(monkeypatch, decided, known):
-    def some(shares, most, l):
-        if l > decided:
-            raise shoal.UndecidedError("Too many.", "ask for less.")
-        return fewest_values(shares, most, l)
+def test_no_more_is_exact_than_rows_and_classes():
+    """What a coalition leaves, in rows or in values, would lead to another's rows."""
+    found = coalitions(one_class(8, 6, 6), RULE, 1, 5, 3)
+    assert found == {
+        "survive": [1, 1, 1], "of_one_provider": 0,
+        "worst": {"members": 1, "rows": "at least 5"},
+        "beyond": {"members": 2, "rows": "at least 5"},
+    }  # fmt: skip
 
-    monkeypatch.setattr(partners, "fewest_values", some)
-    assert coalitions(one_class(8, 6, 6), RULE, 1, 5, 3)["worst"]["values"] == known
+
+def test_a_zero_is_plain_where_the_certificate_says_that_all_classes_survive():
+    both, added = {"m": 1, "k": 5}, dict(zip("ABC", (8, 6, 6), strict=True))
+    for withstood, expected in ((2, [0, 0]), (1, [0, "fewer than 5"])):
+        lines = pages(one_class(8, 6, 6), RULE, both, added, withstood)["A"]["lines"]
+        assert [line["few"] for line in lines] == expected
+        assert [line["values"] for line in lines] == ["fewer than 5"] * 2  # not promised
+
+
+def test_a_page_tells_the_rows_in_classes_of_its_provider_s_own():
+    found = pages(one_class(9), RULE, {"m": 1, "k": 5}, {"A": 11, "B": 4}, 2)
+    assert found["A"]["alone"] == {"rows": 9, "classes": 1}
+    assert found["B"]["rows"] == 0
+    assert not any("alone" in one for one in (
+        found["B"], *pages(one_class(8, 6), RULE, {"m": 1, "k": 5}, {"A": 8, "B": 6}, 1).values()
+    ))  # fmt: skip
 
 
 # Pages and stored rows

@@ -14,8 +14,8 @@ def certified(**more):
     return {
         "date": "2026-01-02", "providers": 10, "m": 2, "rule": f"m-privacy m=2 ({RULE})",
         "inside": RULE, "beside": [], "unjudged": [], "method": "provider-aware", "rows": 45222,
-        "classes": 495, "loss": 0.1435, "survive": [495, 495, 495, 430, 90], "of_one_provider": 3,
-        "worst": {"members": 2, "rows": "at least 5", "values": 3},
+        "classes": 495, "loss": 0.14, "survive": [495, 495, 495, 430, 90], "of_one_provider": 3,
+        "worst": {"members": 2, "rows": "at least 5"},
         "beyond": {"members": 3, "rows": "fewer than 5"}, "trust": ["One machine saw all rows."],
         "agreement": HASH, "release_sha256": HASH, "hash": HASH, "signers": ["North", "<South>"],
         **more,
@@ -26,8 +26,8 @@ def test_a_certificate_is_one_page_to_sign():
     page = certificate(certified())
     assert page.startswith("<!doctype html>")
     assert "<script" not in page
-    for said in ("no 2 of them together", "45,222", "0.143", "One machine saw all rows.",
-                 "fewest rows of others in a class: at least 5; fewest sensitive values: 3",
+    for said in ("no 2 of them together", "45,222", "0.14", "One machine saw all rows.",
+                 "fewest rows of others in a class: at least 5",
                  "fewest rows of others in a class: fewer than 5", "&lt;South&gt;",
                  "3 of 495"):  # fmt: skip
         assert said in page
@@ -60,6 +60,17 @@ def test_a_certificate_says_what_is_not_promised():
 
 def test_a_certificate_says_where_providers_are_kept_apart():
     assert "keeping the providers apart" in certificate(certified(of_one_provider=495))
+
+
+@pytest.mark.parametrize(("earlier", "said"), [(1, "1 release of this pool came before this one: "
+    "whoever has both tables"), (2, "2 releases of this pool came before this one: whoever has "
+    "several of the tables")])  # fmt: skip
+def test_earlier_releases_of_the_pool_are_told(earlier, said):
+    for page in (certificate(certified(earlier=earlier)), provider_page(own(earlier=earlier)),
+                 provider_page(own(earlier=earlier, rows=0, held_back=3, lines=[]))):  # fmt: skip
+        assert f"{said} can compare them." in page
+        assert "callout tone-good" not in page
+    assert "came before" not in certificate(certified(earlier=0)) + provider_page(own(earlier=0))
 
 
 def own(**more):
@@ -95,6 +106,18 @@ def test_a_provider_is_warned_of_what_is_not_promised(more):
     assert ">Kept<" not in page
     assert all(said in page for said in left_open(own(**more)))
     assert ("does not rule out" in page) == ("lines" in more)
+
+
+@pytest.mark.parametrize(
+    ("alone", "said"),
+    [({"rows": 12, "classes": 2}, "12 rows of yours are in 2 classes of your own"),
+     ({"rows": 1, "classes": 1}, "1 row of yours is in 1 class of your own")],
+)  # fmt: skip
+def test_a_provider_reads_which_of_its_rows_stand_apart(alone, said):
+    page = provider_page(own(alone=alone))
+    assert said in page
+    assert "whoever guesses which they are knows that they are yours" in page
+    assert "of your own" not in provider_page(own())
 
 
 def test_without_a_sensitive_column_no_value_is_spoken_of():

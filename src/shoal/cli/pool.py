@@ -25,6 +25,7 @@ AGREEMENT = own("--agreement", metavar="HASH",
         "shoal pool add POOL --provider A newer.csv --replace",
         "shoal pool status POOL",
         "shoal pool publish POOL -o release/",
+        "shoal pool publish POOL -o another/ --again",
     ),
 )
 def command() -> None:
@@ -80,7 +81,13 @@ def init(
     if choice:
         asked["choice"] = choice
     made = shoal.pool_init(pool, schema, " & ".join(models), **asked)
-    _tell(made, as_json, quiet, str(made), "Let every provider compare it before adding rows.")
+    _tell(
+        made,
+        as_json,
+        quiet,
+        str(made),
+        "Let every provider compare the agreement before adding rows.",
+    )
 
 
 @command.command(
@@ -131,6 +138,8 @@ def status(pool: Path, as_json: bool, quiet: bool) -> None:
 @own("--format", type=click.Choice(FORMATS), default="csv", show_default=True,
      help="Of the table.")  # fmt: skip
 @own("--replace", is_flag=True, help="Replace a release that is there.")
+@own("--again", is_flag=True,
+     help="Though the pool was published before; the partners are told.")  # fmt: skip
 @output
 def publish(pool: Path, out: Path | None, as_json: bool, quiet: bool, **asked: Any) -> None:
     """Publish everybody's rows as one release, verified.

@@ -22,9 +22,9 @@ printed as it is given**, so whatever stands for few people must be a text alrea
 ``loss``             loss of detail, 0 … 1
 ``survive``          for 0, 1, … members: how many classes still meet the rule inside m-privacy
 ``of_one_provider``  classes of one provider, which no coalition of others can break
-``worst``            the worst that a coalition of m leaves of a class: ``rows`` (text) and, where a
-                     column is sensitive, ``values``
-``beyond`` [dict]    the same for a coalition of m + 1: ``members``, ``rows`` and [``values``]
+``earlier`` [..]     releases of the same pool that came before
+``worst``            the worst that a coalition of m leaves of a class: ``rows`` (text)
+``beyond`` [dict]    the same for a coalition of m + 1: ``members`` and ``rows``
 ``trust``            sentences: who saw what, and who must be trusted
 ``agreement``        SHA-256 of the agreement
 ``release_sha256``   of the published table
@@ -37,8 +37,9 @@ printed as it is given**, so whatever stands for few people must be a text alrea
 ``rule``, ``inside``, ``beside``, ``unjudged``, ``agreement``, ``release_sha256``, ``trust``, and
 ``lines``, each a dict of ``members`` (of a coalition of others), ``few`` (its rows that they could
 leave in a crowd of fewer than k) and ``values`` [its rows whose sensitive value they would know for
-certain]. A number 0 there is promised by the rule; where up to m others anything else stands, the
-page warns. Where ``rows`` is 0 there is nothing to count, and nothing is kept.
+certain]. A number 0 there follows from the rule and the certificate; where up to m others anything
+else stands, the page warns. ``alone`` [dict]: its ``rows`` in ``classes`` of its own; ``earlier``
+as above. Where ``rows`` is 0 there is nothing to count, and nothing is kept.
 
 Both are of releases that were found to meet the rule: of others there are none.
 What others could learn is about the worst coalitions of *other* providers: nothing here says what
@@ -91,7 +92,7 @@ def _lead(facts: Told) -> str:
 
 
 def left_open(facts: Told) -> list[str]:
-    """What the rule that was agreed on does not promise: a sentence each.
+    """What is not promised: by the rule that was agreed on, or with a second release.
 
     >>> left_open({"unjudged": ["job"], "beside": []})
     ['No requirement is about job: a class may share one value.']
@@ -100,7 +101,30 @@ def left_open(facts: Told) -> list[str]:
     if columns := ", ".join(facts["unjudged"]):
         which = " that is held against partners" if beside else ""
         found.append(f"No requirement{which} is about {columns}: a class may share one value.")
-    return [*found, f"Not held against partners: {beside}."] if beside else found
+    if beside:
+        found.append(f"Not held against partners: {beside}.")
+    return found + _before(facts)
+
+
+def _before(facts: Told) -> list[str]:
+    """That this is not the only release of the pool."""
+    number = int(facts.get("earlier", 0))
+    if not number:
+        return []
+    came = f"{number:,} release{'' if number == 1 else 's'} of this pool came before this one"
+    which = "both" if number == 1 else "several of the"
+    return [f"{came}: whoever has {which} tables can compare them."]
+
+
+def of_one(facts: Told) -> list[str]:
+    """That some classes are of one provider: a sentence; none where there are no such classes.
+
+    >>> of_one({"of_one_provider": 3, "classes": 495})
+    ['Classes of one provider: 3 of 495; whoever guesses which knows whose people they are.']
+    """
+    number, classes = int(facts["of_one_provider"]), int(facts["classes"])
+    guessed = "whoever guesses which knows whose people they are."
+    return [f"Classes of one provider: {number:,} of {classes:,}; {guessed}"] if number else []
 
 
 def _promised(facts: Told) -> Section:
@@ -164,9 +188,7 @@ def _survive(facts: Told) -> Chart:
 
 
 def _worst(worst: Told) -> str:
-    """The fewest rows and the fewest values need not be left of the same class."""
-    values = f"; fewest sensitive values: {worst['values']}" if "values" in worst else ""
-    return f"fewest rows of others in a class: {worst['rows']}{values}"
+    return f"fewest rows of others in a class: {worst['rows']}"
 
 
 def _rows(number: int) -> str:
@@ -226,7 +248,8 @@ def _absent(facts: Told) -> Section:
         "meets the rule. The table says nothing about them, and you are not one of its providers. "
         "To be part of it, agree on another rule, or on holding fewer rows back."
     )
-    return Section("In short", (), (Callout(told, "warning", "Held back"),))
+    said = " ".join((told, *_before(facts)))
+    return Section("In short", (), (Callout(said, "warning", "Held back"),))
 
 
 def _learnt(facts: Told) -> Section:
@@ -243,10 +266,24 @@ def _learnt(facts: Told) -> Section:
         "share one sensitive value, which the others then know for certain. The rule agreed on is "
         f"`{facts['inside']}`; what it does not limit is counted here all the same."
     )
-    return Section("In short", (intro,), (Facts(numbers), _lines(facts), _verdict(facts)))
+    blocks = (Facts(numbers), _lines(facts), _verdict(facts), *_alone(facts))
+    return Section("In short", (intro,), blocks)
 
 
 HELD_BACK = "of your rows: in no class, and not in the table"
+
+
+def _alone(facts: Told) -> list[Block]:
+    """That some of its rows stand among no others'."""
+    if "alone" not in facts:
+        return []
+    rows, classes = int(facts["alone"]["rows"]), int(facts["alone"]["classes"])
+    which = f"{classes:,} class{'' if classes == 1 else 'es'}"
+    told = (
+        f"{_rows(rows)} of yours {'is' if rows == 1 else 'are'} in {which} of your own, where "
+        "nobody else has rows: whoever guesses which they are knows that they are yours."
+    )
+    return [Callout(told, "note", "Apart")]
 
 
 def _lines(facts: Told) -> Table:

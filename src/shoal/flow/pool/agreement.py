@@ -12,6 +12,7 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from shoal.axis import Axis
@@ -19,13 +20,20 @@ from shoal.collusion import refused
 from shoal.column import Column, Field
 from shoal.errors import InputError, UsageError
 from shoal.flow import record
+from shoal.flow.judge import unjudged
 from shoal.flow.make import check_method
 from shoal.flow.providers import check_providers, largest_m
 from shoal.flow.request import Request
 from shoal.labels import many
-from shoal.model import All, Model, inner, parts, written
+from shoal.model import All, Model, inner, least_rows, parts, written
 from shoal.models import rule as parse_rule
+from shoal.models.alpha_k import AlphaK
+from shoal.models.distinct_diversity import DistinctDiversity
+from shoal.models.entropy_diversity import EntropyDiversity
+from shoal.models.k_anonymity import KAnonymity
 from shoal.models.m_privacy import MPrivacy
+from shoal.models.recursive_diversity import RecursiveDiversity
+from shoal.models.t_closeness import TCloseness
 from shoal.schema import Schema
 
 EDITION = 1
@@ -78,6 +86,12 @@ class Agreement:
     def beside(self) -> tuple[Model, ...]:
         """The parts that are not held against partners: no test of them is known."""
         return tuple(part for part in parts(self.rule) if not isinstance(part, MPrivacy))
+
+    @property
+    def unjudged(self) -> list[str]:
+        """The sensitive columns that nothing inside is about."""
+        asked = tuple(part for part in parts(self.inside) if not _empty(part))
+        return unjudged(All(asked), [column.name for column in self.schema.sensitive])
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse providers who are too few, or whose names could be taken for one another's."""
@@ -187,6 +201,11 @@ def _check_rule(rule: Model) -> None:
             "The rule promises nothing against providers who know their own rows.",
             f"wrap it: {line}.",
         )
+    if all(_empty(part) for one in against for part in inner(one)):
+        raise UsageError(
+            f"The rule inside m-privacy promises nothing: every class meets {against[0].rule}.",
+            f"ask for more: {_line(_wrapped(rule))}.",
+        )
     if outside:
         raise UsageError(
             f"Outside m-privacy nothing holds against partners: {' & '.join(map(str, outside))}.",
@@ -208,9 +227,20 @@ def _wrapped(rule: Model) -> str:
     """The rule with all that can be held against partners inside one m-privacy."""
     own = [part for part in parts(rule) if isinstance(part, MPrivacy)]
     beside = [str(p) for p in parts(rule) if not isinstance(p, MPrivacy) and refused(p)]
-    within = [str(part) for part in inner(rule) if not refused(part)] or ["k-anonymity k=5"]
+    asked = [str(part) for part in inner(rule) if not refused(part) and not _empty(part)]
+    within = asked or ["k-anonymity k=5"]
     m = max([1, *(part.m for part in own)])
     return " & ".join([f"m-privacy m={m} ({' & '.join(dict.fromkeys(within))})", *beside])
+
+
+def _empty(part: Model) -> bool:
+    """Whether every class meets a requirement, whatever is in it: k = 1, l = 1, t = 1."""
+    if isinstance(part, TCloseness):
+        return Fraction(part.t) >= 1
+    if isinstance(part, RecursiveDiversity):
+        return part.l == 1 and Fraction(part.c) > 1
+    counted = isinstance(part, KAnonymity | DistinctDiversity | EntropyDiversity | AlphaK)
+    return counted and least_rows(part) == 1
 
 
 def _line(rule: Model | str) -> str:

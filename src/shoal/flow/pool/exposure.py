@@ -63,6 +63,13 @@ def _one_value(shares: Shares, s: int) -> NDArray[np.bool_]:
     return np.asarray(single & (providers.distinct[providers.class_] - loyal <= s))
 
 
+def of_its_own(providers: Histogram) -> tuple[Rows, Rows]:
+    """Per provider its rows in classes that nobody else has rows in, and how many those are."""
+    alone = providers.distinct[providers.class_] == 1
+    classes = np.bincount(providers.value[alone], minlength=providers.axis.size)
+    return _rows(providers, alone), classes
+
+
 def _rows(providers: Histogram, found: NDArray[np.bool_]) -> Rows:
     size = providers.axis.size
     rows = np.bincount(providers.value, weights=providers.count * found, minlength=size)

@@ -1,11 +1,13 @@
 """What a pool's partners are given: a joint certificate, and for each a page of its own.
 
 The certificate says what holds against whom, what no requirement is about (``unjudged`` columns) or
-holds against partners (``beside``), and what must be trusted. It names no coalition. Its counts are
-of classes and of values; of the people whom a coalition leaves it says whether they are k at least,
-where k is the rule's (10 where it has none, or one under 2). A provider's page is
-about its own rows alone; it shows no other's rows or counts. Both are signed by hash: that of the
-agreement, that of the published table, and that of ``certificate.json`` itself.
+holds against partners (``beside``), and what must be trusted. It names no coalition. Exact are the
+numbers of rows and of classes, of those that survive coalitions (``survive``) and of those with one
+provider (``of_one_provider``), and nothing else: of the people whom a coalition leaves it says
+whether they are k at least, where k is the rule's (10 where it has none, or one under 2). A
+provider's page is about its own rows alone; it shows no other's rows or counts. Both are signed by
+hash: that of the agreement, that of the published table, and that of ``certificate.json`` itself.
+Both say how many releases of the pool came before (``earlier``).
 
 Rows that were held back are in no class and in no count of the above. The certificate tells how
 many there are in steps of k (0 only where none may be), and counts as providers those with rows in
@@ -13,8 +15,9 @@ the table; a page tells its provider how many of its own were held back.
 
 A page's ``lines`` tell for 1, 2, … other providers how many of the provider's rows a coalition of
 so many could leave in a class of fewer than k (``few``), and for how many it could tell a sensitive
-value for certain, because all rows that it leaves share it (``values``): a 0 where the rule itself
-promises that, else text in steps of k.
+value for certain, because all rows that it leaves share it (``values``): a 0 where that follows
+from the rule, for so many members as the certificate says that every class survives, else text in
+steps of k. ``alone`` tells its rows in classes of its own, and how many those are.
 
 They do not protect the pages from each other: who collects several learns the steps of k that
 each of them tells. Nor do they hide whether a class has rows of one provider only, or of few.
@@ -32,19 +35,24 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from shoal.collusion import fewest_values, members
-from shoal.errors import NotMetError, UndecidedError
+from shoal.errors import NotMetError
 from shoal.flow import folder as place
 from shoal.flow import record
 from shoal.flow.evidence import FEWEST
-from shoal.flow.judge import unjudged
 from shoal.flow.opening import opened_labels, released_schema
 from shoal.flow.pool.agreement import Agreement
-from shoal.flow.pool.exposure import Rows, certain, in_few, in_short, in_steps, left
+from shoal.flow.pool.exposure import (
+    Rows,
+    certain,
+    in_few,
+    in_short,
+    in_steps,
+    left,
+    of_its_own,
+)
 from shoal.flow.pool.store import Pool
 from shoal.flow.providers import provided
 from shoal.flow.recount import recount
-from shoal.histogram import Shares
 from shoal.model import Model, inner, least_rows, products
 from shoal.models.alpha_k import AlphaK
 from shoal.models.distinct_diversity import DistinctDiversity
@@ -60,8 +68,6 @@ CERTIFICATE = "certificate.json"
 OURS = r"certificate\.(json|html)|for-.+\.html"
 DIVERSE = DistinctDiversity, EntropyDiversity, RecursiveDiversity
 """Rules by which no class has one value only."""
-MOST_VALUES = 20
-"""More values than this that a class keeps are not counted."""
 LONGEST = 100
 """Bytes of a provider's name in that of its page: disks take 255."""
 TRUST = (
@@ -95,8 +101,11 @@ def check_free(folder: Path, replace: bool) -> None:
     place.check_ours(folder, CERTIFICATE, replace, OURS, "a pool")
 
 
-def facts(pool: Pool, release: Release, day: date) -> Facts:
-    """Count the release from its file, with its companion, as partners may know it."""
+def facts(pool: Pool, release: Release, day: date, earlier: int = 0) -> Facts:
+    """Count the release from its file, with its companion, as partners may know it.
+
+    ``earlier``: how many releases of the pool came before.
+    """
     agreement = pool.agreement
     rule = agreement.inside
     groups = _groups(release, rule)
@@ -109,11 +118,13 @@ def facts(pool: Pool, release: Release, day: date) -> Facts:
         "rule": str(agreement.rule),
         "inside": str(rule),
         "beside": [str(part) for part in agreement.beside],
-        "unjudged": unjudged(rule, [c.name for c in agreement.schema.sensitive]),
+        "unjudged": agreement.unjudged,
+        "earlier": earlier,
         "trust": list(TRUST),
         "agreement": pool.hash,
         "release_sha256": release.manifest["sha256"],
     }
+    together = coalitions(groups, rule, agreement.m, both["k"], there)
     certificate = {
         **both,
         "providers": there,
@@ -121,12 +132,13 @@ def facts(pool: Pool, release: Release, day: date) -> Facts:
         "rows": release.verdict.rows,
         "held_back": _held_back(release, agreement, both["k"]),
         "classes": release.verdict.classes,
-        "loss": round(float(release.private["loss"]), 4),
-        **coalitions(groups, rule, agreement.m, both["k"], there),
+        "loss": _loss(release),
+        **together,
         **({"signers": sorted(agreement.providers)} if agreement.providers else {}),
     }
     handed_in = {one.provider: one.rows for one in pool.partners}
-    return Facts(certificate, pages(groups, rule, both, handed_in))
+    withstood = sum(count == release.verdict.classes for count in together["survive"]) - 1
+    return Facts(certificate, pages(groups, rule, both, handed_in, withstood))
 
 
 def _present(groups: Groups, agreement: Agreement) -> int:
@@ -146,6 +158,17 @@ def _held_back(release: Release, agreement: Agreement, k: int) -> int | str:
     """The rows that were held back, as partners may know them."""
     held_back = int(release.private["held_back"])
     return in_steps(held_back, k) if agreement.hold_back else held_back
+
+
+def _loss(release: Release) -> float:
+    """The loss of the published rows, in hundredths.
+
+    Rows held back count as lost in the release's own number, and all cells can be read from the
+    table: from the two together their exact number could be worked out.
+    """
+    rows, held_back = release.verdict.rows, int(release.private["held_back"])
+    lost = float(release.private["loss"]) * (rows + held_back) - held_back
+    return round(lost / rows, 2)
 
 
 def _groups(release: Release, rule: Model) -> Groups:
@@ -176,41 +199,26 @@ def coalitions(groups: Groups, rule: Model, m: int, k: int, providers: int) -> d
     """Classes that survive coalitions of each size, and the least that one of m leaves."""
     each, brought = MPrivacy(m, rule).per_class(groups), groups.shares[0].providers
     fewest = {s: in_short(int(left(brought, s).min()), k) for s in (m, m + 1)}
-    values = {"values": _fewest_values(groups, m)} if groups.sensitive else {}
     beyond = {"beyond": {"members": m + 1, "rows": fewest[m + 1]}} if m + 1 < providers else {}
     return {
         "survive": [int((each >= size).sum()) for size in range(providers)],
         "of_one_provider": int((groups.brought.present == 1).sum()),
-        "worst": {"members": m, "rows": fewest[m], **values},
+        "worst": {"members": m, "rows": fewest[m]},
         **beyond,
     }
 
 
-def _fewest_values(groups: Groups, m: int) -> int | str:
-    """The fewest values that m providers leave in a class, in any sensitive column."""
-    for number in range(1, MOST_VALUES):
-        found = [_can_leave(shares, m, number) for shares in groups.shares]
-        if any(found):
-            return number
-        if None in found:
-            return f"{number} or more"
-    return f"{MOST_VALUES} or more"
-
-
-def _can_leave(shares: Shares, m: int, number: int) -> bool | None:
-    """Whether m providers can leave so few values in a class; None where that takes too long."""
-    try:
-        return bool(fewest_values(shares, members(shares, m), number + 1).broken.any())
-    except UndecidedError:
-        return None
-
-
 def pages(
-    groups: Groups, rule: Model, both: Mapping[str, Any], handed_in: Mapping[str, int]
+    groups: Groups,
+    rule: Model,
+    both: Mapping[str, Any],
+    handed_in: Mapping[str, int],
+    withstood: int,
 ) -> dict[str, dict[str, Any]]:
     """Each provider's own rows, and those that others could learn about, in steps of k.
 
-    ``handed_in`` are the rows of each: those that are in no class were held back.
+    ``handed_in`` are the rows of each: those that are in no class were held back. Every class
+    survives ``withstood`` members, as the certificate says.
     """
     m, k = int(both["m"]), int(both["k"])
     brought = groups.shares[0].providers
@@ -218,6 +226,7 @@ def pages(
     few = {s: in_few(brought, s, k) for s in sizes}
     sure = {s: certain(groups, s) for s in sizes} if groups.sensitive else {}
     crowds, diverse = _crowd(rule) >= k, _diverse(rule, groups)
+    alone, classes = of_its_own(brought)
     codes = {str(name): code for code, name in enumerate(brought.axis.leaves)}
 
     def told(rows: Rows, code: int, promised: bool) -> int | str:
@@ -226,15 +235,21 @@ def pages(
 
     def lines(code: int) -> list[dict[str, Any]]:
         return [
-            {"members": s, "few": told(few[s], code, crowds and s <= m)}
-            | ({"values": told(sure[s], code, diverse and s <= m)} if sure else {})
+            {"members": s, "few": told(few[s], code, crowds and s <= withstood)}
+            | ({"values": told(sure[s], code, diverse and s <= withstood)} if sure else {})
             for s in sizes
         ]
 
     def page(name: str, added: int) -> dict[str, Any]:
-        rows = int(brought.total[codes[name]]) if name in codes else 0
-        own = {"provider": name, "rows": rows, "held_back": added - rows}
-        return {**both, **own, "lines": lines(codes[name]) if rows else []}
+        own = {"provider": name, "rows": 0, "held_back": added, "lines": []}
+        if name not in codes:
+            return {**both, **own}
+        code = codes[name]
+        rows = int(brought.total[code])
+        own |= {"rows": rows, "held_back": added - rows, "lines": lines(code)}
+        if classes[code]:
+            own["alone"] = {"rows": int(alone[code]), "classes": int(classes[code])}
+        return {**both, **own}
 
     return {name: page(name, added) for name, added in handed_in.items()}
 

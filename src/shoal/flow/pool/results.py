@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.labels import many
-from shoal.pages.pool import left_open
+from shoal.pages.pool import left_open, of_one
 from shoal.release import EDITION, Release
 
 
@@ -25,14 +25,20 @@ class Agreed:
     """The SHA-256 of the pool's ``pool.json``."""
     rule: str
     providers: tuple[str, ...]
+    unjudged: tuple[str, ...] = ()
+    """The sensitive columns that no requirement inside m-privacy is about."""
+    beside: tuple[str, ...] = ()
+    """The requirements that are not held against partners."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         told = {"folder": str(self.folder), "agreement": self.agreement, "rule": self.rule}
-        return {"edition": EDITION, **told, "providers": list(self.providers)}
+        names = {"providers": self.providers, "unjudged": self.unjudged, "beside": self.beside}
+        return {"edition": EDITION, **told, **{key: list(some) for key, some in names.items()}}
 
     def __str__(self) -> str:
-        return f"agreement {self.agreement}"
+        open_ = left_open({"unjudged": self.unjudged, "beside": self.beside})
+        return "\n".join((f"agreement {self.agreement}", *open_))
 
 
 @dataclass(frozen=True)
@@ -103,5 +109,5 @@ class Pooled:
         }
 
     def __str__(self) -> str:
-        open_ = left_open(self.certificate)
-        return "\n".join((str(self.release), f"certificate {self.hash}", *open_))
+        told = (*of_one(self.certificate), *left_open(self.certificate))
+        return "\n".join((str(self.release), f"certificate {self.hash}", *told))

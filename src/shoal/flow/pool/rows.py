@@ -6,7 +6,7 @@ all of it; nothing is encrypted.
 
 The same rows are known again by a hash of all of them, whatever their order. It does not see rows
 of which some were changed, added or left out: those are found by the person column alone, where
-the schema has one.
+the schema has one, and not before everybody's rows are published together.
 """
 
 from __future__ import annotations
@@ -108,33 +108,42 @@ def _check_own(frame: Frame, column: str, name: str) -> None:
 
 
 def check_new(pool: Pool, name: str, rows: pa.Table, content: str) -> None:
-    """Refuse rows, or people, that another provider has handed in already."""
-    for partner in pool.others(name):
-        if rows.num_rows >= BY_CHANCE and partner.content == content:
-            raise InputError(
-                f"The same rows were handed in as those of {partner.provider!r}.",
-                f"add {name!r} with a file of its own; if the earlier one was wrong: "
-                + pool.adding(partner.provider, "--replace"),
-            )
-    if (person := pool.agreement.schema.person) is not None:
-        _check_new_people(pool, name, rows[person.name].drop_null(), person.name)
+    """Refuse rows that another provider has handed in already; whose they are is not told."""
+    known = [partner.content for partner in pool.others(name)]
+    if rows.num_rows >= BY_CHANCE and content in known:
+        raise InputError(
+            "The same rows were handed in already, as another provider's.",
+            f"check that the file is {name!r}'s own; if it is, let the third party settle it with "
+            "the others.",
+        )
 
 
-def _check_new_people(pool: Pool, name: str, people: pa.ChunkedArray, column: str) -> None:
-    """Refuse people who have a row of another provider's.
+def check_apart(pool: Pool, rows: pa.Table) -> None:
+    """Refuse people who have rows of more than one provider.
 
-    A file that was changed meanwhile is passed over: publishing refuses it.
+    Only when everybody's rows are put together, by the third party: a provider who was told as it
+    adds its rows could ask whether somebody is another's patient.
     """
-    for partner in pool.others(name):
-        if (rows := pool.stored(partner)) is None:
-            continue
-        twice = int(pc.sum(pc.is_in(people, value_set=rows[column].drop_null())).as_py() or 0)
-        if twice:
-            raise InputError(
-                f"{many(twice, 'row')} {'is' if twice == 1 else 'are'} about people who have a row "
-                f"of {partner.provider!r} already (column {column!r}).",
-                "settle whose they are: keep one row a person over all providers.",
-            )
+    person, whose = pool.agreement.schema.person, pool.agreement.column.name
+    if person is None:
+        return
+    known = rows.filter(pc.is_valid(rows[person.name]))
+    times = known.group_by(person.name).aggregate([(whose, "count_distinct")])
+    several = times.filter(pc.greater(times[f"{whose}_count_distinct"], 1))[person.name]
+    if not len(several):
+        return
+    found = pc.value_counts(known.filter(pc.is_in(known[person.name], value_set=several))[whose])
+    each = sorted((str(one["values"]), int(one["counts"])) for one in found.to_pylist())
+    raise InputError(
+        f"{_people(len(several))} rows of more than one provider (column {person.name!r}): "
+        f"{', '.join(f'{name!r} has {count:,}' for name, count in each)}.",
+        "settle whose they are, without telling one provider who is with another; then add the "
+        f"corrected file: {pool.adding('NAME', '--replace')}",
+    )
+
+
+def _people(number: int) -> str:
+    return "One person has" if number == 1 else f"{number:,} people have"
 
 
 def content_of(rows: pa.Table, provider: str) -> str:

@@ -2,6 +2,7 @@
 
     POOL/pool.json              the agreement: for all partners
     POOL/private/partners.json  who handed in what: for the trusted third party alone
+    POOL/private/published.json which releases were made of it: likewise
     POOL/private/*.parquet      the rows of one provider each, without their identifiers; a column
                                 that says who a row is about (person) is there as it was handed in
 
@@ -18,11 +19,12 @@ import os
 import re
 import secrets
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -217,13 +219,18 @@ def locked(place: Path) -> Iterator[Pool]:
 
 def write_partners(place: Path, signature: str, partners: Sequence[Partner]) -> None:
     """Write down who handed in what: the old list stands until the new one is whole."""
-    path = place / PRIVATE / PARTNERS
-    new = path.with_name(f".{PARTNERS}-{secrets.token_hex(4)}")
     told = [asdict(partner) for partner in partners]
+    write_over(
+        place / PRIVATE / PARTNERS,
+        {"edition": EDITION, "agreement": signature, "partners": told},
+    )
+
+
+def write_over(path: Path, told: Mapping[str, Any]) -> None:
+    """Write a private record, whole or not at all, in place of any that was there."""
+    new = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
-        record.write_json(
-            new, {"edition": EDITION, "agreement": signature, "partners": told}, 0o600
-        )
+        record.write_json(new, told, 0o600)
         os.replace(new, path)
     finally:
         new.unlink(missing_ok=True)

@@ -17,6 +17,7 @@ from shoal.flow.opening import opened
 from shoal.flow.pool import partners
 from shoal.flow.pool import rows as handed_in
 from shoal.flow.pool.agreement import Agreement, agreed, check_agreement, named
+from shoal.flow.pool.published import Published, check_only, published, recorded
 from shoal.flow.pool.results import Added, Agreed, Pooled, Status
 from shoal.flow.pool.store import Pool, create, load, locked
 from shoal.flow.publish import publish
@@ -55,7 +56,14 @@ def pool_init(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     made = create(_named(pool), agreement)
-    return Agreed(made.folder, made.hash, str(agreement.rule), agreement.providers)
+    return Agreed(
+        made.folder,
+        made.hash,
+        str(agreement.rule),
+        agreement.providers,
+        tuple(agreement.unjudged),
+        tuple(map(str, agreement.beside)),
+    )
 
 
 def pool_add(
@@ -103,32 +111,44 @@ def pool_publish(
     *,
     agreement: str | None = None,
     replace: bool = False,
+    again: bool = False,
     format: str = "csv",
     progress: Progress = quiet,
 ) -> Pooled:
     """One release of everybody's rows, verified; a joint certificate; a page for each provider.
 
     Beside the release and its private companion a folder ``OUT.partners`` is written, with the
-    certificate and the pages; where anything fails, nothing is. The pool stays as it is, and
-    nobody else can add to it meanwhile.
+    certificate and the pages; where anything fails, nothing is. Nobody else can add to the pool
+    meanwhile. It remembers its releases: another is refused, because whoever has both tables can
+    compare them, unless it takes the last one's place (``replace``, in the same folder) or is asked
+    for (``again``); certificate and pages then say how many came before.
     """
     place, home = _named(out), _named(pool)
     companion, beside = folder.companion_of(place), partners.partners_of(place)
     with locked(home) as found:
         check_agreement(found.hash, agreement)
         _check_complete(found)
+        earlier = published(home)
+        check_only(earlier, place, replace=replace, again=again)
         folder.check_free(place, companion, replace)
         partners.check_free(beside, replace)
         rows = found.rows()
+        handed_in.check_apart(found, rows)
         with folder.aside(place) as (root,):
             release = _published(found.agreement, rows, root / place.name, format, progress)
             progress("looking from every side", 0, 1)
-            told = partners.facts(found, release, date.today())
+            told = partners.facts(found, release, date.today(), len(earlier))
             signature, pages = partners.write(root / beside.name, told)
             new, hidden = root / place.name, folder.companion_of(root / place.name)
-            folder.move((hidden, companion), (root / beside.name, beside), (new, place))
+            with recorded(home, earlier, _record(told, signature, place)):
+                folder.move((hidden, companion), (root / beside.name, beside), (new, place))
     release = _moved(release, place, companion)
     return Pooled(release, told.certificate, signature, beside, pages)
+
+
+def _record(told: partners.Facts, signature: str, place: Path) -> Published:
+    about = told.certificate
+    return Published(about["date"], about["release_sha256"], signature, place.name)
 
 
 def _check_complete(pool: Pool) -> None:

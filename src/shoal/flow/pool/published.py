@@ -1,0 +1,97 @@
+"""The releases that were made of a pool: a second one is not made unawares.
+
+    POOL/private/published.json  when, which table and certificate, and the folder's name
+
+Two releases of the same people can be compared: rows that are in different classes of the two tell
+more than either of them does (S. R. Ganta, S. P. Kasiviswanathan and A. Smith: Composition attacks
+and auxiliary information in data privacy, KDD 2008). A rule that holds for each says nothing of
+both together, so a second release is refused unless it was asked for, and the partners are told.
+
+It does not see releases of another pool about the same people, nor one that was made of a copy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from shoal.errors import InputError, UsageError
+from shoal.flow.folder import PRIVATE
+from shoal.flow.opening import released
+from shoal.flow.pool.store import write_over
+from shoal.release import EDITION
+
+PUBLISHED = "published.json"
+
+
+@dataclass(frozen=True)
+class Published:
+    """A release that was made of a pool."""
+
+    date: str
+    table_sha256: str
+    certificate: str
+    """The SHA-256 of its certificate."""
+    folder: str
+    """The name of its folder."""
+
+
+def published(pool: Path) -> tuple[Published, ...]:
+    """The releases that were made of a pool, in their order."""
+    try:
+        told = json.loads((pool / PRIVATE / PUBLISHED).read_text(encoding="utf-8"))
+        return tuple(Published(**one) for one in told["releases"])
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{PRIVATE}/{PUBLISHED} of the pool is damaged or cannot be read.",
+            "put back a copy of it: it tells which releases were made.",
+        ) from None
+
+
+def check_only(
+    earlier: Sequence[Published], out: Path, *, replace: bool = False, again: bool = False
+) -> None:
+    """Refuse one more release, unless it was asked for or takes the place of the last one."""
+    if not earlier or again or (replace and _is(out, earlier[-1])):
+        return
+    last, times = earlier[-1], len(earlier)
+    when = f"on {last.date}" if times == 1 else f"{times:,} times, the last on {last.date}"
+    raise UsageError(
+        f"This pool was published {when} (folder {last.folder!r}): whoever has both tables can "
+        "compare them.",
+        "put the new one in place of the last: -o its folder, with --replace; or publish one more, "
+        "which the partners are told: --again.",
+    )
+
+
+def _is(out: Path, last: Published) -> bool:
+    """Whether a folder holds that release; one of the same name elsewhere does not."""
+    found = released(out) if out.exists() else None
+    return found is not None and found[1].get("sha256") == last.table_sha256
+
+
+@contextmanager
+def recorded(pool: Path, earlier: Sequence[Published], new: Published) -> Iterator[None]:
+    """Write a release down while it is moved into place; taken back where that fails.
+
+    Written first: a process that is killed meanwhile leaves a line too many, never one too few.
+    """
+    path = pool / PRIVATE / PUBLISHED
+    try:
+        _write(path, (*earlier, new))
+        yield
+    except BaseException:
+        if earlier:
+            _write(path, earlier)
+        else:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _write(path: Path, releases: Sequence[Published]) -> None:
+    write_over(path, {"edition": EDITION, "releases": [asdict(one) for one in releases]})
