@@ -148,6 +148,8 @@ def test_the_headline(given, table, k):
     assert (found.worst.left, found.largest_m) == (1, 0)
     names = [row["Name"] for row in given[headline["table"]]]
     assert [names[row - 1] for row in found.worst.records] == [headline["isolated"]]
+    assert found.each == ((0, 1, 0) if k == 2 else (0, 0, 0))
+    assert found.unnamed().each == ()
 
 
 def test_the_second_table_survives_one_provider_for_k_2_only(given, table):

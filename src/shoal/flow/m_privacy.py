@@ -13,7 +13,7 @@ tell; and a table that holds is not therefore fit to publish while it names its 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -109,6 +109,9 @@ class MPrivate:
     breaks: Breach | None
     """What breaks at ``largest_m + 1``; None where no coalition breaks anything, and where that
     cannot be decided in time."""
+    each: tuple[int, ...] = field(repr=False)
+    """The largest m that each class survives, in the order in which the table has them first: at
+    most all providers but one; −1 where the rule fails by itself. Empty: not to be told."""
     verifier: str
     checks: int
     """How often the rule was asked about what a coalition leaves; exactly: once for each class."""
@@ -125,7 +128,7 @@ class MPrivate:
             one and replace(one, coalition=None, records=(), labels=None)
             for one in (self.worst, self.breaks)
         )
-        return replace(self, coalition=None, worst=worst, breaks=breaks)
+        return replace(self, coalition=None, worst=worst, breaks=breaks, each=())
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -208,6 +211,7 @@ def judged(count: Counted, asked: MPrivacy, verifier: str = EXACT, show: bool = 
         tuple(int((each >= m).sum()) for m in range(n)),
         int((groups.brought.present == 1).sum()),
         _beyond(count, groups, replace(asked, m=largest + 1), show),
+        tuple(np.minimum(each, n - 1)[count.order].astype(int).tolist()),
         verifier,
         checks,
     )
@@ -260,6 +264,11 @@ class Counted(Recount):
     def of(cls, frame: Frame, count: Recount, how: How, who: NDArray[Any]) -> Counted:
         """The count of a frame."""
         return cls(count.tally, count.cut, how, by_row(frame, count), who)
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """The classes in the order of their first rows."""
+        return np.argsort(np.unique(self.class_, return_index=True)[1])
 
     def left(self, class_: int, coalition: Iterable[int]) -> NDArray[np.int64]:
         """The rows of a class that are not a coalition's own; the first row of data is 1."""
