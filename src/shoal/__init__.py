@@ -11,6 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _WHERE = {
+    "shoal.collusion": ("Collusion",),
     "shoal.disclosure": ("max_disclosure",),
     "shoal.errors": (
         "ExposedError",
