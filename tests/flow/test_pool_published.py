@@ -102,9 +102,9 @@ def test_what_is_not_moved_into_place_is_not_remembered(place, monkeypatch, firs
         (place / "pool/private/published.json").unlink()
     before, real = everything(place), verbs.folder.move
 
-    def stop(*pairs):
+    def stop(*pairs, replace):
         if len(pairs) < 3:  # the release alone, aside
-            return real(*pairs)
+            return real(*pairs, replace=replace)
         assert len(published(place / "pool")) == 2 - first  # written first
         raise KeyboardInterrupt
 
@@ -112,6 +112,21 @@ def test_what_is_not_moved_into_place_is_not_remembered(place, monkeypatch, firs
     with pytest.raises(KeyboardInterrupt):
         pool_publish(place / "pool", place / "other", again=True)
     assert everything(place) == before
+
+
+def test_what_is_stopped_once_it_is_in_place_is_remembered(place, monkeypatch):
+    real = verbs.folder.move
+
+    def stop(*pairs, replace):
+        real(*pairs, replace=replace)
+        if len(pairs) == 3:  # as Ctrl-C does while the old release is removed
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(verbs.folder, "move", stop)
+    with pytest.raises(KeyboardInterrupt):
+        pool_publish(place / "pool", place / "other", again=True)
+    assert (place / "other/table.csv").is_file()
+    assert len(published(place / "pool")) == 2
 
 
 @pytest.mark.parametrize("content", ["{", "[]", json.dumps({"releases": [{"date": "x"}]})])

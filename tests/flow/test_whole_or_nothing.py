@@ -249,7 +249,37 @@ def test_moving_puts_the_last_pair_last(tmp_path):
     for name in "ab":
         (tmp_path / f"new-{name}").mkdir()
         (tmp_path / f"new-{name}" / name).touch()
-    folder.move((tmp_path / "new-a", tmp_path / "a"), (tmp_path / "new-b", tmp_path / "b"))
+    pairs = [(tmp_path / f"new-{name}", tmp_path / name) for name in "ab"]
+    folder.move(*pairs, replace=False)
     assert (tmp_path / "a" / "a").exists()
     assert (tmp_path / "b" / "b").exists()
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_what_came_meanwhile_is_not_moved_away(tmp_path):
+    for name in ("new-a", "new-b", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    pairs = [(tmp_path / f"new-{name}", tmp_path / name) for name in "ab"]
+    with pytest.raises(shoal.UsageError, match="'b' exists already"):
+        folder.move(*pairs, replace=False)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["b", "new-a", "new-b"]
+    assert (tmp_path / "b" / "b").exists()
+
+
+def test_an_interrupt_while_the_old_is_removed_leaves_none_of_it(tmp_path, monkeypatch):
+    for name in ("new-a", "new-b", "a", "b"):
+        (tmp_path / name).mkdir()
+    real, calls = folder._remove, []
+
+    def stopped(path):
+        calls.append(path)
+        real(path)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(folder, "_remove", stopped)
+    pairs = [(tmp_path / f"new-{name}", tmp_path / name) for name in "ab"]
+    with pytest.raises(KeyboardInterrupt):
+        folder.move(*pairs, replace=True)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a", "b"]

@@ -145,6 +145,5 @@ def too_many(model: object) -> UndecidedError:
     """What to raise where an exact verdict would take too long; nothing is approximated."""
     return UndecidedError(
         f"A class has too many values and coalitions to judge {model} exactly against them.",
-        "ask for fewer members (m), use a coarser sensitive column, or put it beside m-privacy "
-        "with & instead of inside.",
+        "ask for fewer members (m), or use a coarser sensitive column.",
     )

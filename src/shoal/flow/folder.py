@@ -82,9 +82,7 @@ def check_ours(
     ``mark`` is the file that a folder has when it is one of ours, ``ours`` the names of its files.
     """
     if (folder.exists() or folder.is_symlink()) and not replace:
-        raise UsageError(
-            f"{folder.name!r} exists already.", "choose another folder, or add --replace."
-        )
+        raise _taken(folder)
     if folder.exists() and (folder.is_symlink() or not (folder / mark).is_file()):
         raise UsageError(
             f"{folder.name!r} exists and is not {what}; it is not replaced.",
@@ -130,17 +128,20 @@ def _remove(folder: Path) -> None:
         raise
 
 
-def move(*pairs: tuple[Path, Path]) -> None:
+def move(*pairs: tuple[Path, Path], replace: bool) -> None:
     """Rename each new folder to its final name, one after another, the last pair last.
 
-    What stands there is set aside first, put back when anything fails (Ctrl-C too), and removed at
-    the end. A process that is killed between two of the names leaves what it has moved.
+    What stands there is refused unless ``replace``: it may have come while the new one was made.
+    It is set aside first, put back when anything fails (Ctrl-C too), and removed at the end. A
+    process that is killed between two of the names leaves what it has moved.
     """
     undo: list[tuple[Path, Path]] = []
     olds: list[Path] = []
     try:
         for new, final in pairs:
             if final.exists():
+                if not replace:
+                    raise _taken(final)
                 old = final.with_name(f".{final.name}-{secrets.token_hex(4)}.old")
                 undo.append((old, final))
                 final.rename(old)
@@ -154,8 +155,15 @@ def move(*pairs: tuple[Path, Path]) -> None:
         if isinstance(error, OSError):
             raise _unwritable(pairs[-1][1]) from error
         raise
-    for old in olds:
-        _remove(old)
+    with ExitStack() as stack:  # each is removed, even where Ctrl-C comes at another
+        for old in olds:
+            stack.callback(_remove, old)
+
+
+def _taken(folder: Path) -> UsageError:
+    return UsageError(
+        f"{folder.name!r} exists already.", "choose another folder, or add --replace."
+    )
 
 
 def _unwritable(folder: Path) -> OutputError:

@@ -245,7 +245,7 @@ def _place(
         told = record.companion(request, found, made.facts(), **sealed)
         record.write_json(private / folder.COMPANION, told, 0o600)
         request.progress("moving into place", 0, 1)
-        folder.move((private, final), (public, out))
+        folder.move((private, final), (public, out), replace=request.replace)
     return Release(about, found, out, final, made.facts())
 
 

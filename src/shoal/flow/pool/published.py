@@ -76,8 +76,8 @@ def _is(out: Path, last: Published) -> bool:
 
 
 @contextmanager
-def recorded(pool: Path, earlier: Sequence[Published], new: Published) -> Iterator[None]:
-    """Write a release down while it is moved into place; taken back where that fails.
+def recorded(pool: Path, earlier: Sequence[Published], new: Published, out: Path) -> Iterator[None]:
+    """Write a release down while it is moved into place; taken back where it did not get there.
 
     Written first: a process that is killed meanwhile leaves a line too many, never one too few.
     """
@@ -86,6 +86,8 @@ def recorded(pool: Path, earlier: Sequence[Published], new: Published) -> Iterat
         _write(path, (*earlier, new))
         yield
     except BaseException:
+        if _is(out, new):  # stopped after it was there, while the old one was removed
+            raise
         if earlier:
             _write(path, earlier)
         else:

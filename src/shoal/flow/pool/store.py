@@ -132,9 +132,9 @@ class Pool:
         )
 
     def sweep(self) -> None:
-        """Remove files of rows that no partner has: an interrupted run may have left some."""
-        known = {partner.file for partner in self.partners}
-        for path in (self.folder / PRIVATE).glob("*.parquet"):
+        """Remove what an interrupted run left: rows that no partner has, lists half written."""
+        known, private = {partner.file for partner in self.partners}, self.folder / PRIVATE
+        for path in (*private.glob("*.parquet"), *private.glob(".*.json-*")):
             if path.name not in known:
                 path.unlink(missing_ok=True)
 
@@ -146,12 +146,11 @@ def create(place: Path, agreement: Agreement) -> Pool:
     folder.check_outside(place)
     with folder.aside(place) as (root,):
         new = root / place.name
-        new.mkdir()
-        (new / PRIVATE).mkdir(mode=0o700)
+        (new / PRIVATE).mkdir(mode=0o700, parents=True)
         record.write_json(new / AGREEMENT, agreement.to_json())
         signature = record.sha256(new / AGREEMENT)
         write_partners(new, signature, ())
-        folder.move((new, place))
+        folder.move((new, place), replace=False)
     return Pool(place, agreement, signature)
 
 
@@ -232,6 +231,10 @@ def write_over(path: Path, told: Mapping[str, Any]) -> None:
     try:
         record.write_json(new, told, 0o600)
         os.replace(new, path)
+    except OSError as error:
+        raise OutputError(
+            f"{path.name} cannot be written.", "check who may write there, and the free space."
+        ) from error
     finally:
         new.unlink(missing_ok=True)
 

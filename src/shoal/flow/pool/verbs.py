@@ -140,8 +140,9 @@ def pool_publish(
             told = partners.facts(found, release, date.today(), len(earlier))
             signature, pages = partners.write(root / beside.name, told)
             new, hidden = root / place.name, folder.companion_of(root / place.name)
-            with recorded(home, earlier, _record(told, signature, place)):
-                folder.move((hidden, companion), (root / beside.name, beside), (new, place))
+            pairs = (hidden, companion), (root / beside.name, beside), (new, place)
+            with recorded(home, earlier, _record(told, signature, place), place):
+                folder.move(*pairs, replace=replace)
     release = _moved(release, place, companion)
     return Pooled(release, told.certificate, signature, beside, pages)
 
