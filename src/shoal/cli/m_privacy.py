@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import Roles, Verb, example, output, own, reading, roles
+from shoal.cli.options import ACCEPT_KEEP, Roles, Verb, example, output, own, reading, roles
 from shoal.cli.printing import progress, show
 
 
@@ -43,7 +43,7 @@ from shoal.cli.printing import progress, show
     help="How coalitions are tried: exact, or as in the paper with checks counted: direct, "
     "top-down, bottom-up, binary, adaptive. All agree.",
 )
-@own("--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller.")
+@ACCEPT_KEEP
 @own(
     "--show",
     "labels",

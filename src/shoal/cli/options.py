@@ -43,6 +43,10 @@ class Verb(click.Command):
 
 own = functools.partial(click.option, cls=Option)
 """An option of one verb only."""
+ACCEPT_KEEP = own(
+    "--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller."
+)
+"""What every verb that judges classes is told in the same words."""
 
 
 def example(*lines: str) -> str:

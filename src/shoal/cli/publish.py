@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import FILE, Roles, Verb, example, output, own, reading, roles
+from shoal.cli.options import ACCEPT_KEEP, FILE, Roles, Verb, example, output, own, reading, roles
 from shoal.cli.printing import judged, measured, progress, show
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ CHOICE = own(
     is_flag=True,
     help="Show what each requirement reaches; if it fails, what would pass.",
 )
-@own("--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller.")
+@ACCEPT_KEEP
 @own(
     "--companion",
     type=FILE,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import FILE, Roles, Verb, example, output, own, reading, roles
+from shoal.cli.options import ACCEPT_KEEP, FILE, Roles, Verb, example, output, own, reading, roles
 from shoal.cli.printing import emit, progress, show
 
 SHARE = click.FloatRange(0, 1)
@@ -44,7 +44,7 @@ NOT_MET, EXPOSED = 3, 4
      help="Pieces of knowledge beyond the table, at the most, to suppose.")  # fmt: skip
 @own("-m", "--model", "models", multiple=True, metavar="TEXT",
      help="A requirement to verify; repeatable. A release brings its own.")  # fmt: skip
-@own("--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller.")
+@ACCEPT_KEEP
 @own("--on", metavar="COL", help="What to learn, where several columns are sensitive.")
 @own("--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only.")
 @own("--seed", type=int, default=0, show_default=True, metavar="N", help="For what is drawn.")

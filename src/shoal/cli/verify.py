@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import Roles, Verb, example, output, own, reading, roles
+from shoal.cli.options import ACCEPT_KEEP, Roles, Verb, example, output, own, reading, roles
 from shoal.cli.printing import progress, show, verdict
 
 
@@ -35,7 +35,7 @@ from shoal.cli.printing import progress, show, verdict
     help="A release that is public already; repeatable. Columns it has are judged too; "
     "what linking the two tables gives is not.",
 )
-@own("--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller.")
+@ACCEPT_KEEP
 @own(
     "--show",
     "labels",

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.bundled import path as bundled_path
-from shoal.errors import OutputError
 from shoal.flow.attack import attack
+from shoal.flow.folder import made
 from shoal.flow.look import Look, look
 from shoal.flow.publish import publish
 from shoal.flow.report import report
@@ -96,13 +96,7 @@ def schema() -> Schema:
 
 def demo(out: str | Path = "shoal-demo", progress: Progress = quiet) -> Demo:
     """Link, look, publish both hospitals, verify, join the releases, and write both pages."""
-    out = Path(out)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"{out.name!r} cannot be a folder ({error.strerror}).", "choose another place."
-        ) from None
+    out = made(Path(out))
     tables = {name: bundled_path(f"{name}.csv") for name in HOSPITALS}
     progress("linking", 0, 1)
     linked = attack(

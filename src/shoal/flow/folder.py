@@ -74,6 +74,17 @@ def _is_pool(folder: Path) -> bool:
     return (folder / AGREEMENT).is_file() and (folder / PRIVATE).is_dir()
 
 
+def made(place: Path) -> Path:
+    """A folder that may be there already, to put results in."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"{place.name!r} cannot be a folder ({error.strerror}).", "choose another place."
+        ) from None
+    return place
+
+
 def check_ours(
     folder: Path, mark: str, replace: bool, ours: str = OURS, what: str = "a release"
 ) -> None:

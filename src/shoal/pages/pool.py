@@ -160,7 +160,7 @@ def _together(facts: Told) -> Section:
     whole = " & ".join((inside, *facts["beside"]))
     blocks: list[Block] = [scenarios(whole, [(m, inside)]), _survive(facts)]
     worst = [(m, facts["worst"]), (m + 1, facts.get("beyond"))]
-    told = [Fact(f"Left by the worst {size:,}", _worst(one)) for size, one in worst if one]
+    told = [Fact(_by_the_worst(size), _worst(one)) for size, one in worst if one]
     of = f"{facts['of_one_provider']:,} of {facts['classes']:,}"
     blocks.append(Fields((*told, Fact("Classes of one provider", of, OF_ONE))))
     if facts["of_one_provider"] == facts["classes"]:
@@ -185,6 +185,10 @@ def _survive(facts: Told) -> Chart:
     return Chart(
         {**drawn, "title": clean(f"For {facts['inside']}: {title[:1].lower()}{title[1:]}")}
     )
+
+
+def _by_the_worst(members: int) -> str:
+    return "Left by the worst provider" if members == 1 else f"Left by the worst {members:,}"
 
 
 def _worst(worst: Told) -> str:

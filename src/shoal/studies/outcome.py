@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import OutputError
+from shoal.flow.folder import made
 from shoal.pages import svg
 
 EDITION = 1
@@ -73,13 +74,7 @@ def _write(path: Path, text: str) -> None:
 
 def prepared(out: str | Path) -> Path:
     """An existing folder for the results; before the work, for it may take long."""
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"{folder.name!r} cannot be a folder ({error.strerror}).", "choose another place."
-        ) from None
+    folder = made(Path(out))
     if (folder / RESULTS).exists():
         raise OutputError(
             f"{folder.name!r} holds the results of a study already.", "choose another folder."
