@@ -20,7 +20,7 @@ from shoal import testing
 from shoal.attacks import attacks, needs
 from shoal.attacks.view import People, Published, View
 from shoal.axis import Axis
-from shoal.methods import methods
+from shoal.methods import methods, promises
 from shoal.models import registry, rule
 from shoal.tally import Cut, Tally
 from shoal.utility import measures
@@ -34,7 +34,7 @@ FLOORS = (
     {"kernels"},
     {"attained", "axis", "cells", "collusion", "column", "disclosure", "errors", "hierarchy",
      "hints", "histogram", "knowledge", "labels", "levels", "meaning", "model",
-     "release", "schema", "schematext", "suggest", "tally", "taxonomy", "worlds"},
+     "reach", "release", "schema", "schematext", "suggest", "tally", "taxonomy", "worlds"},
     {"attacks", "forecast", "methods", "models", "noise", "risk", "utility", "verifiers"},
     {"bundled", "frames", "ledger", "pages"},
     {"flow"},
@@ -354,8 +354,9 @@ def test_models_keep_their_contract(name):
 
 @pytest.mark.parametrize("name", sorted(methods()))
 def test_methods_keep_their_contract(name):
-    testing.check_method(methods()[name], seeds=range(2))
-    testing.check_method(methods()[name], registry()["m-privacy"](1, CROWD), seeds=range(2))
+    how: dict[str, Any] = {"seeds": range(2), "promises": promises(name)}
+    testing.check_method(methods()[name], **how)
+    testing.check_method(methods()[name], registry()["m-privacy"](1, CROWD), **how)
 
 
 @pytest.mark.parametrize("name", sorted(measures()))

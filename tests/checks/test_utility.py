@@ -34,9 +34,11 @@ ILLS = Axis("ill", "category", "flat", ("x", "y", "z"))
 NAMES = (
     "average-class",
     "discernibility",
+    "height",
     "loss",
     "marginals",
     "non-uniform-entropy",
+    "precision",
     "suppressed",
 )
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.locate import LOCATIONS, MEANS, alike, known_location, located, look_like_means
+from shoal.attacks.locate import MEANS, alike, known_location, located, look_like_means, reckoned
 from shoal.attacks.view import UNKNOWN, WORST, Needs, NobodyFoundError, People, View
 from shoal.attacks.weighing import Evidence, weighted
 from shoal.errors import InputError, UsageError
@@ -59,7 +59,7 @@ def intersection(
     rng = np.random.default_rng(0) if rng is None else rng
     details = {
         **_numbers(prior, posterior, outside),
-        "location": location,
+        "location": reckoned(view.releases, location)[0],
         "means": means,
         "weighted": weighted(evidence, found, people.keys, rng),
     }
@@ -98,7 +98,7 @@ def _means(view: View, location: str, missing: NDArray[np.bool_]) -> bool:
     """Whether people are in no class of a release (releases, people) because it gives means."""
     assert view.people is not None
     return location == "honest" and any(
-        look_like_means(release, view.axes, view.people.keys, absent)
+        not release.centroids and look_like_means(release, view.axes, view.people.keys, absent)
         for release, absent in zip(view.releases, missing, strict=True)
     )
 
@@ -161,7 +161,7 @@ def _finding(view: View, evidence: Evidence, details: dict[str, Any], **worst: A
         assumptions=(
             "the adversary knows each person's quasi-identifiers",
             "the person is in every release with the same sensitive value",
-            LOCATIONS[details["location"]],
+            *reckoned(view.releases, details["location"])[1],
         ),
         details=details,
         **worst,

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.locate import LOCATIONS, MEANS, alike, known_location, located, look_like_means
+from shoal.attacks.locate import MEANS, alike, known_location, located, look_like_means, reckoned
 from shoal.attacks.view import (
     UNKNOWN,
     WORST,
@@ -65,6 +65,7 @@ def linking(
     location = "honest" if known_location(location) == "assumed" else location
     if not view.releases or view.people is None:
         raise InputError("Linking needs a release and a register.", "give a table of people.")
+    location, assumed = reckoned(view.releases, location)
     match = _Match.of(view, view.releases[0], view.people, location)
     found = match.candidates > 0
     if not found.any():
@@ -84,7 +85,7 @@ def linking(
         sentence=_sentence(match, exposed),
         defence=DEFENCE,
         example=_example(match, int(order[0])),
-        assumptions=(*ASSUMPTIONS, LOCATIONS[location]),
+        assumptions=(*ASSUMPTIONS, *assumed),
         worst=tuple(match.people.rows[order[:WORST]].tolist()),
         witness=_witness(match, int(order[0])),
         details={**_details(match), "location": location},
@@ -213,6 +214,7 @@ def _scored(match: _Match, holds: NDArray[Any]) -> dict[str, Any]:
     reached = np.bincount(holds[right], minlength=size) > 0
     return {
         "wrong_map": _count(match.release.rows, (match.covered > 0) & ~reached),
+        "located_right": int(right.sum()),
         "certain_right": int((match.certain & right).sum()),
     }
 

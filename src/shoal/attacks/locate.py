@@ -2,7 +2,8 @@
 
 honest     every class whose cells contain the person
 assumed    the class that truly holds the person's row (Ganta et al. 2008, section 3)
-centroid   the class nearest to the person, where cells are the means of microaggregation
+centroid   the class nearest to the person, where cells are the means of microaggregation; always so
+           in releases that say they publish centroids, for no cell of theirs holds anybody
 
 Honest needs nothing but the published table. Assumed is stronger where cells overlap, and is what
 an insider, or somebody who saw the row, knows. Centroid always finds a class, also for people who
@@ -32,6 +33,7 @@ LOCATIONS = {
     "centroid": "the person is in the class with the nearest centroid (centroid location)",
 }
 """Where people could be, as an assumption."""
+NEAREST = "where a release publishes centroids, the person is in the class with the nearest one"
 MEANS = "the numbers look like averages that no single person has: add --location centroid"
 
 Located = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -44,9 +46,19 @@ def located(
     """The classes each person could be in: start (people + 1), classes."""
     if known_location(location) == "assumed":
         return _assumed(release, people)
-    if location == "centroid":
+    if location == "centroid" or release.centroids:
         return _centroid(release, axes, people.keys)
     return release.cells.contains(people.keys)
+
+
+def reckoned(releases: Sequence[Published], location: str) -> tuple[str, tuple[str, ...]]:
+    """The location that people are truly looked for by, and what it takes for granted."""
+    near = [release.centroids for release in releases]
+    if known_location(location) != "honest" or not any(near):
+        return location, (LOCATIONS[location],)
+    if all(near):
+        return "centroid", (LOCATIONS["centroid"],)
+    return location, (LOCATIONS[location], NEAREST)
 
 
 def known_location(location: str) -> str:
@@ -108,6 +120,12 @@ def _assumed(release: Published, people: People) -> Located:
     if release.holds is not None:
         held = release.holds >= 0
         return _starts(held), release.holds[held].astype(np.int64)
+    if release.centroids:
+        raise UsageError(
+            f"{release.name}: which class truly holds a person is not known; it publishes "
+            "centroids.",
+            "keep the private companion beside the release, or use --location centroid.",
+        )
     start, classes = release.cells.contains(people.keys)
     several = int((np.diff(start) > 1).sum())
     if several:

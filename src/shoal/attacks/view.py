@@ -75,6 +75,8 @@ class Published:
     """A class's labels by column, for who asked to see them."""
     providers: NDArray[np.int32] | None = None
     """Who provided each row, as codes on the view's axis, where it is known."""
+    centroids: bool = False
+    """Whether its cells are the centroids of classes: people are in none, but near to one."""
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:

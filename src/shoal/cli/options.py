@@ -80,7 +80,7 @@ class Roles:
 
     def schema(self) -> Schema | None:
         """The schema file with the flags over it; None where neither is given."""
-        stated = self._stated()
+        stated = self._stated(self._named())
         return None if stated is None else self._with_hierarchies(stated)
 
     def needed(self) -> Schema:
@@ -111,12 +111,19 @@ class Roles:
             return frame, self._with_hierarchies(self._with_flags(suggested))
         return frame, self._with_hierarchies(replace(stated, columns=(*stated.columns, *more)))
 
-    def _stated(self) -> Schema | None:
+    def _stated(self, quasi: Sequence[str] = ()) -> Schema | None:
         from shoal import Schema
 
-        if self.file is None and not self.flags:
+        if self.file is None and not self.flags and not quasi:
             return None
-        return self._with_flags(Schema(()) if self.file is None else self._read())
+        known = dict.fromkeys(quasi, "quasi")
+        return self._with_flags(Schema(()).set(known) if self.file is None else self._read())
+
+    def _named(self) -> list[str]:
+        """The columns that a folder of hierarchies names, where nothing else names any as quasi."""
+        if self.hierarchies is None or self.file or "quasi" in self.flags.values():
+            return []
+        return sorted(self._files())
 
     def _read(self) -> Schema:
         from shoal import Schema
@@ -135,9 +142,7 @@ class Roles:
 
         if self.hierarchies is None:
             return schema
-        if not self.hierarchies.is_dir():
-            raise UsageError(f"There is no folder {self.hierarchies}.", "check the path.")
-        files = {file.stem: file for file in self.hierarchies.glob("*.csv")}
+        files = self._files()
         wanted = [c.name for c in (*schema.quasi, *schema.sensitive) if c.name in files]
         if not wanted:
             raise UsageError(
@@ -150,6 +155,15 @@ class Roles:
             for column in schema.columns
         )
         return replace(schema, columns=tuple(columns))
+
+    def _files(self) -> dict[str, Path]:
+        """The hierarchies' files by the columns that they are named after."""
+        from shoal import UsageError
+
+        folder = self.hierarchies or Path()
+        if not folder.is_dir():
+            raise UsageError(f"There is no folder {folder}.", "check the path.")
+        return {file.stem: file for file in folder.glob("*.csv")}
 
 
 def _tree(file: Path) -> Hierarchy | None:
@@ -204,7 +218,8 @@ def roles(command: Function) -> Function:
         *(_option(f"--{role}", role, multiple=True, metavar="COL", help=text)
           for role, text in ROLES.items()),
         _option("--hierarchies", type=FILE, metavar="DIR",
-                help="Hierarchies in ARX's format, one COLUMN.csv each."),
+                help="Hierarchies in ARX's format, one COLUMN.csv each; these are the quasi-"
+                "identifiers where none is given."),
     ]  # fmt: skip
     return _stacked(collected, options)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,23 +43,35 @@ CHOICE = own(
 @own("-o", "--out", type=FILE, metavar="DIR", help="The release's folder.")
 @own(
     "--method",
-    default="mondrian",
-    show_default=True,
+    show_default="mondrian",
     metavar="NAME",
-    help="How classes are made: mondrian (cuts), chain (whole columns, level by level), or "
-    "provider-aware (cuts, and for m-privacy providers apart).",
+    help="How classes are made: mondrian, greedy (cuts); tree-order, hilbert, k-similar, "
+    "microaggregation (classes of the most alike: least loss); full-domain, chain, datafly "
+    "(one level a column); local (levels, round by round); mu-argus; provider-aware (cuts, and "
+    "for m-privacy providers apart).",
 )
+@own("--measure", metavar="NAME", help="Full-domain, local: what is to be least (else loss).")
+@own(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE",
+    help='A parameter of the method, such as levels="age=1..3"; repeatable.',
+)  # fmt: skip
 @own("--relaxed", is_flag=True, help="Mondrian: equal people may come into different classes.")
 @own(
     "--order", multiple=True, metavar="COL", help="Chain: a column to generalise first; repeatable."
 )
 @CHOICE
 @own(
+    "--auto-hierarchies",
+    is_flag=True,
+    help="Give levels to numbers, dates and codes that have none, where the method needs them.",
+)
+@own(
     "--form",
-    type=click.Choice(("partition", "buckets")),
+    type=click.Choice(("partition", "buckets", "centroids")),
     default="partition",
     show_default=True,
-    help="Generalised cells; or exact ones, with sensitive values permuted within classes.",
+    help="Generalised cells; or exact ones, with sensitive values permuted within classes; or "
+    "means and most frequent values of classes.",
 )
 @own("--two-tables", is_flag=True, help="Buckets: the people and the values in a file each.")
 @own(
@@ -112,12 +124,20 @@ CHOICE = own(
     help="A release that is public already; repeatable. Columns it has are generalised too; "
     "what linking the two tables gives is not bounded: --based-on is stronger.",
 )
+@own(
+    "--like",
+    type=FILE,
+    metavar="RELEASE",
+    help="A release of other people: its recoding is applied as it is, and its schema and "
+    "requirement hold unless given. Not for the same people again: that is --based-on.",
+)
 @roles
 @reading
 @output
 def command(
     source: str, models: tuple[str, ...], roles: Roles, reading: dict[str, Any], relaxed: bool,
-    order: tuple[str, ...], choice: str | None, format_: str, explain: bool, as_json: bool,
+    order: tuple[str, ...], choice: str | None, measure: str | None, settings: tuple[str, ...],
+    format_: str, explain: bool, as_json: bool,
     quiet: bool, **asked: Any,
 ) -> int:  # fmt: skip
     """Make a release that meets a requirement, verified.
@@ -126,44 +146,69 @@ def command(
     recounted, and only then moved to its place.
     """
 
-    _check(models, asked["out"], asked["dry_run"])
-    schema = roles.needed()
-    if relaxed:
-        asked["relaxed"] = True
-    if order:
-        asked["order"] = list(order)
-    if choice:
-        asked["choice"] = choice
+    like = asked["like"]
+    _check(models, like, asked["out"], asked["dry_run"])
+    schema = roles.needed() if like is None or roles.given else None
+    given = {"relaxed": relaxed, "order": list(order), "choice": choice, "measure": measure}
+    asked |= {name: value for name, value in given.items() if value} | _settings(settings)
     with progress(quiet) as step:
         step("reading", 0, 1)
         request = {"format": format_, "progress": step, **asked}
-        with _opened(source, schema, reading, asked["based_on"]) as table:
-            release = _made(table, schema, " & ".join(models), request, explain)
+        if like is not None:
+            request, reading = {**request, "reading": reading}, {}
+        with _opened(source, schema, reading, asked["based_on"] or like) as table:
+            release = _made(table, schema, " & ".join(models) or None, request, explain)
+    for note in () if quiet else release.private["notes"]:
+        click.echo(f"Note: {note}", err=True)
     show(release, as_json, quiet, _text(release, explain))
     return 0 if release.verdict.holds else 3
 
 
-def _check(models: tuple[str, ...], out: Path | None, dry_run: bool) -> None:
+def _check(models: tuple[str, ...], like: Path | None, out: Path | None, dry_run: bool) -> None:
     from shoal import UsageError
 
-    if not models:
+    if not models and like is None:
         raise UsageError("No requirement is given.", 'add -m "k-anonymity k=10".')
     if out is None and not dry_run:
         raise UsageError("No folder is given.", "add -o release/, or --dry-run to write nothing.")
 
 
+def _settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """Parameters of a method: numbers and yes or no where they look like that, else text."""
+    from shoal import UsageError
+
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equal, value = pair.partition("=")
+        if not equal or not name.isidentifier():
+            raise UsageError("--set takes NAME=VALUE.", "write for example --set share=0.05.")
+        found[name] = _value(value)
+    return found
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("true", "yes", "false", "no"):
+        return text.lower() in ("true", "yes")
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
+
+
 def _opened(
-    source: str, schema: Any, reading: dict[str, Any], based_on: Path | None
+    source: str, schema: Any, reading: dict[str, Any], earlier: Path | None
 ) -> AbstractContextManager[Any]:
-    """The table; one based on an earlier release is read as that was, so the path is enough."""
+    """The table; one after an earlier release's is read as that was, so the path is enough."""
     import shoal
 
-    if based_on is not None and not reading:
+    if earlier is not None and not reading:
         return nullcontext(source)
     return closing(shoal.open(source, kinds=schema.kinds, **reading))
 
 
-def _made(table: Any, schema: Any, rule: str, request: dict[str, Any], explain: bool) -> Release:
+def _made(
+    table: Any, schema: Any, rule: str | None, request: dict[str, Any], explain: bool
+) -> Release:
     """The release; where the rule is not met and it is to be explained, what would pass."""
     import shoal
 
@@ -175,14 +220,14 @@ def _made(table: Any, schema: Any, rule: str, request: dict[str, Any], explain: 
     return release
 
 
-def _instead(table: Any, schema: Any, rule: str, request: dict[str, Any]) -> str:
+def _instead(table: Any, schema: Any, rule: str | None, request: dict[str, Any]) -> str:
     """What the rule would cost if any number of rows could be held back."""
     import shoal
 
     try:
         other = shoal.publish(table, schema, rule, **request | {"hold_back": 1.0, "dry_run": True})
     except shoal.ShoalError:
-        method = request["method"]
+        method = request["method"] or "mondrian"
         return f"\nNo part that {method} finds meets it, however many rows are held back."
     share = other.private["held_back"] / (other.private["held_back"] + other.verdict.rows)
     return f"\nIt would pass with {share:.2%} of the rows held back: {other}."
@@ -202,6 +247,8 @@ def _text(release: Release, explain: bool) -> str:
         ]
     if "rows_frozen" in release.private:
         lines += _based(release.private)
+    if "people_in_both" in release.private:
+        lines += _alike(release.private)
     if "public_before" in release.private:
         lines.append(_after(release.private["public_before"]))
     if bare := release.private["unjudged"]:
@@ -228,6 +275,19 @@ def _based(facts: Mapping[str, Any]) -> list[str]:
             "more have come, or let them be held back (--hold-back)."
         )
     return [*lines, "Base the next release on this one: two that have one base can be linked."]
+
+
+def _alike(facts: Mapping[str, Any]) -> list[str]:
+    """What the recoding of another release did not cover, and who is in that too."""
+    lines = []
+    if rows := facts["rows_not_covered"]:
+        lines.append(f"The release's recoding does not cover {rows:,} rows: they are held back.")
+    if people := facts["people_in_both"]:
+        lines.append(
+            f"Warning: {people:,} people are in the other release too: whoever links the two has "
+            "both of their rows. For the same people again there is --based-on."
+        )
+    return lines
 
 
 def _after(names: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.errors import UsageError
+from shoal.flow.centroids import check_covers
 from shoal.flow.encode import encode
 from shoal.flow.opening import opened, opened_labels, released, released_schema
 from shoal.flow.record import in_buckets, judged_in_buckets
@@ -151,6 +152,8 @@ def audit(
     own = release is not None
     if buckets:
         _refuse_in_buckets(original, population)
+    if release is not None:
+        check_covers(release[1], original, population)
     with opened_labels(source, schema, exact=own, **reading) as frame:
         count = recount(frame, schema)
         rows = class_sizes(frame, schema, count)

@@ -243,7 +243,7 @@ def _made(
     )
     if not len(rest):
         return settle(tally, old.merged(), request.rule, allowed)
-    new = by_method(_standing_for(tally, was, cells, rest, together), request, allowed > 0)
+    new = by_method(_standing_for(tally, was, cells, rest, together), request, allowed)
     entry = rest[new.entry].astype(np.int32)
     covering = _cover(tally, was, cells, replace(new, entry=entry))
     class_ = np.where(new.class_ < 0, HELD_BACK, new.class_ + old.classes).astype(np.int32)

@@ -52,6 +52,8 @@ class Companion:
     """What the publisher may know besides: the loss, how many rows were held back."""
     promised: Mapping[str, Any] = field(default_factory=dict)
     """What the manifest says too, as far as it is written down here: the rule and the form."""
+    levels: Mapping[str, int] = field(default_factory=dict)
+    """The level of each column, where the method gave everybody the same; else none."""
 
     @property
     def told(self) -> dict[str, Any]:
@@ -108,7 +110,8 @@ def _parsed(folder: Path, table: Path) -> Companion:
         schema, of = Schema.parse(told["schema"]), str(told["table_sha256"])
         second = str(told.get("values_sha256", ""))
         facts, promised = ({n: told[n] for n in some if n in told} for some in (FACTS, PROMISED))
-        found = Companion(folder, key, schema, of, second, facts, promised)
+        levels = _levels(told.get("levels"))
+        found = Companion(folder, key, schema, of, second, facts, promised, levels)
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"The private companion of {table.absolute().parent.name!r} is missing.",
@@ -122,6 +125,13 @@ def _parsed(folder: Path, table: Path) -> Companion:
             "update Shoal.",
         )
     return found
+
+
+def _levels(told: Any) -> dict[str, int]:
+    """The level of each column; none where a method means something else by the word."""
+    found = told if isinstance(told, Mapping) else {}
+    whole = all(type(level) is int and level >= 0 for level in found.values())
+    return dict(found) if whole else {}
 
 
 def _sha256(table: Path) -> str:

@@ -51,12 +51,14 @@ def survey(
     schema: Schema,
     population: Frame | None = None,
     also: Mapping[str, Iterable[Any]] | None = None,
+    found: Mapping[str, Distinct] | None = None,
 ) -> Survey:
-    """Look at every value once and grow the axes; the table itself is not tallied yet."""
-    columns = [*schema.quasi, *schema.sensitive]
-    if schema.provider:
-        columns.append(schema.provider)
-    found = dict(frame.values([column.name for column in columns]))
+    """Look at every value once and grow the axes; the table itself is not tallied yet.
+
+    ``found``: the values by column, where they were looked at already.
+    """
+    columns = surveyed_columns(schema)
+    found = found or dict(frame.values([column.name for column in columns]))
     if not any(distinct.nulls + distinct.counts.sum() for distinct in found.values()):
         raise InputError("The table has no rows.", "check that the file is the right one.")
     others = _others(population, schema)
@@ -69,6 +71,11 @@ def survey(
     if population is not None:
         people = _population(population, axes[: len(schema.quasi)], others)
     return Survey(schema, tuple(axes), codings, found, people)
+
+
+def surveyed_columns(schema: Schema) -> list[Column]:
+    """The columns that a table is tallied by, in the order of the codings."""
+    return [*schema.quasi, *schema.sensitive, *([schema.provider] if schema.provider else [])]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from shoal.flow.colluding import Colluding
 from shoal.flow.distribution import Distribution
 from shoal.flow.knowing import Knowing
 from shoal.flow.record import in_buckets
-from shoal.flow.request import BUCKETS, PARTITION
+from shoal.flow.request import BUCKETS, CENTROIDS, PARTITION
 from shoal.flow.seen import made_apart
 from shoal.flow.wording import TOGETHER, assumed, by_insiders, helps, lacked, remakes, unfit
 from shoal.release import Finding, Judgement, Verdict
@@ -38,6 +38,11 @@ FATES = {
         "quasi": "number of the class, drawn",
         "sensitive": "permuted within the bucket",
         "keep": "exact, as they were",
+    },
+    CENTROIDS: {
+        "quasi": "mean, median or most frequent value of the class",
+        "sensitive": "published as it is",
+        "keep": "kept as it is",
     },
 }
 """By form and role, what became of a column; those of other roles are dropped."""

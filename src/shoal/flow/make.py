@@ -13,24 +13,25 @@ from shoal.errors import NotMetError, UsageError
 from shoal.flow.judge import judge
 from shoal.flow.request import STARRED, Request
 from shoal.kernels import disclose, split
-from shoal.methods import methods
+from shoal.methods import method, names, promises
 from shoal.model import Model, parts, products, spoiling
 from shoal.release import short
 from shoal.tally import Cut, Groups, Tally
 
 OURS = {"tally", "model", "rng", "progress", "hold_back"}
 """What every method is given; the rest are its parameters."""
+PROMISING = ("mondrian", "full-domain")
 COMPILING = "compiling kernels (once per machine)"
 
 
 def check_method(request: Request) -> None:
     """Refuse a method, or a parameter of it, that there is not."""
-    known = methods()
+    known = names()
     if request.method not in known:
         raise UsageError(
             f"There is no method {request.method!r}.", f"the methods are: {', '.join(known)}."
         )
-    taken = set(signature(known[request.method]).parameters) - OURS
+    taken = set(signature(method(request.method)).parameters) - OURS
     if unknown := sorted(set(request.parameters) - taken):
         raise UsageError(
             f"{request.method} has no parameter {unknown[0]!r}.",
@@ -41,7 +42,17 @@ def check_method(request: Request) -> None:
 def make(tally: Tally, request: Request) -> Cut:
     """The method's cut, with the classes held back that the final distributions break."""
     allowed = allowance(tally, request)
-    return settle(tally, by_method(tally, request, allowed > 0), request.rule, allowed)
+    cut = by_method(tally, request, allowed)
+    try:
+        return settle(tally, cut, request.rule, allowed)
+    except NotMetError as error:
+        if promises(request.method):
+            raise
+        raise NotMetError(
+            f"The method {request.method} does not promise any rule, and did not meet this one. "
+            f"{error.fact}",
+            f"use a method that does, such as {' or '.join(PROMISING)}.",
+        ) from None
 
 
 def allowance(tally: Tally, request: Request) -> int:
@@ -49,11 +60,11 @@ def allowance(tally: Tally, request: Request) -> int:
     return int(Fraction(str(request.hold_back)) * tally.rows)
 
 
-def by_method(tally: Tally, request: Request, hold_back: bool) -> Cut:
-    """The method's own cut of a tally."""
+def by_method(tally: Tally, request: Request, hold_back: int) -> Cut:
+    """The method's own cut of a tally, with at most so many rows held back."""
     if not compiled(request.rule):
         request.progress(COMPILING, 0, 1)
-    return methods()[request.method](
+    return method(request.method)(
         tally,
         request.rule,
         rng=np.random.default_rng(0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace as changed
 from pathlib import Path
@@ -14,20 +14,34 @@ from shoal.errors import InputError, NotMetError, UsageError
 from shoal.flow import folder, record
 from shoal.flow.based import Based, check, known
 from shoal.flow.buckets import Buckets, check_request, write_buckets
+from shoal.flow.centroids import Centroids, check_centroids, check_earlier
 from shoal.flow.companion import sealed_rows
 from shoal.flow.earlier import Earlier, earlier, read_as_before, read_rows
 from shoal.flow.encode import Survey, survey
+from shoal.flow.hierarchies import with_levels
 from shoal.flow.judge import in_parts, unjudged
+from shoal.flow.like import Like, surveyed
 from shoal.flow.made import Made, Parts, Whole
 from shoal.flow.make import check_method
-from shoal.flow.opening import opened, opened_labels
+from shoal.flow.opening import opened, opened_labels, opened_some
 from shoal.flow.providers import asks_providers, check_column, check_survey, provided_in
+from shoal.flow.recoding import check_alone, recoding
 from shoal.flow.recount import PART_ROWS
-from shoal.flow.request import ABSENT, BUCKETS, PARTITION, Progress, Request, quiet
+from shoal.flow.request import (
+    ABSENT,
+    BUCKETS,
+    CENTROIDS,
+    PARTITION,
+    Progress,
+    Request,
+    quiet,
+    unstated,
+)
 from shoal.flow.verify import counted, judged_after, kept_unjudged, several
 from shoal.flow.writing import write_rows
 from shoal.frames.frame import Frame
 from shoal.frames.write import format_of
+from shoal.methods import apart
 from shoal.model import Model
 from shoal.models import rule as parse_rule
 from shoal.release import MANIFEST, Release, Verdict
@@ -36,61 +50,59 @@ from shoal.schema import Schema
 
 def publish(
     source: Any,
-    schema: Schema,
-    rule: Model | str,
+    schema: Schema | None = None,
+    rule: Model | str | None = None,
     *,
-    method: str = "mondrian",
-    out: str | Path | None = None,
-    form: str = PARTITION,
-    two_tables: bool = False,
-    format: str = "csv",
-    hold_back: float = 0.0,
-    held_back_as: str = ABSENT,
-    replace: bool = False,
-    dry_run: bool = False,
-    accept_keep: bool = False,
-    companion: str | Path | None = None,
-    population: Any = None,
-    based_on: Any = None,
-    after: Any = (),
-    progress: Progress = quiet,
-    **parameters: Any,
-) -> Release:
+    method: str | None = None, out: str | Path | None = None, form: str = PARTITION,
+    two_tables: bool = False, format: str = "csv", hold_back: float = 0.0,
+    held_back_as: str = ABSENT, replace: bool = False, dry_run: bool = False,
+    accept_keep: bool = False, companion: str | Path | None = None, population: Any = None,
+    based_on: Any = None, after: Any = (), like: Any = None, auto_hierarchies: bool = False,
+    reading: Mapping[str, Any] | None = None, progress: Progress = quiet, **parameters: Any,
+) -> Release:  # fmt: skip
     """Make a release of ``source`` that meets ``rule``, verify its file, and move it into place.
 
     ``hold_back`` is the share of rows that may be held back; they are left out, or with
     ``held_back_as="starred"`` printed as a class of ``*`` that meets the rule as well. With
-    ``dry_run`` (or without ``out``) nothing is written and the outcome alone is returned.
-    Further ``parameters`` are the method's own.
+    ``dry_run`` (or without ``out``) nothing is written and the outcome alone is returned. Without
+    a ``method`` it is mondrian; further ``parameters`` are the method's own. Where it works by
+    levels, ``auto_hierarchies`` gives levels to numbers, dates and codes that have none.
 
     With ``form="buckets"`` the quasi-identifiers are published as they are, with the number of
     each person's class, and the sensitive values permuted within the classes; ``two_tables``: the
-    people in one file, and the counts of each class's values in another.
+    people in one file, and the counts of each class's values in another. With ``form="centroids"``
+    the quasi-identifiers of a class are its means, medians and most frequent values.
 
     Where other releases of the table are public already, there are two defences. ``based_on``
     the latest of them: by its private companion, every cell equals or generalises the one that
     the same person had. ``after`` all of them, which is weaker: columns that they have and that
     this one would publish as they are become quasi-identifiers and are generalised, but what the
     tables say when they are linked all the same is not looked at.
+
+    ``like`` a release of other people: nothing is made, its recoding is applied to these, and
+    its schema and rule hold unless others are given.
     """
+    if like is not None:
+        check_alone(
+            {"method": method, "based_on": based_on, "after": several(after), **parameters},
+            form, auto_hierarchies,
+        )  # fmt: skip
+        like = recoding(like)
+        schema, rule = like.schema(schema), like.rule if rule is None else rule
+        method, parameters = like.method, like.parameters
+    if schema is None or rule is None:
+        raise unstated()
     request = Request(
-        schema=schema,
-        rule=parse_rule(rule) if isinstance(rule, str) else rule,
-        method=method,
-        parameters=parameters,
+        schema=schema, rule=parse_rule(rule) if isinstance(rule, str) else rule,
+        method=method or "mondrian", parameters=parameters,
         out=None if out is None or dry_run else _named(Path(out)),
         companion=None if companion is None else Path(companion),
-        form=form,
-        two_tables=two_tables,
+        form=form, two_tables=two_tables,
         format=format_of(Path(f"table.{format.lstrip('.')}")).lstrip("."),
-        replace=replace,
-        hold_back=hold_back,
-        held_back_as=held_back_as,
-        accept_keep=accept_keep,
-        population=population,
-        based_on=based_on,
-        progress=progress,
-    )
+        replace=replace, hold_back=hold_back, held_back_as=held_back_as, accept_keep=accept_keep,
+        population=population, based_on=based_on, like=like, auto_hierarchies=auto_hierarchies,
+        reading=reading or {}, progress=progress,
+    )  # fmt: skip
     return _released(source, request, after)
 
 
@@ -99,21 +111,29 @@ def _released(source: Any, request: Request, after: Any) -> Release:
     schema = _checked(request, after)
     request.progress("reading", 0, 1)
     with ExitStack() as stack:
-        frame, schema = _read(stack, source, schema, request.based_on)
-        release = _publish(frame, changed(request, schema=schema.fit(frame.fields)))
+        frame, schema = _read(stack, source, schema, request)
+        fitted, notes = with_levels(frame, changed(request, schema=schema.fit(frame.fields)))
+        try:
+            release = _publish(frame, fitted)
+        except NotMetError as error:
+            raise NotMetError(error.fact, " ".join((error.hint, *notes))) from None
     bare = unjudged(request.rule, [column.name for column in schema.sensitive])
-    release = changed(release, private={**release.private, "unjudged": bare})
+    release = changed(release, private={**release.private, "unjudged": bare, "notes": notes})
     return _told(release, request.schema, schema) if several(after) else release
 
 
 def _checked(request: Request, after: Any) -> Schema:
     """The schema that classes are made by; refuses, before any reading, what cannot be done."""
-    check_method(request)
+    if request.like is None:
+        check_method(request)
     if request.form == BUCKETS:
         check_request(request, several(after))
+    if request.form == CENTROIDS:
+        check_centroids(request)
+    check_earlier(request.based_on)
     check_column(request.rule, request.schema)
     schema = _schema_after(request, after)
-    if request.form == PARTITION:
+    if request.form != BUCKETS:
         _refuse_alike(schema)
     if schema.keep and not request.accept_keep:
         raise kept_unjudged(schema.keep)
@@ -132,14 +152,15 @@ def _refuse_alike(schema: Schema) -> None:
         )
 
 
-def _read(stack: ExitStack, source: Any, schema: Schema, based_on: Any) -> tuple[Frame, Schema]:
+def _read(stack: ExitStack, source: Any, schema: Schema, request: Request) -> tuple[Frame, Schema]:
     """The table, and its schema with the kinds of the release that the new one is based on."""
-    frame = stack.enter_context(opened(source, kinds=schema.kinds))
-    if based_on is None:
+    some = opened if request.like is None else opened_some
+    frame = stack.enter_context(some(source, kinds=schema.kinds, **request.reading))
+    if request.based_on is None:
         return frame, schema
-    settled = read_as_before(schema, frame, based_on)
+    settled = read_as_before(schema, frame, request.based_on)
     if settled.kinds != schema.kinds:
-        frame = stack.enter_context(opened(source, kinds=settled.kinds))
+        frame = stack.enter_context(opened(source, kinds=settled.kinds, **request.reading))
     return frame, settled
 
 
@@ -172,27 +193,37 @@ def _publish(frame: Frame, request: Request) -> Release:
 
 
 def _made(frame: Frame, request: Request, before: Earlier | None) -> Made:
-    """The classes: based on an earlier release's, in parts, or all at once."""
+    """The classes: based on an earlier release's or like it, in parts, or all at once."""
     if before is not None:
         plan = _survey(frame, request, known(before, request.schema))
         return Based(frame, plan, request, before)
+    if request.like is not None:
+        readable = changed(request, schema=request.like.readable(request.schema))
+        plan = _survey(frame, readable, request.like.known(request.schema), surveyed)
+        return Like(frame, plan, request, request.like)
     plan = _survey(frame, request)
     if request.form == BUCKETS:
         return Buckets.of(frame, plan, request)
-    apart = in_parts(request.rule) and not request.hold_back and not request.parameters
-    parts = plan.parts(frame, PART_ROWS) if apart else [frame]
+    if request.form == CENTROIDS:
+        return Centroids.of(frame, plan, request)
+    plain = not request.hold_back and not request.parameters
+    divisible = plain and apart(request.method) and in_parts(request.rule)
+    parts = plan.parts(frame, PART_ROWS) if divisible else [frame]
     return Parts(parts, plan, request) if len(parts) > 1 else Whole.of(frame, plan, request)
 
 
 def _survey(
-    frame: Frame, request: Request, also: Mapping[str, Sequence[Any]] | None = None
+    frame: Frame,
+    request: Request,
+    also: Mapping[str, Sequence[Any]] | None = None,
+    look: Callable[..., Survey] = survey,
 ) -> Survey:
     quasi = {column.name: column.kind for column in request.schema.quasi}
     with ExitStack() as stack:
         people = None
         if request.population is not None:
             people = stack.enter_context(opened(request.population, kinds=quasi))
-        plan = survey(frame, request.schema, people, also)
+        plan = look(frame, request.schema, people, also)
     check_survey(request.rule, plan)
     return plan
 

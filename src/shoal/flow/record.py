@@ -12,7 +12,7 @@ from typing import Any
 
 from shoal.column import PUBLISHED
 from shoal.errors import OutputError
-from shoal.flow.request import BUCKETS, PARTITION, Request
+from shoal.flow.request import BUCKETS, CENTROIDS, PARTITION, Request
 from shoal.hierarchy import Hierarchy, Tree
 from shoal.histogram import Histogram
 from shoal.labels import text
@@ -49,6 +49,11 @@ def in_buckets(manifest: Mapping[str, Any]) -> bool:
     by_number = [name for name, role in roles.items() if role == "quasi"] == [BUCKET]
     exact = by_number and "keep" in roles.values()
     return exact or manifest.get("form") == BUCKETS or "values" in manifest
+
+
+def in_centroids(manifest: Mapping[str, Any]) -> bool:
+    """Whether a release publishes centroids: its cells are then nobody's, and hold nobody."""
+    return manifest.get("form") == CENTROIDS
 
 
 def judged_in_buckets(given: Schema | None, own: Schema) -> Schema:
@@ -121,6 +126,7 @@ def manifest(request: Request, counts: Counts, based_on: str | None = None) -> d
         "keep_accepted": request.accept_keep,
         **({"exact": exact} if buckets else {}),
         **({} if based_on is None else {"based_on": based_on}),
+        **({} if request.like is None else {"like": request.like.sha256}),
     }
 
 

@@ -25,11 +25,11 @@ from shoal.flow.evidence import DROPPED, FATES, FEWEST, Described, Evidence, pub
 from shoal.flow.given import Given, commands
 from shoal.flow.knowing import PIECES, Knowing, checked, knowing, not_run
 from shoal.flow.opening import opened, opened_labels, released, released_schema
-from shoal.flow.record import in_buckets, sha256
+from shoal.flow.record import in_buckets, in_centroids, sha256
 from shoal.flow.recount import Recount, class_sizes, recount
 from shoal.flow.red_team import RedTeam
 from shoal.flow.reported import page
-from shoal.flow.request import BUCKETS, PARTITION, Progress, quiet
+from shoal.flow.request import BUCKETS, CENTROIDS, PARTITION, Progress, quiet
 from shoal.flow.seen import as_list
 from shoal.flow.trials import trials
 from shoal.flow.verify import verify
@@ -124,6 +124,8 @@ class Source:
     @property
     def form(self) -> str:
         """What it was published as; any other table is taken for generalised cells."""
+        if in_centroids(self.manifest):
+            return CENTROIDS
         return BUCKETS if in_buckets(self.manifest) else PARTITION
 
     @classmethod
@@ -169,7 +171,8 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
     progress("measuring", 0, 1)
     measured = audit(given.release if made else source.table, source.schema)
     reading = given.settings.get("reading") or {}
-    original = None if source.form == BUCKETS else given.original  # exact columns are as they were
+    # exact columns are as they were, and centroids are no cells that the original could be put in
+    original = given.original if source.form == PARTITION else None
     sizes_before, distributions = _before(original, source.stated, count, reading)
     progress("attacking", 0, 1)
     tested = _attacked(given, source, progress)

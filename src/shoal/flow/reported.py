@@ -291,6 +291,8 @@ def _done(evidence: Evidence) -> list[Fact]:
         ]
         if made.get("based_on"):
             items.append(Fact("Based on", "an earlier release of the same people"))
+        if made.get("like"):
+            items.append(Fact("Recoding", "that of another release, applied to these people"))
     items += [Fact(label, ", ".join(names)) for label, names in by_fate.items()]
     if "held_back" in evidence.private:
         items.append(Fact("Rows held back", number(float(evidence.private["held_back"]))))

@@ -14,8 +14,10 @@ from shoal.schema import Schema
 Progress = Callable[[str, int, int], None]
 """Called with a step's name, how much is done and how much there is."""
 
-PARTITION, BUCKETS = "partition", "buckets"
-"""The forms of a release: generalised cells, or exact ones beside values permuted per class."""
+PARTITION, BUCKETS, CENTROIDS = "partition", "buckets", "centroids"
+FORMS = (PARTITION, BUCKETS, CENTROIDS)
+"""The forms of a release: generalised cells, or exact ones beside values permuted per class, or one
+made-up person for each class."""
 
 ABSENT, STARRED = "absent", "starred"
 """What becomes of rows held back: they are left out, or printed as a class of ``*``."""
@@ -23,6 +25,14 @@ ABSENT, STARRED = "absent", "starred"
 
 def quiet(step: str, done: int, total: int) -> None:
     """Show nothing."""
+
+
+def unstated() -> UsageError:
+    """Nothing says what the columns are, or what is to hold."""
+    return UsageError(
+        "publish needs a schema and a rule.",
+        'shoal.publish(table, shoal.Schema.of(quasi=["age"]), "k-anonymity k=5")',
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,21 +59,24 @@ class Request:
     population: Any = None
     based_on: Any = None
     """An earlier release of the table, than whose cells none becomes finer; None: there is none."""
+    like: Any = None
+    """The recoding of a release (`flow.recoding.Recoding`) that is applied; None: one is made."""
+    auto_hierarchies: bool = False
+    """Whether columns without levels get some, where the method works by levels."""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """How the table is read, where that is not to be recognised: options of ``shoal.open``."""
     progress: Progress = quiet
 
     def __post_init__(self) -> None:
         if not isinstance(self.schema, Schema) or not isinstance(self.rule, Model):
-            raise UsageError(
-                "publish needs a schema and a rule.",
-                'shoal.publish(table, shoal.Schema.of(quasi=["age"]), "k-anonymity k=5")',
-            )
+            raise unstated()
         if not isinstance(self.hold_back, (int, float)):
             raise UsageError("hold_back is a number.", "write for example 0.05.")
         if not 0 <= self.hold_back <= 1:
             raise UsageError("hold_back is a share between 0 and 1.", "write for example 0.05.")
-        if self.form not in (PARTITION, BUCKETS):
+        if self.form not in FORMS:
             raise UsageError(
-                f"There is no form {self.form!r}.", f"the forms are: {PARTITION}, {BUCKETS}."
+                f"There is no form {self.form!r}.", f"the forms are: {', '.join(FORMS)}."
             )
         if self.two_tables and self.form != BUCKETS:
             raise UsageError("Only buckets come in two tables.", f"add --form {BUCKETS}.")

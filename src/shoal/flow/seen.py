@@ -25,11 +25,11 @@ from shoal.flow.companion import Companion, companion_at_hand
 from shoal.flow.listing import Listing, listed
 from shoal.flow.opening import opened_labels, released, released_schema
 from shoal.flow.providers import check_providers, largest_m, provided_in
-from shoal.flow.record import in_buckets
+from shoal.flow.record import in_buckets, in_centroids
 from shoal.flow.recount import Provided, Recount
 from shoal.flow.request import Progress
 from shoal.kernels.group import combinations
-from shoal.methods import apart, methods
+from shoal.methods import apart, methods, names
 from shoal.models import rule as parse_rule
 from shoal.schema import Schema
 from shoal.tally import Cut, Tally
@@ -63,6 +63,11 @@ class Seen:
     def buckets(self) -> bool:
         """Whether its classes are buckets: which row has which value is then not published."""
         return in_buckets(self.manifest or {})
+
+    @property
+    def centroids(self) -> bool:
+        """Whether its cells are centroids, which no person need be in."""
+        return in_centroids(self.manifest or {})
 
     @cached_property
     def exact(self) -> tuple[Column, ...]:
@@ -149,16 +154,16 @@ class Seen:
 
     @cached_property
     def method(self) -> Method | None:
-        """The method that made it, with its rule; None where nobody says."""
+        """The method that made it of its people, with its rule; None where nobody says."""
         told = self.manifest or {}
         make = methods().get(str(told.get("method")))
-        if make is None or not told.get("rule"):
+        if make is None or not told.get("rule") or told.get("like"):
             return None
         rule, parameters = parse_rule(str(told["rule"])), dict(told.get("parameters", {}))
 
         def made(tally: Tally) -> Cut:
             rng = np.random.default_rng(0)
-            return make(tally, rule, rng=rng, progress=None, hold_back=False, **parameters)
+            return make(tally, rule, rng=rng, progress=None, hold_back=0, **parameters)
 
         return made
 
@@ -166,7 +171,7 @@ class Seen:
 def made_apart(manifest: Mapping[str, Any]) -> bool:
     """Whether each class of a release was made by its own people alone, and judged alone."""
     method = str(manifest.get("method"))
-    if method not in methods() or not apart(method):
+    if method not in names() or not apart(method) or manifest.get("like"):
         return False
     rule = parse_rule(str(manifest.get("rule")))
     return rule.local and "provider" not in rule.needs  # who provided which row is not published

@@ -11,13 +11,14 @@ from typing import Any
 from shoal.column import PUBLISHED, Column
 from shoal.errors import InputError, NotMetError, UsageError
 from shoal.flow.buckets import check_rule
+from shoal.flow.centroids import check_cells
 from shoal.flow.companion import check_promised
 from shoal.flow.encode import encode
 from shoal.flow.examples import examples
 from shoal.flow.judge import in_parts, together, verdict
 from shoal.flow.opening import opened, opened_labels, released, released_schema
 from shoal.flow.providers import asks_providers, provided, without_providers
-from shoal.flow.record import hashes, in_buckets, judged_in_buckets
+from shoal.flow.record import hashes, in_buckets, in_centroids, judged_in_buckets
 from shoal.flow.recount import Provided, Recount, recount, recounts, with_population
 from shoal.frames.frame import Frame
 from shoal.model import Model, inner, products
@@ -66,6 +67,8 @@ def verify(
     model = parse_rule(rule) if isinstance(rule, str) else rule
     if release is not None and buckets:
         _check_buckets(model, released_schema(release[1]), after)
+    if release is not None and in_centroids(release[1]):
+        check_cells(model)
     schema, own = judged_after(schema, model, after), release is not None
     who = None
     if release is not None and asks_providers(model):

@@ -54,6 +54,7 @@ class Scene:
         releases = [self.releases[i] for i in which]
         crowd = self.attacked(needs)
         _refuse_buckets(releases, needs, crowd)
+        _refuse_centroids(releases, needs)
         exact = exact_axes(releases[0]) if needs.method else {}
         known, names = self._with(exact), [*exact, *_quasi(releases, crowd)]
         learnt = _sensitive(releases, on, needs.sensitive)
@@ -139,7 +140,9 @@ class Scene:
             words = (one.values[one.codes[first[number]]] for one in found)
             return dict(zip(own, words, strict=True))
 
-        return Published(release.name, cells, class_, holds=holds, labels=labels)
+        return Published(
+            release.name, cells, class_, holds=holds, labels=labels, centroids=release.centroids
+        )
 
     def _rows(self, i: int, crowd: Crowd) -> NDArray[np.int64] | None:
         """The row of a release that is each person's own, where its companion is at hand."""
@@ -285,6 +288,19 @@ def _refuse_buckets(releases: Sequence[Seen], needs: Needs, crowd: Crowd | None)
         raise InputError(
             f"{release.name} does not say which columns its buckets were made by.",
             "take its manifest as it was published.",
+        )
+
+
+def _refuse_centroids(releases: Sequence[Seen], needs: Needs) -> None:
+    """A centroid can only be looked for as the nearest: it holds nobody, and meets no cell."""
+    release = next((one for one in releases if one.centroids), None)
+    compared = needs.releases > 1 and not needs.people
+    if release is not None and (compared or needs.method or needs.named):
+        raise InputError(
+            f"{release.name} publishes centroids, which are no cells that hold people or meet "
+            "others.",
+            "ask who is nearest (linking, intersection), or what a class gives away (homogeneity, "
+            "skewness).",
         )
 
 

@@ -5,21 +5,51 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 
 from shoal.tally import Cut
 
-SHARED = frozenset({"segments", "topdown"})
+SHARED = frozenset(
+    {"costs", "ladder", "lattice", "mend", "optimum", "ordered", "rolled", "segments", "topdown"}
+)
 """Files of this room that are not methods themselves."""
 
 
+def names() -> list[str]:
+    """What methods are called on the command line: their files' names, with dashes."""
+    found = (module.name for module in iter_modules(__path__) if module.name not in SHARED)
+    return sorted(name.replace("_", "-") for name in found)
+
+
+def method(name: str) -> Callable[..., Cut]:
+    """The method of a name."""
+    made: Callable[..., Cut] = getattr(_module(name), name.replace("-", "_"))
+    return made
+
+
 def methods() -> dict[str, Callable[..., Cut]]:
-    """Every method by its name on the command line."""
-    found = sorted(module.name for module in iter_modules(__path__) if module.name not in SHARED)
-    return {
-        name.replace("_", "-"): getattr(import_module(f"{__name__}.{name}"), name) for name in found
-    }
+    """Every method by its name."""
+    return {name: method(name) for name in names()}
 
 
 def apart(name: str) -> bool:
     """Whether a method cuts each class by its own people alone."""
-    return bool(getattr(import_module(f"{__name__}.{name.replace('-', '_')}"), "APART", False))
+    return _says(name, "APART", False)
+
+
+def by_levels(name: str) -> bool:
+    """Whether a method publishes nodes of hierarchies only, so that columns need levels."""
+    return _says(name, "LEVELS", False)
+
+
+def promises(name: str) -> bool:
+    """Whether what a method makes meets the rule it was given; else that is found out after."""
+    return _says(name, "PROMISES", True)
+
+
+def _says(name: str, what: str, unless: bool) -> bool:
+    return bool(getattr(_module(name), what, unless))
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f"{__name__}.{name.replace('-', '_')}")

@@ -35,7 +35,7 @@ def mondrian(
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
     relaxed: bool = False,
-    hold_back: bool = False,
+    hold_back: int = 0,
 ) -> Cut:
     """Cut the tally top-down into classes that meet the model.
 

@@ -37,7 +37,7 @@ from shoal.axis import Axis
 from shoal.collusion import fitness
 from shoal.errors import UsageError
 from shoal.methods.segments import Candidates
-from shoal.methods.topdown import Progress, Search, Whole
+from shoal.methods.topdown import Progress, Search, Whole, lost
 from shoal.model import Model
 from shoal.tally import Cut, Tally
 
@@ -52,7 +52,7 @@ def provider_aware(
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
     relaxed: bool = False,
-    hold_back: bool = False,
+    hold_back: int = 0,
     choice: str = "least",
 ) -> Cut:
     """Cut the tally top-down into classes that meet the model, on providers too.
@@ -70,13 +70,7 @@ def provider_aware(
         searches = (Search,)
     seed = rng or np.random.default_rng(0)
     cuts = [s.of(table, model, rng=deepcopy(seed), **how).run(tally) for s in searches]
-    return min(cuts, key=lambda cut: _width(tally, cut))
-
-
-def _width(tally: Tally, cut: Cut) -> float:
-    """How wide the cells are that people are published with; 1 for each column held back."""
-    per_row = np.append(cut.cells.widths(tally.quasi) @ tally.importance, tally.importance.sum())
-    return float(np.dot(cut.count, per_row[cut.class_]))
+    return min(cuts, key=lambda cut: lost(tally, cut))
 
 
 def _with_providers(tally: Tally) -> Tally:

@@ -142,7 +142,7 @@ class Segments:
             for (axis, codes), whole in zip_longest(pairs, tally.reference[: len(pairs)])
         )
         columns: list[Any] = provided(tally, pairs) if "provider" in model.needs else pairs
-        order = _canonical(tally, rng) if relaxed else np.arange(tally.entries, dtype=np.int32)
+        order = canonical(tally, rng) if relaxed else np.arange(tally.entries, dtype=np.int32)
         small = np.int32 if tally.rows < 2**31 else np.int64
         count = np.ones(len(order), small) if relaxed else tally.count.astype(small)
         keys = np.ascontiguousarray(tally.keys[:, order]) if relaxed else tally.keys.copy()
@@ -386,7 +386,7 @@ class Segments:
         return self.entry[first], class_[first], count.astype(np.int64)
 
 
-def _canonical(tally: Tally, rng: np.random.Generator) -> NDArray[np.int32]:
+def canonical(tally: Tally, rng: np.random.Generator) -> NDArray[np.int32]:
     """Every person's entry, in an order that depends on the codes and the seed alone.
 
     People with equal quasi-identifiers are mixed: were they sorted by their sensitive values, a

@@ -33,7 +33,7 @@ class Search:
 
     rows: Segments
     model: Model
-    hold_back: bool
+    hold_back: int
     progress: Progress | None = None
     last: int | None = None
     """A column that is not published: a segment is cut on it where no other cut can be made."""
@@ -255,6 +255,12 @@ class Search:
         cut = Cut(entry, class_, count, cells, {"depth": self.depth})
         own = not self.rows.relaxed and self.last is None and not self.rows.may_coincide.any()
         return cut if own else cut.merged()  # where cells are the segments' own, all differ
+
+
+def lost(tally: Tally, cut: Cut) -> float:
+    """How wide the cells are that people are published with; 1 for each column held back."""
+    per_row = np.append(cut.cells.widths(tally.quasi) @ tally.importance, tally.importance.sum())
+    return float(np.dot(cut.count, per_row[cut.class_]))
 
 
 def refusal(model: Model, whole: Groups) -> NotMetError:

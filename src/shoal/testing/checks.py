@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.cells import Cells
 from shoal.collusion import breached, refused
-from shoal.errors import NotMetError, ShoalError, UsageError
+from shoal.errors import ShoalError, UsageError
 from shoal.model import Mask, Model, Rule, inner, parts, products
 from shoal.models import registry, rule
-from shoal.models.k_anonymity import KAnonymity
 from shoal.models.m_privacy import MPrivacy
 from shoal.release import Finding
 from shoal.tally import Cut, Groups, Tally
 from shoal.testing.attempts import Attempts, parted
+from shoal.testing.promises import columns, documented, equal, true
 from shoal.testing.tables import doubled, one_class, same_tables, sample, shuffled
 from shoal.testing.views import reordered
 
@@ -33,11 +29,11 @@ def check_model(model: Model, *, seeds: Sequence[int] = range(4)) -> None:
     for part in parts(model):
         _check_value(part)
     for seed in seeds:
-        tally, cut = sample(seed, _columns(model))
+        tally, cut = sample(seed, columns(model))
         rng = np.random.default_rng(seed)
         judged = _judge(model, tally, cut)
         for what, same in same_tables(model, tally, cut, rng):
-            _equal(_judge(model, *same), judged, f"{model}: {what} changes the judgement")
+            equal(_judge(model, *same), judged, f"{model}: {what} changes the judgement")
         _check_classes(model, tally, cut, rng)
         _check_needs(model, Groups.of(tally, cut, products(model)))
         _check_merging(model, tally, cut, rng)
@@ -47,34 +43,8 @@ def check_model(model: Model, *, seeds: Sequence[int] = range(4)) -> None:
         _check_growing(model, tally, cut, rng)
         _check_coalitions(model, Attempts.of(tally, seed, products(model)))
         after = _judge(model, *doubled(tally, cut))
-        _true(after[judged].all(), f"{model}: a table in which all people occur twice breaks it")
+        true(after[judged].all(), f"{model}: a table in which all people occur twice breaks it")
         _check_reached(model, Groups.of(tally, cut, products(model)))
-
-
-def check_method(
-    method: Callable[..., Cut],
-    model: Model | None = None,
-    *,
-    seeds: Sequence[int] = range(3),
-    **parameters: Any,
-) -> None:
-    """A method's cut places everybody, meets the model, and depends on the tally's content only."""
-    model = model or KAnonymity(3)
-    _documented(method)
-    for seed in seeds:
-        tally, before = sample(seed, _columns(model))
-        cut = _made(method, tally, model, parameters)
-        _check_cut(model, tally, cut)
-        other, _ = shuffled(tally, before, np.random.default_rng(seed))
-        again = _made(method, other, model, parameters)
-        _true(_content(other, again) == _content(tally, cut), "the order of entries matters")
-        double, _ = doubled(tally, before)
-        _check_cut(model, double, _made(method, double, model, parameters))
-        try:
-            cut = _made(method, tally, KAnonymity(tally.rows + 1), parameters)
-        except NotMetError:
-            continue
-        _true(cut.held_back == tally.rows, "a rule that cannot be met is not refused")
 
 
 def check_measure(
@@ -87,21 +57,21 @@ def check_measure(
 
     ``root`` is what one class of everybody should give (1: nothing is left); None: anything.
     """
-    _documented(measure)
+    documented(measure)
     for seed in seeds:
         tally, cut = sample(seed)
         value = measure(tally, cut)
-        _true(0 <= value <= 1, f"{value} lies outside 0 … 1")
+        true(0 <= value <= 1, f"{value} lies outside 0 … 1")
         again = measure(*shuffled(tally, cut, np.random.default_rng(seed)))
-        _true(bool(np.isclose(again, value)), "the order of entries matters")
+        true(bool(np.isclose(again, value)), "the order of entries matters")
         key = np.unique(tally.keys, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int32)
         untouched = measure(tally, Cut.of(tally, cut.entry, key[cut.entry]))
-        _true(abs(untouched) < _SLACK, f"an untouched table measures {untouched}, not 0")
+        true(abs(untouched) < _SLACK, f"an untouched table measures {untouched}, not 0")
         one = measure(tally, one_class(tally))
-        _true(0 <= one <= 1 + _SLACK, f"one class of everybody measures {one}")
-        _true(root is None or abs(one - root) < _SLACK, f"one class measures {one}, not {root}")
+        true(0 <= one <= 1 + _SLACK, f"one class of everybody measures {one}")
+        true(root is None or abs(one - root) < _SLACK, f"one class measures {one}, not {root}")
         gone = measure(tally, cut.without(np.ones(cut.classes, dtype=bool)))
-        _true(abs(gone - 1) < _SLACK, f"a table held back whole measures {gone}, not 1")
+        true(abs(gone - 1) < _SLACK, f"a table held back whole measures {gone}, not 1")
 
 
 def check_attack(
@@ -113,7 +83,7 @@ def check_attack(
     are called; ``ordered``: the order of rows is what it looks at. Values and labels stay out of
     the finding unless the view lets it show them.
     """
-    _documented(attack)
+    documented(attack)
     finding = attack(view, rng=np.random.default_rng(0))
     _check_finding(finding, attack.__name__.replace("_", "-"))
     _check_silence(finding, view)
@@ -122,7 +92,7 @@ def check_attack(
         again = attack(other, rng=np.random.default_rng(0))
         for part in ("people", "exposed", "sure", "guessing"):
             same = np.isclose(getattr(again, part), getattr(finding, part))
-            _true(bool(same), f"{part} depends on the order of rows, people or classes")
+            true(bool(same), f"{part} depends on the order of rows, people or classes")
     try:
         attack(blind, rng=np.random.default_rng(0))
     except ShoalError:
@@ -131,49 +101,49 @@ def check_attack(
 
 
 def _check_finding(finding: Finding, name: str) -> None:
-    _true(isinstance(finding, Finding), "an attack returns a Finding")
-    _true(finding.attack == name, "a finding is called like its attack")
-    _true(0 <= finding.exposed <= finding.people, "more people are exposed than were attacked")
+    true(isinstance(finding, Finding), "an attack returns a Finding")
+    true(finding.attack == name, "a finding is called like its attack")
+    true(0 <= finding.exposed <= finding.people, "more people are exposed than were attacked")
     shares = finding.sure, finding.guessing
-    _true(all(0 <= share <= 1 for share in shares), "how sure is a share between 0 and 1")
+    true(all(0 <= share <= 1 for share in shares), "how sure is a share between 0 and 1")
     told = finding.sentence, finding.defence, finding.example, *finding.assumptions
-    _true(all(told) and bool(finding.assumptions), "a finding says what it means and what helps")
-    _true(finding.table == "targets" or finding.table[:-1] == "release ", "whose rows are worst")
-    _true(all(row > 0 for row in finding.worst), "rows are counted from 1")
-    _true(len(set(finding.worst)) == len(finding.worst), "a row is named once")
-    _true(bool(finding.exposed <= 0 or finding.worst), "whoever is exposed is named by row")
+    true(all(told) and bool(finding.assumptions), "a finding says what it means and what helps")
+    true(finding.table == "targets" or finding.table[:-1] == "release ", "whose rows are worst")
+    true(all(row > 0 for row in finding.worst), "rows are counted from 1")
+    true(len(set(finding.worst)) == len(finding.worst), "a row is named once")
+    true(bool(finding.exposed <= 0 or finding.worst), "whoever is exposed is named by row")
     json.dumps(finding.to_json(), allow_nan=False)
 
 
 def _check_silence(finding: Finding, view: Any) -> None:
     """Values of the view's columns are words that nothing else in a finding would say."""
-    _true(not view.show, "the view for the check does not let values be shown")
+    true(not view.show, "the view for the check does not let values be shown")
     axes = [*view.axes, *filter(None, (view.sensitive, view.providers))]
     words = {str(leaf) for axis in axes for leaf in axis.leaves if len(str(leaf)) > 3}
     told = json.dumps(finding.to_json(), ensure_ascii=False)
     said = sorted(word for word in words if word in told)
-    _true(not said, f"the finding shows {len(said)} values that nobody asked for")
+    true(not said, f"the finding shows {len(said)} values that nobody asked for")
 
 
 def _check_value(model: Model) -> None:
-    _documented(type(model))
-    _true(is_dataclass(model) and hash(model) == hash(replace(model)), "a model is a frozen value")
+    documented(type(model))
+    true(is_dataclass(model) and hash(model) == hash(replace(model)), "a model is a frozen value")
     known = {"sensitive", "provider", "population", "total", "cells"}
-    _true(model.needs <= known, f"{model} needs something unknown")
+    true(model.needs <= known, f"{model} needs something unknown")
     if type(model) in registry().values():
-        _true(rule(str(model)) == model, f"{model}: its text reads back as {rule(str(model))}")
+        true(rule(str(model)) == model, f"{model}: its text reads back as {rule(str(model))}")
 
 
 def _check_classes(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
     whole = Groups.of(tally, cut, products(model))
     judged = model.holds(whole)
-    _true(judged.dtype == np.bool_ and judged.shape == whole.rows.shape, "one bool per class")
+    true(judged.dtype == np.bool_ and judged.shape == whole.rows.shape, "one bool per class")
     order = rng.permutation(len(whole))
-    _equal(model.holds(whole.take(order)), judged[order], f"{model}: classes' numbers matter")
-    _equal(model.holds(whole.take(order[:0])), judged[:0], f"{model}: no class at all")
+    equal(model.holds(whole.take(order)), judged[order], f"{model}: classes' numbers matter")
+    equal(model.holds(whole.take(order[:0])), judged[:0], f"{model}: no class at all")
     if model.local:
         alone = [bool(model.holds(whole.take(np.array([i])))[0]) for i in range(len(whole))]
-        _equal(np.array(alone), judged, f"{model}: a class alone is judged otherwise")
+        equal(np.array(alone), judged, f"{model}: a class alone is judged otherwise")
 
 
 def _check_needs(model: Model, whole: Groups) -> None:
@@ -188,7 +158,7 @@ def _check_needs(model: Model, whole: Groups) -> None:
     if "total" not in needs:
         other = tuple(replace(h, total=h.total[::-1].copy()) for h in bare.sensitive)
         bare = replace(bare, sensitive=other)
-    _equal(model.holds(bare), judged, f"{model}: it reads what it does not say it needs")
+    equal(model.holds(bare), judged, f"{model}: it reads what it does not say it needs")
 
 
 def _check_merging(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
@@ -203,7 +173,7 @@ def _check_merging(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
         part_failed = np.zeros(merged.classes, dtype=bool)
         np.logical_or.at(part_failed, merged.class_, ~judged[cut.class_])
         after = _judge(model, tally, merged)
-        _true((after | part_failed).all(), f"{model}: merging breaks it, so it is not monotone")
+        true((after | part_failed).all(), f"{model}: merging breaks it, so it is not monotone")
 
 
 def _check_growing(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
@@ -217,7 +187,7 @@ def _check_growing(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
         some, classes = kept > 0, np.unique(cut.class_[kept > 0])
         part = Cut(cut.entry[some], cut.class_[some], kept[some], cut.cells)
         fewer = model.holds(Groups.of(tally, part, products(model)).take(classes))
-        _true((_judge(model, tally, cut)[classes] | ~fewer).all(), f"{model}: more rows break it")
+        true((_judge(model, tally, cut)[classes] | ~fewer).all(), f"{model}: more rows break it")
     _check_merging(MPrivacy(1, model), tally, cut, rng)
 
 
@@ -248,18 +218,18 @@ def _check_breach(model: Model, m: int, attempts: Attempts) -> None:
     whole, most, failed = attempts.classes, attempts.most(m), attempts.failed(model, m)
     broken = np.asarray(failed.any(axis=1))
     found, alone = breached(model, whole, most), model.holds(whole)
-    _equal(
+    equal(
         found.broken,
         np.asarray(failed.any(axis=1)),
         f"{model}: coalitions of {m} break other classes",
     )
-    _equal(MPrivacy(m, model).holds(whole), ~broken, f"{model}: m-privacy says otherwise")
+    equal(MPrivacy(m, model).holds(whole), ~broken, f"{model}: m-privacy says otherwise")
     for class_ in np.flatnonzero(found.broken).tolist():
         coalition = found.of(class_) or ()
-        _true(len(coalition) <= most[class_], f"{model}: a coalition is too large")
+        true(len(coalition) <= most[class_], f"{model}: a coalition is too large")
         able = failed[class_] & attempts.by(class_, coalition)
-        _true(able.any(), f"{model}: the coalition that is named cannot break the class")
-        _true(alone[class_] or not coalition, f"{model}: what fails by itself needs no coalition")
+        true(able.any(), f"{model}: the coalition that is named cannot break the class")
+        true(alone[class_] or not coalition, f"{model}: what fails by itself needs no coalition")
 
 
 def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
@@ -269,7 +239,7 @@ def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator)
     joint: Any = model
     fine = Groups.of(tally, cut, products(model))
     alone = [bool(model.holds(fine.take(np.array([i])))[0]) for i in range(len(fine))]
-    _equal(joint.alone(fine), np.array(alone), f"{model}: alone is not what holds says of one")
+    equal(joint.alone(fine), np.array(alone), f"{model}: alone is not what holds says of one")
     order = rng.permutation(len(fine))
     pairs = len(fine) // 2
     parent = np.argsort(order) // 2  # the coarse class of each fine one
@@ -292,20 +262,20 @@ def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator)
     for i in range(pairs):
         done[i] = True
         done[i] = bool(model.holds(coarse(done)).all())
-    _equal(made[::2], done, f"{model}: admits other cuts than those after which it holds")
-    _true(not made[1::2][done].any(), f"{model}: a class is cut twice")
-    _equal(joint.admit(state, class_, halves)[1], made, f"{model}: admit changes the state")
+    equal(made[::2], done, f"{model}: admits other cuts than those after which it holds")
+    true(not made[1::2][done].any(), f"{model}: a class is cut twice")
+    equal(joint.admit(state, class_, halves)[1], made, f"{model}: admit changes the state")
 
 
 def _check_reached(model: Model, whole: Groups) -> None:
     reached = model.reached(whole)
-    _true(isinstance(reached, float), f"{model}: reached is no float")
+    true(isinstance(reached, float), f"{model}: reached is no float")
     if not isinstance(model, Rule) or not model.parameter:
         return
     each = model.per_class(whole)
-    _true(0 <= model.worst(whole) < len(whole), f"{model}: the worst class does not exist")
+    true(0 <= model.worst(whole) < len(whole), f"{model}: the worst class does not exist")
     if type(model).worst is Rule.worst:
-        _true(each[model.worst(whole)] == reached, f"{model}: the worst class is not the witness")
+        true(each[model.worst(whole)] == reached, f"{model}: the worst class is not the witness")
     sign = 1 if model.strongest == "largest" else -1
     possible = _with(model, 0.0 if sign > 0 else 1e9, 1.0)
     can = np.ones(len(whole), bool) if possible is None else possible.holds(whole)
@@ -313,11 +283,11 @@ def _check_reached(model: Model, whole: Groups) -> None:
         weaker = _with(model, value if _counts(model) else value - sign * _SLACK * max(1, value))
         if weaker is not None:
             expected = (sign * each >= sign * value - _SLACK) & can
-            _equal(weaker.holds(whole), expected, f"{weaker}: classes that reach {value} fail")
+            equal(weaker.holds(whole), expected, f"{weaker}: classes that reach {value} fail")
         stronger = _with(model, value + sign * (1 if _counts(model) else 1e-6 * max(1, value)))
         if stronger is not None:
             missed = stronger.holds(whole) & (sign * each <= sign * value)
-            _true(not missed.any(), f"{stronger}: classes that only reach {value} hold")
+            true(not missed.any(), f"{stronger}: classes that only reach {value} hold")
 
 
 def _with(model: Rule, *values: float) -> Any:
@@ -334,66 +304,5 @@ def _counts(model: Rule) -> bool:
     return isinstance(getattr(model, model.parameter), int)
 
 
-def _made(method: Callable[..., Cut], tally: Tally, model: Model, parameters: Any) -> Cut:
-    return method(tally, model, rng=np.random.default_rng(0), progress=None, **parameters)
-
-
-def _check_cut(model: Model, tally: Tally, cut: Cut) -> None:
-    placed = np.bincount(cut.entry, weights=cut.count, minlength=tally.entries)
-    _equal(placed, tally.count, "the pieces of an entry do not add up to its count")
-    _true((cut.count > 0).all(), "a piece without people")
-    _true(cut.class_.max(initial=-1) < cut.classes, "a piece in a class that does not exist")
-    counted = Groups.of(tally, cut, products(model))
-    _true((counted.rows > 0).all(), "a class without people")
-    _true(model.holds(counted).all(), f"a published class does not meet {model}")
-    _true(len(cut.cells.unique()[0]) == cut.classes, "two classes publish the same cells")
-    kept = cut.class_ >= 0
-    entry, class_ = cut.entry[kept], cut.class_[kept]
-    for j, codes in enumerate(tally.keys):
-        _true(_inside(cut.cells, j, class_, codes[entry]).all(), "a cell misses one of its people")
-
-
-def _inside(cells: Cells, column: int, class_: NDArray[Any], code: NDArray[Any]) -> Mask:
-    if column in cells.sets:
-        words = cells.sets[column][class_, code // 64]
-        return np.asarray((words >> (code % 64).astype(np.uint64)) & np.uint64(1) == 1)
-    low, high = cells.low[class_, column], cells.high[class_, column]
-    return np.asarray((low <= code) & (code <= high))
-
-
-def _content(tally: Tally, cut: Cut) -> list[tuple[Any, ...]]:
-    """The cut without any numbering: each piece by its codes and its class's cells."""
-    cells = [np.column_stack((cut.cells.low, cut.cells.high)).astype(np.int64)]
-    cells += [bits.view(np.int64) for _, bits in sorted(cut.cells.sets.items())]
-    cell = np.concatenate(cells, axis=1)[cut.class_]
-    cell[cut.class_ < 0] = -1
-    codes = np.concatenate([tally.keys, tally.values]).T[cut.entry]
-    return sorted(map(tuple, np.column_stack((codes, cut.count, cell)).tolist()))
-
-
-def _columns(model: Model) -> tuple[str, ...]:
-    named = (getattr(part, "on", None) for part in inner(model))
-    columns = dict.fromkeys(name for on in named if on for name in on.split("*"))
-    return tuple(columns) or ("sensitive",)
-
-
 def _judge(model: Model, tally: Tally, cut: Cut) -> Mask:
     return model.holds(Groups.of(tally, cut, products(model)))
-
-
-def _documented(thing: Any) -> None:
-    module = sys.modules.get(getattr(thing, "__module__", ""))
-    text = f"{thing.__doc__ or ''}\n{getattr(module, '__doc__', '') or ''}"
-    name = getattr(thing, "__name__", str(thing))
-    _true(bool(re.search(r"\b(19|20)\d\d\b", text)), f"{name}: its docstring cites no source")
-    said = re.search(r"does not\s+(protect|give|see|say)", text, re.IGNORECASE)
-    _true(bool(said), f"{name}: its docstring does not say what it does not protect")
-
-
-def _equal(found: NDArray[Any], expected: NDArray[Any], promise: str) -> None:
-    _true(np.array_equal(found, expected), promise)
-
-
-def _true(kept: bool | np.bool_, promise: str) -> None:
-    if not kept:
-        raise AssertionError(promise)

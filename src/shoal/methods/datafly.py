@@ -1,0 +1,132 @@
+"""Datafly: lift the column with the most values until few rows are left over; hold those back.
+
+    count the rows of each combination of quasi-identifiers
+    while more than k rows are in combinations of fewer than k rows:
+        replace the column with the most distinct values (the first of equals) by its next level
+    hold back the rows that are left over
+    if these are fewer than k, hold back more, until they are not
+
+Every column is published at one level of its hierarchy. Here any rule takes the place of k: a row
+is left over where its class fails the rule, and k is the fewest rows that a class of the rule has.
+A weight divides a column's number of values. Rows are held back only as far as they may be: where
+more would be, the lifting goes on, and where none may be held back it goes on until every class
+meets the rule. The last step holds back whole classes, the smallest first, so that those held back
+do not stand out, few as they are, where they are printed as ``*`` (complementary suppression).
+
+L. Sweeney: Achieving k-anonymity privacy protection using generalization and suppression,
+International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10 (2002): Datafly II;
+L. Sweeney: Guaranteeing anonymity when sharing medical data, the Datafly system, 1997.
+
+What it does not give: little loss. A column with many values is lifted for everybody, needed or
+not, and never let down again: the full-domain search finds the best levels. Who is held back is
+not random: the unusual are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from shoal.errors import UsageError
+from shoal.methods.ladder import Rung, ladder, levelled
+from shoal.methods.topdown import Progress, refusal
+from shoal.model import Mask, Model, least_rows, products, spoiling, whole
+from shoal.tally import Cut, Groups, Tally
+
+LEVELS = True
+"""A column is published at one level of its hierarchy."""
+
+
+def datafly(
+    tally: Tally,
+    model: Model,
+    *,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+    hold_back: int = 0,
+    loss: int | None = None,
+) -> Cut:
+    """The first table on Datafly's way that leaves few enough rows over; nothing in it is random.
+
+    ``loss``: at how many rows left over the lifting stops; unless given, the fewest rows of a
+    class that meets the model. ``hold_back``: how many rows may be held back at most. Where no
+    table on the way leaves so few over, the one that loses the fewest rows, if any may be held
+    back. The cut's facts: the level of each column (0: as it is), the column lifted at each step,
+    and how many rows are held back for the others' sake only.
+    """
+    if not tally.quasi:
+        raise UsageError(
+            "There is no quasi-identifier to generalise.", 'give a column the role "quasi".'
+        )
+    few = least_rows(model) if loss is None else whole(loss, "loss", 0)
+    best: Cut | None = None
+    for cut, done, total in _way(tally):
+        if progress:
+            progress(done, total)
+        left = _without_failing(tally, model, cut)
+        made = _unremarkable(tally, model, left) if 0 < left.held_back <= hold_back else left
+        if made.held_back <= hold_back and left.held_back <= few:
+            return made
+        if best is None or made.held_back < best.held_back:
+            best = made
+    if not hold_back:
+        raise refusal(model, Groups.of(tally, cut, products(model)))
+    assert best is not None, "the way has a first table"
+    return best
+
+
+def _way(tally: Tally) -> Iterator[tuple[Cut, int, int]]:
+    """The tables from all columns as they are to all as ``*``, with how far the way has been."""
+    ladders = [ladder(axis) for axis in tally.quasi]
+    present = [np.unique(codes) for codes in tally.keys]
+    at, steps = [0] * len(ladders), sum(len(rungs) - 1 for rungs in ladders)
+    lifted: list[str] = []
+
+    def values(column: int) -> float:
+        found = ladders[column][at[column]].labels(present[column])
+        return float(found / tally.importance[column])
+
+    while True:
+        rungs = [rungs[i] for rungs, i in zip(ladders, at, strict=True)]
+        yield _told(tally, rungs, lifted), len(lifted), steps
+        able = [column for column, i in enumerate(at) if i < len(ladders[column]) - 1]
+        if not able:
+            return
+        column = max(able, key=values)
+        at[column] += 1
+        lifted.append(tally.quasi[column].name)
+
+
+def _told(tally: Tally, rungs: list[Rung], lifted: list[str]) -> Cut:
+    """The table at these rungs, with its levels and the way to it."""
+    levels = {axis.name: rung.number for axis, rung in zip(tally.quasi, rungs, strict=True)}
+    facts = {"levels": levels, "steps": list(lifted), "complementary": 0}
+    return replace(levelled(tally, rungs), facts=facts)
+
+
+def _without_failing(tally: Tally, model: Model, cut: Cut) -> Cut:
+    """The classes that meet the model, also once the others no longer count as published."""
+    while cut.classes and (bad := spoiling(model, _groups(tally, model, cut))).any():
+        cut = cut.without(bad)
+    return cut
+
+
+def _unremarkable(tally: Tally, model: Model, cut: Cut) -> Cut:
+    """The cut with so many classes held back too that the rows held back are not too few."""
+    before = cut.held_back
+    while cut.classes and cut.held_back < least_rows(model):
+        cut = _without_failing(tally, model, cut.without(_smallest(tally, model, cut)))
+    return replace(cut, facts=cut.facts | {"complementary": cut.held_back - before})
+
+
+def _smallest(tally: Tally, model: Model, cut: Cut) -> Mask:
+    """The class with the fewest rows; of equals the one whose cells come first."""
+    rows = _groups(tally, model, cut).rows
+    order = np.lexsort((*cut.cells.low.T[::-1], rows))
+    return np.asarray(np.arange(cut.classes) == order[0])
+
+
+def _groups(tally: Tally, model: Model, cut: Cut) -> Groups:
+    return Groups.of(tally, cut, products(model))

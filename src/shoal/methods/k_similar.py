@@ -1,0 +1,248 @@
+"""k-Similar: gather people who are alike into clusters of k or more, and publish what they share.
+
+Sweeney's k-Similar divides the table into clusters of k to 2k - 1 rows so that the rows of a
+cluster are as little apart as possible, and recodes each cluster to its least common
+generalisation; the distance is what that generalisation loses. The original's division is said to
+be optimal, which nobody could check; here it is made by greedy k-member: a cluster grows from the
+person least like the one the last cluster grew from, always by whoever costs the least loss. Equal
+people stay together; k of them or more are a class by themselves. Afterwards people move to where
+less is lost, out of clusters that can spare them. So that time grows with the rows and not with
+their square, all this happens inside blocks of similar people, made by ``greedy`` cuts.
+
+Under other rules than k-anonymity, clusters that break the rule are joined with those of their
+block for which the least more is lost; where that was needed, larger clusters are tried too, and
+the classes that lose least are kept.
+
+L. Sweeney: Computational disclosure control, PhD thesis, MIT 2001 (k-Similar); J.-W. Byun,
+A. Kamra, E. Bertino, N. Li: Efficient k-anonymization using clustering techniques, DASFAA 2007
+(greedy k-member).
+
+What it does not give: the least loss possible; cells that do not overlap, so that somebody may
+fit the cells of several classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import UsageError
+from shoal.kernels.group import combinations
+from shoal.kernels.kmember import gather, join
+from shoal.kernels.reach import Reach
+from shoal.kernels.threads import share_out
+from shoal.methods.greedy import ByLoss
+from shoal.methods.mend import breaking, mended
+from shoal.methods.topdown import Progress, lost
+from shoal.model import Mask, Model, least_rows, products, whole
+from shoal.reach import packed
+from shoal.tally import Cut, Groups, Tally
+
+BLOCK = 2000
+"""How many different people a block may have."""
+TURNS = 12
+"""So many sizes of clusters are tried at most, each twice the last, where they had to be joined."""
+PATIENCE = 2
+"""After so many sizes that lose no less than the best, no more are tried."""
+
+
+def k_similar(
+    tally: Tally,
+    model: Model,
+    *,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+    hold_back: int = 0,
+    block: int = BLOCK,
+) -> Cut:
+    """Clusters of people who are alike, each published with the cells that they share.
+
+    ``block``: how many different people a block may have; larger ones lose less and take longer.
+    ``hold_back``: where no joining of clusters meets the rule, those that break it are held back.
+    Nothing is random: ``rng`` is not used.
+    """
+    points = _Points.of(tally, whole(block, "block", 2))
+    found: list[Cut] = []
+    losses: list[float] = []
+    size = least_rows(model)
+    for turn in range(TURNS):
+        if progress:
+            progress(turn, TURNS)
+        clusters, joined = _joined(tally, model, points.clustered(size), hold_back)
+        class_, entry = clusters.of_entry, np.arange(tally.entries, dtype=np.int32)
+        cut = mended(tally, model, entry, class_, tally.count, hold_back=hold_back)
+        joined += cut.facts.get("joined", 0)
+        facts = {"blocks": len(points.start), "size": size, "joined": joined}
+        found.append(replace(cut, facts=facts))
+        losses.append(lost(tally, cut))
+        best = int(np.argmin(losses))
+        if not (joined or cut.held_back) or turn - best == PATIENCE or size >= tally.rows:
+            break
+        size *= 2
+    return found[best]
+
+
+def _joined(
+    tally: Tally, model: Model, clusters: _Clusters, hold_back: int
+) -> tuple[_Clusters, int]:
+    """Join clusters that break the rule with others of their block, as long as there are any.
+
+    Returns what is left, and how many were joined; where rows may be held back and some break the
+    rule to the end, what is left when the fewest did. Where merging may break the rule, none is.
+    """
+    first, best, fewest = clusters.number, clusters, tally.rows + 1
+    while model.monotone:
+        groups, published = clusters.judged(tally, model)
+        bad = breaking(model, groups)
+        rows = int(groups.rows[bad].sum())
+        if rows < fewest or not hold_back:
+            best, fewest = clusters, rows
+        after = clusters.joined(bad[published]) if rows else clusters
+        if after.number == clusters.number:
+            break
+        clusters = after
+    return best, first - best.number
+
+
+class _Points(NamedTuple):
+    """The different people of a tally, block by block."""
+
+    tally: Tally
+    start: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    of_entry: NDArray[np.int64]
+    """The point of each of the table's entries."""
+
+    @classmethod
+    def of(cls, table: Tally, block: int) -> _Points:
+        """The combinations of quasi-identifiers in an order that depends on them alone."""
+        if not table.quasi:
+            raise UsageError(
+                "There is no quasi-identifier to compare.", 'give a column the role "quasi".'
+            )
+        number, first = combinations(table.keys, [axis.size for axis in table.quasi])
+        count = np.bincount(number, table.count, len(first)).astype(np.int64)
+        keys = table.keys[:, first]
+        order = np.lexsort(tuple(keys[::-1]))
+        tally = _bare(table, keys[:, order], count[order])
+        place = np.argsort(order)
+        order, start, stop = _blocks(tally, block)
+        tally = _bare(table, tally.keys[:, order], tally.count[order])
+        return cls(tally, start, stop, np.argsort(order)[place][number])
+
+    def clustered(self, least: int) -> _Clusters:
+        """Clusters of at least so many people, numbered so that neighbours are alike."""
+        of, clusters = np.empty(self.tally.entries, np.int64), np.empty(len(self.start), np.int64)
+        self.share(gather, least, self.reach, of, clusters)
+        return _Clusters(self, of, clusters)
+
+    @property
+    def reach(self) -> Reach:
+        """The columns' widths, as the kernels ask for them."""
+        return packed(self.tally.quasi, self.tally.importance)
+
+    def share(self, kernel: Callable[..., None], *arguments: Any) -> None:
+        """Run a kernel on all blocks."""
+        table = self.tally.keys, self.tally.count, self.start, self.stop
+        share_out(kernel, len(self.start), self.tally.entries, *table, *arguments)
+
+
+class _Clusters(NamedTuple):
+    """Points in clusters, numbered from 0 in each block."""
+
+    points: _Points
+    of: NDArray[np.int64]
+    clusters: NDArray[np.int64]
+    """How many there are in each block."""
+
+    @property
+    def number(self) -> int:
+        """How many there are in all."""
+        return int(self.clusters.sum())
+
+    @property
+    def before(self) -> NDArray[np.int64]:
+        """How many clusters the blocks before each one have."""
+        return np.asarray(np.cumsum(self.clusters) - self.clusters)
+
+    @property
+    def of_entry(self) -> NDArray[np.int64]:
+        """The cluster of each of the table's entries."""
+        points = self.points
+        whole = self.of + np.repeat(self.before, points.stop - points.start)
+        return np.asarray(whole[points.of_entry])
+
+    def judged(self, tally: Tally, model: Model) -> tuple[Groups, NDArray[np.int32]]:
+        """The classes they are published as, and which of them each cluster is."""
+        class_ = self.of_entry
+        cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), class_.astype(np.int32))
+        published = np.empty(self.number, np.int32)
+        published[class_] = cut.class_
+        return Groups.of(tally, cut, products(model)), published
+
+    def joined(self, bad: Mask) -> _Clusters:
+        """Each bad cluster joined with the one of its block that costs least."""
+        after = _Clusters(self.points, self.of.copy(), self.clusters.copy())
+        self.points.share(join, self.points.reach, self.before, bad, after.of, after.clusters)
+        return after
+
+
+def _bare(table: Tally, keys: NDArray[Any], count: NDArray[np.int64]) -> Tally:
+    """Points as a tally of their own."""
+    nothing = np.zeros((0, len(count)), np.int32)
+    return Tally(table.quasi, (), np.ascontiguousarray(keys), nothing, count, weights=table.weights)
+
+
+def _blocks(points: Tally, most: int) -> tuple[NDArray[np.int64], ...]:
+    """The points in an order of blocks of similar ones, and where each block starts and stops."""
+    each = _bare(points, points.keys, np.ones(points.entries, np.int64))
+    model = _Enough(min(max(most // 4, 1), points.entries))
+    search = _Halving.of(each, model, relaxed=False, rng=None, hold_back=0, most=most)
+    while search.running:
+        search.deepen()
+    start, stop = search.bounds()
+    # where no cut leaves enough on both sides, blocks are cut by number
+    ends = zip(start, stop, -(-(stop - start) // most), strict=True)
+    edges = [np.linspace(a, b, n + 1).astype(np.int64) for a, b, n in ends]
+    begin, end = (np.concatenate([e[part] for e in edges]) for part in (slice(-1), slice(1, None)))
+    return search.rows.entry.astype(np.int64), begin, end
+
+
+@dataclass
+class _Halving(ByLoss):
+    """Cuts until no segment has more than so many rows."""
+
+    most: int = BLOCK
+
+    def open_(self) -> tuple[Mask, NDArray[np.float64]]:
+        """The segments that have too many rows."""
+        able, widths = super().open_()
+        return able & (self.rows.stop - self.rows.start > self.most), widths
+
+    def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the finished segments start and stop, in the order of their rows."""
+        bounds = self._finished()[0]
+        start, stop = bounds[np.argsort(bounds[:, 0])].T
+        return start, stop
+
+
+@dataclass(frozen=True)
+class _Enough:
+    """So many rows in every segment."""
+
+    least: int
+    needs: ClassVar[frozenset[str]] = frozenset()
+    monotone: ClassVar[bool] = True
+    local: ClassVar[bool] = True
+
+    def holds(self, groups: Groups) -> Mask:
+        """Which segments have as many."""
+        return np.asarray(groups.rows >= self.least)
+
+    def reached(self, groups: Groups) -> float:
+        """The fewest rows."""
+        return float(groups.rows.min())

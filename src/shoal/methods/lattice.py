@@ -1,0 +1,126 @@
+"""The lattice of all combinations of levels: what is known of its nodes, and which to look at next.
+
+A node is one rung for each column; one node is coarser than another where no column is finer. What
+is found at one node is told to the others in both directions: where classes may only be merged
+without harm, every node finer than one that fails fails too, and every one coarser than one that
+passes passes.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.methods.rolled import Node
+
+FAILS, UNKNOWN, PASSES = -1, 0, 1
+BLOCK = 1024
+"""How many nodes are looked through at once for the next."""
+
+
+class Lattice:
+    """All nodes of a shape (rungs of each column), with the least each can cost."""
+
+    def __init__(self, bound: NDArray[np.float64], known: bool) -> None:
+        self.shape = bound.shape
+        self.top: Node = tuple(size - 1 for size in self.shape)
+        self.bound = bound
+        self.known = known
+        self.extra = np.zeros(self.shape)
+        self.status = np.zeros(self.shape, dtype=np.int8)
+        self.valued = np.zeros(self.shape, dtype=bool)
+        height = np.zeros(self.shape, dtype=np.int16)
+        for j, size in enumerate(self.shape):
+            height += np.arange(size, dtype=np.int16).reshape(_along(j, self.shape))
+        order = np.lexsort((height.ravel(), bound.ravel()))
+        self._order, self._at = order.astype(np.int64), 0
+
+    def __len__(self) -> int:
+        return math.prod(self.shape)
+
+    def next(self, below: float) -> Node | None:
+        """The first node by its bound that may pass, is not valued, and may cost less than that."""
+        bound, extra = self.bound.ravel(), self.extra.ravel()
+        status, valued = self.status.ravel(), self.valued.ravel()
+        while self._at < len(self._order):
+            block = self._order[self._at : self._at + BLOCK]
+            may = (status[block] > FAILS) & ~valued[block] & (bound[block] + extra[block] < below)
+            first = int(may.argmax())
+            if may[first]:
+                self._at += first
+                return self._node(block[first])
+            if self.known and bound[block[-1]] >= below:
+                return None
+            self._at += len(block)
+        return None
+
+    def unknown(self) -> Node | None:
+        """A node of which it is not known whether it passes."""
+        found = self.status.ravel() == UNKNOWN
+        first = int(found.argmax())
+        return self._node(first) if found[first] else None
+
+    def _node(self, flat: int) -> Node:
+        return tuple(int(at) for at in np.unravel_index(flat, self.shape))
+
+    def chain(self, node: Node) -> list[Node]:
+        """From a node up to the top, each time by the column that costs the least."""
+        chain = [node]
+        while node != self.top:
+            able = [j for j, most in enumerate(self.top) if node[j] < most]
+            node = min((lifted(node, j) for j in able), key=self.bound.__getitem__)
+            chain.append(node)
+        return chain
+
+    def failed(self, node: Node) -> None:
+        """The node fails, and so do all finer ones."""
+        self.status[_finer(node)] = FAILS
+
+    def passed(self, node: Node) -> None:
+        """The node passes, and so do all coarser ones."""
+        self.status[_coarser(node)] = PASSES
+
+    def costs(self, node: Node, bound: float) -> None:
+        """Neither the node nor a coarser one costs less than that."""
+        if not self.known:
+            part = self.bound[_coarser(node)]
+            np.maximum(part, bound, out=part)
+
+    def loses(self, node: Node, extra: float) -> None:
+        """Neither the node nor a finer one costs less than so much besides its bound."""
+        part = self.extra[_finer(node)]
+        np.maximum(part, extra, out=part)
+
+    def minimal(self) -> list[Node]:
+        """The nodes that pass while no node finer by one level does."""
+        least = passes = self.status == PASSES
+        for column, size in enumerate(self.shape):
+            for below, above in pairwise(range(size)):
+                here = [slice(None)] * len(self.shape)
+                under = here.copy()
+                here[column], under[column] = slice(above, above + 1), slice(below, below + 1)
+                if least is passes:
+                    least = passes.copy()
+                least[tuple(here)] &= ~passes[tuple(under)]
+        return [tuple(map(int, node)) for node in np.argwhere(least)]
+
+
+def _along(column: int, shape: tuple[int, ...]) -> list[int]:
+    """The shape of one column's rungs among those of all."""
+    return [-1 if j == column else 1 for j in range(len(shape))]
+
+
+def lifted(node: Node, column: int, by: int = 1) -> Node:
+    """The node with one column lifted."""
+    return (*node[:column], node[column] + by, *node[column + 1 :])
+
+
+def _finer(node: Node) -> tuple[slice, ...]:
+    return tuple(slice(0, at + 1) for at in node)
+
+
+def _coarser(node: Node) -> tuple[slice, ...]:
+    return tuple(slice(at, None) for at in node)

@@ -1,0 +1,151 @@
+"""Local: full-domain recoding again and again, each time of the people who are left.
+
+In every round the finest levels are looked for at which at least a share of the people who are
+left come into classes that meet the rule; those are published at these levels, and the rest goes
+into the next round. Most people so keep much finer cells than one level for everybody allows. Where
+the last people cannot meet the rule by themselves, the latest rounds are taken back until they can
+together with them.
+
+Prasser, Bild, Eicher, Spengler, Kuhn: Lightning and local recoding in ARX, 2018 (iterated
+full-domain recoding of the rows suppressed before).
+
+What it does not give: cells that do not overlap. A person may lie in the cells of several classes,
+which makes locating them harder, not easier; `shoal attack` counts them all. It gives no optimum:
+a round does not know the next ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.cells import Cells
+from shoal.errors import UsageError
+from shoal.methods.costs import cost
+from shoal.methods.full_domain import bounded
+from shoal.methods.ladder import Rung
+from shoal.methods.mend import mended
+from shoal.methods.optimum import Budget, Progress, Search
+from shoal.methods.rolled import Tables
+from shoal.methods.topdown import refusal
+from shoal.model import Model, products
+from shoal.tally import HELD_BACK, Cut, Groups, Tally, sensitive_columns
+
+LEVELS = True
+"""A cell is a node of a hierarchy."""
+Entries = NDArray[np.int64]
+
+
+def local(
+    tally: Tally,
+    model: Model,
+    *,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+    hold_back: int = 0,
+    measure: str = "loss",
+    levels: str = "",
+    share: float = 0.1,
+) -> Cut:
+    """Publish round by round, each at the levels that cost the least; nothing in it is random.
+
+    ``share`` of the people who are left must be placed in a round: less is finer and takes longer.
+    ``measure`` and ``levels`` as in full-domain. The cut's facts: rounds, and nodes checked.
+    """
+    if not isinstance(share, int | float) or not 0 < share <= 1:
+        raise UsageError("share is above 0 and at most 1.", "write for example share=0.1.")
+    if not tally.quasi:
+        raise UsageError(
+            "There is no quasi-identifier to generalise.", 'give a column the role "quasi".'
+        )
+    rounds = _Rounds(_referred(tally), model, bounded(tally, levels), measure)
+    rounds.run(share, hold_back, progress)
+    return _whole(tally, model, rounds, hold_back)
+
+
+def _referred(tally: Tally) -> Tally:
+    """The tally, as a part of which the rest is judged: against the values of everybody."""
+    totals = (
+        np.bincount(codes, weights=tally.count, minlength=axis.size).astype(np.int64)
+        for axis, codes in sensitive_columns(tally)
+    )
+    return tally if tally.reference else replace(tally, reference=tuple(totals))
+
+
+@dataclass
+class _Rounds:
+    """What was published in each round (entries and their cut), and who is left."""
+
+    tally: Tally
+    model: Model
+    ladders: tuple[tuple[Rung, ...], ...]
+    measure: str
+    done: list[tuple[Entries, Cut]] = field(default_factory=list)
+    checked: int = 0
+
+    def run(self, share: float, hold_back: int, progress: Progress | None) -> None:
+        """Publish until nobody is left, or as few as may be held back."""
+        rest: Entries = np.arange(self.tally.entries)
+        while len(rest):
+            people = int(self.tally.count[rest].sum())
+            cut = self._round(rest, people - max(1, int(np.ceil(share * people))))
+            if cut is None and people <= hold_back:
+                break
+            if cut is None:
+                rest, cut = self._taken_back(rest)
+            self.done.append((rest, cut))
+            rest = rest[cut.class_ < 0]
+            if progress:
+                progress(self.tally.rows - int(self.tally.count[rest].sum()), self.tally.rows)
+        self.left = rest
+
+    def _round(self, rest: Entries, limit: int) -> Cut | None:
+        """The rest at the levels that cost the least, as far as it meets the rule there."""
+        part = _part(self.tally, rest)
+        tables = Tables.of(part, self.model, self.ladders)
+        search = Search(tables, cost(self.measure, tables), limit, Budget(), later=True)
+        best = search.run()
+        self.checked += search.budget.checked
+        return None if best is None else tables.cut(best.node).without(best.held_back)
+
+    def _taken_back(self, rest: Entries) -> tuple[Entries, Cut]:
+        """The rest with as many of the latest rounds as it takes, all of them placed at once."""
+        while self.done:
+            rest, _ = self.done.pop()
+            cut = self._round(rest, 0)
+            if cut is not None:
+                return rest, cut
+        one = np.zeros(self.tally.entries, dtype=np.int32)
+        alone = Cut.of(self.tally, np.arange(self.tally.entries, dtype=np.int32), one)
+        raise refusal(self.model, Groups.of(self.tally, alone, products(self.model)))
+
+
+def _part(tally: Tally, entries: Entries) -> Tally:
+    """Some of the entries."""
+    return replace(
+        tally,
+        keys=np.ascontiguousarray(tally.keys[:, entries]),
+        values=np.ascontiguousarray(tally.values[:, entries]),
+        count=tally.count[entries],
+        providers=None if tally.providers is None else tally.providers[entries],
+    )
+
+
+def _whole(tally: Tally, model: Model, rounds: _Rounds, hold_back: int) -> Cut:
+    """All rounds as one cut; mended where classes that were judged apart fail together."""
+    class_ = np.full(tally.entries, HELD_BACK, dtype=np.int32)
+    cells, classes = [], 0
+    for entries, cut in rounds.done:
+        placed = cut.class_ >= 0
+        class_[entries[placed]] = cut.class_[placed] + classes
+        cells.append(cut.cells)
+        classes += cut.classes
+    entry = np.arange(tally.entries, dtype=np.int32)
+    facts = {"rounds": len(rounds.done), "checked": rounds.checked, "measure": rounds.measure}
+    whole = Cut(entry, class_, tally.count, Cells.joined(cells), facts).merged()
+    groups = Groups.of(tally, whole, products(model))
+    if model.holds(groups).all():
+        return whole
+    return mended(tally, model, entry, whole.class_, tally.count, hold_back=hold_back, facts=facts)

@@ -1,0 +1,279 @@
+"""μ-Argus: recode columns, then blank the cells that make a rare pair or triple of values.
+
+Every column is said to be not identifying (0), most identifying (1), more identifying (2) or
+identifying (3). A combination of values of two or three columns is *unsafe* where fewer than k rows
+have it. Tested are those with at least one most identifying column, at most one more identifying
+and at most one identifying:
+
+    1×1  2×1  3×1    1×1×1  2×1×1  3×1×1  3×2×1
+
+First whole columns are recoded to a level of their hierarchy; then, in each row, the cell that is
+in the most unsafe combinations becomes ``*`` (for a weight: combinations ÷ weight; the first of
+equals), and all is counted again, until none is unsafe. A ``*`` that stands for one row's value is
+in no combination any more, neither in that row nor in others' counts. k is the fewest rows of a
+class that meets the rule.
+
+A. Hundepool, L. Willenborg: μ- and τ-Argus, software for statistical disclosure control, Third
+International Seminar on Statistical Confidentiality, 1996; as described by L. Sweeney: Achieving
+k-anonymity privacy protection using generalization and suppression, 2002.
+
+What it does not give: the rule. Four columns together may single out somebody whom no three of them
+do (the sixteen rows of four binary values), and whether a class meets more than a count is not
+asked. So the result is judged like any other and, where it fails, refused. Mondrian, the chain,
+Datafly and full-domain meet the rule by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations as chosen
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.cells import Cells, everything
+from shoal.errors import UsageError
+from shoal.kernels.group import combinations
+from shoal.methods.ladder import Rung, ladder, levelled
+from shoal.methods.topdown import Progress
+from shoal.model import Mask, Model, fraction, least_rows
+from shoal.tally import Cut, Tally
+
+LEVELS = True
+"""What is not blanked is published at one level of its hierarchy."""
+PROMISES = False
+"""Nothing in it makes the classes meet the rule."""
+
+AUTO, NONE = "auto", "none"
+Combination = tuple[int, ...]
+"""Two or three columns, by number."""
+
+
+def mu_argus(
+    tally: Tally,
+    model: Model,
+    *,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+    hold_back: int = 0,
+    identifying: str | Mapping[str, int] = "",
+    recode: str | Mapping[str, int] = AUTO,
+    unsafe: float = 0.01,
+) -> Cut:
+    """The recoded table without rare pairs and triples; whether it meets the model is not asked.
+
+    ``identifying``: ``"zip=1,age=2,sex=3"``, or 0; a column that is not named is most identifying
+    (1). ``recode``: the levels to start from, ``"age=1"``; ``"none"``: all columns as they are;
+    ``"auto"``: while more than the share ``unsafe`` of all rows' combinations is unsafe, the column
+    is lifted by a level that makes the most of them safe for the loss it adds. Nothing is held
+    back, whatever ``hold_back`` says, and nothing is random. The cut's facts: the level of each
+    column (0: as it is), how many combinations of columns were tested, how many cells are blank.
+    """
+    if not tally.quasi:
+        raise UsageError(
+            "There is no quasi-identifier to generalise.", 'give a column the role "quasi".'
+        )
+    share = float(fraction(unsafe, "unsafe", 0, 1, example="0.01"))
+    degrees = _numbers(tally, identifying, "identifying", [3] * len(tally.quasi))
+    tested = _tested([degrees.get(axis.name, 1) for axis in tally.quasi])
+    rungs = _recoded(tally, recode, tested, least_rows(model), share)
+    cut = levelled(tally, rungs)
+    blank = _blank(tally, cut, tested, least_rows(model), progress)
+    names = [axis.name for axis in tally.quasi]
+    facts = {
+        "levels": {name: rung.number for name, rung in zip(names, rungs, strict=True)},
+        "combinations": len(tested),
+        "blank": dict(zip(names, (_rows(cut) @ blank).tolist(), strict=True)),
+    }
+    return replace(cut, cells=_blanked(tally, cut.cells, blank), facts=facts).merged()
+
+
+def _tested(degrees: Sequence[int]) -> list[Combination]:
+    """The pairs and triples of columns that are tested."""
+    named = [column for column, degree in enumerate(degrees) if degree]
+    several = (found for size in (2, 3) for found in chosen(named, size))
+    return [found for found in several if _counts([degrees[column] for column in found])]
+
+
+def _counts(degrees: Sequence[int]) -> bool:
+    """Whether columns of these degrees are tested together.
+
+    >>> [_counts(degrees) for degrees in ([1, 1], [1, 2, 3], [2, 3], [1, 2, 2])]
+    [True, True, False, False]
+    """
+    return 1 in degrees and degrees.count(2) <= 1 and degrees.count(3) <= 1
+
+
+# Recoding whole columns
+
+
+def _recoded(
+    tally: Tally,
+    recode: str | Mapping[str, int],
+    tested: Sequence[Combination],
+    k: int,
+    share: float,
+) -> list[Rung]:
+    """The level of each column to start from."""
+    ladders = [ladder(axis) for axis in tally.quasi]
+    if recode == AUTO:
+        return _Lifting.of(tally, ladders, tested, k).run(share)
+    tops = [rungs[-1].number for rungs in ladders]
+    wanted = {} if recode == NONE else _numbers(tally, recode, "recode", tops)
+    levels = [wanted.get(axis.name, 0) for axis in tally.quasi]
+    found = zip(ladders, levels, strict=True)  # a level that joins nothing is the one below it
+    return [[rung for rung in rungs if rung.number <= level][-1] for rungs, level in found]
+
+
+@dataclass(frozen=True)
+class _Lifting:
+    """Lift columns until few combinations are unsafe: what each combination of columns holds."""
+
+    ladders: list[tuple[Rung, ...]]
+    lost: list[NDArray[np.float64]]
+    """Per column the mean width of its cells on each rung, times its weight."""
+    values: dict[Combination, tuple[NDArray[Any], NDArray[Any]]]
+    """Of each combination of columns the codes (columns, distinct) and their rows."""
+    k: int
+    rows: int
+
+    @classmethod
+    def of(
+        cls,
+        tally: Tally,
+        ladders: list[tuple[Rung, ...]],
+        tested: Sequence[Combination],
+        k: int,
+    ) -> _Lifting:
+        lost = [_losses(tally, column, rungs) for column, rungs in enumerate(ladders)]
+        values = {found: _distinct(tally, found) for found in tested}
+        return cls(ladders, lost, values, k, tally.rows)
+
+    def run(self, share: float) -> list[Rung]:
+        """The rungs at which no more than this share of all rows' combinations is unsafe."""
+        at = [0] * len(self.ladders)
+        bad = {found: self._unsafe(found, at) for found in self.values}
+        columns = sorted({column for found in bad for column in found})
+        while sum(bad.values()) > share * self.rows * len(bad):
+            able = [column for column in columns if at[column] < len(self.ladders[column]) - 1]
+            if not able:
+                break
+            tried = [self._lifted(column, at, bad) for column in able]
+            _, column, left = max(tried, key=lambda one: one[0])
+            at[column] += 1
+            bad |= left
+        return [rungs[i] for rungs, i in zip(self.ladders, at, strict=True)]
+
+    def _lifted(
+        self, column: int, at: Sequence[int], bad: Mapping[Combination, float]
+    ) -> tuple[tuple[float, float], int, dict[Combination, float]]:
+        """How good it is to lift a column, its number, and what of its combinations stays unsafe.
+
+        By how much becomes safe for the loss that it adds; of equals by how little that is.
+        """
+        above = [i + (j == column) for j, i in enumerate(at)]
+        left = {found: self._unsafe(found, above) for found in bad if column in found}
+        safe = sum(bad[found] - rows for found, rows in left.items())
+        cost = float(self.lost[column][above[column]] - self.lost[column][at[column]])
+        return (safe / max(cost, 1e-12), -cost), column, left
+
+    def _unsafe(self, found: Combination, at: Sequence[int]) -> float:
+        """How many rows have a rare combination of values in these columns."""
+        codes, rows = self.values[found]
+        rungs = [self.ladders[column][at[column]] for column in found]
+        nodes = [rung.node[own] for rung, own in zip(rungs, codes, strict=True)]
+        counted = np.bincount(combinations(nodes, map(len, rungs))[0], weights=rows)
+        return float(counted[counted < self.k].sum())
+
+
+def _losses(tally: Tally, column: int, rungs: Sequence[Rung]) -> NDArray[np.float64]:
+    axis, codes = tally.quasi[column], tally.keys[column]
+    rows = np.bincount(codes, weights=tally.count, minlength=axis.size)
+    wide = np.array([axis.width(rung.low, rung.high)[rung.node] for rung in rungs])
+    return np.asarray(wide @ rows * (tally.importance[column] / max(tally.rows, 1)))
+
+
+def _distinct(tally: Tally, found: Combination) -> tuple[NDArray[Any], NDArray[Any]]:
+    codes = tally.keys[list(found)]
+    number, first = combinations(codes, [tally.quasi[column].size for column in found])
+    rows = np.bincount(number, weights=tally.count, minlength=len(first))
+    return codes[:, first], rows
+
+
+# Blanking single cells
+
+
+def _blank(
+    tally: Tally, cut: Cut, tested: Sequence[Combination], k: int, progress: Progress | None
+) -> Mask:
+    """Which cells become ``*``, (classes, columns): in each round one of every unsafe class."""
+    rows, cells = _rows(cut), cut.cells
+    telling = ((cells.low > 0) | (cells.high < _tops(tally))).any(axis=0)
+    blank = np.zeros(cells.low.shape, dtype=bool)
+    while True:
+        times = np.zeros(blank.shape)
+        for found in tested:
+            at = _rare(tally, cells.low, rows, blank, found, k)
+            times[at[:, np.newaxis], found] += 1
+        times *= telling / tally.importance  # a column that is * everywhere cannot be blanked
+        unsafe = times.any(axis=1)
+        if progress:
+            progress(int(rows[~unsafe].sum()), tally.rows)
+        if not unsafe.any():
+            return blank
+        blank[np.flatnonzero(unsafe), times[unsafe].argmax(axis=1)] = True
+
+
+def _rare(
+    tally: Tally, node: NDArray[Any], rows: NDArray[Any], blank: Mask, found: Combination, k: int
+) -> NDArray[np.int64]:
+    """The classes whose values in some columns, none of them blank, fewer than k rows have."""
+    columns = list(found)
+    known = np.flatnonzero(~blank[:, columns].any(axis=1))
+    nodes = [node[known, column] for column in columns]
+    number, _ = combinations(nodes, [tally.quasi[column].size for column in columns])
+    return known[np.bincount(number, weights=rows[known])[number] < k]
+
+
+def _blanked(tally: Tally, cells: Cells, blank: Mask) -> Cells:
+    """The cells, those that are blank as ``*``."""
+    low = np.where(blank, np.int32(0), cells.low)
+    high = np.where(blank, _tops(tally), cells.high)
+    sets = {
+        j: np.where(blank[:, j, np.newaxis], everything(tally.quasi[j]), bits)
+        for j, bits in cells.sets.items()
+    }
+    return Cells(low, high, sets)
+
+
+def _rows(cut: Cut) -> NDArray[np.int64]:
+    return np.bincount(cut.class_, weights=cut.count, minlength=cut.classes).astype(np.int64)
+
+
+def _tops(tally: Tally) -> NDArray[np.int32]:
+    return np.array([axis.size - 1 for axis in tally.quasi], dtype=np.int32)
+
+
+# Parameters
+
+
+def _numbers(
+    tally: Tally, given: str | Mapping[str, int], name: str, most: Sequence[int]
+) -> dict[str, int]:
+    """The whole number of each column that is named: ``"age=1,zip=2"``, or a mapping."""
+    tops = dict(zip((axis.name for axis in tally.quasi), most, strict=True))
+    hint = f"write COLUMN=NUMBER, several with commas; the columns are: {', '.join(tops)}."
+    if not isinstance(given, (str, Mapping)):
+        raise UsageError(f"{name} is no text.", hint)
+    parts = given.split(",") if isinstance(given, str) else [f"{c}={n}" for c, n in given.items()]
+    found: dict[str, int] = {}
+    for part in filter(str.strip, parts):
+        column, _, number = (piece.strip() for piece in part.rpartition("="))
+        if column not in tops or column in found:
+            raise UsageError(f"{name} does not name quasi-identifiers, each once.", hint)
+        if not number.isdecimal() or int(number) > tops[column]:
+            raise UsageError(f"{name} of {column} is not one of 0 to {tops[column]}.", hint)
+        found[column] = int(number)
+    return found

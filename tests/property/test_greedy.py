@@ -1,0 +1,149 @@
+"""Greedy cuts on tiny tables, against every cut weighed in plain Python; and on Adult."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.property.adult_seven import adult_seven
+from tests.property.joint import AtMost
+from tests.property.test_mondrian import contents, tables, tally
+
+from shoal.errors import NotMetError
+from shoal.methods.greedy import ByLoss, greedy
+from shoal.methods.mondrian import mondrian
+from shoal.models import rule
+from shoal.tally import Groups
+from shoal.testing import check_method
+from shoal.testing.tables import sample
+from shoal.utility.loss import loss
+
+FEW = settings(max_examples=50, deadline=None)
+MOST = {5: 0.0118, 10: 0.0224, 25: 0.0436, 50: 0.0668}
+"""What Adult may lose by k: what was measured of greedy cuts elsewhere."""
+
+
+def width(column, codes):
+    return column.width(codes) if len(codes) > 1 else 0
+
+
+def cost(plain, weights, lean, halves):
+    """People to the power of ``lean``, times the widths of the cells, of both halves."""
+    return sum(
+        len(half) ** lean
+        * sum(
+            w * width(column, {row[j] for row in half})
+            for j, (column, w) in enumerate(zip(plain, weights, strict=True))
+        )
+        for half in halves
+    )
+
+
+def all_cuts(plain, rows, k):
+    """Every way to part the rows between two codes of a column, with k rows on either side."""
+    for j in range(len(plain)):
+        for code, _ in pairwise(sorted({row[j] for row in rows})):
+            halves = [r for r in rows if r[j] <= code], [r for r in rows if r[j] > code]
+            if min(map(len, halves)) >= k:
+                yield j, halves
+
+
+@FEW
+@given(tables(), st.integers(1, 4), st.sampled_from([1.0, 1.1]))
+def test_the_first_cut_is_the_cheapest_of_all(table, k, lean):
+    plain, rows, weights = table
+    ours = tally(plain, rows, weights)
+    if len(rows) < k:
+        return
+    how = {"relaxed": False, "rng": None, "hold_back": 0, "lean": lean}
+    found = ByLoss.of(ours, rule(f"k-anonymity k={k}"), **how).chosen()
+    possible = list(all_cuts(plain, rows, k))
+    assert len(found) == bool(possible)
+    if possible:
+        j, code = int(found.column[0]), int(found.cut[0])
+        halves = [r for r in rows if r[j] <= code], [r for r in rows if r[j] > code]
+        least = min(cost(plain, weights, lean, halves) for _, halves in possible)
+        assert len(halves[0]) == found.left[0]
+        assert cost(plain, weights, lean, halves) == pytest.approx(least, abs=1e-12)
+
+
+def published(plain, rows):
+    return tuple(column.cover(row[j] for row in rows) for j, column in enumerate(plain))
+
+
+@FEW
+@given(tables(), st.integers(1, 4))
+def test_everybody_is_placed_and_no_class_could_be_cut_again(table, k):
+    plain, rows, weights = table
+    ours = tally(plain, rows, weights)
+    if len(rows) < k:
+        with pytest.raises(NotMetError):
+            greedy(ours, rule(f"k-anonymity k={k}"))
+        return
+    found = contents(ours, greedy(ours, rule(f"k-anonymity k={k}")))
+    assert sum(found.values(), Counter()) == Counter(rows)
+    for cells, inside in found.items():
+        members = list(inside.elements())
+        assert len(members) >= k
+        assert all(row[j] in cell for row in members for j, cell in enumerate(cells))
+        for _, halves in all_cuts(plain, members, k):  # only where cells of two coincide
+            told = {
+                tuple(c.cover(row[j] for row in h) for j, c in enumerate(plain)) for h in halves
+            }
+            assert cells in told
+
+
+RULES = (
+    "k-anonymity k=3",
+    "m-privacy m=1 (k-anonymity k=3 & distinct-diversity l=2)",
+    "k-anonymity k=2 & entropy-diversity l=2",
+    "t-closeness t=0.3",
+    "ck-safety c=0.9 k=1",
+    "k-map k=4",
+    "delta-presence low=0 high=0.9",
+)
+
+
+@pytest.mark.parametrize("model", RULES)
+def test_any_rule_is_met(model):
+    check_method(greedy, rule(model))
+
+
+@FEW
+@given(tables(), st.integers(1, 4))
+def test_a_rule_about_all_classes_together_is_met(table, most):
+    plain, rows, weights = table
+    ours = tally(plain, rows, weights)
+    assert len(Groups.of(ours, greedy(ours, AtMost(most)))) <= most
+
+
+def test_what_cannot_meet_the_rule_is_held_back():
+    table, _ = sample(1)
+    model = rule("k-anonymity k=3 & entropy-diversity l=4.5")
+    with pytest.raises(NotMetError):
+        greedy(table, model)
+    cut = greedy(table, model, hold_back=table.rows)
+    assert 0 < cut.held_back < table.rows
+    assert model.holds(Groups.of(table, cut)).all()
+
+
+def test_progress_never_runs_back():
+    told = []
+    greedy(sample(0)[0], rule("k-anonymity k=3"), progress=lambda *now: told.append(now))
+    done = [now for now, _ in told]
+    assert done == sorted(done)
+    assert done[-1] == told[-1][1]
+
+
+@pytest.mark.parametrize("k", MOST)
+def test_adult_loses_less_than_by_mondrian(real_data, k):
+    table, model = adult_seven(real_data), rule(f"k-anonymity k={k}")
+    cut = greedy(table, model)
+    assert Groups.of(table, cut).rows.min() >= k
+    assert int(np.sum(cut.count)) == 45_222
+    assert loss(table, cut) <= MOST[k]
+    assert loss(table, cut) < loss(table, mondrian(table, model))

@@ -1,0 +1,92 @@
+"""Local recoding: rounds of full-domain recoding, on tables small enough to look at every round."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.property.lattices import every_node, table
+
+from shoal.errors import NotMetError, UsageError
+from shoal.methods.full_domain import full_domain
+from shoal.methods.ladder import ladder, levelled
+from shoal.methods.local import local
+from shoal.models import rule
+from shoal.tally import Groups
+from shoal.utility.loss import loss
+
+RULES = (
+    "k-anonymity k=4",
+    "k-anonymity k=2 & entropy-diversity l=1.7",
+    "t-closeness t=0.3",
+    "ck-safety c=0.8 k=1",
+    "m-privacy m=1 (k-anonymity k=2 & distinct-diversity l=2)",
+)
+
+
+@pytest.mark.parametrize("text", RULES)
+@pytest.mark.parametrize("share", [0.05, 0.5, 1.0])
+def test_everybody_comes_into_a_class_that_meets_the_rule(text, share):
+    for seed in range(4):
+        tally, model = table(seed, rows=60), rule(text)
+        try:
+            whole = full_domain(tally, model)
+        except NotMetError:
+            with pytest.raises(NotMetError):
+                local(tally, model, share=share)
+            continue
+        cut = local(tally, model, share=share)
+        assert cut.held_back == 0
+        assert model.holds(Groups.of(tally, cut)).all()
+        if share == 1.0 and model.local:
+            assert loss(tally, cut) == pytest.approx(loss(tally, whole))
+
+
+def test_the_first_round_publishes_the_finest_levels_that_place_the_share():
+    tally, model = table(11, rows=80), rule("k-anonymity k=3")
+    enough = [
+        (loss(tally, levelled(tally, rungs)), cut)
+        for rungs, cut in every_node(tally, model)
+        if tally.rows - cut.held_back >= 0.25 * tally.rows
+    ]
+    first = min(enough, key=lambda one: one[0])[1]
+    cut = local(tally, model, share=0.25)
+    assert cut.facts["rounds"] > 1
+    assert cells(first) <= cells(cut)
+
+
+def cells(cut):
+    """The ranges of every class."""
+    return set(map(tuple, np.column_stack((cut.cells.low, cut.cells.high)).tolist()))
+
+
+def test_cells_are_nodes_of_the_hierarchies():
+    tally, model = table(3, rows=70), rule("k-anonymity k=3")
+    cut = local(tally, model)
+    for j, axis in enumerate(tally.quasi):
+        if j in cut.cells.sets:
+            continue
+        nodes = {(int(a), int(b)) for r in ladder(axis) for a, b in zip(r.low, r.high, strict=True)}
+        pairs = zip(cut.cells.low[:, j].tolist(), cut.cells.high[:, j].tolist(), strict=True)
+        assert set(pairs) <= nodes
+
+
+def test_the_last_people_are_held_back_where_they_may_be_and_else_join_the_latest_round():
+    for seed in range(6):
+        tally, model = table(seed, rows=61), rule("k-anonymity k=5")
+        assert local(tally, model).held_back == 0
+        assert local(tally, model, hold_back=4).held_back <= 4
+    assert any(local(table(s, rows=61), model, hold_back=4).held_back for s in range(6))
+
+
+def test_it_does_not_depend_on_the_random_generator():
+    tally, model = table(4), rule("k-anonymity k=3")
+    one, two = (local(tally, model, rng=np.random.default_rng(seed)) for seed in (1, 2))
+    assert one.class_.tolist() == two.class_.tolist()
+
+
+@pytest.mark.parametrize(
+    "asked", [{"share": 0}, {"share": 2}, {"share": "much"}, {"levels": "x=1"}]
+)
+def test_wrong_parameters_are_refused(asked):
+    with pytest.raises(UsageError):
+        local(table(0), rule("k-anonymity k=2"), **asked)
