@@ -28,6 +28,7 @@ _WHERE = {
     "shoal.flow.attack": ("attack",),
     "shoal.flow.audit": ("Audit", "audit"),
     "shoal.flow.demo": ("demo",),
+    "shoal.flow.frontier": ("Frontier", "frontier"),
     "shoal.flow.look": ("Look", "look"),
     "shoal.flow.m_privacy": ("MPrivate", "m_privacy"),
     "shoal.flow.pool": ("Pooled", "pool_add", "pool_init", "pool_publish", "pool_status"),

@@ -17,6 +17,7 @@ VERBS = {
     "demo": "The whole story on bundled data, in under a minute.",
     "look": "Show columns, likely roles and why, and how many people are unique.",
     "schema": "Suggest a schema as TOML, for you to correct.",
+    "frontier": "Compare methods and strengths: risk against utility.",
     "publish": "Make a release that meets a requirement, verified.",
     "verify": "Recount a published file from scratch.",
     "audit": "Measure any table, whoever made it.",

@@ -1,0 +1,239 @@
+"""The chart of a comparison: releases by loss and risk, the frontier in front, with names.
+
+Points are dicts as a comparison's JSON has them; those that were not made are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.pages.drawing import COLOUR, Spec, chart, nothing
+from shoal.pages.placing import placed, stairs
+from shoal.pages.words import percent
+
+Point = Mapping[str, Any]
+
+WORDS = {
+    "identity": "chance to pick a person's row",
+    "value": "share of people whose value is guessed right",
+}
+"""What each risk is, as an axis says it."""
+HEIGHT, PLOT = 400, 600
+"""The size of the drawing, in which labels are placed."""
+LEAST = 1e-6
+"""No risk is drawn below: a logarithm has no zero."""
+
+
+def risk_told(one: Point, of: str) -> str:
+    """A risk as it is read."""
+    risk = one[f"risk_{of}"]
+    if risk is None:
+        return "–"
+    return chance(risk) if of == "identity" else percent(risk, 1)
+
+
+def chance(risk: float) -> str:
+    """A chance as one in so many.
+
+    >>> chance(0.356), chance(0.0123), chance(1)
+    ('1 in 2.8', '1 in 81', '1 in 1')
+    """
+    among = 1 / max(risk, LEAST)
+    return f"1 in {among:.2g}" if among < 10 else f"1 in {among:,.0f}"
+
+
+def frontier_chart(points: Sequence[Point], risk: str) -> Spec:
+    """Each release by loss and risk; the frontier in front, with names where there is room."""
+    drawn = merged([one for one in points if one["loss"] is not None])
+    drawn = [one for one in drawn if one[f"risk_{risk}"] is not None]
+    if not drawn:
+        return nothing("No release could be made")
+    best = _undominated(drawn, risk)
+    names = short_rules([str(one["rule"]) for one in drawn])
+    values = [
+        {"method": one["method"], "rule": one["rule"], "loss": one["loss"],
+         "risk": max(one[f"risk_{risk}"], LEAST), "told": risk_told(one, risk),
+         "label": f"{str(one['method']).partition(',')[0]} {name}".strip(), "frontier": at in best,
+         "where": "on the frontier" if at in best else ""}
+        for at, (one, name) in enumerate(zip(drawn, names, strict=True))
+    ]  # fmt: skip
+    values.sort(key=lambda one: (not one["frontier"], one["loss"], -one["risk"]))
+    base = None if risk == "identity" else drawn[0]["base"]
+    scale = _scale(values, risk, base)
+    for one, place in zip(values, _places(values, scale), strict=True):
+        one["place"] = place
+    return chart(
+        _headline(values, risk, base),
+        f"Points: releases by loss of detail (across) and {WORDS[risk]} (up). The frontier is a "
+        "line from the least loss to the least risk.",
+        values,
+        {"method": "Method", "rule": "Rule", "told": "Risk", "loss": "Loss", "where": "Frontier"},
+        height=HEIGHT,
+        encoding={"x": _loss_axis(scale), "y": _risk_axis(scale, risk)},
+        layer=[*_base(base), *_marks(), *map(_label, _LABELS)],
+    )
+
+
+def _undominated(points: Sequence[Point], risk: str) -> set[int]:
+    """The points than which no other has less of one without more of the other."""
+    pairs = [(one["loss"], one[f"risk_{risk}"]) for one in points]
+    return {
+        at
+        for at, one in enumerate(pairs)
+        if not any(other != one and other[0] <= one[0] and other[1] <= one[1] for other in pairs)
+    }
+
+
+def merged(points: Sequence[Point]) -> list[dict[str, Any]]:
+    """The points by loss, those with the same loss and risks as one.
+
+    It has the last of the rules that the first of the methods comes there by, and with it the
+    methods that come there by this rule too.
+    """
+    groups: dict[tuple[Any, ...], list[Point]] = {}
+    for one in points:
+        place = one["loss"], one["risk_identity"], one["risk_value"]
+        groups.setdefault(place, []).append(one)
+    found = []
+    for some in groups.values():
+        last = [one for one in some if one["method"] == some[0]["method"]][-1]
+        methods = [str(one["method"]) for one in some if one["rule"] == last["rule"]]
+        found.append({**last, "method": ", ".join(methods)})
+    return sorted(found, key=lambda one: (one["loss"], one["method"]))
+
+
+def short_rules(rules: Sequence[str]) -> list[str]:
+    """Rules without what all of them say.
+
+    >>> short_rules(["k-anonymity k=2 & alpha-k", "k-anonymity k=5 & alpha-k"])
+    ['k=2', 'k=5']
+    """
+    parts = [rule.split(" & ") for rule in rules]
+    shared = set.intersection(*map(set, parts)) if len(set(rules)) > 1 else set()
+    own = [[part for part in some if part not in shared] for some in parts]
+    first = {part.partition(" ")[0] for some in own for part in some}
+    if len(first) == 1:
+        own = [[part.partition(" ")[2] or part for part in some] for some in own]
+    return [" & ".join(some) for some in own]
+
+
+_LABELS = {
+    "below left": {"align": "right", "baseline": "top", "dx": -5, "dy": 4},
+    "above right": {"align": "left", "baseline": "bottom", "dx": 5, "dy": -4},
+    "right": {"align": "left", "baseline": "middle", "dx": 9},
+    "left": {"align": "right", "baseline": "middle", "dx": -9},
+}
+"""How a name is set at each of its places."""
+_FRONT = {"filter": "datum.frontier"}
+
+
+def _scale(values: Sequence[Spec], risk: str, base: float | None) -> Spec:
+    """The ends of both axes, with some room."""
+    risks = [float(one["risk"]) for one in values] + ([] if base is None else [base])
+    low, high = min(risks), max(risks)
+    if risk == "identity":
+        ends = (low / 1.5, min(1.0, high * 1.5))
+    else:
+        room = max(0.01, 0.12 * (high - low))
+        ends = (max(0.0, low - room), min(1.0, high + room))
+    widest = max(float(one["loss"]) for one in values)
+    return {"x": (0.0, 1.1 * widest or 1.0), "y": ends, "log": risk == "identity"}
+
+
+def _places(values: Sequence[Spec], scale: Spec) -> list[str]:
+    (left, right), (low, high) = scale["x"], scale["y"]
+    turn = math.log if scale["log"] else float
+    points = [
+        (
+            PLOT * (one["loss"] - left) / (right - left),
+            HEIGHT * (turn(high) - turn(one["risk"])) / (turn(high) - turn(low)),
+        )
+        for one in values
+    ]
+    front = [point for point, one in zip(points, values, strict=True) if one["frontier"]]
+    names = [str(one["label"]) for one in values]
+    return placed(points, names, (PLOT, HEIGHT), stairs(front))
+
+
+def _loss_axis(scale: Spec) -> Spec:
+    axis = {"title": "loss of detail →", "titleAnchor": "end", "grid": False, "format": ".2~f",
+            "tickCount": 6}  # fmt: skip
+    bounds = {"domain": list(scale["x"]), "nice": False}
+    return {"field": "loss", "type": "quantitative", "axis": axis, "scale": bounds}
+
+
+def _risk_axis(scale: Spec, risk: str) -> Spec:
+    bounds: Spec = {"domain": list(scale["y"]), "nice": False, "zero": False}
+    axis: Spec = {"title": f"↑ {WORDS[risk]}", "domain": False, "titleAngle": 0,
+                  "titleAlign": "left", "titleAnchor": "start", "titleX": 0,
+                  "titleY": -14}  # fmt: skip
+    if scale["log"]:
+        bounds["type"] = "log"
+        axis |= {
+            "values": _chances(*scale["y"]),
+            "labelExpr": "'1 in ' + format(1/datum.value, ',.0f')",
+        }
+    else:
+        axis |= {"format": ".0%", "tickCount": 6}
+    return {"field": "risk", "type": "quantitative", "axis": axis, "scale": bounds}
+
+
+def _chances(low: float, high: float) -> list[float]:
+    """One in 1, 2, 5, 10, … as far as the axis goes."""
+    among = [one * 10**power for power in range(7) for one in (1, 2, 5)]
+    return [1 / n for n in among if low <= 1 / n <= high]
+
+
+def _base(base: float | None) -> list[Spec]:
+    """What guessing gives, as a line."""
+    if base is None:
+        return []
+    told = {"guess": base, "words": f"guessing alone {percent(base, 1)}"}
+    at = {"y": {"field": "guess", "type": "quantitative"}}
+    ink = {"color": {"value": COLOUR["quiet"]}}
+    words = {"type": "text", "align": "right", "baseline": "top", "dx": -4, "dy": 5}
+    return [
+        {"mark": {"type": "rule", "strokeDash": [4, 4]}, "data": {"values": [told]},
+         "encoding": {**at, **ink, "x": {"value": 0}, "x2": {"value": "width"}}},
+        {"mark": words, "data": {"values": [told]},
+         "encoding": {**at, **ink, "x": {"value": "width"}, "text": {"field": "words"}}},
+    ]  # fmt: skip
+
+
+def _marks() -> list[Spec]:
+    """The line of the frontier, and the points: those on it full, the others small and open."""
+    step = {"type": "line", "interpolate": "step-after", "strokeWidth": 2, "color": COLOUR["after"],
+            "opacity": 0.55}  # fmt: skip
+    rest = {"type": "point", "size": 34, "strokeWidth": 1.4, "color": COLOUR["quiet"],
+            "opacity": 0.6}  # fmt: skip
+    front = {"type": "point", "filled": True, "size": 95, "opacity": 1, "color": COLOUR["after"]}
+    return [
+        {"mark": step, "transform": [_FRONT], "encoding": {"order": {"field": "loss"}}},
+        {"mark": rest, "transform": [{"filter": "!datum.frontier"}]},
+        {"mark": front, "transform": [_FRONT]},
+    ]
+
+
+def _label(place: str) -> Spec:
+    """The names that stand at one place of their points."""
+    tones = {"condition": {"test": "datum.frontier", "value": COLOUR["ink"]},
+             "value": COLOUR["quiet"]}  # fmt: skip
+    return {
+        "mark": {"type": "text", **_LABELS[place]},
+        "transform": [{"filter": {"field": "place", "equal": place}}],
+        "encoding": {"text": {"field": "label"}, "color": tones},
+    }
+
+
+def _headline(values: Sequence[Spec], risk: str, base: float | None) -> str:
+    front = [one for one in values if one["frontier"]]
+    first, last = front[0], front[-1]
+    if len({one["told"] for one in front}) == 1:
+        return f"{first['label']} has the least loss and the least risk"
+    told = (
+        f"From {first['label']} to {last['label']} the risk falls from {first['told']} to "
+        f"{last['told']}, and loss rises from {first['loss']:.3f} to {last['loss']:.3f}"
+    )
+    return told if base is None else f"{told}; guessing alone gives {percent(base, 1)}"
