@@ -17,6 +17,8 @@ CASES = {
     "startup": "shoal --help against importing DuckDB",
     "loss": "NCP on the peers' setting",
     "mondrian": "Mondrian on Adult, 1 M and 10 M rows against the bare kernel",
+    "lattice": "full-domain and local recoding against ARX: optima, time, memory",
+    "orders": "loss and time of all methods that make a partition; 1 M rows",
     "attack": "intersection of 4 releases against gathering bitsets; locating 1 M people",
     "disclosure": "worst case of 1 M classes against sorting them; safe Mondrian against plain",
     "collude": "classes against colluding providers: time against plain Mondrian, loss, verdicts",

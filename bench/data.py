@@ -11,13 +11,17 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CACHE = Path(__file__).parent / "cache"
 QUASI = (
@@ -54,14 +58,14 @@ def adult(split: str | None = None) -> dict[str, list[str]]:
             row for row in csv.DictReader(lines)
             if "?" not in row.values() and split in (None, row["split"])
         ]  # fmt: skip
-    return {name: [row[name] for row in rows] for name in (*COLUMNS, "income")}
+    return {name: [row[name] for row in rows] for name in (*COLUMNS, "income", "education")}
 
 
 def _stand_in(rows: int) -> dict[str, list[str]]:
     """Columns with Adult's domains and roughly its skew."""
     rng = np.random.default_rng(1)
     sizes = dict(zip(QUASI, (74, 7, 16, 7, 14, 5, 2, 41), strict=True))
-    sizes |= {SENSITIVE: 96, "income": 2}
+    sizes |= {SENSITIVE: 96, "income": 2, "education": 16}
     columns = {}
     for name, size in sizes.items():
         if name == "age":
@@ -85,6 +89,13 @@ class Codes:
         """How many rows there are."""
         return len(self.codes["age"])
 
+    def arrow(self, names: Sequence[str] = ()) -> pa.Table:
+        """The columns as values; all, or those that are named."""
+        import pyarrow as pa
+
+        wanted = names or self.codes
+        return pa.table({n: pa.array(self.values[n]).take(pa.array(self.codes[n])) for n in wanted})
+
 
 @cache
 def adult_codes(split: str | None = None) -> Codes:
@@ -97,40 +108,43 @@ def adult_codes(split: str | None = None) -> Codes:
     return Codes(values, codes)
 
 
-def remixed(rows: int, seed: int = 0) -> Codes:
-    """Adult remixed: ``rows`` rows of the eight quasi-identifiers and hours per week."""
-    small = adult_codes()
-    rng = np.random.default_rng((rows, seed))
+def mixed(small: Codes, names: Sequence[str], rows: int, rng: np.random.Generator) -> Codes:
+    """Rows that start as one of a small table each; half of their cells come from other rows."""
     base = rng.integers(0, small.rows, rows, dtype=np.int32)
     values, codes = {}, {}
-    for name in COLUMNS:
+    for name in names:
         other = rng.integers(0, small.rows, rows, dtype=np.int32)
         pick = np.where(rng.random(rows, dtype=np.float32) < KEEP_CELL, base, other)
         values[name], codes[name] = small.values[name], small.codes[name][pick]
+    return Codes(values, codes)
+
+
+def remixed(rows: int, seed: int = 0) -> Codes:
+    """Adult remixed: ``rows`` rows of the eight quasi-identifiers and hours per week."""
+    rng = np.random.default_rng((rows, seed))
+    table = mixed(adult_codes(), COLUMNS, rows, rng)
+    values, codes = table.values, table.codes
     days = values["age"][codes["age"]] * DAYS + rng.integers(0, DAYS, rows, dtype=np.int32)
     first = int(days.min())
     present = np.flatnonzero(np.bincount(days - first))
     values["age"] = (present + first).astype(np.int32)
     codes["age"] = np.searchsorted(present, days - first).astype(np.int32)
-    return Codes(values, codes)
+    return table
 
 
-def parquet(rows: int) -> Path:
-    """The remixed table as a Parquet file, written a part at a time and kept in the cache."""
-    import pyarrow as pa
+def parquet(rows: int, make: Callable[[int, int], Codes] = remixed, suffix: str = "") -> Path:
+    """A remixed table as a Parquet file, written a part at a time and kept in the cache."""
     import pyarrow.parquet as pq
 
     kind = "adult" if folder() else "stand-in"
-    path = CACHE / f"{kind}-{rows}.parquet"
+    path = CACHE / f"{kind}{suffix}-{rows}.parquet"
     if path.is_file():
         return path
     CACHE.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     writer = None
     for done in range(0, rows, PART_ROWS):
-        table = remixed(min(rows - done, PART_ROWS), seed=done)
-        arrays = {n: pa.array(table.values[n]).take(pa.array(table.codes[n])) for n in COLUMNS}
-        columns = pa.table(arrays)
+        columns = make(min(rows - done, PART_ROWS), done).arrow()
         writer = writer or pq.ParquetWriter(part, columns.schema)
         writer.write_table(columns)
     assert writer is not None

@@ -53,9 +53,14 @@ class Unavailable(Exception):
     """A case cannot run here; says why."""
 
 
-def spent(work: Callable[[], object], repeat: int = 5) -> Spent:
-    """The least CPU time of several runs after a warm one, with the least wall time."""
-    work()
+def spent(
+    work: Callable[[], object], repeat: int = 5, warm: Callable[[], object] | None = None
+) -> Spent:
+    """The least CPU time of several runs after a warm one, with the least wall time.
+
+    ``warm``: something smaller that compiles the same kernels.
+    """
+    (warm or work)()
     return _best([_once(work) for _ in range(repeat)])
 
 
