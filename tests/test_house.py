@@ -338,6 +338,12 @@ def test_every_file_of_a_room_is_a_member_or_shared(room):
     assert files - shared == {name.replace("-", "_") for name in ROOMS[room]()}
 
 
+def test_no_method_imports_a_method():
+    own = {f"methods.{name.replace('-', '_')}" for name in methods()}
+    found = graph(HOUSE)
+    assert {name: found[name] & own for name in own if found[name] & own} == {}
+
+
 def test_every_verifier_is_the_file_of_its_name():
     stems = {path.stem for path in (HOUSE / "verifiers").glob("*.py")} - {"__init__", "lattice"}
     assert {name.replace("-", "_") for name in verifiers()} == stems

@@ -44,7 +44,7 @@ def test_what_meets_the_rule_is_published_with_stars_in_single_cells(tmp_path):
     schema = shoal.Schema.of(
         identifier=["patient", "name", "admitted"], quasi=["sex"], sensitive=["diagnosis"]
     ).set(age=shoal.quasi(shoal.intervals(10, 20, 40)), zip=shoal.quasi(shoal.prefixes()))
-    how = {"method": "mu-argus", "recode": {"age": 2, "zip": 2}, "out": tmp_path / "release"}
+    how = {"method": "mu-argus", "recode": "age=2,zip=2", "out": tmp_path / "release"}
     table = bundled.path("harbour.csv")
     release = shoal.publish(table, schema, "k-anonymity k=5", hold_back=0.05, **how)
     assert release.verdict.holds

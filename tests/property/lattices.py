@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from shoal.axis import Axis, Level
-from shoal.methods.ladder import ladder, levelled
+from shoal.methods.lattice.ladder import ladder, levelled
 from shoal.model import products, spoiling
 from shoal.tally import Groups, Tally
 

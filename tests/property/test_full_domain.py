@@ -9,11 +9,11 @@ import pytest
 from tests.property.lattices import every_node, table
 
 from shoal.errors import NotMetError, UsageError
-from shoal.methods import full_domain as module
-from shoal.methods.costs import MEASURES, cost
 from shoal.methods.full_domain import full_domain
-from shoal.methods.ladder import ladder, levelled
-from shoal.methods.rolled import Packing, Tables
+from shoal.methods.lattice import search as optimum_of
+from shoal.methods.lattice.costs import MEASURES, cost
+from shoal.methods.lattice.ladder import ladder, levelled
+from shoal.methods.lattice.rolled import Packing, Tables
 from shoal.models import rule
 from shoal.tally import Groups
 from shoal.utility import discernibility, loss, non_uniform_entropy
@@ -122,7 +122,7 @@ def test_levels_are_fixed_and_bounded():
 @pytest.mark.parametrize(
     "asked",
     [{"levels": "nobody=1"}, {"levels": "q0=many"}, {"levels": "q0=9"}, {"measure": "beauty"},
-     {"nodes": 0}, {"seconds": -1}],
+     {"nodes": 0}, {"seconds": -1.0}, {"minimal": True, "nodes": 5}],
 )  # fmt: skip
 def test_wrong_parameters_are_refused(asked):
     with pytest.raises(UsageError) as error:
@@ -141,12 +141,10 @@ def test_a_limit_stops_the_search_with_the_best_found():
 
 
 def test_a_lattice_over_the_limit_needs_one_and_is_searched_downhill(monkeypatch):
-    monkeypatch.setattr(module, "LARGEST", 8)
+    monkeypatch.setattr(optimum_of, "LARGEST", 8)
     tally, model = table(3, rows=60), rule("k-anonymity k=4 & entropy-diversity l=1.5")
     with pytest.raises(UsageError, match="combinations"):
         full_domain(tally, model)
-    with pytest.raises(UsageError, match="combinations"):
-        full_domain(tally, model, minimal=True, nodes=10)
     best, _ = optimum("loss", tally, model, 4)
     for measure in MEASURES:
         cut = full_domain(tally, model, hold_back=4, nodes=10_000, measure=measure)
@@ -169,6 +167,28 @@ def test_a_rule_no_node_meets_says_how_close_it_came():
     assert 0 < met.held_back <= allowed
     with pytest.raises(NotMetError, match="single class"):
         full_domain(tally, rule(f"k-anonymity k={tally.rows + 1}"))
+
+
+TOO_STRONG = (
+    "alpha-k alpha=0.5 k=3",
+    "ck-safety c=0.6 k=1",
+    "recursive-diversity c=1 l=2",
+)
+
+
+@pytest.mark.parametrize("text", TOO_STRONG)
+def test_the_closest_is_the_one_that_holds_the_fewest_rows_back(text):
+    refused = 0
+    for seed in range(12):
+        tally, model = table(seed, rows=45), rule(text)
+        least = min(cut.held_back for _, cut in every_node(tally, model))
+        if not 0 < least < tally.rows:
+            continue
+        with pytest.raises(NotMetError) as error:
+            full_domain(tally, model)
+        assert f"needs {least:,} of {tally.rows:,} rows" in error.value.fact
+        refused += 1
+    assert refused
 
 
 def test_rolled_tables_are_the_ones_counted_from_the_rows():

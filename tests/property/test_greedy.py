@@ -14,7 +14,8 @@ from tests.property.joint import AtMost
 from tests.property.test_mondrian import contents, tables, tally
 
 from shoal.errors import NotMetError
-from shoal.methods.greedy import ByLoss, greedy
+from shoal.methods.cutting.by_loss import ByLoss
+from shoal.methods.greedy import greedy
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.tally import Groups

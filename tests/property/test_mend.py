@@ -11,7 +11,7 @@ from tests.property.joint import AtMost
 
 from shoal.axis import Axis
 from shoal.errors import NotMetError
-from shoal.methods.mend import mended
+from shoal.methods.lines.mend import mended
 from shoal.model import Rule, products
 from shoal.models import rule
 from shoal.tally import Cut, Groups, Tally

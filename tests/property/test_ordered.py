@@ -17,8 +17,8 @@ from shoal.kernels.hilbert import hilbert_keys
 from shoal.kernels.segment import segmented
 from shoal.kernels.treeorder import tree_order as leaves
 from shoal.methods.hilbert import hilbert
+from shoal.methods.lines.ordered import Points
 from shoal.methods.mondrian import mondrian
-from shoal.methods.ordered import Points
 from shoal.methods.tree_order import tree_order
 from shoal.model import products
 from shoal.models import rule

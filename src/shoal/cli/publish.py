@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,26 +173,23 @@ def _check(models: tuple[str, ...], like: Path | None, out: Path | None, dry_run
         raise UsageError("No folder is given.", "add -o release/, or --dry-run to write nothing.")
 
 
-def _settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """Parameters of a method: numbers and yes or no where they look like that, else text."""
-    from shoal import UsageError
+def _settings(pairs: Sequence[str]) -> dict[str, str]:
+    """The method's parameters, as text; what publishing itself is told has options of its own."""
+    from inspect import signature
 
-    found: dict[str, Any] = {}
+    import shoal
+
+    found: dict[str, str] = {}
     for pair in pairs:
         name, equal, value = pair.partition("=")
         if not equal or not name.isidentifier():
-            raise UsageError("--set takes NAME=VALUE.", "write for example --set share=0.05.")
-        found[name] = _value(value)
+            raise shoal.UsageError("--set takes NAME=VALUE.", "write for example --set share=0.05.")
+        if name in signature(shoal.publish).parameters:
+            raise shoal.UsageError(
+                f"{name!r} is no parameter of a method.", "see shoal publish --help for its option."
+            )
+        found[name] = value
     return found
-
-
-def _value(text: str) -> Any:
-    if text.lower() in ("true", "yes", "false", "no"):
-        return text.lower() in ("true", "yes")
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(text)
-    return text
 
 
 def _opened(

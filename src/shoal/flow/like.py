@@ -31,7 +31,7 @@ from shoal.flow.recoding import ANEW, Levels, Recoding
 from shoal.flow.request import Request
 from shoal.frames.frame import Coding, Distinct, Frame
 from shoal.hierarchy import Tree
-from shoal.methods.ladder import ladder, levelled
+from shoal.methods.lattice.ladder import ladder, levelled
 from shoal.schema import Column, Schema
 from shoal.tally import HELD_BACK, Cut, Tally
 

@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from inspect import signature
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
 from shoal.cells import Cells, everything
-from shoal.errors import NotMetError, UsageError
+from shoal.errors import NotMetError
 from shoal.flow.judge import judge
 from shoal.flow.request import STARRED, Request
-from shoal.kernels import disclose, split
-from shoal.methods import method, names, promises
+from shoal.kernels import disclose
+from shoal.methods import kernels, method, promises
 from shoal.model import Model, parts, products, spoiling
 from shoal.release import short
 from shoal.tally import Cut, Groups, Tally
 
-OURS = {"tally", "model", "rng", "progress", "hold_back"}
-"""What every method is given; the rest are its parameters."""
 PROMISING = ("mondrian", "full-domain")
 COMPILING = "compiling kernels (once per machine)"
-
-
-def check_method(request: Request) -> None:
-    """Refuse a method, or a parameter of it, that there is not."""
-    known = names()
-    if request.method not in known:
-        raise UsageError(
-            f"There is no method {request.method!r}.", f"the methods are: {', '.join(known)}."
-        )
-    taken = set(signature(method(request.method)).parameters) - OURS
-    if unknown := sorted(set(request.parameters) - taken):
-        raise UsageError(
-            f"{request.method} has no parameter {unknown[0]!r}.",
-            f"its parameters are: {', '.join(sorted(taken))}." if taken else "leave it out.",
-        )
 
 
 def make(tally: Tally, request: Request) -> Cut:
@@ -62,7 +45,7 @@ def allowance(tally: Tally, request: Request) -> int:
 
 def by_method(tally: Tally, request: Request, hold_back: int) -> Cut:
     """The method's own cut of a tally, with at most so many rows held back."""
-    if not compiled(request.rule):
+    if not compiled(request.method, request.rule):
         request.progress(COMPILING, 0, 1)
     return method(request.method)(
         tally,
@@ -74,14 +57,18 @@ def by_method(tally: Tally, request: Request, hold_back: int) -> Cut:
     )
 
 
-def compiled(rule: Model) -> bool:
-    """Whether numba's cache holds the kernels already that a rule needs."""
-    kernels = {"split": split.balance} | ({} if rule.local else {"disclose": disclose.admit})
-    caches = {name: getattr(kernel, "_cache", None) for name, kernel in kernels.items()}
-    return all(
-        cache is None or any(Path(cache.cache_path).glob(f"{name}.*.nbi"))
-        for name, cache in caches.items()
-    )
+def compiled(name: str, rule: Model) -> bool:
+    """Whether numba's cache holds the kernels already that a method and a rule need."""
+    needed = [*kernels(name), *(() if rule.local else (disclose,))]
+    return all(map(_cached, needed))
+
+
+def _cached(kernel: ModuleType) -> bool:
+    """Whether anything of a file of kernels was compiled before."""
+    caches = (getattr(one, "_cache", None) for one in vars(kernel).values())
+    folder = next((one.cache_path for one in caches if one is not None), None)
+    stem = kernel.__name__.rpartition(".")[2]
+    return folder is None or any(Path(folder).glob(f"{stem}.*.nbi"))
 
 
 def settle(tally: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:

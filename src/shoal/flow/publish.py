@@ -22,8 +22,8 @@ from shoal.flow.hierarchies import with_levels
 from shoal.flow.judge import in_parts, unjudged
 from shoal.flow.like import Like, surveyed
 from shoal.flow.made import Made, Parts, Whole
-from shoal.flow.make import check_method
 from shoal.flow.opening import opened, opened_labels, opened_some
+from shoal.flow.parameters import method_parameters
 from shoal.flow.providers import asks_providers, check_column, check_survey, provided_in
 from shoal.flow.recoding import check_alone, recoding
 from shoal.flow.recount import PART_ROWS
@@ -90,11 +90,14 @@ def publish(
         like = recoding(like)
         schema, rule = like.schema(schema), like.rule if rule is None else rule
         method, parameters = like.method, like.parameters
+    else:
+        method = method or "mondrian"
+        parameters = method_parameters(method, parameters)
     if schema is None or rule is None:
         raise unstated()
     request = Request(
         schema=schema, rule=parse_rule(rule) if isinstance(rule, str) else rule,
-        method=method or "mondrian", parameters=parameters,
+        method=method, parameters=parameters,
         out=None if out is None or dry_run else _named(Path(out)),
         companion=None if companion is None else Path(companion),
         form=form, two_tables=two_tables,
@@ -124,8 +127,6 @@ def _released(source: Any, request: Request, after: Any) -> Release:
 
 def _checked(request: Request, after: Any) -> Schema:
     """The schema that classes are made by; refuses, before any reading, what cannot be done."""
-    if request.like is None:
-        check_method(request)
     if request.form == BUCKETS:
         check_request(request, several(after))
     if request.form == CENTROIDS:

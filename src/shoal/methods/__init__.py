@@ -1,4 +1,7 @@
-"""One file per anonymiser: a function (tally, model, ...) -> cut, named like its file."""
+"""One file per anonymiser: a function (tally, model, ...) -> cut, named like its file.
+
+What several of them share lies in the folders beside them.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,10 @@ from types import ModuleType
 
 from shoal.tally import Cut
 
-SHARED = frozenset(
-    {"costs", "ladder", "lattice", "mend", "optimum", "ordered", "rolled", "segments", "topdown"}
-)
-"""Files of this room that are not methods themselves."""
-
 
 def names() -> list[str]:
     """What methods are called on the command line: their files' names, with dashes."""
-    found = (module.name for module in iter_modules(__path__) if module.name not in SHARED)
+    found = (module.name for module in iter_modules(__path__) if not module.ispkg)
     return sorted(name.replace("_", "-") for name in found)
 
 
@@ -45,6 +43,11 @@ def by_levels(name: str) -> bool:
 def promises(name: str) -> bool:
     """Whether what a method makes meets the rule it was given; else that is found out after."""
     return _says(name, "PROMISES", True)
+
+
+def kernels(name: str) -> tuple[ModuleType, ...]:
+    """The files of kernels that a method compiles when it first runs on a machine."""
+    return tuple(import_module(f"shoal.kernels.{one}") for one in _module(name).KERNELS)
 
 
 def _says(name: str, what: str, unless: bool) -> bool:

@@ -30,13 +30,15 @@ from dataclasses import replace
 import numpy as np
 
 from shoal.errors import UsageError
-from shoal.methods.ladder import Rung, ladder, levelled
-from shoal.methods.topdown import Progress, refusal
+from shoal.methods.cutting.topdown import Progress, refusal
+from shoal.methods.lattice.ladder import Rung, ladder, levelled
 from shoal.model import Mask, Model, least_rows, products, spoiling, whole
 from shoal.tally import Cut, Groups, Tally
 
 LEVELS = True
 """A column is published at one level of its hierarchy."""
+KERNELS = ("group",)
+"""What is compiled when it first runs on a machine."""
 
 
 def datafly(

@@ -21,28 +21,19 @@ adversary who knows the algorithm can use that a refused cut would have broken t
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.kernels import split
-from shoal.kernels.cheapest import cheapest
-from shoal.kernels.reach import Reach
-from shoal.kernels.threads import share_out
-from shoal.methods.segments import Candidates
-from shoal.methods.topdown import Progress, Search, Whole, lost
-from shoal.model import Model, least_rows
-from shoal.reach import packed
+from shoal.methods.cutting.by_loss import ByLoss
+from shoal.methods.cutting.topdown import Progress, lost
+from shoal.model import Model
 from shoal.tally import Cut, Tally
 
 WAYS: tuple[dict[str, float], ...] = ({}, {"lean": 1.1}, {"widest": 4.0})
 """How the searches differ that are made: see ``ByLoss``."""
-BINS = 8
-"""Where the rule refuses a segment's cheapest cut, so many are tried on each column."""
+KERNELS = ("cheapest", "split")
+"""What is compiled when it first runs on a machine."""
 
 
 def greedy(
@@ -70,63 +61,3 @@ def greedy(
 def _turn(progress: Progress, turn: int) -> Progress:
     """The progress of one search as that of all."""
     return lambda done, total: progress(turn * total + done, len(WAYS) * total)
-
-
-@dataclass
-class ByLoss(Search):
-    """A search that makes the cut after which the least is lost."""
-
-    lean: float = 1.0
-    """A half costs its people to this power, times the widths of its cells."""
-    widest: float = math.inf
-    """Segments of more than so many times the least rows are cut on their widest column instead."""
-
-    @cached_property
-    def reach(self) -> Reach:
-        """The columns' widths, as the kernels ask for them."""
-        return packed(self.rows.axes, self.rows.importance)
-
-    def chosen(self) -> Candidates:
-        """For each segment its cheapest cut; where the rule refuses it, others by their cost."""
-        able, widths = self.open_()
-        large = self.rows.people > self.widest * least_rows(self.model)
-        on_widest = self.first_cuts(np.flatnonzero(able & large & self.good), widths)
-        best = self.best(self.cuts(*on_widest))
-        able[best.segment] = False
-        segment, column = np.nonzero((widths > 0) & able[:, np.newaxis])
-        found = self.cheapest(segment, column, 1)
-        first = np.unique(found.segment, return_index=True)[1]
-        best = best.joined(self.best(found.take(first[self.good[found.segment[first]]])))
-        left = np.isin(found.segment, best.segment, invert=True)
-        again = self.cheapest(found.segment[left], found.column[left], BINS)
-        best = best.joined(self.best(again))
-        return best.take(np.argsort(self.rows.start[best.segment], kind="stable"))
-
-    def cheapest(self, segment: Whole, column: Whole, bins: int) -> Candidates:
-        """The cheapest cuts of these segments on these columns, by segment and cost."""
-        rows, shape = self.rows, (len(segment), bins)
-        least = np.where(self.good[segment], least_rows(self.model), 1)
-        cut, left, cost = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.empty(shape)
-        table = rows.keys, rows.count, rows.start, rows.stop, rows.spans.low, rows.spans.high
-        share_out(
-            cheapest, len(segment), rows.keys.shape[1],
-            *table, segment, column, least, self.reach, self.lean, cut, left, cost,
-        )  # fmt: skip
-        at, bin_ = np.nonzero(left)
-        order = np.lexsort((cost[at, bin_], segment[at]))
-        return self._candidates(segment, column, cut, left, at[order], bin_[order])
-
-    def _candidates(
-        self,
-        segment: Whole,
-        column: Whole,
-        cut: NDArray[np.int64],
-        left: NDArray[np.int64],
-        at: Whole,
-        bin_: Whole,
-    ) -> Candidates:
-        """Candidates between codes, with everybody at the cut on the left."""
-        found = self.rows.candidates(segment[at], column[at], np.ones(len(at), bool))
-        found.begin[:], found.quota[:] = -1, split.EVERYBODY
-        found.cut[:], found.left[:] = cut[at, bin_], left[at, bin_]
-        return found

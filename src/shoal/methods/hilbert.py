@@ -26,13 +26,15 @@ from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.kernels.hilbert import hilbert_keys
-from shoal.methods.ordered import Points, along
-from shoal.methods.topdown import Progress
+from shoal.methods.cutting.topdown import Progress
+from shoal.methods.lines.ordered import Points, along
 from shoal.model import Model
 from shoal.tally import Cut, Tally
 
 FINEST = 16
 """A side of the cube has at most 2 to this power places."""
+KERNELS = ("hilbert", "segment")
+"""What is compiled when it first runs on a machine."""
 
 
 def hilbert(

@@ -35,9 +35,9 @@ from shoal.kernels.group import combinations
 from shoal.kernels.kmember import gather, join
 from shoal.kernels.reach import Reach
 from shoal.kernels.threads import share_out
-from shoal.methods.greedy import ByLoss
-from shoal.methods.mend import breaking, mended
-from shoal.methods.topdown import Progress, lost
+from shoal.methods.cutting.by_loss import ByLoss
+from shoal.methods.cutting.topdown import Progress, lost
+from shoal.methods.lines.mend import breaking, mended
 from shoal.model import Mask, Model, least_rows, products, whole
 from shoal.reach import packed
 from shoal.tally import Cut, Groups, Tally
@@ -48,6 +48,8 @@ TURNS = 12
 """So many sizes of clusters are tried at most, each twice the last, where they had to be joined."""
 PATIENCE = 2
 """After so many sizes that lose no less than the best, no more are tried."""
+KERNELS = ("kmember", "cheapest", "split")
+"""What is compiled when it first runs on a machine."""
 
 
 def k_similar(
@@ -225,7 +227,7 @@ class _Halving(ByLoss):
 
     def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the finished segments start and stop, in the order of their rows."""
-        bounds = self._finished()[0]
+        bounds = self.finished()[0]
         start, stop = bounds[np.argsort(bounds[:, 0])].T
         return start, stop
 

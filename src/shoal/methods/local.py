@@ -23,19 +23,21 @@ from numpy.typing import NDArray
 
 from shoal.cells import Cells
 from shoal.errors import UsageError
-from shoal.methods.costs import cost
-from shoal.methods.full_domain import bounded
-from shoal.methods.ladder import Rung
-from shoal.methods.mend import mended
-from shoal.methods.optimum import Budget, Progress, Search
-from shoal.methods.rolled import Tables
-from shoal.methods.topdown import refusal
+from shoal.methods.cutting.topdown import refusal
+from shoal.methods.lattice.bounds import bounded
+from shoal.methods.lattice.costs import cost
+from shoal.methods.lattice.ladder import Rung
+from shoal.methods.lattice.rolled import Tables
+from shoal.methods.lattice.search import Budget, Progress, check_size, searched
+from shoal.methods.lines.mend import mended
 from shoal.model import Model, products
 from shoal.tally import HELD_BACK, Cut, Groups, Tally, sensitive_columns
 
 LEVELS = True
 """A cell is a node of a hierarchy."""
 Entries = NDArray[np.int64]
+KERNELS = ("rollup",)
+"""What is compiled when it first runs on a machine."""
 
 
 def local(
@@ -48,19 +50,23 @@ def local(
     measure: str = "loss",
     levels: str = "",
     share: float = 0.1,
+    nodes: int | None = None,
 ) -> Cut:
     """Publish round by round, each at the levels that cost the least; nothing in it is random.
 
     ``share`` of the people who are left must be placed in a round: less is finer and takes longer.
-    ``measure`` and ``levels`` as in full-domain. The cut's facts: rounds, and nodes checked.
+    ``measure`` and ``levels`` as in full-domain; ``nodes`` limits the search of each round. The
+    cut's facts: rounds, and nodes checked.
     """
-    if not isinstance(share, int | float) or not 0 < share <= 1:
+    if not 0 < share <= 1:
         raise UsageError("share is above 0 and at most 1.", "write for example share=0.1.")
     if not tally.quasi:
         raise UsageError(
             "There is no quasi-identifier to generalise.", 'give a column the role "quasi".'
         )
-    rounds = _Rounds(_referred(tally), model, bounded(tally, levels), measure)
+    ladders = bounded(tally, levels)
+    check_size(ladders, Budget.of(nodes, None))
+    rounds = _Rounds(_referred(tally), model, ladders, measure, nodes)
     rounds.run(share, hold_back, progress)
     return _whole(tally, model, rounds, hold_back)
 
@@ -82,6 +88,7 @@ class _Rounds:
     model: Model
     ladders: tuple[tuple[Rung, ...], ...]
     measure: str
+    nodes: int | None
     done: list[tuple[Entries, Cut]] = field(default_factory=list)
     checked: int = 0
 
@@ -99,16 +106,16 @@ class _Rounds:
             rest = rest[cut.class_ < 0]
             if progress:
                 progress(self.tally.rows - int(self.tally.count[rest].sum()), self.tally.rows)
-        self.left = rest
 
     def _round(self, rest: Entries, limit: int) -> Cut | None:
         """The rest at the levels that cost the least, as far as it meets the rule there."""
         part = _part(self.tally, rest)
         tables = Tables.of(part, self.model, self.ladders)
-        search = Search(tables, cost(self.measure, tables), limit, Budget(), later=True)
+        budget = Budget.of(self.nodes, None)
+        search = searched(tables, cost(self.measure, tables), limit, budget, later=True)
         best = search.run()
         self.checked += search.budget.checked
-        return None if best is None else tables.cut(best.node).without(best.held_back)
+        return None if best is None else tables.cut(best.node).without(best.lost)
 
     def _taken_back(self, rest: Entries) -> tuple[Entries, Cut]:
         """The rest with as many of the latest rounds as it takes, all of them placed at once."""

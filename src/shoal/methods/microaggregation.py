@@ -37,9 +37,9 @@ from shoal.errors import UsageError
 from shoal.kernels.group import combinations
 from shoal.kernels.mdav import halved, mdav
 from shoal.kernels.threads import share_out
-from shoal.methods.mend import mended
-from shoal.methods.segments import canonical
-from shoal.methods.topdown import Progress
+from shoal.methods.cutting.segments import canonical
+from shoal.methods.cutting.topdown import Progress
+from shoal.methods.lines.mend import mended
 from shoal.model import Model, least_rows, whole
 from shoal.tally import Cut, Tally
 
@@ -52,6 +52,8 @@ CODINGS = ("ordinal", "one-hot")
 Numbers = NDArray[np.int64]
 Pieces = tuple[Numbers, Numbers, Numbers]
 """Which point, or entry, in which class, and how many people."""
+KERNELS = ("mdav",)
+"""What is compiled when it first runs on a machine."""
 
 
 def microaggregation(

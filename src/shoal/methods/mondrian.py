@@ -20,12 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from shoal.methods.topdown import Progress, Search
+from shoal.methods.cutting.topdown import Progress, Search
 from shoal.model import Model
 from shoal.tally import Cut, Tally
 
 APART = True
 """A class is cut by its own people alone, so that one can be made again without the others."""
+KERNELS = ("split",)
+"""What is compiled when it first runs on a machine."""
 
 
 def mondrian(

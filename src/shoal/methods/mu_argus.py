@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 from shoal.cells import Cells, everything
 from shoal.errors import UsageError
 from shoal.kernels.group import combinations
-from shoal.methods.ladder import Rung, ladder, levelled
-from shoal.methods.topdown import Progress
+from shoal.methods.cutting.topdown import Progress
+from shoal.methods.lattice.ladder import Rung, ladder, levelled
 from shoal.model import Mask, Model, fraction, least_rows
 from shoal.tally import Cut, Tally
 
@@ -49,6 +49,8 @@ PROMISES = False
 AUTO, NONE = "auto", "none"
 Combination = tuple[int, ...]
 """Two or three columns, by number."""
+KERNELS = ("group",)
+"""What is compiled when it first runs on a machine."""
 
 
 def mu_argus(
@@ -58,8 +60,8 @@ def mu_argus(
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
     hold_back: int = 0,
-    identifying: str | Mapping[str, int] = "",
-    recode: str | Mapping[str, int] = AUTO,
+    identifying: str = "",
+    recode: str = AUTO,
     unsafe: float = 0.01,
 ) -> Cut:
     """The recoded table without rare pairs and triples; whether it meets the model is not asked.
@@ -111,7 +113,7 @@ def _counts(degrees: Sequence[int]) -> bool:
 
 def _recoded(
     tally: Tally,
-    recode: str | Mapping[str, int],
+    recode: str,
     tested: Sequence[Combination],
     k: int,
     share: float,
@@ -259,17 +261,12 @@ def _tops(tally: Tally) -> NDArray[np.int32]:
 # Parameters
 
 
-def _numbers(
-    tally: Tally, given: str | Mapping[str, int], name: str, most: Sequence[int]
-) -> dict[str, int]:
-    """The whole number of each column that is named: ``"age=1,zip=2"``, or a mapping."""
+def _numbers(tally: Tally, given: str, name: str, most: Sequence[int]) -> dict[str, int]:
+    """The whole number of each column that is named: ``"age=1,zip=2"``."""
     tops = dict(zip((axis.name for axis in tally.quasi), most, strict=True))
     hint = f"write COLUMN=NUMBER, several with commas; the columns are: {', '.join(tops)}."
-    if not isinstance(given, (str, Mapping)):
-        raise UsageError(f"{name} is no text.", hint)
-    parts = given.split(",") if isinstance(given, str) else [f"{c}={n}" for c, n in given.items()]
     found: dict[str, int] = {}
-    for part in filter(str.strip, parts):
+    for part in filter(str.strip, given.split(",")):
         column, _, number = (piece.strip() for piece in part.rpartition("="))
         if column not in tops or column in found:
             raise UsageError(f"{name} does not name quasi-identifiers, each once.", hint)

@@ -36,13 +36,15 @@ from numpy.typing import NDArray
 from shoal.axis import Axis
 from shoal.collusion import fitness
 from shoal.errors import UsageError
-from shoal.methods.segments import Candidates
-from shoal.methods.topdown import Progress, Search, Whole, lost
+from shoal.methods.cutting.segments import Candidates
+from shoal.methods.cutting.topdown import Progress, Search, Whole, lost
 from shoal.model import Model
 from shoal.tally import Cut, Tally
 
 ALPHA = 0.8
 """What values count for in the paper's score, against rows."""
+KERNELS = ("split",)
+"""What is compiled when it first runs on a machine."""
 
 
 def provider_aware(

@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from shoal.kernels.reach import Reach
 from shoal.kernels.segment import segmented
 from shoal.kernels.treeorder import tree_order as leaves
-from shoal.methods.ordered import Points, along
-from shoal.methods.topdown import Progress, lost
+from shoal.methods.cutting.topdown import Progress, lost
+from shoal.methods.lines.ordered import Points, along
 from shoal.model import Model, least_rows
 from shoal.reach import packed
 from shoal.tally import Cut, Tally
@@ -45,6 +45,8 @@ WAYS = ((1.0, NEVER), (1.1, NEVER), (1.0, 4), (1.0, 32))
 on a node is cut in the middle instead: all are tried."""
 SAMPLE = 20_000
 """On about so many combinations of quasi-identifiers."""
+KERNELS = ("treeorder", "segment")
+"""What is compiled when it first runs on a machine."""
 
 
 def tree_order(

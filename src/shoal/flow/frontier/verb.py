@@ -17,8 +17,9 @@ from shoal.flow.encode import survey
 from shoal.flow.frontier.kept import PAGE, Kept, check_place, kept
 from shoal.flow.frontier.points import RISKS, ROUND, Frontier, Point, marked
 from shoal.flow.frontier.risk import exposure
-from shoal.flow.make import check_method, make
+from shoal.flow.make import make
 from shoal.flow.opening import opened
+from shoal.flow.parameters import method_parameters
 from shoal.flow.providers import check_column, check_survey
 from shoal.flow.publish import check_people
 from shoal.flow.request import Progress, Request, quiet
@@ -137,7 +138,7 @@ def _checked(
     if not requests:
         raise UsageError("No method is named.", "leave methods out to compare all.")
     for one in requests:
-        check_method(one)
+        method_parameters(one.method, one.parameters)
         check_column(one.rule, one.schema)
     return None if place is None else check_place(place, replace)
 

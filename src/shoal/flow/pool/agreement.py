@@ -21,7 +21,7 @@ from shoal.column import Column, Field
 from shoal.errors import InputError, UsageError
 from shoal.flow import record
 from shoal.flow.judge import unjudged
-from shoal.flow.make import check_method
+from shoal.flow.parameters import method_parameters
 from shoal.flow.providers import check_providers, largest_m
 from shoal.flow.request import Request
 from shoal.labels import many
@@ -155,11 +155,9 @@ def agreed(
 ) -> Agreement:
     """The agreement, with everything settled that publishing will need; refuses what is not."""
     model = parse_rule(rule) if isinstance(rule, str) else rule
-    request = Request(
-        schema=schema, rule=model, method=method, parameters=parameters, hold_back=hold_back
-    )
+    parameters = method_parameters(method, parameters)
+    Request(schema=schema, rule=model, method=method, parameters=parameters, hold_back=hold_back)
     _check_rule(model)
-    check_method(request)
     names = tuple(named(name) for name in providers)
     whole = settled(schema)
     _check_sensitive(model, [column.name for column in whole.sensitive])

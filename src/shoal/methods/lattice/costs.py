@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import UsageError
 from shoal.kernels import rollup
-from shoal.methods.ladder import Rung
-from shoal.methods.rolled import Rolled, Tables
+from shoal.methods.lattice.ladder import Rung
+from shoal.methods.lattice.rolled import Rolled, Tables
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -188,6 +188,27 @@ class AverageClass(Cost):
         """The classes that are held back become one."""
         lost = int(held_back.sum())
         return self.rows / (len(table) - lost + 1) - self.bound(table) if lost else 0.0
+
+
+class HeldBack(Cost):
+    """How many rows are held back: what is looked for where no node passes. Coarse nodes first."""
+
+    def bounds(self) -> Floats:
+        """Nothing; a little more for finer nodes, which rarely lose fewer."""
+        height = super().bounds()
+        return np.asarray((height.max(initial=0.0) - height) * 1e-6)
+
+    def column(self, column: int, rung: Rung) -> float:
+        """The place on the ladder."""
+        return rung.number / max(sum(self.shape), 1)
+
+    def bound(self, table: Rolled) -> float:
+        """Nothing."""
+        return 0.0
+
+    def extra(self, table: Rolled, held_back: Mask) -> float:
+        """The rows."""
+        return float(table.rows[held_back].sum())
 
 
 MEASURES: dict[str, type[Cost]] = {

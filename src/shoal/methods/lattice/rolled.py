@@ -18,7 +18,7 @@ from shoal.axis import Axis
 from shoal.histogram import Histogram, Pairs
 from shoal.kernels import rollup
 from shoal.kernels.group import tabulate
-from shoal.methods.ladder import Rung, levelled
+from shoal.methods.lattice.ladder import Rung, levelled
 from shoal.model import Model, products
 from shoal.tally import Cut, Groups, Tally, provided, sensitive_columns
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.rolled import Node
+from shoal.methods.lattice.rolled import Node
 
 FAILS, UNKNOWN, PASSES = -1, 0, 1
 BLOCK = 1024

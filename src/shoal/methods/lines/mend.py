@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.cells import Cells, cover_classes, publishable
 from shoal.collusion import decided
-from shoal.methods.topdown import refusal
+from shoal.methods.cutting.topdown import refusal
 from shoal.model import Mask, Model, products, spoiling
 from shoal.tally import HELD_BACK, Cut, Groups, Tally
 

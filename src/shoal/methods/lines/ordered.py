@@ -25,9 +25,9 @@ from shoal.errors import UsageError
 from shoal.kernels.group import combinations
 from shoal.kernels.reach import Reach
 from shoal.kernels.segment import segmented
-from shoal.methods.mend import mended
-from shoal.methods.segments import canonical
-from shoal.methods.topdown import lost
+from shoal.methods.cutting.segments import canonical
+from shoal.methods.cutting.topdown import lost
+from shoal.methods.lines.mend import mended
 from shoal.model import Model, least_rows
 from shoal.reach import packed
 from shoal.tally import Cut, Tally

@@ -6,7 +6,7 @@ import heapq
 import math
 import time
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -14,10 +14,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.methods.costs import Cost
-from shoal.methods.lattice import FAILS, PASSES, UNKNOWN, Lattice, lifted
-from shoal.methods.mend import breaking
-from shoal.methods.rolled import Node, Rolled, Tables
+from shoal.errors import UsageError
+from shoal.methods.lattice.costs import Cost
+from shoal.methods.lattice.ladder import Rung
+from shoal.methods.lattice.nodes import FAILS, PASSES, UNKNOWN, Lattice, lifted
+from shoal.methods.lattice.rolled import Node, Rolled, Tables
+from shoal.methods.lines.mend import breaking
 from shoal.model import All, Model, parts
 from shoal.tally import Groups
 
@@ -31,7 +33,11 @@ class Found:
 
     node: Node
     value: float
-    held_back: Mask
+    lost: Mask
+
+
+LARGEST = 1 << 22
+"""So many nodes are searched to the end; of more only some, within a limit that is asked for."""
 
 
 class Spent(Exception):
@@ -49,6 +55,8 @@ class Budget:
     @classmethod
     def of(cls, nodes: int | None, seconds: float | None) -> Budget:
         """A limit of nodes, of seconds, or none."""
+        if min(1 if nodes is None else nodes, 1.0 if seconds is None else seconds) <= 0:
+            raise UsageError("nodes and seconds are above 0.", "write for example nodes=2000.")
         until = math.inf if seconds is None else time.monotonic() + seconds
         return cls(math.inf if nodes is None else nodes, until)
 
@@ -126,7 +134,7 @@ class Judge:
         return int(table.rows[classes].sum())
 
 
-class Search:
+class NodeSearch:
     """The best node of a lattice, by a cost, with at most so many rows held back.
 
     ``later``: those rows come into classes later, and cost no more than the others yet.
@@ -237,7 +245,7 @@ class Search:
         return self.cost.bound(table) + (0.0 if free else self.cost.extra(table, lost))
 
 
-class Descent(Search):
+class Descent(NodeSearch):
     """The best node that is found going down from one that passes, best first.
 
     For a lattice that is too large to be searched: within a limit, and with no promise.
@@ -279,3 +287,31 @@ class Descent(Search):
         if found.finer and not found.passes:
             self._failed = np.vstack((self._failed, node))
         return self.worth(table, found.lost) if found.passes else math.inf
+
+
+def searched(
+    tables: Tables,
+    cost: Cost,
+    limit: int,
+    budget: Budget,
+    progress: Progress | None = None,
+    *,
+    later: bool = False,
+) -> NodeSearch:
+    """The search of a lattice: to its end, or within a limit where it is too large for that."""
+    size = math.prod(map(len, tables.ladders))
+    kind = NodeSearch if size <= LARGEST else Descent
+    return kind(tables, cost, limit, budget, progress, later=later)
+
+
+def check_size(ladders: Sequence[Sequence[Rung]], budget: Budget) -> int:
+    """How many nodes there are; refuses more than can be searched, unless some are enough."""
+    size = math.prod(map(len, ladders))
+    if size > LARGEST and not budget.limited:
+        raise UsageError(
+            f"The levels have {size:,} combinations, and at most {LARGEST:,} are searched to the "
+            "end.",
+            'fix or bound levels (--set levels="age=1..3"), or take the best that is found within '
+            "a limit (--set nodes=2000).",
+        )
+    return size

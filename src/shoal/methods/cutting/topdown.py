@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shoal.cells import Cells, publishable
 from shoal.collusion import decided
 from shoal.errors import NotMetError, UsageError
-from shoal.methods.segments import Candidates, Segments
+from shoal.methods.cutting.segments import Candidates, Segments
 from shoal.model import Model, least_rows, parts, products, spoiling
 from shoal.release import short
 from shoal.tally import HELD_BACK, Cut, Groups, Tally
@@ -82,7 +82,7 @@ class Search:
         What follows a table that is not good as a whole: its bad parts have been cut off.
         """
         rows = self.rows
-        bounds, good, spans = self._finished()
+        bounds, good, spans = self.finished()
         people = np.append(0, np.cumsum(rows.count))[bounds]
         rows.start, rows.stop = bounds.T.copy()
         rows.people, rows.spans = np.diff(people, axis=1)[:, 0], spans
@@ -237,14 +237,14 @@ class Search:
         self.done.append((bounds, self.good[pick], rows.spans.take(pick)))
         self.placed += int(rows.people[pick].sum())
 
-    def _finished(self) -> tuple[NDArray[np.int64], NDArray[np.bool_], Cells]:
+    def finished(self) -> tuple[NDArray[np.int64], NDArray[np.bool_], Cells]:
         """The bounds of all that is done, which of it is good, and its spans."""
         bounds, good, spans = zip(*self.done, strict=True)
         return np.concatenate(bounds), np.concatenate(good), Cells.joined(spans)
 
     def cut(self, tally: Tally) -> Cut:
         """The finished classes as a cut of the tally."""
-        bounds, good, spans = self._finished()
+        bounds, good, spans = self.finished()
         number = np.where(good, np.cumsum(good) - 1, HELD_BACK).astype(np.int32)
         class_ = np.empty(len(self.rows.entry), dtype=np.int32)
         order = np.argsort(bounds[:, 0])

@@ -1,0 +1,1 @@
+"""What methods that publish levels share: ladders, the lattice of their nodes, and its search."""
