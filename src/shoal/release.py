@@ -63,12 +63,12 @@ class Verdict:
         return cls(**rest, judgements=parts)
 
     def __str__(self) -> str:
-        lines = [f"{self.rows:,} rows in {self.classes:,} classes, {self.how}"]
+        lines = [f"{self.rows:,} rows in {_classes(self.classes)}, {self.how}"]
         for part in self.judgements:
             mark = "meets" if part.holds else "DOES NOT MEET"
             line = f"  {mark} {part.model} (reaches {short(part.reached)})"
             if not part.holds:
-                line += f": {part.failing_classes:,} classes, {part.failing_rows:,} rows fail"
+                line += f": {_classes(part.failing_classes)}, {part.failing_rows:,} rows fail"
             lines.append(line)
         if self.kept_columns_k is not None:
             lines.append(f"  k over quasi-identifiers and kept columns: {self.kept_columns_k}")
@@ -156,7 +156,7 @@ class Release:
         reached = [
             f"{part.model.split()[0]} {short(part.reached)}" for part in self.verdict.judgements
         ]
-        facts = [f"{self.verdict.rows:,} rows in {self.verdict.classes:,} classes", *reached]
+        facts = [f"{self.verdict.rows:,} rows in {_classes(self.verdict.classes)}", *reached]
         if self.verdict.kept_columns_k is not None:
             facts.append(f"k {self.verdict.kept_columns_k:,} with the kept columns")
         if "loss" in self.private:
@@ -177,6 +177,10 @@ class Release:
             f"<p>{escape(str(self))}</p><table><thead><tr><th></th><th>requirement</th><th>reached</th></tr>"
             f"</thead><tbody>{rows}</tbody></table>"
         )
+
+
+def _classes(count: int) -> str:
+    return f"{count:,} class{'' if count == 1 else 'es'}"
 
 
 def read_manifest(text: str) -> dict[str, Any]:

@@ -294,6 +294,35 @@ def test_the_true_class_is_taken_where_it_is_known():
     ]
 
 
+def test_either_location_tells_what_the_other_finds():
+    """One wide class that fits everybody hides what the narrow ones give away."""
+    axis = Axis("ill", "category", "flat", ("a", "b", "c"))
+    age = AXES[:1]
+    low = np.array([[0], [2], [0]], dtype=np.int32)
+    high = np.array([[1], [3], [3]], dtype=np.int32)
+    values = ([0, 0, 1, 1, 2, 0], [0, 1, 1, 2, 1, 2])
+    releases = tuple(
+        Published(name, Cells(low, high), np.array([0, 0, 1, 1, 2, 2], np.int32),
+                  np.array(of, np.int32), holds=np.array([0, 0, 1, 1], np.int32))
+        for name, of in zip("rs", values, strict=True)
+    )  # fmt: skip
+    keys = np.array([[0, 1, 2, 3]], dtype=np.int32)
+    view = View(age, releases, axis, people=People(keys, np.arange(1, 5)))
+    honest, assumed = (intersection(view, location=one) for one in ("honest", "assumed"))
+    assert (honest.exposed, honest.details["assumed"]["exposed"]) == (0, 4)
+    assert (assumed.exposed, assumed.details["honest"]["exposed"]) == (4, 0)
+    for one, other, name in ((honest, assumed, "honest"), (assumed, honest, "assumed")):
+        told = other.details[name]
+        assert (told["people"], told["exposed"]) == (one.people, one.exposed)
+        assert {key: one.details[key] for key in told if key in one.details} == {
+            key: told[key] for key in told if key in one.details
+        }
+    assert "; 4 of 4 if the class that holds each is known" in honest.sentence
+    assert "; 0 of 4 if every class whose cells contain them" in assumed.sentence
+    unknown = tuple(replace(one, holds=None) for one in releases)
+    assert "assumed" not in intersection(replace(view, releases=unknown)).details
+
+
 def test_the_true_class_is_honest_where_cells_do_not_overlap_and_refused_where_they_do():
     with pytest.raises(UsageError, match=r"r0: .* not known.*\n?.*private companion") as refused:
         intersection(random_view(0), location="assumed")
@@ -303,6 +332,10 @@ def test_the_true_class_is_honest_where_cells_do_not_overlap_and_refused_where_t
         intersection(view, location="assumed").details["candidates_after"]
         == intersection(view, location="honest").details["candidates_after"]
     )
+    holds = np.arange(2, dtype=np.int32)  # nobody fits two classes: there is nothing to tell beside
+    known = replace(view, releases=tuple(replace(one, holds=holds) for one in view.releases))
+    for location in ("honest", "assumed"):
+        assert not {"honest", "assumed"} & set(intersection(known, location=location).details)
     with pytest.raises(UsageError, match="no location 'nearby'"):
         intersection(view, location="nearby")
 

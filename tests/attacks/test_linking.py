@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from shoal import testing
 from shoal.attacks.linking import linking
 from shoal.attacks.view import UNKNOWN, UNPUBLISHED, NobodyFoundError, People, Published, View
 from shoal.axis import Axis
 from shoal.cells import Cells
 from shoal.errors import InputError, UsageError
 from shoal.release import jsonable
+from shoal.risk.exposure import exposure
+from shoal.tally import Cut
 
 
 def ordered(name: str, size: int) -> Axis:
@@ -106,9 +110,9 @@ def test_every_count_is_that_of_the_definition(seed):
     assert {key: found[key] for key in expected} == expected
     assert finding.table == "targets"
     assert len(finding.worst) == min(20, finding.people)
-    fewest = min(expected["candidates"])
-    assert finding.sure == (1.0 if finding.exposed else 1 / fewest)
-    assert found["prosecutor"]["highest"] == 1 / fewest
+    told = found["prosecutor"]
+    assert finding.sure == (1.0 if finding.exposed else told["highest"])
+    assert told.get("even", told)["highest"] == 1 / min(expected["candidates"])
     json.dumps(jsonable(finding.to_json()))
 
 
@@ -270,3 +274,157 @@ def test_a_settled_value_that_the_person_is_known_not_to_have_is_wrong():
         values = np.array([truth, 1, 1, 1], dtype=np.int32)
         details = linking(replace(view, people=replace(view.people, values=values))).details
         assert (details["settled_right"], details["settled_known"]) == (0, known)
+
+
+def picked_by_hand(view: View, known: bool) -> dict:
+    """Every adversary's success and surest pick, person by person; empty where nobody overlaps."""
+    release, people = view.releases[0], range(len(view.people))
+    classes = range(len(release.cells))
+    fit = {p: [c for c in classes if fits(view, p, c)] for p in people}
+    if all(len(near) <= 1 for near in fit.values()):
+        return {}
+    found = [p for p in people if fit[p]]
+    size = {c: int((release.class_ == c).sum()) for c in classes}
+    covered = {c: sum(c in fit[p] for p in people) for c in classes}
+    judged = [p for p in found if known and release.holds[p] >= 0]
+    sure, right = {"even": {}, "weighed": {}}, {"even": {}, "weighed": {}, "assumed": {}}
+    for p in found:
+        rows = [c for c in fit[p] for _ in range(size[c])]
+        weight = [Fraction(1, covered[c]) for c in rows]
+        sure["even"][p] = Fraction(1, len(rows))
+        sure["weighed"][p] = max(weight) / sum(weight)
+        own = int(release.holds[p])
+        best = [c for c in fit[p] if covered[c] == min(covered[near] for near in fit[p])]
+        right["even"][p] = Fraction(own in fit[p], len(rows))
+        right["weighed"][p] = Fraction(own in best, len(best) * size.get(own, 1))
+        right["assumed"][p] = Fraction(1, size.get(own, 1))
+    mean = {
+        name: sum((right if judged else sure)[name][p] for p in judged or found)
+        / len(judged or found)
+        for name in sure
+    }
+    told = {name: {"highest": max(sure[name].values()), "mean": mean[name]} for name in sure}
+    best = max(("even", "weighed"), key=lambda name: told[name]["mean"])
+    told |= {"adversary": best, "counted": bool(judged), **told[best]}
+    if judged:
+        each = [right["assumed"][p] for p in judged]
+        told["of"] = len(judged)
+        told["assumed"] = {"highest": max(each), "mean": sum(each) / len(each)}
+    return told
+
+
+def as_floats(told: dict) -> dict:
+    flat = {f"{k} {n}": v for k, one in told.items() if isinstance(one, dict)
+            for n, v in one.items()}  # fmt: skip
+    flat |= {k: v for k, v in told.items() if not isinstance(v, (dict, str))}
+    return {k: float(v) for k, v in flat.items()}
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("seed", range(60))
+def test_picks_are_right_as_often_as_counted_one_by_one(seed, known):
+    view = random_view(seed)
+    if not known:
+        view = replace(view, releases=(replace(view.releases[0], holds=None),))
+    if not by_hand(random_view(seed))["people"]:
+        return
+    expected = picked_by_hand(random_view(seed), known)
+    found = linking(view)
+    told = found.details["prosecutor"]
+    if not expected:
+        each = found.details["candidates"]
+        mean = sum(people / rows for rows, people in each.items()) / found.people
+        assert told == {"highest": 1 / min(each), "mean": pytest.approx(mean)}
+        assert "picking" not in found.sentence
+        return
+    assert as_floats(told) == pytest.approx(as_floats(expected))
+    if told["even"]["mean"] != pytest.approx(told["weighed"]["mean"]):
+        assert told["adversary"] == expected["adversary"]
+        assert f"({told['adversary']} adversary)" in " ".join(found.assumptions)
+    said = "is counted by" if expected["counted"] else "what the adversary expects"
+    assert said in " ".join(found.assumptions)
+
+
+def drowned() -> View:
+    """Eight people of eight ages: two classes of three, narrow, and two people in a wide one.
+
+    Row 8's person has an age that only the wide class has.
+    """
+    low = np.array([[1, 0], [4, 0], [0, 0]], dtype=np.int32)
+    high = np.array([[3, 0], [6, 0], [7, 0]], dtype=np.int32)
+    class_ = np.array([0, 0, 0, 1, 1, 1, 2, 2], dtype=np.int32)
+    values = np.array([0, 0, 0, 0, 1, 2, 1, 2], dtype=np.int32)
+    holds = np.array([2, 0, 0, 0, 1, 1, 1, 2], dtype=np.int32)
+    release = Published("r", Cells(low, high), class_, values, holds=holds)
+    keys = np.array([range(8), [0] * 8], dtype=np.int32)
+    return View(AXES[:2], (release,), ILLNESS, people=People(keys, np.arange(1, 9)))
+
+
+def test_a_wide_class_does_not_drown_the_narrow_ones():
+    found = linking(drowned())
+    told = found.details["prosecutor"]
+    assert (told["adversary"], told["counted"], told["of"]) == ("weighed", True, 8)
+    assert told["even"]["mean"] == pytest.approx((6 / 5 + 2 / 2) / 8)
+    assert told["mean"] == told["weighed"]["mean"] == pytest.approx((6 / 3 + 2 / 2) / 8)
+    assert told["assumed"]["mean"] == told["mean"]  # here the narrowest class is the true one
+    assert "is right for 37.5 % of the 8 who truly are" in found.sentence
+    assert "picking any row that fits for 27.5 %" in found.sentence
+    assert "one of the narrowest class" not in found.example  # rows 1 and 8 fit two rows each
+    assert found.worst[:2] == (1, 8)
+    assert found.sure == 1 / 2
+    assert (found.details["settled"], found.details["settled_assumed"]) == (0, 3)
+
+
+def test_who_does_not_know_the_truth_expects_no_more_than_the_smallest_class_allows():
+    for seed in range(40):
+        view = random_view(seed)
+        release = replace(view.releases[0], holds=None)
+        try:
+            found = linking(replace(view, releases=(release,)))
+        except NobodyFoundError:
+            continue
+        assert found.details["prosecutor"]["highest"] <= 1 / release.rows.min() + 1e-12
+    bare = replace(drowned(), releases=(replace(drowned().releases[0], holds=None),))
+    told = linking(bare).details["prosecutor"]
+    assert (told["adversary"], told["counted"]) == ("weighed", False)
+    assert told["mean"] == pytest.approx((6 / (3 + 2 * 3 / 8) + 2 / 2) / 8)
+    assert "assumed" not in told
+    assert "should be right for" in linking(bare).sentence
+
+
+def test_people_who_are_not_in_the_release_are_not_counted():
+    view = drowned()
+    holds = view.releases[0].holds.copy()
+    holds[:4] = -1
+    some = replace(view, releases=(replace(view.releases[0], holds=holds),))
+    told = linking(some).details["prosecutor"]
+    assert (told["of"], told["mean"]) == (4, pytest.approx((3 / 3 + 1 / 2) / 4))
+    nobody = replace(view, releases=(replace(view.releases[0], holds=np.full(8, -1)),))
+    assert not linking(nobody).details["prosecutor"]["counted"]
+
+
+def test_the_chance_of_a_narrow_class_is_told():
+    people = drowned().people
+    inner = replace(drowned(), people=People(people.keys[:, 1:7], people.rows[1:7]))
+    bare = replace(inner, releases=(replace(inner.releases[0], holds=None),))
+    example = linking(bare).example
+    assert example.startswith("Row 2 of the register fits 5 rows of the release; ")
+    assert "one of the narrowest class is theirs with a chance of 1 in 4" in example
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_adversaries_succeed_as_often_as_those_of_the_exposure(seed):
+    """The people are those published, and everybody's class is known."""
+    tally, _ = testing.sample(seed)
+    some = np.random.default_rng(seed).random(tally.entries) < 0.1  # in one class that is wide
+    _, class_ = np.unique(np.where(some, -1, tally.keys[0] // 2), return_inverse=True)
+    cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), class_.astype(np.int32))
+    entry, held = np.repeat(cut.entry, cut.count), np.repeat(cut.class_, cut.count)
+    people = People(tally.keys[:, entry], np.arange(1, len(entry) + 1))
+    release = Published("table", cut.cells, held, holds=held)
+    told = linking(View(tally.quasi, (release,), people=people)).details["prosecutor"]
+    found = exposure(tally, cut).identity
+    each = told["even"]["mean"], told["weighed"]["mean"], told["assumed"]["mean"]
+    assert each == pytest.approx((found.even, found.weighed, found.known))
+    assert len({round(one, 6) for one in each}) > 1
+    assert told["mean"] == pytest.approx(found.rate)

@@ -65,8 +65,9 @@ def test_automatic_levels_are_used_told_and_kept_in_the_companion(people, tmp_pa
         '{dates = ["month", "quarter", "year", "decade"]}',
         '"prefixes"',
     ]
+    ends = [" Their widths follow the table's range; bounds in the schema fix them.", "", ""]
     assert [note.partition(" = ")[2] for note in release.private["notes"]] == [
-        f"{line}." for line in lines
+        f"{line}.{end}" for line, end in zip(lines, ends, strict=True)
     ]
     assert all("was given automatic ones" in note for note in release.private["notes"])
     told = json.loads((tmp_path / "release.private/companion.json").read_text(encoding="utf-8"))
@@ -75,6 +76,8 @@ def test_automatic_levels_are_used_told_and_kept_in_the_companion(people, tmp_pa
     assert kept.column("zip").hierarchy == shoal.prefixes()
     assert kept.column("job").hierarchy == shoal.flat()
     assert 0 < release.private["levels"]["age"] < 5, "neither as it is nor lost"
+    public = (tmp_path / "release/manifest.json").read_text(encoding="utf-8")
+    assert not any(word in public for word in ("intervals", "bounds", "dates", "prefixes"))
     assert shoal.verify(tmp_path / "release").holds
     like = shoal.publish(people, like=release)
     assert like.private["levels"] == release.private["levels"]
@@ -83,7 +86,23 @@ def test_automatic_levels_are_used_told_and_kept_in_the_companion(people, tmp_pa
 def test_levels_are_offered_where_the_requirement_is_not_met(people):
     with pytest.raises(NotMetError) as failed:
         shoal.publish(people, schema(), "k-anonymity k=161", method="chain")
-    assert OFFER in failed.value.hint
+    assert failed.value.hint.endswith(
+        "Or add --auto-hierarchies: a column has no levels between the values and *."
+    )
+
+
+@pytest.mark.parametrize("method", ["chain", "mu-argus"])
+def test_however_many_columns_lack_levels_a_refusal_says_it_once(people, method):
+    bare = schema(
+        born=shoal.quasi(shoal.ordered(), kind="date"), zip=shoal.quasi(shoal.flat(), kind="code")
+    )
+    with pytest.raises(NotMetError) as failed:
+        shoal.publish(people, bare, "k-anonymity k=161", method=method)
+    assert failed.value.hint.count("--auto-hierarchies: 3 columns have no levels") == 1
+    assert "Column " not in failed.value.hint
+    with pytest.raises(NotMetError) as failed:
+        shoal.publish(people, bare, "k-anonymity k=161", method=method, auto_hierarchies=True)
+    assert "levels" not in failed.value.hint
 
 
 def test_bounds_decide_about_the_widths(people):
@@ -91,7 +110,7 @@ def test_bounds_decide_about_the_widths(people):
     release = shoal.publish(
         people, bounded, "k-anonymity k=4", method="chain", auto_hierarchies=True
     )
-    assert "intervals = [10, 20, 40, 80]" in release.private["notes"][0]
+    assert release.private["notes"][0].endswith("intervals = [10, 20, 40, 80]}.")
 
 
 @pytest.mark.parametrize("range_", [1e-6, 0.3, 1, 2, 7, 19, 20, 21, 99, 100, 101, 73_000, 4e12])

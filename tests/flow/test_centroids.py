@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections import Counter
 from datetime import date
 from statistics import mean
@@ -55,11 +56,25 @@ def line(name, values, kind="number", null=False, shape="ordered"):
     return Axis(name, kind, shape, tuple(values), null, positions=np.array(places, float))
 
 
-def test_numbers_are_means_in_their_own_precision():
-    ages, pay = line("age", (20.0, 25.0, 31.0)), line("pay", (1.25, 2.5, 4.0))
-    _, shown = centroids((ages, pay), [[0, 1, 2, 2], [0, 1, 2, 2]], [0, 0, 1, 1])
+def test_numbers_are_means_in_the_precision_of_most_of_them():
+    ages, pay = line("age", (20.0, 25.0, 31.0)), line("pay", (1.25, 2.55, 4.0))
+    _, shown = centroids((ages, pay), [[0, 1, 2, 2], [0, 1, 1, 2]], [0, 0, 1, 1])
     assert shown["age"] == ["22", "22", "31", "31"]
-    assert shown["pay"] == ["1.88", "1.88", "4", "4"]
+    assert shown["pay"] == ["1.9", "1.9", "3.28", "3.28"]
+
+
+def test_one_value_with_many_digits_does_not_give_them_to_all_means():
+    pay = line("pay", (100.0, 101.0, 102.0, 103.123456))
+    _, shown = centroids((pay,), [[0, 1, 1, 2, 2, 3]], [0, 0, 0, 1, 1, 1])
+    assert shown["pay"] == ["101"] * 3 + ["102"] * 3
+
+
+def test_the_digits_are_those_of_people_and_not_of_values_that_nobody_has():
+    pay = line("pay", (0.0, 1.0, 2.0, 3.0, 4.25, 5.75))
+    _, shown = centroids((pay,), [[4, 5]], [0, 0])
+    assert shown["pay"] == ["5", "5"]
+    _, shown = centroids((pay,), [[4, 5, 4]], [0, 0, 0])
+    assert shown["pay"] == ["4.75"] * 3
 
 
 def test_dates_are_mean_days_and_words_medians_or_modes():
@@ -80,6 +95,37 @@ def test_null_is_the_centroid_where_most_are_null():
     _, shown = centroids((age, size), columns, [0, 0, 0, 1, 1, 1])
     assert shown["age"] == [None] * 3 + ["25"] * 3
     assert shown["size"] == [None] * 3 + ["L"] * 3
+
+
+AGE = line("age", (20.0, 30.0), null=True)
+SIZE = Axis("size", "category", "ordered", ("S", "L"), null=True)
+TOWN = Axis("town", "category", "flat", ("Oslo", "Rome"), null=True)
+
+
+def test_null_wins_where_as_many_are_null():
+    _, shown = centroids((AGE, SIZE, TOWN), [[0, 2], [0, 2], [0, 2]], [0, 0])
+    assert shown == {"age": [None] * 2, "size": [None] * 2, "town": [None] * 2}
+    _, shown = centroids((TOWN,), [[0, 1, 2, 0, 0, 2]], [0, 0, 0, 1, 1, 1])
+    assert shown["town"] == [None] * 3 + ["Oslo"] * 3
+
+
+@pytest.mark.parametrize("least", [2, 3, 4])
+def test_a_centroid_is_of_as_many_people_as_the_rule_asks_of_a_class(least):
+    columns, class_ = [[0, 0, 1, 2]] * 3, [0] * 4
+    tally, cut = cut_of((AGE, SIZE, TOWN), columns, class_)
+    _, labels = centred(tally, cut, least)
+    shown = [words[int(number[0])].as_py() for number, words in labels.values()]
+    assert shown == ([None] * 3 if least > 3 else ["23", "S", "Oslo"])
+
+
+def test_nobody_s_own_value_is_published_beside_nulls(tmp_path):
+    rows = [("pay", "ill"), *[(pay, "flu") for pay in (57341.22, "", 100.5, 101.5, 102.5, 103.5)]]
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    schema = shoal.Schema.of(quasi="pay", sensitive="ill")
+    made = shoal.publish(tmp_path / "t.csv", schema, "k-anonymity k=2", out=tmp_path / "r", **MADE)
+    with made.path.open(newline="") as file:
+        assert not any(row[0].startswith("57341") for row in csv.reader(file))
 
 
 def test_where_there_are_levels_a_mean_is_a_value_of_the_column():
@@ -142,6 +188,21 @@ def test_a_changed_file_does_not_verify(town):
     assert not verdict.holds
 
 
+@pytest.mark.parametrize("form", ["centroid", "", None, ["partition"], 3])
+def test_a_form_that_there_is_not_does_not_verify(town, form):
+    made = town.publish(**MADE)
+    told = town.manifest(made) | {"form": form}
+    (made.folder / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
+    with pytest.raises(InputError, match="form"):
+        shoal.verify(made.folder)
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_a_truth_value_is_no_share(standing, share):
+    with pytest.raises(UsageError, match="hold_back is a number"):
+        standing.publish(out=None, hold_back=share)
+
+
 @pytest.mark.parametrize(
     ("asked", "rule"),
     [
@@ -166,8 +227,9 @@ def test_a_rule_about_a_population_is_refused_when_verified(standing, release):
 @pytest.mark.parametrize("beside", ["original", "population"])
 def test_an_audit_does_not_take_them_for_cells(standing, release, beside):
     assert shoal.audit(release.folder).classes == release.verdict.classes
-    with pytest.raises(UsageError, match="no cells"):
+    with pytest.raises(UsageError, match="no cells") as refused:
         shoal.audit(release.folder, **{beside: standing.table})
+    assert "shoal report RELEASE --original FILE" in refused.value.hint
 
 
 def test_neither_based_on_another_nor_another_on_it(standing, release):

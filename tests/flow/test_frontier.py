@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import stat
+import threading
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import shoal
 from shoal import testing
-from shoal.attacks.linking import linking
-from shoal.attacks.view import People, Published, View
-from shoal.flow.frontier import Frontier, Point, verb
+from shoal.cells import Cells
+from shoal.flow.frontier import Frontier, Point, run, verb
+from shoal.flow.frontier.alone import LOCK, alone
+from shoal.flow.frontier.keeping import Counted
+from shoal.flow.frontier.kept import Before, check_place, kept
 from shoal.flow.frontier.points import marked
-from shoal.flow.frontier.risk import exposure
-from shoal.methods.mondrian import mondrian
-from shoal.models import rule
+from shoal.flow.frontier.told import not_made, together
 from shoal.pages import Page
 from shoal.tally import Cut
 
@@ -27,110 +29,7 @@ METHODS = ("mondrian", "chain")
 @pytest.fixture
 def undrawn(monkeypatch):
     """The page without its charts: only what is kept is looked at."""
-    monkeypatch.setattr(verb, "frontier_page", lambda facts: Page("Frontier", ()))
-
-
-# Risk
-
-
-def overlapping(seed: int) -> tuple:
-    """A small table in classes whose cells overlap, some of it held back."""
-    tally, _ = testing.sample(seed)
-    rng = np.random.default_rng(seed)
-    entry = np.arange(tally.entries, dtype=np.int32)
-    class_ = rng.integers(0, 4, tally.entries).astype(np.int32)
-    cut = Cut.of(tally, entry, class_)
-    return tally, cut.without(np.arange(cut.classes) == 3) if seed % 2 else cut
-
-
-def people_of(tally, cut) -> list[tuple]:
-    """Everybody who is published: key, class and value, one by one."""
-    return [
-        (tuple(tally.keys[:, e].tolist()), int(c), int(tally.values[0][e]))
-        for e, c, n in zip(cut.entry, cut.class_, cut.count, strict=True)
-        for _ in range(n)
-        if c >= 0
-    ]
-
-
-def by_hand(tally, cut) -> tuple[float, ...]:
-    """The same risks, person by person."""
-    people = people_of(tally, cut)
-    fits = {}
-    for key in {key for key, _, _ in people}:
-        _, found = cut.cells.contains(np.array(key)[:, np.newaxis])
-        fits[key] = found.tolist()
-    rows = Counter(class_ for _, class_, _ in people)
-    covered = Counter(c for key, _, _ in people for c in fits[key])
-    values = {c: Counter(v for _, own, v in people if own == c) for c in rows}
-    totals = np.zeros(4)
-    for key, own, value in people:
-        classes = fits[key]
-        totals[0] += 1 / sum(rows[c] for c in classes)
-        narrow = min(covered[c] for c in classes)
-        several = [c for c in classes if covered[c] == narrow]
-        totals[1] += (own in several) / len(several) / rows[own]
-        for at, weight in ((2, Counter()), (3, covered)):
-            likely = Counter()
-            for c in classes:
-                for v, n in values[c].items():
-                    likely[v] += n / (weight[c] or 1)
-            best = [v for v, n in likely.items() if np.isclose(n, max(likely.values()))]
-            totals[at] += (value in best) / len(best)
-    return tuple(totals / len(people))
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_risks_are_those_counted_person_by_person(seed):
-    tally, cut = overlapping(seed)
-    found = exposure(tally, cut, 0)
-    assert found.value is not None
-    told = (found.identity.even, found.identity.weighed, found.value.even, found.value.weighed)
-    assert told == pytest.approx(by_hand(tally, cut))
-    people = people_of(tally, cut)
-    assert found.identity.known == pytest.approx(cut.classes / len(people))
-    assert found.base == max(Counter(v for _, _, v in people).values()) / len(people)
-    assert found.identity.rate <= found.identity.known + 1e-12  # nobody beats who knows the class
-    assert exposure(tally, cut).identity == found.identity
-    assert exposure(tally, cut).value is None
-
-
-def test_a_part_at_a_time_gives_the_same(monkeypatch):
-    tally, cut = overlapping(2)
-    whole = exposure(tally, cut, 0)
-    monkeypatch.setattr("shoal.flow.frontier.risk.CELLS", 1)
-    assert exposure(tally, cut, 0).value == pytest.approx(whole.value)
-
-
-def test_the_even_adversary_is_linking_s_prosecutor():
-    tally, cut = overlapping(4)
-    entry, class_ = np.repeat(cut.entry, cut.count), np.repeat(cut.class_, cut.count)
-    people = People(tally.keys[:, entry], np.arange(1, len(entry) + 1))
-    found = linking(View(tally.quasi, (Published("table", cut.cells, class_),), people=people))
-    mean = found.details["prosecutor"]["mean"]
-    assert exposure(tally, cut).identity.even == pytest.approx(mean)
-
-
-def test_where_cells_do_not_overlap_all_adversaries_are_one():
-    tally, _ = testing.sample(3)
-    cut = mondrian(tally, rule("k-anonymity k=3"))
-    start, _ = cut.cells.contains(tally.keys)
-    if (np.diff(start) == 1).all():
-        found = exposure(tally, cut).identity
-        assert found.even == pytest.approx(found.weighed) == pytest.approx(found.known)
-
-
-def test_a_wide_class_that_fits_everybody_hides_nobody():
-    """Its rows would drown the narrow class that each is in; who weighs classes is not misled."""
-    tally, _ = testing.sample(1)
-    age, zip_ = tally.keys.astype(np.int64)
-    ends = np.isin(age, (age.min(), age.max()))
-    _, class_ = np.unique(np.where(ends, -1, 100 * age + zip_), return_inverse=True)
-    cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), class_.astype(np.int32))
-    found = exposure(tally, cut, 0)
-    assert found.identity.weighed > 2 * found.identity.even
-    assert found.value is not None
-    assert found.value.rate == found.value.weighed > found.value.even
+    monkeypatch.setattr(verb, "frontier_page", lambda *facts: Page("Frontier", ()))
 
 
 # The frontier
@@ -153,16 +52,76 @@ def test_the_best_within_a_bound():
     found = Frontier(marked(points, "identity"), 100)
     assert found.best(loss=0.3).risk_identity == 0.3
     assert found.best(risk=0.2).loss == 0.4
-    with pytest.raises(shoal.NotMetError, match=r"the least is 0\.1"):
-        found.best(risk=0.05)
-    with pytest.raises(shoal.NotMetError, match=r"the least is 0\.1"):
-        found.best(loss=0.05)
+    assert found.best(risk=0.4, loss=0.45).loss == 0.2
+    for bounds, said in (
+        ({"risk": 0.05}, "No release has a risk of at most 0.05: the least risk is 0.1."),
+        ({"loss": 0.05}, "No release has a loss of at most 0.05: the least loss is 0.1."),
+        ({"loss": 0.3, "risk": 0.2}, "a risk of at most 0.2 and a loss of at most 0.3: "
+         "the least loss at that risk is 0.4."),
+        ({"loss": 0.3, "risk": 0.05}, "and a loss of at most 0.3: the least risk is 0.1."),
+    ):  # fmt: skip
+        with pytest.raises(shoal.NotMetError) as error:
+            found.best(**bounds)
+        assert error.value.fact.endswith(said)
     with pytest.raises(shoal.UsageError):
         found.best()
-    with pytest.raises(shoal.UsageError):
-        found.best(loss=0.1, risk=0.1)
-    with pytest.raises(shoal.NotMetError, match="no release could be made"):
+    with pytest.raises(shoal.NotMetError, match="No release could be made"):
         Frontier((), 100).best(loss=1)
+
+
+def test_ties_within_a_bound_go_to_what_is_better_otherwise():
+    """A point that another beats is not chosen, though both are within the bound."""
+    points = [point(0.3, 0.1, rows=1), point(0.2, 0.1, rows=2), point(0.2, 0.15)]
+    found = Frontier(marked(points, "identity"), 100)
+    assert found.best(loss=0.5).rows == 2
+    assert found.best(risk=0.5).rows == 2
+
+
+def test_it_is_chosen_among_what_was_asked_for():
+    kept, asked = Point("other", "r", 0.1, 0.1), Point("m", "r", 0.3, 0.2)
+    found = Frontier(marked([kept, asked], "identity"), 100, asked={("m", "r")}, max_risk=0.5)
+    assert found.chosen == found.points[1]
+    assert found.best(risk=0.5) == found.points[1]
+    assert replace(found, asked=None).chosen == found.points[0]
+    assert "1 of earlier runs" in str(found)
+    with pytest.raises(shoal.NotMetError):
+        replace(found, max_risk=0.15).check()
+    bare = replace(found, max_risk=None)
+    assert bare.chosen is None
+    bare.check()
+    with pytest.raises(shoal.NotMetError, match="No release could be made"):
+        replace(bare, asked={("none", "r")}).check()
+
+
+def test_the_line_to_publish_is_the_chosen_one_s():
+    rule = "t-closeness t=0.2 on=diagnosis"
+    found = Frontier((Point("chain", rule, 0.1, 0.1),), 100, options=("--hold-back 0.05",))
+    ending = "--hold-back 0.05 -o release/"
+    assert found.command == f'shoal publish TABLE -s SCHEMA --method METHOD -m "RULE" {ending}'
+    chosen = replace(found, max_loss=0.2)
+    assert chosen.command == f'shoal publish TABLE -s SCHEMA --method chain -m "{rule}" {ending}'
+    assert chosen.wanted == "the least risk with a loss of at most 0.2"
+    odd = replace(chosen, points=(Point("chain", 'r on="$x"', 0.1, 0.1),))
+    assert """-m 'r on="$x"' """ in odd.command
+
+
+def test_methods_at_one_point_are_named_together():
+    same = {"loss": 0.2, "risk_identity": 0.1}
+    some = [Point("a", "k=2", **same), Point("a", "k=5", **same), Point("b", "k=2", **same)]
+    some += [Point("c", "k=5", **same), Point("d", "k=5", 0.1, 0.1), Point("e", "k=5")]
+    assert [(one.method, one.rule) for one in together(some)] == [("d", "k=5"), ("a, c", "k=5")]
+    many = [Point(f"method-{i}", "k=5", **same) for i in range(12)]
+    assert [one.method for one in together(many)] == ["method-0, method-1 and 10 more"]
+
+
+def test_a_reason_is_told_once():
+    some = [Point(name, rule, reason="small") for name in "abcd" for rule in ("k=5", "k=9")]
+    some += [Point("e", "k=9", reason="no levels"), Point("f", "k=2", reason="small")]
+    assert not_made([*some, Point("g", "k=2", 0.1, 0.1)]) == [
+        ("a, b and 2 more", "k=5; k=9", "small"),
+        ("f", "k=2", "small"),
+        ("e", "k=9", "no levels"),
+    ]
 
 
 def compare(town, rules=("k-anonymity k=2", "k-anonymity k=8"), **more):
@@ -185,7 +144,8 @@ def test_points_are_what_a_dry_run_publishes(town, undrawn):
         assert 0 < one.base < 1
     assert found.frontier
     assert town.names() == {"people.csv", "frontier"}  # nothing was published
-    assert {path.name for path in found.folder.iterdir()} == {"frontier.json", "frontier.html"}
+    names = {path.name for path in found.folder.iterdir()}
+    assert names == {"frontier.json", "frontier.html", LOCK}
 
 
 def test_it_holds_no_cell_and_is_for_its_owner(town):
@@ -226,8 +186,7 @@ def test_what_is_not_met_is_listed_with_its_reason(town):
 
 
 def test_all_methods_are_compared_unless_some_are_named(town, monkeypatch):
-    known = verb.known_methods()
-    monkeypatch.setattr(verb, "known_methods", lambda: {n: known[n] for n in METHODS})
+    monkeypatch.setattr(verb, "known_methods", lambda: list(METHODS))
     found = compare(town, ["k-anonymity k=4"], methods=None, out=None)
     assert {one.method for one in found.points} == set(METHODS)
 
@@ -239,19 +198,20 @@ def test_all_methods_are_compared_unless_some_are_named(town, monkeypatch):
 def made(undrawn, monkeypatch):
     """The methods that were run, in their order."""
     ran = []
-    make = verb.make
+    make = run.make
+    monkeypatch.setattr(run, "compiled", lambda *asked: True)
 
     def counted(tally, request):
         ran.append((request.method, str(request.rule)))
         return make(tally, request)
 
-    monkeypatch.setattr(verb, "make", counted)
+    monkeypatch.setattr(run, "make", counted)
     return ran
 
 
 def test_a_stopped_run_keeps_its_points_and_goes_on(town, made):
     def stop(step, done, total):
-        if step == verb.STEP and done >= 2 * verb.FINE:
+        if step == run.STEP and done >= 2 * run.FINE:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -279,25 +239,178 @@ def _shuffled(town):
     return town.write(town.folder / "other.csv", town.rows[::-1])
 
 
-@pytest.mark.parametrize(
-    ("what", "said"),
-    [
-        ({"source": "fewer"}, "another table"),
-        ({"schema": "weights"}, "another schema"),
-        ({"hold_back": 0.1}, "another hold back"),
-    ],
-)
-def test_another_table_or_setting_is_refused(town, made, what, said):
-    compare(town)
-    if "source" in what:
-        what = {"source": town.write(town.folder / "fewer.csv", town.rows[:-1])}
-    if "schema" in what:
-        what = {"schema": town.schema(age=shoal.quasi(weight=2))}
-    with pytest.raises(shoal.UsageError, match=said) as error:
-        compare(town, **what)
+def test_another_setting_is_refused(town, made):
+    asked = {"rules": ["k-anonymity k=2"], "methods": ["mondrian"]}
+    compare(town, **asked)
+    with pytest.raises(shoal.UsageError, match="another hold back") as error:
+        compare(town, **asked, hold_back=0.1)
     assert "--replace" in error.value.hint
-    assert len(made) == 4
-    assert len(compare(town, ["k-anonymity k=3"], replace=True, **what).points) == len(METHODS)
+    assert len(made) == 1
+    assert len(compare(town, **asked, hold_back=0.1, replace=True).points) == 1
+
+
+def test_another_table_or_schema_is_known():
+    tally, _ = testing.sample(1)
+    plain = {"on": None, "hold_back": 0.0, "auto_hierarchies": False}
+    first = kept(None, None, tally, "schema", plain)
+    before = Before(first.settings, bytes.fromhex(first.settings["key"]), {})
+    assert kept(None, before, tally, "schema", plain).settings == first.settings
+    more = replace(tally, count=tally.count + 1)
+    for given, said in (
+        ((more, "schema", plain), "another table"),
+        ((tally, "other", plain), "another schema"),
+        ((tally, "schema", {**plain, "auto_hierarchies": True}), "another auto hierarchies"),
+        ((more, "other", plain), "another schema and table"),
+    ):
+        with pytest.raises(shoal.UsageError, match=said):
+            kept(None, before, *given)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_runs_at_once_keep_each_other_s_points(town, made, begun):
+    """The second run begins and ends while the first is at work; nobody's point is lost."""
+    rules = ["k-anonymity k=2", "k-anonymity k=4"]
+    if begun:
+        compare(town, rules[:1], methods=["hilbert"])
+    others = iter([{"rules": ["k-anonymity k=8"]}, {"rules": rules[1:], "methods": ["chain"]}])
+
+    def meanwhile(step, done, total):
+        if step == run.STEP and done % run.FINE == 0 and (asked := next(others, None)):
+            compare(town, **asked)
+
+    found = compare(town, rules, progress=meanwhile)
+    there = {(one.method, one.rule) for one in found.points}
+    assert {(name, f"k-anonymity k={k}") for name in METHODS for k in (2, 4, 8)} <= there
+    assert len(there) == len(made) == 6 + begun  # what the other run made is not made again
+    told = json.loads((found.folder / "frontier.json").read_text(encoding="utf-8"))
+    assert {(one["method"], one["rule"]) for one in told["points"]} == there
+
+
+def test_a_run_with_other_settings_does_not_mix_in(town, made):
+    others = iter([{"hold_back": 0.1}])
+
+    def meanwhile(step, done, total):
+        if step == run.STEP and (asked := next(others, None)):
+            compare(town, ["k-anonymity k=8"], **asked)
+
+    with pytest.raises(shoal.UsageError, match="another hold back"):
+        compare(town, progress=meanwhile)
+    told = json.loads((town.folder / "frontier" / "frontier.json").read_text(encoding="utf-8"))
+    assert {one["rule"] for one in told["points"]} == {"k-anonymity k=8"}
+
+
+def test_two_do_not_write_at_once(tmp_path):
+    order = []
+
+    def other():
+        with alone(tmp_path):
+            order.append("other")
+
+    with alone(tmp_path):
+        waiting = threading.Thread(target=other)
+        waiting.start()
+        waiting.join(0.1)
+        order.append("one")
+    waiting.join()
+    assert order == ["one", "other"]
+
+
+def test_nothing_is_written_or_replaced_before_a_point_is_finished(town, made):
+    def stop(step, done, total):
+        if step == run.STEP:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compare(town, progress=stop)
+    assert town.names() == {"people.csv"}
+    file = compare(town, ["k-anonymity k=2"]).folder / "frontier.json"
+    before = file.read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        compare(town, hold_back=0.1, replace=True, progress=stop)
+    assert file.read_bytes() == before
+
+
+def test_what_a_killed_run_left_is_no_hindrance(town, made):
+    place = town.folder / "frontier"
+    place.mkdir()
+    for name in (LOCK, ".frontier.json-0a1b2c3d"):
+        (place / name).touch()
+    assert compare(town, ["k-anonymity k=2"]).made
+    assert {path.name for path in place.iterdir()} == {LOCK, "frontier.json", "frontier.html"}
+
+
+def test_a_stopped_run_s_file_has_the_whole_line_to_publish(town, made):
+    def stop(step, done, total):
+        if step == run.STEP and done >= run.FINE:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compare(town, hold_back=0.05, auto_hierarchies=True, progress=stop)
+    told = json.loads((town.folder / "frontier" / "frontier.json").read_text(encoding="utf-8"))
+    assert told["command"].endswith('-m "RULE" --hold-back 0.05 --auto-hierarchies -o release/')
+
+
+# Levels
+
+
+def test_columns_without_levels_are_noted_once(town, undrawn):
+    found = compare(town, ["k-anonymity k=4"], methods=["datafly", "chain", "mondrian"])
+    said = 'Column "age" has no levels between its values and *, and datafly works by levels'
+    assert [note.startswith(said) for note in found.notes] == [True, False]
+    assert found.notes[-1] == "These methods work by levels: datafly, chain."
+    assert found.to_json()["notes"] == list(found.notes)
+    assert compare(town, ["k-anonymity k=4"], methods=["mondrian"], out=None).notes == ()
+
+
+def test_automatic_levels_are_for_the_methods_that_need_them(town, undrawn):
+    found = compare(town, ["k-anonymity k=4"], auto_hierarchies=True)
+    assert "was given automatic ones" in found.notes[0]
+    assert "--auto-hierarchies" in found.command
+    bare = compare(town, ["k-anonymity k=4"], out=None)
+    for one, other in zip(found.points, bare.points, strict=True):
+        asked = {"method": one.method, "dry_run": True, "auto_hierarchies": True}
+        assert one.loss == pytest.approx(town.publish(one.rule, **asked).private["loss"])
+        assert (one.loss == other.loss) is (one.method == "mondrian")
+
+
+# Memory and compiling
+
+
+def test_a_method_that_lacks_memory_does_not_end_the_run(town, undrawn, monkeypatch):
+    make = run.make
+
+    def hungry(tally, request):
+        if request.method == "mondrian":
+            raise MemoryError
+        return make(tally, request)
+
+    monkeypatch.setattr(run, "make", hungry)
+    first, second = compare(town, ["k-anonymity k=4"]).points
+    assert (first.reason, first.loss) == ("There is not enough memory.", None)
+    assert second.loss is not None
+    monkeypatch.setattr(run, "make", make)
+    again = compare(town, ["k-anonymity k=4"]).points  # another time there may be enough
+    assert [one.loss is None for one in again] == [False, False]
+
+
+def test_compiling_is_told_and_not_timed(town, monkeypatch):
+    told, made = [], []
+    monkeypatch.setattr(run, "compiled", lambda *asked: bool(made))
+    monkeypatch.setattr(run, "SOME", 10)
+    make = run.make
+
+    def counted(tally, request):
+        made.append(tally.entries)
+        return make(tally, request)
+
+    monkeypatch.setattr(run, "make", counted)
+    found = compare(town, methods=["mondrian"], out=None,
+                    progress=lambda step, done, total: told.append(step))  # fmt: skip
+    assert told.count(run.COMPILING) == 1
+    assert made[0] == 10  # a part of the table first, then the whole for each rule
+    assert len(made) == 3
+    assert made[1] == made[2] > 10
+    assert all(one.rows == len(town.rows) for one in found.points)
 
 
 def test_a_folder_of_others_is_left_alone(town, undrawn):
@@ -311,6 +424,11 @@ def test_a_folder_of_others_is_left_alone(town, undrawn):
         compare(town, out=release.folder)
     with pytest.raises(shoal.UsageError, match="release, which is public"):
         compare(town, out=release.folder / "frontier")
+    with pytest.raises(shoal.UsageError, match="is not a comparison"):
+        compare(town, out=release.companion)
+    for inside in ("frontier", "some/frontier"):
+        with pytest.raises(shoal.UsageError, match="of a private companion"):
+            compare(town, out=release.companion / inside)
 
 
 def test_a_damaged_file_is_not_gone_on_with(town, undrawn):
@@ -321,12 +439,56 @@ def test_a_damaged_file_is_not_gone_on_with(town, undrawn):
     assert compare(town, ["k-anonymity k=2"], replace=True).made
 
 
+def test_every_point_of_a_file_is_looked_at(town, undrawn):
+    found = compare(town, ["k-anonymity k=2"], methods=["mondrian"])
+    file = found.folder / "frontier.json"
+    whole = json.loads(file.read_text(encoding="utf-8"))
+    (point,) = whole["points"]
+    odd = {
+        "loss": ["abc", float("nan"), float("inf"), True, 1.5, -0.1, None, 10**400],
+        "method": [["x"], None, "\ud800"],
+        "rule": [5],
+        "risk_identity": [None, "0.1"],
+        "known_identity": [None, 2],
+        "risk_value": [None, [0.1]],
+        "base": [None, "x"],
+        "classes": ["x", 1.5, -1, True],
+        "rows": [None],
+        "held_back": [{}],
+        "seconds": [None, "1", float("inf"), -1, 10**400],
+        "on_frontier": [1, None],
+        "reason": [5, None, "it was made, though"],
+        "unheard_of": [1],
+    }
+    bad = [{"points": [{**point, name: value}]} for name, some in odd.items() for value in some]
+    bad += [{"points": some} for some in ({}, None, "x", [5], [[]], [{}], [point, point])]
+    bad += [{"edition": some} for some in ("1", True, 1.0, 0, None)]
+    bad += [{"settings": some} for some in (None, [], "x", {}, {"key": 5}, {"key": "x"})]
+    for change in bad:
+        file.write_text(json.dumps(whole | change), encoding="utf-8")
+        with pytest.raises(shoal.InputError, match="cannot be read") as error:
+            check_place(found.folder, False)
+        assert "--replace" in error.value.hint, change
+    for text in ("[]", "5", "null", "[" * 100_000):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(shoal.InputError, match="cannot be read"):
+            check_place(found.folder, False)
+    file.write_text(json.dumps(whole | {"edition": 99, "points": {}}), encoding="utf-8")
+    with pytest.raises(shoal.InputError, match="edition 99"):
+        check_place(found.folder, False)
+    file.write_text(json.dumps(whole), encoding="utf-8")
+    assert check_place(found.folder, False).points == {
+        ("mondrian", "k-anonymity k=2"): found.points[0]
+    }
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
         ({"methods": "mondrain"}, "no method 'mondrain'"),
         ({"methods": []}, "No method"),
         ({"risk": "harm"}, "no risk 'harm'"),
+        ({"max_risk": 5}, "between 0 and 1"),
         ({"on": "age"}, "no sensitive column 'age'"),
         ({"strengths": [3]}, "alternatives"),
         ({"rules": ["t-closeness t=0.2 on=job"]}, "job"),
@@ -352,3 +514,84 @@ def test_kept_columns_must_be_accepted(town, undrawn):
     with pytest.raises(shoal.NotMetError, match="born"):
         compare(town, schema=schema)
     assert compare(town, schema=schema, accept_keep=True).made
+
+
+# Kept columns
+
+
+@pytest.mark.parametrize("column", ["hospital", "name"])
+def test_kept_columns_are_known_to_the_adversary(town, undrawn, column):
+    """A class in which everybody has a name of their own hides nobody."""
+    schema = town.schema(**{column: shoal.keep})
+    asked = {"method": "chain", "accept_keep": True}
+    rows = town.published(town.publish("k-anonymity k=4", schema, **asked))
+    found = compare(town, ["k-anonymity k=4"], schema=schema, accept_keep=True, methods=["chain"])
+    (one,) = found.points
+    sizes = Counter(tuple(row[name] for name in (*town.quasi, column)) for row in rows)
+    assert one.risk_identity == pytest.approx(len(sizes) / len(rows))  # cells do not overlap
+    best = Counter()
+    for row in rows:
+        seen = tuple(row[name] for name in (*town.quasi, column))
+        best[seen] = max(best[seen], sum(
+            other["diagnosis"] == row["diagnosis"]
+            and tuple(other[name] for name in (*town.quasi, column)) == seen for other in rows
+        ))  # fmt: skip
+    assert one.risk_value == pytest.approx(best.total() / len(rows))
+    assert one.classes == len(Counter(tuple(row[name] for name in town.quasi) for row in rows))
+    assert f"of everybody it knows the kept columns too: {column}" in found.to_json()["assumptions"]
+    assert found.notes[0].endswith(f"whoever knows them: {column}.")
+    assert "--accept-keep" in found.command
+
+
+def test_another_kept_column_is_another_table(town, undrawn):
+    asked = {"schema": town.schema(name=shoal.keep), "accept_keep": True, "methods": ["chain"]}
+    compare(town, ["k-anonymity k=4"], **asked)
+    compare(town, ["k-anonymity k=4"], **asked, source=_shuffled(town))
+    rows = [{**row, "name": "Somebody"} for row in town.rows]
+    other = town.write(town.folder / "renamed.csv", rows)
+    with pytest.raises(shoal.UsageError, match="another table"):
+        compare(town, ["k-anonymity k=4"], **asked, source=other)
+
+
+def test_divided_entries_are_divided_with_their_kept_columns():
+    """Every class keeps its rows, and every kept value its people, wherever chance sends them."""
+    tally, _ = testing.sample(3)
+    entry = np.repeat(np.arange(tally.entries, dtype=np.int32), 2)
+    half = tally.count // 2
+    count = np.stack((half, tally.count - half), axis=1).ravel()
+    class_ = np.tile(np.array([0, 1], np.int32), tally.entries)
+    class_[-1] = -1
+    cut = replace(two_classes(tally, entry, class_), count=count)
+    part_of = np.repeat(np.arange(tally.entries, dtype=np.int32), 2)
+    kept = np.tile(np.array([[0, 1]]), tally.entries)
+    known = replace(
+        tally,
+        quasi=(*tally.quasi, tally.quasi[0].numbered("kept", 2)),
+        keys=np.concatenate((tally.keys[:, part_of], kept)),
+        values=tally.values[:, part_of],
+        count=np.stack((tally.count - half, half), axis=1).ravel(),
+        providers=None,
+    )
+    seen, fine = Counted(tally, known, part_of).seen(cut)
+    assert seen is known
+    assert fine.held_back == cut.held_back > 0
+    assert np.array_equal(np.bincount(fine.entry, fine.count, known.entries), known.count)
+    into = fine.cells.low[:, -1]
+    assert np.array_equal(into, fine.cells.high[:, -1])
+    for at in np.flatnonzero(fine.class_ >= 0):
+        assert kept[0, fine.entry[at]] == into[fine.class_[at]]
+    coarse = np.array([
+        next(c for c in range(2) if np.array_equal(cut.cells.low[c], low)
+             and np.array_equal(cut.cells.high[c], high))
+        for low, high in zip(fine.cells.low[:, :-1], fine.cells.high[:, :-1], strict=True)
+    ])  # fmt: skip
+    there = fine.class_ >= 0
+    rows = np.bincount(coarse[fine.class_[there]], fine.count[there], 2)
+    own = cut.class_ >= 0
+    assert np.array_equal(rows, np.bincount(cut.class_[own], cut.count[own], 2))
+
+
+def two_classes(tally, entry, class_):
+    """A cut whose two classes publish different cells, so that they can be told apart."""
+    low = np.zeros((2, len(tally.quasi)), np.int32)
+    return Cut(entry, class_, tally.count[entry], Cells(low, low + np.array([[1], [2]], np.int32)))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
+import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,7 @@ import shoal
 from shoal import InputError, KAnonymity, NotMetError, SchemaError, UsageError
 from shoal.axis import Axis
 from shoal.cells import Cells
-from shoal.flow.placing import placed
+from shoal.methods.lines.placed import placed
 from shoal.tally import Tally
 
 QUASI = ("age", "sex", "zip")
@@ -83,22 +85,29 @@ def test_what_is_not_covered_is_counted_by_column_and_refused(standing, cut):
     ages = {row["age"] for row in rows if not any(lies_in(row, (c[0], "*", "*")) for c in cells)}
     strange = [row for row in rows if row["age"] in ages]
     apart = sum(not any(lies_in(row, one) for one in cells) for row in rows) - len(strange)
+    home = Counter(next((c for c in cells if lies_in(row, c)), None) for row in rows)
+    few = sum(n for one, n in home.items() if one is not None and n < 4)
     assert ages
-    assert apart > 0
+    assert min(apart, few) > 0
     new = standing.write(standing.folder / "refused.csv", rows)
     with pytest.raises(InputError) as refused:
         shoal.publish(new, like=release, out=standing.folder / "refused")
     assert refused.value.fact.endswith(
         f"does not cover {len(strange) + apart} of 300 rows: {len(ages)} values of column 'age' "
-        f"({len(strange)} rows); {apart} rows with values that no class has together."
+        f"({len(strange)} rows); {apart} rows with values that no class has together. "
+        f"Of the others, {few} do not meet the rule."
     )
-    assert "--hold-back 0." in refused.value.hint
+    whole = re.search(r"let (\d+) rows be held back with --hold-back (0\.\d+)", refused.value.hint)
+    assert int(whole[1]) == len(strange) + apart + few
+    done = shoal.publish(new, like=release, hold_back=float(whole[2]))
+    assert done.private["held_back"] == int(whole[1]), "one hint is enough"
     assert not (standing.folder / "refused").exists()
     share = (len(strange) + apart - 1) / 300
     with pytest.raises(InputError, match="does not cover"):
         shoal.publish(new, like=release, hold_back=share)
-    with pytest.raises(NotMetError, match="too few people share their cells"):
+    with pytest.raises(NotMetError, match="too few people share their cells") as failed:
         shoal.publish(new, like=release, hold_back=(len(strange) + apart + 0.5) / 300)
+    assert failed.value.hint == refused.value.hint
 
 
 def test_nobody_whom_the_recoding_covers_is_an_error_whatever_may_be_held_back(standing, cut):
@@ -116,8 +125,19 @@ def test_rows_held_back_may_be_starred(standing, cut):
     cells = {tuple(row[name] for name in QUASI) for row in standing.published(again)}
     assert ("*", "*", "*") in cells
     assert cells <= cut[1] | {("*", "*", "*")}
-    third = shoal.publish(new, like=again, out=standing.folder / "third")
-    assert third.verdict.rows == 300, "the class of * has everybody who lies in no other"
+    lost = again.private["starred"]
+    with pytest.raises(InputError, match=f"does not cover {lost} of 300 rows"):
+        shoal.publish(new, like=again)
+    how = {"hold_back": 0.6, "held_back_as": "starred"}
+    third = shoal.publish(new, like=again, out=standing.folder / "third", **how)
+    assert third.private["rows_not_covered"] == third.private["starred"] == lost
+    assert labels(third) == labels(again)
+
+
+def test_a_release_of_one_class_of_stars_is_a_recoding_too(standing):
+    first = standing.publish("k-anonymity k=80", out=standing.folder / "all")
+    assert {row[:3] for row in labels(first)} == {("*", "*", "*")}
+    assert shoal.publish(standing.table, like=first).private["rows_not_covered"] == 0
 
 
 def test_of_several_classes_the_narrowest_has_the_row(tmp_path):
@@ -312,7 +332,7 @@ def test_a_requirement_may_be_given_and_is_judged_on_the_new_people(by_level, tm
     assert shoal.publish(now, None, rule, like=by_level).verdict.holds
     with pytest.raises(NotMetError) as failed:
         shoal.publish(now, rule="k-anonymity k=13", like=by_level)
-    assert failed.value.hint.endswith("Or make a new release without --like.")
+    assert failed.value.hint == "weaken the rule, or make a new release without --like."
 
 
 def test_the_quasi_identifiers_must_be_those_of_the_release(standing, cut):
@@ -361,6 +381,97 @@ def test_what_has_no_recoding_is_refused(standing, cut, tmp_path):
         shoal.publish(standing.table, like=replace(cut[0], companion=tmp_path / "gone"))
     with pytest.raises(UsageError, match="needs a schema and a rule"):
         shoal.publish(standing.table)
+
+
+def changed(release, folder: Path, manifest=None, companion=None) -> Path:
+    """A copy of a release with other words in its records."""
+    out = folder / "copy"
+    shutil.copytree(release.folder, out)
+    shutil.copytree(release.companion, folder / "copy.private")
+    files = out / "manifest.json", folder / "copy.private" / "companion.json"
+    for path, more in zip(files, (manifest, companion), strict=True):
+        told = json.loads(path.read_text(encoding="utf-8")) | (more or {})
+        path.write_text(json.dumps({k: v for k, v in told.items() if v is not None}))
+    return out
+
+
+LEVELS = {"zip": 2, "town": 0, "born": 3}
+
+
+@pytest.mark.parametrize(
+    ("levels", "wrong"),
+    [
+        (LEVELS | {"town": 1}, "town"),
+        (LEVELS | {"town": 7}, "town"),
+        (LEVELS | {"town": 1, "zip": 0}, "zip, town"),
+        (LEVELS | {"born": 0}, None),  # every label is *: the level says nothing
+    ],
+)
+def test_levels_must_be_able_to_give_the_labels(by_level, tmp_path, levels, wrong):
+    copy = changed(by_level, tmp_path, companion={"levels": levels})
+    rows = [("13053", "Bern", "1960-01-01", "flu")] * 12
+    now = table(tmp_path / "now.csv", "zip,town,born,ill", rows)
+    if wrong is None:
+        assert shoal.publish(now, like=copy).verdict.holds
+        return
+    with pytest.raises(InputError, match=f"do not give the labels of the table: {wrong}\\."):
+        shoal.publish(now, like=copy)
+
+
+NUMBERS, DAYS = (21, 24, 33, 38, 61), ("1960-01-07", "1960-02-03", "1961-03-04", "1961-08-09")
+RANGES = {
+    "intervals": (shoal.quasi(shoal.intervals(10, 20), kind="number"), NUMBERS),
+    "bounded": (shoal.quasi(shoal.intervals(10, 20), kind="number", bounds=(0, 99)), NUMBERS),
+    "open": (shoal.quasi(shoal.intervals(10, 20, bottom=25), kind="number"), NUMBERS),
+    "dates": (shoal.quasi(shoal.dates("year", "decade"), kind="date"), DAYS),
+}
+
+
+@pytest.mark.parametrize("hierarchy", RANGES)
+def test_levels_of_ranges_are_checked_too(tmp_path, hierarchy):
+    role, values = RANGES[hierarchy]
+    schema = shoal.Schema.of(sensitive="ill").set(x=role)
+    rows = [(value, "flu") for value in (*values, values[-1])]
+    then = table(tmp_path / "then.csv", "x,ill", rows)
+    how = {"method": "chain", "out": tmp_path / "release"}
+    release = shoal.publish(then, schema, "k-anonymity k=2", **how)
+    assert release.private["levels"] == {"x": 1}
+    for level in range(4):
+        folder = tmp_path / str(level)
+        folder.mkdir()
+        copy = changed(release, folder, companion={"levels": {"x": level}})
+        if level == 1:
+            assert shoal.publish(then, like=copy).verdict.holds
+            continue
+        with pytest.raises(InputError, match="do not give the labels of the table: x"):
+            shoal.publish(then, like=copy)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "companion", "word"),
+    [
+        ({"method": "chain"}, {}, "do not agree on: method"),
+        ({"parameters": {"relaxed": True}}, {}, "do not agree on: parameters"),
+        ({"parameters": "x"}, {}, "do not agree on: parameters"),
+        ({"parameters": "x"}, {"parameters": None}, "manifest is damaged"),
+        ({}, {"key": "00" * 31}, "cannot be read"),
+        ({}, {"key": None}, "cannot be read"),
+    ],
+)
+def test_records_that_were_changed_are_refused(standing, cut, tmp_path, manifest, companion, word):
+    copy = changed(cut[0], tmp_path, manifest, companion)
+    with pytest.raises(InputError, match=word):
+        shoal.publish(standing.table, like=copy)
+
+
+def test_who_is_in_both_is_not_known_without_a_column_of_people(standing, cut):
+    without = standing.schema(patient=shoal.identifier)
+    again = shoal.publish(standing.table, without, like=cut[0])
+    assert again.private["people_in_both"] is None
+    assert [note for note in again.private["notes"] if "is not known" in note]
+    bare = standing.publish(schema=without, out=standing.folder / "bare")
+    assert shoal.publish(standing.table, like=bare).private["people_in_both"] is None
+    assert shoal.publish(standing.table, like=cut[0]).private["notes"] == []
 
 
 def test_people_who_are_in_both_are_counted(standing, cut):

@@ -49,6 +49,8 @@ def test_thousands_or_decimals_is_told_and_settable() -> None:
     [
         (["01301", "13053"], "x"),
         (["13053", "14850"], "zip"),
+        (["8001", "3012"], "PLZ"),
+        (["8001", "3012"], "home_zip"),
         (["13053", "14850"], "Postcode"),
         (["E11.9", "I10", "J45.901"], "diagnosis"),
         (["250.00", "038.9", "401"], "icd"),
@@ -135,6 +137,8 @@ def test_typed_columns() -> None:
     assert seen([True, False, None])[:3] == ("category", ["false", "true"], 1)
     assert seen([1.0, 2.0, float("nan")])[:3] == ("number", [1, 2], 1)
     assert seen([13053, 14850], "zip")[:2] == ("code", ["13053", "14850"])
+    assert seen([8001, 3012], "plz")[:2] == ("code", ["3012", "8001"])
+    assert seen([8001, 3012], "codes_seen")[0] == "number"
     assert seen([13053.0, 14850.0, None], "zip")[:2] == ("code", ["13053", "14850"])
     assert seen([2**60, 1])[:2] == ("code", ["1", str(2**60)])
     noon = dt.datetime(2020, 1, 2, 12)

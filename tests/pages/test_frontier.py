@@ -6,8 +6,8 @@ import pytest
 
 from shoal.pages.drawing import headline, svg, table
 from shoal.pages.frontier import frontier_page
-from shoal.pages.placing import _box, _hits, placed, stairs
-from shoal.pages.releases import frontier_chart, merged
+from shoal.pages.frontier_chart import _Guess, _pixel, _scale, frontier_chart
+from shoal.pages.point_names import LETTER, _box, _hits, placed, spots, stairs
 
 SHARED = "distinct-diversity l=2"
 
@@ -30,11 +30,19 @@ def points():
     ]
 
 
-def facts(some=None, **more):
-    return {
-        "points": points() if some is None else some, "risk": "identity", "rows": 1234,
-        "settings": {"hold_back": 0.0}, "assumptions": ["honest location"], **more,
+def made():
+    return points()[:-1]
+
+
+def page(some=None, reasons=(), **more):
+    some = points() if some is None else some
+    facts = {
+        "points": some, "risk": "identity", "rows": 1234, "settings": {}, "notes": [],
+        "assumptions": ["honest location"], "wanted": "", "chosen": None,
+        "command": 'shoal publish TABLE -s SCHEMA --method METHOD -m "RULE" -o release/', **more,
     }  # fmt: skip
+    there = [one for one in some if one["loss"] is not None]
+    return frontier_page(facts, {"identity": there, "value": there}, reasons)
 
 
 def drawn(spec):
@@ -42,7 +50,7 @@ def drawn(spec):
 
 
 def test_the_frontier_is_drawn_and_named():
-    spec = frontier_chart(points(), "identity")
+    spec = frontier_chart(made(), "identity")
     assert headline(spec) == (
         "From mondrian k=2 to mondrian k=50 the risk falls from 1 in 2.5 to 1 in 100, and loss "
         "rises from 0.100 to 0.500"
@@ -56,8 +64,8 @@ def test_the_frontier_is_drawn_and_named():
     assert "mondrian k=50" in svg(spec)
 
 
-def test_the_frontier_of_the_other_risk_is_its_own():
-    spec = frontier_chart([*points(), point("chain", 5, 0.7, 0.9, 0.26)], "value")
+def test_by_value_stands_what_guessing_gives():
+    spec = frontier_chart([*made(), point("chain", 5, 0.7, 0.9, 0.26, on_frontier=True)], "value")
     assert {label for label, one in drawn(spec).items() if one["frontier"]} == {
         "mondrian k=2", "mondrian k=50", "chain k=5",
     }  # fmt: skip
@@ -69,60 +77,95 @@ def test_one_point_alone_is_the_best():
     spec = frontier_chart(points()[:1], "identity")
     assert headline(spec).endswith("has the least loss and the least risk")
     assert svg(spec)
-    assert headline(frontier_chart(points()[-1:], "identity")) == "No release could be made"
+    assert headline(frontier_chart([], "identity")) == "No release could be made"
 
 
 @pytest.mark.parametrize("risk", ["identity", "value"])
 def test_extremes_can_be_drawn(risk):
-    ends = [point("a", 2, 0.0, 1.0, 1.0), point("b", 3, 1.0, 1e-9, 0.25)]
+    ends = [point("a", 2, 0.0, 1.0, 1.0, on_frontier=True),
+            point("b", 3, 1.0, 1e-9, 0.25, on_frontier=True)]  # fmt: skip
     assert svg(frontier_chart(ends, risk))
-    assert svg(frontier_chart([point("a", 2, 0.0, 1.0, 0.25)], risk))
-
-
-def test_methods_at_one_point_are_named_together():
-    same = {"loss": 0.2, "identity": 0.1}
-    some = [point("a", 2, **same), point("a", 5, **same), point("b", 2, **same)]
-    some += [point("c", 5, **same), point("d", 5, 0.1, 0.1)]
-    found = [(one["method"], one["rule"].partition(" &")[0]) for one in merged(some)]
-    assert found == [("d", "k-anonymity k=5"), ("a, c", "k-anonymity k=5")]
+    assert svg(frontier_chart([{**ends[0], "risk_value": 0.25}], risk))
 
 
 def test_the_page_says_what_it_found_and_on_what_it_rests():
-    page = frontier_page(facts())
-    assert page.lead.startswith("3 of 4 releases of 1,234 rows that were tried can be made; 2 are")
-    assert page.data["public"] is False
-    html = page.html()
+    found = page(reasons=[("mu-argus", "k=2", "<it> is not met")], notes=["Mind the levels."])
+    assert found.lead.startswith("3 of 4 releases of 1,234 rows that were tried can be made; 2 are")
+    assert found.data["public"] is False
+    html = found.html()
     for said in (
-        "shoal publish TABLE -s SCHEMA --method mondrian", "By value", "Not made",
-        "&lt;it&gt; is not met", "Honest location.", f"k-anonymity k=50 &amp; {SHARED}",
+        "By value", "Not made", "&lt;it&gt; is not met", "Honest location.",
+        f"k-anonymity k=50 &amp; {SHARED}", "Mind the levels.",
     ):  # fmt: skip
         assert said in html
-    assert "--hold-back" not in html
     assert "Held back" not in html  # nothing was
     assert "<script" not in html
     held = [point("mondrian", 2, 0.1, 0.4, on_frontier=True, held_back=3)]
-    html = frontier_page(facts(held, settings={"hold_back": 0.05})).html()
-    assert "--hold-back 0.05 -o release/" in html
+    html = page(held).html()
     assert "Held back" in html
     assert "By value" not in html
 
 
+def test_no_release_is_recommended_that_nobody_asked_to_choose():
+    html = page().html()
+    assert "--method METHOD" in html
+    assert "by what you must promise" in html
+    assert "--method mondrian" not in html
+
+
+def test_what_was_chosen_is_told_with_why():
+    wanted = "the least loss with a risk of at most 0.05"
+    line = "shoal publish TABLE -s SCHEMA --method mondrian -m RULE -o release/"
+    html = page(chosen=points()[1], wanted=wanted, command=line).html()
+    assert f"of what was asked for it has {wanted}" in html
+    assert "To publish what was chosen" in html
+    assert "--method mondrian" in html
+    html = page(wanted=wanted).html()
+    assert f"is within the bounds: wanted was {wanted}" in html
+    assert "shoal publish" not in html
+
+
 def test_where_nothing_could_be_made_the_page_says_why():
-    html = frontier_page(facts(points()[-1:])).html()
+    html = page(points()[-1:], [("mu-argus", "k=2", "too small")]).html()
     assert "No method meets any of the rules" in html
     assert "Not made" in html
+    assert "too small" in html
+
+
+@pytest.mark.parametrize("far", [0.2, 0.6])
+def test_what_guessing_gives_covers_neither_points_nor_names(far):
+    """Safe releases lie near the line of guessing, at its right end or at its left."""
+    ends = [point("mondrian", 2, 0.1 * far, 0.4, 0.9, on_frontier=True)]
+    some = [point("chain", k, far - k / 1000, 0.1, 0.249 - k / 5000) for k in range(10)]
+    wide = [point("local", 50, 0.6, 0.1, 0.8)]
+    values, guess = _drawing([*ends, *some, *wide])
+    assert not _hits(guess.written, spots([at for at, _ in values]))
+    boxes = [_box(one["place"], *at, LETTER * len(one["label"])) for at, one in values
+             if one["place"]]  # fmt: skip
+    assert boxes
+    assert not any(_hits(box, guess.boxes) for box in boxes)
+
+
+def _drawing(some):
+    """The points with their places in the drawing, and what is said of guessing."""
+    values = frontier_chart(some, "value")["data"]["values"]
+    scale = _scale(values, "value", 0.25)
+    pixels = [_pixel(one["loss"], one["risk"], scale) for one in values]
+    line = stairs([at for at, one in zip(pixels, values, strict=True) if one["frontier"]])
+    guess = _Guess.of(0.25, _pixel(0, 0.25, scale)[1], pixels, line)
+    return list(zip(pixels, values, strict=True)), guess
 
 
 def test_names_cover_neither_each_other_nor_points():
-    spots = [(45.0 * i, 20 + 30.0 * i) for i in range(1, 12)] + [(94.0, 81.0), (300.0, 228.0)]
-    names = [f"method-{i} k={i}" for i in range(len(spots))]
-    lines = stairs(spots[:11])
-    places = placed(spots, names, (600, 400), lines)
+    points = [(45.0 * i, 20 + 30.0 * i) for i in range(1, 12)] + [(94.0, 81.0), (300.0, 228.0)]
+    names = [f"method-{i} k={i}" for i in range(len(points))]
+    lines = stairs(points[:11])
+    places = placed(points, names, (600, 400), lines)
     boxes = [
-        _box(place, *spot, 6.4 * len(name))
-        for place, spot, name in zip(places, spots, names, strict=True)
+        _box(place, *point, LETTER * len(name))
+        for place, point, name in zip(places, points, names, strict=True)
         if place
     ]
-    assert len(boxes) > len(spots) // 2
+    assert len(boxes) > len(points) // 2
     for at, box in enumerate(boxes):
         assert not _hits(box, [*boxes[:at], *lines])

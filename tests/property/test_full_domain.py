@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.property.lattices import every_node, table
 
+from shoal.axis import Axis, Level
 from shoal.errors import NotMetError, UsageError
 from shoal.methods.full_domain import full_domain
 from shoal.methods.lattice import search as optimum_of
@@ -15,7 +16,7 @@ from shoal.methods.lattice.costs import MEASURES, cost
 from shoal.methods.lattice.ladder import ladder, levelled
 from shoal.methods.lattice.rolled import Packing, Tables
 from shoal.models import rule
-from shoal.tally import Groups
+from shoal.tally import Groups, Population, Tally
 from shoal.utility import discernibility, loss, non_uniform_entropy
 
 RULES = (
@@ -36,7 +37,7 @@ def worth(measure, tally, rungs, cut):
         return loss.loss(tally, cut)
     if measure == "precision":
         pairs = zip(tally.quasi, rungs, tally.importance, strict=True)
-        each = sum(w * r.number / (len(a.levels) + 1) for a, r, w in pairs)
+        each = sum(w * r.number / max(ladder(a)[-1].number, 1) for a, r, w in pairs)
         return ((n - lost) * each / tally.importance.sum() + lost) / n
     if measure == "height":
         return sum(w * r.number for w, r in zip(tally.importance, rungs, strict=True))
@@ -110,13 +111,18 @@ def test_all_minimal_combinations_are_told(text, allowed):
 
 def test_levels_are_fixed_and_bounded():
     tally, model = table(1), rule("k-anonymity k=3")
-    free = full_domain(tally, model).facts["levels"]
-    name = max(free, key=free.get)
-    top = ladder(tally.quasi[[a.name for a in tally.quasi].index(name)])[-1].number
-    fixed = full_domain(tally, model, levels=f"{name}={top}").facts["levels"]
-    assert fixed[name] == top
-    bound = full_domain(tally, model, levels=f" {name} = 1.. ", hold_back=20).facts["levels"]
-    assert bound[name] >= 1
+    free = full_domain(tally, model, hold_back=20).facts
+    name = next(name for name, top in free["levels_of"].items() if free["levels"][name] < top)
+    at, top = free["levels"][name], free["levels_of"][name]
+    for asked in (f"{name}={top}", f" {name} = {at + 1}.. "):
+        lifted = full_domain(tally, model, levels=asked, hold_back=20).facts
+        assert at < lifted["levels"][name] <= top
+        assert lifted["value"] > free["value"]
+    high = next(name for name, level in free["levels"].items() if level)
+    below = free["levels"][high] - 1
+    kept = full_domain(tally, model, levels=f"{high}=0..{below}", hold_back=20).facts
+    assert kept["levels"][high] <= below
+    assert kept["value"] > free["value"]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +173,33 @@ def test_a_rule_no_node_meets_says_how_close_it_came():
     assert 0 < met.held_back <= allowed
     with pytest.raises(NotMetError, match="single class"):
         full_domain(tally, rule(f"k-anonymity k={tally.rows + 1}"))
+
+
+def test_people_under_a_class_that_is_held_back_are_covered_by_none():
+    pairs = Level(np.array([0, 2]), ("ab", "cd"))
+    axis = Axis("a", "category", "tree", ("a", "b", "c", "d"), levels=(pairs,))
+    keys = np.arange(4, dtype=np.int32).reshape(1, 4)
+    everybody = Population(keys, np.array([10, 10, 10, 3]))
+    count = np.array([5, 5, 5, 3])
+    tally = Tally((axis,), (), keys, np.zeros((0, 4), np.int32), count, population=everybody)
+    model = rule("delta-presence low=0.1 high=0.7")
+    for allowed in (0, 3):
+        cut = full_domain(tally, model, hold_back=allowed, minimal=True)
+        assert cut.facts["levels"] == {"a": 1}
+        assert cut.facts["minimal"] == [{"a": 1}]
+        assert model.holds(Groups.of(tally, cut)).all()
+
+
+@pytest.mark.parametrize("measure", ["discernibility", "average-class", "loss"])
+def test_of_nodes_that_cost_the_same_a_finest_is_taken(measure):
+    pairs = Level(np.array([0, 2]), ("ab", "cd"))
+    axes = tuple(
+        Axis(name, "category", "tree", ("a", "b", "c", "d"), levels=(pairs,)) for name in "xy"
+    )
+    keys = np.stack([np.arange(4, dtype=np.int32)] * 2)
+    tally = Tally(axes, (), keys, np.zeros((0, 4), np.int32), np.full(4, 5))
+    found = full_domain(tally, rule("k-anonymity k=8"), measure=measure)
+    assert found.facts["levels"] == {"x": 1, "y": 1}
 
 
 TOO_STRONG = (

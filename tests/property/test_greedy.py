@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.property.adult_seven import adult_seven
-from tests.property.joint import AtMost
 from tests.property.test_mondrian import contents, tables, tally
 
 from shoal.errors import NotMetError
@@ -19,8 +18,6 @@ from shoal.methods.greedy import greedy
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.tally import Groups
-from shoal.testing import check_method
-from shoal.testing.tables import sample
 from shoal.utility.loss import loss
 
 FEW = settings(max_examples=50, deadline=None)
@@ -96,48 +93,6 @@ def test_everybody_is_placed_and_no_class_could_be_cut_again(table, k):
                 tuple(c.cover(row[j] for row in h) for j, c in enumerate(plain)) for h in halves
             }
             assert cells in told
-
-
-RULES = (
-    "k-anonymity k=3",
-    "m-privacy m=1 (k-anonymity k=3 & distinct-diversity l=2)",
-    "k-anonymity k=2 & entropy-diversity l=2",
-    "t-closeness t=0.3",
-    "ck-safety c=0.9 k=1",
-    "k-map k=4",
-    "delta-presence low=0 high=0.9",
-)
-
-
-@pytest.mark.parametrize("model", RULES)
-def test_any_rule_is_met(model):
-    check_method(greedy, rule(model))
-
-
-@FEW
-@given(tables(), st.integers(1, 4))
-def test_a_rule_about_all_classes_together_is_met(table, most):
-    plain, rows, weights = table
-    ours = tally(plain, rows, weights)
-    assert len(Groups.of(ours, greedy(ours, AtMost(most)))) <= most
-
-
-def test_what_cannot_meet_the_rule_is_held_back():
-    table, _ = sample(1)
-    model = rule("k-anonymity k=3 & entropy-diversity l=4.5")
-    with pytest.raises(NotMetError):
-        greedy(table, model)
-    cut = greedy(table, model, hold_back=table.rows)
-    assert 0 < cut.held_back < table.rows
-    assert model.holds(Groups.of(table, cut)).all()
-
-
-def test_progress_never_runs_back():
-    told = []
-    greedy(sample(0)[0], rule("k-anonymity k=3"), progress=lambda *now: told.append(now))
-    done = [now for now, _ in told]
-    assert done == sorted(done)
-    assert done[-1] == told[-1][1]
 
 
 @pytest.mark.parametrize("k", MOST)

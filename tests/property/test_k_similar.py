@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.property.adult_seven import adult_seven
-from tests.property.joint import AtMost
 from tests.property.test_greedy import width
 from tests.property.test_mondrian import Plain, contents, tables, tally
 
@@ -20,7 +19,6 @@ from shoal.methods.greedy import greedy
 from shoal.methods.k_similar import k_similar
 from shoal.models import rule
 from shoal.tally import Groups, Tally
-from shoal.testing import check_method
 from shoal.testing.tables import sample
 from shoal.utility.loss import loss
 
@@ -49,6 +47,12 @@ def lost(plain, weights, groups):
     )
 
 
+def least(plain, weights, rows, k):
+    """What the best division into groups of k and more loses."""
+    legal = (groups for groups in partitions(rows) if min(map(len, groups)) >= k)
+    return min(lost(plain, weights, groups) for groups in legal)
+
+
 @FEW
 @given(tables(), st.integers(1, 4), st.integers(2, 20))
 def test_everybody_is_in_a_cluster_of_k_that_contains_them(table, k, block):
@@ -68,7 +72,7 @@ def test_everybody_is_in_a_cluster_of_k_that_contains_them(table, k, block):
 
 @settings(max_examples=40, deadline=None)
 @given(tables(), st.integers(1, 3))
-def test_it_loses_no_less_than_the_best_division_and_seldom_more(table, k):
+def test_it_loses_no_less_than_the_best_division_and_no_more_than_none(table, k):
     plain, rows, weights = table
     rows = rows[:7]
     if len(rows) < k:
@@ -76,11 +80,26 @@ def test_it_loses_no_less_than_the_best_division_and_seldom_more(table, k):
     ours = tally(plain, rows, weights)
     found = contents(ours, k_similar(ours, rule(f"k-anonymity k={k}")))
     made = lost(plain, weights, [list(inside.elements()) for inside in found.values()])
-    legal = (groups for groups in partitions(rows) if min(map(len, groups)) >= k)
-    best = min(lost(plain, weights, groups) for groups in legal)
     whole = lost(plain, weights, [rows])
-    assert best - 1e-9 <= made <= whole + 1e-9
+    assert least(plain, weights, rows, k) - 1e-9 <= made <= whole + 1e-9
     assert k > 1 or made == 0
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_mostly_it_finds_the_best_division_and_loses_a_tenth_more_at_most(k):
+    """All ways to divide seven people are tried, of forty tables."""
+    plain = [Plain("ordered", 8), Plain("flat", 4), Plain("tree", 6, starts=((0, 3),))]
+    sizes, weights, pairs = [column.size for column in plain], (1.0, 1.0, 1.0), []
+    for seed in range(40):
+        drawn = np.random.default_rng(seed).integers(sizes, size=(7, 3)).tolist()
+        rows = [(*row, 0) for row in drawn]
+        ours = tally(plain, rows, weights)
+        found = contents(ours, k_similar(ours, rule(f"k-anonymity k={k}")))
+        made = lost(plain, weights, [list(inside.elements()) for inside in found.values()])
+        pairs.append((made, least(plain, weights, rows, k)))
+    made, best = np.array(pairs).T
+    assert made.sum() <= 1.1 * best.sum()
+    assert np.isclose(made, best).mean() > 0.5
 
 
 def test_people_far_apart_are_not_mixed():
@@ -102,40 +121,6 @@ def test_the_lowest_common_node_is_published():
     ours = tally([tree], rows)
     found = contents(ours, k_similar(ours, rule("k-anonymity k=2")))
     assert set(found) == {(frozenset({0, 1, 2}),), (frozenset({3, 4, 5}),)}
-
-
-RULES = (
-    "k-anonymity k=3",
-    "m-privacy m=1 (k-anonymity k=3 & distinct-diversity l=2)",
-    "k-anonymity k=2 & entropy-diversity l=2",
-    "t-closeness t=0.3",
-    "ck-safety c=0.9 k=1",
-    "k-map k=4",
-    "delta-presence low=0 high=0.9",
-)
-
-
-@pytest.mark.parametrize("model", RULES)
-def test_any_rule_is_met(model):
-    check_method(k_similar, rule(model))
-
-
-@FEW
-@given(tables(), st.integers(1, 4))
-def test_a_rule_about_all_classes_together_is_met(table, most):
-    plain, rows, weights = table
-    ours = tally(plain, rows, weights)
-    assert len(Groups.of(ours, k_similar(ours, AtMost(most)))) <= most
-
-
-def test_what_cannot_meet_the_rule_is_held_back():
-    table, _ = sample(1)
-    model = rule("k-anonymity k=3 & entropy-diversity l=4.5")
-    with pytest.raises(NotMetError):
-        k_similar(table, model)
-    cut = k_similar(table, model, hold_back=table.rows)
-    assert 0 < cut.held_back < table.rows
-    assert model.holds(Groups.of(table, cut)).all()
 
 
 @pytest.mark.parametrize("block", [1, 2.5, "many"])

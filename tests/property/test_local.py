@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.property.lattices import every_node, table
 
+from shoal.axis import Axis, Level
 from shoal.errors import NotMetError, UsageError
 from shoal.methods.full_domain import full_domain
 from shoal.methods.lattice.ladder import ladder, levelled
 from shoal.methods.local import local
 from shoal.models import rule
-from shoal.tally import Groups
+from shoal.tally import Groups, Tally
 from shoal.utility.loss import loss
 
 RULES = (
@@ -76,6 +79,36 @@ def test_the_last_people_are_held_back_where_they_may_be_and_else_join_the_lates
         assert local(tally, model).held_back == 0
         assert local(tally, model, hold_back=4).held_back <= 4
     assert any(local(table(s, rows=61), model, hold_back=4).held_back for s in range(6))
+
+
+def test_rows_are_held_back_where_no_round_can_place_them():
+    starts = np.array([0, 2, 4])
+    axis = Axis("a", "category", "tree", tuple("abcdef"), levels=(Level(starts, tuple("xyz")),))
+    keys = np.array([[0, 1, 2, 3, 4]], np.int32)
+    tally = Tally((axis,), (), keys, np.zeros((0, 5), np.int32), np.array([30, 1, 30, 1, 1]))
+    model = rule("k-anonymity k=3")
+    with pytest.raises(NotMetError):
+        local(tally, model, levels="a=0..1")
+    for allowed in (1, 2, 3):
+        cut = local(tally, model, levels="a=0..1", hold_back=allowed)
+        assert 1 <= cut.held_back <= allowed
+    with pytest.raises(NotMetError):
+        local(tally, rule(f"k-anonymity k={tally.rows + 1}"), hold_back=tally.rows)
+
+
+def test_classes_are_mended_whatever_the_order_of_entries():
+    for seed in range(5):
+        tally, model = table(seed, rows=60), rule("ck-safety c=0.75 k=1")
+        order = np.random.default_rng(seed).permutation(tally.entries)
+        other = replace(
+            tally, keys=tally.keys[:, order], values=tally.values[:, order],
+            count=tally.count[order], providers=tally.providers[order],
+        )  # fmt: skip
+        try:
+            one = local(tally, model)
+        except NotMetError:
+            continue
+        assert cells(one) == cells(local(other, model))
 
 
 def test_it_does_not_depend_on_the_random_generator():

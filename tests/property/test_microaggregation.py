@@ -18,7 +18,8 @@ from shoal.errors import NotMetError, UsageError
 from shoal.flow.encode import encode
 from shoal.flow.opening import opened
 from shoal.kernels.mdav import halved
-from shoal.methods.microaggregation import Points, microaggregation
+from shoal.methods.lines.points import Points
+from shoal.methods.microaggregation import Cloud, microaggregation
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.tally import Groups, Tally
@@ -113,8 +114,8 @@ def test_the_classes_are_those_of_mdav(data, k, flat):
     columns = [[first[i] for i in order], [other[i] for i in order]]
     kinds = ("ordered", "flat" if flat else "ordered")
     tally = table(columns, shapes={1: kinds[1]})
-    points = Points.of(tally, "one-hot")
-    pieces, blocks = points.clustered(k, 100, None)
+    points = Points.of(tally)
+    pieces, blocks = Cloud.of(tally, points, "one-hot").clustered(k, 100)
     assert blocks == 1
     expected = sorted(plain_mdav(coordinates(columns, kinds), k), key=sorted)
     assert clusters_of(points, pieces) == expected
@@ -125,7 +126,7 @@ def test_people_who_are_equal_count_as_often_as_they_are():
     values = [4, 9, 25, 49, 121]
     counts = [1, 7, 2, 5, 3]
     tally = table([values], counts=counts)
-    (point, class_, count), _ = Points.of(tally, "one-hot").clustered(3, 100, None)
+    (point, class_, count), _ = Cloud.of(tally, Points.of(tally), "one-hot").clustered(3, 100)
     rows = [v for v, n in zip(values, counts, strict=True) for _ in range(n)]
     expected = plain_mdav(coordinates([rows], ["ordered"]), 3)
     found = [sorted(np.repeat(point[class_ == c], count[class_ == c])) for c in range(6)]
@@ -239,16 +240,16 @@ def adult(real_data):
         return encode(frame, schema.fit(frame.fields)).tally
 
 
-def nearest_is_own(points, pieces):
+def nearest_is_own(cloud, pieces):
     """The share of people whose cluster has the nearest centroid: means, modes of categories."""
     point, class_, people = pieces
     classes = int(class_.max()) + 1
     rows = np.bincount(class_, people, classes)
-    far = np.zeros((len(points.people), classes))
-    for column in points.places:
+    far = np.zeros((len(cloud.people), classes))
+    for column in cloud.places:
         far += (column[:, None] - np.bincount(class_, people * column[point], classes) / rows) ** 2
-    for j, codes in enumerate(points.codes):
-        seen = np.zeros((classes, points.base[j + 1]))
+    for j, codes in enumerate(cloud.codes):
+        seen = np.zeros((classes, cloud.base[j + 1]))
         np.add.at(seen, (class_, codes[point]), people)
         far += codes[:, None] != seen.argmax(axis=1)
     return float(people[far.argmin(axis=1)[point] == class_].sum() / people.sum())
@@ -260,10 +261,10 @@ def nearest_is_own(points, pieces):
 )
 def test_most_of_adult_are_found_by_the_nearest_centroid(adult, categories, k, share):
     """Ganta et al. 2008 tell of about 70 %, of another table."""
-    points = Points.of(adult, categories)
-    pieces, blocks = points.clustered(k, 10_000, None)
+    cloud = Cloud.of(adult, Points.of(adult), categories)
+    pieces, blocks = cloud.clustered(k, 10_000)
     assert blocks == 1
-    assert nearest_is_own(points, pieces) == pytest.approx(share, abs=0.03)
+    assert nearest_is_own(cloud, pieces) == pytest.approx(share, abs=0.03)
 
 
 def test_what_blocks_cost_is_what_the_page_says(adult):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from itertools import combinations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +25,7 @@ TESTED = {(1, 1), (1, 2), (1, 3), (1, 1, 1), (1, 1, 2), (1, 1, 3), (1, 2, 3)}
 
 
 def columns(degrees):
-    """The combinations of columns that SPEC's list of degrees names."""
+    """The combinations of columns that the outline's list of degrees names."""
     several = [c for n in (2, 3) for c in combinations(range(len(degrees)), n)]
     return [c for c in several if tuple(sorted(degrees[j] for j in c)) in TESTED]
 
@@ -184,11 +182,8 @@ def test_without_columns_there_is_nothing_to_recode():
         mu_argus(none, rule("k-anonymity k=1"))
 
 
-def test_on_adult_no_pair_or_triple_is_rare_and_yet_thousands_are_in_small_classes():
-    folder = os.environ.get("SHOAL_DATA")
-    if not folder:
-        pytest.skip("SHOAL_DATA is not set: the Adult table is not at hand")
-    ours, _ = full_domain(Path(folder), (0,) * 9)
+def test_on_adult_no_pair_or_triple_is_rare_and_yet_thousands_are_in_small_classes(real_data):
+    ours, _ = full_domain(real_data, (0,) * 9)
     cut = mu_argus(ours, rule("k-anonymity k=5"), recode="none")
     assert cut.facts["combinations"] == 36 + 84
     shown = np.where(cut.cells.low == cut.cells.high, cut.cells.low, -1)[cut.class_]

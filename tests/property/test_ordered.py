@@ -17,7 +17,7 @@ from shoal.kernels.hilbert import hilbert_keys
 from shoal.kernels.segment import segmented
 from shoal.kernels.treeorder import tree_order as leaves
 from shoal.methods.hilbert import hilbert
-from shoal.methods.lines.ordered import Points
+from shoal.methods.lines.points import Points
 from shoal.methods.mondrian import mondrian
 from shoal.methods.tree_order import tree_order
 from shoal.model import products
@@ -125,7 +125,7 @@ def is_tree(axes, weights, rows):
 def test_the_tree_is_cut_where_least_is_lost(made):
     plain, rows, weights = made
     table = tally(plain, rows, weights)
-    points = Points.of_tally(table)
+    points = Points.of(table, by_frequency=True)
     order = leaves(points.keys.copy(), points.count.copy(), packed(table.quasi, weights), 1.0, 99)
     assert sorted(order.tolist()) == list(range(len(points.count)))
     pairs = list(zip(map(tuple, points.keys.T.tolist()), points.count.tolist(), strict=True))
@@ -203,10 +203,10 @@ def test_points_are_numbered_from_the_most_common_value_to_the_rarest_and_null_i
     axis = Axis("job", "category", "flat", ("a", "b", "c"), null=True)
     keys = np.array([[3, 0, 1, 2, 1]], np.int32)
     table = Tally((axis,), (), keys, np.zeros((0, 5), np.int32), np.array([9, 1, 2, 1, 3]))
-    points = Points.of_tally(table)
+    points = Points.of(table, by_frequency=True)
     assert points.keys.tolist() == [[0, 1, 2, 3]]
     assert points.count.tolist() == [5, 1, 1, 9]
-    assert points.of.tolist() == [3, 1, 0, 2, 0]
+    assert points.of_entry.tolist() == [3, 1, 0, 2, 0]
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -258,14 +258,6 @@ def test_a_table_without_quasi_identifiers_is_refused(name):
     empty = Tally((), (), np.zeros((0, 1), np.int32), np.zeros((0, 1), np.int32), np.array([5]))
     with pytest.raises(UsageError, match="no quasi-identifier"):
         METHODS[name](empty, rule("k-anonymity k=2"))
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_progress_ends_with_everybody(name):
-    table, _ = sample(0)
-    told = []
-    METHODS[name](table, rule("k-anonymity k=2"), progress=lambda *done: told.append(done))
-    assert told[-1] == (table.rows, table.rows)
 
 
 def test_a_weight_keeps_a_column_fine():

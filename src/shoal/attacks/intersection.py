@@ -13,6 +13,10 @@ KDD 2008, sections 2 and 3. With s_ij the set of values that release j leaves pe
 
 People with one value in a single release have no drop, yet count in PVP at 100 %.
 
+Where cells overlap, the classes that a person could be in (honest location) leave more values than
+the class that truly holds them (assumed location, the paper's): one wide class that fits everybody
+hides what the narrow ones give away. Where the private companions tell who is where, both are told.
+
 It takes for granted that the person is in every release with the same value. People who are not,
 as far as the releases show it (no class, or no value left) or the tester knows it, are counted
 apart. Where nobody knows, it does not see who is in a class by chance, an outsider whose cells
@@ -38,6 +42,10 @@ OPTIONS = {"location": known_location}
 
 AT_MOST = (1, 2, 3, 4, 5, 10)
 """PVP at confidence 1 / n counts people with at most n values left: exact, without a fraction."""
+BESIDE = {
+    "assumed": "if the class that holds each is known (assumed location)",
+    "honest": "if every class whose cells contain them is possible (honest location)",
+}
 NAMED = 10
 """How many values or classes an example or a witness lists."""
 
@@ -62,6 +70,7 @@ def intersection(
         "location": reckoned(view.releases, location)[0],
         "means": means,
         "weighted": weighted(evidence, found, people.keys, rng),
+        **_beside(view, evidence, location, outside),
     }
     if people.values is not None:
         details |= _right(evidence, np.flatnonzero(posterior == 1))
@@ -136,6 +145,33 @@ def _numbers(
     }
 
 
+def _beside(
+    view: View, evidence: Evidence, location: str, outside: NDArray[np.bool_]
+) -> dict[str, Any]:
+    """What the other location finds, where somebody fits several classes: assumed beside honest, if
+    the companions tell who is where; honest beside assumed. Centroids have neither.
+    """
+    other = {"honest": "assumed", "assumed": "honest"}.get(location)
+    if other is None or any(one.holds is None or one.centroids for one in view.releases):
+        return {}
+    if location == "honest" and not _overlaps(evidence):
+        return {}
+    beside = _evidence(view, other)[1]
+    prior, posterior = beside.narrowed()
+    posterior[outside] = 0
+    if not posterior.any() or (other == "honest" and not _overlaps(beside)):
+        return {}
+    numbers = _numbers(prior, posterior, outside)
+    told = {key: numbers[key] for key in ("prior", "posterior", "mean_drop", "vulnerable", "pvp")}
+    after = posterior[posterior > 0]
+    return {other: {"people": len(after), "exposed": int((after == 1).sum()), **told}}
+
+
+def _overlaps(honest: Evidence) -> bool:
+    """Whether somebody fits several classes of a release."""
+    return any(bool((np.diff(start) > 1).any()) for start, _ in honest.located)
+
+
 def _right(evidence: Evidence, exposed: NDArray[np.int64]) -> dict[str, int]:
     """Of the exposed whose values are known, how many values are settled rightly."""
     known = exposed[evidence.truth[exposed] != UNKNOWN]
@@ -155,7 +191,7 @@ def _finding(view: View, evidence: Evidence, details: dict[str, Any], **worst: A
         guessing=float(evidence.total.max() / evidence.total.sum()),
         sentence=f"{exposed:,} of {people:,} people have one possible {view.sensitive.name} "
         f"left when the {len(view.releases)} releases are joined; {before:,} had one in a single "
-        f"release{_not_found(details)}.",
+        f"release{_told_beside(details)}{_not_found(details)}.",
         defence="publish one table together with the other publishers; else ask for larger and "
         "more varied classes, which makes it rarer, or use differential privacy, which bounds it.",
         assumptions=(
@@ -166,6 +202,15 @@ def _finding(view: View, evidence: Evidence, details: dict[str, Any], **worst: A
         details=details,
         **worst,
     )
+
+
+def _told_beside(details: dict[str, Any]) -> str:
+    """How many are exposed by the other location, to end a sentence with."""
+    for other, words in BESIDE.items():
+        if other in details:
+            found = details[other]
+            return f"; {found['exposed']:,} of {found['people']:,} {words}"
+    return ""
 
 
 def _not_found(details: dict[str, Any]) -> str:

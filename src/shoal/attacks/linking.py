@@ -10,7 +10,8 @@ table and a voter list. Her words for what a published row fits in the register:
 fits at least k people; null-map, it fits nobody; wrong-map, it fits people but not the true one.
 
 Two adversaries: who knows that the person is in the release (prosecutor) is right about the row
-with a chance of 1 / candidates; who does not (journalist) is right, about a person taken from
+with a chance of 1 / candidates, and more often where cells overlap and the classes that fit are
+weighed (`shoal.attacks.picking`); who does not (journalist) is right, about a person taken from
 those that a class covers, with rows / covered, at most 1. Blind guessing is 1 / people of the
 register for a row, and the most common value's share for a value.
 
@@ -22,12 +23,14 @@ control group measures that).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks.locate import MEANS, alike, known_location, located, look_like_means, reckoned
+from shoal.attacks.picking import WEIGHED, Picking, picking
 from shoal.attacks.view import (
     UNKNOWN,
     WORST,
@@ -60,7 +63,8 @@ def linking(
 ) -> Finding:
     """Join a release with a register; count who is matched and whose value is settled.
 
-    A ``location`` "assumed" is taken for "honest": who knows the class asks no register.
+    A ``location`` "assumed" is taken for "honest": who knows the class asks no register. What
+    such an adversary gains is told beside, where it is known which class holds whom.
     """
     location = "honest" if known_location(location) == "assumed" else location
     if not view.releases or view.people is None:
@@ -80,12 +84,12 @@ def linking(
         attack="linking",
         people=int(found.sum()),
         exposed=exposed,
-        sure=1.0 if exposed else float(1 / match.candidates[found].min()),
+        sure=1.0 if exposed else match.picking.told["highest"],
         guessing=match.guessing(),
         sentence=_sentence(match, exposed),
         defence=DEFENCE,
         example=_example(match, int(order[0])),
-        assumptions=(*ASSUMPTIONS, *assumed),
+        assumptions=(*ASSUMPTIONS, *match.picking.assumptions, *assumed),
         worst=tuple(match.people.rows[order[:WORST]].tolist()),
         witness=_witness(match, int(order[0])),
         details={**_details(match), "location": location},
@@ -132,6 +136,21 @@ class _Match:
             candidates[key], covered, certain[key], settled[key],
         )  # fmt: skip
 
+    @cached_property
+    def right(self) -> NDArray[np.bool_] | None:
+        """Whether the class that truly holds each person fits them, where that is known."""
+        holds, size = self.release.holds, len(self.covered)
+        if holds is None:
+            return None
+        of = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        return (holds >= 0) & np.isin(self.key * size + holds, of * size + self.classes)
+
+    @cached_property
+    def picking(self) -> Picking:
+        """How often the row that is picked for a person is theirs."""
+        located = self.start, self.classes
+        return picking(self.release, located, self.key, self.covered, self.right)
+
     def fitting(self, i: int) -> NDArray[np.int64]:
         """The classes that person ``i`` fits."""
         return self.classes[self.start[self.key[i]] : self.start[self.key[i] + 1]]
@@ -151,9 +170,9 @@ class _Match:
         return max(row, value) if self.certain.any() else value
 
     def worst_first(self) -> NDArray[np.int64]:
-        """The people who fit some row: exposed twice, matched, settled; then by candidates."""
-        candidates = np.where(self.candidates > 0, self.candidates, np.iinfo(np.int64).max)
-        keys = (self.people.rows, candidates, ~self.settled, ~self.certain)
+        """The people who fit some row: exposed twice, matched, settled; then who is surest."""
+        many = self.picking.as_many.round(9)  # sums of floats differ in the last digits
+        keys = (self.people.rows, np.where(many > 0, many, np.inf), ~self.settled, ~self.certain)
         return np.lexsort(keys)[: int((self.candidates > 0).sum())]
 
 
@@ -187,36 +206,34 @@ def _details(match: _Match) -> dict[str, Any]:
         "certain": int(match.certain.sum()),
         "k_map": int(covered.min()),
         "null_map": _count(rows, covered == 0),
-        "prosecutor": {
-            "highest": float(1 / number[0]),
-            "mean": float((people / number).sum() / people.sum()),
-        },
+        "prosecutor": match.picking.told,
         "journalist": {
             "highest": float(np.minimum(1, rows[covered > 0] / covered[covered > 0]).max())
         },
     }
     if match.learns:
         details["settled"] = int(match.settled.sum())
-    if match.release.holds is None:
+    if match.release.holds is None or match.right is None:
         unknown["wrong_map"] = "which row is truly whose is not known"
     else:
-        details |= _scored(match, match.release.holds)
+        details |= _scored(match, match.release.holds, match.right)
     if match.learns and match.people.values is not None:
         details |= _right_values(match, match.people.values)
     return details | ({"not_known": unknown} if unknown else {})
 
 
-def _scored(match: _Match, holds: NDArray[Any]) -> dict[str, Any]:
+def _scored(match: _Match, holds: NDArray[Any], right: NDArray[np.bool_]) -> dict[str, Any]:
     """What only who knows the truth can say: rows that fit people but never the true ones."""
-    size = len(match.covered)
-    of = np.repeat(np.arange(len(match.start) - 1), np.diff(match.start))
-    right = (holds >= 0) & np.isin(match.key * size + holds, of * size + match.classes)
-    reached = np.bincount(holds[right], minlength=size) > 0
-    return {
+    reached = np.bincount(holds[right], minlength=len(match.covered)) > 0
+    scored = {
         "wrong_map": _count(match.release.rows, (match.covered > 0) & ~reached),
         "located_right": int(right.sum()),
         "certain_right": int((match.certain & right).sum()),
     }
+    if match.view.sensitive is None or not match.learns:
+        return scored
+    one = match.release.histogram(match.view.sensitive).distinct == 1
+    return scored | {"settled_assumed": int(one[holds[holds >= 0]].sum())}
 
 
 def _right_values(match: _Match, truth: NDArray[Any]) -> dict[str, int]:
@@ -239,14 +256,14 @@ def _sentence(match: _Match, exposed: int) -> str:
         return (
             f"None of the {found:,} people who could be in the release is matched to a row; the "
             f"easiest to find fits {match.candidates[match.candidates > 0].min():,} rows"
-            f"{_not_found(match)}."
+            f"{_ending(match)}."
         )
     said = (
         f"{match.certain.sum():,} of {found:,} people who could be in the release fit one row "
         "each that nobody else fits"
     )
     if match.view.sensitive is None or not match.learns:
-        return f"{said}: these rows have names{_not_found(match)}."
+        return f"{said}: these rows have names{_ending(match)}."
     settled, name = match.settled.sum(), match.view.sensitive.name
     if match.certain.any():
         agreed = f"{said}; for {settled:,}, these among them, all rows that fit agree on {name}"
@@ -255,15 +272,15 @@ def _sentence(match: _Match, exposed: int) -> str:
             f"For {settled:,} of {found:,} people who could be in the release all rows that fit "
             f"agree on {name}; nobody fits a row alone"
         )
-    return f"{agreed}{_not_found(match)}."
+    return f"{agreed}{_ending(match)}."
 
 
-def _not_found(match: _Match) -> str:
-    """The people of whom nothing was said, to end a sentence with."""
-    absent = int((match.candidates == 0).sum())
+def _ending(match: _Match) -> str:
+    """How often picked rows are right, and of how many people nothing was said."""
+    absent, picked = int((match.candidates == 0).sum()), match.picking.sentence
     if not absent:
-        return ""
-    said = f"; {absent:,} of the {len(match.people):,} people asked for fit no row"
+        return picked
+    said = f"{picked}; {absent:,} of the {len(match.people):,} people asked for fit no row"
     return f"{said} ({MEANS})" if match.means else said
 
 
@@ -271,6 +288,9 @@ def _example(match: _Match, i: int) -> str:
     candidates = int(match.candidates[i])
     rows = "one row" if candidates == 1 else f"{candidates:,} rows"
     told = [f"Row {match.people.rows[i]:,} of the register fits {rows} of the release"]
+    many = float(match.picking.as_many[i])
+    if match.picking.adversary == WEIGHED and many < candidates:
+        told.append(f"one of the narrowest class is theirs with a chance of 1 in {many:.3g}")
     if match.certain[i]:
         told.append("nobody else of the register fits that row")
     if match.settled[i] and match.view.sensitive is not None:

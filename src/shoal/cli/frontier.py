@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import ACCEPT_KEEP, FILE, Roles, Verb, example, output, own, reading, roles
+from shoal.cli.options import (
+    ACCEPT_KEEP,
+    FILE,
+    SHARE,
+    Roles,
+    Verb,
+    example,
+    output,
+    own,
+    reading,
+    roles,
+)
 from shoal.cli.printing import progress, show
 
 if TYPE_CHECKING:
-    from shoal import Frontier
-
-SHARE = click.FloatRange(0, 1)
+    from shoal import Frontier, Interrupted
 
 
 @click.command(
@@ -40,7 +49,9 @@ SHARE = click.FloatRange(0, 1)
 @own("--max-loss", type=SHARE, metavar="LOSS", help="Choose: the least risk with no more loss.")
 @own("--max-risk", type=SHARE, metavar="RISK", help="Choose: the least loss with no more risk.")
 @own("--hold-back", type=SHARE, default=0.0, metavar="SHARE",
-     help="Share of rows that may be left out, such as 0.05.")  # fmt: skip
+     help="Share of rows that may be left out, such as 0.05 or 5%.")  # fmt: skip
+@own("--auto-hierarchies", is_flag=True,
+     help="Give levels to columns that have none, for methods that need them.")  # fmt: skip
 @own("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
 @own("--replace", is_flag=True, help="Start anew where another comparison is kept.")
 @ACCEPT_KEEP
@@ -48,10 +59,9 @@ SHARE = click.FloatRange(0, 1)
 @reading
 @output
 def command(
-    source: str, models: tuple[str, ...], strengths: str | None, max_loss: float | None,
-    max_risk: float | None, roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool,
-    **asked: Any,
-) -> None:  # fmt: skip
+    source: str, models: tuple[str, ...], strengths: str | None, roles: Roles,
+    reading: dict[str, Any], as_json: bool, quiet: bool, **asked: Any,
+) -> int:  # fmt: skip
     """Compare methods and strengths: risk against utility.
 
     Every method makes a release under every rule, as a dry run: nothing is published. Each is
@@ -63,6 +73,7 @@ def command(
 
     schema = roles.needed()
     kept = asked["out"]
+    before = _written(kept)
     try:
         with (
             progress(quiet) as step,
@@ -74,13 +85,42 @@ def command(
     except KeyboardInterrupt:
         if kept is None:
             raise
-        raise shoal.Interrupted(
-            "Stopped; the points that were finished are kept.", "run it again to go on."
-        ) from None
-    chosen = None
-    if max_loss is not None or max_risk is not None:
-        chosen = found.best(loss=max_loss, risk=max_risk)
-    show(found, as_json, quiet, _text(found, chosen, kept))
+        raise _stopped(before, _written(kept), asked["replace"]) from None
+    for note in () if quiet else found.notes:
+        click.echo(f"Note: {note}", err=True)
+    show(found, as_json, quiet, _text(found, kept))
+    try:
+        found.check()
+    except shoal.NotMetError as error:  # what was found is printed already, with --json too
+        click.echo(f"{error.fact}\nHint: {error.hint}", err=True)
+        return 3
+    return 0
+
+
+def _written(kept: Path | None) -> tuple[int, int] | None:
+    """What tells one writing of the comparison from another; None: there is none."""
+    try:
+        found = ((kept or Path()) / "frontier.json").stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def _stopped(
+    before: tuple[int, int] | None, now: tuple[int, int] | None, replace: bool
+) -> Interrupted:
+    """What there is after an interruption, and how to go on."""
+    from shoal import Interrupted
+
+    if now is None:
+        return Interrupted(
+            "Stopped before any point was finished: nothing was written.", "run it again."
+        )
+    if now == before:
+        told = "Stopped before a further point was finished; what was kept before is unchanged."
+        return Interrupted(told, "run it again.")
+    again = "run it again, without --replace," if replace else "run it again"
+    return Interrupted("Stopped; the points that were finished are kept.", f"{again} to go on.")
 
 
 def _numbers(text: str | None) -> list[int] | None:
@@ -96,10 +136,15 @@ def _numbers(text: str | None) -> list[int] | None:
         ) from None
 
 
-def _text(found: Frontier, chosen: Any, kept: Path | None) -> str:
-    lines = [str(found)]
+def _text(found: Frontier, kept: Path | None) -> str:
+    lines, chosen = [str(found)], found.chosen
     if chosen is not None:
-        lines += ["", f'Chosen: -m "{chosen.rule}" --method {chosen.method}']
+        lines += ["", f"Chosen: {chosen.method} under {chosen.rule}, {found.wanted}."]
+    if found.made and (chosen is not None or not found.wanted):
+        lines.append(f"To publish it: {found.command}" if chosen else _CHOOSE + found.command)
     if kept is not None:
         lines.append(f"The page: {kept / 'frontier.html'}")
     return "\n".join(lines)
+
+
+_CHOOSE = "To choose: --max-risk or --max-loss. To publish one: "

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib
 import sys
-from collections.abc import Sequence
-from typing import Any
 
-import click
+STOPPED = 2
+"""The exit code of a run that the user stopped."""
 
-from shoal.cli.outcome import guarded
-from shoal.cli.printing import outlets
+try:
+    import difflib
+    import importlib
+    from collections.abc import Sequence
+    from contextlib import suppress
+    from typing import Any
+
+    import click
+
+    from shoal.cli.outcome import guarded
+    from shoal.cli.printing import outlets
+except KeyboardInterrupt:  # the installed script imports this file before it calls anything
+    print("Stopped.", file=sys.stderr)
+    sys.exit(STOPPED)
 
 VERBS = {
     "demo": "The whole story on bundled data, in under a minute.",
@@ -78,7 +87,8 @@ class Verbs(click.Group):
         given = list(sys.argv[1:] if args is None else args) or ["--help"]
         run = super().main
         extra["standalone_mode"] = False
-        with outlets():
+        code = STOPPED  # where Ctrl-C comes before or after the run itself
+        with suppress(KeyboardInterrupt), outlets():
             code = guarded(lambda: run(given, prog_name or "shoal", **extra), given)
         sys.exit(code)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,28 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 FILE = click.Path(path_type=Path)
+
+
+class Share(click.FloatRange):
+    """A part of the whole: 0.05, or 5%."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The share from 0 to 1."""
+        text = str(value).strip()
+        try:  # as decimals, so that 0.1% is the 0.001 that somebody else writes
+            found = float(Decimal(text[:-1]) / 100 if text.endswith("%") else Decimal(text))
+        except (ArithmeticError, ValueError):
+            found = -1.0
+        if not 0 <= found <= 1:
+            self.fail(f"{text!r} is no share: write for example 0.05 or 5%.", param)
+        return found
+
+
+SHARE = Share(0, 1)
 
 
 class Option(click.Option):

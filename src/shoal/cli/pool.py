@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import FILE, Roles, Verb, example, output, own, reading
+from shoal.cli.options import FILE, SHARE, Roles, Verb, example, output, own, reading
 from shoal.cli.printing import Result, progress, show
 from shoal.cli.publish import CHOICE, FORMATS
 
@@ -56,8 +56,8 @@ def command() -> None:
 @own("--method", default="provider-aware", show_default=True, metavar="NAME",
      help="How classes are made.")  # fmt: skip
 @CHOICE
-@own("--hold-back", type=click.FloatRange(0, 1), default=0.0, metavar="SHARE",
-     help="Share of rows that may be left out, such as 0.05.")  # fmt: skip
+@own("--hold-back", type=SHARE, default=0.0, metavar="SHARE",
+     help="Share of rows that may be left out, such as 0.05 or 5%.")  # fmt: skip
 @output
 def init(
     pool: Path, file: Path | None, hierarchies: Path | None, models: tuple[str, ...],

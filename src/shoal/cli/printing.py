@@ -120,7 +120,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence
 def verdict(found: Verdict) -> str:
     """Whether a table holds, in a sentence, then requirement by requirement."""
     told = "holds" if found.holds else "DOES NOT HOLD"
-    counted = f"{found.rows:,} rows in {found.classes:,} classes, {found.how}: {told}"
+    counted = f"{found.rows:,} rows in {classes(found.classes)}, {found.how}: {told}"
     lines = [counted, "", judged(found)]
     if found.kept_columns_k is not None:
         lines += ["", f"k over quasi-identifiers and kept columns: {found.kept_columns_k:,}"]
@@ -151,17 +151,91 @@ def _coalition(worst: Mapping[str, Any]) -> str:
     return f"; {who} together would leave {worst['left']:,}"
 
 
+def classes(count: int) -> str:
+    """So many classes, in words."""
+    return f"{count:,} class{'' if count == 1 else 'es'}"
+
+
+WORDS = {
+    "held_back": "rows held back",
+    "starred": "rows printed as *",
+    "parts": "parts that the table was made in",
+    "value": "what was minimised",
+    "nodes": "combinations of levels there are",
+    "checked": "combinations of levels that were made",
+    "complete": "the search came to its end",
+    "steps": "steps from all as it is to all as *",
+    "judged": "steps that were judged",
+    "rounds": "rounds, each with its levels",
+    "complementary": "rows held back for the others' sake only",
+    "combinations": "pairs and triples of columns that were tested",
+    "shortest": "fewest people of a class when it was made",
+    "size": "fewest people of a class when it was made",
+    "k": "fewest people of a class when it was made",
+    "joined": "classes that were joined to meet the rule",
+    "block": "most people of a block",
+    "blocks": "blocks that the table was divided into",
+}
+"""What the numbers are that methods tell; those not here are told by their names."""
+
+
 def measured(facts: Mapping[str, Any]) -> str:
     """The numbers among a publisher's facts, one a line."""
-    numbers = [(key.replace("_", " "), value) for key, value in facts.items()]
-    rows = [(key, number(value)) for key, value in numbers if isinstance(value, int | float)]
+    words = WORDS | ({"value": f"least {facts['measure']}"} if "measure" in facts else {})
+    told = ((key, value) for key, value in facts.items() if isinstance(value, int | float))
+    rows = [(words.get(key, key.replace("_", " ")), number(value)) for key, value in told]
     return table(("measure", "value"), rows, right=(1,))
 
 
+MOST = 20
+"""So many minimal combinations of levels are shown; the JSON has them all."""
+
+
+def levels(facts: Mapping[str, Any], form: str = "partition") -> list[str]:
+    """What a method by levels found: each column's level, how good it is, what else would pass."""
+    if "levels" not in facts:
+        return []
+    tops = facts.get("levels_of", {})
+    named = (
+        f"{name} {level}" + (f" of {tops[name]}" if name in tops else "")
+        for name, level in facts["levels"].items()
+    )
+    head = "Levels" if form == "partition" else "Levels at which classes were made"
+    lines = [f"{head}: {', '.join(named)} (0: as it is; the highest: *)."]
+    if "complete" in facts:
+        lines.append(_search(facts))
+    return [*lines, *_minimal(facts.get("minimal", ()), facts["levels"])]
+
+
+def _search(facts: Mapping[str, Any]) -> str:
+    """What was minimised, how far the search went, and so what the outcome is worth."""
+    found = f"{facts['measure']} {number(facts['value'])}"
+    of = f"{facts['checked']:,} of {facts['nodes']:,} combinations of levels"
+    if facts["complete"]:
+        return f"The least {found}: {of} were made, no other can be better."
+    return (
+        f"The least {found} that was found. The search was stopped by its limit after {of}: a "
+        "better one may exist (allow more with --set nodes=… or seconds=…)."
+    )
+
+
+def _minimal(found: Sequence[Mapping[str, int]], chosen: Mapping[str, int]) -> list[str]:
+    """The minimal combinations of levels as a table."""
+    if not found:
+        return []
+    rows = [(*one.values(), "chosen" if one == chosen else "") for one in found[:MOST]]
+    shown = table((*chosen, ""), rows, right=range(len(chosen)))
+    more = len(found) - MOST
+    head = "Minimal combinations of levels (they pass, and none finer by one level does):"
+    return ["", head, shown, *([f"… and {more:,} more (--json has all)."] if more > 0 else [])]
+
+
 def number(value: float) -> str:
-    """A number as a person writes it: whole where whole, else four digits."""
-    whole = math.isfinite(value) and value == int(value)
-    return f"{int(value):,}" if whole else f"{value:.4g}"
+    """A number as a person writes it: whole where whole or large, else four digits; yes or no."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    whole = math.isfinite(value) and (value == int(value) or abs(value) >= 10_000)
+    return f"{value:,.0f}" if whole else f"{value:.4g}"
 
 
 stopped = threading.Event()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
@@ -9,18 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import ACCEPT_KEEP, FILE, Roles, Verb, example, output, own, reading, roles
-from shoal.cli.printing import judged, measured, progress, show
+from shoal.cli.options import (
+    ACCEPT_KEEP,
+    FILE,
+    SHARE,
+    Roles,
+    Verb,
+    example,
+    output,
+    own,
+    reading,
+    roles,
+)
+from shoal.cli.printing import judged, levels, measured, progress, show
 
 if TYPE_CHECKING:
     from shoal import Release
 
 _BECAME = ("frozen", "widened", "new", "gone")
 FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
-CHOICE = own(
-    "--choice", metavar="NAME",
-    help="Provider-aware: when providers are parted (least, quasi, apart, score).",
-)  # fmt: skip
+CHOICE_ASKED: dict[str, Any] = {
+    "metavar": "NAME",
+    "help": "Provider-aware: when providers are parted (least, quasi, apart, score).",
+}
+CHOICE = own("--choice", **CHOICE_ASKED)
+making = functools.partial(own, section="How classes are made")
+written = functools.partial(own, section="What is written")
+others = functools.partial(own, section="Other tables and releases")
 
 
 @click.command(
@@ -41,61 +57,6 @@ CHOICE = own(
     help="A requirement; repeatable, all must hold.",
 )
 @own("-o", "--out", type=FILE, metavar="DIR", help="The release's folder.")
-@own(
-    "--method",
-    show_default="mondrian",
-    metavar="NAME",
-    help="How classes are made: mondrian, greedy (cuts); tree-order, hilbert, k-similar, "
-    "microaggregation (classes of the most alike: least loss); full-domain, chain, datafly "
-    "(one level a column); local (levels, round by round); mu-argus; provider-aware (cuts, and "
-    "for m-privacy providers apart).",
-)
-@own("--measure", metavar="NAME", help="Full-domain, local: what is to be least (else loss).")
-@own(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE",
-    help='A parameter of the method, such as levels="age=1..3"; repeatable.',
-)  # fmt: skip
-@own("--relaxed", is_flag=True, help="Mondrian: equal people may come into different classes.")
-@own(
-    "--order", multiple=True, metavar="COL", help="Chain: a column to generalise first; repeatable."
-)
-@CHOICE
-@own(
-    "--auto-hierarchies",
-    is_flag=True,
-    help="Give levels to numbers, dates and codes that have none, where the method needs them.",
-)
-@own(
-    "--form",
-    type=click.Choice(("partition", "buckets", "centroids")),
-    default="partition",
-    show_default=True,
-    help="Generalised cells; or exact ones, with sensitive values permuted within classes; or "
-    "means and most frequent values of classes.",
-)
-@own("--two-tables", is_flag=True, help="Buckets: the people and the values in a file each.")
-@own(
-    "--format",
-    "format_",
-    type=click.Choice(FORMATS),
-    default="csv",
-    show_default=True,
-    help="Of the table.",
-)
-@own(
-    "--hold-back",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    metavar="SHARE",
-    help="Share of rows that may be left out, such as 0.05.",
-)
-@own(
-    "--held-back-as",
-    type=click.Choice(("absent", "starred")),
-    default="absent",
-    show_default=True,
-    help="Rows held back: left out, or printed as * in a class that is judged.",
-)
 @own("--replace", is_flag=True, help="Replace a release that is there.")
 @own("--dry-run", is_flag=True, help="Show the outcome; write nothing.")
 @own(
@@ -104,27 +65,81 @@ CHOICE = own(
     help="Show what each requirement reaches; if it fails, what would pass.",
 )
 @ACCEPT_KEEP
-@own(
+@making(
+    "--method",
+    show_default="mondrian",
+    metavar="NAME",
+    help="One of mondrian, greedy, tree-order, hilbert, k-similar, microaggregation, full-domain, "
+    "chain, datafly, local, mu-argus, provider-aware. Each has a page under Theory in the "
+    "documentation; shoal frontier compares them.",
+)
+@making("--measure", metavar="NAME", help="Full-domain, local: what is to be least (else loss).")
+@making(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE",
+    help='A parameter of the method, such as levels="age=1..3"; repeatable.',
+)  # fmt: skip
+@making("--relaxed", is_flag=True, help="Mondrian: equal people may come into different classes.")
+@making(
+    "--order", multiple=True, metavar="COL", help="Chain: a column to generalise first; repeatable."
+)
+@making("--choice", **CHOICE_ASKED)
+@making(
+    "--auto-hierarchies",
+    is_flag=True,
+    help="Give levels to numbers, dates and codes that have none, where the method needs them.",
+)
+@making(
+    "--hold-back",
+    type=SHARE,
+    default=0.0,
+    metavar="SHARE",
+    help="Share of rows that may be left out, such as 0.05 or 5%.",
+)
+@written(
+    "--form",
+    type=click.Choice(("partition", "buckets", "centroids")),
+    default="partition",
+    show_default=True,
+    help="Generalised cells; or exact ones, with sensitive values permuted within classes; or "
+    "means and most frequent values of classes.",
+)
+@written("--two-tables", is_flag=True, help="Buckets: the people and the values in a file each.")
+@written(
+    "--held-back-as",
+    type=click.Choice(("absent", "starred")),
+    default="absent",
+    show_default=True,
+    help="Rows held back: left out, or printed as * in a class that is judged.",
+)
+@written(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    default="csv",
+    show_default=True,
+    help="Of the table.",
+)
+@written(
     "--companion",
     type=FILE,
     metavar="DIR",
     help="Folder of the private companion (else DIR.private).",
 )
-@own("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
-@own(
+@others("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
+@others(
     "--based-on",
     type=FILE,
     metavar="RELEASE",
     help="The latest release of the table: nobody's cells become finer than there.",
 )
-@own(
+@others(
     "--after",
     multiple=True,
     metavar="RELEASE",
     help="A release that is public already; repeatable. Columns it has are generalised too; "
     "what linking the two tables gives is not bounded: --based-on is stronger.",
 )
-@own(
+@others(
     "--like",
     type=FILE,
     metavar="RELEASE",
@@ -147,10 +162,10 @@ def command(
     """
 
     like = asked["like"]
-    _check(models, like, asked["out"], asked["dry_run"])
+    _check(models, like, asked)
     schema = roles.needed() if like is None or roles.given else None
     given = {"relaxed": relaxed, "order": list(order), "choice": choice, "measure": measure}
-    asked |= {name: value for name, value in given.items() if value} | _settings(settings)
+    asked |= _together({name: value for name, value in given.items() if value}, settings)
     with progress(quiet) as step:
         step("reading", 0, 1)
         request = {"format": format_, "progress": step, **asked}
@@ -164,13 +179,33 @@ def command(
     return 0 if release.verdict.holds else 3
 
 
-def _check(models: tuple[str, ...], like: Path | None, out: Path | None, dry_run: bool) -> None:
-    from shoal import UsageError
+def _check(models: tuple[str, ...], like: Path | None, asked: Mapping[str, Any]) -> None:
+    from shoal import OutputError, UsageError
 
     if not models and like is None:
         raise UsageError("No requirement is given.", 'add -m "k-anonymity k=10".')
-    if out is None and not dry_run:
+    if asked["dry_run"]:
+        return
+    if asked["out"] is None:
         raise UsageError("No folder is given.", "add -o release/, or --dry-run to write nothing.")
+    for folder in filter(None, (asked["out"], asked["companion"])):
+        if not folder.absolute().parent.exists():
+            raise OutputError(
+                f"There is no folder {folder.parent}.", "create it, or choose another place."
+            )
+
+
+def _together(given: dict[str, Any], pairs: Sequence[str]) -> dict[str, Any]:
+    """The method's parameters, by their own options and by --set; nothing is said in two ways."""
+    from shoal import UsageError
+
+    found = _settings(pairs)
+    for name in sorted(given.keys() & found):
+        if str(given[name]).lower() != found[name].lower():
+            raise UsageError(
+                f"{name} is given by --{name} and, in another way, by --set.", "leave one out."
+            )
+    return found | given
 
 
 def _settings(pairs: Sequence[str]) -> dict[str, str]:
@@ -188,7 +223,8 @@ def _settings(pairs: Sequence[str]) -> dict[str, str]:
             raise shoal.UsageError(
                 f"{name!r} is no parameter of a method.", "see shoal publish --help for its option."
             )
-        found[name] = value
+        if found.setdefault(name, value) != value:
+            raise shoal.UsageError(f"--set gives {name} two values.", "leave one out.")
     return found
 
 
@@ -231,18 +267,14 @@ def _instead(table: Any, schema: Any, rule: str | None, request: dict[str, Any])
 
 
 def _text(release: Release, explain: bool) -> str:
-    lines = [str(release)]
+    lines, based = [str(release)], "rows_frozen" in release.private
+    if not based:  # else only what is new was made at one level
+        lines += levels(release.private, release.manifest["form"])
     if explain:
         facts = {k: v for k, v in release.private.items() if k != "explanation"}
-        lines += [
-            "",
-            judged(release.verdict),
-            "",
-            measured(facts),
-            "",
-            str(release.private["explanation"]),
-        ]
-    if "rows_frozen" in release.private:
+        told = judged(release.verdict), measured(facts), str(release.private["explanation"])
+        lines += [line for block in told for line in ("", block)]
+    if based:
         lines += _based(release.private)
     if "people_in_both" in release.private:
         lines += _alike(release.private)

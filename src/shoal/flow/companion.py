@@ -33,8 +33,9 @@ from shoal.frames.frame import Coding, Distinct, Frame, Pieces
 from shoal.release import EDITION, Release
 from shoal.schema import Schema
 
-FACTS, PROMISED = ("held_back", "loss"), ("rule", "form")
+FACTS, PROMISED = ("held_back", "loss"), ("rule", "form", "method", "parameters")
 SEAL = "rows_sha256"
+_KEY_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Companion:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the publisher may know besides: the loss, how many rows were held back."""
     promised: Mapping[str, Any] = field(default_factory=dict)
-    """What the manifest says too, as far as it is written down here: the rule and the form."""
+    """What the manifest says too, as far as it is written down here: what was asked for."""
     levels: Mapping[str, int] = field(default_factory=dict)
     """The level of each column, where the method gave everybody the same; else none."""
 
@@ -106,7 +107,7 @@ def _folder(source: Any, table: Path) -> Path:
 def _parsed(folder: Path, table: Path) -> Companion:
     try:
         told = json.loads((folder / COMPANION).read_text(encoding="utf-8"))
-        edition, key = int(told["edition"]), bytes.fromhex(told["key"])
+        edition, key = int(told["edition"]), _key(told["key"])
         schema, of = Schema.parse(told["schema"]), str(told["table_sha256"])
         second = str(told.get("values_sha256", ""))
         facts, promised = ({n: told[n] for n in some if n in told} for some in (FACTS, PROMISED))
@@ -125,6 +126,14 @@ def _parsed(folder: Path, table: Path) -> Companion:
             "update Shoal.",
         )
     return found
+
+
+def _key(told: str) -> bytes:
+    """The key that people were hashed with; by a part of it nobody would be found again."""
+    key = bytes.fromhex(told)
+    if len(key) != _KEY_BYTES:
+        raise ValueError
+    return key
 
 
 def _levels(told: Any) -> dict[str, int]:

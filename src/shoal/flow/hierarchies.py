@@ -6,11 +6,15 @@ automatic hierarchy of a number is intervals: the finest width is 1, 2 or 5 time
 that the column's range (its bounds, where it has them) is at most 20 of them, and each next one is
 twice as wide. Dates become months, quarters, years and decades, codes lose digits from the right.
 Words without an order have no automatic hierarchy: what belongs together nobody can tell from them.
+
+What it does not protect: without bounds the widths follow the table's own range, that of rows which
+are held back later included, and whoever sees them learns about how far it reaches.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -37,7 +41,7 @@ def with_levels(frame: Frame, request: Request) -> tuple[Request, list[str]]:
     bare = [column for column in request.schema.quasi if _without_levels(column)]
     found = {column.name: _automatic(column, frame) for column in bare}
     offers = {name: one for name, one in found.items() if one is not None}
-    notes = [_note(name, one, request) for name, one in offers.items()]
+    notes = [_note(request.schema.column(name), one, request) for name, one in offers.items()]
     if not request.auto_hierarchies or not offers:
         return request, notes
     columns = (
@@ -79,12 +83,21 @@ def steps(low: float, high: float, whole: bool) -> tuple[float, ...]:
     return tuple(int(w) if w.is_integer() else w for w in widths if w < range_)
 
 
-def _note(name: str, hierarchy: Hierarchy, request: Request) -> str:
-    line = f"hierarchy = {_toml(hierarchy.to_toml())}"
+def offered(request: Request, notes: Sequence[str]) -> list[str]:
+    """What may help where a rule is not met: in one line, however many columns lack levels."""
+    many = f"{len(notes):,} columns have" if len(notes) > 1 else "a column has"
+    told = f"Or add --auto-hierarchies: {many} no levels between the values and *."
+    return [told] if notes and not request.auto_hierarchies else []
+
+
+def _note(column: Column, hierarchy: Hierarchy, request: Request) -> str:
+    line, name = f"hierarchy = {_toml(hierarchy.to_toml())}", quoted(column.name)
     if request.auto_hierarchies:
-        return f"Column {quoted(name)} had no levels and was given automatic ones: {line}."
+        loose = isinstance(hierarchy, Intervals) and column.bounds is None
+        follow = " Their widths follow the table's range; bounds in the schema fix them."
+        return f"Column {name} had no levels and was given automatic ones: {line}.{follow * loose}"
     return (
-        f"Column {quoted(name)} has no levels between its values and *, and {request.method} "
+        f"Column {name} has no levels between its values and *, and {request.method} "
         f"works by levels: write {line} under it in the schema, or add --auto-hierarchies."
     )
 

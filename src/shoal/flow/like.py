@@ -2,13 +2,16 @@
 
 Where the release has one level of each column for everybody, those levels are applied to every new
 value. Otherwise a new row goes into a class whose cells contain it: of several the narrowest, as
-long as the wider ones keep enough people (`shoal.flow.placing`). What the recoding does not cover
-is counted and refused, or held back where that is allowed: a value that its hierarchy, domain or
-bounds do not know, and where cells are used, a row that lies in no class. Then the rule is judged
-on the new people alone, and the written file verified like any other.
+long as the wider ones keep enough people (`shoal.methods.lines.placed`). What the recoding does not
+cover is counted and refused, or held back where that is allowed: a value that its hierarchy, domain
+or bounds do not know, and where cells are used, a row that lies in no class, or only in that of
+nothing but ``*``, where rows held back stand. Then the rule is judged on the new people alone, and
+the written file verified like any other.
 
 What it does not protect: somebody who is in both tables. Whoever links the two releases has both
 cells and both sensitive values of such a person; `shoal.flow.based` is for the same people again.
+Nor which class somebody is in: where cells overlap, the way a row is placed is public, so that the
+class must be taken as known to whoever knows the quasi-identifiers.
 """
 
 from __future__ import annotations
@@ -26,16 +29,22 @@ from shoal.flow.encode import Survey, survey, surveyed_columns
 from shoal.flow.examples import allowed
 from shoal.flow.made import Whole
 from shoal.flow.make import allowance, settle
-from shoal.flow.placing import covered, narrowest_first, placed
+from shoal.flow.placing import covered, narrowest_first
 from shoal.flow.recoding import ANEW, Levels, Recoding
 from shoal.flow.request import Request
 from shoal.frames.frame import Coding, Distinct, Frame
 from shoal.hierarchy import Tree
-from shoal.methods.lattice.ladder import ladder, levelled
+from shoal.methods.lattice.ladder import ladder, levelled, standing
+from shoal.methods.lines.placed import placed
+from shoal.model import Model
 from shoal.schema import Column, Schema
 from shoal.tally import HELD_BACK, Cut, Tally
 
 Flags = NDArray[np.bool_]
+UNKNOWN = (
+    "How many people are in the other release too is not known: both need a column that says who "
+    'each row is about (role "person").'
+)
 
 
 def surveyed(
@@ -93,11 +102,11 @@ class Like(Whole):
             cut = _at_levels(tally, points, by_level[1], facts)
             inside = [np.ones(axis.size, np.bool_) for axis in tally.quasi]
         else:
-            cells = narrowest_first(of.count, tally)
+            cells = narrowest_first(of.classes, tally)
             cut = placed(tally, points, cells, request.rule)
             inside = [covered(cells, axis, j) for j, axis in enumerate(tally.quasi)]
         if cut.held_back > allowance(tally, request) or cut.held_back == tally.rows:
-            raise _not_covered(cut.held_back, tally, plan, inside)
+            raise _not_covered(cut, tally, plan, inside, request.rule)
         super().__init__(frame, encoded, tally, _settled(tally, cut, request), request)
         self._facts["rows_not_covered"] = cut.held_back
         self._facts["people_in_both"] = _in_both(frame, request.schema, of)
@@ -113,9 +122,7 @@ def _at_levels(
     tally: Tally, points: NDArray[np.int32], levels: Levels, facts: dict[str, Any]
 ) -> Cut:
     """Every row whose values fit, at one level of each column."""
-    ladders = [(ladder(axis), levels[axis.name]) for axis in tally.quasi]
-    # A level that joins nothing here is no rung; the one below has the same nodes.
-    rungs = [[rung for rung in rungs if rung.number <= level][-1] for rungs, level in ladders]
+    rungs = [standing(ladder(axis), levels[axis.name]) for axis in tally.quasi]
     fit = np.flatnonzero((points >= 0).all(axis=0))
     some = replace(tally, keys=tally.keys[:, fit], values=tally.values[:, fit])
     cut = levelled(replace(some, count=tally.count[fit]), rungs)
@@ -125,10 +132,10 @@ def _at_levels(
     return Cut(entry, class_, tally.count, cut.cells, facts).merged()
 
 
-def _in_both(frame: Frame, schema: Schema, of: Recoding) -> int:
-    """How many of the people are in the release too; 0 where no column says who they are."""
+def _in_both(frame: Frame, schema: Schema, of: Recoding) -> int | None:
+    """How many of the people are in the release too; None where nothing says who they are."""
     if schema.person is None or of.companion.schema.person is None:
-        return 0
+        return None
     name, rows = schema.person.name, int(of.count.cut.count.sum())
     people = frame.values([name])[name]
     if not people.values:
@@ -142,11 +149,30 @@ def _settled(tally: Tally, cut: Cut, request: Request) -> Cut:
         return settle(tally, cut, request.rule, allowance(tally, request))
     except NotMetError as error:
         told = f"By the release's recoding, too few people share their cells. {error.fact}"
-        raise NotMetError(told, f"{error.hint} Or {ANEW}.") from None
+        raise NotMetError(told, _instead(_needed(tally, cut, request.rule), tally.rows)) from None
 
 
-def _not_covered(rows: int, tally: Tally, plan: Survey, inside: Sequence[Flags]) -> InputError:
-    """What the recoding does not cover, by column and count."""
+def _needed(tally: Tally, cut: Cut, rule: Model) -> int:
+    """How many rows must be held back so that the others meet the rule; all where none can."""
+    try:
+        return settle(tally, cut, rule, tally.rows).held_back
+    except NotMetError:
+        return tally.rows
+
+
+def _instead(needed: int, rows: int) -> str:
+    """What to do about rows that cannot be published by the recoding."""
+    if needed == rows:
+        return f"weaken the rule, or {ANEW}."
+    share = min(1.0, needed / rows + 0.0005)
+    return f"let {needed:,} rows be held back with --hold-back {share:.3f}, or {ANEW}."
+
+
+def _not_covered(
+    cut: Cut, tally: Tally, plan: Survey, inside: Sequence[Flags], rule: Model
+) -> InputError:
+    """What the recoding does not cover, by column and count, and who is too few without it."""
+    rows, needed = cut.held_back, _needed(tally, cut, rule)
     told, anywhere = [], np.zeros(tally.entries, np.bool_)
     for j, known in enumerate(inside):
         coding = plan.codings[j]
@@ -160,11 +186,9 @@ def _not_covered(rows: int, tally: Tally, plan: Survey, inside: Sequence[Flags])
         anywhere |= here
     if apart := rows - int(tally.count[anywhere].sum()):
         told.append(f"{apart:,} rows with values that no class has together")
-    share = min(1.0, rows / tally.rows + 0.0005)
+    few = f" Of the others, {needed - rows:,} do not meet the rule." if needed > rows else ""
     return InputError(
         f"The release's recoding does not cover {rows:,} of {tally.rows:,} rows: "
-        f"{'; '.join(told)}.",
-        f"let them be held back with --hold-back {share:.3f}, or {ANEW}."
-        if rows < tally.rows
-        else f"{ANEW}.",
+        f"{'; '.join(told)}.{few}",
+        f"{ANEW}." if rows == tally.rows else _instead(needed, tally.rows),
     )

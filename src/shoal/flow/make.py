@@ -153,9 +153,12 @@ def explain(tally: Tally, cut: Cut, rule: Model) -> str:
         return "No row is held back."
     whole, number = starred(tally, cut)
     groups = Groups.of(tally, whole, products(rule)).take(np.array([number]))
-    lines = [f"{cut.held_back:,} rows are held back. Together, as one class:"]
-    for part in judge(rule, groups):
-        told = "meets" if part.holds else "fails"
-        at = f" (would pass at {short(part.reached)})" if part.reached >= 0 else ""
+    lines = [f"{cut.held_back:,} rows are held back. As a class by themselves:"]
+    judged = judge(rule, groups)
+    for part in judged:
+        told, word = ("meets", "reaches") if part.holds else ("fails", "would pass at")
+        at = f" ({word} {short(part.reached)})" if part.reached >= 0 else ""
         lines.append(f"  {told} {part.model}{at}")
+    if all(part.holds for part in judged):
+        lines.append("So they may be printed as one class of * (--held-back-as starred).")
     return "\n".join(lines)

@@ -18,9 +18,9 @@ from shoal.flow.centroids import Centroids, check_centroids, check_earlier
 from shoal.flow.companion import sealed_rows
 from shoal.flow.earlier import Earlier, earlier, read_as_before, read_rows
 from shoal.flow.encode import Survey, survey
-from shoal.flow.hierarchies import with_levels
+from shoal.flow.hierarchies import offered, with_levels
 from shoal.flow.judge import in_parts, unjudged
-from shoal.flow.like import Like, surveyed
+from shoal.flow.like import UNKNOWN, Like, surveyed
 from shoal.flow.made import Made, Parts, Whole
 from shoal.flow.opening import opened, opened_labels, opened_some
 from shoal.flow.parameters import method_parameters
@@ -119,7 +119,9 @@ def _released(source: Any, request: Request, after: Any) -> Release:
         try:
             release = _publish(frame, fitted)
         except NotMetError as error:
-            raise NotMetError(error.fact, " ".join((error.hint, *notes))) from None
+            hint = " ".join((error.hint, *offered(request, notes)))
+            raise NotMetError(error.fact, hint) from None
+    notes += [UNKNOWN] * (release.private.get("people_in_both", 0) is None)
     bare = unjudged(request.rule, [column.name for column in schema.sensitive])
     release = changed(release, private={**release.private, "unjudged": bare, "notes": notes})
     return _told(release, request.schema, schema) if several(after) else release

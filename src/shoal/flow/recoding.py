@@ -1,8 +1,9 @@
 """How a release was recoded, read from its table and its private companion.
 
-One level of each column for everybody, where the companion says so and new data does not change
-what the levels are; else the classes' cells, as their labels say. Hierarchies that follow the data
-(bins of equal width or frequency) are known by the labels they left, as ranges.
+One level of each column for everybody, where the companion says so, the table's labels are those of
+that level, and new data does not change what the levels are; else the classes' cells, as their
+labels say. Hierarchies that follow the data (bins of equal width or frequency) are known by the
+labels they left, as ranges.
 """
 
 from __future__ import annotations
@@ -13,14 +14,25 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import SchemaError, UsageError
+import numpy as np
+
+from shoal.errors import InputError, SchemaError, UsageError
 from shoal.flow.companion import Companion, check_promised, read_companion
 from shoal.flow.examples import examples
 from shoal.flow.opening import opened_labels, released, released_schema
 from shoal.flow.recount import Recount, leaf, recount
 from shoal.flow.request import PARTITION
-from shoal.hierarchy import EqualFrequency, EqualWidth, Flat, Hierarchy, Ordered, Prefixes, Tree
+from shoal.hierarchy import (
+    EqualFrequency,
+    EqualWidth,
+    Flat,
+    Hierarchy,
+    Ordered,
+    Prefixes,
+    Tree,
+)
 from shoal.labels import ROOT, restored
+from shoal.methods.lattice.ladder import ladder, standing
 from shoal.schema import Column, Schema
 
 Levels = dict[str, int]
@@ -55,7 +67,10 @@ class Recoding:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of that method."""
-        return dict(self.manifest.get("parameters", {}))
+        told = self.manifest.get("parameters", {})
+        if not isinstance(told, Mapping):
+            raise InputError("The manifest is damaged: parameters.", "publish the release again.")
+        return dict(told)
 
     def schema(self, given: Schema | None) -> Schema:
         """The release's own schema, or a given one that agrees with it on quasi-identifiers."""
@@ -67,6 +82,19 @@ class Recoding:
         shown = released_schema(dict(self.manifest))
         with opened_labels(self.table, shown, exact=True) as frame:
             return recount(frame, shown)
+
+    @cached_property
+    def classes(self) -> Recount:
+        """The same without the class of nothing but ``*``, unless it is the only one.
+
+        Rows held back may stand there: it is not what became of values.
+        """
+        cut, axes = self.count.cut, self.count.tally.quasi
+        hidden = np.ones(cut.classes, np.bool_)
+        for axis, codes in zip(axes, cut.cells.low.T, strict=True):
+            root = [restored(leaf(axis, code)) == ROOT for code in range(axis.size)]
+            hidden &= np.array(root)[codes]
+        return self.count if hidden.all() else replace(self.count, cut=cut.without(hidden))
 
     def levels(self, schema: Schema) -> tuple[Schema, Levels] | None:
         """One level of each column for everybody, under hierarchies that new data does not change.
@@ -104,6 +132,26 @@ class Recoding:
                 values.append(None)
         return found
 
+    def check_levels(self) -> None:
+        """Refuse levels that cannot give the labels of the table: they are not the release's."""
+        own = self.companion.schema
+        by_level = self.levels(own)
+        if by_level is None:
+            return
+        told = [c for c in by_level[0].quasi if c == own.column(c.name)]  # not by their labels
+        known = self.known(own)
+        wrong = [
+            c.name
+            for c in told
+            if not _gives(c, by_level[1][c.name], known[c.name], self._labels(c.name) - {ROOT})
+        ]
+        if wrong:
+            raise InputError(
+                f"The private companion {self.companion.folder.name!r} has levels that do not give "
+                f"the labels of the table: {', '.join(wrong)}.",
+                f"take the release and the companion that were written together, or {ANEW}.",
+            )
+
     def _labels(self, name: str) -> set[str]:
         axis = next(axis for axis in self.count.tally.quasi if axis.name == name)
         labels = (restored(leaf(axis, code)) for code in range(axis.size))
@@ -126,7 +174,9 @@ def recoding(source: Any) -> Recoding:
         )
     companion = read_companion(source, table)
     check_promised(source, table, manifest)
-    return Recoding(table, manifest, companion)
+    of = Recoding(table, manifest, companion)
+    of.check_levels()
+    return of
 
 
 def check_alone(given: Mapping[str, Any], form: str, auto_hierarchies: bool) -> None:
@@ -185,6 +235,24 @@ def _needs_null(column: Column, values: Sequence[Any], labels: set[str]) -> bool
         return len(column.hierarchy.rows) < 2
     between = isinstance(column.hierarchy, Flat | Ordered) and ROOT in labels
     return len(values) < 2 or (between and labels != {ROOT})
+
+
+def _gives(column: Column, level: int, values: Sequence[Any], labels: set[str]) -> bool:
+    """Whether a level has these labels, in a column with these values (None: null).
+
+    >>> from shoal.hierarchy import Intervals
+    >>> age = Column("age", "quasi", "number", Intervals((10, 20)))
+    >>> [_gives(age, level, [20.0, 29.0, 30.0], {"[20-29]"}) for level in (0, 1, 2)]
+    [False, True, False]
+    """
+    assert column.hierarchy is not None, "the schema of a companion is complete"
+    there = dict.fromkeys(v for v in (*values, *(column.domain or ())) if v is not None)
+    named = column.name, column.kind, list(there)
+    axis = column.hierarchy.grow(*named, null=None in values, bounds=column.bounds)
+    low, high, readable = axis.parse(sorted(labels))
+    rung = standing(ladder(axis), level)
+    node = rung.node[low]
+    return bool((readable & (rung.low[node] == low) & (rung.high[node] == high)).all())
 
 
 def _unbinned(column: Column) -> Column:

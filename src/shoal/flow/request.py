@@ -70,7 +70,7 @@ class Request:
     def __post_init__(self) -> None:
         if not isinstance(self.schema, Schema) or not isinstance(self.rule, Model):
             raise unstated()
-        if not isinstance(self.hold_back, (int, float)):
+        if isinstance(self.hold_back, bool) or not isinstance(self.hold_back, (int, float)):
             raise UsageError("hold_back is a number.", "write for example 0.05.")
         if not 0 <= self.hold_back <= 1:
             raise UsageError("hold_back is a share between 0 and 1.", "write for example 0.05.")

@@ -20,6 +20,7 @@ from shoal.flow.opening import opened, opened_labels, released, released_schema
 from shoal.flow.providers import asks_providers, provided, without_providers
 from shoal.flow.record import hashes, in_buckets, in_centroids, judged_in_buckets
 from shoal.flow.recount import Provided, Recount, recount, recounts, with_population
+from shoal.flow.request import FORMS, PARTITION
 from shoal.frames.frame import Frame
 from shoal.model import Model, inner, products
 from shoal.models import rule as parse_rule
@@ -55,6 +56,7 @@ def verify(
     buckets = release is not None and in_buckets(release[1])
     if release is not None:
         source, manifest = release
+        _check_form(manifest)
         own_schema = released_schema(manifest)
         schema = judged_in_buckets(schema, own_schema) if buckets else schema or own_schema
         rule = rule or manifest.get("rule")
@@ -81,6 +83,15 @@ def verify(
         _check_untouched(*release, found.rows, found.classes if same else None)
         check_promised(given, *release)
     return found
+
+
+def _check_form(manifest: dict[str, Any]) -> None:
+    """Refuse a form that there is not: what its rows mean, and so how to count, is not known."""
+    if manifest.get("form", PARTITION) not in FORMS:
+        raise InputError(
+            "The manifest calls the release's form a word that this program does not know.",
+            f"the forms are: {', '.join(FORMS)}; update Shoal, or publish the release again.",
+        )
 
 
 def _check_buckets(rule: Model, schema: Schema, after: Any) -> None:

@@ -16,8 +16,10 @@ HINT = re.compile(r"zip|postal|post.?code|plz|code|icd", re.IGNORECASE)
 EXACT = 15
 """Digits that a 64-bit float always holds exactly."""
 
-WIDE = 5
-"""Digits from which integers of one width may be a code."""
+_POSTAL = re.compile(r"zip|postal|post.?code|plz", re.IGNORECASE)
+_WIDE = 5
+_WIDE_POSTAL = 4
+"""Digits from which integers of one width may be a code: many countries' postal codes have four."""
 
 Engine = duckdb.DuckDBPyConnection
 
@@ -43,6 +45,16 @@ class Found:
     kind: str
     sql: str
     notes: tuple[str, ...] = ()
+
+
+def is_wide(name: str, shortest: int, longest: int) -> bool:
+    """Whether integers of so many digits are codes, by the name of their column.
+
+    >>> is_wide("plz", 4, 4), is_wide("code", 4, 4), is_wide("code", 5, 5), is_wide("zip", 4, 5)
+    (True, False, True, False)
+    """
+    least = _WIDE_POSTAL if _POSTAL.search(name) else _WIDE
+    return shortest == longest >= least and HINT.search(name) is not None
 
 
 def infinite(name: str, count: int) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from shoal.errors import InputError, UsageError
 from shoal.frames import forms
-from shoal.frames.column import EXACT, HINT, WIDE, Column, Engine, Found, infinite, whole
+from shoal.frames.column import EXACT, HINT, Column, Engine, Found, infinite, is_wide, whole
 from shoal.frames.header import clean_names
 from shoal.frames.typed import nested, typed
 from shoal.schema import Field
@@ -169,7 +169,7 @@ def _is_code(census: Census, name: str) -> bool:
         return True
     if HINT.search(name):
         lettered = census.rows("code")
-        fixed = digits == live and short == long >= WIDE
+        fixed = digits == live and is_wide(name, short, long)
         return fixed or (lettered > 0 and numeric + lettered == live)
     return (
         census.rows("code") == live

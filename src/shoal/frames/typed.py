@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shoal.errors import InputError
-from shoal.frames.column import EXACT, HINT, WIDE, Column, Engine, Found, infinite, whole
+from shoal.frames.column import EXACT, HINT, Column, Engine, Found, infinite, is_wide, whole
 
 _INTEGERS = {
     "TINYINT",
@@ -78,7 +78,7 @@ def _integer(engine: Engine, column: Column) -> Found:
     if max(len(str(abs(low))), len(str(abs(high)))) > EXACT:
         notes = (f"digits beyond {EXACT}: kept as codes, which are exact",)
         return Found("code", f"{value}::VARCHAR", notes)
-    if low >= 0 and len(str(low)) == len(str(high)) >= WIDE and HINT.search(column.name):
+    if low >= 0 and is_wide(column.name, len(str(low)), len(str(high))):
         return Found("code", f"{value}::VARCHAR")
     return Found("number", f"CAST({value} AS BIGINT)")
 

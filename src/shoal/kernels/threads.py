@@ -17,6 +17,8 @@ ROWS = 1 << 15
 """Work on fewer rows than this is not worth sharing."""
 PARTS = 4
 """Parts for each thread, so that one long part does not keep the others waiting."""
+AT_ONCE = 16
+"""So many pieces of work, or as many parts as the threads have, lie between two reports."""
 
 
 @cache
@@ -27,17 +29,37 @@ def _pool(process: int) -> tuple[ThreadPoolExecutor, int]:
     return ThreadPoolExecutor(cores, thread_name_prefix="shoal"), cores
 
 
-def share_out(kernel: Callable[..., None], number: int, rows: int, *arguments: Any) -> None:
+def share_out(
+    kernel: Callable[..., None],
+    number: int,
+    rows: int,
+    *arguments: Any,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
     """Call ``kernel(first, last, *arguments)`` on parts of ``0..number`` until all are done.
 
     The kernel writes its results into its arguments; ``rows`` says how much work there is.
+    ``progress``: some are done at a time, and it is told how many are; it may raise to stop.
     """
+    some = number if progress is None else max(AT_ONCE, _pool(os.getpid())[1] * PARTS)
+    for first in range(0, number, max(some, 1)):
+        last = min(first + some, number)
+        _share(kernel, first, last, rows, arguments)
+        if progress:
+            progress(last, number)
+
+
+def _share(
+    kernel: Callable[..., None], first: int, last: int, rows: int, arguments: tuple[Any, ...]
+) -> None:
+    """One stretch of the work, on all threads where it is worth it."""
     pool, threads = _pool(os.getpid())
+    number = last - first
     parts = min(number, threads * PARTS)
     if rows < ROWS or parts < 2 or threads < 2:
-        kernel(0, number, *arguments)
+        kernel(first, last, *arguments)
         return
-    edges = [part * number // parts for part in range(parts + 1)]
+    edges = [first + part * number // parts for part in range(parts + 1)]
     waiting = [pool.submit(kernel, a, b, *arguments) for a, b in pairwise(edges)]
     for one in waiting:
         one.result()

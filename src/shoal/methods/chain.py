@@ -30,9 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import UsageError
-from shoal.methods.cutting.topdown import Progress, refusal
-from shoal.methods.lattice.ladder import Rung, ladder, levelled
-from shoal.model import Model, products, spoiling
+from shoal.methods.cutting.progress import Advance, Progress
+from shoal.methods.cutting.topdown import check_quasi, refusal
+from shoal.methods.lattice.ladder import Rung, ladder, levelled, told_levels
+from shoal.methods.lines.mend import settled
+from shoal.model import Model, products
 from shoal.tally import Cut, Groups, Tally
 
 LEVELS = True
@@ -58,12 +60,9 @@ def chain(
     refusal. The cut's facts: the level of each column (0: as it is), the steps of the chain, and
     how many of them were judged.
     """
-    if not tally.quasi:
-        raise UsageError(
-            "There is no quasi-identifier to generalise.", 'give a column the role "quasi".'
-        )
-    line = _Chain.of(tally, model, _named(tally, order), progress)
-    at = line.finest()
+    check_quasi(tally)
+    line = _Chain.of(tally, model, _named(tally, order), Advance(progress))
+    at = line.finest(hold_back)
     if at < len(line.steps):
         return line.told(at, line.cut(at))
     if not hold_back:
@@ -79,33 +78,36 @@ class _Chain:
     model: Model
     ladders: tuple[tuple[Rung, ...], ...]
     steps: NDArray[np.int64]
-    progress: Progress | None
+    advance: Advance
     expected: int = 0
+    """How many judgements it takes at the most."""
     judged: int = 0
 
     @classmethod
-    def of(
-        cls, tally: Tally, model: Model, first: Sequence[int], progress: Progress | None
-    ) -> _Chain:
+    def of(cls, tally: Tally, model: Model, first: Sequence[int], advance: Advance) -> _Chain:
         """From all columns as they are to all as ``*``."""
         ladders = tuple(ladder(axis) for axis in tally.quasi)
-        return cls(tally, model, ladders, _steps(tally, ladders, first), progress)
+        return cls(tally, model, ladders, _steps(tally, ladders, first), advance)
+
+    def rungs(self, step: int) -> list[Rung]:
+        """The rung of each column at one step."""
+        return [rungs[at] for rungs, at in zip(self.ladders, self.steps[step], strict=True)]
 
     def cut(self, step: int) -> Cut:
         """The table at one step."""
-        rungs = [rungs[at] for rungs, at in zip(self.ladders, self.steps[step], strict=True)]
-        return levelled(self.tally, rungs)
+        return levelled(self.tally, self.rungs(step))
 
     def groups(self, cut: Cut) -> Groups:
         return Groups.of(self.tally, cut, products(self.model))
 
-    def finest(self) -> int:
+    def finest(self, hold_back: int) -> int:
         """The finest step at which the model holds; the number of steps where it never does."""
         steps = range(len(self.steps))
-        if self.model.monotone:
-            self.expected = len(steps).bit_length()  # the most that bisection takes
+        bisected = self.model.monotone
+        self.expected = len(steps).bit_length() if bisected else len(steps)
+        self.expected += len(steps) if hold_back else 0
+        if bisected:
             return bisect_left(steps, True, key=self._holds)
-        self.expected = len(steps)
         return next((step for step in steps if self._holds(step)), len(steps))
 
     def _holds(self, step: int) -> bool:
@@ -116,28 +118,23 @@ class _Chain:
     def fewest_held_back(self) -> tuple[int, Cut]:
         """The step that loses the fewest rows, the finest of equals, and what is left of it."""
         steps = range(len(self.steps))
-        self.expected += len(steps)
         tried = ((step, self._settled(self.cut(step))) for step in steps)
         return min(tried, key=lambda one: one[1].held_back)
 
     def _settled(self, cut: Cut) -> Cut:
         """The classes that meet the model, also once the others no longer count as published."""
-        while cut.classes and (bad := spoiling(self.model, self.groups(cut))).any():
-            cut = cut.without(bad)
         self._count()
-        return cut
+        return settled(self.tally, self.model, cut)
 
     def _count(self) -> None:
         self.judged += 1
-        if self.progress:
-            self.progress(self.judged, self.expected)
+        self.advance.to(self.judged / self.expected)
 
     def told(self, step: int, cut: Cut) -> Cut:
         """The cut with the level of each column, and the work it took."""
-        columns = zip(self.tally.quasi, self.ladders, self.steps[step], strict=True)
-        levels = {axis.name: rungs[at].number for axis, rungs, at in columns}
-        facts = {"levels": levels, "steps": len(self.steps), "judged": self.judged}
-        return replace(cut, facts=facts)
+        self.advance.end()
+        work = {"steps": len(self.steps), "judged": self.judged}
+        return replace(cut, facts=told_levels(self.tally, self.rungs(step)) | work)
 
 
 def _steps(

@@ -29,10 +29,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoal.errors import UsageError
-from shoal.methods.cutting.topdown import Progress, refusal
-from shoal.methods.lattice.ladder import Rung, ladder, levelled
-from shoal.model import Mask, Model, least_rows, products, spoiling, whole
+from shoal.methods.cutting.progress import Advance, Progress
+from shoal.methods.cutting.topdown import check_quasi, refusal
+from shoal.methods.lattice.ladder import Rung, ladder, levelled, told_levels
+from shoal.methods.lines.mend import settled
+from shoal.model import Mask, Model, least_rows, products, whole
 from shoal.tally import Cut, Groups, Tally
 
 LEVELS = True
@@ -48,39 +49,38 @@ def datafly(
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
     hold_back: int = 0,
-    loss: int | None = None,
+    left_over: int | None = None,
 ) -> Cut:
     """The first table on Datafly's way that leaves few enough rows over; nothing in it is random.
 
-    ``loss``: at how many rows left over the lifting stops; unless given, the fewest rows of a
+    ``left_over``: at how many such rows the lifting stops; unless given, the fewest rows of a
     class that meets the model. ``hold_back``: how many rows may be held back at most. Where no
     table on the way leaves so few over, the one that loses the fewest rows, if any may be held
     back. The cut's facts: the level of each column (0: as it is), the column lifted at each step,
     and how many rows are held back for the others' sake only.
     """
-    if not tally.quasi:
-        raise UsageError(
-            "There is no quasi-identifier to generalise.", 'give a column the role "quasi".'
-        )
-    few = least_rows(model) if loss is None else whole(loss, "loss", 0)
+    check_quasi(tally)
+    few = least_rows(model) if left_over is None else whole(left_over, "left_over", 0)
     best: Cut | None = None
-    for cut, done, total in _way(tally):
-        if progress:
-            progress(done, total)
-        left = _without_failing(tally, model, cut)
+    advance = Advance(progress)
+    for cut, done in _way(tally):
+        advance.to(done)
+        left = settled(tally, model, cut)
         made = _unremarkable(tally, model, left) if 0 < left.held_back <= hold_back else left
         if made.held_back <= hold_back and left.held_back <= few:
-            return made
+            best = made
+            break
         if best is None or made.held_back < best.held_back:
             best = made
-    if not hold_back:
-        raise refusal(model, Groups.of(tally, cut, products(model)))
     assert best is not None, "the way has a first table"
+    if best.held_back and not hold_back:
+        raise refusal(model, Groups.of(tally, cut, products(model)))
+    advance.end()
     return best
 
 
-def _way(tally: Tally) -> Iterator[tuple[Cut, int, int]]:
-    """The tables from all columns as they are to all as ``*``, with how far the way has been."""
+def _way(tally: Tally) -> Iterator[tuple[Cut, float]]:
+    """The tables from all columns as they are to all as ``*``, with how much of the way is done."""
     ladders = [ladder(axis) for axis in tally.quasi]
     present = [np.unique(codes) for codes in tally.keys]
     at, steps = [0] * len(ladders), sum(len(rungs) - 1 for rungs in ladders)
@@ -92,7 +92,7 @@ def _way(tally: Tally) -> Iterator[tuple[Cut, int, int]]:
 
     while True:
         rungs = [rungs[i] for rungs, i in zip(ladders, at, strict=True)]
-        yield _told(tally, rungs, lifted), len(lifted), steps
+        yield _told(tally, rungs, lifted), len(lifted) / max(steps, 1)
         able = [column for column, i in enumerate(at) if i < len(ladders[column]) - 1]
         if not able:
             return
@@ -103,23 +103,15 @@ def _way(tally: Tally) -> Iterator[tuple[Cut, int, int]]:
 
 def _told(tally: Tally, rungs: list[Rung], lifted: list[str]) -> Cut:
     """The table at these rungs, with its levels and the way to it."""
-    levels = {axis.name: rung.number for axis, rung in zip(tally.quasi, rungs, strict=True)}
-    facts = {"levels": levels, "steps": list(lifted), "complementary": 0}
-    return replace(levelled(tally, rungs), facts=facts)
-
-
-def _without_failing(tally: Tally, model: Model, cut: Cut) -> Cut:
-    """The classes that meet the model, also once the others no longer count as published."""
-    while cut.classes and (bad := spoiling(model, _groups(tally, model, cut))).any():
-        cut = cut.without(bad)
-    return cut
+    way = {"steps": list(lifted), "complementary": 0}
+    return replace(levelled(tally, rungs), facts=told_levels(tally, rungs) | way)
 
 
 def _unremarkable(tally: Tally, model: Model, cut: Cut) -> Cut:
     """The cut with so many classes held back too that the rows held back are not too few."""
     before = cut.held_back
     while cut.classes and cut.held_back < least_rows(model):
-        cut = _without_failing(tally, model, cut.without(_smallest(tally, model, cut)))
+        cut = settled(tally, model, cut.without(_smallest(tally, model, cut)))
     return replace(cut, facts=cut.facts | {"complementary": cut.held_back - before})
 
 

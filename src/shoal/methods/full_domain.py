@@ -24,26 +24,25 @@ the method (minimality attack).
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from shoal.errors import NotMetError, UsageError
-from shoal.methods.cutting.topdown import refusal
+from shoal.errors import UsageError
+from shoal.methods.cutting.progress import Progress
+from shoal.methods.cutting.topdown import check_quasi
 from shoal.methods.lattice.bounds import bounded
-from shoal.methods.lattice.costs import HeldBack, cost
+from shoal.methods.lattice.costs import cost
+from shoal.methods.lattice.ladder import level_of_each, told_levels
+from shoal.methods.lattice.refused import refused
 from shoal.methods.lattice.rolled import Node, Tables
-from shoal.methods.lattice.search import Budget, Found, NodeSearch, Progress, check_size, searched
+from shoal.methods.lattice.search import Budget, Found, check_size, searched
 from shoal.model import Model
-from shoal.release import short
 from shoal.tally import Cut, Tally
 
 LEVELS = True
 """A column is published at one level of its hierarchy."""
-CLOSEST = 5000
-"""Among so many nodes the closest is looked for, where none passes."""
 KERNELS = ("rollup",)
 """What is compiled when it first runs on a machine."""
 
@@ -69,10 +68,7 @@ def full_domain(
     that passes. The cut's facts: the level of each column, the measure and its value, how many
     nodes there are and were checked, and whether the search came to its end.
     """
-    if not tally.quasi:
-        raise UsageError(
-            "There is no quasi-identifier to generalise.", 'give a column the role "quasi".'
-        )
+    check_quasi(tally)
     ladders = bounded(tally, levels)
     budget = Budget.of(nodes, seconds)
     size = check_size(ladders, budget)
@@ -85,46 +81,21 @@ def full_domain(
     search = searched(tables, cost(measure, tables), hold_back, budget, progress)
     best = search.run()
     if best is None:
-        raise _refused(tables, hold_back, search)
+        raise refused(tables, hold_back, search)
     facts = {"measure": measure, "value": best.value, "nodes": size}
     if minimal:
         facts["minimal"] = [_levels(tables, node) for node in search.minimal()]
     facts |= {"checked": budget.checked, "complete": search.complete}
+    search.advance.end()
     return _cut(tables, best, facts)
 
 
 def _cut(tables: Tables, best: Found, facts: dict[str, Any]) -> Cut:
     """The table at the best node, without the classes that are held back."""
     cut = tables.cut(best.node).without(best.lost)
-    return replace(cut, facts={"levels": _levels(tables, best.node), **facts})
+    return replace(cut, facts=told_levels(tables.tally, tables.rungs(best.node)) | facts)
 
 
 def _levels(tables: Tables, node: Node) -> dict[str, int]:
     """The level of each column at a node."""
-    named = zip(tables.tally.quasi, tables.rungs(node), strict=True)
-    return {axis.name: rung.number for axis, rung in named}
-
-
-def _refused(tables: Tables, hold_back: int, search: NodeSearch) -> NotMetError:
-    """How close the levels come to the rule, and with how many rows held back it would pass."""
-    if search.budget.limited and not search.complete:
-        return NotMetError(
-            f"Among the {search.budget.checked:,} combinations of levels that were tried none "
-            "meets the rule.",
-            "allow more of them (--set nodes=…, seconds=…), or more rows to be held back "
-            "(--hold-back).",
-        )
-    rows = tables.tally.rows
-    closest = searched(tables, HeldBack(tables), rows, Budget(CLOSEST)).run()
-    if closest is None:
-        top = tuple(len(rungs) - 1 for rungs in tables.ladders)
-        return refusal(tables.model, tables.groups(tables.at(top)))
-    node, needed = closest.node, int(tables.at(closest.node).rows[closest.lost].sum())
-    told = ", ".join(f"{name} {level}" for name, level in _levels(tables, node).items())
-    share = math.ceil(1000 * needed / rows) / 1000
-    return NotMetError(
-        f"No combination of levels meets {tables.model} with {hold_back:,} rows held back. The "
-        f"closest found ({told}) needs {needed:,} of {rows:,} rows "
-        f"({short(100 * needed / rows)} %).",
-        f"allow --hold-back {share:.3f}, weaken the rule, or give columns coarser levels.",
-    )
+    return level_of_each(tables.tally, tables.rungs(node))

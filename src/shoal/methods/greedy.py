@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from shoal.methods.cutting.by_loss import ByLoss
-from shoal.methods.cutting.topdown import Progress, lost
+from shoal.methods.cutting.progress import Advance, Progress
+from shoal.methods.cutting.topdown import lost
 from shoal.model import Model
 from shoal.tally import Cut, Tally
 
@@ -50,14 +51,9 @@ def greedy(
     back instead of refused. Nothing is random: ``rng`` is not used. Under a rule that merging
     classes may break (δ-presence), columns with a tree or nulls are not cut.
     """
-    cuts = []
+    cuts, advance = [], Advance(progress)
     for turn, way in enumerate(WAYS):
-        told = progress and _turn(progress, turn)
+        told = advance.part(turn / len(WAYS), (turn + 1) / len(WAYS))
         how: dict[str, Any] = {"hold_back": hold_back, "progress": told, **way}
         cuts.append(ByLoss.of(tally, model, relaxed=False, rng=rng, **how).run(tally))
     return min(cuts, key=lambda cut: lost(tally, cut))
-
-
-def _turn(progress: Progress, turn: int) -> Progress:
-    """The progress of one search as that of all."""
-    return lambda done, total: progress(turn * total + done, len(WAYS) * total)

@@ -6,7 +6,7 @@ leaves of a tree by the node above them, values of a flat column, from the most 
 rarest, all alike. A Hilbert curve visits every place of the cube so that places which follow each
 other are neighbours; the sides with the fewest values come first. People are put in line as the
 curve visits them, and the line is cut into classes of k to 2k − 1 people at the least loss of all
-ways to cut it (``methods/ordered.py``). A rule that asks for more than k people joins classes that
+ways to cut it (``lines/ordered.py``). A rule that asks for more than k people joins classes that
 break it with their neighbours.
 
 G. Ghinita, P. Karras, P. Kalnis and N. Mamoulis, Fast data anonymization with low information
@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.kernels.hilbert import hilbert_keys
-from shoal.methods.cutting.topdown import Progress
-from shoal.methods.lines.ordered import Points, along
+from shoal.methods.cutting.progress import Advance, Progress
+from shoal.methods.lines.ordered import along
+from shoal.methods.lines.points import Points
 from shoal.model import Model
 from shoal.tally import Cut, Tally
 
@@ -47,12 +48,19 @@ def hilbert(
 ) -> Cut:
     """Cut the line of people along a Hilbert curve into classes that meet the model.
 
-    ``rng`` puts people with equal quasi-identifiers in random order. ``hold_back``: where not
-    even one class of everybody meets the model, classes that cannot are held back instead of
-    refused. The cut's facts: the ``shortest`` classes that were made, and how many were
-    ``joined`` with others because they broke the rule.
+    ``rng``, ``hold_back`` and the cut's facts are those of ``tree-order``.
     """
-    points = Points.of_tally(tally)
+    points, advance = Points.of(tally, by_frequency=True), Advance(progress)
+    order = _visited(tally, points)
+    advance.half(0)(1, 1)
+    told = advance.half(1)
+    cut = along(tally, model, points, order, rng=rng, progress=told, hold_back=hold_back)
+    advance.end()
+    return cut
+
+
+def _visited(tally: Tally, points: Points) -> NDArray[np.int64]:
+    """The points in the order in which the curve visits them."""
     sizes = [axis.size for axis in tally.quasi]
     bits = min(FINEST, max(size - 1 for size in sizes).bit_length() or 1)
     heaviest = float(tally.importance.max()) or 1.0
@@ -60,12 +68,7 @@ def hilbert(
     grid = [_places(axis, bits, weight / heaviest)[codes] for axis, codes, weight in columns]
     # the first side changes least along the curve: on Adult 5 % less is lost than by schema order
     fewest_first = np.argsort(sizes, kind="stable")
-    order = np.lexsort(hilbert_keys(np.stack(grid)[fewest_first], bits)[::-1])
-    rng = rng or np.random.default_rng(0)
-    cut = along(tally, model, points, order, rng=rng, hold_back=hold_back)
-    if progress:
-        progress(tally.rows, tally.rows)
-    return cut
+    return np.lexsort(hilbert_keys(np.stack(grid)[fewest_first], bits)[::-1])
 
 
 def _places(axis: Axis, bits: int, share: float) -> NDArray[np.int64]:

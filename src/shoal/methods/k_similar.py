@@ -31,19 +31,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import UsageError
-from shoal.kernels.group import combinations
 from shoal.kernels.kmember import gather, join
 from shoal.kernels.reach import Reach
 from shoal.kernels.threads import share_out
 from shoal.methods.cutting.by_loss import ByLoss
-from shoal.methods.cutting.topdown import Progress, lost
+from shoal.methods.cutting.progress import Advance, Progress
+from shoal.methods.cutting.topdown import lost
 from shoal.methods.lines.mend import breaking, mended
+from shoal.methods.lines.points import Points
 from shoal.model import Mask, Model, least_rows, products, whole
 from shoal.reach import packed
 from shoal.tally import Cut, Groups, Tally
 
 BLOCK = 2000
 """How many different people a block may have."""
+LARGEST = 50_000
+"""How many it may have at most: clustering takes the square of it in time."""
 TURNS = 12
 """So many sizes of clusters are tried at most, each twice the last, where they had to be joined."""
 PATIENCE = 2
@@ -67,24 +70,28 @@ def k_similar(
     ``hold_back``: where no joining of clusters meets the rule, those that break it are held back.
     Nothing is random: ``rng`` is not used.
     """
-    points = _Points.of(tally, whole(block, "block", 2))
+    block = whole(block, "block", 2)
+    if block > LARGEST:
+        raise UsageError(f"block is at most {LARGEST:,}.", f"write for example block={BLOCK}.")
+    blocks = _Blocks.of(tally, block)
+    advance = Advance(progress)
     found: list[Cut] = []
     losses: list[float] = []
     size = least_rows(model)
     for turn in range(TURNS):
-        if progress:
-            progress(turn, TURNS)
-        clusters, joined = _joined(tally, model, points.clustered(size), hold_back)
+        first = blocks.clustered(size, advance.half(turn))
+        clusters, joined = _joined(tally, model, first, hold_back)
         class_, entry = clusters.of_entry, np.arange(tally.entries, dtype=np.int32)
         cut = mended(tally, model, entry, class_, tally.count, hold_back=hold_back)
         joined += cut.facts.get("joined", 0)
-        facts = {"blocks": len(points.start), "size": size, "joined": joined}
+        facts = {"blocks": len(blocks.start), "size": size, "joined": joined}
         found.append(replace(cut, facts=facts))
         losses.append(lost(tally, cut))
         best = int(np.argmin(losses))
         if not (joined or cut.held_back) or turn - best == PATIENCE or size >= tally.rows:
             break
         size *= 2
+    advance.end()
     return found[best]
 
 
@@ -110,7 +117,7 @@ def _joined(
     return best, first - best.number
 
 
-class _Points(NamedTuple):
+class _Blocks(NamedTuple):
     """The different people of a tally, block by block."""
 
     tally: Tally
@@ -120,26 +127,17 @@ class _Points(NamedTuple):
     """The point of each of the table's entries."""
 
     @classmethod
-    def of(cls, table: Tally, block: int) -> _Points:
-        """The combinations of quasi-identifiers in an order that depends on them alone."""
-        if not table.quasi:
-            raise UsageError(
-                "There is no quasi-identifier to compare.", 'give a column the role "quasi".'
-            )
-        number, first = combinations(table.keys, [axis.size for axis in table.quasi])
-        count = np.bincount(number, table.count, len(first)).astype(np.int64)
-        keys = table.keys[:, first]
-        order = np.lexsort(tuple(keys[::-1]))
-        tally = _bare(table, keys[:, order], count[order])
-        place = np.argsort(order)
-        order, start, stop = _blocks(tally, block)
-        tally = _bare(table, tally.keys[:, order], tally.count[order])
-        return cls(tally, start, stop, np.argsort(order)[place][number])
+    def of(cls, table: Tally, block: int) -> _Blocks:
+        """The points of a tally, in an order of blocks that depends on them alone."""
+        points = Points.of(table)
+        order, start, stop = _divided(_bare(table, points.keys, points.count), block)
+        tally = _bare(table, points.keys[:, order], points.count[order])
+        return cls(tally, start, stop, np.argsort(order)[points.of_entry])
 
-    def clustered(self, least: int) -> _Clusters:
+    def clustered(self, least: int, progress: Progress) -> _Clusters:
         """Clusters of at least so many people, numbered so that neighbours are alike."""
         of, clusters = np.empty(self.tally.entries, np.int64), np.empty(len(self.start), np.int64)
-        self.share(gather, least, self.reach, of, clusters)
+        self.share(gather, least, self.reach, of, clusters, progress=progress)
         return _Clusters(self, of, clusters)
 
     @property
@@ -147,16 +145,19 @@ class _Points(NamedTuple):
         """The columns' widths, as the kernels ask for them."""
         return packed(self.tally.quasi, self.tally.importance)
 
-    def share(self, kernel: Callable[..., None], *arguments: Any) -> None:
+    def share(
+        self, kernel: Callable[..., None], *arguments: Any, progress: Progress | None = None
+    ) -> None:
         """Run a kernel on all blocks."""
         table = self.tally.keys, self.tally.count, self.start, self.stop
-        share_out(kernel, len(self.start), self.tally.entries, *table, *arguments)
+        rows = self.tally.entries
+        share_out(kernel, len(self.start), rows, *table, *arguments, progress=progress)
 
 
 class _Clusters(NamedTuple):
     """Points in clusters, numbered from 0 in each block."""
 
-    points: _Points
+    blocks: _Blocks
     of: NDArray[np.int64]
     clusters: NDArray[np.int64]
     """How many there are in each block."""
@@ -174,9 +175,9 @@ class _Clusters(NamedTuple):
     @property
     def of_entry(self) -> NDArray[np.int64]:
         """The cluster of each of the table's entries."""
-        points = self.points
-        whole = self.of + np.repeat(self.before, points.stop - points.start)
-        return np.asarray(whole[points.of_entry])
+        blocks = self.blocks
+        whole = self.of + np.repeat(self.before, blocks.stop - blocks.start)
+        return np.asarray(whole[blocks.of_entry])
 
     def judged(self, tally: Tally, model: Model) -> tuple[Groups, NDArray[np.int32]]:
         """The classes they are published as, and which of them each cluster is."""
@@ -188,8 +189,8 @@ class _Clusters(NamedTuple):
 
     def joined(self, bad: Mask) -> _Clusters:
         """Each bad cluster joined with the one of its block that costs least."""
-        after = _Clusters(self.points, self.of.copy(), self.clusters.copy())
-        self.points.share(join, self.points.reach, self.before, bad, after.of, after.clusters)
+        after = _Clusters(self.blocks, self.of.copy(), self.clusters.copy())
+        self.blocks.share(join, self.blocks.reach, self.before, bad, after.of, after.clusters)
         return after
 
 
@@ -199,7 +200,7 @@ def _bare(table: Tally, keys: NDArray[Any], count: NDArray[np.int64]) -> Tally:
     return Tally(table.quasi, (), np.ascontiguousarray(keys), nothing, count, weights=table.weights)
 
 
-def _blocks(points: Tally, most: int) -> tuple[NDArray[np.int64], ...]:
+def _divided(points: Tally, most: int) -> tuple[NDArray[np.int64], ...]:
     """The points in an order of blocks of similar ones, and where each block starts and stops."""
     each = _bare(points, points.keys, np.ones(points.entries, np.int64))
     model = _Enough(min(max(most // 4, 1), points.entries))

@@ -23,12 +23,14 @@ from numpy.typing import NDArray
 
 from shoal.cells import Cells
 from shoal.errors import UsageError
-from shoal.methods.cutting.topdown import refusal
+from shoal.methods.cutting.progress import Advance, Progress
+from shoal.methods.cutting.topdown import check_quasi
 from shoal.methods.lattice.bounds import bounded
 from shoal.methods.lattice.costs import cost
 from shoal.methods.lattice.ladder import Rung
+from shoal.methods.lattice.refused import refused
 from shoal.methods.lattice.rolled import Tables
-from shoal.methods.lattice.search import Budget, Progress, check_size, searched
+from shoal.methods.lattice.search import Budget, check_size, searched
 from shoal.methods.lines.mend import mended
 from shoal.model import Model, products
 from shoal.tally import HELD_BACK, Cut, Groups, Tally, sensitive_columns
@@ -60,22 +62,22 @@ def local(
     """
     if not 0 < share <= 1:
         raise UsageError("share is above 0 and at most 1.", "write for example share=0.1.")
-    if not tally.quasi:
-        raise UsageError(
-            "There is no quasi-identifier to generalise.", 'give a column the role "quasi".'
-        )
+    check_quasi(tally)
     ladders = bounded(tally, levels)
     check_size(ladders, Budget.of(nodes, None))
-    rounds = _Rounds(_referred(tally), model, ladders, measure, nodes)
-    rounds.run(share, hold_back, progress)
-    return _whole(tally, model, rounds, hold_back)
+    rounds = _Rounds(_referred(tally, model), model, ladders, measure, nodes)
+    advance = Advance(progress)
+    rounds.run(share, hold_back, advance)
+    cut = _whole(tally, model, rounds, hold_back)
+    advance.end()
+    return cut
 
 
-def _referred(tally: Tally) -> Tally:
+def _referred(tally: Tally, model: Model) -> Tally:
     """The tally, as a part of which the rest is judged: against the values of everybody."""
     totals = (
         np.bincount(codes, weights=tally.count, minlength=axis.size).astype(np.int64)
-        for axis, codes in sensitive_columns(tally)
+        for axis, codes in sensitive_columns(tally, products(model))
     )
     return tally if tally.reference else replace(tally, reference=tuple(totals))
 
@@ -92,41 +94,39 @@ class _Rounds:
     done: list[tuple[Entries, Cut]] = field(default_factory=list)
     checked: int = 0
 
-    def run(self, share: float, hold_back: int, progress: Progress | None) -> None:
+    def run(self, share: float, hold_back: int, advance: Advance) -> None:
         """Publish until nobody is left, or as few as may be held back."""
         rest: Entries = np.arange(self.tally.entries)
         while len(rest):
             people = int(self.tally.count[rest].sum())
-            cut = self._round(rest, people - max(1, int(np.ceil(share * people))))
-            if cut is None and people <= hold_back:
+            left = people / self.tally.rows
+            told = advance.part(1 - left, 1 - left + share * left)
+            cut = self._round(rest, people - max(1, int(np.ceil(share * people))), told)
+            if cut is None and self.done and people <= hold_back:
                 break
             if cut is None:
-                rest, cut = self._taken_back(rest)
+                rest, cut = self._taken_back(rest, hold_back)
             self.done.append((rest, cut))
             rest = rest[cut.class_ < 0]
-            if progress:
-                progress(self.tally.rows - int(self.tally.count[rest].sum()), self.tally.rows)
 
-    def _round(self, rest: Entries, limit: int) -> Cut | None:
+    def _round(self, rest: Entries, limit: int, progress: Progress | None = None) -> Cut | None:
         """The rest at the levels that cost the least, as far as it meets the rule there."""
         part = _part(self.tally, rest)
         tables = Tables.of(part, self.model, self.ladders)
         budget = Budget.of(self.nodes, None)
-        search = searched(tables, cost(self.measure, tables), limit, budget, later=True)
+        search = searched(tables, cost(self.measure, tables), limit, budget, progress, later=True)
         best = search.run()
         self.checked += search.budget.checked
         return None if best is None else tables.cut(best.node).without(best.lost)
 
-    def _taken_back(self, rest: Entries) -> tuple[Entries, Cut]:
-        """The rest with as many of the latest rounds as it takes, all of them placed at once."""
+    def _taken_back(self, rest: Entries, hold_back: int) -> tuple[Entries, Cut]:
+        """The rest with as many of the latest rounds as it takes, placed at once."""
         while self.done:
             rest, _ = self.done.pop()
-            cut = self._round(rest, 0)
+            cut = self._round(rest, hold_back)
             if cut is not None:
                 return rest, cut
-        one = np.zeros(self.tally.entries, dtype=np.int32)
-        alone = Cut.of(self.tally, np.arange(self.tally.entries, dtype=np.int32), one)
-        raise refusal(self.model, Groups.of(self.tally, alone, products(self.model)))
+        raise refused(Tables.of(self.tally, self.model, self.ladders), hold_back)
 
 
 def _part(tally: Tally, entries: Entries) -> Tally:
@@ -151,8 +151,15 @@ def _whole(tally: Tally, model: Model, rounds: _Rounds, hold_back: int) -> Cut:
         classes += cut.classes
     entry = np.arange(tally.entries, dtype=np.int32)
     facts = {"rounds": len(rounds.done), "checked": rounds.checked, "measure": rounds.measure}
-    whole = Cut(entry, class_, tally.count, Cells.joined(cells), facts).merged()
+    whole = _numbered(Cut(entry, class_, tally.count, Cells.joined(cells), facts).merged())
     groups = Groups.of(tally, whole, products(model))
     if model.holds(groups).all():
         return whole
     return mended(tally, model, entry, whole.class_, tally.count, hold_back=hold_back, facts=facts)
+
+
+def _numbered(cut: Cut) -> Cut:
+    """The cut with its classes in the order of their cells, whatever that of the entries is."""
+    order = np.lexsort((*cut.cells.high.T[::-1], *cut.cells.low.T[::-1]))
+    number = np.append(np.argsort(order), HELD_BACK).astype(np.int32)
+    return replace(cut, class_=number[cut.class_], cells=cut.cells.take(order))

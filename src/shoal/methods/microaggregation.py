@@ -34,19 +34,21 @@ from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.errors import UsageError
-from shoal.kernels.group import combinations
 from shoal.kernels.mdav import halved, mdav
 from shoal.kernels.threads import share_out
+from shoal.methods.cutting.progress import Advance, Progress
 from shoal.methods.cutting.segments import canonical
-from shoal.methods.cutting.topdown import Progress
 from shoal.methods.lines.mend import mended
+from shoal.methods.lines.points import Points
 from shoal.model import Model, least_rows, whole
 from shoal.tally import Cut, Tally
 
 BLOCK = 20_000
 """So many people at the most are clustered together."""
-AT_ONCE = 16
-"""So many blocks are done between two reports of progress."""
+HEAVY = 16
+"""A person is as much work as so many rows are elsewhere."""
+MADE = 0.9
+"""So much of the work is done once classes are made that are not mended yet."""
 CODINGS = ("ordinal", "one-hot")
 
 Numbers = NDArray[np.int64]
@@ -75,16 +77,15 @@ def microaggregation(
     quasi-identifiers go where. Where the model asks for more than size, classes are joined with
     neighbours; ``hold_back``: or rows held back, where that does not help.
     """
-    if not tally.quasi:
-        raise UsageError(
-            "There is no quasi-identifier to compare.", 'give a column the role "quasi".'
-        )
     k, most = _size(model, k), whole(block, "block", 1)
-    points = Points.of(tally, _known(categories))
-    pieces, blocks = points.clustered(k, most, progress)
-    pieces = _people(tally, points, points.in_order(pieces), rng)
+    points, advance = Points.of(tally), Advance(progress)
+    cloud = Cloud.of(tally, points, _known(categories))
+    pieces, blocks = cloud.clustered(k, most, advance.part(0.0, MADE))
+    pieces = _people(tally, points, cloud.in_order(pieces), rng)
     facts = {"k": k, "block": most, "blocks": blocks, "categories": categories}
-    return mended(tally, model, *pieces, hold_back=hold_back, facts=facts)
+    cut = mended(tally, model, *pieces, hold_back=hold_back, facts=facts)
+    advance.end()
+    return cut
 
 
 def _size(model: Model, k: int) -> int:
@@ -107,10 +108,9 @@ def _known(categories: str) -> str:
 
 
 @dataclass(frozen=True)
-class Points:
-    """The distinct combinations of quasi-identifiers, by ascending codes."""
+class Cloud:
+    """Points as places, so that they can be sorted and be near each other."""
 
-    of_entry: Numbers
     people: Numbers
     line: NDArray[np.float64]
     """(quasi-identifiers, points): every column as numbers, by which points can be sorted."""
@@ -122,13 +122,9 @@ class Points:
     base: Numbers
 
     @classmethod
-    def of(cls, tally: Tally, categories: str) -> Points:
-        """The points of a tally, in an order that depends on its content alone."""
-        number, first = combinations(tally.keys, [axis.size for axis in tally.quasi])
-        keys = tally.keys[:, first]
-        order = np.lexsort(keys[::-1])
-        of_entry, keys = np.argsort(order)[number], keys[:, order]
-        people = np.bincount(of_entry, tally.count, len(first)).astype(np.int64)
+    def of(cls, tally: Tally, points: Points, categories: str) -> Cloud:
+        """Where the points of a tally are."""
+        keys, people = points.keys, points.count
         pairs = list(zip(tally.quasi, keys, strict=True))
         line = np.stack([_line(axis, codes, people) for axis, codes in pairs])
         line *= np.sqrt(tally.importance)[:, None]
@@ -140,9 +136,9 @@ class Points:
         for j, i in enumerate(matched.tolist()):
             own = keys[i] == tally.quasi[i].null_code if ranked[i] else keys[i]
             codes[j] = own + base[j]
-        return cls(of_entry, people, line, line[ranked], codes, tally.importance[matched], base)
+        return cls(people, line, line[ranked], codes, tally.importance[matched], base)
 
-    def clustered(self, k: int, most: int, progress: Progress | None) -> tuple[Pieces, int]:
+    def clustered(self, k: int, most: int, progress: Progress | None = None) -> tuple[Pieces, int]:
         """The points in classes of k people or more, and how many blocks they were."""
         if k == 1:  # everybody alone, and equal people are one class
             alone = np.arange(len(self.people))
@@ -155,14 +151,8 @@ class Points:
         point, class_, count = np.zeros((3, room[-1]), np.int64)
         made = np.zeros((blocks, 2), np.int64)
         cloud = places, codes, self.cost, self.base, people
-        for b in range(0, blocks, AT_ONCE):
-            some = slice(b, min(b + AT_ONCE, blocks))
-            number, rows = some.stop - b, int(inside[some].sum()) * AT_ONCE
-            share_out(
-                mdav, number, rows, edges[b:], *cloud, k, room[b:], point, class_, count, made[some]
-            )
-            if progress:
-                progress(int(edges[some.stop]), len(people))
+        found, rows = (room, point, class_, count, made), HEAVY * int(people.sum())
+        share_out(mdav, blocks, rows, edges, *cloud, k, *found, progress=progress)
         before = np.repeat(np.cumsum(made[:, 1]) - made[:, 1], np.diff(room))
         kept = np.concatenate([np.arange(a, a + n) for a, n in zip(room, made[:, 0], strict=False)])
         return (order[point[kept]], (class_ + before)[kept], count[kept]), blocks

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.methods.cutting.topdown import Progress, Search
+from shoal.methods.cutting.progress import Progress
+from shoal.methods.cutting.topdown import Search
 from shoal.model import Model
 from shoal.tally import Cut, Tally
 

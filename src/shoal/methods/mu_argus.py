@@ -36,8 +36,9 @@ from numpy.typing import NDArray
 from shoal.cells import Cells, everything
 from shoal.errors import UsageError
 from shoal.kernels.group import combinations
-from shoal.methods.cutting.topdown import Progress
-from shoal.methods.lattice.ladder import Rung, ladder, levelled
+from shoal.methods.cutting.progress import Advance, Progress
+from shoal.methods.cutting.topdown import check_quasi
+from shoal.methods.lattice.ladder import Rung, ladder, levelled, standing, told_levels
 from shoal.model import Mask, Model, fraction, least_rows
 from shoal.tally import Cut, Tally
 
@@ -73,19 +74,17 @@ def mu_argus(
     back, whatever ``hold_back`` says, and nothing is random. The cut's facts: the level of each
     column (0: as it is), how many combinations of columns were tested, how many cells are blank.
     """
-    if not tally.quasi:
-        raise UsageError(
-            "There is no quasi-identifier to generalise.", 'give a column the role "quasi".'
-        )
+    check_quasi(tally)
     share = float(fraction(unsafe, "unsafe", 0, 1, example="0.01"))
     degrees = _numbers(tally, identifying, "identifying", [3] * len(tally.quasi))
     tested = _tested([degrees.get(axis.name, 1) for axis in tally.quasi])
-    rungs = _recoded(tally, recode, tested, least_rows(model), share)
+    advance = Advance(progress)
+    rungs = _recoded(tally, recode, tested, least_rows(model), share, advance.half(0))
     cut = levelled(tally, rungs)
-    blank = _blank(tally, cut, tested, least_rows(model), progress)
+    blank = _blank(tally, cut, tested, least_rows(model), advance.half(1))
+    advance.end()
     names = [axis.name for axis in tally.quasi]
-    facts = {
-        "levels": {name: rung.number for name, rung in zip(names, rungs, strict=True)},
+    facts = told_levels(tally, rungs) | {
         "combinations": len(tested),
         "blank": dict(zip(names, (_rows(cut) @ blank).tolist(), strict=True)),
     }
@@ -117,16 +116,16 @@ def _recoded(
     tested: Sequence[Combination],
     k: int,
     share: float,
+    progress: Progress,
 ) -> list[Rung]:
     """The level of each column to start from."""
     ladders = [ladder(axis) for axis in tally.quasi]
     if recode == AUTO:
-        return _Lifting.of(tally, ladders, tested, k).run(share)
+        return _Lifting.of(tally, ladders, tested, k).run(share, progress)
     tops = [rungs[-1].number for rungs in ladders]
     wanted = {} if recode == NONE else _numbers(tally, recode, "recode", tops)
     levels = [wanted.get(axis.name, 0) for axis in tally.quasi]
-    found = zip(ladders, levels, strict=True)  # a level that joins nothing is the one below it
-    return [[rung for rung in rungs if rung.number <= level][-1] for rungs, level in found]
+    return [standing(rungs, level) for rungs, level in zip(ladders, levels, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ class _Lifting:
         values = {found: _distinct(tally, found) for found in tested}
         return cls(ladders, lost, values, k, tally.rows)
 
-    def run(self, share: float) -> list[Rung]:
+    def run(self, share: float, progress: Progress) -> list[Rung]:
         """The rungs at which no more than this share of all rows' combinations is unsafe."""
         at = [0] * len(self.ladders)
         bad = {found: self._unsafe(found, at) for found in self.values}
@@ -166,6 +165,7 @@ class _Lifting:
             _, column, left = max(tried, key=lambda one: one[0])
             at[column] += 1
             bad |= left
+            progress(sum(at), sum(len(rungs) - 1 for rungs in self.ladders))
         return [rungs[i] for rungs, i in zip(self.ladders, at, strict=True)]
 
     def _lifted(
@@ -208,7 +208,7 @@ def _distinct(tally: Tally, found: Combination) -> tuple[NDArray[Any], NDArray[A
 
 
 def _blank(
-    tally: Tally, cut: Cut, tested: Sequence[Combination], k: int, progress: Progress | None
+    tally: Tally, cut: Cut, tested: Sequence[Combination], k: int, progress: Progress
 ) -> Mask:
     """Which cells become ``*``, (classes, columns): in each round one of every unsafe class."""
     rows, cells = _rows(cut), cut.cells
@@ -219,10 +219,10 @@ def _blank(
         for found in tested:
             at = _rare(tally, cells.low, rows, blank, found, k)
             times[at[:, np.newaxis], found] += 1
-        times *= telling / tally.importance  # a column that is * everywhere cannot be blanked
+        times *= telling  # a column that is * everywhere cannot be blanked
+        times /= tally.importance
         unsafe = times.any(axis=1)
-        if progress:
-            progress(int(rows[~unsafe].sum()), tally.rows)
+        progress(int(rows[~unsafe].sum()), tally.rows)
         if not unsafe.any():
             return blank
         blank[np.flatnonzero(unsafe), times[unsafe].argmax(axis=1)] = True

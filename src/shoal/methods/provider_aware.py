@@ -36,8 +36,9 @@ from numpy.typing import NDArray
 from shoal.axis import Axis
 from shoal.collusion import fitness
 from shoal.errors import UsageError
+from shoal.methods.cutting.progress import Advance, Progress
 from shoal.methods.cutting.segments import Candidates
-from shoal.methods.cutting.topdown import Progress, Search, Whole, lost
+from shoal.methods.cutting.topdown import Search, Whole, lost
 from shoal.model import Model
 from shoal.tally import Cut, Tally
 
@@ -64,14 +65,18 @@ def provider_aware(
     """
     if choice not in CHOICES:
         raise UsageError(f"There is no choice {choice!r}.", f"it is one of {', '.join(CHOICES)}.")
-    how: dict[str, Any] = {"relaxed": relaxed, "hold_back": hold_back, "progress": progress}
+    how: dict[str, Any] = {"relaxed": relaxed, "hold_back": hold_back}
     searches, table = CHOICES[choice], tally
     if tally.providers is not None and "provider" in model.needs and model.monotone:
         table, how = _with_providers(tally), how | {"last": len(tally.quasi)}
     else:
         searches = (Search,)
     seed = rng or np.random.default_rng(0)
-    cuts = [s.of(table, model, rng=deepcopy(seed), **how).run(tally) for s in searches]
+    cuts, advance = [], Advance(progress)
+    for turn, search in enumerate(searches):
+        told = advance.part(turn / len(searches), (turn + 1) / len(searches))
+        made = search.of(table, model, rng=deepcopy(seed), progress=told, **how)
+        cuts.append(made.run(tally))
     return min(cuts, key=lambda cut: lost(tally, cut))
 
 

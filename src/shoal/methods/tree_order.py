@@ -8,7 +8,7 @@ cut as Mondrian does, on the widest column at its median; and one whose cuts are
 to the power of 1.1 × loss). Which line loses least is found out, on a sample where the table is
 large. The leaves of the tree from left to right are the line; of two halves the one comes first to
 which whoever stands before them is nearer on the column that was cut. The line is then cut into
-classes of k to 2k − 1 people at the least loss of all ways to cut it (``methods/ordered.py``). A
+classes of k to 2k − 1 people at the least loss of all ways to cut it (``lines/ordered.py``). A
 rule that asks for more than k people joins classes that break it with their neighbours; where it
 judges classes one by one and the table is not large, that is done with every line.
 
@@ -24,7 +24,6 @@ least loss possible: that is NP-hard. Nor does it protect by itself: the rule do
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -33,8 +32,10 @@ from numpy.typing import NDArray
 from shoal.kernels.reach import Reach
 from shoal.kernels.segment import segmented
 from shoal.kernels.treeorder import tree_order as leaves
-from shoal.methods.cutting.topdown import Progress, lost
-from shoal.methods.lines.ordered import Points, along
+from shoal.methods.cutting.progress import Advance, Progress
+from shoal.methods.cutting.topdown import lost
+from shoal.methods.lines.ordered import along
+from shoal.methods.lines.points import Points
 from shoal.model import Model, least_rows
 from shoal.reach import packed
 from shoal.tally import Cut, Tally
@@ -64,33 +65,38 @@ def tree_order(
     refused. The cut's facts: the ``shortest`` classes that were made, and how many were
     ``joined`` with others because they broke the rule.
     """
-    points = Points.of_tally(tally)
+    points, advance = Points.of(tally, by_frequency=True), Advance(progress)
     reach = packed(tally.quasi, tally.importance)
-    orders = _lines(points, reach, max(2, least_rows(model)))
-    how: dict[str, Any] = {"rng": rng or np.random.default_rng(0), "hold_back": hold_back}
-    best = along(tally, model, points, next(orders), **how)
-    if best.facts.get("joined") and model.local:  # all lines break the rule, each elsewhere
-        others = (along(tally, model, points, order, **how) for order in orders)
-        best = min((best, *others), key=lambda cut: lost(tally, cut))
-    if progress:
-        progress(tally.rows, tally.rows)
-    return best
+    orders = _lines(points, reach, max(2, least_rows(model)), advance.half(0))
+    rng = rng or np.random.default_rng(0)
+    cuts: list[Cut] = []
+    for turn, order in enumerate(orders, 1):
+        how: dict[str, Any] = {"rng": rng, "hold_back": hold_back, "progress": advance.half(turn)}
+        cuts.append(along(tally, model, points, order, **how))
+        if not (cuts[0].facts.get("joined") and model.local):
+            break  # else all lines break the rule, each elsewhere
+    advance.end()
+    return min(cuts, key=lambda cut: lost(tally, cut))
 
 
-def _lines(points: Points, reach: Reach, least: int) -> Iterator[NDArray[np.int32]]:
+def _lines(points: Points, reach: Reach, least: int, progress: Progress) -> list[NDArray[np.int32]]:
     """The points in the order of each tree, from the line that loses least in classes of so many.
 
     Where the ways were tried on a sample, by the best way only.
     """
     step = max(1, len(points.count) // SAMPLE)
     keys, count = points.keys[:, ::step], points.count[::step]
-    orders = [leaves(keys.copy(), count.copy(), reach, power, least * m) for power, m in WAYS]
-    ranked = np.argsort([_lost(keys[:, o], count[o], reach, least) for o in orders], kind="stable")
+    orders, losses = [], []
+    for done, (power, most) in enumerate(WAYS, 1):
+        order = leaves(keys.copy(), count.copy(), reach, power, min(least * most, NEVER))
+        orders.append(order)
+        losses.append(_lost(keys[:, order], count[order], reach, least))
+        progress(done, len(WAYS) * (1 if step == 1 else 2))
+    ranked = np.argsort(losses, kind="stable")
     if step == 1:
-        yield from (orders[at] for at in ranked)
-    else:
-        power, most = WAYS[ranked[0]]
-        yield leaves(points.keys.copy(), points.count.copy(), reach, power, least * most)
+        return [orders[at] for at in ranked]
+    power, most = WAYS[ranked[0]]
+    return [leaves(points.keys.copy(), points.count.copy(), reach, power, min(least * most, NEVER))]
 
 
 def _lost(keys: NDArray[np.int32], count: NDArray[np.int64], reach: Reach, least: int) -> float:

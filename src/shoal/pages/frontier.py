@@ -1,7 +1,8 @@
 """The page of a comparison: what an adversary gains against what is lost, the frontier marked.
 
-It is drawn from the JSON of a comparison (``points``, ``risk``, ``rows``, ``settings``,
-``assumptions``), for its publisher: it tells more about the table than a release does.
+It is drawn from the JSON of a comparison (``points``, ``risk``, ``rows``, ``notes``,
+``assumptions``, ``wanted``, ``chosen``, ``command``) and what was made of its points, for its
+publisher: it tells more about the table than a release does.
 """
 
 from __future__ import annotations
@@ -9,22 +10,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shoal.pages.frontier_chart import WORDS, chance, frontier_chart, risk_told, short_rules
 from shoal.pages.page import Block, Callout, Chart, Code, Page, Section, Table
-from shoal.pages.releases import WORDS, chance, frontier_chart, merged, risk_told, short_rules
 from shoal.pages.words import percent
 
 Point = Mapping[str, Any]
 
 
-def frontier_page(facts: Mapping[str, Any]) -> Page:
-    """The whole comparison as a page."""
+def frontier_page(
+    facts: Mapping[str, Any],
+    drawn: Mapping[str, Sequence[Point]],
+    not_made: Sequence[tuple[str, str, str]],
+) -> Page:
+    """The whole comparison as a page.
+
+    ``drawn`` are for each risk the points that were made, with its own frontier, those at one place
+    as one; ``not_made`` the methods, the rules and the reason of the others.
+    """
     points, risk = facts["points"], str(facts["risk"])
     made = [one for one in points if one["loss"] is not None]
-    best = merged([one for one in made if one["on_frontier"]])
-    sections = [_chosen(facts, made, best, risk), *_other(made, risk), _every(points, made)]
+    best = [one for one in drawn[risk] if one["on_frontier"]]
+    sections = [_front(facts, drawn[risk], best), *_other(drawn, risk)]
     return Page(
         "Which release to make",
-        (*sections, _rests_on(facts)),
+        (*sections, _every(made, not_made, facts["notes"]), _rests_on(facts)),
         lead=f"{len(made):,} of {len(points):,} releases of {facts['rows']:,} rows that were tried "
         f"can be made; {len(best):,} are on the frontier.",
         foot="Made by `shoal frontier`. For the publisher: nothing was published, and no cell of "
@@ -33,30 +42,43 @@ def frontier_page(facts: Mapping[str, Any]) -> Page:
     )
 
 
-def _chosen(
-    facts: Mapping[str, Any], made: Sequence[Point], best: Sequence[Point], risk: str
-) -> Section:
+def _front(facts: Mapping[str, Any], drawn: Sequence[Point], best: Sequence[Point]) -> Section:
     if not best:
         text = "No method meets any of the rules: below stands why. Weaker rules, or rows held back"
         return Section(
             "The frontier", (), (Callout(f"{text} (`--hold-back`), may help.", "warning"),)
         )
-    held = facts["settings"].get("hold_back")
-    method, rule = str(best[0]["method"]).partition(",")[0], best[0]["rule"]
-    line = f'shoal publish TABLE -s SCHEMA --method {method} \\\n    -m "{rule}"'
-    line += f" --hold-back {held:g} -o release/" if held else " -o release/"
     words = (
         "Every point is a release that one method would make under one rule. On the frontier are "
         "those than which no other has less risk without more loss, or less loss without more "
         "risk: whichever you choose, choose one of these. Methods that end at the same point are "
         "named together."
     )
+    risk = str(facts["risk"])
     blocks = (
-        Chart(frontier_chart(made, risk), _note(risk)),
+        Chart(frontier_chart(drawn, risk), _note(risk)),
         Table(*_rows(best), caption="On the frontier, by loss"),
-        Code(line, "To publish the first of them"),
+        *_choice(facts),
     )
     return Section("The frontier", (words, *_stands_for(best)), blocks)
+
+
+def _choice(facts: Mapping[str, Any]) -> tuple[Block, ...]:
+    """What was chosen and why, or how to choose: which risk is small enough is not ours to say."""
+    chosen, wanted = facts["chosen"], facts["wanted"]
+    line = str(facts["command"]).replace(" -m ", " \\\n    -m ", 1)
+    if chosen is not None:
+        told = f"{chosen['method']} under {chosen['rule']}: of what was asked for it has {wanted}."
+        return Callout(told, "good", "Chosen"), Code(line, "To publish what was chosen")
+    if wanted:
+        told = f"Nothing that was asked for is within the bounds: wanted was {wanted}."
+        return (Callout(told, "warning"),)
+    told = (
+        "Take the rule first, by what you must promise; then, of the methods on the frontier, the "
+        "one with the least loss. Or say what is small enough: `--max-risk` chooses the least loss "
+        "within it, `--max-loss` the least risk."
+    )
+    return Callout(told), Code(line, "To publish one of them")
 
 
 def _stands_for(points: Sequence[Point]) -> tuple[str, ...]:
@@ -75,25 +97,26 @@ def _note(risk: str) -> str:
     return "Guessing is what the most common value alone gives, to whoever knows nobody's columns."
 
 
-def _other(made: Sequence[Point], risk: str) -> tuple[Section, ...]:
+def _other(drawn: Mapping[str, Sequence[Point]], risk: str) -> tuple[Section, ...]:
     """The same by the other risk, where there is one."""
     other = "value" if risk == "identity" else "identity"
-    if not made or any(one[f"risk_{other}"] is None for one in made):
+    points = drawn[other]
+    if not points or any(one[f"risk_{other}"] is None for one in points):
         return ()
     words = f"The same releases by the {WORDS[other]}, with a frontier of its own."
-    chart_ = Chart(frontier_chart(made, other), _note(other))
+    chart_ = Chart(frontier_chart(points, other), _note(other))
     return (Section(f"By {other}", (words,), (chart_,)),)
 
 
-def _every(points: Sequence[Point], made: Sequence[Point]) -> Section:
+def _every(
+    made: Sequence[Point], not_made: Sequence[tuple[str, str, str]], notes: Sequence[str]
+) -> Section:
     order = sorted(made, key=lambda one: (one["method"], one["loss"]))
     blocks: list[Block] = [Table(*_rows(order, full=True))] if order else []
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for one in (one for one in points if one["loss"] is None):
-        reasons.setdefault((one["method"], one["reason"]), []).append(one["rule"])
-    if reasons:
-        rows = tuple((name, "; ".join(rules), why) for (name, why), rules in reasons.items())
-        blocks.append(Table(("Method", "Rule", "Why"), rows, caption="Not made"))
+    if not_made:
+        blocks.append(Table(("Method", "Rule", "Why"), tuple(not_made), caption="Not made"))
+    if notes:
+        blocks.append(Callout(" ".join(notes)))
     return Section("Every point", (), tuple(blocks))
 
 
@@ -132,10 +155,6 @@ def _rows(
     }
     there = {head: cells for head, cells in columns.items() if cells is not None}
     return tuple(there), tuple(zip(*there.values(), strict=True))
-
-
-def _known(one: Point) -> str:
-    return _unbroken(chance(one["known_identity"]))
 
 
 def _unbroken(text: str) -> str:

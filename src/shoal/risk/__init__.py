@@ -1,7 +1,9 @@
-"""How likely people are to be re-identified in one table, from the sizes of its classes.
+"""How likely people are to be re-identified in one table, from its classes.
 
-``assess``        everything below for one table, ready for JSON
+``assess``        everything below for one table, from the sizes of its classes, ready for JSON
 ``subset_risks``  how many people each subset of columns singles out
+
+`shoal.risk.exposure` attacks classes by their cells: whose row is picked, whose value guessed.
 
 One file per estimator of population uniqueness; each states its assumptions, and where it finds no
 estimate it says why instead of reporting 0.

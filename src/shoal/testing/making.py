@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ def check_method(
 ) -> None:
     """A method's cut places everybody, meets the model, and depends on the tally's content only.
 
+    What the method tells of its progress never goes back, and ends where all is done.
     ``promises``: whether the method says so itself; else nobody is told that it meets the model.
     """
     model = model or KAnonymity(3)
@@ -51,7 +53,20 @@ def check_method(
 
 
 def _made(method: Callable[..., Cut], tally: Tally, model: Model, parameters: Any) -> Cut:
-    return method(tally, model, rng=np.random.default_rng(0), progress=None, **parameters)
+    told: list[tuple[int, int]] = []
+    how = {"rng": np.random.default_rng(0), "progress": lambda *now: told.append(now)}
+    cut = method(tally, model, **how, **parameters)
+    _check_progress(told)
+    return cut
+
+
+def _check_progress(told: Sequence[tuple[int, int]]) -> None:
+    shares = [Fraction(done, total) for done, total in told]
+    true(
+        all(0 <= share <= 1 for share in shares), "progress is more than all, or less than nothing"
+    )
+    true(shares == sorted(shares), "progress goes back")
+    true(not told or shares[-1] == 1, "progress ends before all is done")
 
 
 def _check_cut(model: Model | None, tally: Tally, cut: Cut) -> None:
@@ -81,7 +96,7 @@ def _content(tally: Tally, cut: Cut) -> list[tuple[Any, ...]]:
     """The cut without any numbering: each piece by its codes and its class's cells."""
     cells = [np.column_stack((cut.cells.low, cut.cells.high)).astype(np.int64)]
     cells += [bits.view(np.int64) for _, bits in sorted(cut.cells.sets.items())]
-    cell = np.concatenate(cells, axis=1)[cut.class_]
-    cell[cut.class_ < 0] = -1
+    each = np.concatenate(cells, axis=1)
+    cell = np.vstack((each, np.full((1, each.shape[1]), -1)))[cut.class_]  # the last: held back
     codes = np.concatenate([tally.keys, tally.values]).T[cut.entry]
     return sorted(map(tuple, np.column_stack((codes, cut.count, cell)).tolist()))

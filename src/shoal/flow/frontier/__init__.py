@@ -12,7 +12,8 @@ adversaries. They do not see what a second release adds, nor who knows more than
 
 from __future__ import annotations
 
-from shoal.flow.frontier.points import Frontier, Point
+from shoal.flow.frontier.found import Frontier
+from shoal.flow.frontier.points import Point
 from shoal.flow.frontier.verb import frontier
 
 __all__ = ["Frontier", "Point", "frontier"]

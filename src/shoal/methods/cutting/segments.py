@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.cells import Cells, everything, publishable
-from shoal.errors import UsageError
 from shoal.histogram import Histogram, Pairs, Shares
 from shoal.kernels import split
 from shoal.kernels.threads import share_out
@@ -130,10 +129,6 @@ class Segments:
         rng: np.random.Generator,
     ) -> Segments:
         """The whole tally as one segment."""
-        if not tally.quasi:
-            raise UsageError(
-                "There is no quasi-identifier to cut.", 'give a column the role "quasi".'
-            )
         pairs = sensitive_columns(tally, products) if model.needs & {"sensitive", "total"} else []
         totals = tuple(
             np.bincount(codes, weights=tally.count, minlength=axis.size).astype(np.int64)

@@ -7,7 +7,6 @@ and in which order, is ``Search.chosen``; a method that chooses otherwise overri
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -17,12 +16,12 @@ from numpy.typing import NDArray
 from shoal.cells import Cells, publishable
 from shoal.collusion import decided
 from shoal.errors import NotMetError, UsageError
+from shoal.methods.cutting.progress import Progress
 from shoal.methods.cutting.segments import Candidates, Segments
 from shoal.model import Model, least_rows, parts, products, spoiling
 from shoal.release import short
 from shoal.tally import HELD_BACK, Cut, Groups, Tally
 
-Progress = Callable[[int, int], None]
 Whole = NDArray[np.int64]
 """Numbers of segments, of columns."""
 
@@ -52,6 +51,7 @@ class Search:
         **how: Any,
     ) -> Self:
         """The search of a whole tally."""
+        check_quasi(tally)
         if relaxed and not model.monotone:
             raise UsageError(
                 f"Relaxed cuts may give two classes the same cells, which {model} may not survive.",
@@ -67,6 +67,7 @@ class Search:
             raise refusal(self.model, whole)
         self.joint = not self.model.local and bool(self.good.all())
         self.apart = not self.model.local and not self.joint
+        self.turns, self.turn = 1 + self.apart, 0
         if self.joint:
             self._start(whole)
 
@@ -94,8 +95,9 @@ class Search:
         self._close(~self.good)
         rows.start, rows.stop, rows.people = (a[kept] for a in (rows.start, rows.stop, rows.people))
         rows.spans, self.good = spans.take(kept), self.good[kept]
-        self.joint, self.apart = True, False
+        self.joint, self.apart, self.turn = True, False, 1
         self._start(groups.take(kept))
+        self._tell()
 
     def run(self, tally: Tally) -> Cut:
         """Cut until nothing can be cut; the classes as a cut of the tally."""
@@ -122,8 +124,13 @@ class Search:
             self.number = np.stack((self.number, self.right))[:, chosen.segment].T.ravel()
         self.good = self.rows.part(chosen)
         self.depth += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        """How many people are placed; in two turns where parts are cut off before."""
         if self.progress:
-            self.progress(self.placed, self.rows.people_total)
+            people = self.rows.people_total
+            self.progress(self.turn * people + self.placed, self.turns * people)
 
     def open_(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Which segments may be cut at all, and the widths of their columns."""
@@ -261,6 +268,16 @@ def lost(tally: Tally, cut: Cut) -> float:
     """How wide the cells are that people are published with; 1 for each column held back."""
     per_row = np.append(cut.cells.widths(tally.quasi) @ tally.importance, tally.importance.sum())
     return float(np.dot(cut.count, per_row[cut.class_]))
+
+
+def check_quasi(tally: Tally) -> None:
+    """Refuses a table in which there is nothing to generalise."""
+    if not tally.quasi:
+        raise UsageError(
+            "There is no quasi-identifier to generalise.", 'give a column the role "quasi".'
+        )
+    if not tally.rows:
+        raise UsageError("There are no rows to publish.", "check that the table is the right one.")
 
 
 def refusal(model: Model, whole: Groups) -> NotMetError:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from shoal.axis import Axis
 from shoal.errors import UsageError
 from shoal.methods.lattice.ladder import Rung, ladder
 from shoal.tally import Tally
@@ -11,31 +13,44 @@ from shoal.tally import Tally
 
 def bounded(tally: Tally, levels: str) -> tuple[tuple[Rung, ...], ...]:
     """The rungs that each column may stand on."""
-    named = {axis.name: ladder(axis) for axis in tally.quasi}
-    for column, low, high in _read(levels, list(named)):
-        top = named[column][-1].number
-        last = top if high is None else high
-        rungs = tuple(rung for rung in named[column] if low <= rung.number <= last)
-        if not rungs:
-            raise UsageError(
-                f"Column {column!r} has no level between {low} and {last}.",
-                f"its levels are {', '.join(str(r.number) for r in named[column])}.",
-            )
-        named[column] = rungs
-    return tuple(named[axis.name] for axis in tally.quasi)
+    asked = _read(levels, [axis.name for axis in tally.quasi])
+    return tuple(_within(axis, *asked.get(axis.name, (0, None))) for axis in tally.quasi)
 
 
-def _read(levels: str, known: list[str]) -> list[tuple[str, int, int | None]]:
+def _within(axis: Axis, low: int, high: int | None) -> tuple[Rung, ...]:
+    """The rungs of a column between two levels; None is the highest."""
+    rungs = ladder(axis)
+    last = rungs[-1].number if high is None else high
+    found = tuple(rung for rung in rungs if low <= rung.number <= last)
+    if found:
+        return found
+    all_there = len(rungs) == len(axis.levels) + 2
+    meant = f"{low} or above" if high is None else f"in {low}..{high}" if low != high else str(low)
+    raise UsageError(
+        f"Column {axis.name!r} has no level {meant}.",
+        f"its levels are {', '.join(str(rung.number) for rung in rungs)}"
+        + ("." if all_there else " (levels that join nothing more are left out)."),
+    )
+
+
+def is_bounded(tally: Tally, ladders: Sequence[Sequence[Rung]]) -> bool:
+    """Whether any column may stand on fewer rungs than it has."""
+    pairs = zip(tally.quasi, ladders, strict=True)
+    return any(len(rungs) < len(ladder(axis)) for axis, rungs in pairs)
+
+
+def _read(levels: str, known: list[str]) -> dict[str, tuple[int, int | None]]:
     """The columns that are bounded, each with its lowest and highest level."""
-    found = []
+    found: dict[str, tuple[int, int | None]] = {}
+    hint = f'write for example levels="{known[0]}=1..2"; columns: {", ".join(known)}.'
     for text in filter(None, map(str.strip, levels.split(","))):
         matched = re.fullmatch(r"(.+?)\s*=\s*(\d+)(\.\.(\d*))?", text)
-        if matched is None or matched[1] not in known:
-            raise UsageError(
-                "levels is not understood, or names what is no quasi-identifier.",
-                f'write for example levels="{known[0]}=1..2"; columns: {", ".join(known)}.',
-            )
-        low = int(matched[2])
-        high = low if matched[3] is None else int(matched[4]) if matched[4] else None
-        found.append((matched[1], low, high))
+        if matched is None:
+            raise UsageError("levels is not understood.", hint)
+        column, low = matched[1], int(matched[2])
+        if column not in known:
+            raise UsageError(f"levels names {column!r}, which is no quasi-identifier.", hint)
+        if column in found:
+            raise UsageError(f"levels names {column!r} twice.", hint)
+        found[column] = low, low if matched[3] is None else int(matched[4]) if matched[4] else None
     return found

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import UsageError
 from shoal.kernels import rollup
-from shoal.methods.lattice.ladder import Rung
+from shoal.methods.lattice.ladder import Rung, ladder
+from shoal.methods.lattice.nodes import summed
 from shoal.methods.lattice.rolled import Rolled, Tables
 
 Floats = NDArray[np.float64]
@@ -58,11 +59,8 @@ class Cost(ABC):
 
     def bounds(self) -> Floats:
         """The least each node can cost, as far as that is known before any is made."""
-        whole = np.zeros(self.shape)
-        for j, rungs in enumerate(self.tables.ladders):
-            each = np.array([self.column(j, rung) for rung in rungs])
-            whole += each.reshape([-1 if i == j else 1 for i in range(len(self.shape))])
-        return whole
+        ladders = enumerate(self.tables.ladders)
+        return summed(np.array([self.column(j, rung) for rung in rungs]) for j, rungs in ladders)
 
     def column(self, column: int, rung: Rung) -> float:
         """The part of a column's rung in the bound."""
@@ -127,8 +125,8 @@ class Precision(_Priced):
 
     def price(self, column: int, rung: Rung) -> Floats:
         """The level ÷ the top."""
-        top = len(self.tally.quasi[column].levels) + 1
-        return np.full(len(rung), rung.number / top)
+        top = ladder(self.tally.quasi[column])[-1].number
+        return np.full(len(rung), rung.number / max(top, 1))
 
 
 class Height(Cost):

@@ -61,6 +61,22 @@ def ladder(axis: Axis) -> tuple[Rung, ...]:
     return (rungs[0], *(above for below, above in pairwise(rungs) if len(above) < len(below)))
 
 
+def standing(rungs: Sequence[Rung], level: int) -> Rung:
+    """The rung of a level; one that joins nothing has the nodes of the level below it."""
+    return [rung for rung in rungs if rung.number <= level][-1]
+
+
+def told_levels(tally: Tally, rungs: Sequence[Rung]) -> dict[str, dict[str, int]]:
+    """The level of each column (0: as it is), and the top that it has: facts of a cut."""
+    tops = [ladder(axis)[-1] for axis in tally.quasi]
+    return {"levels": level_of_each(tally, rungs), "levels_of": level_of_each(tally, tops)}
+
+
+def level_of_each(tally: Tally, rungs: Sequence[Rung]) -> dict[str, int]:
+    """The level of each column by its name."""
+    return {axis.name: rung.number for axis, rung in zip(tally.quasi, rungs, strict=True)}
+
+
 def levelled(tally: Tally, rungs: Sequence[Rung]) -> Cut:
     """The table with one rung for each column: its cells are the nodes, however few occur."""
     nodes = [rung.node[codes] for rung, codes in zip(rungs, tally.keys, strict=True)]

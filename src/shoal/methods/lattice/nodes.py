@@ -9,7 +9,9 @@ passes passes.
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +34,7 @@ class Lattice:
         self.extra = np.zeros(self.shape)
         self.status = np.zeros(self.shape, dtype=np.int8)
         self.valued = np.zeros(self.shape, dtype=bool)
-        height = np.zeros(self.shape, dtype=np.int16)
-        for j, size in enumerate(self.shape):
-            height += np.arange(size, dtype=np.int16).reshape(_along(j, self.shape))
+        height = summed(np.arange(size, dtype=np.int16) for size in self.shape)
         order = np.lexsort((height.ravel(), bound.ravel()))
         self._order, self._at = order.astype(np.int64), 0
 
@@ -85,9 +85,8 @@ class Lattice:
 
     def costs(self, node: Node, bound: float) -> None:
         """Neither the node nor a coarser one costs less than that."""
-        if not self.known:
-            part = self.bound[_coarser(node)]
-            np.maximum(part, bound, out=part)
+        part = self.bound[_coarser(node)]
+        np.maximum(part, bound, out=part)
 
     def loses(self, node: Node, extra: float) -> None:
         """Neither the node nor a finer one costs less than so much besides its bound."""
@@ -96,21 +95,21 @@ class Lattice:
 
     def minimal(self) -> list[Node]:
         """The nodes that pass while no node finer by one level does."""
-        least = passes = self.status == PASSES
-        for column, size in enumerate(self.shape):
-            for below, above in pairwise(range(size)):
-                here = [slice(None)] * len(self.shape)
-                under = here.copy()
-                here[column], under[column] = slice(above, above + 1), slice(below, below + 1)
-                if least is passes:
-                    least = passes.copy()
-                least[tuple(here)] &= ~passes[tuple(under)]
+        passes = self.status == PASSES
+        least = passes.copy()
+        for column in range(len(self.shape)):
+            before = (slice(None),) * column
+            least[(*before, slice(1, None))] &= ~passes[(*before, slice(-1))]
         return [tuple(map(int, node)) for node in np.argwhere(least)]
 
 
-def _along(column: int, shape: tuple[int, ...]) -> list[int]:
-    """The shape of one column's rungs among those of all."""
-    return [-1 if j == column else 1 for j in range(len(shape))]
+def summed(columns: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """For each node the sum of what the rungs of its columns have.
+
+    >>> summed([np.array([0, 10]), np.array([0, 1, 2])]).tolist()
+    [[0, 1, 2], [10, 11, 12]]
+    """
+    return np.asarray(reduce(np.add.outer, columns))
 
 
 def lifted(node: Node, column: int, by: int = 1) -> Node:

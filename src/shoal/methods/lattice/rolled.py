@@ -163,12 +163,21 @@ class Tables:
     def groups(self, table: Rolled, kept: NDArray[np.int64] | None = None) -> Groups:
         """The classes for a model; of some only, as if the others were not published."""
         if self.model.needs & {"cells", "population"}:
-            whole = Groups.of(self.tally, self.cut(table.node), products(self.model))
-        else:
-            whole = self._counted(table)
+            return self._recounted(table, kept)
+        whole = self._counted(table)
         if kept is None:
             return whole
         return whole.take(kept) if self.tally.reference else _published(whole, kept)
+
+    def _recounted(self, table: Rolled, kept: NDArray[np.int64] | None) -> Groups:
+        """The classes by the rows themselves, with their cells and whom of the population these
+        cover: whoever lies in none of them is left out once a class is not published."""
+        cut = self.cut(table.node)
+        if kept is not None:
+            gone = np.ones(len(table), dtype=bool)
+            gone[kept] = False
+            cut = cut.without(gone)
+        return Groups.of(self.tally, cut, products(self.model))
 
     def _counted(self, table: Rolled) -> Groups:
         histograms, shares = [], []

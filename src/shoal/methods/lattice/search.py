@@ -6,8 +6,8 @@ import heapq
 import math
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import UsageError
+from shoal.methods.cutting.progress import Advance, Progress
 from shoal.methods.lattice.costs import Cost
 from shoal.methods.lattice.ladder import Rung
 from shoal.methods.lattice.nodes import FAILS, PASSES, UNKNOWN, Lattice, lifted
@@ -24,7 +25,6 @@ from shoal.model import All, Model, parts
 from shoal.tally import Groups
 
 Mask = NDArray[np.bool_]
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,12 @@ class Found:
     node: Node
     value: float
     lost: Mask
+    rows: int
+    """How many rows are in those."""
 
 
+NEAR = 1e-12
+"""Costs that differ by less, as a share, are the same."""
 LARGEST = 1 << 22
 """So many nodes are searched to the end; of more only some, within a limit that is asked for."""
 
@@ -51,6 +55,7 @@ class Budget:
     nodes: float = math.inf
     until: float = math.inf
     checked: int = 0
+    since: float = field(default_factory=time.monotonic)
 
     @classmethod
     def of(cls, nodes: int | None, seconds: float | None) -> Budget:
@@ -70,6 +75,11 @@ class Budget:
         if self.checked >= self.nodes or (self.checked and time.monotonic() > self.until):
             raise Spent
         self.checked += 1
+
+    def share(self, size: int) -> float:
+        """How much of a search of so many nodes is done, by nodes or by time: the larger one."""
+        took = (time.monotonic() - self.since) / (self.until - self.since)
+        return max(self.checked / min(self.nodes, size), took)
 
 
 @dataclass(frozen=True)
@@ -107,14 +117,10 @@ class Judge:
         passes = self._rows(table, lost) <= self.limit and not bool(lost.all())
         return Judged(hopeless, lost, passes, doomed or self.monotone)
 
-    def needed(self, table: Rolled) -> int:
-        """How many rows must be held back for the others to meet the rule."""
-        return self._rows(table, self.failing(table, self.tables.groups(table), to_the_end=True))
-
-    def failing(self, table: Rolled, groups: Groups, *, to_the_end: bool = False) -> Mask:
+    def failing(self, table: Rolled, groups: Groups) -> Mask:
         """The classes to hold back so that the others meet the rule, once these do not count.
 
-        Where they are more than may be, that is all that is said, unless it is asked for more.
+        Where they are more than may be, that is all that is said.
         """
         kept = np.arange(len(table))
         lost = np.ones(len(table), dtype=bool)
@@ -124,7 +130,7 @@ class Judge:
                 break
             kept = kept[~bad]
             too_many = table.rows.sum() - table.rows[kept].sum() > self.limit
-            if self._once or (too_many and not to_the_end):
+            if self._once or too_many:
                 break
             groups = self.tables.groups(table, kept)
         lost[kept] = False
@@ -155,7 +161,8 @@ class NodeSearch:
     ) -> None:
         self.tables, self.cost, self.later = tables, cost, later
         self.judge = Judge(tables, limit)
-        self.budget, self.progress = budget, progress
+        self.budget, self.advance = budget, Advance(progress)
+        self.size = math.prod(map(len, tables.ladders))
         self.best: Found | None = None
         self.complete = False
 
@@ -173,6 +180,7 @@ class NodeSearch:
         """The node that costs the least of those that pass; None where none does."""
         try:
             self.explore()
+            self._refine()
             self.complete = self.exhaustive
         except Spent:
             pass
@@ -183,6 +191,16 @@ class NodeSearch:
         self._bisect(self.lattice.chain((0,) * len(self.lattice.shape)))
         while (node := self.lattice.next(self.below)) is not None:
             self._resolve(node)
+
+    def _refine(self) -> None:
+        """Go down from the best as long as a finer node costs no more: ties are told apart so."""
+        while self.best is not None:
+            before = self.best
+            for column, at in enumerate(before.node):
+                if at and self.best is before:
+                    self.make(lifted(before.node, column, -1), equal=True)
+            if self.best is before:
+                return
 
     def minimal(self) -> list[Node]:
         """All nodes that pass while none finer by one level does; judges what is still open."""
@@ -212,7 +230,7 @@ class NodeSearch:
     def _check(self, node: Node) -> None:
         """Make a node, judge it, and tell the others."""
         lattice, cost = self.lattice, self.cost
-        table, found = self.make(node, len(lattice))
+        table, found = self.make(node)
         lattice.valued[node] = True
         if not cost.known:
             lattice.costs(node, cost.bound(table))
@@ -226,17 +244,20 @@ class NodeSearch:
         else:
             lattice.status[node] = PASSES if found.passes else FAILS
 
-    def make(self, node: Node, of: int) -> tuple[Rolled, Judged]:
-        """Make and judge one of so many nodes, and remember it where it is the best."""
+    def make(self, node: Node, *, equal: bool = False) -> tuple[Rolled, Judged]:
+        """Make and judge a node, and remember it where it is the best.
+
+        ``equal``: or costs as little as the best, and holds no more rows back.
+        """
         self.budget.spend()
         table = self.tables.at(node)
         found = self.judge(table)
         if found.passes:
-            value = self.worth(table, found.lost)
-            if value < self.below:
-                self.best = Found(node, value, found.lost)
-        if self.progress:
-            self.progress(self.budget.checked, of)
+            value, rows = self.worth(table, found.lost), int(table.rows[found.lost].sum())
+            tied = equal and self.best is not None and rows <= self.best.rows
+            if value < self.below or (tied and value <= self.below * (1 + NEAR)):
+                self.best = Found(node, value, found.lost, rows)
+        self.advance.to(self.budget.share(self.size))
         return table, found
 
     def worth(self, table: Rolled, lost: Mask) -> float:
@@ -283,7 +304,7 @@ class Descent(NodeSearch):
         return self._seen[node]
 
     def _made(self, node: Node) -> float:
-        table, found = self.make(node, self.budget.checked + 2)
+        table, found = self.make(node)
         if found.finer and not found.passes:
             self._failed = np.vstack((self._failed, node))
         return self.worth(table, found.lost) if found.passes else math.inf

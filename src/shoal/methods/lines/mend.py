@@ -55,7 +55,7 @@ def mended(
         return replace(cut, facts=told)
     if not hold_back:
         raise refusal(model, groups)
-    return replace(_settled(tally, model, best), facts=dict(facts or {}))
+    return replace(settled(tally, model, best), facts=dict(facts or {}))
 
 
 def breaking(model: Model, groups: Groups) -> Mask:
@@ -65,7 +65,7 @@ def breaking(model: Model, groups: Groups) -> Mask:
     return ~decided(lambda some, _: model.holds(some), groups)
 
 
-def _settled(tally: Tally, model: Model, cut: Cut) -> Cut:
+def settled(tally: Tally, model: Model, cut: Cut) -> Cut:
     """What is left once the classes that break the rule are held back, until none does."""
     while cut.classes:
         bad = breaking(model, Groups.of(tally, cut, products(model)))

@@ -12,7 +12,6 @@ loss, VLDB 2007: one-dimensional optimal partitioning along a space-filling curv
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,14 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.axis import Axis
-from shoal.errors import UsageError
 from shoal.kernels.group import combinations
 from shoal.kernels.reach import Reach
 from shoal.kernels.segment import segmented
+from shoal.methods.cutting.progress import Advance, Progress
 from shoal.methods.cutting.segments import canonical
 from shoal.methods.cutting.topdown import lost
 from shoal.methods.lines.mend import mended
+from shoal.methods.lines.points import Points
 from shoal.model import Model, least_rows
 from shoal.reach import packed
 from shoal.tally import Cut, Tally
@@ -38,66 +37,14 @@ PATIENCE = 2
 """So many longer ones in a row that lose more end the trial."""
 
 
-@dataclass(frozen=True)
-class Points:
-    """The distinct combinations of quasi-identifiers, ascending, and the people of each.
-
-    ``keys`` (columns, points): codes; those of flat columns are numbered from the most common
-    value to the rarest, null always last. ``of`` is the point of each entry.
-    """
-
-    keys: NDArray[np.int32]
-    count: NDArray[np.int64]
-    of: NDArray[np.int64]
-
-    @classmethod
-    def of_tally(cls, tally: Tally) -> Points:
-        """Those of a tally, whatever the order of its entries."""
-        if not tally.quasi:
-            raise UsageError(
-                "There is no quasi-identifier to order people by.",
-                'give a column the role "quasi".',
-            )
-        columns = zip(tally.quasi, tally.keys, strict=True)
-        keys = np.stack([_by_frequency(axis, codes, tally.count) for axis, codes in columns])
-        words = _words(keys, [axis.size for axis in tally.quasi])
-        order = np.lexsort(words[::-1])
-        new = np.append(True, np.any([np.diff(word[order]) != 0 for word in words], axis=0))
-        first = np.flatnonzero(new[: len(order)])
-        of = np.empty(len(order), np.int64)
-        of[order] = np.cumsum(new[: len(order)]) - 1
-        return cls(keys[:, order[first]], np.add.reduceat(tally.count[order], first), of)
-
-
-def _by_frequency(axis: Axis, codes: NDArray[Any], count: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The codes; of a flat axis by how many people have them."""
-    if axis.shape != "flat":
-        return codes.astype(np.int32)
-    people = np.bincount(codes, count, axis.size)[: len(axis.leaves)]
-    number = np.arange(axis.size, dtype=np.int32)
-    number[np.argsort(-people, kind="stable")] = np.arange(len(people))
-    return np.asarray(number[codes])
-
-
-def _words(keys: NDArray[np.int32], sizes: Sequence[int]) -> list[NDArray[np.int64]]:
-    """The columns in as few as hold them: sorting takes as long as there are columns."""
-    words, top = [np.zeros(keys.shape[1], np.int64)], 1
-    for codes, size in zip(keys, sizes, strict=True):
-        if top > 2**62 // size:
-            words.append(np.zeros(keys.shape[1], np.int64))
-            top = 1
-        words[-1] = words[-1] * size + codes
-        top *= size
-    return words
-
-
 def along(
     tally: Tally,
     model: Model,
     points: Points,
     order: NDArray[Any],
     *,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None,
+    progress: Progress | None,
     hold_back: int = 0,
 ) -> Cut:
     """The cut into segments of the points in this order that meets the model and loses least.
@@ -107,10 +54,10 @@ def along(
     """
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    entry = canonical(tally, rng)
-    entry = entry[np.argsort(rank[points.of[entry]], kind="stable")]
-    line = _Line(tally, model, entry, np.ascontiguousarray(points.keys[:, points.of[entry]]))
-    return line.best(hold_back)
+    entry = canonical(tally, rng or np.random.default_rng(0))
+    entry = entry[np.argsort(rank[points.of_entry[entry]], kind="stable")]
+    keys = np.ascontiguousarray(points.keys[:, points.of_entry[entry]])
+    return _Line(tally, model, entry, keys).best(hold_back, Advance(progress))
 
 
 @dataclass(frozen=True)
@@ -122,17 +69,19 @@ class _Line:
     entry: NDArray[np.int32]
     keys: NDArray[np.int32]
 
-    def best(self, hold_back: int) -> Cut:
+    def best(self, hold_back: int, advance: Advance) -> Cut:
         """The cut with the least loss, of those that begin with shorter and longer segments."""
         length = max(1, least_rows(self.model))
         best = cut = self._cut(length, hold_back)
-        worse = 0
+        worse = turn = 0
         while cut.facts.get("joined") and worse < PATIENCE and length < len(self.entry):
-            length = math.ceil(length * LONGER)
+            advance.half(turn)(1, 1)
+            length, turn = math.ceil(length * LONGER), turn + 1
             cut = self._cut(length, hold_back)
             worse += 1
             if lost(self.tally, cut) < lost(self.tally, best):
                 best, worse = cut, 0
+        advance.end()
         return best
 
     def _cut(self, length: int, hold_back: int) -> Cut:

@@ -1,16 +1,18 @@
 """The chart of a comparison: releases by loss and risk, the frontier in front, with names.
 
-Points are dicts as a comparison's JSON has them; those that were not made are left out.
+Points are dicts as a comparison's JSON has them, those at one place as one, and ``on_frontier``
+by the risk that is drawn.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from shoal.pages.drawing import COLOUR, Spec, chart, nothing
-from shoal.pages.placing import placed, stairs
+from shoal.pages.point_names import LETTER, LINE, Box, Place, free, placed, spots, stairs
 from shoal.pages.words import percent
 
 Point = Mapping[str, Any]
@@ -46,23 +48,18 @@ def chance(risk: float) -> str:
 
 def frontier_chart(points: Sequence[Point], risk: str) -> Spec:
     """Each release by loss and risk; the frontier in front, with names where there is room."""
-    drawn = merged([one for one in points if one["loss"] is not None])
-    drawn = [one for one in drawn if one[f"risk_{risk}"] is not None]
+    drawn = [one for one in points if one[f"risk_{risk}"] is not None]
     if not drawn:
         return nothing("No release could be made")
-    best = _undominated(drawn, risk)
-    names = short_rules([str(one["rule"]) for one in drawn])
-    values = [
-        {"method": one["method"], "rule": one["rule"], "loss": one["loss"],
-         "risk": max(one[f"risk_{risk}"], LEAST), "told": risk_told(one, risk),
-         "label": f"{str(one['method']).partition(',')[0]} {name}".strip(), "frontier": at in best,
-         "where": "on the frontier" if at in best else ""}
-        for at, (one, name) in enumerate(zip(drawn, names, strict=True))
-    ]  # fmt: skip
-    values.sort(key=lambda one: (not one["frontier"], one["loss"], -one["risk"]))
+    values = _values(drawn, risk)
     base = None if risk == "identity" else drawn[0]["base"]
     scale = _scale(values, risk, base)
-    for one, place in zip(values, _places(values, scale), strict=True):
+    pixels = [_pixel(one["loss"], one["risk"], scale) for one in values]
+    line = stairs([at for at, one in zip(pixels, values, strict=True) if one["frontier"]])
+    guess = None if base is None else _Guess.of(base, _pixel(0, base, scale)[1], pixels, line)
+    taken = line if guess is None else [*line, *guess.boxes]
+    names = placed(pixels, [str(one["label"]) for one in values], (PLOT, HEIGHT), taken)
+    for one, place in zip(values, names, strict=True):
         one["place"] = place
     return chart(
         _headline(values, risk, base),
@@ -72,36 +69,22 @@ def frontier_chart(points: Sequence[Point], risk: str) -> Spec:
         {"method": "Method", "rule": "Rule", "told": "Risk", "loss": "Loss", "where": "Frontier"},
         height=HEIGHT,
         encoding={"x": _loss_axis(scale), "y": _risk_axis(scale, risk)},
-        layer=[*_base(base), *_marks(), *map(_label, _LABELS)],
+        layer=[*(() if guess is None else guess.layers()), *_marks(), *map(_label, _LABELS)],
     )
 
 
-def _undominated(points: Sequence[Point], risk: str) -> set[int]:
-    """The points than which no other has less of one without more of the other."""
-    pairs = [(one["loss"], one[f"risk_{risk}"]) for one in points]
-    return {
-        at
-        for at, one in enumerate(pairs)
-        if not any(other != one and other[0] <= one[0] and other[1] <= one[1] for other in pairs)
-    }
-
-
-def merged(points: Sequence[Point]) -> list[dict[str, Any]]:
-    """The points by loss, those with the same loss and risks as one.
-
-    It has the last of the rules that the first of the methods comes there by, and with it the
-    methods that come there by this rule too.
-    """
-    groups: dict[tuple[Any, ...], list[Point]] = {}
-    for one in points:
-        place = one["loss"], one["risk_identity"], one["risk_value"]
-        groups.setdefault(place, []).append(one)
-    found = []
-    for some in groups.values():
-        last = [one for one in some if one["method"] == some[0]["method"]][-1]
-        methods = [str(one["method"]) for one in some if one["rule"] == last["rule"]]
-        found.append({**last, "method": ", ".join(methods)})
-    return sorted(found, key=lambda one: (one["loss"], one["method"]))
+def _values(drawn: Sequence[Point], risk: str) -> list[Spec]:
+    """What is drawn and told of each point, the frontier first."""
+    names = short_rules([str(one["rule"]) for one in drawn])
+    values = [
+        {"method": one["method"], "rule": one["rule"], "loss": one["loss"],
+         "risk": max(one[f"risk_{risk}"], LEAST), "told": risk_told(one, risk),
+         "label": f"{str(one['method']).partition(',')[0]} {name}".strip(),
+         "frontier": bool(one["on_frontier"]),
+         "where": "on the frontier" if one["on_frontier"] else ""}
+        for one, name in zip(drawn, names, strict=True)
+    ]  # fmt: skip
+    return sorted(values, key=lambda one: (not one["frontier"], one["loss"], -one["risk"]))
 
 
 def short_rules(rules: Sequence[str]) -> list[str]:
@@ -142,19 +125,12 @@ def _scale(values: Sequence[Spec], risk: str, base: float | None) -> Spec:
     return {"x": (0.0, 1.1 * widest or 1.0), "y": ends, "log": risk == "identity"}
 
 
-def _places(values: Sequence[Spec], scale: Spec) -> list[str]:
+def _pixel(loss: float, risk: float, scale: Spec) -> Place:
+    """Where a point is in the drawing, y downwards."""
     (left, right), (low, high) = scale["x"], scale["y"]
     turn = math.log if scale["log"] else float
-    points = [
-        (
-            PLOT * (one["loss"] - left) / (right - left),
-            HEIGHT * (turn(high) - turn(one["risk"])) / (turn(high) - turn(low)),
-        )
-        for one in values
-    ]
-    front = [point for point, one in zip(points, values, strict=True) if one["frontier"]]
-    names = [str(one["label"]) for one in values]
-    return placed(points, names, (PLOT, HEIGHT), stairs(front))
+    down = (turn(high) - turn(risk)) / (turn(high) - turn(low))
+    return PLOT * (loss - left) / (right - left), HEIGHT * down
 
 
 def _loss_axis(scale: Spec) -> Spec:
@@ -186,20 +162,58 @@ def _chances(low: float, high: float) -> list[float]:
     return [1 / n for n in among if low <= 1 / n <= high]
 
 
-def _base(base: float | None) -> list[Spec]:
-    """What guessing gives, as a line."""
-    if base is None:
-        return []
-    told = {"guess": base, "words": f"guessing alone {percent(base, 1)}"}
-    at = {"y": {"field": "guess", "type": "quantitative"}}
-    ink = {"color": {"value": COLOUR["quiet"]}}
-    words = {"type": "text", "align": "right", "baseline": "top", "dx": -4, "dy": 5}
-    return [
-        {"mark": {"type": "rule", "strokeDash": [4, 4]}, "data": {"values": [told]},
-         "encoding": {**at, **ink, "x": {"value": 0}, "x2": {"value": "width"}}},
-        {"mark": words, "data": {"values": [told]},
-         "encoding": {**at, **ink, "x": {"value": "width"}, "text": {"field": "words"}}},
-    ]  # fmt: skip
+_SPOTS = {
+    ("right", "below"): {"align": "right", "baseline": "top", "dx": -4, "dy": 5},
+    ("right", "above"): {"align": "right", "baseline": "bottom", "dx": -4, "dy": -5},
+    ("left", "below"): {"align": "left", "baseline": "top", "dx": 4, "dy": 5},
+    ("left", "above"): {"align": "left", "baseline": "bottom", "dx": 4, "dy": -5},
+}
+"""Where what guessing gives may be written along its line, the best first."""
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """What guessing gives, as a line with words, where they cover no point if there is room."""
+
+    base: float
+    y: float
+    spot: tuple[str, str] = ("right", "below")
+
+    @classmethod
+    def of(cls, base: float, y: float, points: Sequence[Place], line: Sequence[Box]) -> _Guess:
+        """The line at a height, in a drawing with points and the frontier's line."""
+        ways = [cls(base, y, spot) for spot in _SPOTS]
+        clear = free([one.written for one in ways], (PLOT, HEIGHT), [*spots(points), *line])
+        return ways[0 if clear is None else clear]
+
+    @property
+    def words(self) -> str:
+        return f"guessing alone {percent(self.base, 1)}"
+
+    @property
+    def written(self) -> Box:
+        """The room of the words."""
+        width, (side, way) = LETTER * len(self.words), self.spot
+        left = PLOT - 4 - width if side == "right" else 4
+        top = self.y + 4 if way == "below" else self.y - 4 - LINE
+        return left, top, left + width, top + LINE
+
+    @property
+    def boxes(self) -> list[Box]:
+        """What names of points must not cover."""
+        return [self.written, (0, self.y - 1, PLOT, self.y + 1)]
+
+    def layers(self) -> list[Spec]:
+        told = {"guess": self.base, "words": self.words}
+        at = {"y": {"field": "guess", "type": "quantitative"}}
+        ink = {"color": {"value": COLOUR["quiet"]}}
+        end = {"x": {"value": "width" if self.spot[0] == "right" else 0}}
+        return [
+            {"mark": {"type": "rule", "strokeDash": [4, 4]}, "data": {"values": [told]},
+             "encoding": {**at, **ink, "x": {"value": 0}, "x2": {"value": "width"}}},
+            {"mark": {"type": "text", **_SPOTS[self.spot]}, "data": {"values": [told]},
+             "encoding": {**at, **ink, **end, "text": {"field": "words"}}},
+        ]  # fmt: skip
 
 
 def _marks() -> list[Spec]:

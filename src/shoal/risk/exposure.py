@@ -15,7 +15,7 @@ value     the share of people of whom the likeliest value of these rows is right
 Where things are equally likely one of them is picked at random, and the expected share is counted.
 Beside both stands what they would be if the class that holds each person were known, as an insider
 may (assumed location): where cells do not overlap it is the same. The even adversary's identity is
-what the linking attack calls the prosecutor's mean risk.
+what the linking attack tells of its even adversary.
 
 None of them sees who knows more than the columns, or how classes were made, nor other releases.
 """
@@ -33,6 +33,7 @@ from scipy.sparse import csr_array
 from shoal.histogram import Histogram
 from shoal.kernels.group import combinations
 from shoal.tally import Cut, Tally
+from shoal.whereabouts import Narrowest
 
 AT_ONCE, CELLS = 2**15, 2**22
 """So many people who differ are looked for at once; fewer where their values would be more."""
@@ -152,11 +153,8 @@ class _Part:
     def picked(self, rows: NDArray[Any], covered: NDArray[Any]) -> NDArray[np.float64]:
         """How many of them are picked from all rows that fit, and from the narrowest class."""
         among = (self.fits @ rows)[self.key]
-        start, width = self.fits.indptr[:-1], covered[self.fits.indices]
-        narrowest = np.minimum.reduceat(width, start)
-        several = np.add.reduceat(width == np.repeat(narrowest, np.diff(self.fits.indptr)), start)
-        own = covered[self.class_] == narrowest[self.key]
-        chance = own / (rows[self.class_] * several[self.key])
+        narrowest = Narrowest.of(self.fits.indptr, self.fits.indices, rows, covered)
+        chance = narrowest.right(self.key, self.class_)
         return np.array([np.dot(self.count, 1 / among), np.dot(self.count, chance)])
 
     def guessed(

@@ -25,17 +25,26 @@ def placed(
     >>> placed([(40, 50), (44, 50), (195, 10)], ["one", "two", "three"], (200, 100))
     ['below left', 'above right', 'below left']
     """
-    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in points]
+    taken = spots(points)
     chosen = []
     for at, (point, name) in enumerate(zip(points, names, strict=True)):
         others = [*lines, *(box for i, box in enumerate(taken) if i != at)]
-        boxes = ((place, _box(place, *point, LETTER * len(name))) for place in PLACES)
-        free = (pair for pair in boxes if _inside(pair[1], size) and not _hits(pair[1], others))
-        place, box = next(free, ("", None))
-        chosen.append(place)
-        if box is not None:
-            taken.append(box)
+        boxes = [_box(place, *point, LETTER * len(name)) for place in PLACES]
+        found = free(boxes, size, others)
+        chosen.append("" if found is None else PLACES[found])
+        taken += [] if found is None else [boxes[found]]
     return chosen
+
+
+def spots(points: Sequence[Place]) -> list[Box]:
+    """The room of the points themselves."""
+    return [(x - 4, y - 4, x + 4, y + 4) for x, y in points]
+
+
+def free(boxes: Sequence[Box], size: Place, others: Sequence[Box]) -> int | None:
+    """Which box is the first within the drawing that covers none of the others; None: none is."""
+    clear = (at for at, box in enumerate(boxes) if _inside(box, size) and not _hits(box, others))
+    return next(clear, None)
 
 
 def stairs(points: Sequence[Place]) -> list[Box]:

@@ -1,0 +1,167 @@
+"""What a comparison found: its points, which are on the frontier, and which one is chosen."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import NotMetError, UsageError
+from shoal.flow.frontier.points import Point
+from shoal.flow.frontier.told import lines
+from shoal.release import EDITION, jsonable, short
+from shoal.risk.exposure import ASSUMPTIONS
+
+_HINT = "allow more, let rows be held back (--hold-back), or try other rules (-m)."
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Methods under rules, by what an adversary gains and what is lost."""
+
+    points: tuple[Point, ...]
+    rows: int
+    """How many rows the table has."""
+    risk: str = "identity"
+    """The risk by which points are on the frontier."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+    """Where the comparison is kept; None: nowhere."""
+    asked: Set[tuple[str, str]] | None = None
+    """The methods and rules that were asked for now, to choose among; None: all of them."""
+    max_loss: float | None = None
+    max_risk: float | None = None
+    """The bounds to choose within; None: there is none."""
+    notes: tuple[str, ...] = ()
+    """What is to be told of kept columns and of the columns' levels."""
+    known: tuple[str, ...] = ()
+    """The kept columns, which the adversary knows too."""
+    options: tuple[str, ...] = ()
+    """What publishing a point needs beside its method and rule."""
+
+    @property
+    def made(self) -> tuple[Point, ...]:
+        """The points at which a release could be made."""
+        return tuple(one for one in self.points if one.loss is not None)
+
+    @property
+    def frontier(self) -> tuple[Point, ...]:
+        """The points on the frontier, by their loss."""
+        found = (one for one in self.made if one.on_frontier)
+        return tuple(sorted(found, key=lambda one: (one.loss, one.method)))
+
+    @property
+    def now(self) -> tuple[Point, ...]:
+        """The points that were asked for now, not those that earlier runs left in the folder."""
+        if self.asked is None:
+            return self.points
+        return tuple(one for one in self.points if (one.method, one.rule) in self.asked)
+
+    @property
+    def chosen(self) -> Point | None:
+        """The best of what was asked for within the bounds that were given; None: there is none."""
+        if self.max_loss is None and self.max_risk is None:
+            return None
+        return next(iter(self._within(self.max_loss, self.max_risk)), None)
+
+    def best(self, *, loss: float | None = None, risk: float | None = None) -> Point:
+        """The least risk at a loss of at most so much, or the least loss at such a risk.
+
+        With both bounds it is the least loss within them.
+        """
+        if loss is None and risk is None:
+            raise UsageError("A bound is needed.", "say best(loss=0.1), or best(risk=0.05).")
+        found = self._within(loss, risk)
+        if not found:
+            raise self._nothing_within(loss, risk)
+        return found[0]
+
+    def check(self) -> None:
+        """Refuse where nothing that was asked for can be made, or is within the bounds."""
+        if self.max_loss is not None or self.max_risk is not None:
+            self.best(loss=self.max_loss, risk=self.max_risk)
+        elif all(one.loss is None for one in self.now):
+            raise NotMetError("No release could be made.", _HINT)
+
+    def _within(self, loss: float | None, risk: float | None) -> list[Point]:
+        """The points within the bounds, the best first."""
+        some = [(pair, one) for one in self.now if (pair := one.pair(self.risk))]
+        within = [
+            ((lost, gained) if risk is not None else (gained, lost), one)
+            for (lost, gained), one in some
+            if (loss is None or lost <= loss) and (risk is None or gained <= risk)
+        ]
+        return [one for _, one in sorted(within, key=lambda found: found[0])]
+
+    def _nothing_within(self, loss: float | None, risk: float | None) -> NotMetError:
+        pairs = [pair for one in self.now if (pair := one.pair(self.risk))]
+        if not pairs:
+            return NotMetError("No release could be made.", _HINT)
+        safe = [lost for lost, gained in pairs if risk is None or gained <= risk]
+        least = (
+            f"the least loss at that risk is {short(min(safe))}" if safe and risk is not None
+            else f"the least loss is {short(min(safe))}" if safe
+            else f"the least risk is {short(min(gained for _, gained in pairs))}"
+        )  # fmt: skip
+        return NotMetError(f"No release has {_bounds(loss, risk)}: {least}.", _HINT)
+
+    @property
+    def wanted(self) -> str:
+        """What is chosen by, in words; empty where no bound was given."""
+        if self.max_loss is None and self.max_risk is None:
+            return ""
+        least = "risk" if self.max_risk is None else "loss"
+        return f"the least {least} with {_bounds(self.max_loss, self.max_risk)}"
+
+    @property
+    def command(self) -> str:
+        """The line that publishes what was chosen, or any point: METHOD and RULE to fill in."""
+        point = self.chosen or Point("METHOD", "RULE")
+        line = ("shoal publish TABLE -s SCHEMA --method", point.method, "-m", _quoted(point.rule))
+        return " ".join((*line, *self.options, "-o release/"))
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What the risks rest on."""
+        first, *others = ASSUMPTIONS
+        kept = f"of everybody it knows the kept columns too: {', '.join(self.known)}"
+        return [first, *([kept] if self.known else []), *others]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        told = {"edition": EDITION, "risk": self.risk, "rows": self.rows}
+        chosen = None if self.chosen is None else jsonable(self.chosen.to_json())
+        return {
+            **told,
+            "settings": jsonable(dict(self.settings)),
+            "assumptions": self.assumptions,
+            "notes": list(self.notes),
+            "points": [jsonable(one.to_json()) for one in self.points],
+            "wanted": self.wanted,
+            "chosen": chosen,
+            "command": self.command,
+        }
+
+    def __str__(self) -> str:
+        head = f"{len(self.made):,} of {len(self.points):,} releases can be made; *: the frontier"
+        before = len(self.points) - len(self.now)
+        if before:
+            head += f"; {before:,} of earlier runs are among them"
+        return "\n".join([head, *lines(self.points)])
+
+    __repr__ = __str__
+
+
+def _bounds(loss: float | None, risk: float | None) -> str:
+    told = {"a risk": risk, "a loss": loss}
+    return " and ".join(
+        f"{what} of at most {short(at)}" for what, at in told.items() if at is not None
+    )
+
+
+def _quoted(rule: str) -> str:
+    """A rule as one word of a command line."""
+    return shlex.quote(rule) if re.search(r'["$`\\!]', rule) else f'"{rule}"'

@@ -1,0 +1,128 @@
+"""A comparison at work: point after point, each kept as soon as it is finished."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import InputError, NotMetError, ShoalError, UsageError
+from shoal.flow.frontier.found import Frontier
+from shoal.flow.frontier.keeping import Counted
+from shoal.flow.frontier.kept import Kept
+from shoal.flow.frontier.points import ROUND, Point, marked
+from shoal.flow.frontier.tables import Tables
+from shoal.flow.make import COMPILING, compiled, make
+from shoal.flow.request import Progress, Request, quiet
+from shoal.risk.exposure import exposure
+from shoal.tally import Cut, Tally
+from shoal.utility.loss import loss
+
+STEP, MAKING, FINE = "comparing methods", "making classes", 100
+"""What is told while it works, what a method tells, and how many steps a point counts for."""
+NO_MEMORY = "There is not enough memory."
+"""The one reason that is the machine's: such a point is tried again by the next run."""
+SOME = 5000
+"""On so many entries of the table a method runs first, so that compiling it is not timed."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is compared, and where it is kept."""
+
+    kept: Kept
+    tables: Tables
+    column: int | None
+    """The sensitive column that the adversary is after."""
+    risk: str
+    progress: Progress
+    options: tuple[str, ...] = ()
+    """What publishing a point needs beside its method and rule."""
+
+    def all(self, requests: Sequence[Request]) -> None:
+        """Make every point that is not there yet, and keep it as soon as it is."""
+        for at, one in enumerate(requests):
+            self.progress(STEP, FINE * at, FINE * len(requests))
+            known = self.kept.points.get((one.method, str(one.rule)))
+            if known is None or known.reason == NO_MEMORY:
+                told = self._within(at, len(requests))
+                self.kept.add(self._point(replace(one, progress=told)))
+                with self.kept.together():
+                    self.kept.write(self.found())
+
+    def found(self) -> Frontier:
+        """What there is so far."""
+        tables, kept = self.tables, self.kept
+        return Frontier(
+            marked(tuple(kept.points.values()), self.risk),
+            tables.plain.tally.rows, self.risk, kept.settings, kept.place, notes=tables.notes,
+            known=tuple(one.name for one in tables.schema.keep), options=self.options,
+        )  # fmt: skip
+
+    def _within(self, at: int, of: int) -> Progress:
+        """The progress of one point as a part of the whole."""
+
+        def told(step: str, done: int, total: int) -> None:
+            if step == MAKING:
+                part = min(FINE - 1, FINE * done // max(total, 1))  # it is done once it is kept
+                step, done, total = STEP, FINE * at + part, FINE * of
+            self.progress(step, done, total)
+
+        return told
+
+    def _point(self, request: Request) -> Point:
+        """What one method gives and costs under one rule, or why it made nothing."""
+        table = self.tables.of(request.method)
+        point = Point(request.method, str(request.rule))
+        began = time.perf_counter()
+        try:
+            if not compiled(request.method, request.rule):
+                _compile(table.tally, request)
+                began = time.perf_counter()
+            cut = make(table.tally, request)
+            seconds = _took(began)
+            return replace(point, seconds=seconds, **self._measured(table, cut))
+        except (NotMetError, UsageError, InputError) as error:
+            return replace(point, seconds=_took(began), reason=error.fact)
+        except MemoryError:
+            return replace(point, seconds=_took(began), reason=NO_MEMORY)
+
+    def _measured(self, table: Counted, cut: Cut) -> dict[str, Any]:
+        """What a cut gives away, and what it costs."""
+        tally, found = table.tally, exposure(*table.seen(cut), self.column)
+        return {
+            "loss": round(loss(tally, cut), ROUND),
+            "risk_identity": round(found.identity.rate, ROUND),
+            "risk_value": None if found.value is None else round(found.value.rate, ROUND),
+            "base": found.base,
+            "known_identity": found.identity.known,
+            "known_value": None if found.value is None else found.value.known,
+            "rows": tally.rows - cut.held_back,
+            "classes": cut.classes,
+            "held_back": cut.held_back,
+        }
+
+
+def _compile(tally: Tally, request: Request) -> None:
+    """Let the method compile its kernels, on a part of the table."""
+    request.progress(COMPILING, 0, 1)
+    # What it says of a part is no finding: on the whole table it says it again, or does not.
+    with suppress(ShoalError):
+        make(_some(tally), replace(request, progress=quiet))
+
+
+def _some(tally: Tally) -> Tally:
+    """The first entries of a table, in arrays laid out as the whole table's: kernels are theirs."""
+    if tally.entries <= SOME:
+        return tally
+    keys, values = (np.ascontiguousarray(one[:, :SOME]) for one in (tally.keys, tally.values))
+    who = None if tally.providers is None else tally.providers[:SOME]
+    return replace(tally, keys=keys, values=values, count=tally.count[:SOME], providers=who)
+
+
+def _took(began: float) -> float:
+    return round(time.perf_counter() - began, 3)

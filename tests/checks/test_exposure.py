@@ -1,0 +1,128 @@
+"""Exposure: what an adversary gains, against everybody counted one by one on small tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from shoal import testing
+from shoal.attacks.linking import linking
+from shoal.attacks.view import People, Published, View
+from shoal.risk import exposure as module
+from shoal.risk.exposure import exposure
+from shoal.tally import Cut
+
+
+def overlapping(seed: int) -> tuple:
+    """A small table in classes of neighbours whose cells overlap, some of it held back."""
+    tally, _ = testing.sample(seed)
+    rng = np.random.default_rng(seed)
+    block = np.minimum(tally.keys[0], 4) // 2 * 3 + tally.keys[1] // 2
+    class_ = np.unique(2 * block + rng.integers(0, 2, tally.entries), return_inverse=True)[1]
+    cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), class_.astype(np.int32))
+    return tally, cut.without(np.arange(cut.classes) == 3) if seed % 2 else cut
+
+
+def people_of(tally, cut) -> list[tuple]:
+    """Everybody who is published: key, class and value, one by one."""
+    return [
+        (tuple(tally.keys[:, e].tolist()), int(c), int(tally.values[0][e]))
+        for e, c, n in zip(cut.entry, cut.class_, cut.count, strict=True)
+        for _ in range(n)
+        if c >= 0
+    ]
+
+
+def fitting(cut, key) -> list[int]:
+    """The classes whose cells contain somebody, cell by cell."""
+
+    def inside(class_: int, column: int) -> bool:
+        if column in cut.cells.sets:
+            word = int(cut.cells.sets[column][class_][key[column] // 64])
+            return bool(word >> key[column] % 64 & 1)
+        return cut.cells.low[class_, column] <= key[column] <= cut.cells.high[class_, column]
+
+    columns = range(len(key))
+    return [c for c in range(cut.classes) if all(inside(c, column) for column in columns)]
+
+
+def by_hand(tally, cut) -> tuple[float, ...]:
+    """The same risks, person by person."""
+    people = people_of(tally, cut)
+    fits = {key: fitting(cut, key) for key in {key for key, _, _ in people}}
+    rows = Counter(class_ for _, class_, _ in people)
+    covered = Counter(c for key, _, _ in people for c in fits[key])
+    values = {c: Counter(v for _, own, v in people if own == c) for c in rows}
+    totals = np.zeros(4)
+    for key, own, value in people:
+        classes = fits[key]
+        totals[0] += 1 / sum(rows[c] for c in classes)
+        narrow = min(covered[c] for c in classes)
+        several = [c for c in classes if covered[c] == narrow]
+        totals[1] += (own in several) / len(several) / rows[own]
+        for at, weight in ((2, Counter()), (3, covered)):
+            likely = Counter()
+            for c in classes:
+                for v, n in values[c].items():
+                    likely[v] += n / (weight[c] or 1)
+            best = [v for v, n in likely.items() if np.isclose(n, max(likely.values()))]
+            totals[at] += (value in best) / len(best)
+    return tuple(totals / len(people))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_risks_are_those_counted_person_by_person(seed):
+    tally, cut = overlapping(seed)
+    people = people_of(tally, cut)
+    assert len({len(fitting(cut, key)) for key, _, _ in people}) > 1  # some fit more than others
+    found = exposure(tally, cut, 0)
+    assert found.value is not None
+    told = (found.identity.even, found.identity.weighed, found.value.even, found.value.weighed)
+    assert told == pytest.approx(by_hand(tally, cut))
+    assert found.identity.known == pytest.approx(cut.classes / len(people))
+    assert found.base == max(Counter(v for _, _, v in people).values()) / len(people)
+    assert found.identity.rate <= found.identity.known + 1e-12  # nobody beats who knows the class
+    assert exposure(tally, cut).identity == found.identity
+    assert exposure(tally, cut).value is None
+
+
+def test_a_part_at_a_time_gives_the_same(monkeypatch):
+    tally, cut = overlapping(2)
+    whole = exposure(tally, cut, 0)
+    monkeypatch.setattr(module, "CELLS", 1)
+    assert exposure(tally, cut, 0).value == pytest.approx(whole.value)
+
+
+def test_the_even_adversary_is_linking_s_prosecutor():
+    tally, cut = overlapping(4)
+    entry, class_ = np.repeat(cut.entry, cut.count), np.repeat(cut.class_, cut.count)
+    people = People(tally.keys[:, entry], np.arange(1, len(entry) + 1))
+    found = linking(View(tally.quasi, (Published("table", cut.cells, class_),), people=people))
+    mean = found.details["prosecutor"]["even"]["mean"]
+    assert exposure(tally, cut).identity.even == pytest.approx(mean)
+
+
+def test_where_cells_do_not_overlap_all_adversaries_are_one():
+    tally, _ = testing.sample(3)
+    by_age = tally.keys[0].astype(np.int32)  # one class for each age: nobody fits two
+    cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), by_age)
+    start, _ = cut.cells.contains(tally.keys)
+    assert (np.diff(start) == 1).all()
+    found = exposure(tally, cut, 0)
+    for risk in (found.identity, found.value):
+        assert risk.even == pytest.approx(risk.weighed) == pytest.approx(risk.known)
+
+
+def test_a_wide_class_that_fits_everybody_hides_nobody():
+    """Its rows would drown the narrow class that each is in; who weighs classes is not misled."""
+    tally, _ = testing.sample(1)
+    age, zip_ = tally.keys.astype(np.int64)
+    ends = np.isin(age, (age.min(), age.max()))
+    _, class_ = np.unique(np.where(ends, -1, 100 * age + zip_), return_inverse=True)
+    cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), class_.astype(np.int32))
+    found = exposure(tally, cut, 0)
+    assert found.identity.weighed > 2 * found.identity.even
+    assert found.value is not None
+    assert found.value.rate == found.value.weighed > found.value.even
