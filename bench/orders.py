@@ -128,12 +128,12 @@ def _large(rows: int) -> Iterator[Line]:
 
 
 def _growth(rows: int, method: str, own: Spent) -> Iterator[Line]:
-    """From a tenth of the rows; from an eighth, which halving cuts into blocks as large."""
-    for part, limit in ((10, GROWTH), (8, None)):
-        before, _ = _timed(tallies.tally(remixed(rows // part), sets=True), method)
-        growth, most = own.cpu / before.cpu, limit if method == LINEAR else None
-        case = f"{method}, growth, {rows // part:,} to {rows:,} rows"
-        yield Line(case, f"{seconds(own.cpu)} : {seconds(before.cpu)}", growth, most)
+    """From an eighth of the rows, which halving cuts into blocks as large."""
+    part = rows // 8
+    before, _ = _timed(tallies.tally(remixed(part), sets=True), method)
+    most = GROWTH if method == LINEAR else None
+    case = f"{method}, growth, {part:,} to {rows:,} rows"
+    yield Line(case, f"{seconds(own.cpu)} : {seconds(before.cpu)}", own.cpu / before.cpu, most)
 
 
 def _timed(tally: Tally, method: str) -> tuple[Spent, Cut]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -71,9 +71,23 @@ class Lattice:
         chain = [node]
         while node != self.top:
             able = [j for j, most in enumerate(self.top) if node[j] < most]
-            node = min((lifted(node, j) for j in able), key=self.bound.__getitem__)
+            node = lifted(node, min(able, key=lambda j: self._steps[j][node[j]]))
             chain.append(node)
         return chain
+
+    @cached_property
+    def _steps(self) -> list[list[float]]:
+        """What the next rung of each column costs more; where bounds are not known, its height."""
+        if not self.known:
+            return [[(at + 1) / most for at in range(most)] for most in self.top]
+        lines = (
+            np.moveaxis(self.bound, j, 0).reshape(size, -1) for j, size in enumerate(self.shape)
+        )
+        return [np.diff(line[:, 0]).tolist() for line in lines]
+
+    def least(self, node: Node) -> float:
+        """The least that a node can cost, as far as is known."""
+        return float(self.bound[node] + self.extra[node])
 
     def failed(self, node: Node) -> None:
         """The node fails, and so do all finer ones."""

@@ -86,8 +86,8 @@ class Tables:
     kept: list[Rolled] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._levels = np.zeros((0, len(self.ladders)), dtype=np.int64)
-        self._sizes = np.zeros(0, dtype=np.int64)
+        self._levels = np.zeros((64, len(self.ladders)), dtype=np.int64)
+        self._sizes = np.zeros(64, dtype=np.int64)
         self._above: dict[tuple[int, int, int], NDArray[np.int32]] = {}
 
     @classmethod
@@ -118,8 +118,10 @@ class Tables:
 
     def at(self, node: Node) -> Rolled:
         """The classes of a node."""
-        finer = (self._levels <= np.array(node)).all(axis=1)
-        source = self.kept[int(np.where(finer, self._sizes, np.iinfo(np.int64).max).argmin())]
+        number = len(self.kept)
+        finer = (self._levels[:number] <= np.array(node)).all(axis=1)
+        sizes = np.where(finer, self._sizes[:number], np.iinfo(np.int64).max)
+        source = self.kept[int(sizes.argmin())]
         if source.node == node:
             return source
         made = self._lifted(source, node)
@@ -128,9 +130,12 @@ class Tables:
         return made
 
     def _keep(self, table: Rolled) -> None:
+        number = len(self.kept)
+        if number == len(self._sizes):  # room for twice as many
+            self._levels = np.concatenate((self._levels, np.zeros_like(self._levels)))
+            self._sizes = np.concatenate((self._sizes, np.zeros_like(self._sizes)))
+        self._levels[number], self._sizes[number] = table.node, len(table)
         self.kept.append(table)
-        self._levels = np.vstack((self._levels, table.node))
-        self._sizes = np.append(self._sizes, len(table))
 
     def _lifted(self, source: Rolled, node: Node) -> Rolled:
         moved = [j for j, (old, new) in enumerate(zip(source.node, node, strict=True)) if new > old]

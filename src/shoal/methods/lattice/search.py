@@ -101,7 +101,8 @@ class Judge:
     def __init__(self, tables: Tables, limit: int) -> None:
         self.tables, self.model, self.limit = tables, tables.model, limit
         some = [part for part in parts(self.model) if getattr(part, "growing", False)]
-        self._growing: Model | None = All(tuple(some)) if some else None
+        whole = some[0] if len(some) == 1 else All(tuple(some)) if some else None
+        self._growing: Model | None = whole
         self._settles = len(some) == len(parts(self.model))
         self.monotone = self.model.monotone and (limit == 0 or self._settles)
         self._once = self.model.local and not self.model.needs & {"total", "population"}
@@ -180,7 +181,6 @@ class NodeSearch:
         """The node that costs the least of those that pass; None where none does."""
         try:
             self.explore()
-            self._refine()
             self.complete = self.exhaustive
         except Spent:
             pass
@@ -191,16 +191,18 @@ class NodeSearch:
         self._bisect(self.lattice.chain((0,) * len(self.lattice.shape)))
         while (node := self.lattice.next(self.below)) is not None:
             self._resolve(node)
+        self._refine()
 
     def _refine(self) -> None:
         """Go down from the best as long as a finer node costs no more: ties are told apart so."""
-        while self.best is not None:
+        before = None
+        while self.best is not None and self.best is not before:
             before = self.best
-            for column, at in enumerate(before.node):
-                if at and self.best is before:
-                    self.make(lifted(before.node, column, -1), equal=True)
-            if self.best is before:
-                return
+            finer = [lifted(before.node, j, -1) for j, at in enumerate(before.node) if at]
+            for node in finer:
+                may = self.lattice.status[node] > FAILS and self.best is before
+                if may and self.lattice.least(node) <= before.value * (1 + NEAR):
+                    self.make(node, equal=True)
 
     def minimal(self) -> list[Node]:
         """All nodes that pass while none finer by one level does; judges what is still open."""
