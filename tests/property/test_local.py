@@ -96,6 +96,15 @@ def test_rows_are_held_back_where_no_round_can_place_them():
         local(tally, rule(f"k-anonymity k={tally.rows + 1}"), hold_back=tally.rows)
 
 
+def test_a_search_that_its_limit_stopped_says_so():
+    tally, model = table(3, rows=70), rule("k-anonymity k=3")
+    assert local(tally, model).facts["complete"]
+    assert not local(tally, model, nodes=3).facts["complete"]
+    with pytest.raises(NotMetError, match="tried last") as error:
+        local(tally, model, nodes=1)
+    assert "nodes" in error.value.hint
+
+
 def test_classes_are_mended_whatever_the_order_of_entries():
     for seed in range(5):
         tally, model = table(seed, rows=60), rule("ck-safety c=0.75 k=1")

@@ -125,7 +125,7 @@ def is_tree(axes, weights, rows):
 def test_the_tree_is_cut_where_least_is_lost(made):
     plain, rows, weights = made
     table = tally(plain, rows, weights)
-    points = Points.of(table, by_frequency=True)
+    points = Points.of(table)
     order = leaves(points.keys.copy(), points.count.copy(), packed(table.quasi, weights), 1.0, 99)
     assert sorted(order.tolist()) == list(range(len(points.count)))
     pairs = list(zip(map(tuple, points.keys.T.tolist()), points.count.tolist(), strict=True))
@@ -199,14 +199,14 @@ def ones(keys):
 # The methods
 
 
-def test_points_are_numbered_from_the_most_common_value_to_the_rarest_and_null_is_last():
+def test_points_are_the_different_people_in_the_order_of_their_codes():
     axis = Axis("job", "category", "flat", ("a", "b", "c"), null=True)
     keys = np.array([[3, 0, 1, 2, 1]], np.int32)
     table = Tally((axis,), (), keys, np.zeros((0, 5), np.int32), np.array([9, 1, 2, 1, 3]))
-    points = Points.of(table, by_frequency=True)
+    points = Points.of(table)
     assert points.keys.tolist() == [[0, 1, 2, 3]]
-    assert points.count.tolist() == [5, 1, 1, 9]
-    assert points.of_entry.tolist() == [3, 1, 0, 2, 0]
+    assert points.count.tolist() == [1, 5, 1, 9]
+    assert points.of_entry.tolist() == [3, 0, 1, 2, 1]
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -20,17 +20,6 @@ def pack(nodes, word, shift, words):
 
 
 @njit(cache=True)
-def unpack(key, word, shift, bits, columns):
-    """The nodes (columns, classes) that keys hold."""
-    nodes = np.empty((columns, len(key)), dtype=np.int32)
-    for j in range(columns):
-        mask = (np.uint64(1) << np.uint64(bits[j])) - np.uint64(1)
-        for i in range(len(key)):
-            nodes[j, i] = np.int32((key[i, word[j]] >> np.uint64(shift[j])) & mask)
-    return nodes
-
-
-@njit(cache=True)
 def lift(key, rows, column, word, shift, bits, above, at):
     """Lift some columns by tables of their nodes above, and join the classes that become equal.
 

@@ -50,7 +50,7 @@ def hilbert(
 
     ``rng``, ``hold_back`` and the cut's facts are those of ``tree-order``.
     """
-    points, advance = Points.of(tally, by_frequency=True), Advance(progress)
+    points, advance = Points.of(tally), Advance(progress)
     order = _visited(tally, points)
     advance.half(0)(1, 1)
     told = advance.half(1)

@@ -6,8 +6,8 @@ into the next round. Most people so keep much finer cells than one level for eve
 the last people cannot meet the rule by themselves, the latest rounds are taken back until they can
 together with them.
 
-Prasser, Bild, Eicher, Spengler, Kuhn: Lightning and local recoding in ARX, 2018 (iterated
-full-domain recoding of the rows suppressed before).
+Prasser, Eicher, Spengler, Bild, Kuhn: Flexible data anonymization using ARX, Software: Practice and
+Experience 50, 2020 (local recoding by full-domain generalisation of the rows suppressed before).
 
 What it does not give: cells that do not overlap. A person may lie in the cells of several classes,
 which makes locating them harder, not easier; `shoal attack` counts them all. It gives no optimum:
@@ -30,7 +30,7 @@ from shoal.methods.lattice.costs import cost
 from shoal.methods.lattice.ladder import Rung
 from shoal.methods.lattice.refused import refused
 from shoal.methods.lattice.rolled import Tables
-from shoal.methods.lattice.search import Budget, check_size, searched
+from shoal.methods.lattice.search import Budget, NodeSearch, check_size, searched
 from shoal.methods.lines.mend import mended
 from shoal.model import Model, products
 from shoal.tally import HELD_BACK, Cut, Groups, Tally, sensitive_columns
@@ -58,7 +58,7 @@ def local(
 
     ``share`` of the people who are left must be placed in a round: less is finer and takes longer.
     ``measure`` and ``levels`` as in full-domain; ``nodes`` limits the search of each round. The
-    cut's facts: rounds, and nodes checked.
+    cut's facts: rounds, nodes checked, and whether every search came to its end.
     """
     if not 0 < share <= 1:
         raise UsageError("share is above 0 and at most 1.", "write for example share=0.1.")
@@ -93,6 +93,10 @@ class _Rounds:
     nodes: int | None
     done: list[tuple[Entries, Cut]] = field(default_factory=list)
     checked: int = 0
+    search: NodeSearch | None = None
+    """That of the latest round."""
+    complete: bool = True
+    """No round was stopped by its limit."""
 
     def run(self, share: float, hold_back: int, advance: Advance) -> None:
         """Publish until nobody is left, or as few as may be held back."""
@@ -114,9 +118,11 @@ class _Rounds:
         part = _part(self.tally, rest)
         tables = Tables.of(part, self.model, self.ladders)
         budget = Budget.of(self.nodes, None)
-        search = searched(tables, cost(self.measure, tables), limit, budget, progress, later=True)
-        best = search.run()
-        self.checked += search.budget.checked
+        by = cost(self.measure, tables)
+        self.search = searched(tables, by, limit, budget, progress, later=True)
+        best = self.search.run()
+        self.checked += budget.checked
+        self.complete &= self.search.complete
         return None if best is None else tables.cut(best.node).without(best.lost)
 
     def _taken_back(self, rest: Entries, hold_back: int) -> tuple[Entries, Cut]:
@@ -126,7 +132,7 @@ class _Rounds:
             cut = self._round(rest, hold_back)
             if cut is not None:
                 return rest, cut
-        raise refused(Tables.of(self.tally, self.model, self.ladders), hold_back)
+        raise refused(Tables.of(self.tally, self.model, self.ladders), hold_back, self.search)
 
 
 def _part(tally: Tally, entries: Entries) -> Tally:
@@ -150,7 +156,12 @@ def _whole(tally: Tally, model: Model, rounds: _Rounds, hold_back: int) -> Cut:
         cells.append(cut.cells)
         classes += cut.classes
     entry = np.arange(tally.entries, dtype=np.int32)
-    facts = {"rounds": len(rounds.done), "checked": rounds.checked, "measure": rounds.measure}
+    facts = {
+        "rounds": len(rounds.done),
+        "measure": rounds.measure,
+        "checked": rounds.checked,
+        "complete": rounds.complete,
+    }
     whole = _numbered(Cut(entry, class_, tally.count, Cells.joined(cells), facts).merged())
     groups = Groups.of(tally, whole, products(model))
     if model.holds(groups).all():

@@ -20,7 +20,7 @@ k-anonymity privacy protection using generalization and suppression, 2002.
 What it does not give: the rule. Four columns together may single out somebody whom no three of them
 do (the sixteen rows of four binary values), and whether a class meets more than a count is not
 asked. So the result is judged like any other and, where it fails, refused. Mondrian, the chain,
-Datafly and full-domain meet the rule by construction.
+Datafly and full-domain make no class that breaks it.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def tree_order(
     refused. The cut's facts: the ``shortest`` classes that were made, and how many were
     ``joined`` with others because they broke the rule.
     """
-    points, advance = Points.of(tally, by_frequency=True), Advance(progress)
+    points, advance = Points.of(tally), Advance(progress)
     reach = packed(tally.quasi, tally.importance)
     orders = _lines(points, reach, max(2, least_rows(model)), advance.half(0))
     rng = rng or np.random.default_rng(0)

@@ -18,6 +18,10 @@ from shoal.risk.exposure import ASSUMPTIONS
 _HINT = "allow more, let rows be held back (--hold-back), or try other rules (-m)."
 
 
+SECRET = frozenset({"key", "table", "schema"})
+"""Settings by which a table could be guessed: kept in the folder, for its owner."""
+
+
 @dataclass(frozen=True)
 class Frontier:
     """Methods under rules, by what an adversary gains and what is lost."""
@@ -131,12 +135,13 @@ class Frontier:
         return [first, *([kept] if self.known else []), *others]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Plain values for JSON, without what only the folder may know: a key, and hashes by it."""
+        settings = {name: one for name, one in self.settings.items() if name not in SECRET}
         told = {"edition": EDITION, "risk": self.risk, "rows": self.rows}
         chosen = None if self.chosen is None else jsonable(self.chosen.to_json())
         return {
             **told,
-            "settings": jsonable(dict(self.settings)),
+            "settings": jsonable(settings),
             "assumptions": self.assumptions,
             "notes": list(self.notes),
             "points": [jsonable(one.to_json()) for one in self.points],

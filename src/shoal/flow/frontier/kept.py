@@ -93,7 +93,7 @@ class Kept:
     def write(self, found: Frontier) -> None:
         """Write down what there is: the old file stands until the new one is whole."""
         if self.place is not None:
-            write_over(self.place / RESULT, found.to_json())
+            write_over(self.place / RESULT, {**found.to_json(), "settings": dict(self.settings)})
 
 
 def check_place(place: Path, replace: bool) -> Before | None:

@@ -280,7 +280,7 @@ def check_quasi(tally: Tally) -> None:
         raise UsageError("There are no rows to publish.", "check that the table is the right one.")
 
 
-def refusal(model: Model, whole: Groups) -> NotMetError:
+def refusal(model: Model, whole: Groups, hold_back: int = 0) -> NotMetError:
     """Why a table cannot meet a rule even as one class: what fails, and what it reaches."""
     failed = [part for part in parts(model) if not part.holds(whole).all()]
     partial = any(h.total.sum() > whole.rows.sum() for h in whole.sensitive)
@@ -292,8 +292,13 @@ def refusal(model: Model, whole: Groups) -> NotMetError:
         f"{'A part of the table' if partial else 'The table'} as a single class does not meet the "
         f"rule: {told}.",
         " ".join(filter(None, advice))
-        or "weaken the rule to what the whole table reaches, or, where some parts of it could meet "
-        "the rule, allow rows to be held back (--hold-back SHARE).",
+        or "weaken the rule to what the whole table reaches"
+        + (
+            ", or, where some parts of it could meet the rule, allow rows to be held back "
+            "(--hold-back SHARE)."
+            if not hold_back
+            else "."
+        ),
     )
 
 

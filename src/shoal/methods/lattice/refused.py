@@ -22,7 +22,7 @@ def refused(tables: Tables, hold_back: int, search: NodeSearch | None = None) ->
     loosen = "loosen levels, " if is_bounded(tables.tally, tables.ladders) else ""
     if search is not None and search.budget.limited and not search.complete:
         return NotMetError(
-            f"Among the {search.budget.checked:,} combinations of levels that were tried none "
+            f"Among the {search.budget.checked:,} combinations of levels that were tried last none "
             "meets the rule.",
             f"{loosen}allow more of them (--set nodes=…, seconds=…), or more rows to be held back "
             "(--hold-back).",
@@ -37,7 +37,7 @@ def refused(tables: Tables, hold_back: int, search: NodeSearch | None = None) ->
         )
     if closest is None:
         top = tuple(len(rungs) - 1 for rungs in tables.ladders)
-        return refusal(tables.model, tables.groups(tables.at(top)))
+        return refusal(tables.model, tables.groups(tables.at(top)), hold_back)
     levels, needed = level_of_each(tables.tally, tables.rungs(closest.node)), closest.rows
     told = ", ".join(f"{name} {level}" for name, level in levels.items())
     share = math.ceil(1000 * needed / rows) / 1000

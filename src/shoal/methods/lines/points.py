@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.axis import Axis
 from shoal.methods.cutting.topdown import check_quasi
 from shoal.tally import Tally
 
@@ -25,17 +24,10 @@ class Points:
     """The point of each of the tally's entries."""
 
     @classmethod
-    def of(cls, tally: Tally, *, by_frequency: bool = False) -> Points:
-        """Those of a tally, whatever the order of its entries.
-
-        ``by_frequency``: codes of flat columns are numbered from the most common value to the
-        rarest, null always last.
-        """
+    def of(cls, tally: Tally) -> Points:
+        """Those of a tally, whatever the order of its entries."""
         check_quasi(tally)
-        keys = tally.keys
-        if by_frequency:
-            columns = zip(tally.quasi, keys, strict=True)
-            keys = np.stack([_by_frequency(axis, codes, tally.count) for axis, codes in columns])
+        keys = tally.keys.astype(np.int32)
         words = _words(keys, [axis.size for axis in tally.quasi])
         order = np.lexsort(words[::-1])
         new = np.append(True, np.any([np.diff(word[order]) != 0 for word in words], axis=0))
@@ -44,16 +36,6 @@ class Points:
         of_entry[order] = np.cumsum(new[: len(order)]) - 1
         count = np.add.reduceat(tally.count[order], first)
         return cls(np.ascontiguousarray(keys[:, order[first]]), count, of_entry)
-
-
-def _by_frequency(axis: Axis, codes: NDArray[Any], count: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The codes; of a flat axis by how many people have them."""
-    if axis.shape != "flat":
-        return codes.astype(np.int32)
-    people = np.bincount(codes, count, axis.size)[: len(axis.leaves)]
-    number = np.arange(axis.size, dtype=np.int32)
-    number[np.argsort(-people, kind="stable")] = np.arange(len(people))
-    return np.asarray(number[codes])
 
 
 def _words(keys: NDArray[Any], sizes: Sequence[int]) -> list[NDArray[np.int64]]:
