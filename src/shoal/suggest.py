@@ -86,10 +86,8 @@ def _by_name(
         return "identifier", f"{reason}: nearly every row has its own"
     if role == "weight" and field.kind != "number":
         return "undecided", f"{reason}; but a survey weight is a number, and this is a {field.kind}"
-    if role == "weight" and body:
+    if role == "weight" and (body or word in _PLAIN):
         return "undecided", f"{reason}; a survey weight, or body weight (quasi or sensitive)?"
-    if role == "weight" and word in _PLAIN:
-        return role, f"{reason}; if it is body weight it is quasi or sensitive"
     return role, reason
 
 

@@ -3,7 +3,8 @@
 People who follow each other in the line are alike; the line is cut into segments of k to 2k − 1
 people (k: the fewest that could meet the rule) so that the sum of people × loss is least of all
 ways to cut it, by a dynamic programme. Where the rule asks for more than k people, segments that
-break it are joined with their neighbours, and longer segments are tried too.
+break it are joined with their neighbours, and longer segments are tried too; where cuts of the
+whole table from the top down lose less than that, these are taken instead.
 
 G. Ghinita, P. Karras, P. Kalnis and N. Mamoulis, Fast data anonymization with low information
 loss, VLDB 2007: one-dimensional optimal partitioning along a space-filling curve.
@@ -12,7 +13,7 @@ loss, VLDB 2007: one-dimensional optimal partitioning along a space-filling curv
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,9 +23,10 @@ from numpy.typing import NDArray
 from shoal.kernels.group import combinations
 from shoal.kernels.reach import Reach
 from shoal.kernels.segment import segmented
+from shoal.methods.cutting.by_loss import ByLoss
 from shoal.methods.cutting.progress import Advance, Progress
 from shoal.methods.cutting.segments import canonical
-from shoal.methods.cutting.topdown import lost
+from shoal.methods.cutting.topdown import Search, lost
 from shoal.methods.lines.mend import mended
 from shoal.methods.lines.points import Points
 from shoal.model import Model, least_rows
@@ -50,7 +52,8 @@ def along(
     """The cut into segments of the points in this order that meets the model and loses least.
 
     People at one point stand in random order (``rng``). The cut's facts: the ``shortest``
-    segments that were made, and how many of them were ``joined`` with others.
+    segments that were made, and how many of them were ``joined`` with others; or that ``line`` is
+    false, where cuts from the top down lose less.
     """
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
@@ -81,8 +84,18 @@ class _Line:
             worse += 1
             if lost(self.tally, cut) < lost(self.tally, best):
                 best, worse = cut, 0
+        if best.facts.get("joined"):
+            best = min(best, self._from_the_top(hold_back), key=lambda cut: lost(self.tally, cut))
         advance.end()
         return best
+
+    def _from_the_top(self, hold_back: int) -> Cut:
+        """The cut of the whole table by loss, top-down: the line does not know what a rule asks of
+        sensitive values, and joining many of its segments may lose more than that."""
+        how: dict[str, Any] = {"relaxed": False, "rng": None, "hold_back": hold_back}
+        ways = (Search.of(self.tally, self.model, **how), ByLoss.of(self.tally, self.model, **how))
+        cut = min((way.run(self.tally) for way in ways), key=lambda cut: lost(self.tally, cut))
+        return replace(cut, facts={"line": False})
 
     def _cut(self, length: int, hold_back: int) -> Cut:
         """Segments of so many people and more, those joined that break the rule."""
