@@ -7,6 +7,7 @@ import math
 import time
 from bisect import bisect_left
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -179,11 +180,9 @@ class NodeSearch:
 
     def run(self) -> Found | None:
         """The node that costs the least of those that pass; None where none does."""
-        try:
+        with suppress(Spent):  # what was found within the limit stands
             self.explore()
             self.complete = self.exhaustive
-        except Spent:
-            pass
         return self.best
 
     def explore(self) -> None:
