@@ -8,7 +8,6 @@ passes passes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from functools import cached_property, reduce
 from typing import Any
@@ -37,9 +36,6 @@ class Lattice:
         height = summed(np.arange(size, dtype=np.int16) for size in self.shape)
         order = np.lexsort((height.ravel(), bound.ravel()))
         self._order, self._at = order.astype(np.int64), 0
-
-    def __len__(self) -> int:
-        return math.prod(self.shape)
 
     def next(self, below: float) -> Node | None:
         """The first node by its bound that may pass, is not valued, and may cost less than that."""
