@@ -22,6 +22,8 @@ CASES = {
     "attack": "intersection of 4 releases against gathering bitsets; locating 1 M people",
     "disclosure": "worst case of 1 M classes against sorting them; safe Mondrian against plain",
     "collude": "classes against colluding providers: time against plain Mondrian, loss, verdicts",
+    "forecast": "forecasts against what truly happens: Adult and IPUMS, 32 settings, 3 seeds",
+    "composition": "what two independent releases give away; time against k alone",
     "publish": "Parquet to verified Parquet, 10 M rows, against hand-written SQL",
     "pycanon": "audit of Adult against pycanon's report",
     "anonypy": "Mondrian at 200 k rows against anonypy",

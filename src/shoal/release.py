@@ -11,12 +11,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from html import escape
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Literal
 
-from shoal.errors import InputError
+from shoal.errors import InputError, UsageError
 
 EDITION = 1
 MANIFEST = "manifest.json"
@@ -179,6 +180,59 @@ class Release:
         )
 
 
+@dataclass(frozen=True)
+class Spend:
+    """What releases spend of a differential-privacy budget; together they spend the sum.
+
+    Sequential composition: mechanisms that are (ε1, δ1)- and (ε2, δ2)-differentially private are
+    (ε1 + ε2, δ1 + δ2)-private together (Dwork, Roth: The algorithmic foundations of differential
+    privacy, 2014, theorem 3.16). It is a bound; advanced composition may be tighter.
+
+    >>> Spend(0.1) + Spend(0.2, 1e-6)
+    Spend(epsilon=0.3, delta=1e-06)
+    >>> (Spend(0.1) + Spend(0.2)).within(Spend(0.3))
+    True
+    """
+
+    epsilon: float = 0.0
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        numbers = (self.epsilon, self.delta)
+        real = all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers)
+        if not real or not all(math.isfinite(n) and n >= 0 for n in numbers) or self.delta > 1:
+            raise UsageError(
+                "A spend is an epsilon of at least 0 and a delta from 0 to 1.",
+                "write for example epsilon=0.5, delta=1e-6.",
+            )
+
+    def __add__(self, other: Spend) -> Spend:
+        epsilon = float(_exactly(self.epsilon) + _exactly(other.epsilon))
+        return Spend(epsilon, float(min(_exactly(self.delta) + _exactly(other.delta), Fraction(1))))
+
+    def within(self, budget: Spend) -> bool:
+        """Whether it is no more than a budget, in epsilon and in delta."""
+        pairs = ((self.epsilon, budget.epsilon), (self.delta, budget.delta))
+        return all(_exactly(spent) <= _exactly(limit) for spent, limit in pairs)
+
+    def to_json(self) -> dict[str, float]:
+        """Plain values for JSON."""
+        return {"epsilon": self.epsilon, "delta": self.delta}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Spend:
+        """The spend that ``to_json`` wrote."""
+        return cls(data.get("epsilon", 0.0), data.get("delta", 0.0))
+
+    def __str__(self) -> str:
+        return f"ε {self.epsilon:g}" + (f", δ {self.delta:g}" if self.delta else "")
+
+
+def _exactly(number: float) -> Fraction:
+    """The decimal number that is meant: a tenth, not the binary fraction next to it."""
+    return Fraction(repr(float(number)))
+
+
 def _classes(count: int) -> str:
     return f"{count:,} class{'' if count == 1 else 'es'}"
 
@@ -239,6 +293,8 @@ def jsonable(value: Any) -> Any:
         return [jsonable(item) for item in value]
     if isinstance(value, bool) or value is None or isinstance(value, (int, str)):
         return value
+    if hasattr(value, "to_json"):
+        return jsonable(value.to_json())
     if hasattr(value, "item"):
         return jsonable(value.item())
     if isinstance(value, float):

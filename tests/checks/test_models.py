@@ -26,6 +26,7 @@ from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_map import KMap
+from shoal.models.m_invariance import MInvariance
 from shoal.models.recursive_diversity import RecursiveDiversity
 from shoal.models.t_closeness import TCloseness
 from shoal.tally import Cut, Groups, Tally
@@ -63,7 +64,8 @@ VARIANTS = [
 
 def instance(kind):
     needed = [field.name for field in fields(kind) if field.default is MISSING]
-    chosen = SENSIBLE | ({"c": 0.8, "k": 1} if kind is CkSafety else {})
+    special = {CkSafety: {"c": 0.8, "k": 1}, MInvariance: {"m": 2}}
+    chosen = SENSIBLE | special.get(kind, {})
     return kind(**{name: chosen[name] for name in needed})
 
 
@@ -90,9 +92,11 @@ def test_the_room_holds_these_models(on):
         "alpha-k",
         "beta-likeness",
         "ck-safety",
+        "composition",
         "delta-disclosure",
         "k-map",
         "delta-presence",
+        "m-invariance",
         "m-privacy",
     }
     assert isinstance(TCloseness(0.2, on), Model)

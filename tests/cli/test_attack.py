@@ -42,7 +42,8 @@ def test_above_the_limit_the_result_is_printed_and_the_code_is_4(shoal, ganta):
     assert done.exit_code == 4
     assert json.loads(done.stdout)["rate"] == 0.5
     assert "more than the limit of 40.0%" in done.stderr
-    for limit in ("0.5", "1"):
+    assert shoal("attack", "intersection", *ganta, "--limit", "1%").exit_code == 4
+    for limit in ("0.5", "50%", "1"):
         assert shoal("attack", "intersection", *ganta, "--limit", limit).exit_code == 0
     assert shoal("attack", "red-team", *ganta, "--limit", "0.4").exit_code == 4
     quiet = shoal("attack", "intersection", *ganta, "--limit", "0", "-q")

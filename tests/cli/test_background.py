@@ -160,7 +160,7 @@ def test_the_red_team_supposes_nothing_unless_it_is_told_what(shoal):
         told = found(shoal(*run, *more))
         reasons = {one["attack"]: one["reason"] for one in told["skipped"]}
         assert reasons["background"] == (
-            "background supposes what an adversary knows. Say how much: --pieces 2."
+            "background supposes what nobody is shown to know. Say how much: --pieces 2."
         )
     told = found(shoal(*run, "--pieces", 1, "--sure", "0.6"))
     (one,) = (one for one in told["findings"] if one["attack"] == "background")

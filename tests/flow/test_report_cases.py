@@ -26,7 +26,7 @@ def facts(made) -> dict:
 
 
 def commands(made) -> list[list[str]]:
-    (code,) = [b for b in made.sections[5].blocks if b.kind == "code"]
+    (code,) = [b for b in made.sections[-1].blocks if b.kind == "code"]
     return [shlex.split(line) for line in code.text.splitlines()]
 
 
@@ -135,7 +135,7 @@ def test_buckets_are_said_to_hide_nobody(in_buckets, public):
     assert "everybody can be found" in facts(made)["worst attack on values"].note
     assert "worst attack" not in facts(made)
     assert made.data["buckets"]
-    assert found in made.sections[4].blocks[-1].paragraphs[0]
+    assert found in made.sections[-2].blocks[-1].paragraphs[0]
     assert f"{found}; no attack on its values succeeds" in told(made)
 
 
@@ -149,7 +149,7 @@ def test_what_became_of_columns_in_buckets_is_told_in_the_same_words(in_buckets,
         "sex": "exact, as they were",
         "dx": "permuted within the bucket",
     }
-    done = {fact.label: fact.value for fact in made.sections[4].blocks[1].items}
+    done = {fact.label: fact.value for fact in made.sections[-2].blocks[1].items}
     assert done["Form"].startswith("buckets")
     assert done["Exact, as they were"] == "age, sex"
     assert done["Permuted within the bucket"] == "dx"
@@ -259,7 +259,7 @@ def test_only_a_report_is_replaced(town, ending):
     target = town.folder / f"mine.{ending}"
     for others in ("<!doctype html><p>My thesis.", '{"edition": 1, "rows": []}', "\udcff"):
         target.write_bytes(others.encode("utf-8", "surrogateescape"))
-        with pytest.raises(OutputError, match="is not a report"):
+        with pytest.raises(OutputError, match="is not a page"):
             made.write(target)
         assert target.read_bytes() == others.encode("utf-8", "surrogateescape")
     target.write_text("")

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pwd
-import shutil
-import subprocess
-import tempfile
-from pathlib import Path
-
 import pytest
 
 import shoal
@@ -25,30 +18,12 @@ CREATE TABLE lists (a int[]); INSERT INTO lists VALUES ('{1,2}');
 
 
 @pytest.fixture(scope="module")
-def server():
-    """A private server on a socket in a temporary folder; its URL."""
-    if not all(map(shutil.which, ("initdb", "pg_ctl", "psql"))):
-        pytest.skip("no PostgreSQL server is installed: initdb, pg_ctl and psql are not on PATH")
-    user = next((n for n in ("postgres", "nobody") if n in {p.pw_name for p in pwd.getpwall()}), "")
-    as_user = ["runuser", "-u", user, "--"] if os.geteuid() == 0 else []
-    folder = Path(tempfile.mkdtemp(prefix="shoal-pg-"))
-    folder.chmod(0o777)
-
-    def run(*command: str) -> None:
-        subprocess.run([*as_user, *command], check=True, capture_output=True, cwd="/")
-
-    try:
-        run("initdb", "-D", f"{folder}/data", "-U", "shoal", "-A", "trust", "-E", "UTF8")
-        options = f"-c listen_addresses='' -c unix_socket_directories={folder}"
-        run("pg_ctl", "-D", f"{folder}/data", "-o", options, "-l", f"{folder}/log", "-w", "start")
-        run("psql", "-h", str(folder), "-U", "shoal", "-d", "postgres", "-c", SETUP)
-        yield f"postgresql://shoal@/postgres?host={folder}"
-    finally:
-        subprocess.run(
-            [*as_user, "pg_ctl", "-D", f"{folder}/data", "-m", "immediate", "stop"],
-            check=False, capture_output=True, cwd="/",
-        )  # fmt: skip
-        shutil.rmtree(folder, ignore_errors=True)
+def server(postgresql):
+    """The URL of a server that holds some tables."""
+    psycopg = pytest.importorskip("psycopg", reason="the postgres extra is not installed")
+    with psycopg.connect(postgresql, autocommit=True) as database:
+        database.execute(SETUP)
+    return postgresql
 
 
 def test_a_table_by_url(server):

@@ -38,7 +38,7 @@ from shoal.knowledge import Atom, Knowledge, parse, parse_atom
 from shoal.model import Mask, Number, fraction, whole, written
 from shoal.release import Finding
 
-NEEDS = Needs(releases=1, most=1, named="about", supposed=True)
+NEEDS = Needs(releases=1, most=1, named="about", supposed="--pieces 2")
 KNOWLEDGE = (IMPLICATIONS, NEGATIONS)
 PIECES = 2
 """So many pieces of knowledge, unless it is said otherwise."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from shoal.attacks.view import WORST, Published, View
 from shoal.cells import Cells, everything, meet, meeting
 from shoal.errors import InputError
-from shoal.kernels.forced import Bundles, Pairs, assign, bundled
+from shoal.kernels.forced import Assigned, Bundles, Pairs, assign, bundled
 from shoal.kernels.group import combinations
 from shoal.release import Finding
 
@@ -200,13 +200,22 @@ def true_of(rows: int, labels: dict[str, Any]) -> str:
     return f"{rows:,} row{'s' * (rows > 1)}{': ' * bool(shown)}{shown}."
 
 
-def link(view: View) -> Links:
-    """Pair the twins of both releases, and keep what all largest assignments agree on."""
+def join(view: View) -> tuple[Twins, Twins, Ints, Ints, Assigned]:
+    """The twins of both releases, and as many rows paired as possible.
+
+    Twins ``i`` of the first could be the twins ``partner[start[i]:start[i + 1]]`` of the second:
+    start and partner come before what is assigned.
+    """
     releases = pair_of(view)
     _refuse_blind(view)
     one, other = (_twins(*each) for each in zip(releases, shared_values(view), strict=True))
-    start, others = _meeting(one.cells, other.cells)
-    known = assign(one.count, other.count, start, others)
+    start, partner = _meeting(one.cells, other.cells)
+    return one, other, start, partner, assign(one.count, other.count, start, partner)
+
+
+def link(view: View) -> Links:
+    """Pair the twins of both releases, and keep what all largest assignments agree on."""
+    one, other, start, others, known = join(view)
     twins = np.repeat(np.arange(len(one.class_)), np.diff(start))[known.possible]
     partner, rows = others[known.possible], known.rows[known.possible]
     cell, cells = _meets(one, other, twins, partner)

@@ -50,9 +50,9 @@ class Needs:
     """How the release was made."""
     named: str = ""
     """The option that speaks of people by name: where it is given, so are the targets' names."""
-    supposed: bool = False
-    """It supposes knowledge that nobody is shown to have: red-team leaves it out unless one of its
-    own options is given."""
+    supposed: str = ""
+    """The option that says how much, where it supposes what nobody is shown to know: red-team
+    leaves it out unless one of its own options is given."""
     provider: bool = False
     """Who provided each row: of a release its publisher alone knows it."""
 

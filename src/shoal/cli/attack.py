@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import Roles, Verb, example, output, own, reading, roles
+from shoal.cli.options import SHARE, Roles, Verb, example, output, own, reading, roles
 from shoal.cli.printing import progress, show, table
 
 if TYPE_CHECKING:
     from shoal import Finding, RedTeam
 
-SHARE = click.FloatRange(0, 1)
-OPTIONS = ("location", "pieces", "sure", "knowledge", "about", "knowing", "coalition", "members")
+OPTIONS = ("location", "pieces", "sure", "knowledge", "about", "knowing", "coalition", "members",
+           "l")  # fmt: skip
 """The options that are an attack's own, left to its defaults where they are not given."""
 EXPOSED = 4
 """The exit code when an attack exceeded its limit."""
@@ -63,6 +63,7 @@ EXPOSED = 4
     metavar="N",
     help="The worst coalition of so many; unless given, what is promised, or 1.",
 )
+@own("--l", type=int, metavar="N", help="Worst-pair: fewer values left than this expose; 2.")
 @own("--name", "names", metavar="COL", help="The targets' column that people are called by.")
 @own("--limit", type=SHARE, metavar="SHARE", help="Leave with 4 where a larger share is exposed.")
 @own("--show", "labels", is_flag=True, help="Name labels, values, providers: for your eyes only.")
@@ -76,11 +77,12 @@ def command(
     """Attack releases before anybody else does.
 
     NAME is linking, homogeneity, skewness, minimality, intersection, order, complementary,
-    temporal, coalition or background; red-team runs all that apply and ranks them (background,
-    which supposes what somebody knows, if --pieces or --about says what; coalition where it is
-    known who provided the rows). A RELEASE is a release folder, which says itself what its columns
-    are, or any table with -s. The options for reading are about the targets and the control group.
-    The exit code is 4 if more than --limit of the people are exposed.
+    temporal, forward, cross, backward, coalition, worst-pair or background; red-team runs all that
+    apply and ranks them (background and worst-pair, which suppose what nobody is shown to know, if
+    an option of theirs says what; coalition where it is known who provided the rows). A RELEASE is
+    a release folder, which says itself what its columns are, or any table with -s. The options for
+    reading are about the targets and the control group. The exit code is 4 if more than --limit of
+    the people are exposed.
     """
     import shoal
 

@@ -32,6 +32,8 @@ VERBS = {
     "audit": "Measure any table, whoever made it.",
     "attack": "Attack releases before anybody else does.",
     "m-privacy": "Find out whether providers who work together break a rule.",
+    "forecast": "Estimate what a release that somebody else may make would reveal.",
+    "ledger": "Record releases; judge a new one together with the old.",
     "pool": "Publish one table of several providers.",
     "report": "Write a report on a release: verified, measured, attacked.",
     "study": "Run a paper's experiments again.",

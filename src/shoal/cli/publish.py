@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoal.cli.ledgers.asked import relation
 from shoal.cli.options import (
     ACCEPT_KEEP,
     FILE,
@@ -37,6 +38,9 @@ CHOICE = own("--choice", **CHOICE_ASKED)
 making = functools.partial(own, section="How classes are made")
 written = functools.partial(own, section="What is written")
 others = functools.partial(own, section="Other tables and releases")
+recording = functools.partial(own, section="Ledger")
+RECORDED = ("about", "to", "relation", "limit", "accept_risk")
+"""What a ledger is told besides the release."""
 
 
 @click.command(
@@ -70,8 +74,8 @@ others = functools.partial(own, section="Other tables and releases")
     show_default="mondrian",
     metavar="NAME",
     help="One of mondrian, greedy, tree-order, hilbert, k-similar, microaggregation, full-domain, "
-    "chain, datafly, local, mu-argus, provider-aware. Each has a page under Theory in the "
-    "documentation; shoal frontier compares them.",
+    "chain, datafly, local, mu-argus, provider-aware, invariant. Each has a page under Theory in "
+    "the documentation; shoal frontier compares them.",
 )
 @making("--measure", metavar="NAME", help="Full-domain, local: what is to be least (else loss).")
 @making(
@@ -146,6 +150,20 @@ others = functools.partial(own, section="Other tables and releases")
     help="A release of other people: its recoding is applied as it is, and its schema and "
     "requirement hold unless given. Not for the same people again: that is --based-on.",
 )
+@recording(
+    "--ledger",
+    metavar="PLACE",
+    help="Path or postgresql:// address: judge the release with those recorded there; record it.",
+)
+@recording("--key", type=FILE, metavar="FILE", help="The ledger's key (else beside the ledger).")
+@recording("--to", metavar="TEXT", help="To whom it is released.")
+@recording("--about", metavar="NAME", help="Whom it is about, where the ledger has several.")
+@functools.partial(relation, option=recording)
+@recording(
+    "--limit", type=SHARE, metavar="SHARE",
+    help="Share of people whom it may expose together with earlier ones; nobody unless given.",
+)  # fmt: skip
+@recording("--accept-risk", metavar="REASON", help="Record it though it exposes people, and why.")
 @roles
 @reading
 @output
@@ -165,10 +183,12 @@ def command(
     _check(models, like, asked)
     schema = roles.needed() if like is None or roles.given else None
     given = {"relaxed": relaxed, "order": list(order), "choice": choice, "measure": measure}
+    told = {name: asked.pop(name) for name in RECORDED}
+    asked["admission"] = {name: value for name, value in told.items() if value is not None}
     asked |= _together({name: value for name, value in given.items() if value}, settings)
-    with progress(quiet) as step:
+    with _ledger(asked.pop("ledger"), asked.pop("key")) as ledger, progress(quiet) as step:
         step("reading", 0, 1)
-        request = {"format": format_, "progress": step, **asked}
+        request = {"format": format_, "progress": step, "ledger": ledger, **asked}
         if like is not None:
             request, reading = {**request, "reading": reading}, {}
         with _opened(source, schema, reading, asked["based_on"] or like) as table:
@@ -193,6 +213,18 @@ def _check(models: tuple[str, ...], like: Path | None, asked: Mapping[str, Any])
             raise OutputError(
                 f"There is no folder {folder.parent}.", "create it, or choose another place."
             )
+
+
+def _ledger(where: str | None, key: Path | None) -> AbstractContextManager[Any]:
+    """The ledger, open where it has a key of its own; else publishing opens it."""
+    import shoal
+
+    if key is None:
+        return nullcontext(where)
+    if where is None:
+        raise shoal.UsageError("A key is given, and no ledger.", "add --ledger PATH.")
+    found: AbstractContextManager[Any] = shoal.Ledger(where, key)
+    return found
 
 
 def _together(given: dict[str, Any], pairs: Sequence[str]) -> dict[str, Any]:
@@ -250,6 +282,9 @@ def _made(
     except shoal.NotMetError as error:
         told = _instead(table, schema, rule, request) if explain else ""
         raise shoal.NotMetError(f"{error.fact}{told}", error.hint) from error
+    except shoal.Refused as error:  # what was written aside is gone: all that was found is told
+        click.echo(f"{error.admission}\n", err=True)
+        raise
     return release
 
 
@@ -258,7 +293,8 @@ def _instead(table: Any, schema: Any, rule: str | None, request: dict[str, Any])
     import shoal
 
     try:
-        other = shoal.publish(table, schema, rule, **request | {"hold_back": 1.0, "dry_run": True})
+        freely = {"hold_back": 1.0, "dry_run": True, "ledger": None, "admission": None}
+        other = shoal.publish(table, schema, rule, **request | freely)
     except shoal.ShoalError:
         method = request["method"] or "mondrian"
         return f"\nNo part that {method} finds meets it, however many rows are held back."
@@ -278,6 +314,8 @@ def _text(release: Release, explain: bool) -> str:
         lines += _based(release.private)
     if "people_in_both" in release.private:
         lines += _alike(release.private)
+    if "admission" in release.private:
+        lines.append(str(release.private["admission"]))
     if "public_before" in release.private:
         lines.append(_after(release.private["public_before"]))
     if bare := release.private["unjudged"]:

@@ -21,6 +21,7 @@ NOT_MET, EXPOSED = 3, 4
     epilog=example(
         "shoal report release/ -o report.html",
         "shoal report release/ --original patients.csv --with other.csv --limit 0.05",
+        "shoal report release/ --ledger releases.db -o report.html",
         "shoal report release/ --public -o public.html",
     ),
 )
@@ -40,6 +41,11 @@ NOT_MET, EXPOSED = 3, 4
      metavar="RISK", help="Risk of being found above which people are counted.")  # fmt: skip
 @own("--limit", type=SHARE, metavar="SHARE",
      help="Leave with 4 where an attack succeeds on a larger share of people.")  # fmt: skip
+@own("--ledger", metavar="PATH-OR-URL",
+     help="Judge it together with the releases recorded there; say where it stands.")  # fmt: skip
+@own("--key", type=FILE, metavar="FILE", help="The ledger's key, where it is not beside it.")
+@own("--about", metavar="NAME",
+     help="Whom it is about, where the ledger has several; else as it is recorded.")  # fmt: skip
 @own("--pieces", type=click.IntRange(1), default=6, show_default=True, metavar="N",
      help="Pieces of knowledge beyond the table, at the most, to suppose.")  # fmt: skip
 @own("-m", "--model", "models", multiple=True, metavar="TEXT",
@@ -62,8 +68,8 @@ def command(
 
     RELEASE is a release folder, or any table with -s (and -m to verify it). The page is one HTML
     file that needs nothing else; its parts follow ISO/IEC 27559. The exit code is 3 if the
-    requirement does not hold and 4 if an attack succeeds on more than --limit. The options for
-    reading are about the original, the targets and the control group.
+    requirement does not hold and 4 if an attack succeeds on more than --limit, or the ledger
+    refuses it. The options for reading are about the original, the targets and the control group.
     """
     import shoal
 
@@ -86,7 +92,10 @@ def command(
         raise shoal.UsageError(
             "No attack could be run, so that nothing tests the limit.", "see why on the page."
         )
-    if not page.data["exceeded"]:
-        return 0
-    click.echo(f"An attack succeeds on more than the limit of {asked['limit']:.1%}.", err=True)
-    return EXPOSED
+    if page.data["exceeded"]:
+        click.echo(f"An attack succeeds on more than the limit of {asked['limit']:.1%}.", err=True)
+        return EXPOSED
+    if page.data["composition"]["admitted"] is False:
+        click.echo("Together with earlier releases it exposes people: see Composition.", err=True)
+        return EXPOSED
+    return 0

@@ -54,8 +54,8 @@ class Based(Whole):
     """The classes of a table whose cells cover those of an earlier release, person by person."""
 
     def __init__(self, frame: Frame, plan: Survey, request: Request, before: Earlier) -> None:
-        encoded = _linked(frame, plan, before)
-        tally, was = _apart(encoded.tally)
+        encoded = linked(frame, plan, before)
+        tally, was = apart(encoded.tally)
         cells = old_cells(before.rows.count, tally.quasi)
         super().__init__(frame, encoded, tally, grown(tally, was, cells, request), request)
         self._facts |= _changes(self._cut, was, cells, len(before.rows.class_))
@@ -73,7 +73,7 @@ def _possible(column: Column, values: Iterable[Any]) -> list[Any]:
     return [v for v in values if v is None or column.domain is None or v in column.domain]
 
 
-def _linked(frame: Frame, plan: Survey, before: Earlier) -> Encoded:
+def linked(frame: Frame, plan: Survey, before: Earlier) -> Encoded:
     """The table's tally with one more sensitive column, the last: 1 + old class, 0 for the new."""
     person = plan.schema.person
     assert person is not None, "checked when the earlier release was read"
@@ -86,7 +86,7 @@ def _linked(frame: Frame, plan: Survey, before: Earlier) -> Encoded:
             f"check that column {person.name!r} names people as it did then.",
         )
     check_spelling(person.name, people.values, keyed, before)
-    size = before.rows.count.cut.classes + 1
+    size = int(before.rows.class_.max()) + 2
     at = len(plan.schema.quasi) + len(plan.schema.sensitive)
     axis = Axis.numbered(person.name, size)
     coding = Coding(person.name, people.values, was, None, size)
@@ -99,7 +99,7 @@ def _linked(frame: Frame, plan: Survey, before: Earlier) -> Encoded:
     ).encode(frame)
 
 
-def _apart(linked: Tally) -> tuple[Tally, Codes]:
+def apart(linked: Tally) -> tuple[Tally, Codes]:
     """The tally that is judged, and the old class of each of its entries (negative: new)."""
     tally = replace(linked, sensitive=linked.sensitive[:-1], values=linked.values[:-1])
     return tally, linked.values[-1] - 1

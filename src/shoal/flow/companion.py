@@ -33,7 +33,7 @@ from shoal.frames.frame import Coding, Distinct, Frame, Pieces
 from shoal.release import EDITION, Release
 from shoal.schema import Schema
 
-FACTS, PROMISED = ("held_back", "loss"), ("rule", "form", "method", "parameters")
+FACTS, PROMISED = ("held_back", "loss"), ("rule", "form", "method", "parameters", "counterfeits")
 SEAL = "rows_sha256"
 _KEY_BYTES = 32
 

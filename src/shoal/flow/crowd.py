@@ -19,7 +19,7 @@ from shoal.errors import InputError
 from shoal.flow.companion import hashed_values, read_people, rows_of
 from shoal.flow.listing import Listing, listed
 from shoal.flow.opening import opened_some
-from shoal.flow.seen import Seen
+from shoal.flow.seen import Keyed, Seen
 from shoal.kernels.group import combinations
 from shoal.schema import Schema
 
@@ -79,8 +79,10 @@ def gather(
 
     ``kinds`` say how some of them are read. ``names`` is the column that people are called by;
     without it, the only one that says who somebody is. A table that lists somebody twice is an
-    error.
+    error. People who were read before (a ``Crowd``) are taken as they are.
     """
+    if isinstance(source, Crowd):
+        return source
     schemas = [release.roles for release in releases]
     columns = dict.fromkeys(name for release in releases for name in release.listings)
     people = {c.name: c.kind for one in schemas for c in one.columns if c.role == "person"}
@@ -137,20 +139,31 @@ def _nobody_twice(names: Sequence[str], columns: Sequence[Listing]) -> None:
         )
 
 
-def holders(release: Seen, persons: Sequence[Any]) -> NDArray[np.int64] | None:
-    """The row of the release that is each person's own (-1: none), by its private companion.
+def keyed_people(release: Seen) -> Keyed | None:
+    """Whose the rows of a release are: as a ledger keeps it, else as its private companion says.
 
-    None where no companion is at hand or it names nobody, and where it knows none of the persons:
-    then they are called otherwise here, and who of them is in the release is not known.
+    None where no companion is at hand, or it names nobody.
     """
-    named = np.array([person is not None for person in persons], dtype=np.bool_)
-    if release.companion is None or not named.any():
-        return None
+    if release.keyed is not None or release.companion is None:
+        return release.keyed
     try:
         people = read_people(release.companion.folder, release.rows)
     except InputError:  # a companion without them, or not a whole one
         return None
+    return Keyed(release.companion.key, people)
+
+
+def holders(release: Seen, persons: Sequence[Any]) -> NDArray[np.int64] | None:
+    """The row of the release that is each person's own (-1: none), as its publisher knows it.
+
+    None where nothing says whose the rows are, and where none of them is one of these persons':
+    then they are called otherwise here, and who of them is in the release is not known.
+    """
+    named = np.array([person is not None for person in persons], dtype=np.bool_)
+    keyed = keyed_people(release) if named.any() else None
+    if keyed is None:
+        return None
     wanted = [person for person in persons if person is not None]
     rows = np.full(len(persons), -1, np.int64)
-    rows[named] = rows_of(hashed_values(wanted, release.companion.key), people)
+    rows[named] = rows_of(hashed_values(wanted, keyed.key), keyed.person)
     return rows if (rows >= 0).any() else None

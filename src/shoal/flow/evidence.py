@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shoal.flow import colluding
+from shoal.flow import colluding, composing
 from shoal.flow.colluding import Colluding
+from shoal.flow.composing import Composing
 from shoal.flow.distribution import Distribution
 from shoal.flow.knowing import Knowing
 from shoal.flow.record import in_buckets
@@ -83,6 +84,8 @@ class Evidence:
     """The worst that knowledge beyond the table could do; never for the public."""
     colluding: Colluding | None = None
     """How the release stands against its own providers, where the private companion knows them."""
+    composing: Composing | None = None
+    """How it stands beside earlier releases, and beside those that others may make."""
     context: Mapping[str, str] = field(default_factory=dict)
     manifest: Mapping[str, Any] = field(default_factory=dict)
     """Empty for a table that Shoal did not make."""
@@ -151,6 +154,7 @@ def publishable(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
         ),
         knowing=None,
         colluding=colluding.publishable(evidence.colluding),
+        composing=composing.publishable(evidence.composing),
         private={},
         commands=(),
         fewest=fewest,

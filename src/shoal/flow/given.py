@@ -15,6 +15,8 @@ from shoal.model import Model
 from shoal.release import Release
 from shoal.schema import Schema
 
+_NAMES = ("--on", "--about")
+"""What names no file: it may have a slash in it."""
 LEAST = 0.001
 """The smallest threshold of risk: one in a thousand."""
 
@@ -37,6 +39,11 @@ class Given:
     context: Mapping[str, Any] | str | Path | None = None
     show: bool = False
     seed: int = 0
+    ledger: Any = None
+    """A ledger, or where one is: the release is judged together with those in it."""
+    key: str | Path | None = None
+    about: str | None = None
+    """Whom it is about, in the ledger; None: as it is recorded, else people."""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -75,6 +82,9 @@ def commands(given: Given) -> tuple[str, ...]:
         "--targets": given.targets,
         "--control": given.control,
         "--context": "context.toml" if isinstance(given.context, Mapping) else given.context,
+        "--ledger": _ledger(given.ledger),
+        "--key": given.key,
+        "--about": given.about,
         "--on": given.on,
         "--limit": given.limit,
         "--pieces": None if given.pieces == PIECES else given.pieces,
@@ -84,7 +94,8 @@ def commands(given: Given) -> tuple[str, ...]:
     }
     flags = [part for one in given.others for part in ("--with", _name(one))]
     for flag, value in named.items():
-        flags += [] if value is None else [flag, _word(value)]
+        word = _word if flag not in _NAMES else str
+        flags += [] if value is None else [flag, word(value)]
     flags += [f"--{relation}"] if relation else []
     flags += ["--show"] if given.show else []
     own = _name(given.release)
@@ -101,6 +112,14 @@ def _roles(schema: Schema | None) -> list[str]:
     if any(column != Column(column.name, column.role) for column in schema.columns):
         return ["-s", "schema.toml"]
     return [part for column in schema.columns for part in (f"--{column.role}", column.name)]
+
+
+def _ledger(where: Any) -> str | None:
+    """What a ledger is called: a file by its name; an address may hold a password."""
+    if where is None:
+        return None
+    text = str(where) if isinstance(where, str | Path) else ""
+    return "LEDGER" if not text or "://" in text else text
 
 
 def _word(value: Any) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks import attacks, needs
+from shoal.attacks import needs
 from shoal.disclosure import IMPLICATIONS, NEGATIONS, curve, each, max_disclosure
 from shoal.disclosure import pieces as counted_with
 from shoal.errors import InputError, UsageError
@@ -107,8 +107,7 @@ def not_run(skipped: Reasons, found: Knowing | str | None) -> Reasons:
     """Why attacks did not run: what only supposes did, in this part, where it was examined."""
     if found is None:
         return skipped
-    ran = [name for name in attacks() if needs(name).supposed]
-    others = ((name, why) for name, why in skipped if name not in ran)
+    others = ((name, why) for name, why in skipped if name != ATTACK)
     return (*others, *([(ATTACK, found)] if isinstance(found, str) else []))
 
 

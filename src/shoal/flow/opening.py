@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, UsageError
+from shoal.flow.folder import COMPANION
 from shoal.flow.listing import listed
 from shoal.flow.record import BUCKET, COUNT
 from shoal.frames import open as open_frame
@@ -162,10 +163,22 @@ def released(source: Any) -> tuple[Path, dict[str, Any]] | None:
     folder = source.path.parent if isinstance(source, Release) else source
     if isinstance(folder, (str, Path)) and "://" not in str(folder) and not Path(folder).exists():
         raise InputError(f"There is no file or folder {Path(folder).name!r}.", "check the path.")
-    if not isinstance(folder, (str, Path)) or not (Path(folder) / MANIFEST).is_file():
+    if not isinstance(folder, (str, Path)):
+        return None
+    if not (Path(folder) / MANIFEST).is_file():
+        _not_private(Path(folder))
         return None
     manifest = _manifest(Path(folder))
     return Path(folder) / str(manifest["file"]), manifest
+
+
+def _not_private(folder: Path) -> None:
+    """Refuse the private companion where its release is asked for."""
+    if (folder / COMPANION).is_file():
+        raise InputError(
+            f"{folder.resolve().name!r} is the private companion of a release, not a release.",
+            "name the release's own folder.",
+        )
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

@@ -16,9 +16,11 @@ from shoal.flow.based import Based, check, known
 from shoal.flow.buckets import Buckets, check_request, write_buckets
 from shoal.flow.centroids import Centroids, check_centroids, check_earlier
 from shoal.flow.companion import sealed_rows
-from shoal.flow.earlier import Earlier, earlier, read_as_before, read_rows
+from shoal.flow.counterfeits import promised, read_counterfeits, told_counterfeits
+from shoal.flow.earlier import Earlier, Rows, earlier, read_as_before, read_rows
 from shoal.flow.encode import Survey, survey
 from shoal.flow.hierarchies import offered, with_levels
+from shoal.flow.invariant import Invariant, check_invariant, keeps_signatures
 from shoal.flow.judge import in_parts, unjudged
 from shoal.flow.like import UNKNOWN, Like, surveyed
 from shoal.flow.made import Made, Parts, Whole
@@ -26,6 +28,7 @@ from shoal.flow.opening import opened, opened_labels, opened_some
 from shoal.flow.parameters import method_parameters
 from shoal.flow.providers import asks_providers, check_column, check_survey, provided_in
 from shoal.flow.recoding import check_alone, recoding
+from shoal.flow.recorded import recorded, with_ledger
 from shoal.flow.recount import PART_ROWS
 from shoal.flow.request import (
     ABSENT,
@@ -37,11 +40,13 @@ from shoal.flow.request import (
     quiet,
     unstated,
 )
+from shoal.flow.signatures import check_signatures, signed
 from shoal.flow.verify import counted, judged_after, kept_unjudged, several
 from shoal.flow.writing import write_rows
 from shoal.frames.frame import Frame
 from shoal.frames.write import format_of
 from shoal.methods import apart
+from shoal.methods.invariance.asking import invariance
 from shoal.model import Model
 from shoal.models import rule as parse_rule
 from shoal.release import MANIFEST, Release, Verdict
@@ -58,6 +63,7 @@ def publish(
     held_back_as: str = ABSENT, replace: bool = False, dry_run: bool = False,
     accept_keep: bool = False, companion: str | Path | None = None, population: Any = None,
     based_on: Any = None, after: Any = (), like: Any = None, auto_hierarchies: bool = False,
+    ledger: Any = None, admission: Mapping[str, Any] | None = None,
     reading: Mapping[str, Any] | None = None, progress: Progress = quiet, **parameters: Any,
 ) -> Release:  # fmt: skip
     """Make a release of ``source`` that meets ``rule``, verify its file, and move it into place.
@@ -69,18 +75,17 @@ def publish(
     levels, ``auto_hierarchies`` gives levels to numbers, dates and codes that have none.
 
     With ``form="buckets"`` the quasi-identifiers are published as they are, with the number of
-    each person's class, and the sensitive values permuted within the classes; ``two_tables``: the
-    people in one file, and the counts of each class's values in another. With ``form="centroids"``
-    the quasi-identifiers of a class are its means, medians and most frequent values.
+    each person's class, and the sensitive values permuted within the classes (``two_tables``: in
+    two files); with ``form="centroids"`` they are means, medians and most frequent values.
 
-    Where other releases of the table are public already, there are two defences. ``based_on``
-    the latest of them: by its private companion, every cell equals or generalises the one that
-    the same person had. ``after`` all of them, which is weaker: columns that they have and that
-    this one would publish as they are become quasi-identifiers and are generalised, but what the
-    tables say when they are linked all the same is not looked at.
+    Where the table was released before: ``based_on`` the latest release every cell equals or
+    generalises the one that the same person had (by the method invariant it keeps the values of
+    everybody's class instead: m-invariance). ``after`` all of them is weaker: columns that they
+    have become quasi-identifiers; what the tables say when they are linked is not looked at.
+    ``like`` a release of other people its recoding is applied to these, by its schema and rule.
 
-    ``like`` a release of other people: nothing is made, its recoding is applied to these, and
-    its schema and rule hold unless others are given.
+    With a ``ledger`` (``shoal.Ledger``, or where it is) the release is judged together with those
+    recorded there, and recorded; ``admission`` are settings of ``shoal.Ledger.admit``.
     """
     if like is not None:
         check_alone(
@@ -104,9 +109,10 @@ def publish(
         format=format_of(Path(f"table.{format.lstrip('.')}")).lstrip("."),
         replace=replace, hold_back=hold_back, held_back_as=held_back_as, accept_keep=accept_keep,
         population=population, based_on=based_on, like=like, auto_hierarchies=auto_hierarchies,
-        reading=reading or {}, progress=progress,
+        ledger=ledger, admission=admission or {}, reading=reading or {}, progress=progress,
     )  # fmt: skip
-    return _released(source, request, after)
+    with with_ledger(request) as asked:
+        return _released(source, asked, after)
 
 
 def _released(source: Any, request: Request, after: Any) -> Release:
@@ -122,6 +128,7 @@ def _released(source: Any, request: Request, after: Any) -> Release:
             hint = " ".join((error.hint, *offered(request, notes)))
             raise NotMetError(error.fact, hint) from None
     notes += [UNKNOWN] * (release.private.get("people_in_both", 0) is None)
+    notes += told_counterfeits(release.private)
     bare = unjudged(request.rule, [column.name for column in schema.sensitive])
     release = changed(release, private={**release.private, "unjudged": bare, "notes": notes})
     return _told(release, request.schema, schema) if several(after) else release
@@ -134,6 +141,7 @@ def _checked(request: Request, after: Any) -> Schema:
     if request.form == CENTROIDS:
         check_centroids(request)
     check_earlier(request.based_on)
+    check_invariant(request)
     check_column(request.rule, request.schema)
     schema = _schema_after(request, after)
     if request.form != BUCKETS:
@@ -197,6 +205,10 @@ def _publish(frame: Frame, request: Request) -> Release:
 
 def _made(frame: Frame, request: Request, before: Earlier | None) -> Made:
     """The classes: based on an earlier release's or like it, in parts, or all at once."""
+    if before is not None and keeps_signatures(request):
+        old = signed(request.based_on, before, request.schema, invariance(request.rule))
+        plan = _survey(frame, request, {request.schema.sensitive[0].name: old.known})
+        return Invariant(frame, plan, request, old)
     if before is not None:
         plan = _survey(frame, request, known(before, request.schema))
         return Based(frame, plan, request, before)
@@ -268,19 +280,33 @@ def _place(
         about = record.manifest(request, made.counts(), before.sha256 if before else None)
         files = record.hashes(table, record.values_file(request, table))
         about |= {"defused_cells": defused, **files}
+        if isinstance(made, Invariant):
+            about |= made.write_counterfeits(public)
         origin = _fingerprint(frame, key)
-        found = _recount(table, private, request, defused)
+        found = _recount(table, private, request, about)
         if before is not None:
             now = read_rows(table, record.published(request.schema), private)
-            check(frame, request.schema, before, now, key)
+            _compare(frame, request, made, before, now, key)
         about |= {"rows": found.rows, "classes": found.classes}
         record.write_json(public / MANIFEST, about)
         sealed = {"key": key.hex(), "input": origin, **record.sealed(files), **sealed_rows(private)}
-        told = record.companion(request, found, made.facts(), **sealed)
+        told = record.companion(request, found, made.facts() | promised(about), **sealed)
         record.write_json(private / folder.COMPANION, told, 0o600)
-        request.progress("moving into place", 0, 1)
-        folder.move((private, final), (public, out), replace=request.replace)
-    return Release(about, found, out, final, made.facts())
+        with recorded(request, Release(about, found, public, private), frame) as admitted:
+            request.progress("moving into place", 0, 1)
+            folder.move((private, final), (public, out), replace=request.replace)
+    return Release(about, found, out, final, made.facts() | admitted)
+
+
+def _compare(
+    frame: Frame, request: Request, made: Made, before: Earlier, now: Rows, key: bytes
+) -> None:
+    """What was written, beside the release that it is based on, person by person."""
+    if isinstance(made, Invariant):
+        nobody = int(made.counterfeits().sum())
+        check_signatures(frame, request.schema, before, now, key, nobody)
+    else:
+        check(frame, request.schema, before, now, key)
 
 
 def _subfolders(public: Path, private: Path) -> tuple[Path, Path]:
@@ -299,7 +325,7 @@ def _fingerprint(frame: Frame, key: bytes) -> str | None:
     return frame.source.fingerprint(key)
 
 
-def _recount(table: Path, private: Path, request: Request, defused: int) -> Verdict:
+def _recount(table: Path, private: Path, request: Request, about: dict[str, Any]) -> Verdict:
     """Verify the file that was just written, before anybody else can see it.
 
     Where the rule asks who provided the rows, by what was written for the companion.
@@ -312,13 +338,14 @@ def _recount(table: Path, private: Path, request: Request, defused: int) -> Verd
         table, schema, exact=True, values=record.values_file(request, table)
     ) as frame:
         found = counted(
-            frame, schema, request.rule, request.population, accepted, own=True, who=who
-        )
+            frame, schema, request.rule, request.population, accepted, own=True, who=who,
+            nobody=read_counterfeits(table, about),
+        )  # fmt: skip
     if not found.holds:
         raise NotMetError(
             f"The written file does not meet the rule:\n{found}",
             "cells that a spreadsheet would run were changed and now equal others; correct them."
-            if defused
+            if about["defused_cells"]
             else f"the method {request.method} does not guarantee this rule; use another.",
         )
     return found

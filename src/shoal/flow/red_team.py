@@ -163,9 +163,10 @@ def _wanted(name: str, options: Mapping[str, Any]) -> bool:
 
 def _supposing(name: str, options: Mapping[str, Any]) -> UsageError | None:
     """Nobody is shown to know what it supposes: whoever wants it in the ranking says so."""
-    if not needs(name).supposed or _wanted(name, options):
+    option = needs(name).supposed
+    if not option or _wanted(name, options):
         return None
-    return UsageError(f"{name} supposes what an adversary knows.", "say how much: --pieces 2.")
+    return UsageError(f"{name} supposes what nobody is shown to know.", f"say how much: {option}.")
 
 
 def _unrelated(name: str, count: int, relation: str) -> UsageError | None:

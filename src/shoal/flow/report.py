@@ -18,6 +18,7 @@ from shoal.errors import UsageError
 from shoal.flow.audit import Audit, audit, beside
 from shoal.flow.colluding import colluding
 from shoal.flow.companion import Companion, companion_at_hand
+from shoal.flow.composing import composing
 from shoal.flow.context import read_context
 from shoal.flow.distribution import Distribution, distribution
 from shoal.flow.encode import encode
@@ -66,6 +67,9 @@ def report(
     out: str | Path | None = None,
     show: bool = False,
     seed: int = 0,
+    ledger: Any = None,
+    key: str | Path | None = None,
+    about: str | None = None,
     progress: Progress = quiet,
     **settings: Any,
 ) -> Page:
@@ -80,6 +84,9 @@ def report(
     at the most. ``context`` says who publishes and why (a mapping, or a TOML file). With ``out``
     the page is written there too; what cannot be written is refused before anything is attacked.
 
+    With a ``ledger`` (or where one is, with its ``key``) it is judged with those recorded there
+    ``about`` the same people; what somebody else's would reveal is forecast in any case.
+
     The page is for the publisher. With ``public`` it is one to publish: counts are rounded to
     ``fewest`` and none below it is told; no extremes, no rare values, no rows, no names of files,
     nothing of the private companion. It does draw class sizes and distributions of the original,
@@ -89,7 +96,7 @@ def report(
     """
     given = Given(
         release, tuple(as_list(others)), original, targets, control, schema, rule, on, threshold,
-        limit, checked(pieces), context, show and not public, seed, settings,
+        limit, checked(pieces), context, show and not public, seed, ledger, key, about, settings,
     )  # fmt: skip
     if public and fewest < 2:
         raise UsageError("fewest is 2 or more people.", "leave it out for 10.")
@@ -202,6 +209,7 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
             verdict,
             show=given.show,
         ),
+        composing=composing(given, made, learnt, progress),
         context=context,
         manifest=source.manifest,
         private=dict(source.companion.facts) if source.companion else {},

@@ -11,6 +11,8 @@ import math
 from typing import Any
 
 from shoal.flow.colluding import section as insiders
+from shoal.flow.composing import facts as composed
+from shoal.flow.composing import section as beside
 from shoal.flow.context import ASKED, ENVIRONMENTS, SIGNED
 from shoal.flow.evidence import Evidence
 from shoal.flow.identifiability import SURE, identifiability, succeeds
@@ -45,6 +47,7 @@ def page(evidence: Evidence, title: str | None = None, version: str = "") -> Pag
             _data(evidence),
             identifiability(evidence),
             *insiders(evidence.colluding, evidence.kept),
+            *beside(evidence.composing, evidence.fewest),
             _mitigation(evidence),
             _governance(evidence, version),
         ),
@@ -66,6 +69,7 @@ def facts(evidence: Evidence) -> dict[str, Any]:
         "exceeded": [one.attack for one in evidence.exceeded],
         "kept": list(evidence.kept),
         "skipped": [{"attack": name, "why": why} for name, why in evidence.skipped],
+        "composition": composed(evidence.composing, fewest),
     }
     if evidence.public:
         said = [(one.attack, one.exposed, one.people) for one in evidence.findings]

@@ -63,6 +63,10 @@ class Request:
     """The recoding of a release (`flow.recoding.Recoding`) that is applied; None: one is made."""
     auto_hierarchies: bool = False
     """Whether columns without levels get some, where the method works by levels."""
+    ledger: Any = None
+    """The ledger that the release is judged by and recorded in; None: there is none."""
+    admission: Mapping[str, Any] = field(default_factory=dict)
+    """What the ledger is told: to whom, about whom, which limit (see ``shoal.Ledger.admit``)."""
     reading: Mapping[str, Any] = field(default_factory=dict)
     """How the table is read, where that is not to be recognised: options of ``shoal.open``."""
     progress: Progress = quiet

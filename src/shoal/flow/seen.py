@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.axis import Axis
@@ -23,7 +24,7 @@ from shoal.column import PUBLISHED, Column
 from shoal.errors import InputError, UsageError
 from shoal.flow.companion import Companion, companion_at_hand
 from shoal.flow.listing import Listing, listed
-from shoal.flow.opening import opened_labels, released, released_schema
+from shoal.flow.opening import opened, opened_labels, released, released_schema
 from shoal.flow.providers import check_providers, largest_m, provided_in
 from shoal.flow.record import in_buckets, in_centroids
 from shoal.flow.recount import Provided, Recount
@@ -36,6 +37,14 @@ from shoal.tally import Cut, Tally
 
 Method = Callable[[Tally], Cut]
 """A method with its rule and parameters: what it makes of a table."""
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """Whose each row of a release is, as hashes under a key: known to its publisher alone."""
+
+    key: bytes
+    person: pa.Array
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,8 @@ class Seen:
     """Its private companion, where that is at hand."""
     provider_column: Listing | None = None
     """Its provider column, where a table of others still has one."""
+    keyed: Keyed | None = None
+    """Whose its rows are, where that is known without a companion's folder: from a ledger."""
 
     @cached_property
     def schema(self) -> Schema:
@@ -191,17 +202,12 @@ def as_list(releases: Any) -> list[Any]:
 def look_at(
     releases: Sequence[Any], schema: Schema | Sequence[Schema] | None, progress: Progress
 ) -> tuple[Seen, ...]:
-    """Read every release; two that give one column different roles are an error."""
-    told = [released(source) for source in releases]
-    private = [
-        None if one is None else companion_at_hand(source, one[0])
-        for source, one in zip(releases, told, strict=True)
-    ]
-    schemas = _schemas(schema, [None if one is None else one[1] for one in told], private)
-    seen = []
-    for i, (source, release, roles) in enumerate(zip(releases, told, schemas, strict=True)):
-        progress("reading releases", i, len(releases))
-        seen.append(replace(_read(source, release, roles, i + 1), companion=private[i]))
+    """Read every release; two that give one column different roles are an error.
+
+    One that was read before (a ``Seen``) is taken as it is; schemas are for the others.
+    """
+    read = iter(_looked_at([s for s in releases if not isinstance(s, Seen)], schema, progress))
+    seen = [one if isinstance(one, Seen) else next(read) for one in releases]
     _same_roles(seen)
     names = [one.name for one in seen]
     return tuple(
@@ -210,8 +216,25 @@ def look_at(
     )
 
 
+def _looked_at(
+    releases: Sequence[Any], schema: Schema | Sequence[Schema] | None, progress: Progress
+) -> list[Seen]:
+    told = [released(source) for source in releases]
+    private = [
+        None if one is None else companion_at_hand(source, one[0])
+        for source, one in zip(releases, told, strict=True)
+    ]
+    schemas = _schemas(schema, releases, [one and one[1] for one in told], private)
+    seen = []
+    for i, (source, release, roles) in enumerate(zip(releases, told, schemas, strict=True)):
+        progress("reading releases", i, len(releases))
+        seen.append(replace(_read(source, release, roles, i + 1), companion=private[i]))
+    return seen
+
+
 def _schemas(
     schema: Schema | Sequence[Schema] | None,
+    releases: Sequence[Any],
     manifests: Sequence[dict[str, Any] | None],
     private: Sequence[Companion | None],
 ) -> list[Schema]:
@@ -231,11 +254,12 @@ def _schemas(
         own = [one and _whole(one, more) for one, more in zip(own, private, strict=True)]
     lent = next((one for one in own if one is not None), None)
     found = [_joined(*three) or lent for three in zip(given, own, private, strict=True)]
-    if any(one is None for one in found):
-        raise UsageError(
-            "Nothing says what the columns are.",
-            "add -s schema.toml (shoal schema writes one), or --quasi COLUMN and so on.",
-        )
+    for source in (one for one, known in zip(releases, found, strict=True) if known is None):
+        with opened(source):  # what is no table at all is told as that
+            raise UsageError(
+                "Nothing says what the columns are.",
+                "add -s schema.toml (shoal schema writes one), or --quasi COLUMN and so on.",
+            )
     return [one for one in found if one is not None]
 
 

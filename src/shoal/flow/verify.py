@@ -13,6 +13,7 @@ from shoal.errors import InputError, NotMetError, UsageError
 from shoal.flow.buckets import check_rule
 from shoal.flow.centroids import check_cells
 from shoal.flow.companion import check_promised
+from shoal.flow.counterfeits import Counterfeits, judged, read_counterfeits
 from shoal.flow.encode import encode
 from shoal.flow.examples import examples
 from shoal.flow.judge import in_parts, together, verdict
@@ -72,12 +73,15 @@ def verify(
     if release is not None and in_centroids(release[1]):
         check_cells(model)
     schema, own = judged_after(schema, model, after), release is not None
+    nobody = None if release is None else read_counterfeits(*release)
     who = None
     if release is not None and asks_providers(model):
         _check_files(*release)  # before a companion is said to be another table's
         who = provided(given, source, model)
     with opened_labels(source, schema, exact=own, **reading) as frame:
-        found = counted(frame, schema, model, population, accept_keep, show, own=own, who=who)
+        found = counted(
+            frame, schema, model, population, accept_keep, show, own=own, who=who, nobody=nobody
+        )
     if release is not None and found.holds:
         same = schema.quasi == released_schema(release[1]).quasi
         _check_untouched(*release, found.rows, found.classes if same else None)
@@ -202,10 +206,12 @@ def counted(
     *,
     own: bool,
     who: Provided | None = None,
+    nobody: Counterfeits | None = None,
 ) -> Verdict:
     """The verdict on a frame of labels; ``own``: Shoal wrote them.
 
-    ``who`` provided the rows, where the rule asks that.
+    ``who`` provided the rows, where the rule asks that. ``nobody``: how many rows of each class are
+    counterfeits; everybody can take them off, so that all but m-invariance is judged without them.
     """
     _refuse_private(frame, schema)
     if asks_providers(rule) and who is None:
@@ -215,14 +221,19 @@ def counted(
             "The rule judges cells by their codes, and a published file has labels only.",
             "use a rule that judges rows and values, or a dry run.",
         )
-    apart, found = in_parts(rule), []
+    apart, found = in_parts(rule) and nobody is None, []
     how: How = "counted" if who is None else "counted with the private companion"
     for plain in recounts(frame, schema) if apart else [recount(frame, schema, who)]:
         count = plain
         if "population" in rule.needs:
             count = population_of(plain, schema, population, own)
         groups = Groups.of(count.tally, count.cut, products(rule))
-        found.append(verdict(rule, groups, how, plain.labels if show else None))
+        labels = plain.labels if show else None
+        if nobody is None:
+            found.append(verdict(rule, groups, how, labels))
+        else:
+            people = nobody.people(count, nobody.per_class(plain))
+            found.append(judged(rule, groups, people, nobody.rows, how, labels))
     kept = None
     if schema.keep:
         kept = min(count.smallest for count in recounts(frame, schema, schema.keep))

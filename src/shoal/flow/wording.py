@@ -30,9 +30,15 @@ _CERTAIN = "their value is known for certain"
 _ALONE = "their row is alone"
 _KNOWN = "the adversary knows each person's quasi-identifiers"
 _INSIDE = "the adversary knows that the person is in the release"
+_GROWN = "nobody left the table, and nobody's value changed"
 _DIVERSE = "ask for diversity of the sensitive value"
 
 WORDS = {
+    "backward": Words(
+        "of their class one row, or one value, can be a newcomer's",
+        (_KNOWN, _GROWN, "the adversary knows that the person came later"),
+        "publish newcomers when more have come, or base the release on the earlier one",
+    ),
     "background": Words(
         "a few pieces of knowledge make their value {sure:.0%} likely or more",
         (_KNOWN, _INSIDE, "the adversary has just the knowledge that tells most"),
@@ -42,6 +48,16 @@ WORDS = {
         _ALONE,
         (_KNOWN, "both releases are of one table"),
         "base the second release on the first, or judge it with everything released before",
+    ),
+    "cross": Words(
+        "of their class in the later release one row, or one value, can be theirs",
+        (_KNOWN, _GROWN, "the adversary knows that the person is in both releases"),
+        "base the later release on the earlier one",
+    ),
+    "forward": Words(
+        "of their class in the earlier release one row, or one value, can be theirs",
+        (_KNOWN, _GROWN, "the adversary knows that the person is in both releases"),
+        "base the later release on the earlier one",
     ),
     "homogeneity": Words(_CERTAIN, (_KNOWN, _INSIDE), _DIVERSE),
     "intersection": Words(
@@ -79,6 +95,11 @@ WORDS = {
         _ALONE,
         (_KNOWN, "the person is in both releases, unchanged"),
         "add new rows to the earlier release as it was published",
+    ),
+    "worst-pair": Words(
+        "a class of the other release that may hold them leaves too few values",
+        (_KNOWN, "somebody is in both classes of every pair that may share people"),
+        "ask for larger and more varied classes, or publish together with the others",
     ),
 }
 OPTIONS = {"sure": 0.5, "times": 2}
@@ -131,7 +152,7 @@ def lacked(attack: str, had: Collection[str] = ()) -> str:
         "a sensitive column": wanted.sensitive and "sensitive" not in had,
         "to know how the release was made": wanted.method and "method" not in had,
         "to know who provided the rows": wanted.provider,
-        "to be told what the adversary knows": wanted.supposed,
+        "to be told what the adversary knows": bool(wanted.supposed),
     }
     lacking = [part for part, so in parts.items() if so]
     return f"It needs {listed(lacking)}." if lacking else failed

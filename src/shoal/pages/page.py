@@ -200,7 +200,7 @@ class Page:
         for its owner's eyes, and never goes into a release folder.
         """
         target, internal = Path(path), self.data.get("public") is False
-        check_place(target, internal)
+        check_place(target, internal, "page")
         if target.suffix == ".json":
             text = json.dumps(self.to_json(), ensure_ascii=False, indent=1, allow_nan=False)
         else:
@@ -209,25 +209,25 @@ class Page:
         return target
 
 
-def check_place(target: Path, internal: bool) -> None:
-    """Refuse where a page cannot be written, or must not be."""
+def check_place(target: Path, internal: bool, name: str = "report") -> None:
+    """Refuse where a page, by its ``name`` for people, cannot be written, or must not be."""
     if target.suffix not in _ENDINGS:
-        raise UsageError("A report is written as HTML or JSON.", "Name it report.html.")
+        raise UsageError(f"A {name} is written as HTML or JSON.", f"Name it {name}.html.")
     folder = target.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(
-            "The report cannot be written: its folder does not exist or is closed to you.",
+            f"The {name} cannot be written: its folder does not exist or is closed to you.",
             "Choose a folder you can write to.",
         )
     if target.exists() and not _ours(target):
         raise OutputError(
-            f"{target.name!r} exists and is not a report; it is not replaced.",
+            f"{target.name!r} exists and is not a {name}; it is not replaced.",
             "Name another file.",
         )
     if internal and any(_is_release(one) for one in target.resolve().parents):
         raise OutputError(
-            "A report that is not for the public may not lie in a release folder.",
-            "Write it elsewhere, or make it public: --public.",
+            f"A {name} that is not for the public may not lie in a release folder.",
+            f"Write it elsewhere{', or make it public: --public' if name == 'report' else ''}.",
         )
 
 

@@ -1,0 +1,131 @@
+"""Backward: an earlier release says which rows of a later one are not a newcomer's.
+
+The victim came later, in a class of the second release. Rows of that class that some row of the
+first needs, because it has nowhere else to be, are of people who were there from the beginning.
+What is left is told for every class: rows - cracked, with
+
+    cracked  =  Σ over values  (fewest rows of the first release that are in g2)
+
+where g2 is the value's rows in the class.
+
+Fung, Wang, Fu, Pei: Anonymity for continuous data publishing, EDBT 2008: the B-attack. There the
+crack is max(0, |G1| - (|G2| - |g2|)), with G1 all rows of the first release that could be in g2
+and G2 all rows of the second that G1 could be: the least it can be, for a part of G1 may have
+fewer places than it needs. Here it is exact over all valid correspondences (see
+``corresponding``), and so is the number of the exposed: newcomers who are in classes that leave
+one row or one value of several, whatever the correspondence is.
+
+It does not see who the rows are about, nor rows that were removed or changed; where nobody has
+come, it cannot run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shoal.attacks.corresponding import (
+    GROWN,
+    KNOWN,
+    Flags,
+    Grown,
+    Ints,
+    Left,
+    codes,
+    cut_short,
+    distinct,
+    grown,
+    guessing,
+    hidden,
+    numbers,
+    proof,
+    several,
+    some_rows,
+    too_many,
+    worst_of,
+)
+from shoal.attacks.view import Needs, NobodyFoundError, View
+from shoal.release import Finding
+
+NEEDS = Needs(releases=2, most=2, sensitive=False, relation="over time")
+
+ASSUMPTIONS = (
+    GROWN,
+    "the adversary knows that the person is in the second release and was not in the first",
+    KNOWN,
+)
+DEFENCE = (
+    "wait until enough people have come to make classes of their own, or put them into classes "
+    "that are kept as they were published and are large without them."
+)
+
+
+def backward(view: View, *, rng: np.random.Generator | None = None) -> Finding:
+    """Crack the second release's rows that must be old, and count the newcomers left alone."""
+    known = grown(view)
+    if not known.new:
+        raise NobodyFoundError(
+            "Nobody has come since the first release: both have as many rows.",
+            "give the release of the grown table second; for as many rows, use complementary.",
+        )
+    fewest, limits = known.least
+    left = _left(known, fewest)
+    before = known.other.release.rows
+
+    def surely(some: Flags) -> int:
+        return int(before[some].sum()) - known.placed(some[known.other.class_[known.partner]])
+
+    exposed = surely(left.exposed) if left.exposed.any() else 0
+    details = {
+        "joined_on": list(view.shared),
+        "new": known.new,
+        **numbers("classes", left, before),
+        "k_after": hidden(left.rows, lambda some: surely(some) > 0),
+        "could_be_exposed": min(known.new, int(left.rows[left.exposed].sum())),
+        "limits": limits,
+    }
+    return _finding(view, known, left, exposed, details)
+
+
+def _left(known: Grown, fewest: Ints) -> Left:
+    """What is left of each class of the second release for who came later."""
+    other, classes = known.other, len(known.other.release.cells)
+    new = other.count - fewest
+    rows = np.bincount(other.class_, new, classes).astype(np.int64)
+    exposed = (rows == 1) & (other.release.rows > 1)
+    values = codes(other)
+    if values is not None:
+        after = distinct(other.class_[new > 0], values[new > 0], classes)
+        exposed |= (after == 1) & several(other, values)
+    return Left(rows, exposed)
+
+
+def _finding(
+    view: View, known: Grown, left: Left, exposed: int, details: dict[str, Any]
+) -> Finding:
+    one, other = view.releases
+    new = np.where(left.exposed[known.other.class_], known.other.count - known.least[0], 0)
+    worst = worst_of(left, other.rows)
+    witness = proof(left, other.rows, worst, [(other, worst)])
+    return Finding(
+        attack="backward",
+        people=known.new,
+        exposed=exposed,
+        sure=1.0 if exposed else 1 / details["k_after"],
+        guessing=guessing(view),
+        sentence=f"By {one.name}, rows of {other.name} can be ruled out as those of newcomers: "
+        f"{exposed:,} of the {known.new:,} who came later are left with one row or one value in "
+        f"their class, and up to {details['could_be_exposed']:,} could be; somebody is left among "
+        f"{details['k_after']:,}, where classes have {details['k_before']:,} rows or more."
+        f"{cut_short(details['limits'])}",
+        defence=DEFENCE,
+        example=f"Somebody who came later, in a class of {witness['before']:,} rows of release 2: "
+        f"{witness['cracked']:,} of them are of people of release 1, who can be nowhere else, so "
+        f"that {witness['left']:,} can be theirs.",
+        assumptions=(*ASSUMPTIONS, *too_many(details["limits"], "that nothing is cracked")),
+        worst=some_rows(known.other, new) if exposed else (),
+        table="release 2",
+        witness=witness,
+        details=details,
+    )

@@ -1,0 +1,46 @@
+"""Cross: an earlier release says which rows of a later one, of the grown table, are not somebody's.
+
+The victim was in the table from the beginning, in a class of the first release and in one of the
+second. A row of the second class whose value the first class does not have, or not so often, is of
+somebody who came later or from another class, and cannot be the victim's. What is left is told for
+every pair of classes: rows - cracked, with
+
+    cracked  =  Σ over values  |g2| - (most rows of g1 that can be in g2)
+
+where g1 and g2 are the value's rows in the two classes.
+
+Fung, Wang, Fu, Pei: Anonymity for continuous data publishing, EDBT 2008: the C-attack. There the
+crack is |g2| - min(|g1|, |g2|), the least it can be; here it is exact over all valid
+correspondences (see ``corresponding``). As many rows are left as in the forward attack, for they
+are the same people, so that as many are exposed; what differs is how many rows hid them before.
+
+It does not see who the rows are about, nor rows that were removed or changed; give the temporal
+attack those.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.attacks.corresponding import Told, told
+from shoal.attacks.view import Needs, View
+from shoal.release import Finding
+
+NEEDS = Needs(releases=2, most=2, sensitive=False, relation="over time")
+
+SENTENCE = (
+    "By {one}, rows of {other} can be ruled out as those of somebody who was in both: {exposed:,} "
+    "of {people:,} such people are left with one row or one value in their class of {other}, and "
+    "up to {could_be_exposed:,} could be; somebody is left among {k_after:,}, where classes have "
+    "{k_before:,} rows or more."
+)
+EXAMPLE = (
+    "Somebody in a class of {sizes[0]:,} rows of release 1 and a class of {sizes[1]:,} rows of "
+    "release 2: {cracked:,} of the {before:,} are of people who came later or from other classes "
+    "of release 1, so that {left:,} can be theirs."
+)
+
+
+def cross(view: View, *, rng: np.random.Generator | None = None) -> Finding:
+    """Crack the rows of the second release's classes by the first, and count who is left alone."""
+    return told(view, Told("cross", 2, SENTENCE, EXAMPLE))

@@ -1,0 +1,346 @@
+"""``shoal ledger``: the record of releases; a new one is judged together with the old."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoal.cli.ledgers.asked import ABOUT, LEAST, LIMIT, ON, PEOPLE, SHOW, TO, budget, place
+from shoal.cli.ledgers.asked import relation as relations
+from shoal.cli.ledgers.told import (
+    HEAD,
+    RECHECKED,
+    Told,
+    everything,
+    line,
+    plain,
+    rechecked,
+    refused,
+    states,
+    tell,
+)
+from shoal.cli.options import FILE, SHARE, Roles, Verb, example, output, own, reading, roles
+from shoal.cli.printing import progress, show, table
+
+if TYPE_CHECKING:
+    from shoal import Admission
+
+NOT_WHOLE = 3
+"""The exit code of a chain that does not verify."""
+
+
+@click.group(
+    "ledger",
+    epilog=example(
+        'shoal ledger init --name "St Anna" --epsilon 2 --delta 1e-6',
+        'shoal ledger admit release/ --to "the public" --people patients.csv',
+        'shoal ledger admit again/ --accept-risk "agreed with the board on 3 May"',
+        'shoal ledger admit another/ --about "staff" --over-time --limit 1% --dry-run',
+        "shoal ledger admit one-more/ --overlapping --l 3",
+        "shoal ledger admit the-next/ --same-table",
+        'shoal ledger add-foreign theirs.csv -s schema.toml --by "Harbour"',
+        "shoal ledger add-foreign theirs.csv --quasi age --sensitive job --by Harbour",
+        "shoal ledger list --ledger releases.db --key releases.key",
+        "shoal ledger show 3 --json",
+        "shoal ledger verify --head 12:5a0c…",
+        "shoal ledger recheck --people patients.csv",
+        'shoal ledger withdraw 3 --reason "recalled"',
+        'shoal ledger withdraw 4 --never-out --reason "it was not sent"',
+        'shoal ledger key --new "Harbour" -o harbour.key',
+        'shoal ledger trust "Harbour" 9f2c…',
+    ),
+)
+def command() -> None:
+    """Record releases; judge a new one together with the old.
+
+    Each entry holds who released what, when and to whom, and enough of the release, encrypted, to
+    judge later ones with it; never a row as it was. Entries are chained by their hashes and
+    signed: none can be changed or removed without notice.
+    """
+
+
+@command.command("init", cls=Verb, epilog=example('shoal ledger init --name "St Anna"'))
+@place
+@own("--name", default="publisher", show_default=True, metavar="TEXT", help="Who publishes.")
+@budget
+@output
+def init(where: tuple[str, Path | None], as_json: bool, quiet: bool, **asked: Any) -> None:
+    """Begin a ledger, and make a key for it.
+
+    With --epsilon and --delta, releases under differential privacy may spend so much in all.
+    """
+    import shoal
+
+    with shoal.Ledger.init(*where, **asked) as made:
+        text = (
+            f"A ledger is in {made.name}\n"
+            f"Key of {asked['name']}: {made.key}\n"
+            "Keep the key apart from the ledger, and a copy of it: without it the ledger cannot be "
+            "continued, nor a release judged together with those in it."
+        )
+        tell(made, as_json, quiet, text, key=str(made.key), public=made.keys.public)
+
+
+@command.command(
+    "admit",
+    cls=Verb,
+    epilog=example(
+        'shoal ledger admit release/ --to "the public" --people patients.csv',
+        'shoal ledger admit again/ --accept-risk "agreed with the board on 3 May"',
+    ),
+)
+@click.argument("release")
+@place
+@PEOPLE
+@ABOUT
+@TO
+@relations
+@ON
+@LEAST
+@LIMIT
+@own("--accept-risk", metavar="REASON", help="Record it though it exposes people, and why.")
+@own("--dry-run", is_flag=True, help="Judge it, and record nothing.")
+@SHOW
+@roles
+@reading
+@output
+def admit(
+    release: str, where: tuple[str, Path | None], dry_run: bool, labels: bool, roles: Roles,
+    as_json: bool, quiet: bool, accept_risk: str | None, **asked: Any,
+) -> int:  # fmt: skip
+    """Judge a release together with the earlier ones, and record it.
+
+    RELEASE is a release folder, or a table with -s. It is judged with every release of the ledger
+    about the same people, and refused, with exit code 4, if together they expose more than
+    --limit. The options for reading are about the people.
+    """
+    import shoal
+
+    asked |= {"schema": roles.schema(), "show": labels}
+    with shoal.Ledger(*where) as book, progress(quiet) as step:
+        try:
+            if dry_run:
+                found = book.judge(release, progress=step, **asked)
+            else:
+                found = book.admit(release, accept_risk=accept_risk, progress=step, **asked)
+        except shoal.Refused as error:
+            found = error.admission
+    show(found, as_json, quiet)
+    return 0 if found.admitted else _refused(found)
+
+
+@command.command(
+    "add-foreign",
+    cls=Verb,
+    epilog=example('shoal ledger add-foreign theirs.csv -s schema.toml --by "Harbour"'),
+)
+@click.argument("source", metavar="TABLE")
+@place
+@own("--by", required=True, metavar="TEXT", help="Who made it.")
+@ABOUT
+@TO
+@ON
+@budget
+@roles
+@output
+def add_foreign(
+    source: str, where: tuple[str, Path | None], roles: Roles, as_json: bool, quiet: bool,
+    **asked: Any,
+) -> None:  # fmt: skip
+    """Record a release that somebody else made.
+
+    TABLE is a table with -s, or a release folder. It is not judged, being public already; your
+    later releases are judged together with it, and your earlier ones by shoal ledger recheck.
+    """
+    import shoal
+
+    with shoal.Ledger(*where) as book:
+        entry = book.add_foreign(source, schema=roles.schema(), **asked)
+        text = (
+            f"Entry {entry.number}: a release by {asked['by']}\n"
+            "To judge what you released before together with it: shoal ledger recheck"
+        )
+        tell(book, as_json, quiet, text, entry=entry.to_json())
+
+
+@command.command("list", cls=Verb, epilog=example("shoal ledger list --json"))
+@place
+@own("--about", metavar="TEXT", help="Only what is about these people.")
+@output
+def list_(where: tuple[str, Path | None], about: str | None, as_json: bool, quiet: bool) -> None:
+    """List what was released, one line an entry."""
+    import shoal
+
+    with shoal.Ledger(*where) as book:
+        entries = book.entries()
+        state = states(entries)
+        told = [one for one in entries if about is None or one.body.get("about") == about]
+        text = table(HEAD, [line(one, state[one.number]) for one in told], right=(0,))
+        tell(book, as_json, quiet, text, entries=[plain(one, state[one.number]) for one in told])
+
+
+@command.command("show", cls=Verb, epilog=example("shoal ledger show 3"))
+@click.argument("number", type=click.IntRange(1))
+@place
+@output
+def show_(number: int, where: tuple[str, Path | None], as_json: bool, quiet: bool) -> None:
+    """Show everything that one entry says."""
+    import shoal
+
+    with shoal.Ledger(*where) as book:
+        entry, state = book.entry(number), states(book.entries())[number]
+        text = f"Entry {number}\n\n{table(('what', 'is'), everything(entry, state))}"
+        tell(book, as_json, quiet, text, entry=plain(entry, state))
+
+
+@command.command("verify", cls=Verb, epilog=example("shoal ledger verify --head 12:5a0c…"))
+@place
+@own("--head", "heads", multiple=True, metavar="N:HASH",
+     help="A head noted earlier, on a report say; repeatable.")  # fmt: skip
+@output
+def verify(
+    where: tuple[str, Path | None], heads: tuple[str, ...], as_json: bool, quiet: bool
+) -> int:
+    """Verify the chain: numbers, hashes, signatures, sealed content.
+
+    Entries cut off at the end are found by --head only: nothing in a shorter chain is wrong. The
+    exit code is 3 if the chain does not verify.
+    """
+    import shoal
+
+    with shoal.Ledger(*where) as book:
+        checks = [book.check(), *(book.check(noted) for noted in heads)]
+        found = list(dict.fromkeys(problem for one in checks for problem in one))
+        last, known = None if found else book.head(), book.key is not None
+    lines = [f"The ledger does NOT verify: {len(found):,} found.", *(f"  {one}" for one in found)]
+    if last is not None:
+        lines = [f"The ledger is whole: {last.number:,} entries, head {last}"]
+        lines += [] if known else ["Without its key: whether it is yours, nobody can tell."]
+        lines += [] if heads else ["Only a head noted earlier (--head) shows a tail cut off."]
+    facts = {"whole": not found, "head": last and str(last), "problems": found}
+    show(Told(facts), as_json, quiet, "\n".join(lines))
+    return NOT_WHOLE if found else 0
+
+
+@command.command("recheck", cls=Verb, epilog=example("shoal ledger recheck --people patients.csv"))
+@place
+@PEOPLE
+@ON
+@LEAST
+@own("--limit", type=SHARE, metavar="SHARE",
+     help="Share of people whom an attack may expose; else what was recorded.")  # fmt: skip
+@SHOW
+@roles
+@reading
+@output
+def recheck(
+    where: tuple[str, Path | None], labels: bool, roles: Roles, as_json: bool, quiet: bool,
+    **asked: Any,
+) -> int:  # fmt: skip
+    """Judge every recorded release again, with today's attacks.
+
+    Each is judged together with those before it, and with all that others made. The exit code is
+    4 if one now exposes people whose risk nobody accepted.
+    """
+    import shoal
+
+    asked |= {"schema": roles.schema(), "show": labels}
+    with shoal.Ledger(*where) as book, progress(quiet) as step:
+        found = book.recheck(progress=step, **asked)
+    failed = [one for one in found if not one.admitted]
+    text = table(RECHECKED, [rechecked(one) for one in found], right=(0,))
+    text += "".join(f"\n\n{one}" for one in failed)
+    show(Told({"admissions": [one.to_json() for one in found]}), as_json, quiet, text)
+    if not failed:
+        return 0
+    return refused(
+        f"{len(failed):,} of {len(found):,} releases expose people whose risk nobody accepted.",
+        "give --people, if none are given: without them the worst is assumed. Else withdraw what "
+        "exposes them, or tell those whom it is about.",
+    )
+
+
+@command.command(
+    "withdraw", cls=Verb, epilog=example('shoal ledger withdraw 3 --reason "recalled"')
+)
+@click.argument("number", type=click.IntRange(1))
+@place
+@own("--reason", required=True, metavar="TEXT", help="Why.")
+@own("--never-out", is_flag=True, help="Nobody was given it: forget it from now on.")
+@output
+def withdraw(
+    number: int, where: tuple[str, Path | None], reason: str, never_out: bool, as_json: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Record that a release was withdrawn.
+
+    Its entry stays. Later releases are still judged together with it, for somebody may have a
+    copy; unless it was --never-out.
+    """
+    import shoal
+
+    with shoal.Ledger(*where) as book:
+        entry = book.withdraw(number, reason, never_out=never_out)
+        text = f"Entry {entry.number}: release {number} is withdrawn"
+        tell(book, as_json, quiet, text, entry=entry.to_json())
+
+
+@command.command("trust", cls=Verb, epilog=example('shoal ledger trust "Harbour" 9f2c…'))
+@click.argument("name")
+@click.argument("public")
+@place
+@output
+def trust(
+    name: str, public: str, where: tuple[str, Path | None], as_json: bool, quiet: bool
+) -> None:
+    """Let another publisher write this ledger too.
+
+    NAME is the publisher's, PUBLIC its public key: 64 digits, as `shoal ledger key` prints them.
+    """
+    import shoal
+
+    with shoal.Ledger(*where) as book:
+        entry = book.trust(name, public)
+        text = f"Entry {entry.number}: {name} may write this ledger"
+        tell(book, as_json, quiet, text, entry=entry.to_json())
+
+
+@command.command("key", cls=Verb, epilog=example('shoal ledger key --new "Harbour" -o harbour.key'))
+@place
+@own("--new", metavar="NAME", help="Make a key for another publisher of this ledger.")
+@own("-o", "--out", type=FILE, metavar="FILE", help="Where the new key goes.")
+@output
+def key(
+    where: tuple[str, Path | None], new: str | None, out: Path | None, as_json: bool, quiet: bool
+) -> None:
+    """Show whose key this is, or make one for another publisher.
+
+    The new key opens what is sealed in the ledger and signs by itself: hand it over in secret,
+    and let its owner write with `shoal ledger trust`.
+    """
+    import shoal
+
+    if (new is None) != (out is None):
+        raise shoal.UsageError("A new key needs a name and a file.", "add --new NAME and -o FILE.")
+    with shoal.Ledger(*where) as book:
+        keys = book.keys
+    if new is not None and out is not None:
+        keys = keys.sibling(new)
+        keys.write(out)
+    facts = {"name": keys.name, "public": keys.public, "file": str(out) if out else None}
+    text = f"{keys.name}: public key {keys.public}"
+    if out is not None:
+        text += f"\nThe key is in {out}: hand it over in secret, and write\n  " + (
+            f'shoal ledger trust "{keys.name}" {keys.public}'
+        )
+    show(Told(facts), as_json, quiet, text)
+
+
+def _refused(found: Admission) -> int:
+    """Say why, and what helps; returns the exit code."""
+    import shoal
+
+    error = shoal.Refused(found)
+    return refused(error.fact, error.hint)

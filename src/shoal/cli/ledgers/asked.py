@@ -1,0 +1,65 @@
+"""The options that verbs of the ledger share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from shoal.cli.options import FILE, SHARE, own
+
+Function = Callable[..., Any]
+
+
+def place(command: Function) -> Function:
+    """Options for the ledger and its key; the command gets the two as ``where``."""
+
+    @functools.wraps(command)
+    def collected(*args: Any, **given: Any) -> Any:
+        return command(*args, where=(given.pop("ledger"), given.pop("key")), **given)
+
+    ledger = own("--ledger", default="releases.db", show_default=True, metavar="PATH-OR-URL",
+                 help="A file, or a shared database: postgresql://…")  # fmt: skip
+    key = own("--key", type=FILE, metavar="FILE",
+              help="The publisher's key; else the file beside the ledger that ends in .key, or "
+              "what SHOAL_LEDGER_KEY names.")  # fmt: skip
+    made: Function = ledger(key(collected))
+    return made
+
+
+RELATIONS = {
+    "overlapping": "It is of another table, about some of the same people.",
+    "over time": "It is of their table, grown.",
+    "same table": "It is of the same table as the earlier ones.",
+}
+
+
+def relation(command: Function, option: Callable[..., Any] = own) -> Function:
+    """Options for what a release is to the earlier ones, where that is known."""
+    for words, text in RELATIONS.items():
+        flag = option(f"--{words.replace(' ', '-')}", "relation", flag_value=words, help=text)
+        command = flag(command)
+    return command
+
+
+def budget(command: Function) -> Function:
+    """Options for what differential privacy spends, or may."""
+    epsilon = own("--epsilon", type=float, metavar="NUMBER", help="Differential privacy's ε.")
+    delta = own("--delta", type=float, metavar="NUMBER", help="And its δ.")
+    made: Function = epsilon(delta(command))
+    return made
+
+
+ABOUT = own("--about", default="people", show_default=True, metavar="TEXT",
+            help="Whom it is about: releases about others are not judged together.")  # fmt: skip
+TO = own("--to", default="", metavar="TEXT", help="Who gets it.")
+ON = own("--on", metavar="COL", help="What to learn, where several columns are sensitive.")
+PEOPLE = own("--people", metavar="FILE",
+             help="Whom the releases are about; without, the worst is assumed.")  # fmt: skip
+LIMIT = own("--limit", type=SHARE, default=0.0, metavar="SHARE",
+            help="Share of people whom an attack may expose; nobody unless given.")  # fmt: skip
+LEAST = own("--l", "l", type=click.IntRange(2), default=2, show_default=True, metavar="N",
+            help="The fewest values that anybody is to be left with.")  # fmt: skip
+SHOW = own("--show", "labels", is_flag=True, help="Let findings name values; for your eyes only.")

@@ -1,0 +1,134 @@
+"""The other publisher, as a forecast supposes it: its method and its rule.
+
+Nobody knows what others will do. Unless told, they are taken to do as our release says that it was
+made: by the same method, under the same rule, as far as both can be applied to a table of the
+quasi-identifiers and one sensitive column. Else it is Mondrian, with classes as small as our
+smallest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import NotMetError, ShoalError, UsageError
+from shoal.flow.parameters import method_parameters
+from shoal.flow.seen import Seen
+from shoal.forecasts.local import Coarse, partitions
+from shoal.forecasts.ours import Ours, tallied
+from shoal.methods import by_levels, names
+from shoal.methods import method as method_of
+from shoal.model import Model, inner
+from shoal.models import rule as parse_rule
+from shoal.models.k_anonymity import KAnonymity
+from shoal.tally import Cut, Tally
+
+USUAL = "mondrian"
+BEYOND = frozenset({"provider", "population"})
+"""What rules may ask for that nobody knows of another's table."""
+
+
+@dataclass(frozen=True)
+class Publisher:
+    """A method with a rule and parameters: what another makes of a table."""
+
+    method: str
+    rule: Model
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    suppositions: tuple[str, ...] = ()
+
+    def __call__(self, tally: Tally, rng: np.random.Generator) -> Cut:
+        """The other's cut of its table."""
+        try:
+            return method_of(self.method)(
+                tally, self.rule, rng=rng, progress=None, hold_back=0, **self.parameters
+            )
+        except NotMetError as error:
+            raise NotMetError(
+                f"Another's table could not be published by {self.method} under {self.rule}: "
+                f"{error.fact}",
+                "suppose another rule with -m, or another method with --method.",
+            ) from None
+
+
+def supposed(seen: Seen, ours: Ours, method: str | None, rule: Model | str | None) -> Publisher:
+    """The other publisher as told, else as our release was made."""
+    own, told = _same_rule(seen, ours) if rule is None else (_asked_rule(rule, ours), ())
+    if method is not None:
+        return Publisher(method, own, method_parameters(method, {}), told)
+    same, parameters = _same_method(seen)
+    if same is not None:
+        found = Publisher(same, own, parameters, told)
+        if _works(found, ours):
+            return found
+    stated = (seen.manifest or {}).get("method")
+    changed = stated is not None and stated != USUAL
+    more = (f"others are taken to publish by {USUAL}: {stated} cannot be run here",)
+    return Publisher(USUAL, own, {}, (*told, *(more if changed else ())))
+
+
+def _asked_rule(rule: Model | str, ours: Ours) -> Model:
+    found = parse_rule(rule) if isinstance(rule, str) else rule
+    for part in inner(found):
+        if part.needs & BEYOND:
+            raise UsageError(
+                f"Of another's table nobody knows what {part} asks for.",
+                "suppose a rule on classes and values.",
+            )
+        column = getattr(part, "on", None)
+        if column not in (None, ours.sensitive.name):
+            raise UsageError(
+                f"The rule {part} is about another column than {ours.sensitive.name!r}.",
+                f"name the column that is forecast: --on {column}.",
+            )
+    return found
+
+
+def _same_rule(seen: Seen, ours: Ours) -> tuple[Model, tuple[str, ...]]:
+    """The release's own rule as far as it can be asked of another's table; else its smallest k."""
+    smallest = KAnonymity(int(np.bincount(ours.class_).min()))
+    told = (seen.manifest or {}).get("rule")
+    if not told:
+        return smallest, (f"others are taken to publish under {smallest}, our smallest class",)
+    try:
+        stated = inner(parse_rule(str(told)))
+    except UsageError:  # a model of the user's own
+        stated = ()
+    names = (None, ours.sensitive.name)
+    kept = [p for p in stated if not p.needs & BEYOND and getattr(p, "on", None) in names]
+    if not kept:
+        return smallest, (f"others are taken to publish under {smallest}, our smallest class",)
+    rule: Model = reduce(and_, kept)
+    left_out = str(rule) != str(told)
+    return rule, (f"of our rule others keep {rule}",) if left_out else ()
+
+
+def _same_method(seen: Seen) -> tuple[str | None, dict[str, Any]]:
+    """The release's own method and parameters, where it is one of ours and has what it needs."""
+    manifest = seen.manifest or {}
+    name = str(manifest.get("method"))
+    if name not in names() or manifest.get("like"):
+        return None, {}
+    if by_levels(name) and not any(column.hierarchy for column in seen.schema.quasi):
+        return None, {}  # a release does not tell its hierarchies, only its companion does
+    return name, dict(manifest.get("parameters", {}))
+
+
+def _works(publisher: Publisher, ours: Ours) -> bool:
+    """Whether the method can make anything of our own table: some need what is not there."""
+    table, _ = tallied(ours.quasi, ours.sensitive, ours.keys, ours.values)
+    try:
+        publisher(table, np.random.default_rng(0))
+    except ShoalError:
+        return False
+    return True
+
+
+def coarse(ours: Ours) -> list[Coarse]:
+    """Partitions of our people into nodes of at least so many, by Mondrian."""
+    return partitions(ours, lambda tally, size: method_of(USUAL)(tally, KAnonymity(size)))

@@ -1,0 +1,169 @@
+"""Forecast: what a release that somebody else will make of overlapping people exposes of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import UsageError
+from shoal.flow.forecast.others import Publisher, coarse, supposed
+from shoal.flow.forecast.overlap import overlap_of
+from shoal.flow.forecast.reading import OurRelease, read_release
+from shoal.flow.forecast.result import AtRisk, Forecast
+from shoal.flow.request import Progress, quiet
+from shoal.forecasts import Asked, Estimate, closed_form, local, paper, simulate
+from shoal.forecasts.ours import check_whole
+from shoal.forecasts.paper import READINGS
+from shoal.model import Model
+from shoal.pages.page import check_place
+from shoal.schema import Schema
+
+LISTED = 100
+"""So many of the classes at risk are listed."""
+
+
+def forecast(
+    release: Any,
+    *,
+    original: Any = None,
+    schema: Schema | None = None,
+    on: str | None = None,
+    overlap: float | str = 0.1,
+    others: int = 1,
+    rows: int | None = None,
+    method: str | None = None,
+    rule: Model | str | None = None,
+    l: int = 2,
+    confidence: float = 0.5,
+    repeats: int = 20,
+    population: Any = None,
+    seed: int = 0,
+    show: bool = False,
+    out: str | Path | None = None,
+    reading: Mapping[str, Any] | None = None,
+    progress: Progress = quiet,
+) -> Forecast:
+    """Estimate the share of our classes that others' releases would expose, from ours alone.
+
+    A class is exposed where somebody of it who is in another release too is left with fewer than
+    ``l`` sensitive values (``on``: which column, of several). ``release`` is a release folder, a
+    ``Release``, or any table with a ``schema``; with ``original``, the table it was made from,
+    everybody's own columns are known.
+
+    Of ``others`` releases of ``rows`` people each (ours, unless told) every one holds ``overlap``
+    of our people: a share up to 1 (also as text, ``"10%"``), or a number of people from 2 on. They
+    are made by ``method`` under ``rule``: unless told, as ours was. ``population`` is a table of
+    everybody; with the sensitive column it says how common values are. ``confidence`` is the
+    paper's C. ``repeats`` releases are drawn by ``seed``. ``show`` lets the result name labels of
+    classes.
+    With ``out`` a page is written there too. ``reading`` says how the original and the population
+    are written.
+    """
+    wanted = overlap_of(overlap)
+    check_whole("repeats", repeats, 2, 20)
+    check_whole("seed", seed, 0)
+    if out is not None:
+        check_place(Path(out), internal=True, name="forecast")
+    read = read_release(
+        release, original=original, schema=schema, on=on, population=population, seed=seed,
+        show=show, reading=reading, progress=progress,
+    )  # fmt: skip
+    ours = read.ours
+    share = wanted if wanted <= 1 else _part(int(wanted), ours.people)
+    asked = Asked(share, ours.people if rows is None else rows, l, others, confidence)
+    asked.shared(ours.people)
+    publisher = supposed(read.seen, ours, method, rule)
+    estimates = _estimates(read, asked, publisher, repeats, seed, progress)
+    given = {"original": original is not None, "population": population is not None}
+    found = _found(read, asked, publisher, estimates, {"repeats": repeats, "seed": seed, **given})
+    if out is not None:
+        found.page().write(out)
+    return found
+
+
+def _found(
+    read: OurRelease, asked: Asked, publisher: Publisher, estimates: Sequence[Estimate],
+    given: Mapping[str, Any],
+) -> Forecast:  # fmt: skip
+    """The result: estimates, what was supposed, and the classes by the first, the default."""
+    ours = read.ours
+    settings = {
+        "overlap": asked.overlap, "people": asked.shared(ours.people), "others": asked.others,
+        "rows": asked.rows, "l": asked.l, "confidence": asked.confidence, **given,
+        "method": publisher.method, "rule": str(publisher.rule), "known": read.known,
+        "left_out": read.left_out, "population_values": ours.population_values is not None,
+    }  # fmt: skip
+    return Forecast(
+        read.seen.name,
+        ours.sensitive.name,
+        ours.people,
+        ours.classes,
+        {one.name: one for one in estimates},
+        _exposed(read, estimates[0]),
+        int((ours.histogram.distinct < asked.l).sum()),
+        settings,
+        (*read.suppositions, *publisher.suppositions, *_ours_again(read, asked, publisher)),
+    )
+
+
+def _ours_again(read: OurRelease, asked: Asked, publisher: Publisher) -> tuple[str, ...]:
+    """What is to be said where another table has all of our people, and nobody else."""
+    people = read.ours.people
+    if not asked.shared(people) == asked.rows == people:
+        return ()
+    stated = read.seen.manifest or {}
+    same = (stated.get("method"), stated.get("rule")) == (publisher.method, str(publisher.rule))
+    whose = "the other release" if asked.others == 1 else "every other release"
+    alike = ", and cut alike, by the same method under the same rule" if same else ""
+    return (f"everybody of ours is in {whose} and nobody else: its table is ours{alike}",)
+
+
+def _part(overlap: int, people: int) -> float:
+    """So many people of ours as a share."""
+    if overlap > people:
+        raise UsageError(
+            f"{overlap:,} of our people cannot be in another release: there are {people:,}.",
+            "state a smaller overlap.",
+        )
+    return overlap / people
+
+
+def _estimates(
+    read: OurRelease, asked: Asked, publisher: Publisher, repeats: int, seed: int,
+    progress: Progress,
+) -> list[Estimate]:  # fmt: skip
+    """The simulation, which is the default, the closed form, and both readings of the paper."""
+    progress("estimating", 0, 1)
+    ours = read.ours
+    around = local(ours, coarse(ours))
+    papers = [paper(ours, asked, one) for one in READINGS]
+    found = simulate(
+        ours, around, asked, publisher, repeats=repeats, seed=seed,
+        progress=lambda done, total: progress("simulating releases", done, total),
+    )  # fmt: skip
+    return [found.at(asked.l), closed_form(ours, around, asked), *papers]
+
+
+def _exposed(read: OurRelease, estimate: Estimate) -> tuple[AtRisk, ...]:
+    """The classes that may be exposed, the likeliest first; of equals the one with fewer values."""
+    ours, published = read.ours, read.view.releases[0]
+    values = ours.histogram.distinct
+    rows = np.bincount(ours.class_, minlength=ours.classes)
+    _, first = np.unique(ours.class_, return_index=True)
+    order = np.lexsort((rows, values, -estimate.classes))[:LISTED]
+    labels = published.labels if read.view.show else None
+    return tuple(
+        AtRisk(
+            int(c) + 1,
+            int(first[c]) + 1,
+            int(rows[c]),
+            int(values[c]),
+            float(estimate.classes[c]),
+            {} if labels is None else dict(labels(int(c))),
+        )
+        for c in order
+        if estimate.classes[c] > 0
+    )

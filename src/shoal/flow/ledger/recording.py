@@ -1,0 +1,179 @@
+"""What is written down of a release: read as it is published, and recorded in the open.
+
+The open part of an entry says who released what, when, to whom and by which rule, with hashes and
+counts; never a cell. What is needed to judge later releases is sealed (``geometry``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError, UsageError
+from shoal.flow.companion import check_promised, read_companion
+from shoal.flow.ledger.admission import Admission, in_short
+from shoal.flow.ledger.budget import stated
+from shoal.flow.ledger.geometry import digest, pack
+from shoal.flow.ledger.standing import JUDGED
+from shoal.flow.ledger.terms import Terms
+from shoal.flow.opening import opened_labels, released
+from shoal.flow.record import hashes, sha256
+from shoal.flow.request import Progress, quiet
+from shoal.flow.seen import Seen, look_at
+from shoal.release import MANIFEST, Spend
+from shoal.schema import Schema
+
+RELEASE, FOREIGN = JUDGED
+WITHDRAWN, PUBLISHER = "withdrawn", "publisher"
+STATED = ("rule", "method", "form", "based_on")
+"""What an entry repeats of the manifest."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A release that is to be judged or recorded: as it was read, and the hashes of its files."""
+
+    seen: Seen
+    table: str
+    values: str = ""
+    """Of its second table, where it has two."""
+    manifest: str = ""
+
+    @cached_property
+    def packed(self) -> bytes:
+        """What is sealed of it."""
+        return pack(self.seen)
+
+    @cached_property
+    def spend(self) -> Spend:
+        """What it says that it spends."""
+        return stated(self.seen.manifest)
+
+    def called(self, name: str | None) -> Candidate:
+        """The same under another name, where one is given."""
+        return self if name is None else replace(self, seen=replace(self.seen, name=name))
+
+    def facts(self) -> dict[str, Any]:
+        """What is said of it in the open."""
+        told = self.seen.manifest or {}
+        classes = told.get("classes") or len(self.seen.classes(self.seen.quasi)[1])
+        columns = {column.name: column.role for column in self.seen.schema.columns}
+        repeated = {name: told[name] for name in STATED if told.get(name)}
+        second = {"values_table": self.values} if self.values else {}
+        spend = {"spend": self.spend.to_json()} if self.spend != Spend() else {}
+        return {
+            "name": self.seen.name, "table": self.table, **second, "manifest": self.manifest,
+            **repeated, "rows": self.seen.rows, "classes": classes, "columns": columns, **spend,
+        }  # fmt: skip
+
+
+def candidate(
+    source: Any, schema: Schema | None, *, own: bool = True, progress: Progress = quiet
+) -> Candidate:
+    """Read a release that is to be recorded; ``own``: with its companion, if it is a folder.
+
+    A folder's files must be those that its manifest was written for, and of a table of ours every
+    column must have a role.
+    """
+    release = released(source)
+    if release is None:
+        (seen,) = look_at([source], schema, progress)
+        if own:
+            _check_named(source, seen.roles)
+        file = Path(source) if isinstance(source, str | Path) else None
+        return Candidate(seen, sha256(file) if file and file.is_file() else digest(seen))
+    table, manifest = release
+    files = hashes(table, table.with_name(manifest["values"]) if "values" in manifest else None)
+    if any(manifest.get(name) != value for name, value in files.items()):
+        raise InputError(
+            f"{table.name} was changed after it was published, or its manifest was.",
+            "publish it again, or take the files as they were published.",
+        )
+    if own:
+        _check_companion(source, table, manifest)
+    (seen,) = look_at([source], schema, progress)
+    whole = sha256(table.with_name(MANIFEST))
+    return Candidate(seen, files["sha256"], files.get("values_sha256", ""), whole)
+
+
+def _check_named(source: Any, roles: Schema) -> None:
+    """Refuse columns without a role: they would be published, and no attack would look at them."""
+    with opened_labels(source, roles, exact=False, some=True) as frame:
+        unnamed = [field.name for field in frame.fields if field.name not in roles.names]
+    if unnamed:
+        raise UsageError(
+            f"The table has columns without a role: {', '.join(unnamed)}.",
+            "they would be published and not judged: give each a role in the schema, or drop it "
+            "from the table.",
+        )
+
+
+def _check_companion(source: Any, table: Path, manifest: dict[str, Any]) -> None:
+    """A release of ours has its companion, which alone says how labels were made and whose rows."""
+    try:
+        read_companion(source, table)
+    except InputError as error:
+        hint = f"{error.hint} A release that somebody else made: shoal ledger add-foreign."
+        raise InputError(error.fact, hint) from None
+    check_promised(source, table, manifest)
+
+
+def release_body(told: Candidate, admission: Admission, to: str, terms: Terms) -> dict[str, Any]:
+    """The open part of the entry of a release that was judged."""
+    judged = [
+        {"entry": one.entry, "relation": one.relation, "how": one.how}
+        for one in admission.judged_with
+    ]
+    return {
+        "kind": RELEASE, "to": to, "about": admission.about, **told.facts(),
+        "judged_with": judged,
+        "findings": [in_short(one) for one in admission.weighed],
+        "unjudged": [number for number, _ in admission.unjudged],
+        "defences": list(admission.defences),
+        "columns_judged": sorted({one.on for one in admission.weighed if one.on}),
+        "people_given": terms.people is not None,
+        **({} if admission.people_found is None else {"people_found": admission.people_found}),
+        "l": terms.l, "limit": float(terms.limit),
+        **({"budget_exceeded": True} if admission.spend.exceeded else {}),
+        **({"accepted_risk": admission.accepted_risk} if admission.accepted_risk else {}),
+    }  # fmt: skip
+
+
+def foreign_body(
+    told: Candidate, made_by: str, about: str, to: str, spend: Spend
+) -> dict[str, Any]:
+    """The open part of the entry of a release that somebody else made."""
+    facts = told.facts() | ({"spend": spend.to_json()} if spend != Spend() else {})
+    return {"kind": FOREIGN, "made_by": made_by, "to": to, "about": about, **facts}
+
+
+def table_hash(source: Any) -> str:
+    """The hash of a release's table, by which its entry is found."""
+    release = released(source)
+    file = release[0] if release else Path(source) if isinstance(source, str | Path) else None
+    if file is None:
+        raise UsageError(
+            "A table in memory has no hash of its own.", "give the release's folder or file."
+        )
+    return sha256(file)
+
+
+def learnt(seen: Seen, on: str) -> Seen:
+    """The release with a column that it keeps as one to be learnt."""
+    if on not in seen.plain:
+        raise UsageError(f"The release has no column {on!r} to learn.", "name another.")
+    columns = [replace(c, role="sensitive") if c.name == on else c for c in seen.roles.columns]
+    return replace(seen, roles=Schema(tuple(columns)))
+
+
+def lent(seen: Seen, schema: Schema) -> Seen:
+    """The release with hierarchies and kinds from a schema where it has none."""
+    given = {column.name: column for column in schema.columns}
+    columns = tuple(
+        replace(c, kind=c.kind or given[c.name].kind, hierarchy=given[c.name].hierarchy)
+        if c.name in given and c.hierarchy is None else c
+        for c in seen.roles.columns
+    )  # fmt: skip
+    return replace(seen, roles=Schema(columns))

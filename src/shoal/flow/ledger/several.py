@@ -1,0 +1,132 @@
+"""The values left to people by several earlier releases and the new one at once.
+
+Three releases may say together what no two of them do: whoever is in all has a value that all leave
+possible (Ganta, Kasiviswanathan, Smith: Composition attacks and auxiliary information in data
+privacy, KDD 2008). Where whose the rows are is known of all releases, everybody's values are
+intersected over just those that hold the person, which is the most that can be learnt. Else
+combinations are tried, the smaller first, and all at once; what was not tried is said.
+
+It needs the people: without them releases are judged two by two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, combinations, islice
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.view import NobodyFoundError
+from shoal.errors import InputError, UsageError
+from shoal.flow.adversary import Asked, run, told
+from shoal.flow.crowd import holders
+from shoal.flow.ledger.judging import Past, Skipped, Weighed, learnable, location, staged, weighed
+from shoal.flow.ledger.terms import Terms
+from shoal.flow.seen import Seen
+from shoal.flow.view import Scene
+
+MOST = 200
+"""So many combinations of earlier releases are tried for a column."""
+
+Some = tuple[int, ...]
+"""Which of the earlier releases, by their places."""
+
+
+class Several(NamedTuple):
+    """What several earlier releases say together with the new one."""
+
+    weighed: tuple[Weighed, ...] = ()
+    unjudged: tuple[tuple[int, str], ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+def together(pasts: Sequence[Past], new: Seen, terms: Terms) -> Several:
+    """Intersect what several earlier releases and the new one leave to people.
+
+    And with which entries that could not be told. That nobody is in all of them is no failure.
+    """
+    if terms.people is None or len(pasts) < 2:
+        return Several()
+    try:
+        known = staged((*(one.seen for one in pasts), new), terms)
+    except (InputError, UsageError) as error:
+        return Several(unjudged=((pasts[-1].number, f"All at once: {told(error)}"),))
+    held, found = _held(known), list[Several]()
+    for name, where in _columns(known, terms.on).items():
+        tries, left = _of_people(held, where) if held is not None else _by_size(where)
+        for i, some in enumerate(tries):
+            terms.progress("judging with several releases", i, len(tries))
+            found.append(_tried(known, pasts, some, name, terms))
+        if left:
+            reason = pasts[where[-1]].number, "intersection", f"{name}: {left}"
+            found.append(Several(skipped=(reason,)))
+    return Several(
+        tuple(one for each in found for one in each.weighed),
+        tuple(one for each in found for one in each.unjudged),
+        tuple(one for each in found for one in each.skipped),
+    )
+
+
+def _columns(known: Scene, on: str | None) -> dict[str, list[int]]:
+    """The columns to learn, each with the earlier releases that have it: at least two."""
+    *earlier, new = known.releases
+    names = dict.fromkeys(name for one in earlier for name in learnable((one, new), on))
+    places = {
+        name: [i for i, one in enumerate(earlier) if name in learnable((one, new), on)]
+        for name in names
+    }
+    return {name: where for name, where in places.items() if len(where) > 1}
+
+
+def _tried(known: Scene, pasts: Sequence[Past], some: Some, name: str, terms: Terms) -> Several:
+    """One column intersected over some of the earlier releases and the new one."""
+    entries = tuple(pasts[i].number for i in some)
+    asked = Asked(on=name, options={"location": location(known)})
+    try:
+        finding = run("intersection", known, (*some, len(pasts)), asked)
+    except NobodyFoundError:
+        return Several()
+    except (InputError, UsageError) as error:
+        return Several(unjudged=((entries[-1], f"Several at once: {told(error)}"),))
+    return Several((weighed(finding, entries, terms, name),))
+
+
+def _held(known: Scene) -> NDArray[np.bool_] | None:
+    """(earlier releases, people of the new one) who is where; None unless known of all."""
+    crowd = known.targets
+    rows = []
+    for one in known.releases if crowd is not None and crowd.persons is not None else ():
+        assert crowd is not None
+        assert crowd.persons is not None
+        if (own := holders(one, crowd.persons.values)) is None:
+            return None
+        rows.append(own >= 0)
+    return np.stack(rows[:-1])[:, rows[-1]] if rows else None
+
+
+def _of_people(held: NDArray[np.bool_], where: Sequence[int]) -> tuple[list[Some], str]:
+    """The combinations that people are in, those of most people first; and what is left out."""
+    kinds, people = np.unique(held[list(where)], axis=1, return_counts=True)
+    order = np.argsort(-people, kind="stable")
+    every = [tuple(where[i] for i in np.flatnonzero(kinds[:, j]).tolist()) for j in order]
+    every = [some for some in every if len(some) > 1]
+    left = len(every) - MOST
+    return every[:MOST], f"{left:,} combinations that people are in were not tried." * (left > 0)
+
+
+def _by_size(where: Sequence[int]) -> tuple[list[Some], str]:
+    """Combinations by growing size, and all at once; and what is left out."""
+    number = len(where)
+    sizes = range(2, number)
+    every = chain.from_iterable(combinations(where, size) for size in sizes)
+    tries = [*islice(every, MOST), tuple(where)]
+    short = [n for n in sizes if sum(comb(number, size) for size in range(2, n + 1)) > MOST]
+    if not short:
+        return tries, ""
+    to = f" to {short[-1]}" if len(short) > 1 else ""
+    return tries, (
+        f"Not all combinations of {short[0]}{to} of the {number} earlier releases were tried."
+    )

@@ -1,0 +1,94 @@
+"""Which recorded releases stand: those that somebody may have, of which table, about whom.
+
+A release that was withdrawn stands still, for nobody can take back what others have; only one that
+was never out, recorded but given to nobody, does not. Of a release by somebody else nobody can say
+that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shoal.errors import UsageError
+from shoal.ledger import Entry
+
+JUDGED = RELEASE, FOREIGN = "release", "foreign"
+"""The kinds of entries that later releases are judged with: our own, and other people's."""
+PEOPLE = "people"
+"""Whom releases are about, where nobody says it."""
+
+
+def never_out(entries: Sequence[Entry]) -> frozenset[int]:
+    """The numbers of releases that nobody was given."""
+    return frozenset(int(one.body["number"]) for one in entries if one.body.get("never_out"))
+
+
+def somewhere(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries of releases that somebody may have: all but those that were never out."""
+    inside = never_out(entries)
+    return [one for one in entries if one.kind in JUDGED and one.number not in inside]
+
+
+def beside(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:
+    """What a recorded release is judged with: all before it, and releases that others made.
+
+    One of these that was recorded later was not judged together with it then. What is no release
+    is kept: that one was never out may be said later.
+    """
+    return [
+        one for one in entries
+        if one.kind not in JUDGED
+        or ((one.number < entry.number or one.kind == FOREIGN) and one.number != entry.number)
+    ]  # fmt: skip
+
+
+def of_table(entries: Sequence[Entry], table: str, about: str | None = None) -> Entry | None:
+    """The entry of a release with such a table about such people; None: about whomever.
+
+    The same table may be recorded about several; then it must be said which are meant.
+    """
+    found = [one for one in somewhere(entries) if one.body.get("table") == table]
+    if about is not None:
+        found = [one for one in found if one.body.get("about") == about]
+    if len({one.body.get("about") for one in found}) > 1:
+        told = ", ".join(sorted(str(one.body.get("about")) for one in found))
+        raise UsageError(f"The table is recorded about several: {told}.", "add --about NAME.")
+    return found[0] if found else None
+
+
+def new_about(about: str, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """That no release is about these people, but about others: they may be the same, misspelt."""
+    known = {str(one.body.get("about")) for one in somewhere(entries)}
+    if not known or about in known:
+        return ()
+    names = ", ".join(map(repr, sorted(known)))
+    return (
+        f"It is the first release about {about!r}, so that it is judged with none about {names}. "
+        "If these are the same people, give their name (--about).",
+    )
+
+
+def check_related(relation: str | Mapping[int, str] | None, entries: Sequence[Entry]) -> None:
+    """Refuse a relation to an entry that is no release."""
+    numbers = {one.number for one in somewhere(entries)}
+    wrong = [n for n in relation if n not in numbers] if isinstance(relation, Mapping) else []
+    if wrong:
+        raise UsageError(
+            f"A relation is given to entry {wrong[0]}, which is no release.",
+            "shoal ledger list shows them.",
+        )
+
+
+def check_withdrawable(number: int, entries: Sequence[Entry], never_out: bool) -> None:
+    """Refuse to withdraw what is no release, is withdrawn, or cannot be said never to be out."""
+    kind = {one.number: one.kind for one in entries}.get(number)
+    if kind not in JUDGED:
+        raise UsageError(f"Entry {number} is no release.", "shoal ledger list shows them.")
+    if never_out and kind == FOREIGN:
+        raise UsageError(
+            f"Entry {number} is a release by somebody else, who may have given it to others.",
+            "leave --never-out away: later releases are judged together with it.",
+        )
+    gone = [one.number for one in entries if one.body.get("number") == number]
+    if gone:
+        raise UsageError(f"Entry {gone[0]} withdraws it already.", "nothing is to be done.")

@@ -1,0 +1,166 @@
+"""Our table as it is published, on codes, and what is supposed about the other publishers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.axis import Axis
+from shoal.cells import Cells
+from shoal.errors import InputError, UsageError
+from shoal.histogram import Histogram
+from shoal.kernels.group import combinations, members
+from shoal.tally import Population, Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Ours:
+    """The published people of our table: their codes, their values and their classes.
+
+    ``keys`` (columns, people) are codes on ``quasi``, ``values`` (people,) codes on ``sensitive``,
+    and ``class_`` (people,) numbers the classes of our release, whose ``cells`` are published.
+    """
+
+    quasi: tuple[Axis, ...]
+    sensitive: Axis
+    keys: NDArray[Any]
+    values: NDArray[np.int32]
+    class_: NDArray[np.int32]
+    cells: Cells
+    population: Population | None = None
+    """Everybody the other tables could be about, on the same axes, where that is known."""
+    population_values: NDArray[np.int64] | None = None
+    """How many of the population have each sensitive value, where that is known."""
+    population_elsewhere: int = 0
+    """How many more of the population have a value that nobody of ours has."""
+
+    def __post_init__(self) -> None:
+        people = len(self.values)
+        assert self.keys.shape == (len(self.quasi), people)
+        assert self.class_.shape == (people,)
+        if not people:
+            raise InputError("Nobody is in the release.", "forecast for a table with rows.")
+        assert 0 <= self.class_.min() <= self.class_.max() < len(self.cells)
+
+    @property
+    def people(self) -> int:
+        """How many people are in our release."""
+        return len(self.values)
+
+    @property
+    def classes(self) -> int:
+        """How many classes our release has."""
+        return len(self.cells)
+
+    @cached_property
+    def histogram(self) -> Histogram:
+        """The sensitive values of every class."""
+        ones = np.ones(self.people, np.int64)
+        return Histogram.of(self.sensitive, self.class_, self.values, ones, self.classes)
+
+    @cached_property
+    def bits(self) -> NDArray[np.uint64]:
+        """The sensitive values of every class as sets, (classes, words)."""
+        everyone = np.arange(self.people)
+        found: NDArray[np.uint64] = members(
+            self.values, everyone, self.class_, self.classes, self.sensitive.words
+        )
+        return found
+
+    @cached_property
+    def prior(self) -> NDArray[np.float64]:
+        """P(s): how common each sensitive value is in the population, else among our people.
+
+        A value of ours that nobody of the population has counts as one person's there: somebody
+        has it. Where the population has values that we lack, the sum is less than 1.
+        """
+        return self.chances[:-1]
+
+    @cached_property
+    def chances(self) -> NDArray[np.float64]:
+        """P(s) of each value of ours, and last of having any other: together 1."""
+        count = np.bincount(self.values, minlength=self.sensitive.size)
+        if self.population_values is not None:
+            count = np.maximum(self.population_values, count > 0)
+        count = np.append(count, self.population_elsewhere)
+        share: NDArray[np.float64] = count / count.sum()
+        return share
+
+    @cached_property
+    def everywhere(self) -> Axis:
+        """The sensitive axis of others' tables: with a last code more where they have values that
+        we lack. It lies beside all of ours, as null does."""
+        axis = self.sensitive
+        if not self.population_elsewhere:
+            return axis
+        return replace(axis, leaves=(*axis.leaves, *([None] if axis.null else [])), null=True)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is supposed about the other publishers.
+
+    >>> Asked(overlap=0.1, rows=1000).shared(2000)
+    200
+    """
+
+    overlap: float
+    """The share of our people who are in another release too."""
+    rows: int
+    """How many rows each other release has."""
+    l: int = 2
+    """A person with fewer than so many values left is exposed."""
+    others: int = 1
+    """How many other releases there are; who is in which is independent."""
+    confidence: float = 0.5
+    """The paper's C: how sure it must be that l values are common."""
+
+    def __post_init__(self) -> None:
+        _check_share("The overlap", self.overlap, "0.1")
+        _check_share("The confidence", self.confidence, "0.5")
+        for name, least in (("l", 2), ("others", 1), ("rows", 1)):
+            check_whole(name, getattr(self, name), least)
+
+    def shared(self, people: int) -> int:
+        """How many of so many people of ours each other release holds; it must have the room.
+
+        At least one, where there is an overlap.
+        """
+        found = max(round(self.overlap * people), int(self.overlap > 0))
+        if found > self.rows:
+            raise UsageError(
+                f"{found:,} of our people cannot be in a release of {self.rows:,} rows.",
+                f"state a smaller overlap, or at least {found:,} rows of the other release.",
+            )
+        return found
+
+
+def check_whole(name: str, value: object, least: int, example: int | None = None) -> None:
+    """Refuse what is no whole number, or less than ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise UsageError(
+            f"{name} is a whole number from {least} on.",
+            f"write for example {least if example is None else example}.",
+        )
+
+
+def _check_share(what: str, value: float, example: str) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or math.isnan(value) or not 0 <= value <= 1:
+        raise UsageError(f"{what} is a share between 0 and 1.", f"write for example {example}.")
+
+
+def tallied(
+    quasi: tuple[Axis, ...], sensitive: Axis, keys: NDArray[Any], values: NDArray[np.int32]
+) -> tuple[Tally, NDArray[np.int32]]:
+    """A table of codes, a row for each person, as a tally, and the entry of each of its rows."""
+    sizes = [*(axis.size for axis in quasi), sensitive.size]
+    entry, first = combinations([*keys, values], sizes)
+    count = np.bincount(entry, minlength=len(first)).astype(np.int64)
+    kept = np.ascontiguousarray(keys[:, first])
+    return Tally(quasi, (sensitive,), kept, values[first][np.newaxis], count), entry

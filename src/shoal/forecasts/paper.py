@@ -1,0 +1,108 @@
+"""The paper's estimator: how likely a data set drawn from marginals shares l values with a class.
+
+Sattar and Helal, Privacy risk against composition attack, 2018. The probability of a record is
+the product of its values' marginal probabilities, so that of one in the cells of class E with
+value s is P(E) P(s), P(E) = prod_i P(cell_i). A hypothesised data set of n such records holds it
+with p_s = 1 - (1 - P(E) P(s))^n. The class is exposed (there: vulnerable) where l common values
+are less sure than the confidence level C. "forall s^l" in definition 7 has two readings:
+
+    at least       P(at least l of the class's values appear) < C, a Poisson binomial
+    best subset    max over sets of l values of P(all of them appear) < C: the l largest p_s
+
+With J other releases a value is common to all with p_s^J.
+
+It takes quasi-identifiers and values to be independent, the other table to have the same cells,
+and knows nothing of how many people are in both. On real tables it is off by an order of magnitude
+(compare with the other estimators); it is here because it is the paper's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.cells import Cells
+from shoal.errors import UsageError
+from shoal.forecasts.estimate import Estimate
+from shoal.forecasts.ours import Asked, Ours
+from shoal.kernels.fewer import fewer
+from shoal.tally import Population
+
+READINGS = ("at least", "best subset")
+
+
+def paper(ours: Ours, asked: Asked, reading: str = "at least") -> Estimate:
+    """The paper's estimate; per class the probability that fewer than l values are common."""
+    if reading not in READINGS:
+        raise UsageError(
+            f"There is no reading {reading!r}.", f"the readings are: {', '.join(READINGS)}."
+        )
+    chance = value_chances(ours, asked)
+    start = ours.histogram.start
+    if reading == "at least":
+        common = 1 - fewer(start, chance, np.full(ours.classes, -1), asked.l)
+    else:
+        common = _all_of_the_likeliest(start, chance, asked.l)
+    exposed = common < asked.confidence
+    details = {"reading": reading, "confidence": asked.confidence, "exposed": int(exposed.sum())}
+    return Estimate(
+        f"paper, {reading}", float(exposed.mean()), 1 - common, None, assumptions(ours), details
+    )
+
+
+def assumptions(ours: Ours) -> tuple[str, ...]:
+    """What the paper takes to be so."""
+    everybody = "our people" if ours.population is None else "the people of the population"
+    return (
+        "quasi-identifiers and the sensitive value are independent of each other",
+        "the other release has the cells of ours",
+        f"its people are drawn with replacement, each column as {everybody} have it",
+        "nothing is known of who is in both",
+    )
+
+
+def value_chances(ours: Ours, asked: Asked) -> NDArray[np.float64]:
+    """p_s^J of each value of each class, in the histogram's order."""
+    histogram = ours.histogram
+    record = class_chances(ours)[histogram.class_] * ours.prior[histogram.value]
+    # 1 - (1 - x)^n without cancellation, for x is tiny and n large.
+    with np.errstate(divide="ignore"):
+        found: NDArray[np.float64] = -np.expm1(asked.rows * np.log1p(-record))
+    return found**asked.others
+
+
+def class_chances(ours: Ours) -> NDArray[np.float64]:
+    """P(E): the product of the marginal probabilities of each class's cells."""
+    people = ours.population or Population(ours.keys, np.ones(ours.people, np.int64))
+    total = people.count.sum()
+    chance = np.ones(ours.classes)
+    for j, axis in enumerate(ours.quasi):
+        count = np.bincount(people.keys[j], weights=people.count, minlength=axis.size)
+        chance *= _inside(ours.cells, j, count) / total
+    return chance
+
+
+def _inside(cells: Cells, column: int, count: NDArray[Any]) -> NDArray[np.float64]:
+    """How many of the counted people each class's cell in one column holds."""
+    if column in cells.sets:
+        raw = np.ascontiguousarray(cells.sets[column], dtype="<u8").view(np.uint8)
+        held = np.unpackbits(raw, axis=1, count=len(count), bitorder="little")
+        return np.asarray(held @ count, np.float64)
+    below = np.concatenate([[0.0], np.cumsum(count)])
+    return np.asarray(below[cells.high[:, column] + 1] - below[cells.low[:, column]], np.float64)
+
+
+def _all_of_the_likeliest(
+    start: NDArray[np.int64], chance: NDArray[np.float64], l: int
+) -> NDArray[np.float64]:
+    """Per class the product of its l largest chances; 0 where it has fewer values."""
+    classes = len(start) - 1
+    of = np.repeat(np.arange(classes), np.diff(start))
+    order = np.lexsort((-chance, of))
+    rank = np.arange(len(chance)) - start[:-1][of]  # the same classes' places, sorted
+    product = np.ones(classes)
+    np.multiply.at(product, of[rank < l], chance[order][rank < l])
+    product[np.diff(start) < l] = 0.0
+    return product

@@ -1,0 +1,10 @@
+"""The ledger's room: an append-only, hash-chained, signed record of releases.
+
+It keeps entries and knows nothing of what they mean: the flow decides what is recorded.
+"""
+
+from shoal.ledger.book import Book, Moved
+from shoal.ledger.chain import Entry, Head
+from shoal.ledger.keys import Keys
+
+__all__ = ["Book", "Entry", "Head", "Keys", "Moved"]

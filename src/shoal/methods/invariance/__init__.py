@@ -1,0 +1,1 @@
+"""What m-invariant classes are made by: values dealt, buckets split, cells told apart."""

@@ -1,0 +1,108 @@
+"""Invariant: groups of near people whose sensitive values all differ, for m-invariance.
+
+    assignment  the rows are dealt to buckets: a bucket has a set of at least m values, its
+                signature, and equally many rows of each of them
+    split       every bucket is halved again and again, the rows of each value sorted by one column,
+                by the column after which least is lost; until one row of each value is left
+
+Before that the table is cut top-down, where least is lost, into parts in each of which no value has
+more than one m-th of the rows: values dealt among neighbours make smaller cells. Groups that would
+publish the same cells with different values are told apart: some get cells a little wider.
+
+This is the first release of a table; the next one, based on it, keeps everybody's signature and
+adds counterfeit rows where people are short (`publish(..., based_on=...)`). Rows are left over
+where a value is more frequent than one in m: held back, as far as they may be; whoever knows that
+somebody is in the table and sees that they are in no class then knows that they have such a value.
+
+Parameter, for releases based on another: ``newcomers="apart"`` (they have classes of their own), or
+``"fill"``: the paper's rule, they stand in for people who left. That takes the fewest counterfeits,
+and leaks: a counterfeit then tells that no newcomer with its value was left over (the minimality
+attack: R. Wong et al., VLDB 2007).
+
+X. Xiao and Y. Tao: m-invariance: towards privacy preserving re-publication of dynamic datasets,
+SIGMOD 2007 (phases 3 and 4). Dealing the most frequent values first: X. Xiao and Y. Tao: Anatomy,
+VLDB 2006.
+
+What it does not give: rules without m-invariance, for which it is refused; the least loss possible;
+disjoint cells: somebody may lie in the cells of several classes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import NotMetError
+from shoal.methods.cutting.progress import Advance, Progress
+from shoal.methods.cutting.segments import canonical
+from shoal.methods.cutting.topdown import check_quasi, refusal
+from shoal.methods.invariance.asking import APART, asked, check_newcomers
+from shoal.methods.invariance.dealing import most
+from shoal.methods.invariance.gathering import completed, gathered, indistinct
+from shoal.methods.invariance.parting import in_buckets
+from shoal.methods.invariance.splitting import Numbers, Rows
+from shoal.methods.lines.mend import settled
+from shoal.model import Model, products
+from shoal.tally import Cut, Groups, Tally
+
+KERNELS = ("cheapest", "split", "group")
+"""What is compiled when it first runs on a machine."""
+
+
+def invariant(
+    tally: Tally,
+    model: Model,
+    *,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+    hold_back: int = 0,
+    newcomers: str = APART,
+) -> Cut:
+    """Classes of at least m values, all equally frequent, for a rule with m-invariance in it.
+
+    ``rng`` chooses which rows of a value go where, and which are held back. ``newcomers`` is about
+    releases based on this one.
+    """
+    check_newcomers(newcomers)
+    check_quasi(tally)
+    m, on, values = asked(tally, model)
+    rng, advance = rng or np.random.default_rng(0), Advance(progress)
+    entry = canonical(tally, rng)
+    entry = entry[_dealable(values[entry], m, hold_back)]
+    bucket = in_buckets(tally, entry, values[entry], m, on, advance)
+    rows = Rows(entry, bucket, values[entry], np.zeros(len(entry), np.bool_))
+    _, cut, left = gathered(tally, model, rows, advance)
+    if left > hold_back:
+        raise indistinct(left)
+    cut = _meeting(tally, model, completed(tally, cut), hold_back)
+    advance.end()
+    return cut
+
+
+def _dealable(values: NDArray[np.int32], m: int, hold_back: int) -> Numbers:
+    """The rows that can be dealt: of values that are too frequent, only the first so many."""
+    counts = np.bincount(values)
+    high = most(counts, m)
+    over = int(np.maximum(counts - high, 0).sum())
+    if over > hold_back or not high:
+        raise NotMetError(
+            f"Of {int((counts > 0).sum()):,} sensitive values some have more than one row in {m}: "
+            f"{over:,} of {len(values):,} rows cannot be placed, {hold_back:,} may be held back.",
+            f"allow more with --hold-back {min(1.0, over / len(values) + 0.0005):.3f}, or ask for "
+            "a smaller m."
+            if high
+            else "ask for a smaller m: the column has too few values.",
+        )
+    order = np.argsort(values, kind="stable")
+    begin = np.concatenate(([0], np.cumsum(counts)))
+    rank = np.arange(len(values)) - begin[values[order]]
+    return np.sort(order[rank < high])
+
+
+def _meeting(tally: Tally, model: Model, cut: Cut, hold_back: int) -> Cut:
+    """The cut, without classes that break what the rule asks for besides."""
+    groups = Groups.of(tally, cut, products(model))
+    bad = ~np.asarray(model.holds(groups), np.bool_)
+    if bad.any() and not hold_back:
+        raise refusal(model, groups.take(np.flatnonzero(bad)))
+    return settled(tally, model, cut)

@@ -1,0 +1,84 @@
+"""A ``shoal`` that starts at once: a process that has loaded it forks for every call.
+
+Pages of the documentation call it more than a hundred times, and most of each call would be spent
+on loading the same libraries. What runs is the command line itself, with the caller's arguments,
+folder, environment and files. Other tests start it as users do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import traceback
+from contextlib import suppress
+
+LOADED = (
+    "shoal.flow.attack", "shoal.flow.audit", "shoal.flow.forecast", "shoal.flow.frontier",
+    "shoal.flow.ledger", "shoal.flow.pool", "shoal.flow.publish", "shoal.flow.report",
+    "shoal.flow.verify",
+)  # fmt: skip
+LARGEST = 1 << 20
+
+
+def serve(address: str) -> None:
+    """Fork for every caller, until killed."""
+    import importlib
+
+    from shoal.cli.main import main
+
+    for name in LOADED:
+        importlib.import_module(name)
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(address)
+    server.listen()
+    while True:
+        caller, _ = server.accept()
+        if os.fork() == 0:
+            server.close()
+            os._exit(answer(caller, main))
+        caller.close()
+        with suppress(ChildProcessError):  # those that are done; there may be none
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+
+def answer(caller: socket.socket, main) -> int:
+    """Run what a caller asks in a process of its own, and tell the caller how it ended."""
+    asked, files, *_ = socket.recv_fds(caller, LARGEST, 3)
+    child = os.fork()
+    if child == 0:
+        for place, file in enumerate(files):
+            os.dup2(file, place)
+        sys.stdin, sys.stdout, sys.stderr = (
+            open(place, mode, closefd=False)  # noqa: SIM115
+            for place, mode in enumerate("rww")
+        )  # what is known of the old ones, such as where they stand, is not so of these
+        run(json.loads(asked), main)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    caller.sendall(str(code if code >= 0 else 1).encode())
+    return 0
+
+
+def run(asked, main) -> None:
+    """The command line, as its caller would have started it."""
+    code = 1
+    try:
+        os.chdir(asked["folder"])
+        os.environ.clear()
+        os.environ.update(asked["environment"])
+        sys.argv = ["shoal", *asked["args"]]
+        main(prog_name="shoal")
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else int(left.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
