@@ -24,6 +24,7 @@ CASES = {
     "collude": "classes against colluding providers: time against plain Mondrian, loss, verdicts",
     "forecast": "forecasts against what truly happens: Adult and IPUMS, 32 settings, 3 seeds",
     "composition": "what two independent releases give away; time against k alone",
+    "noise": "error of noisy counts beside theory; 36 marginals of 1 M rows; synthetic people",
     "publish": "Parquet to verified Parquet, 10 M rows, against hand-written SQL",
     "pycanon": "audit of Adult against pycanon's report",
     "anonypy": "Mondrian at 200 k rows against anonypy",

@@ -7,12 +7,17 @@ folder, environment and files. Other tests start it as users do.
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import io
 import json
 import os
 import socket
 import sys
+import tempfile
 import traceback
 from contextlib import suppress
+from pathlib import Path
 
 LOADED = (
     "shoal.flow.attack", "shoal.flow.audit", "shoal.flow.forecast", "shoal.flow.frontier",
@@ -30,6 +35,7 @@ def serve(address: str) -> None:
 
     for name in LOADED:
         importlib.import_module(name)
+    warm()
     server = socket.socket(socket.AF_UNIX)
     server.bind(address)
     server.listen()
@@ -42,6 +48,20 @@ def serve(address: str) -> None:
         with suppress(ChildProcessError):  # those that are done; there may be none
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
+
+
+def warm() -> None:
+    """Make a release and a report once, so that forks have the compiled kernels in memory."""
+    import shoal
+    from shoal.flow.demo import schema
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+        table = shoal.bundled.path("st_anna.csv")
+        rule = "k-anonymity k=5 & entropy-diversity l=2"
+        release = shoal.publish(table, schema(), rule, out=Path(folder) / "release")
+        shoal.report(release, original=table)
+        shoal.attack("intersection", [release, release], targets=table, schema=schema())
+    gc.collect()  # closes connections, whose threads no fork would have
 
 
 def answer(caller: socket.socket, main) -> int:

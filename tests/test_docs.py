@@ -95,7 +95,7 @@ def test_the_targets_of_make_exist():
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_names_and_requirements_that_are_quoted_exist(page):
     text = text_of(page)
-    submodules = {"testing"}
+    submodules = {"noise", "testing"}
     names = set(re.findall(r"\bshoal\.([A-Za-z]\w*)\b(?!/|\.csv)", text)) - {"toml"}
     assert names - set(shoal.__all__) - submodules == set()
     models = "|".join(registry())
@@ -103,13 +103,18 @@ def test_names_and_requirements_that_are_quoted_exist(page):
         assert shoal.rule(quoted), quoted
 
 
-def test_verbs_and_options_that_are_quoted_exist(tmp_path, command_line):
+def test_verbs_and_options_that_are_quoted_exist(tmp_path, quick_command_line):
+    command_line = quick_command_line
     top = run("sh", "shoal --help", tmp_path, command_line)
     verbs = set(re.findall(r"^  ([a-z][a-z-]*)  ", top, re.MULTILINE))
     text = "\n".join(text_of(page) for page in PAGES)
     quoted = re.findall(r"(?:^|`)(?:\$ )?shoal ([a-z][a-z-]*)\b([^`\n#]*)", text, re.MULTILINE)
     assert {verb for verb, _ in quoted} <= verbs
     helps = {v: run("sh", f"shoal {v} --help", tmp_path, command_line) for v in verbs}
+    for verb, told in helps.items():
+        parts = re.findall(r"^  ([a-z][a-z-]*)  ", told.partition("\nCommands:")[2], re.MULTILINE)
+        for part in parts:  # ledger init, pool add, ...
+            helps[verb] += run("sh", f"shoal {verb} {part} --help", tmp_path, command_line)
     for verb, rest in quoted:
         options = re.findall(r"(?<![\w-])--[a-z-]+", re.sub(r'"[^"]*"', "", rest))
         assert [one for one in options if one not in helps[verb]] == [], verb

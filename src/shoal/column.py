@@ -132,6 +132,22 @@ class Column:
     weight: float = 1
     reason: str = ""
 
+    @property
+    def listed(self) -> tuple[Value, ...] | None:
+        """The values of the domain; None where it lists none, and so restricts none.
+
+        The empty text is no value: it says that cells may be empty.
+
+        >>> Column("sex", domain=("F", "M", "")).listed, Column("age", domain=("",)).listed
+        (('F', 'M'), None)
+        """
+        return tuple(value for value in self.domain or () if value != "") or None
+
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether the domain says that cells may be empty."""
+        return "" in (self.domain or ())
+
     def __post_init__(self) -> None:
         if self.role not in ROLES:
             raise self._wrong("has an unknown role", f"The roles are: {', '.join(ROLES)}.")
@@ -190,13 +206,22 @@ def quoted(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 
+def toml_key(name: str) -> str:
+    """A column's name as it stands in a schema file: in quotes where it must be.
+
+    >>> toml_key("age"), toml_key("home town")
+    ('age', '"home town"')
+    """
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
+
+
 def role_hint(name: str, role: str = "quasi") -> str:
     """What gives a column its role: on the command line, in Python, and in a schema file.
 
     >>> print(role_hint("visits", "keep"))
     --keep visits, schema.set({"visits": shoal.keep}), or [columns.visits] with role = "keep"
     """
-    key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
+    key = toml_key(name)
     return (
         f"--{role} {key}, schema.set({{{quoted(name)}: shoal.{role}}}), "
         f'or [columns.{key}] with role = "{role}"'

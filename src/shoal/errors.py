@@ -16,6 +16,8 @@ The number is the exit code of the command line.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class ShoalError(Exception):
     """A fact and a hint: ``str(error)`` is what a person reads.
@@ -68,6 +70,21 @@ class InputError(ShoalError):
     """The data cannot be used as it is."""
 
     exit_code = 5
+
+
+def together(amiss: Sequence[InputError]) -> InputError:
+    """Several errors as one that says all of them; a single one as it is.
+
+    >>> print(together([InputError("A is empty.", "fill it."), InputError("B is.", "fill it.")]))
+    A is empty. B is.
+    Hint: fill it.
+    """
+    if len(amiss) == 1:
+        return amiss[0]
+    same = {type(error) for error in amiss}
+    hints = dict.fromkeys(error.hint for error in amiss)
+    kind = same.pop() if len(same) == 1 else InputError
+    return kind(" ".join(error.fact for error in amiss), "\n".join(hints))
 
 
 class SchemaError(InputError):

@@ -326,12 +326,12 @@ def fraction(
 def whole(value: float | str, name: str, low: int) -> int:
     """A whole number of at least ``low``."""
     try:
-        number = int(value)
+        number, few = int(value), max(low, 5)
         exact = float(value) == number
     except (ValueError, TypeError, OverflowError):
-        exact, number = False, 0
+        exact, number, few = False, 0, max(low, 5)
     if not exact or number < low:
-        raise UsageError(f"{name} must be a whole number, at least {low}.", f"write {name}=5.")
+        raise UsageError(f"{name} must be a whole number, at least {low}.", f"write {name}={few}.")
     return number
 
 

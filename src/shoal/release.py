@@ -11,18 +11,23 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from fractions import Fraction
 from html import escape
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Literal
 
-from shoal.errors import InputError, UsageError
+from shoal.errors import InputError
+from shoal.spend import Spend
 
 EDITION = 1
 MANIFEST = "manifest.json"
+PROMISE = "differential-privacy"
+"""How the judgement on what noise promises begins."""
 
-How = Literal["counted", "counted with the private companion", "by construction"]
+How = Literal[
+    "counted", "counted with the private companion", "by construction",
+    "counted, and by construction",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class Verdict:
         return cls(**rest, judgements=parts)
 
     def __str__(self) -> str:
-        lines = [f"{self.rows:,} rows in {_classes(self.classes)}, {self.how}"]
+        lines = [f"{_rows(self.rows, self.classes)}, {self.how}"]
         for part in self.judgements:
             mark = "meets" if part.holds else "DOES NOT MEET"
             line = f"  {mark} {part.model} (reaches {short(part.reached)})"
@@ -154,17 +159,35 @@ class Release:
         }
 
     def __str__(self) -> str:
+        promise = [str(Spend.from_json(self.manifest["spend"]))] if self.by_noise else []
         reached = [
-            f"{part.model.split()[0]} {short(part.reached)}" for part in self.verdict.judgements
+            f"{part.model.split()[0]} {short(part.reached)}"
+            for part in self.verdict.judgements
+            if not (promise and part.model.startswith(PROMISE))
         ]
-        facts = [f"{self.verdict.rows:,} rows in {_classes(self.verdict.classes)}", *reached]
+        facts = [self._published(), *reached, *promise]
         if self.verdict.kept_columns_k is not None:
             facts.append(f"k {self.verdict.kept_columns_k:,} with the kept columns")
         if "loss" in self.private:
-            facts.append(f"loss {self.private['loss']:.3f}")
+            of = " of the quasi-identifiers" if self.by_noise else ""
+            facts.append(f"loss{of} {self.private['loss']:.3f}")
         if "held_back" in self.private:
             facts.append(f"{self.private['held_back']:,} rows held back")
         return " · ".join(facts)
+
+    @property
+    def by_noise(self) -> bool:
+        """Whether it promises differential privacy."""
+        return "privacy" in self.manifest
+
+    def _published(self) -> str:
+        """What there is of it: rows in classes, cells, or made-up people."""
+        rows, form = self.verdict.rows, self.manifest.get("form")
+        if form == "counts":
+            return f"{rows:,} cell{'' if rows == 1 else 's'}"
+        if form == "synthetic":  # before noise is drawn nobody knows how many
+            return f"{rows:,} made-up people" if rows else "made-up people"
+        return _rows(rows, self.verdict.classes)
 
     __repr__ = __str__
 
@@ -180,57 +203,9 @@ class Release:
         )
 
 
-@dataclass(frozen=True)
-class Spend:
-    """What releases spend of a differential-privacy budget; together they spend the sum.
-
-    Sequential composition: mechanisms that are (ε1, δ1)- and (ε2, δ2)-differentially private are
-    (ε1 + ε2, δ1 + δ2)-private together (Dwork, Roth: The algorithmic foundations of differential
-    privacy, 2014, theorem 3.16). It is a bound; advanced composition may be tighter.
-
-    >>> Spend(0.1) + Spend(0.2, 1e-6)
-    Spend(epsilon=0.3, delta=1e-06)
-    >>> (Spend(0.1) + Spend(0.2)).within(Spend(0.3))
-    True
-    """
-
-    epsilon: float = 0.0
-    delta: float = 0.0
-
-    def __post_init__(self) -> None:
-        numbers = (self.epsilon, self.delta)
-        real = all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers)
-        if not real or not all(math.isfinite(n) and n >= 0 for n in numbers) or self.delta > 1:
-            raise UsageError(
-                "A spend is an epsilon of at least 0 and a delta from 0 to 1.",
-                "write for example epsilon=0.5, delta=1e-6.",
-            )
-
-    def __add__(self, other: Spend) -> Spend:
-        epsilon = float(_exactly(self.epsilon) + _exactly(other.epsilon))
-        return Spend(epsilon, float(min(_exactly(self.delta) + _exactly(other.delta), Fraction(1))))
-
-    def within(self, budget: Spend) -> bool:
-        """Whether it is no more than a budget, in epsilon and in delta."""
-        pairs = ((self.epsilon, budget.epsilon), (self.delta, budget.delta))
-        return all(_exactly(spent) <= _exactly(limit) for spent, limit in pairs)
-
-    def to_json(self) -> dict[str, float]:
-        """Plain values for JSON."""
-        return {"epsilon": self.epsilon, "delta": self.delta}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Spend:
-        """The spend that ``to_json`` wrote."""
-        return cls(data.get("epsilon", 0.0), data.get("delta", 0.0))
-
-    def __str__(self) -> str:
-        return f"ε {self.epsilon:g}" + (f", δ {self.delta:g}" if self.delta else "")
-
-
-def _exactly(number: float) -> Fraction:
-    """The decimal number that is meant: a tenth, not the binary fraction next to it."""
-    return Fraction(repr(float(number)))
+def _rows(rows: int, classes: int) -> str:
+    """Rows in their classes; noisy counts and made-up people have none."""
+    return f"{rows:,} rows" + (f" in {_classes(classes)}" if classes else "")
 
 
 def _classes(count: int) -> str:

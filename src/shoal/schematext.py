@@ -80,7 +80,7 @@ def write(columns: Sequence[Column], source: Source | None) -> str:
     return "".join(f"{comment}\n" for comment in homeless.elements()) + text
 
 
-_EXAMPLE = 'A column looks like: [columns.age] role = "quasi"'
+_EXAMPLE = 'A column looks like: columns.age = { role = "quasi" }'
 
 
 def _check_edition(document: Mapping[str, Any]) -> None:
@@ -202,6 +202,21 @@ def _bound(bound: float, kind: str) -> float | datetime.date:
     whole = int(bound)
     day = kind == "date" and 1 <= whole <= datetime.date.max.toordinal()
     return datetime.date.fromordinal(whole) if day else whole
+
+
+def section(column: Column) -> str:
+    """A column's own part of a schema: it stands in place of what is said of it there, or last.
+
+    >>> print(section(Column("home town", "quasi", domain=("A", "B"))))
+    [columns."home town"]
+    role = "quasi"
+    domain = ["A", "B"]
+    """
+    import tomlkit
+
+    document = tomlkit.document()
+    _append(document, column)
+    return document.as_string().strip()
 
 
 def _new(columns: Sequence[Column]) -> str:

@@ -43,12 +43,42 @@ def test_a_ledger_begins_with_a_key_that_only_its_owner_reads(shoal, here):
     assert told["key"] == "releases.key"
     assert told["head"].startswith("1:")
     (entry,) = loaded(shoal("ledger", "list", "--json"))["entries"]
-    assert (entry["state"], entry["body"]["budget"]["epsilon"]) == ("founding", 2)
+    assert (entry["state"], entry["body"]["budget"]["epsilon"]) == ("founding", "2")
     again = shoal("ledger", "init")
     assert again.exit_code == 5
     assert "not overwritten" in again.stderr
     key = loaded(shoal("ledger", "key", "--json"))
     assert (key["name"], key["public"]) == ("St Anna", told["public"])
+
+
+def test_what_is_spent_is_listed_exactly(shoal):
+    words = "--epsilon 2/3 --delta 1e-6 --composition zcdp".split()
+    assert shoal("ledger", "init", *words).exit_code == 0
+    done = shoal("ledger", "add-foreign", GT1, *QUASI, "--by", "Lake", "--epsilon", "1/7")
+    assert done.exit_code == 0, done.output
+    lines = shoal("ledger", "list").stdout
+    assert re.search(r"of ε 2/3, δ 1e-06, zcdp +founding", lines)
+    assert re.search(r"Lake .* ε 1/7 +foreign", lines)
+    assert re.search(
+        r"^Budget, people: ε \S+, δ 1e-06 spent by zcdp .* of ε 2/3", lines, re.MULTILINE
+    )
+    assert "; left for one more release of pure ε: 0.048\n" in lines
+    told = loaded(shoal("ledger", "list", "--json"))["accounts"]["people"]
+    assert told["totals"]["basic"] == {"epsilon": "1/7", "delta": "0"}
+    assert (told["composition"], told["budget"]["epsilon"]) == ("zcdp", "2/3")
+    assert told["remaining"] == {"epsilon": "6/125", "delta": "0"}
+    wrong = shoal("ledger", "init", "--ledger", "b.db", "--composition", "advanced")
+    assert (wrong.exit_code, "needs a budget" in wrong.stderr) == (2, True)
+
+
+def test_a_shown_entry_has_rounded_numbers_and_json_exact_ones(ledger):
+    rho = "7020130498269683/288230376151711744"
+    spend = ("--epsilon", "1", "--delta", "1e-6", "--rho", rho)
+    assert ledger("add-foreign", GT1, *QUASI, "--by", "Lake", *spend).exit_code == 0
+    shown = ledger("show", 2).stdout
+    assert re.search(r"^spend\.rho +0\.024356$", shown, re.MULTILINE)
+    assert re.search(r"^spend\.delta +1e-06$", shown, re.MULTILINE)
+    assert loaded(ledger("show", 2, "--json"))["entry"]["body"]["spend"]["rho"] == rho
 
 
 @pytest.mark.usefixtures("first")

@@ -141,8 +141,9 @@ def test_help_has_sections_and_names_every_method(shoal):
     told = shoal("publish", "--help").stdout
     heads = [line[:-1] for line in told.splitlines() if line.endswith(":") and line[0] != " "]
     making = told[told.index("How classes are made:") : told.index("What is written:")]
-    assert heads[:4] == [
-        "Options", "How classes are made", "What is written", "Other tables and releases",
+    assert heads[:5] == [
+        "Options", "How classes are made", "What is written", "Noise (differential privacy)",
+        "Other tables and releases",
     ]  # fmt: skip
     listed = " ".join(making.split()).replace("- ", "-").partition("One of ")[2].partition(".")[0]
     assert sorted(listed.split(", ")) == sorted(names())

@@ -14,7 +14,7 @@ from shoal.cli import printing
 from shoal.cli.main import VERBS, main
 
 ROOM = Path(package.__file__).parent / "cli"
-SHARED = {"__init__", "__main__", "main", "options", "outcome", "printing"}
+SHARED = {"__init__", "__main__", "main", "options", "outcome", "printing", "published"}
 HEAVY = ("duckdb", "numba", "numpy", "pyarrow", "rich", "scipy", "shoal.flow", "tomlkit")
 
 

@@ -326,7 +326,7 @@ def test_people_who_are_known_are_followed_through_all_releases(ledger, town):
 
 
 def saying(*weighed, own=0.0, budget=None):
-    spend = Account(shoal.Spend(own), shoal.Spend(own), budget)
+    spend = Account(shoal.Spend(own), (shoal.Spend(own),), budget)
     return SimpleNamespace(weighed=weighed, unjudged=(), spend=spend)
 
 

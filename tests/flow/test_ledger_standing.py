@@ -65,6 +65,35 @@ def test_people_who_are_new_to_the_ledger_are_noted(first):
     assert found.to_json()["notes"] == [note]
 
 
+WAYS = {
+    "admit": {"schema": BOTH, "accept_risk": "agreed"},
+    "judge": {"schema": BOTH},
+    "add_foreign": {"schema": BOTH, "by": "Harbour"},
+}
+
+
+def test_a_name_that_differs_in_case_or_spaces_is_no_second_account(first):
+    for about in ("People", "peo ple "):
+        for name, asked in WAYS.items():
+            with pytest.raises(shoal.UsageError, match="case or spaces only") as told:
+                getattr(first, name)(SECOND, about=about, **asked)
+            assert "--about 'people'" in told.value.hint
+        with pytest.raises(shoal.UsageError, match="case or spaces only"):
+            first.account(about)
+    with pytest.raises(shoal.UsageError, match="Nobody is said"):
+        first.admit(SECOND, schema=BOTH, about="  ")
+    assert len(first.entries()) == 2
+
+
+def test_spaces_around_a_name_are_not_part_of_it(first):
+    assert first.admit(FIRST, schema=BOTH, about=" people ").already
+    entry = first.add_foreign(SECOND, schema=BOTH, by="Harbour", about="staff\n", epsilon=1)
+    assert entry.body["about"] == "staff"
+    assert first.account(" staff").total == shoal.Spend(1)
+    first.book.append({"kind": "foreign", "table": "0", "about": "Staff"})  # as once was possible
+    assert first.account("Staff").total == shoal.Spend()
+
+
 def test_the_first_of_a_ledger_has_nothing_to_note(ledger):
     assert ledger.admit(FIRST, schema=BOTH, about="staff").notes == ()
 

@@ -14,8 +14,8 @@ from shoal.attacks.view import Needs
 from shoal.release import Finding
 
 SHARED = frozenset({
-    "corresponding", "insiders", "linked", "locate", "meant", "picking", "supposed", "view",
-    "weighing", "worded", "worst_case",
+    "believing", "corresponding", "exchanged", "foretelling", "insiders", "joined_beliefs",
+    "linked", "locate", "meant", "picking", "supposed", "view", "weighing", "worded", "worst_case",
 })  # fmt: skip
 """Files of this room that are not attacks themselves."""
 

@@ -8,7 +8,8 @@ Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam: l-diversity: privacy beyond 
 TKDD 1(1), 2007 (homogeneity attack).
 
 It does not see what the adversary knows besides, nor that different values may mean the same (two
-names of one illness), nor what a second release adds.
+names of one illness), nor what a second release adds. Where values may have been exchanged for
+others, one that a class shows is nobody's for sure: what can be believed is told instead.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.attacks.exchanged import exchanges, homogeneous
 from shoal.attacks.view import WORST, Needs, Published, View, named, single
 from shoal.histogram import Histogram
 from shoal.model import below
 from shoal.release import Finding
 
-NEEDS = Needs(releases=1, most=1)
+NEEDS = Needs(releases=1, most=1, answers=True)
 BOUNDS = tuple(Fraction(bound) for bound in ("1/4", "1/2", "3/4", "9/10", "1"))
 """The shares of a class's most common value by which its rows are counted."""
 
@@ -38,6 +40,8 @@ ASSUMPTIONS = (
 def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Finding:
     """Find the classes whose rows all have one sensitive value."""
     release, values = single(view)
+    if exchanges(view):
+        return homogeneous(view)
     top, rows = values.largest(values.count), values.rows
     uniform = values.distinct == 1
     exposed = int(rows[uniform].sum())

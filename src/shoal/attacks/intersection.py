@@ -21,6 +21,9 @@ It takes for granted that the person is in every release with the same value. Pe
 as far as the releases show it (no class, or no value left) or the tester knows it, are counted
 apart. Where nobody knows, it does not see who is in a class by chance, an outsider whose cells
 fit: give a control group to learn how often.
+
+Where values may have been exchanged for others (randomised response) no value is excluded: what is
+told is how strongly each is believed, by Bayes' rule, and the bound (``shoal.attacks.exchanged``).
 """
 
 from __future__ import annotations
@@ -31,13 +34,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.attacks.exchanged import exchanges, intersected
 from shoal.attacks.locate import MEANS, alike, known_location, located, look_like_means, reckoned
 from shoal.attacks.view import UNKNOWN, WORST, Needs, NobodyFoundError, People, View
 from shoal.attacks.weighing import Evidence, weighted
 from shoal.errors import InputError, UsageError
 from shoal.release import Finding
 
-NEEDS = Needs(releases=2, people=True)
+NEEDS = Needs(releases=2, people=True, answers=True)
 OPTIONS = {"location": known_location}
 
 AT_MOST = (1, 2, 3, 4, 5, 10)
@@ -53,7 +57,13 @@ NAMED = 10
 def intersection(
     view: View, *, rng: np.random.Generator | None = None, location: str = "honest"
 ) -> Finding:
-    """Intersect the values that each release leaves possible for each person."""
+    """Intersect the values that each release leaves possible for each person.
+
+    Where a release shows answers in place of values, which exclude none: what is believed.
+    """
+    _check(view)
+    if exchanges(view):
+        return intersected(view, location)
     people, evidence = _evidence(view, location)
     prior, posterior = evidence.narrowed()
     outside = np.zeros(len(people), np.bool_) if people.present is None else ~people.present
@@ -82,8 +92,8 @@ def intersection(
     )  # fmt: skip
 
 
-def _evidence(view: View, location: str) -> tuple[People, Evidence]:
-    """What every release says of everybody, if the view has all that is needed."""
+def _check(view: View) -> None:
+    """Refuse a view that lacks what is needed."""
     if len(view.releases) < 2:
         raise InputError("An intersection needs two releases.", "give a second release.")
     if view.people is None:
@@ -95,6 +105,12 @@ def _evidence(view: View, location: str) -> tuple[People, Evidence]:
             "An intersection needs a sensitive column that all releases publish.",
             "name one with --on.",
         )
+
+
+def _evidence(view: View, location: str) -> tuple[People, Evidence]:
+    """What every release says of everybody."""
+    assert view.people is not None
+    assert view.sensitive is not None
     people, truth = view.people, view.people.values
     each, key = alike(people, view.axes, known_location(location))
     places = [located(release, view.axes, each, location) for release in view.releases]

@@ -55,6 +55,8 @@ class Needs:
     leaves it out unless one of its own options is given."""
     provider: bool = False
     """Who provided each row: of a release its publisher alone knows it."""
+    answers: bool = False
+    """Whether it can tell answers from values, where values may have been exchanged for others."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,11 @@ class Published:
     """Who provided each row, as codes on the view's axis, where it is known."""
     centroids: bool = False
     """Whether its cells are the centroids of classes: people are in none, but near to one."""
+    response: NDArray[np.float64] | None = None
+    """P(answer | true) on the view's sensitive axis, where values may have been exchanged: a row
+    for each true value, all 0 for one that the release says nobody has. None: values are true."""
+    spent: float | None = None
+    """The epsilon of a person's answers in all columns of the release, where it states one."""
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:

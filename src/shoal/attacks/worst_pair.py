@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.attacks.exchanged import exchanges, unpaired
 from shoal.attacks.linked import pair_of, side
 from shoal.attacks.view import WORST, Needs, NobodyFoundError, Published, View
 from shoal.cells import meet
@@ -57,7 +58,7 @@ def known_l(l: Any) -> int:
     return l
 
 
-NEEDS = Needs(releases=2, most=2, supposed="--l 2")
+NEEDS = Needs(releases=2, most=2, supposed="--l 2", answers=True)
 OPTIONS = {"l": known_l}
 
 
@@ -78,6 +79,8 @@ def worst_pair(view: View, *, rng: np.random.Generator | None = None, l: int = 2
             "The worst pair needs a sensitive column that both releases publish.",
             "name one with --on.",
         )
+    if exchanges(view):
+        return unpaired(view, least)
     values = one.histogram(sensitive), other.histogram(sensitive)
     if not ((values[0].total > 0) & (values[1].total > 0)).any():
         raise InputError(

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from shoal import Finding, RedTeam
 
 OPTIONS = ("location", "pieces", "sure", "knowledge", "about", "knowing", "coalition", "members",
-           "l")  # fmt: skip
+           "l", "runs")  # fmt: skip
 """The options that are an attack's own, left to its defaults where they are not given."""
 EXPOSED = 4
 """The exit code when an attack exceeded its limit."""
+AUDITING = "auditing"
+"""The attack whose limit is what the release states itself."""
 
 
 @click.command(
@@ -28,12 +30,14 @@ EXPOSED = 4
         "shoal attack complementary first/ second/",
         "shoal attack background release/ --pieces 3",
         "shoal attack coalition release/ --members 2",
+        "shoal attack auditing release/ --original patients.csv",
         'shoal attack background release/ --about "#7.disease=flu" --knowing "not #7.disease=cold"',
     ),
 )
 @click.argument("name")
 @click.argument("releases", nargs=-1, required=True, metavar="RELEASE...")
 @own("--targets", metavar="FILE", help="People the adversary knows: a register, or targets.")
+@own("--original", metavar="FILE", help="Auditing: the table that the release was made of.")
 @own("--control", metavar="FILE", help="People who are in none of the releases, to compare with.")
 @own("--on", metavar="COL", help="What to learn, where several columns are sensitive.")
 @own("--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only.")
@@ -64,6 +68,7 @@ EXPOSED = 4
     help="The worst coalition of so many; unless given, what is promised, or 1.",
 )
 @own("--l", type=int, metavar="N", help="Worst-pair: fewer values left than this expose; 2.")
+@own("--runs", type=int, metavar="N", help="Auditing: how often the noise is run again; 4000.")
 @own("--name", "names", metavar="COL", help="The targets' column that people are called by.")
 @own("--limit", type=SHARE, metavar="SHARE", help="Leave with 4 where a larger share is exposed.")
 @own("--show", "labels", is_flag=True, help="Name labels, values, providers: for your eyes only.")
@@ -77,7 +82,9 @@ def command(
     """Attack releases before anybody else does.
 
     NAME is linking, homogeneity, skewness, minimality, intersection, order, complementary,
-    temporal, forward, cross, backward, coalition, worst-pair or background; red-team runs all that
+    temporal, forward, cross, backward, coalition, worst-pair, background or auditing (which runs a
+    release's noise again on its original, on two tables that one person makes different; the exit
+    code is 4 if it is less private than the release states); red-team runs all of the others that
     apply and ranks them (background and worst-pair, which suppose what nobody is shown to know, if
     an option of theirs says what; coalition where it is known who provided the rows). A RELEASE is
     a release folder, which says itself what its columns are, or any table with -s. The options for
@@ -95,6 +102,8 @@ def command(
         )  # fmt: skip
     text = ranked(found) if isinstance(found, shoal.RedTeam) else finding(found)
     show(found, as_json, quiet, text)
+    if limit is None and name == AUDITING:
+        return EXPOSED if found.rate else 0  # the sentence says by how much
     if limit is None or found.rate <= limit:
         return 0
     click.echo(f"{name} exposes {found.rate:.1%}, more than the limit of {limit:.1%}.", err=True)
@@ -103,7 +112,9 @@ def command(
 
 def finding(found: Finding) -> str:
     """One finding in full: what was found, how sure, an example, and what helps."""
-    lines = [found.sentence, "", f"{found.rate:.1%} exposed{_interval(found)}; {_sure(found)}."]
+    lines = [found.sentence]
+    if found.attack != AUDITING:  # which exposes nobody: it bounds what noise may give away
+        lines += ["", f"{found.rate:.1%} exposed{_interval(found)}; {_sure(found)}."]
     if found.example:
         lines += ["", "For example:", *(f"  {line}" for line in found.example.splitlines())]
     if found.worst:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from shoal.cli.options import (
     ACCEPT_KEEP,
@@ -23,7 +25,7 @@ from shoal.cli.options import (
 from shoal.cli.printing import progress, show
 
 if TYPE_CHECKING:
-    from shoal import Frontier, Interrupted
+    from shoal import Frame, Frontier, Interrupted, Schema, SideBySide
 
 
 @click.command(
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         "shoal frontier patients.csv -s schema.toml --methods mondrian,chain --strengths 5,10",
         'shoal frontier patients.csv -s schema.toml -m "k-anonymity k=5" \\',
         '    -m "k-anonymity k=5 & entropy-diversity l=3" --risk value --max-loss 0.2',
+        "shoal frontier patients.csv -s schema.toml --side-by-side --epsilons 0.5,1,2 -o sides/",
     ),
 )
 @click.argument("source")
@@ -54,13 +57,21 @@ if TYPE_CHECKING:
      help="Give levels to columns that have none, for methods that need them.")  # fmt: skip
 @own("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
 @own("--replace", is_flag=True, help="Start anew where another comparison is kept.")
+@own("--side-by-side", is_flag=True,
+     help="Compare classes with differential privacy: join two releases of each.")  # fmt: skip
+@own("--epsilons", metavar="E,E", help="Side by side: the noise; else 0.5,1,2,4.")
+@own("--forms", metavar="NAME,NAME", help="Side by side: randomised, counts, synthetic; else all.")
+@own("--overlap", type=int, metavar="N", help="Side by side: people in both halves of the table.")
+@own("--seeds", type=int, metavar="N", help="Side by side: how often to split; else 3.")
 @ACCEPT_KEEP
 @roles
 @reading
 @output
 def command(
     source: str, models: tuple[str, ...], strengths: str | None, roles: Roles,
-    reading: dict[str, Any], as_json: bool, quiet: bool, **asked: Any,
+    reading: dict[str, Any], as_json: bool, quiet: bool, side_by_side: bool,
+    epsilons: str | None, forms: str | None, overlap: int | None, seeds: int | None,
+    **asked: Any,
 ) -> int:  # fmt: skip
     """Compare methods and strengths: risk against utility.
 
@@ -68,17 +79,25 @@ def command(
     attacked by whoever knows everybody's quasi-identifiers, and its loss is measured. On the
     frontier (*) are those than which no other has less risk without more loss. Interrupted, it
     keeps the points that are finished, and goes on when it is run again.
+
+    With --side-by-side two overlapping halves of the table are published under rules of classes
+    and under differential privacy, and the same attack joins each pair of releases.
     """
     import shoal
 
     schema = roles.needed()
+    sides = {"epsilons": epsilons, "forms": forms, "overlap": overlap, "seeds": seeds}
+    _refuse(side_by_side)
+    if side_by_side:
+        with _opened(source, schema, reading, quiet) as (step, table):
+            given = {"rules": models or None, "on": asked["on"], "out": asked["out"]}
+            both = shoal.side_by_side(table, schema, progress=step, **given, **_given(sides))
+        show(both, as_json, quiet, _both(both, asked["out"]))
+        return 0
     kept = asked["out"]
     before = _written(kept)
     try:
-        with (
-            progress(quiet) as step,
-            closing(shoal.open(source, kinds=schema.kinds, **reading)) as table,
-        ):
+        with _opened(source, schema, reading, quiet) as (step, table):
             found: Frontier = shoal.frontier(
                 table, schema, models or None, strengths=_numbers(strengths), progress=step, **asked
             )
@@ -95,6 +114,57 @@ def command(
         click.echo(f"{error.fact}\nHint: {error.hint}", err=True)
         return 3
     return 0
+
+
+@contextmanager
+def _opened(
+    source: str, schema: Schema, reading: dict[str, Any], quiet: bool
+) -> Iterator[tuple[Callable[[str, int, int], None], Frame]]:
+    """How progress is shown, and the table, while it is worked on."""
+    import shoal
+
+    with (
+        progress(quiet) as step,
+        closing(shoal.open(source, kinds=schema.kinds, **reading)) as table,
+    ):
+        yield step, table
+
+
+_SIDES = ("epsilons", "forms", "overlap", "seeds")
+_ALONE = ("strengths", "methods", "risk", "max_loss", "max_risk", "hold_back", "auto_hierarchies",
+          "population", "replace", "accept_keep")  # fmt: skip
+
+
+def _refuse(side_by_side: bool) -> None:
+    """Refuse what has no meaning where both schools are compared, or where they are not."""
+    from shoal import UsageError
+
+    typed = click.get_current_context().get_parameter_source
+    unfit = _ALONE if side_by_side else _SIDES
+    given = [name for name in unfit if typed(name) is ParameterSource.COMMANDLINE]
+    if not given:
+        return
+    option = f"--{given[0].replace('_', '-')}"
+    if side_by_side:
+        raise UsageError(
+            f"{option} has no meaning with --side-by-side.",
+            "leave it out; rules are given with -m, noise with --epsilons.",
+        )
+    raise UsageError(f"{option} is of a comparison of both schools.", "add --side-by-side.")
+
+
+def _given(sides: dict[str, Any]) -> dict[str, Any]:
+    """What was asked for, lists as lists; ε as texts, which are exact."""
+    told = {name: value for name, value in sides.items() if value is not None}
+    return {
+        name: [one.strip() for one in value.split(",")] if isinstance(value, str) else value
+        for name, value in told.items()
+    }
+
+
+def _both(found: SideBySide, kept: Path | None) -> str:
+    page = () if kept is None else (f"The page: {kept / 'side-by-side.html'}",)
+    return "\n".join((str(found), *page))
 
 
 def _written(kept: Path | None) -> tuple[int, int] | None:

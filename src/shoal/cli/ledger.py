@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.ledgers.asked import ABOUT, LEAST, LIMIT, ON, PEOPLE, SHOW, TO, budget, place
+from shoal.cli.ledgers.asked import ABOUT, LEAST, LIMIT, ON, PEOPLE, RHO, SHOW, TO, budget, place
 from shoal.cli.ledgers.asked import relation as relations
 from shoal.cli.ledgers.told import (
-    HEAD,
     RECHECKED,
     Told,
+    accounts,
+    budgeted,
     everything,
     line,
+    listed,
     plain,
     rechecked,
     refused,
@@ -42,6 +44,7 @@ NOT_WHOLE = 3
         "shoal ledger admit the-next/ --same-table",
         'shoal ledger add-foreign theirs.csv -s schema.toml --by "Harbour"',
         "shoal ledger add-foreign theirs.csv --quasi age --sensitive job --by Harbour",
+        "shoal ledger add-foreign noisy/ --by Harbour --epsilon 1 --delta 1e-6 --rho 1/60",
         "shoal ledger list --ledger releases.db --key releases.key",
         "shoal ledger show 3 --json",
         "shoal ledger verify --head 12:5a0c…",
@@ -65,11 +68,14 @@ def command() -> None:
 @place
 @own("--name", default="publisher", show_default=True, metavar="TEXT", help="Who publishes.")
 @budget
+@own("--composition", type=click.Choice(("basic", "advanced", "zcdp")), default="basic",
+     show_default=True, help="How spends add up, for good.")  # fmt: skip
 @output
 def init(where: tuple[str, Path | None], as_json: bool, quiet: bool, **asked: Any) -> None:
     """Begin a ledger, and make a key for it.
 
-    With --epsilon and --delta, releases under differential privacy may spend so much in all.
+    With --epsilon and --delta, releases under differential privacy may spend so much in all, by
+    the theorem of --composition: it cannot be chosen afterwards.
     """
     import shoal
 
@@ -143,6 +149,7 @@ def admit(
 @TO
 @ON
 @budget
+@RHO
 @roles
 @output
 def add_foreign(
@@ -177,8 +184,12 @@ def list_(where: tuple[str, Path | None], about: str | None, as_json: bool, quie
         entries = book.entries()
         state = states(entries)
         told = [one for one in entries if about is None or one.body.get("about") == about]
-        text = table(HEAD, [line(one, state[one.number]) for one in told], right=(0,))
-        tell(book, as_json, quiet, text, entries=[plain(one, state[one.number]) for one in told])
+        text = listed([line(one, state[one.number]) for one in told])
+        found = accounts(book, told)
+        text += "".join(f"\n{budgeted(name, one)}" for name, one in found.items())
+        plainly = {name: one.to_json() for name, one in found.items()}
+        lines = [plain(one, state[one.number]) for one in told]
+        tell(book, as_json, quiet, text, entries=lines, accounts=plainly)
 
 
 @command.command("show", cls=Verb, epilog=example("shoal ledger show 3"))

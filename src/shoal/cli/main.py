@@ -32,6 +32,7 @@ VERBS = {
     "audit": "Measure any table, whoever made it.",
     "attack": "Attack releases before anybody else does.",
     "m-privacy": "Find out whether providers who work together break a rule.",
+    "meaning": "Say what a promise of differential privacy means.",
     "forecast": "Estimate what a release that somebody else may make would reveal.",
     "ledger": "Record releases; judge a new one together with the old.",
     "pool": "Publish one table of several providers.",

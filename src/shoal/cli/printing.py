@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 if TYPE_CHECKING:
     from shoal import Verdict
 
+PROMISE = "differential-privacy"
+"""How a requirement is called that noise meets."""
 Step = Callable[[str, int, int], None]
 """Called with a step's name, how much is done and how much there is."""
 
@@ -120,7 +122,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence
 def verdict(found: Verdict) -> str:
     """Whether a table holds, in a sentence, then requirement by requirement."""
     told = "holds" if found.holds else "DOES NOT HOLD"
-    counted = f"{found.rows:,} rows in {classes(found.classes)}, {found.how}: {told}"
+    among = f" in {classes(found.classes)}" if found.classes else ""
+    counted = f"{found.rows:,} rows{among}, {found.how}: {told}"
     lines = [counted, "", judged(found)]
     if found.kept_columns_k is not None:
         lines += ["", f"k over quasi-identifiers and kept columns: {found.kept_columns_k:,}"]
@@ -128,18 +131,24 @@ def verdict(found: Verdict) -> str:
 
 
 def judged(found: Verdict) -> str:
-    """What each requirement reaches, how much of the table fails, and the worst class."""
+    """What each requirement reaches, how much of the table fails, and the worst class.
+
+    Noisy counts and made-up people have no classes that could fail.
+    """
+    shown = 6 if found.classes else 3
     rows = []
     for part in found.judgements:
         labels = ", ".join(f"{key} {value}" for key, value in part.worst.get("class", {}).items())
-        worst = f"{part.worst.get('rows', 0):,} rows" + (f": {labels}" if labels else "")
+        worst = f"{part.worst['rows']:,} rows" if "rows" in part.worst else "–"
+        worst += f": {labels}" if labels else ""
         worst += _coalition(part.worst)
-        rows.append((
-            "yes" if part.holds else "NO", part.model, number(part.reached),
-            f"{part.failing_classes:,}", f"{part.failing_rows:,}", worst,
-        ))  # fmt: skip
+        failing = f"{part.failing_classes:,}", f"{part.failing_rows:,}"
+        if part.model.startswith(PROMISE):  # what noise promises is no matter of classes
+            failing = "–", "–"
+        held = "yes" if part.holds else "NO"
+        rows.append((held, part.model, number(part.reached), *failing, worst)[:shown])
     head = ("holds", "requirement", "reached", "failing classes", "failing rows", "worst class")
-    return table(head, rows, right=(2, 3, 4))
+    return table(head[:shown], rows, right=(2, 3, 4)[: shown - 2])
 
 
 def _coalition(worst: Mapping[str, Any]) -> str:
@@ -157,6 +166,7 @@ def classes(count: int) -> str:
 
 
 WORDS = {
+    "rows": "people in the table, exactly: not public",
     "held_back": "rows held back",
     "starred": "rows printed as *",
     "parts": "parts that the table was made in",
@@ -184,7 +194,7 @@ def measured(facts: Mapping[str, Any]) -> str:
     words = WORDS | ({"value": f"least {facts['measure']}"} if "measure" in facts else {})
     told = ((key, value) for key, value in facts.items() if isinstance(value, int | float))
     rows = [(words.get(key, key.replace("_", " ")), number(value)) for key, value in told]
-    return table(("measure", "value"), rows, right=(1,))
+    return table(("measure", "value"), rows, right=(1,)) if rows else ""
 
 
 MOST = 20

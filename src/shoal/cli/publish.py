@@ -23,12 +23,12 @@ from shoal.cli.options import (
     reading,
     roles,
 )
-from shoal.cli.printing import judged, levels, measured, progress, show
+from shoal.cli.printing import progress, show
+from shoal.cli.published import told
 
 if TYPE_CHECKING:
     from shoal import Release
 
-_BECAME = ("frozen", "widened", "new", "gone")
 FORMATS = ("csv", "csv.gz", "parquet", "feather", "arrow", "xlsx")
 CHOICE_ASKED: dict[str, Any] = {
     "metavar": "NAME",
@@ -37,8 +37,11 @@ CHOICE_ASKED: dict[str, Any] = {
 CHOICE = own("--choice", **CHOICE_ASKED)
 making = functools.partial(own, section="How classes are made")
 written = functools.partial(own, section="What is written")
+noise = functools.partial(own, section="Noise (differential privacy)")
 others = functools.partial(own, section="Other tables and releases")
 recording = functools.partial(own, section="Ledger")
+UNRULED = ("counts", "synthetic")
+"""The forms that noise alone makes: there is no requirement on classes."""
 RECORDED = ("about", "to", "relation", "limit", "accept_risk")
 """What a ledger is told besides the release."""
 
@@ -101,11 +104,12 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
 )
 @written(
     "--form",
-    type=click.Choice(("partition", "buckets", "centroids")),
+    type=click.Choice(("partition", "buckets", "centroids", "randomised", "counts", "synthetic")),
     default="partition",
     show_default=True,
     help="Generalised cells; or exact ones, with sensitive values permuted within classes; or "
-    "means and most frequent values of classes.",
+    "means and most frequent values of classes. By noise: generalised cells with randomised "
+    "values; counts; or made-up people.",
 )
 @written("--two-tables", is_flag=True, help="Buckets: the people and the values in a file each.")
 @written(
@@ -129,6 +133,17 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
     metavar="DIR",
     help="Folder of the private companion (else DIR.private).",
 )
+@noise("--epsilon", metavar="NUMBER", help="What it may spend: a decimal or a fraction, as 1/3.")
+@noise("--delta", default="0", metavar="NUMBER", help="The chance beside it, such as 1e-6.")
+@noise(
+    "--marginals", type=int, metavar="N",
+    help="Counts, synthetic: all sets of so many columns are counted together.",
+)  # fmt: skip
+@noise(
+    "--marginal", "named", multiple=True, metavar="COL,COL",
+    help="Counts, synthetic: columns that are counted together; repeatable.",
+)  # fmt: skip
+@noise("--seed", type=int, metavar="N", help="For tests: it marks the release as unreleasable.")
 @others("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
 @others(
     "--based-on",
@@ -170,8 +185,7 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
 def command(
     source: str, models: tuple[str, ...], roles: Roles, reading: dict[str, Any], relaxed: bool,
     order: tuple[str, ...], choice: str | None, measure: str | None, settings: tuple[str, ...],
-    format_: str, explain: bool, as_json: bool,
-    quiet: bool, **asked: Any,
+    named: tuple[str, ...], format_: str, explain: bool, as_json: bool, quiet: bool, **asked: Any,
 ) -> int:  # fmt: skip
     """Make a release that meets a requirement, verified.
 
@@ -181,10 +195,11 @@ def command(
 
     like = asked["like"]
     _check(models, like, asked)
+    asked["marginals"] = _marginals(asked["marginals"], named)
     schema = roles.needed() if like is None or roles.given else None
     given = {"relaxed": relaxed, "order": list(order), "choice": choice, "measure": measure}
-    told = {name: asked.pop(name) for name in RECORDED}
-    asked["admission"] = {name: value for name, value in told.items() if value is not None}
+    record = {name: asked.pop(name) for name in RECORDED}
+    asked["admission"] = {name: value for name, value in record.items() if value is not None}
     asked |= _together({name: value for name, value in given.items() if value}, settings)
     with _ledger(asked.pop("ledger"), asked.pop("key")) as ledger, progress(quiet) as step:
         step("reading", 0, 1)
@@ -193,16 +208,16 @@ def command(
             request, reading = {**request, "reading": reading}, {}
         with _opened(source, schema, reading, asked["based_on"] or like) as table:
             release = _made(table, schema, " & ".join(models) or None, request, explain)
-    for note in () if quiet else release.private["notes"]:
+    for note in () if quiet else release.private.get("notes", ()):
         click.echo(f"Note: {note}", err=True)
-    show(release, as_json, quiet, _text(release, explain))
+    show(release, as_json, quiet, told(release, explain))
     return 0 if release.verdict.holds else 3
 
 
 def _check(models: tuple[str, ...], like: Path | None, asked: Mapping[str, Any]) -> None:
     from shoal import OutputError, UsageError
 
-    if not models and like is None:
+    if not models and like is None and asked["form"] not in UNRULED:
         raise UsageError("No requirement is given.", 'add -m "k-anonymity k=10".')
     if asked["dry_run"]:
         return
@@ -213,6 +228,15 @@ def _check(models: tuple[str, ...], like: Path | None, asked: Mapping[str, Any])
             raise OutputError(
                 f"There is no folder {folder.parent}.", "create it, or choose another place."
             )
+
+
+def _marginals(number: int | None, named: tuple[str, ...]) -> Any:
+    """Which columns are counted together: all sets of so many, or those that are named."""
+    from shoal import UsageError
+
+    if number is not None and named:
+        raise UsageError("--marginals and --marginal are alternatives.", "leave one out.")
+    return named or number
 
 
 def _ledger(where: str | None, key: Path | None) -> AbstractContextManager[Any]:
@@ -280,8 +304,8 @@ def _made(
     try:
         release: Release = shoal.publish(table, schema, rule, **request)
     except shoal.NotMetError as error:
-        told = _instead(table, schema, rule, request) if explain else ""
-        raise shoal.NotMetError(f"{error.fact}{told}", error.hint) from error
+        more = _instead(table, schema, rule, request) if explain else ""
+        raise shoal.NotMetError(f"{error.fact}{more}", error.hint) from error
     except shoal.Refused as error:  # what was written aside is gone: all that was found is told
         click.echo(f"{error.admission}\n", err=True)
         raise
@@ -300,64 +324,3 @@ def _instead(table: Any, schema: Any, rule: str | None, request: dict[str, Any])
         return f"\nNo part that {method} finds meets it, however many rows are held back."
     share = other.private["held_back"] / (other.private["held_back"] + other.verdict.rows)
     return f"\nIt would pass with {share:.2%} of the rows held back: {other}."
-
-
-def _text(release: Release, explain: bool) -> str:
-    lines, based = [str(release)], "rows_frozen" in release.private
-    if not based:  # else only what is new was made at one level
-        lines += levels(release.private, release.manifest["form"])
-    if explain:
-        facts = {k: v for k, v in release.private.items() if k != "explanation"}
-        told = judged(release.verdict), measured(facts), str(release.private["explanation"])
-        lines += [line for block in told for line in ("", block)]
-    if based:
-        lines += _based(release.private)
-    if "people_in_both" in release.private:
-        lines += _alike(release.private)
-    if "admission" in release.private:
-        lines.append(str(release.private["admission"]))
-    if "public_before" in release.private:
-        lines.append(_after(release.private["public_before"]))
-    if bare := release.private["unjudged"]:
-        lines.append(f"No requirement is about {', '.join(bare)}: a class may share one value.")
-    if release.folder is None:
-        return "\n".join((*lines, "Nothing was written (dry run)."))
-    lines.append(f"Published in {release.folder}, read again and verified.")
-    if release.companion is not None:
-        lines.append(f"Private companion in {release.companion}: keep it, do not publish it.")
-    return "\n".join(lines)
-
-
-def _based(facts: Mapping[str, Any]) -> list[str]:
-    """What became of the rows of the release that this one is based on."""
-    kept, wider, new, gone = (facts[f"rows_{what}"] for what in _BECAME)
-    lines = [
-        f"Against the earlier release: {kept:,} rows keep their cells, {wider:,} have wider ones, "
-        f"{new:,} are new, {gone:,} are gone."
-    ]
-    if few := facts["rows_new_few"]:
-        lines.append(
-            f"Warning: {few:,} new rows are in classes with old ones and do not meet the rule "
-            "among themselves: whoever compares the releases may tell them apart. Publish when "
-            "more have come, or let them be held back (--hold-back)."
-        )
-    return [*lines, "Base the next release on this one: two that have one base can be linked."]
-
-
-def _alike(facts: Mapping[str, Any]) -> list[str]:
-    """What the recoding of another release did not cover, and who is in that too."""
-    lines = []
-    if rows := facts["rows_not_covered"]:
-        lines.append(f"The release's recoding does not cover {rows:,} rows: they are held back.")
-    if people := facts["people_in_both"]:
-        lines.append(
-            f"Warning: {people:,} people are in the other release too: whoever links the two has "
-            "both of their rows. For the same people again there is --based-on."
-        )
-    return lines
-
-
-def _after(names: Sequence[str]) -> str:
-    """What the earlier releases were found to have."""
-    told = ", ".join(names) or "no column that would be published as it is"
-    return f"Public already, and so generalised too: {told}."

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shoal.cli.options import ACCEPT_KEEP, FILE, Roles, Verb, example, output, own, reading, roles
+from shoal.cli.options import (
+    ACCEPT_KEEP,
+    FILE,
+    SHARE,
+    Roles,
+    Verb,
+    example,
+    output,
+    own,
+    reading,
+    roles,
+)
 from shoal.cli.printing import emit, progress, show
 
-SHARE = click.FloatRange(0, 1)
 NOT_MET, EXPOSED = 3, 4
 """The exit codes when the requirement does not hold, and when an attack exceeds its limit."""
 
@@ -46,6 +57,10 @@ NOT_MET, EXPOSED = 3, 4
 @own("--key", type=FILE, metavar="FILE", help="The ledger's key, where it is not beside it.")
 @own("--about", metavar="NAME",
      help="Whom it is about, where the ledger has several; else as it is recorded.")  # fmt: skip
+@own("--prior", type=SHARE, metavar="SHARE",
+     help="Of a release made by noise: what somebody believes of a person before it.")  # fmt: skip
+@own("--people", type=click.IntRange(1), metavar="N",
+     help="The same: how many people it is about; else as many as it says.")  # fmt: skip
 @own("--pieces", type=click.IntRange(1), default=6, show_default=True, metavar="N",
      help="Pieces of knowledge beyond the table, at the most, to suppose.")  # fmt: skip
 @own("-m", "--model", "models", multiple=True, metavar="TEXT",
@@ -93,9 +108,24 @@ def command(
             "No attack could be run, so that nothing tests the limit.", "see why on the page."
         )
     if page.data["exceeded"]:
-        click.echo(f"An attack succeeds on more than the limit of {asked['limit']:.1%}.", err=True)
+        click.echo(_exceeded(asked["limit"]), err=True)
         return EXPOSED
     if page.data["composition"]["admitted"] is False:
-        click.echo("Together with earlier releases it exposes people: see Composition.", err=True)
+        click.echo(f"{_refused(page.data['composition'])}: see Composition.", err=True)
         return EXPOSED
     return 0
+
+
+def _refused(composition: Mapping[str, Any]) -> str:
+    """Why the ledger would not admit it."""
+    exposes = any(one["exceeds"] for one in composition["findings"])
+    spent = (composition["spend"] or {}).get("exceeded")
+    told = ["Together with earlier releases it exposes people"] if exposes else []
+    told += ["The budget is exceeded"] if spent else []
+    return "; ".join(told) or "It cannot be judged together with earlier releases"
+
+
+def _exceeded(limit: float | None) -> str:
+    if limit is None:
+        return "An audit of the noise disproves what is promised: see Adversarial testing."
+    return f"An attack succeeds on more than the limit of {limit:.1%}."

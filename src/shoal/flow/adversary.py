@@ -13,6 +13,7 @@ import numpy as np
 from shoal.attacks import attacks, needs
 from shoal.attacks.view import Needs, NobodyFoundError, View
 from shoal.errors import ShoalError, UsageError
+from shoal.flow.auditing import AUDITING
 from shoal.flow.caveats import with_caveats
 from shoal.flow.request import Progress, quiet
 from shoal.flow.view import Scene
@@ -67,7 +68,7 @@ def needed(name: str, options: Mapping[str, Any]) -> Needs:
 
 def check_names(name: str, options: Mapping[str, Any]) -> None:
     """Refuse an attack, an option of it, or an option's value, that there is not."""
-    known = [*attacks(), RED_TEAM]
+    known = [*attacks(), AUDITING, RED_TEAM]
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"the attacks are: {', '.join(known)}."

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
+from shoal.errors import UsageError
 from shoal.flow.adversary import RED_TEAM, Asked, check_names, lacking, run, unmet
+from shoal.flow.auditing import AUDITING, auditing
 from shoal.flow.red_team import RedTeam, red_team
 from shoal.flow.request import Progress, quiet
 from shoal.flow.seen import as_list
@@ -29,6 +31,7 @@ def attack(
     releases: Any,
     *,
     targets: Any = None,
+    original: Any = None,
     schema: Schema | Sequence[Schema] | None = None,
     on: str | None = None,
     control: Any = None,
@@ -52,9 +55,18 @@ def attack(
     ``relation`` says what the releases are of each other: "same table", or "over time".
     ``reading`` says how the people's tables are written, as in ``shoal.open``. ``names`` is the
     column of the targets that people are called by in what the adversary is said to know. Further
-    ``options`` are the attack's own. ``"red-team"`` runs all attacks that apply.
+    ``options`` are the attack's own. ``"red-team"`` runs all attacks that apply. ``"auditing"``
+    runs a release's noise again on its ``original`` (or ``targets``), with a person and without.
     """
     releases = as_list(releases)
+    if name == AUDITING:
+        _check_audit(releases, [schema, on, control, sample, relation or None, names], options)
+        table = targets if original is None else original
+        return auditing(releases[0], table, reading=reading, progress=progress, **options)
+    if original is not None:
+        raise UsageError(
+            f"Only {AUDITING} takes the original.", "give people to look for as --targets FILE."
+        )
     asked = Asked(
         on=on, sample=sample, seed=seed, relation=relation, progress=progress, options=options
     )
@@ -74,3 +86,17 @@ def attack(
         raise wrong
     progress("attacking", 0, 1)
     return run(name, known, which, asked)
+
+
+def _check_audit(releases: Sequence[Any], given: Sequence[Any], options: Mapping[str, Any]) -> None:
+    """Refuse what has no meaning where a mechanism is run again."""
+    if len(releases) != 1:
+        raise UsageError(
+            f"{AUDITING} takes one release, and {len(releases)} are given.",
+            "give one, and the table that it was made of as --original FILE.",
+        )
+    if any(one is not None for one in given) or set(options) - {"runs", "confidence"}:
+        raise UsageError(
+            f"{AUDITING} looks at no rows: it takes a release and its original alone.",
+            "leave everything out but --original FILE and --runs N.",
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -16,6 +16,8 @@ from shoal.axis import Axis
 from shoal.errors import UsageError
 from shoal.flow.centroids import check_covers
 from shoal.flow.encode import encode
+from shoal.flow.noisy.answers import Answers, answers_of, as_answered, unlooked
+from shoal.flow.noisy.refusing import refuse_noisy
 from shoal.flow.opening import opened, opened_labels, released, released_schema
 from shoal.flow.record import in_buckets, judged_in_buckets
 from shoal.flow.recount import Recount, class_sizes, leaf, read_cells, recount
@@ -23,6 +25,7 @@ from shoal.flow.verify import population_of
 from shoal.frames.frame import Frame
 from shoal.labels import restored
 from shoal.models import registry
+from shoal.noise.response import answered_for
 from shoal.release import EDITION, json_object, jsonable, short
 from shoal.risk import Assessment, assess
 from shoal.schema import Schema
@@ -144,12 +147,14 @@ def audit(
     release = released(source)
     buckets = release is not None and in_buckets(release[1])
     if release is not None:
+        refuse_noisy(release[1], "has no classes to measure")
         stated = released_schema(release[1])
         source = release[0]
+        schema = as_answered(schema, release[1])
         schema = judged_in_buckets(schema, stated) if buckets else schema or stated
     if schema is None:
         raise UsageError("An audit needs the columns' roles.", "add -s schema.toml or --quasi COL.")
-    own = release is not None
+    own, answers = release is not None, {} if release is None else answers_of(release[1])
     if buckets:
         _refuse_in_buckets(original, population)
     if release is not None:
@@ -163,9 +168,9 @@ def audit(
     return Audit(
         int(groups.rows.sum()),
         len(groups),
-        tuple(_reached(groups, buckets)),
+        (*_reached(groups, buckets, bool(answers)), *_spent(answers)),
         assess(rows, seen.population, sampling_fraction, population_rows=seen.rows),
-        _utility(count, groups, schema, original),
+        _utility(count, groups, unlooked(schema) if answers else schema, original),
         int(rows.min()) if schema.keep else None,
     )
 
@@ -224,10 +229,18 @@ def _from_weights(frame: Frame, schema: Schema, rows: int) -> float | None:
     return min(1.0, rows / people) if people > 0 else None
 
 
-def _reached(groups: Groups, buckets: bool) -> Iterable[Reached]:
+def _spent(answers: Mapping[str, Answers]) -> Iterable[Reached]:
+    """What the answers of each column of a randomised release spend, by how they are drawn."""
+    for name, one in answers.items():
+        spend = answered_for(one.bins.size, one.keep)
+        yield Reached("differential-privacy", float(spend.epsilon), name)
+
+
+def _reached(groups: Groups, buckets: bool, answered: bool) -> Iterable[Reached]:
     """Each model of the room on each sensitive column it can be asked about.
 
     Where quasi-identifiers are published as they are, in ``buckets``, none that hides identity.
+    Where values were ``answered`` for none that judges them: answers are nobody's values.
     """
     for name, model in registry().items():
         named = any(field.name == "on" for field in dataclasses.fields(model))
@@ -235,7 +248,8 @@ def _reached(groups: Groups, buckets: bool) -> Iterable[Reached]:
         for axis in axes:
             for variant, probe in model.probes(axis):
                 unknown = "population" in probe.needs and groups.population is None
-                if unknown or (buckets and probe.identity):
+                exchanged = answered and "sensitive" in probe.needs
+                if unknown or exchanged or (buckets and probe.identity):
                     continue
                 value, on = float(probe.reached(groups)), axis.name if axis else None
                 yield Reached(name, value, on, tuple(variant.items()))

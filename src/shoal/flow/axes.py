@@ -65,7 +65,7 @@ class _Labels:
         self.columns = _settled(name, seen, crowds)
         listings = [crowd.listings[name] for crowd in crowds if name in crowd.listings]
         self.people = dict.fromkeys(v for one in listings for v in one.values if v is not None)
-        domains = (value for column in self.columns for value in column.domain or ())
+        domains = (value for column in self.columns for value in column.listed or ())
         self.known = dict.fromkeys((*(v for one in listings for v in one.values), *domains))
         words = [one.listings[name].words() if name in one.quasi else [] for one in seen]
         self.null = any(None in some for some in words)

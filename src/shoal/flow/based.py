@@ -70,7 +70,7 @@ def known(before: Earlier, schema: Schema) -> dict[str, list[Any]]:
 
 def _possible(column: Column, values: Iterable[Any]) -> list[Any]:
     """The values that the column may take: where it has a domain, that lists them all anyway."""
-    return [v for v in values if v is None or column.domain is None or v in column.domain]
+    return [v for v in values if v is None or column.listed is None or v in column.listed]
 
 
 def linked(frame: Frame, plan: Survey, before: Earlier) -> Encoded:
@@ -361,7 +361,7 @@ def _common(schema: Schema, *several: Mapping[str, Sequence[Any]]) -> list[Axis]
     axes = []
     for column in schema.quasi:
         found = [value for examples in several for value in examples[column.name]]
-        values = dict.fromkeys([*(column.domain or ()), *_possible(column, found)])
+        values = dict.fromkeys([*(column.listed or ()), *_possible(column, found)])
         # Where every label is `*` no value is known, and null stands for whatever it may be.
         null = None in values or not values
         values.pop(None, None)

@@ -30,10 +30,15 @@ from shoal.flow.record import published, sha256
 from shoal.flow.request import PARTITION
 from shoal.flow.writing import PRIVATE_ROWS
 from shoal.frames.frame import Coding, Distinct, Frame, Pieces
+from shoal.frames.source import Source
 from shoal.release import EDITION, Release
 from shoal.schema import Schema
 
-FACTS, PROMISED = ("held_back", "loss"), ("rule", "form", "method", "parameters", "counterfeits")
+FACTS = ("held_back", "loss", "utility")
+PROMISED = (
+    "rule", "form", "method", "parameters", "counterfeits", "marginals", "spend", "privacy",
+    "answers", "releasable",
+)  # fmt: skip
 SEAL = "rows_sha256"
 _KEY_BYTES = 32
 
@@ -55,6 +60,8 @@ class Companion:
     """What the manifest says too, as far as it is written down here: what was asked for."""
     levels: Mapping[str, int] = field(default_factory=dict)
     """The level of each column, where the method gave everybody the same; else none."""
+    origin: str = ""
+    """The keyed hash of the file that was published; none where it was a table in memory."""
 
     @property
     def told(self) -> dict[str, Any]:
@@ -85,6 +92,20 @@ def companion_at_hand(source: Any, table: Path) -> Companion | None:
         return None
 
 
+ANOTHER = (
+    "the original that was given is another file than the one that was published, by the hash in "
+    "the private companion"
+)
+
+
+def is_another(own: Companion | None, original: Any) -> bool:
+    """Whether a file is certainly not the one that was published; where none knows it may be."""
+    if own is None or not own.origin or not isinstance(original, str | Path):
+        return False
+    path = Path(original)
+    return path.is_file() and Source.of(path).fingerprint(own.key) != own.origin
+
+
 def check_promised(source: Any, table: Path, manifest: Mapping[str, Any]) -> None:
     """Refuse a manifest that says otherwise than the private companion, where one is at hand."""
     folder = _folder(source, table)
@@ -112,7 +133,8 @@ def _parsed(folder: Path, table: Path) -> Companion:
         second = str(told.get("values_sha256", ""))
         facts, promised = ({n: told[n] for n in some if n in told} for some in (FACTS, PROMISED))
         levels = _levels(told.get("levels"))
-        found = Companion(folder, key, schema, of, second, facts, promised, levels)
+        origin = str(told.get("input") or "")
+        found = Companion(folder, key, schema, of, second, facts, promised, levels, origin)
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"The private companion of {table.absolute().parent.name!r} is missing.",

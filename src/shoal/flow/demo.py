@@ -15,12 +15,14 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.bundled import path as bundled_path
+from shoal.bundled.make import DIAGNOSES, ZIPS
 from shoal.flow.attack import attack
 from shoal.flow.folder import made
 from shoal.flow.look import Look, look
 from shoal.flow.publish import publish
 from shoal.flow.report import report
-from shoal.flow.request import Progress, quiet
+from shoal.flow.request import COUNTS, RANDOMISED, Progress, quiet
+from shoal.flow.side_by_side import SideBySide, side_by_side
 from shoal.flow.story import HOSPITALS, tell
 from shoal.release import EDITION, Finding, Release, json_object
 from shoal.schema import Schema, identifier, person, quasi, sensitive
@@ -32,6 +34,8 @@ RULES = {
 }
 TOWN = Schema.of(identifier=["name"], quasi=["zip", "birth_date", "sex"], sensitive=["diagnosis"])
 """A medical table and a voter list, as in Sweeney's Figure 1."""
+EPSILONS, SEEDS = (1, 2, 4), 3
+"""How much noise both hospitals would add under differential privacy, and how often it is tried."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Demo:
     look: Look
     releases: Mapping[str, Release]
     findings: Mapping[str, Finding]
+    sides: SideBySide
+    """Both hospitals under other guarantees, and under differential privacy."""
 
     def to_json(self) -> dict[str, Any]:
         """The demo's facts."""
@@ -58,6 +64,7 @@ class Demo:
                 "unique": self.look.unique,
                 "releases": {name: one.to_json() for name, one in self.releases.items()},
                 "findings": {name: one.to_json() for name, one in self.findings.items()},
+                "side_by_side": self.sides.to_json(),
             }
         )
 
@@ -76,6 +83,10 @@ class Demo:
                 f"Joined, with {rule}: {found.exposed:,} of {found.people:,} people in both have "
                 f"their diagnosis exposed ({found.rate:.1%})."
             )
+        lines.append(
+            f"Classes and noise side by side: {self.sides.sentence} Loss is here how far columns "
+            "and pairs of columns have moved, and above how wide cells are."
+        )
         lines.append(f"The story with its charts: {self.page}")
         lines.append(f"The report for St. Anna's data steward to sign: {self.report}")
         return "\n".join(lines)
@@ -94,8 +105,24 @@ def schema() -> Schema:
     )
 
 
+def stated() -> Schema:
+    """The same, with what values there may be: the city's ZIP codes, and a list of diagnoses.
+
+    Noise needs it said, for it may not be taken from the rows.
+    """
+    return schema().set(
+        age=quasi(bounds=(0, 120)),
+        sex=quasi(domain=("f", "m")),
+        zip=quasi(domain=tuple(ZIPS)),
+        diagnosis=sensitive(domain=tuple(DIAGNOSES)),
+    )
+
+
 def demo(out: str | Path = "shoal-demo", progress: Progress = quiet) -> Demo:
-    """Link, look, publish both hospitals, verify, join the releases, and write both pages."""
+    """Link, look, publish both hospitals, verify, join the releases, and write both pages.
+
+    How they would fare under other guarantees is tried in memory, and stands in the page too.
+    """
     out = made(Path(out))
     tables = {name: bundled_path(f"{name}.csv") for name in HOSPITALS}
     progress("linking", 0, 1)
@@ -125,12 +152,16 @@ def demo(out: str | Path = "shoal-demo", progress: Progress = quiet) -> Demo:
             "intersection", list(releases.values()), targets=as_table(people), schema=schema()
         )
     sizes = (class_sizes(tables["st_anna"]), class_sizes(first["st_anna"].path))
-    page = tell(linked, seen, first, findings, people, sizes, K)
+    sides = side_by_side(
+        tables["st_anna"], stated(), other=tables["harbour"], k=K, epsilons=EPSILONS, seeds=SEEDS,
+        forms=(RANDOMISED, COUNTS), progress=progress,
+    )  # fmt: skip
+    page = tell(linked, seen, first, findings, people, sizes, K, sides)
     path = page.write(out / "index.html")
     own, other = first.values()
     told = report(own, others=[other], original=tables["st_anna"], progress=progress)
     signed = told.write(out / "report.html")
-    return Demo(path, signed, linked, seen, first, findings)
+    return Demo(path, signed, linked, seen, first, findings, sides)
 
 
 def shared(tables: Mapping[str, Path]) -> list[dict[str, str]]:

@@ -27,8 +27,9 @@ from shoal.flow.companion import (
     read_people,
     rows_of,
 )
+from shoal.flow.noisy.refusing import refuse_noisy
 from shoal.flow.opening import opened_labels, released, released_schema
-from shoal.flow.record import in_buckets
+from shoal.flow.record import in_buckets, in_randomised
 from shoal.flow.recount import Recount, by_row, recount
 from shoal.frames.frame import Distinct, Frame
 from shoal.hierarchy import EqualFrequency, EqualWidth, Hierarchy, Tree
@@ -88,10 +89,16 @@ def _read(source: Any) -> tuple[Path, Schema, Companion]:
             "A release can only be based on a release folder.", "give the folder, not the table."
         )
     table, manifest = release
+    refuse_noisy(manifest, "has no cells that another could keep")
     if in_buckets(manifest):
         raise UsageError(
             "The earlier release is in buckets: it has no cells that another could keep.",
             "base the release on one with generalised cells.",
+        )
+    if in_randomised(manifest):
+        raise UsageError(
+            "The earlier release is randomised: exact values beside its answers would undo them.",
+            "base the release on one of the form partition.",
         )
     return table, released_schema(manifest), read_companion(source, table)
 

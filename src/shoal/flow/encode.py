@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.column import DEFAULTS, Column
-from shoal.errors import InputError, SchemaError
+from shoal.errors import InputError, SchemaError, together
 from shoal.frames.frame import Codes, Coding, Distinct, Frame
 from shoal.schema import Schema
 from shoal.tally import Population, Tally
@@ -65,7 +65,7 @@ def survey(
     more = {name: list(values) for name, values in (also or {}).items()}
     for name, other in others.items():
         more[name] = [*more.get(name, ()), *other.values, *([None] if other.nulls else [])]
-    axes = [_grow(column, found[column.name], more.get(column.name, ())) for column in columns]
+    axes = _axes(columns, found, more)
     codings = tuple(_coding(axis, found[axis.name]) for axis in axes)
     people = None
     if population is not None:
@@ -178,17 +178,33 @@ def _others(population: Frame | None, schema: Schema) -> dict[str, Distinct]:
     return dict(population.values(names))
 
 
+def _axes(
+    columns: Sequence[Column], found: Mapping[str, Distinct], more: Mapping[str, Iterable[Any]]
+) -> list[Axis]:
+    """The axes of the columns; what is amiss with any of them is told at once."""
+    axes: list[Axis] = []
+    amiss: list[InputError] = []
+    for column in columns:
+        try:
+            axes.append(_grow(column, found[column.name], more.get(column.name, ())))
+        except InputError as error:
+            amiss.append(error)
+    if amiss:
+        raise together(amiss)
+    return axes
+
+
 def _grow(column: Column, own: Distinct, more: Iterable[Any]) -> Axis:
     """The axis of a column, from its values in the table and more values that count nobody."""
     counts: dict[Any, int] = dict(zip(own.values, own.counts.tolist(), strict=True))
-    null = own.nulls > 0
+    null = own.nulls > 0 or column.may_be_empty
     for value in more:
         null = null or value is None
         if value is not None:
             counts.setdefault(value, 0)
-    if column.domain is not None:
+    if column.listed is not None:
         _inside(column, counts)
-        for value in column.domain:
+        for value in column.listed:
             counts.setdefault(value, 0)
     values = list(counts)
     hierarchy = column.hierarchy or DEFAULTS[column.kind]
@@ -203,7 +219,7 @@ def _grow(column: Column, own: Distinct, more: Iterable[Any]) -> Axis:
 
 
 def _inside(column: Column, counts: Mapping[Any, int]) -> None:
-    known = set(column.domain or ())
+    known = set(column.listed or ())
     outside = [count for value, count in counts.items() if value not in known]
     if outside:
         raise SchemaError(

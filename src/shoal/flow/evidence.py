@@ -18,9 +18,18 @@ from shoal.flow.composing import Composing
 from shoal.flow.distribution import Distribution
 from shoal.flow.knowing import Knowing
 from shoal.flow.record import in_buckets
-from shoal.flow.request import BUCKETS, CENTROIDS, PARTITION
+from shoal.flow.request import BUCKETS, CENTROIDS, PARTITION, RANDOMISED
 from shoal.flow.seen import made_apart
-from shoal.flow.wording import TOGETHER, assumed, by_insiders, helps, lacked, remakes, unfit
+from shoal.flow.wording import (
+    TOGETHER,
+    assumed,
+    by_insiders,
+    helps,
+    lacked,
+    remakes,
+    unanswered,
+    unfit,
+)
 from shoal.release import Finding, Judgement, Verdict
 from shoal.risk import Assessment
 
@@ -28,9 +37,16 @@ FEWEST = 10
 """The public version tells nothing that fewer people than this stand behind."""
 SHOWN = (
     "candidates_before", "candidates_after", "location", "sure", "times", "classes",
-    "examined_classes",
+    "examined_classes", "adversary", "answers",
 )  # fmt: skip
 """The details of a finding that a public page uses: options, and counts that it rounds."""
+BELIEVED = ("epsilon", "largest_prior", "foretold", "bound")
+"""What homogeneity says of answers besides: it follows from the published file alone."""
+NO_FORECAST = (
+    "None is made: answers exclude no value, whatever they are joined with. What they say together "
+    "with other releases made by noise is bounded by the sum of all epsilons."
+)
+"""Why nothing is forecast of a randomised release."""
 
 DROPPED = "dropped"
 FATES = {
@@ -43,6 +59,11 @@ FATES = {
     CENTROIDS: {
         "quasi": "mean, median or most frequent value of the class",
         "sensitive": "published as it is",
+        "keep": "kept as it is",
+    },
+    RANDOMISED: {
+        "quasi": "generalised",
+        "sensitive": "kept or exchanged for another value, at random",
         "keep": "kept as it is",
     },
 }
@@ -84,6 +105,8 @@ class Evidence:
     """The worst that knowledge beyond the table could do; never for the public."""
     colluding: Colluding | None = None
     """How the release stands against its own providers, where the private companion knows them."""
+    promised: Mapping[str, Any] | None = None
+    """What noise promises, what that means, and what answers tell; None without noise."""
     composing: Composing | None = None
     """How it stands beside earlier releases, and beside those that others may make."""
     context: Mapping[str, str] = field(default_factory=dict)
@@ -114,6 +137,11 @@ class Evidence:
     def buckets(self) -> bool:
         """Whether its classes are buckets: columns are exact, and values are anybody's there."""
         return in_buckets(self.manifest)
+
+    @property
+    def releasable(self) -> bool:
+        """Whether it may be released at all: not where its noise comes from a seed."""
+        return self.promised is None or bool(self.promised["releasable"])
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -154,16 +182,26 @@ def publishable(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
         ),
         knowing=None,
         colluding=colluding.publishable(evidence.colluding),
-        composing=composing.publishable(evidence.composing),
+        composing=_composing(evidence),
         private={},
         commands=(),
         fewest=fewest,
     )
 
 
+def _composing(evidence: Evidence) -> Composing | None:
+    """How it stands beside others; why answers have no forecast is no secret."""
+    told = composing.publishable(evidence.composing)
+    if told is None or evidence.promised is None or not told.why:
+        return told
+    return replace(told, why=NO_FORECAST)
+
+
 def _lacked(attack: str, evidence: Evidence) -> str:
     """Why an attack did not run, in fixed words."""
     if evidence.buckets and (told := unfit(attack, evidence.others)):
+        return told
+    if evidence.promised is not None and (told := unanswered(attack)):
         return told
     if evidence.manifest and not made_apart(evidence.manifest) and remakes(attack):
         return TOGETHER
@@ -183,7 +221,8 @@ def _verdict(verdict: Verdict) -> Verdict:
 
 def _finding(found: Finding) -> Finding:
     """How many people an attack succeeds on, and what helps; nothing about any one of them."""
-    details = {key: found.details[key] for key in SHOWN if key in found.details}
+    names = (*SHOWN, *(BELIEVED if found.attack == "homogeneity" else ()))
+    details = {key: found.details[key] for key in names if key in found.details}
     return Finding(
         attack=found.attack,
         people=found.people,

@@ -77,7 +77,7 @@ def covered(labels: Sequence[str | None], column: Column, own: bool = False) -> 
     """
     column = replace(column, kind=column.kind or kind_of(labels))
     texts = [label for label in labels if label is not None]
-    spelling = {} if own else respelt(texts, column.kind, column.domain or (), texts)
+    spelling = {} if own else respelt(texts, column.kind, column.listed or (), texts)
     meant = meanings(texts, column, own, spelling)
     null = [None] if None in labels else []
     return [*null, *named(meant, column), *inside(meant, column, ())]
@@ -181,7 +181,7 @@ def _own(label: str, column: Column) -> Meaning | None:
 
 def _foreign(label: str, column: Column, spelling: Spelling) -> Meaning | None:
     """What a label means in the table of others; none where it is not certain."""
-    if label in (column.domain or ()):
+    if label in (column.listed or ()):
         return Members((label,))
     spelt = None if says_nothing(label) else spelling.get(label, label)
     meaning = None if spelt is None else read(spelt, column.kind)
@@ -191,8 +191,8 @@ def _foreign(label: str, column: Column, spelling: Spelling) -> Meaning | None:
 
 def allowed(value: Any, column: Column) -> bool:
     """Whether the schema lets the column have this value."""
-    if column.domain is not None:
-        return value in column.domain
+    if column.listed is not None:
+        return value in column.listed
     if column.bounds is None or column.kind not in ("number", "date"):
         return True
     return column.bounds[0] <= position(value, column.kind) <= column.bounds[1]

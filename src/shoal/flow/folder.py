@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from shoal.errors import OutputError, UsageError
+from shoal.frames.frame import Frame
 from shoal.release import MANIFEST
 
 OURS = r"(table|values)\.[a-z.]+|rows\.parquet|(manifest|companion)\.json"
@@ -128,6 +129,22 @@ def _aside(folder: Path) -> Iterator[Path]:
         yield root
     finally:
         _remove(root)
+
+
+def inside(public: Path, private: Path) -> tuple[Path, Path]:
+    """A folder that everybody may read, as far as the umask lets them, and one for its owner."""
+    shown, hidden = public / "public", private / "private"
+    shown.mkdir()
+    hidden.mkdir(mode=0o700)
+    return shown, hidden
+
+
+def fingerprint(frame: Frame, key: bytes) -> str | None:
+    """The input file's keyed hash, once it is sure that it did not change; None in memory."""
+    if frame.source is None:
+        return None
+    frame.source.check()
+    return frame.source.fingerprint(key)
 
 
 def _remove(folder: Path) -> None:

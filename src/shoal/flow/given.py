@@ -15,7 +15,7 @@ from shoal.model import Model
 from shoal.release import Release
 from shoal.schema import Schema
 
-_NAMES = ("--on", "--about")
+_NAMES = ("--on", "--about", "--prior")
 """What names no file: it may have a slash in it."""
 LEAST = 0.001
 """The smallest threshold of risk: one in a thousand."""
@@ -44,6 +44,10 @@ class Given:
     key: str | Path | None = None
     about: str | None = None
     """Whom it is about, in the ledger; None: as it is recorded, else people."""
+    prior: Any = None
+    """What somebody believes of a person before, where the release is of noise."""
+    people: int | None = None
+    """How many people it is about, there; None: as many as it says itself."""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -89,6 +93,8 @@ def commands(given: Given) -> tuple[str, ...]:
         "--limit": given.limit,
         "--pieces": None if given.pieces == PIECES else given.pieces,
         "--sample": given.settings.get("sample"),
+        "--prior": None if isinstance(given.prior, Mapping) else given.prior,
+        "--people": given.people,
         "--threshold": f"{given.threshold:g}",
         "--seed": str(given.seed),
     }

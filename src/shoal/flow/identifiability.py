@@ -17,7 +17,7 @@ from shoal.pages import tested as attack_charts
 from shoal.pages.page import Block
 from shoal.pages.tested import Attacked
 from shoal.pages.words import counted, listed, number, percent, share, spoken
-from shoal.release import Finding, Judgement
+from shoal.release import PROMISE, Finding, Judgement
 
 SURE = 0.8
 """Who is known with at least this confidence is not well, however few they are."""
@@ -63,8 +63,13 @@ def _verified(evidence: Evidence) -> list[Block]:
         f"The published file was read again and recounted from scratch ({verdict.how}); nothing "
         "its maker said was trusted."
     )
+    if evidence.promised is not None:
+        told = (
+            "Classes were counted again in the published file. ε follows from what the publisher "
+            "states, and cannot be seen in the file."
+        )
     if evidence.public:
-        rows = [(one.model, "met" if one.holds else "NOT MET") for one in verdict.judgements]
+        rows = [(one.model, _verdict(one)) for one in verdict.judgements]
         table = Table(("requirement", "verdict"), tuple(rows), "What was required")
         return [Text("Verification", (told,)), table]
     marks = [mark for one in verdict.judgements if (mark := _mark(one)) is not None]
@@ -72,6 +77,12 @@ def _verified(evidence: Evidence) -> list[Block]:
     if marks:
         blocks.append(Chart(charts.reached(marks)))
     return [*blocks, *_measured(evidence)]
+
+
+def _verdict(one: Judgement) -> str:
+    """Whether a requirement is met; what noise promises is stated, and no more than accounted."""
+    met = "as stated" if one.model.startswith(PROMISE) else "met"
+    return met if one.holds else "NOT MET"
 
 
 def _mark(one: Judgement) -> charts.Reached | None:
@@ -211,10 +222,24 @@ def public_sentence(found: Finding, fewest: int) -> str:
         said = f"It succeeds on {counted(found.exposed, fewest)} of {people} ({part}){means}."
     else:
         said = f"It succeeds on nobody of {people}."
+    said += _believed(found.details)
     every, some = (found.details.get(key, 0) for key in ("classes", "examined_classes"))
     if 0 < some < every:
         said += f" It examined {counted(some, fewest)} of {counted(every, fewest)} classes."
     return said
+
+
+def _believed(told: Mapping[str, Any]) -> str:
+    """How far answers can be believed, where it follows from the published file alone."""
+    if told.get("epsilon") is None or "bound" not in told:
+        return ""
+    before, most = (
+        percent(one, 1) for one in (max(told["largest_prior"], told["foretold"]), told["bound"])
+    )
+    return (
+        f" Answers of others foretell a value at {before} at the most; a person's own answers, "
+        f"which spend ε {told['epsilon']:.4g}, can raise that to {most}."
+    )
 
 
 def _about(attack: str) -> str:

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from shoal.collusion import Collusion, breached, members
 from shoal.errors import InputError, UndecidedError, UsageError
+from shoal.flow.noisy.refusing import refuse_noisy
 from shoal.flow.opening import opened_labels, released, released_schema
 from shoal.flow.providers import check_providers, provided
-from shoal.flow.record import in_buckets
+from shoal.flow.record import in_buckets, in_randomised
 from shoal.flow.recount import Recount, as_coding, by_row, recount
 from shoal.flow.verify import kept_unjudged
 from shoal.frames.frame import Frame
@@ -283,6 +284,7 @@ def counted(
     release = released(source)
     if release is not None:
         _refuse_buckets(release[1])
+        refuse_noisy(release[1], "has no rows that somebody provided")
         schema = schema or released_schema(release[1])
         accept_keep = accept_keep or bool(release[1].get("keep_accepted"))
     if schema is None:
@@ -320,6 +322,11 @@ def _refuse_buckets(manifest: dict[str, Any]) -> None:
     if in_buckets(manifest):
         raise UsageError(
             "In buckets values are permuted, so that nobody can tell who provided them.",
+            "publish the table in the form partition.",
+        )
+    if in_randomised(manifest):
+        raise UsageError(
+            "A randomised release has answers in place of values, which are no provider's.",
             "publish the table in the form partition.",
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -10,7 +9,7 @@ from dataclasses import replace as changed
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import InputError, NotMetError, UsageError
+from shoal.errors import NotMetError, UsageError
 from shoal.flow import folder, record
 from shoal.flow.based import Based, check, known
 from shoal.flow.buckets import Buckets, check_request, write_buckets
@@ -24,8 +23,14 @@ from shoal.flow.invariant import Invariant, check_invariant, keeps_signatures
 from shoal.flow.judge import in_parts, unjudged
 from shoal.flow.like import UNKNOWN, Like, surveyed
 from shoal.flow.made import Made, Parts, Whole
+from shoal.flow.noisy.answers import unlooked, with_answers
+from shoal.flow.noisy.publish import publish_noisy
+from shoal.flow.noisy.randomised import BEYOND, Randomised, check_randomised
+from shoal.flow.noisy.request import AskedMarginals, NoisyRequest, no_marginals
+from shoal.flow.noisy.told import cautions, told_moved, told_replaced
 from shoal.flow.opening import opened, opened_labels, opened_some
 from shoal.flow.parameters import method_parameters
+from shoal.flow.people import check_people
 from shoal.flow.providers import asks_providers, check_column, check_survey, provided_in
 from shoal.flow.recoding import check_alone, recoding
 from shoal.flow.recorded import recorded, with_ledger
@@ -34,23 +39,28 @@ from shoal.flow.request import (
     ABSENT,
     BUCKETS,
     CENTROIDS,
+    OF_NOBODY,
     PARTITION,
+    RANDOMISED,
+    Place,
     Progress,
     Request,
+    check_form,
     quiet,
+    spend_of,
     unstated,
 )
 from shoal.flow.signatures import check_signatures, signed
 from shoal.flow.verify import counted, judged_after, kept_unjudged, several
 from shoal.flow.writing import write_rows
 from shoal.frames.frame import Frame
-from shoal.frames.write import format_of
 from shoal.methods import apart
 from shoal.methods.invariance.asking import invariance
 from shoal.model import Model
 from shoal.models import rule as parse_rule
 from shoal.release import MANIFEST, Release, Verdict
 from shoal.schema import Schema
+from shoal.spend import Number
 
 
 def publish(
@@ -63,7 +73,8 @@ def publish(
     held_back_as: str = ABSENT, replace: bool = False, dry_run: bool = False,
     accept_keep: bool = False, companion: str | Path | None = None, population: Any = None,
     based_on: Any = None, after: Any = (), like: Any = None, auto_hierarchies: bool = False,
-    ledger: Any = None, admission: Mapping[str, Any] | None = None,
+    epsilon: Number | None = None, delta: Number = 0, marginals: AskedMarginals = None,
+    seed: int | None = None, ledger: Any = None, admission: Mapping[str, Any] | None = None,
     reading: Mapping[str, Any] | None = None, progress: Progress = quiet, **parameters: Any,
 ) -> Release:  # fmt: skip
     """Make a release of ``source`` that meets ``rule``, verify its file, and move it into place.
@@ -84,12 +95,48 @@ def publish(
     have become quasi-identifiers; what the tables say when they are linked is not looked at.
     ``like`` a release of other people its recoding is applied to these, by its schema and rule.
 
+    By noise, under (``epsilon``, ``delta``)-differential privacy: the forms ``"counts"``, of
+    ``marginals`` (how many columns are counted together, or lists of them), ``"synthetic"``,
+    people made up from counts, and ``"randomised"``, sensitive values exchanged in a partition
+    that never looked at them. A ``seed`` marks the release as not to be released.
+
     With a ``ledger`` (``shoal.Ledger``, or where it is) the release is judged together with those
     recorded there, and recorded; ``admission`` are settings of ``shoal.Ledger.admit``.
     """
+    check_form(form)
+    given: dict[str, Any] = {
+        "rule": rule, "method": method, "two_tables": two_tables, "hold_back": hold_back,
+        "population": population, "based_on": based_on, "after": several(after), "like": like,
+        "auto_hierarchies": auto_hierarchies, "accept_keep": accept_keep,
+        "held_back_as": held_back_as,
+    }  # fmt: skip
+    common: dict[str, Any] = {
+        "schema": schema, "form": form, "epsilon": epsilon, "delta": delta, "seed": seed,
+        "place": Place.of(out, companion, format, dry_run), "replace": replace, "ledger": ledger,
+        "admission": admission, "reading": reading, "progress": progress,
+    }  # fmt: skip
+    if form in OF_NOBODY:
+        noisy = NoisyRequest.of({**given, **parameters}, marginals=marginals, **common)
+        return publish_noisy(source, noisy)
+    if marginals is not None:
+        raise no_marginals()
+    request = _request(parameters, **given, **common)
+    with with_ledger(request) as asked:
+        return _released(source, asked, after)
+
+
+def _request(
+    parameters: dict[str, Any], *, schema: Schema | None, rule: Model | str | None,
+    method: str | None, form: str, two_tables: bool, hold_back: float, held_back_as: str,
+    accept_keep: bool, population: Any, based_on: Any, after: Sequence[Any], like: Any,
+    auto_hierarchies: bool, epsilon: Number | None, delta: Number, seed: int | None, place: Place,
+    replace: bool, ledger: Any, admission: Mapping[str, Any] | None,
+    reading: Mapping[str, Any] | None, progress: Progress,
+) -> Request:  # fmt: skip
+    """What is asked for, where rows are published under a rule."""
     if like is not None:
         check_alone(
-            {"method": method, "based_on": based_on, "after": several(after), **parameters},
+            {"method": method, "based_on": based_on, "after": after, **parameters},
             form, auto_hierarchies,
         )  # fmt: skip
         like = recoding(like)
@@ -100,24 +147,21 @@ def publish(
         parameters = method_parameters(method, parameters)
     if schema is None or rule is None:
         raise unstated()
-    request = Request(
+    return Request(
         schema=schema, rule=parse_rule(rule) if isinstance(rule, str) else rule,
-        method=method, parameters=parameters,
-        out=None if out is None or dry_run else _named(Path(out)),
-        companion=None if companion is None else Path(companion),
-        form=form, two_tables=two_tables,
-        format=format_of(Path(f"table.{format.lstrip('.')}")).lstrip("."),
-        replace=replace, hold_back=hold_back, held_back_as=held_back_as, accept_keep=accept_keep,
+        method=method, parameters=parameters, form=form, two_tables=two_tables,
+        hold_back=hold_back, held_back_as=held_back_as, accept_keep=accept_keep,
         population=population, based_on=based_on, like=like, auto_hierarchies=auto_hierarchies,
-        ledger=ledger, admission=admission or {}, reading=reading or {}, progress=progress,
+        spend=spend_of(epsilon, delta), seed=seed, out=place.out, companion=place.companion,
+        format=place.format, replace=replace, ledger=ledger, admission=admission or {},
+        reading=reading or {}, progress=progress,
     )  # fmt: skip
-    with with_ledger(request) as asked:
-        return _released(source, asked, after)
 
 
 def _released(source: Any, request: Request, after: Any) -> Release:
     """Check what is asked, read the table, and publish it."""
     schema = _checked(request, after)
+    replaced = told_replaced(request.out, request.replace)
     request.progress("reading", 0, 1)
     with ExitStack() as stack:
         frame, schema = _read(stack, source, schema, request)
@@ -129,7 +173,11 @@ def _released(source: Any, request: Request, after: Any) -> Release:
             raise NotMetError(error.fact, hint) from None
     notes += [UNKNOWN] * (release.private.get("people_in_both", 0) is None)
     notes += told_counterfeits(release.private)
-    bare = unjudged(request.rule, [column.name for column in schema.sensitive])
+    notes += told_moved(release.private.get(BEYOND, {}), "answered for")
+    notes += [] if request.spend is None else cautions(request.spend, seed=request.seed)
+    notes += replaced
+    named = [] if request.form == RANDOMISED else [column.name for column in schema.sensitive]
+    bare = unjudged(request.rule, named)
     release = changed(release, private={**release.private, "unjudged": bare, "notes": notes})
     return _told(release, request.schema, schema) if several(after) else release
 
@@ -140,6 +188,8 @@ def _checked(request: Request, after: Any) -> Schema:
         check_request(request, several(after))
     if request.form == CENTROIDS:
         check_centroids(request)
+    if request.form == RANDOMISED:
+        check_randomised(request, several(after))
     check_earlier(request.based_on)
     check_invariant(request)
     check_column(request.rule, request.schema)
@@ -199,8 +249,13 @@ def _publish(frame: Frame, request: Request) -> Release:
     if request.out is not None:
         return _place(frame, made, request, request.out, before)
     outcome = made.judged()
+    return Release(_about(made, request, before), outcome, private=made.facts())
+
+
+def _about(made: Made, request: Request, before: Earlier | None) -> dict[str, Any]:
+    """The manifest, as far as it is known before the file is written."""
     about = record.manifest(request, made.counts(), before.sha256 if before else None)
-    return Release(about, outcome, private=made.facts())
+    return about | made.about() if isinstance(made, Randomised) else about
 
 
 def _made(frame: Frame, request: Request, before: Earlier | None) -> Made:
@@ -216,6 +271,9 @@ def _made(frame: Frame, request: Request, before: Earlier | None) -> Made:
         readable = changed(request, schema=request.like.readable(request.schema))
         plan = _survey(frame, readable, request.like.known(request.schema), surveyed)
         return Like(frame, plan, request, request.like)
+    if request.form == RANDOMISED:
+        blind = changed(request, schema=unlooked(request.schema))
+        return Randomised.of(frame, _survey(frame, blind), request)
     plan = _survey(frame, request)
     if request.form == BUCKETS:
         return Buckets.of(frame, plan, request)
@@ -243,25 +301,6 @@ def _survey(
     return plan
 
 
-def check_people(frame: Frame, schema: Schema) -> None:
-    """One row a person: where a column says who a row is about, nobody may come twice."""
-    if schema.person is None:
-        return
-    profile = frame.profile()[schema.person.name]
-    repeated = profile.rows - profile.nulls - profile.distinct
-    if repeated:
-        raise InputError(
-            f"{repeated:,} rows are about people who have a row already "
-            f"(column {schema.person.name!r}).",
-            "keep one row a person, for example the latest.",
-        )
-
-
-def _named(out: Path) -> Path:
-    """The folder by a path that ends in its name, which ``.`` and ``..`` do not."""
-    return out if out.name not in ("", "..") else Path(os.path.abspath(out))
-
-
 def _companion(out: Path, request: Request) -> Path:
     return request.companion or folder.companion_of(out)
 
@@ -273,16 +312,16 @@ def _place(
     final = _companion(out, request)
     key = secrets.token_bytes(32)
     with folder.aside(out, final) as (public, private):
-        public, private = _subfolders(public, private)
+        public, private = folder.inside(public, private)
         table = public / f"table.{request.format}"
         write = write_buckets if request.form == BUCKETS else write_rows
         defused = write(made, request, table, private, key)
-        about = record.manifest(request, made.counts(), before.sha256 if before else None)
+        about = _about(made, request, before)
         files = record.hashes(table, record.values_file(request, table))
         about |= {"defused_cells": defused, **files}
         if isinstance(made, Invariant):
             about |= made.write_counterfeits(public)
-        origin = _fingerprint(frame, key)
+        origin = folder.fingerprint(frame, key)
         found = _recount(table, private, request, about)
         if before is not None:
             now = read_rows(table, record.published(request.schema), private)
@@ -290,7 +329,8 @@ def _place(
         about |= {"rows": found.rows, "classes": found.classes}
         record.write_json(public / MANIFEST, about)
         sealed = {"key": key.hex(), "input": origin, **record.sealed(files), **sealed_rows(private)}
-        told = record.companion(request, found, made.facts() | promised(about), **sealed)
+        facts = made.facts() | promised(about) | record.repeated(about)
+        told = record.companion(request, found, facts, **sealed)
         record.write_json(private / folder.COMPANION, told, 0o600)
         with recorded(request, Release(about, found, public, private), frame) as admitted:
             request.progress("moving into place", 0, 1)
@@ -309,22 +349,6 @@ def _compare(
         check(frame, request.schema, before, now, key)
 
 
-def _subfolders(public: Path, private: Path) -> tuple[Path, Path]:
-    """A folder that everybody may read, as far as the umask lets them, and one for its owner."""
-    shown, hidden = public / "public", private / "private"
-    shown.mkdir()
-    hidden.mkdir(mode=0o700)
-    return shown, hidden
-
-
-def _fingerprint(frame: Frame, key: bytes) -> str | None:
-    """The input file's keyed hash, once it is sure that it did not change; None in memory."""
-    if frame.source is None:
-        return None
-    frame.source.check()
-    return frame.source.fingerprint(key)
-
-
 def _recount(table: Path, private: Path, request: Request, about: dict[str, Any]) -> Verdict:
     """Verify the file that was just written, before anybody else can see it.
 
@@ -341,6 +365,7 @@ def _recount(table: Path, private: Path, request: Request, about: dict[str, Any]
             frame, schema, request.rule, request.population, accepted, own=True, who=who,
             nobody=read_counterfeits(table, about),
         )  # fmt: skip
+        found = with_answers(found, frame, about)
     if not found.holds:
         raise NotMetError(
             f"The written file does not meet the rule:\n{found}",

@@ -246,7 +246,7 @@ def _gives(column: Column, level: int, values: Sequence[Any], labels: set[str]) 
     [False, True, False]
     """
     assert column.hierarchy is not None, "the schema of a companion is complete"
-    there = dict.fromkeys(v for v in (*values, *(column.domain or ())) if v is not None)
+    there = dict.fromkeys(v for v in (*values, *(column.listed or ())) if v is not None)
     named = column.name, column.kind, list(there)
     axis = column.hierarchy.grow(*named, null=None in values, bounds=column.bounds)
     low, high, readable = axis.parse(sorted(labels))

@@ -12,10 +12,19 @@ from typing import Any
 
 from shoal.column import PUBLISHED
 from shoal.errors import OutputError
-from shoal.flow.request import BUCKETS, CENTROIDS, PARTITION, Request
+from shoal.flow.request import (
+    BUCKETS,
+    CENTROIDS,
+    COUNTS,
+    PARTITION,
+    RANDOMISED,
+    SYNTHETIC,
+    Request,
+)
 from shoal.hierarchy import Hierarchy, Tree
 from shoal.histogram import Histogram
 from shoal.labels import text
+from shoal.noise.bins import bins
 from shoal.release import EDITION, Verdict, jsonable
 from shoal.schema import Column, Schema
 from shoal.tally import Groups
@@ -30,11 +39,20 @@ def published(schema: Schema, form: str = PARTITION) -> Schema:
     """The schema of the published table: only the columns that are in it.
 
     In buckets the number of the class is the one cell, and quasi-identifiers are kept as they are.
+    Answers of a randomised release are words, of the values that its publisher says there are.
     """
     if form == BUCKETS:
         exact = [replace(column, role="keep") for column in (*schema.quasi, *schema.keep)]
         return Schema((Column(BUCKET, "quasi"), *exact, *schema.sensitive))
-    return Schema(tuple(column for column in schema.columns if column.role in PUBLISHED))
+    shown = tuple(column for column in schema.columns if column.role in PUBLISHED)
+    return Schema(tuple(map(answered, shown)) if form == RANDOMISED else shown)
+
+
+def answered(column: Column) -> Column:
+    """A sensitive column as answers to it are published; others as they are."""
+    if column.role != "sensitive":
+        return column
+    return Column(column.name, "sensitive", "category", domain=bins(column).labels)
 
 
 def in_buckets(manifest: Mapping[str, Any]) -> bool:
@@ -54,6 +72,21 @@ def in_buckets(manifest: Mapping[str, Any]) -> bool:
 def in_centroids(manifest: Mapping[str, Any]) -> bool:
     """Whether a release publishes centroids: its cells are then nobody's, and hold nobody."""
     return manifest.get("form") == CENTROIDS
+
+
+def in_counts(manifest: Mapping[str, Any]) -> bool:
+    """Whether a release is tables of noisy counts: none of its rows is a person."""
+    return manifest.get("form") == COUNTS
+
+
+def in_synthetic(manifest: Mapping[str, Any]) -> bool:
+    """Whether a release is a table of made-up people: none of its rows is anybody's."""
+    return manifest.get("form") == SYNTHETIC
+
+
+def in_randomised(manifest: Mapping[str, Any]) -> bool:
+    """Whether a release has answers in place of sensitive values, which may have been exchanged."""
+    return manifest.get("form") == RANDOMISED or "answers" in manifest
 
 
 def judged_in_buckets(given: Schema | None, own: Schema) -> Schema:
@@ -118,7 +151,7 @@ def manifest(request: Request, counts: Counts, based_on: str | None = None) -> d
         "rows": counts.rows,
         "classes": counts.classes,
         "columns": {column.name: column.role for column in schema.columns},
-        "schema": public_schema(schema, counts.values).to_toml(),
+        "schema": _stated(schema, counts.values, request.form).to_toml(),
         "rule": str(request.rule),
         "method": request.method,
         "parameters": dict(request.parameters),
@@ -136,6 +169,15 @@ def public_schema(schema: Schema, values: Mapping[str, frozenset[str]]) -> Schem
     Quasi-identifiers are labels now, so their hierarchies, bounds and domains stay private.
     """
     return Schema(tuple(_public(column, values.get(column.name)) for column in schema.columns))
+
+
+def _stated(schema: Schema, values: Mapping[str, frozenset[str]], form: str) -> Schema:
+    """The same for a form: what may be answered is the publisher's statement, and public."""
+    shown = public_schema(schema, values)
+    if form != RANDOMISED:
+        return shown
+    pairs = zip(shown.columns, schema.columns, strict=True)
+    return Schema(tuple(own if own.role == "sensitive" else one for one, own in pairs))
 
 
 def _public(column: Column, there: frozenset[str] | None) -> Column:
@@ -172,6 +214,12 @@ def companion(
         **facts,
         **secrets,
     }
+
+
+def repeated(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What the companion says of answers too, so that the manifest cannot say otherwise."""
+    named = ("spend", "privacy", "answers", "releasable")
+    return {name: manifest[name] for name in named if name in manifest}
 
 
 def whole(schema: Schema) -> Schema:

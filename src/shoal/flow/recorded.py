@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from shoal.errors import UsageError
 from shoal.flow.record import sha256
-from shoal.flow.request import Request
+from shoal.flow.request import Progress
 from shoal.frames.frame import Frame
 from shoal.release import Release
 
@@ -30,8 +30,33 @@ TOLD = ("about", "to", "on", "relation", "l", "limit", "accept_risk", "show")
 """What a ledger may be told; the people, the table and how it is read are the release's own."""
 
 
+class Recordable(Protocol):
+    """What a request says of a ledger, whatever the release is made by."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def out(self) -> Path | None:
+        """The release's folder; None: nothing is written."""
+
+    @property
+    def ledger(self) -> Any:
+        """The ledger, or where it is; None: there is none."""
+
+    @property
+    def admission(self) -> Mapping[str, Any]:
+        """What the ledger is told."""
+
+    @property
+    def progress(self) -> Progress:
+        """Whom steps are told."""
+
+
+Asked = TypeVar("Asked", bound=Recordable)
+
+
 @contextmanager
-def with_ledger(request: Request) -> Iterator[Request]:
+def with_ledger(request: Asked) -> Iterator[Asked]:
     """The request with its ledger open, if it has one; what was opened here is closed here."""
     if request.ledger is None:
         if request.admission:
@@ -70,7 +95,7 @@ def _check_told(admission: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def recorded(request: Request, release: Release, people: Frame) -> Iterator[dict[str, Any]]:
+def recorded(request: Recordable, release: Release, people: Frame) -> Iterator[dict[str, Any]]:
     """Judge and record what was written aside, while it is moved into place inside."""
     if request.ledger is None or request.out is None:
         yield {}
@@ -91,7 +116,9 @@ def recorded(request: Request, release: Release, people: Frame) -> Iterator[dict
         raise
 
 
-def _undo(request: Request, told: Admission, number: int, table: str, error: BaseException) -> None:
+def _undo(
+    request: Recordable, told: Admission, number: int, table: str, error: BaseException
+) -> None:
     """Tell the ledger that the release was never out; what stopped it is not hidden by that."""
     try:
         if request.out is not None and not _is_out(request.out / table, told.table):

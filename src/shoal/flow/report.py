@@ -17,7 +17,7 @@ from shoal.column import PUBLISHED, Column
 from shoal.errors import UsageError
 from shoal.flow.audit import Audit, audit, beside
 from shoal.flow.colluding import colluding
-from shoal.flow.companion import Companion, companion_at_hand
+from shoal.flow.companion import Companion, companion_at_hand, is_another
 from shoal.flow.composing import composing
 from shoal.flow.context import read_context
 from shoal.flow.distribution import Distribution, distribution
@@ -25,15 +25,20 @@ from shoal.flow.encode import encode
 from shoal.flow.evidence import DROPPED, FATES, FEWEST, Described, Evidence, publishable
 from shoal.flow.given import Given, commands
 from shoal.flow.knowing import PIECES, Knowing, checked, knowing, not_run
+from shoal.flow.noisy.evidence import gathered as noise_gathered
+from shoal.flow.noisy.evidence import of_noise
+from shoal.flow.noisy.promised import estimated, promised
+from shoal.flow.noisy.reported import page as noisy_page
 from shoal.flow.opening import opened, opened_labels, released, released_schema
-from shoal.flow.record import in_buckets, in_centroids, sha256
+from shoal.flow.record import in_buckets, sha256
 from shoal.flow.recount import Recount, class_sizes, recount
 from shoal.flow.red_team import RedTeam
 from shoal.flow.reported import page
-from shoal.flow.request import BUCKETS, CENTROIDS, PARTITION, Progress, quiet
+from shoal.flow.request import BUCKETS, CENTROIDS, PARTITION, RANDOMISED, Progress, quiet
 from shoal.flow.seen import as_list
 from shoal.flow.trials import trials
-from shoal.flow.verify import verify
+from shoal.flow.verify import recounted, verify
+from shoal.flow.wording import of_answers
 from shoal.frames.frame import Frame
 from shoal.hierarchy import Flat
 from shoal.kernels.group import combinations
@@ -48,31 +53,15 @@ from shoal.utility import marginals
 
 
 def report(
-    release: Any,
-    *,
-    others: Any = (),
-    original: Any = None,
-    targets: Any = None,
-    control: Any = None,
-    schema: Schema | None = None,
-    rule: Model | str | None = None,
-    on: str | None = None,
-    threshold: float = 0.2,
-    limit: float | None = None,
-    pieces: int = PIECES,
-    public: bool = False,
-    fewest: int = FEWEST,
-    title: str | None = None,
-    context: Mapping[str, Any] | str | Path | None = None,
-    out: str | Path | None = None,
-    show: bool = False,
-    seed: int = 0,
-    ledger: Any = None,
-    key: str | Path | None = None,
-    about: str | None = None,
-    progress: Progress = quiet,
-    **settings: Any,
-) -> Page:
+    release: Any, *, others: Any = (), original: Any = None, targets: Any = None,
+    control: Any = None, schema: Schema | None = None, rule: Model | str | None = None,
+    on: str | None = None, threshold: float = 0.2, limit: float | None = None,
+    pieces: int = PIECES, public: bool = False, fewest: int = FEWEST, title: str | None = None,
+    context: Mapping[str, Any] | str | Path | None = None, out: str | Path | None = None,
+    show: bool = False, seed: int = 0, ledger: Any = None, key: str | Path | None = None,
+    about: str | None = None, prior: Any = None, people: int | None = None,
+    progress: Progress = quiet, **settings: Any,
+) -> Page:  # fmt: skip
     """Everything known about a release on one page; ``.write("report.html")`` or ``.json``.
 
     ``release`` is a release folder, a ``Release``, or with a ``schema`` (and a ``rule`` to verify)
@@ -87,6 +76,11 @@ def report(
     With a ``ledger`` (or where one is, with its ``key``) it is judged with those recorded there
     ``about`` the same people; what somebody else's would reveal is forecast in any case.
 
+    Of a release made by noise the page says what is promised and what that means: for a ``prior``,
+    which is what somebody believes of a person before (a probability, or one for each value), and
+    for so many ``people``. Counts and synthetic tables have a page of their own: they hold nobody's
+    row to be attacked; with the ``original`` their error is told, and their noise is audited.
+
     The page is for the publisher. With ``public`` it is one to publish: counts are rounded to
     ``fewest`` and none below it is told; no extremes, no rare values, no rows, no names of files,
     nothing of the private companion. It does draw class sizes and distributions of the original,
@@ -96,14 +90,18 @@ def report(
     """
     given = Given(
         release, tuple(as_list(others)), original, targets, control, schema, rule, on, threshold,
-        limit, checked(pieces), context, show and not public, seed, ledger, key, about, settings,
+        limit, checked(pieces), context, show and not public, seed, ledger, key, about, prior,
+        people, settings,
     )  # fmt: skip
     if public and fewest < 2:
         raise UsageError("fewest is 2 or more people.", "leave it out for 10.")
     if out is not None:
         check_place(Path(out), internal=not public)
-    evidence = gathered(given, progress)
-    made = page(publishable(evidence, fewest) if public else evidence, title, _version())
+    if (noisy := of_noise(given.release)) is not None:
+        made = noisy_page(noise_gathered(given, *noisy, public, progress), title, _version())
+    else:
+        evidence = gathered(given, progress)
+        made = page(publishable(evidence, fewest) if public else evidence, title, _version())
     if out is not None:
         made.write(out)
     return made
@@ -131,9 +129,10 @@ class Source:
     @property
     def form(self) -> str:
         """What it was published as; any other table is taken for generalised cells."""
-        if in_centroids(self.manifest):
-            return CENTROIDS
-        return BUCKETS if in_buckets(self.manifest) else PARTITION
+        if in_buckets(self.manifest):
+            return BUCKETS
+        told = self.manifest.get("form")
+        return str(told) if told in (CENTROIDS, RANDOMISED) else PARTITION
 
     @classmethod
     def of(cls, given: Given) -> Source:
@@ -171,6 +170,7 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
     context = read_context(given.context)
     source = Source.of(given)
     made = bool(source.manifest)
+    promise = _promised(given, source.manifest)
     _check_learnt(given.on, source.schema)
     progress("counting", 0, 1)
     count, rows = _counted(source)
@@ -178,9 +178,7 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
     progress("measuring", 0, 1)
     measured = audit(given.release if made else source.table, source.schema)
     reading = given.settings.get("reading") or {}
-    # exact columns are as they were, and centroids are no cells that the original could be put in
-    original = given.original if source.form == PARTITION else None
-    sizes_before, distributions = _before(original, source.stated, count, reading)
+    sizes_before, distributions = _compared(given.original, source, count, reading)
     progress("attacking", 0, 1)
     tested = _attacked(given, source, progress)
     names = [column.name for column in source.schema.sensitive]
@@ -199,7 +197,7 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
         columns=_columns(source, count),
         verdict=verdict,
         measured=_named(measured),
-        findings=tuple(tested.findings),
+        findings=tuple(map(of_answers, tested.findings) if promise else tested.findings),
         skipped=not_run(tuple(tested.skipped), known),
         knowing=known if isinstance(known, Knowing) else None,
         colluding=colluding(
@@ -209,10 +207,11 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
             verdict,
             show=given.show,
         ),
+        promised=promise,
         composing=composing(given, made, learnt, progress),
         context=context,
         manifest=source.manifest,
-        private=dict(source.companion.facts) if source.companion else {},
+        private=_private(source, given.original),
         hashes=_hashes(source),
         others=len(given.others),
         people=given.targets is not None or given.original is not None,
@@ -222,6 +221,19 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
         commands=commands(given),
         seed=given.seed,
     )
+
+
+def _promised(given: Given, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What noise promises; a belief before it has no meaning where there is none."""
+    told = promised(manifest, given.prior, given.people)
+    if told is not None:
+        return {**told, "estimates": estimated(given.release, manifest)}
+    if not (given.prior is None and given.people is None):
+        raise UsageError(
+            "What somebody believes before is asked of releases made by noise alone.",
+            "leave --prior and --people out.",
+        )
+    return None
 
 
 def _check_learnt(on: str | None, schema: Schema) -> None:
@@ -243,7 +255,7 @@ def _counted(source: Source) -> tuple[Recount, NDArray[np.int64]]:
 def _verified(given: Given, source: Source) -> Verdict | None:
     accept_keep = bool(given.settings.get("accept_keep"))
     if source.manifest:
-        return verify(given.release, rule=given.rule, accept_keep=accept_keep)
+        return recounted(given.release, rule=given.rule, accept_keep=accept_keep)
     if given.rule is None:
         return None
     return verify(source.table, source.schema, given.rule, accept_keep=accept_keep)
@@ -267,6 +279,20 @@ def _attacked(given: Given, source: Source, progress: Progress) -> RedTeam:
 def _sizes(rows: Any) -> dict[int, int]:
     """Class size -> classes of that size."""
     return dict(sorted(Counter(np.asarray(rows).tolist()).items()))
+
+
+def _compared(
+    original: Any, source: Source, count: Recount, reading: Mapping[str, Any]
+) -> tuple[dict[int, int] | None, tuple[Distribution, ...]]:
+    """What the original had, as far as the form allows to compare.
+
+    Exact columns are as they were, centroids are no cells that the original could be put in, and
+    answers at random are not people's values.
+    """
+    drawn = source.form in (PARTITION, RANDOMISED)
+    sizes, distributions = _before(original if drawn else None, source.stated, count, reading)
+    answers = {one.name for one in source.schema.sensitive} if source.form == RANDOMISED else set()
+    return sizes, tuple(one for one in distributions if one.column not in answers)
 
 
 def _before(
@@ -322,6 +348,13 @@ def _named(measured: Audit) -> tuple[tuple[str, float], ...]:
         extra = "".join(f" {key}={value}" for key, value in one.parameters)
         found.append((f"{one.model}{extra}{f' on {one.on}' if one.on else ''}", one.value))
     return tuple(found)
+
+
+def _private(source: Source, original: Any) -> dict[str, Any]:
+    """What the companion knows of the release, and of the original that was given."""
+    own = source.companion
+    another = {"another_original": True} if is_another(own, original) else {}
+    return {**(own.facts if own else {}), **another}
 
 
 def _hashes(source: Source) -> dict[str, str]:

@@ -8,19 +8,21 @@ A pure function: nothing is read or measured here. What nobody said is left as a
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from shoal.flow.colluding import section as insiders
+from shoal.flow.companion import ANOTHER
 from shoal.flow.composing import facts as composed
 from shoal.flow.composing import section as beside
-from shoal.flow.context import ASKED, ENVIRONMENTS, SIGNED
 from shoal.flow.evidence import Evidence
+from shoal.flow.governance import context_section, governance_section
 from shoal.flow.identifiability import SURE, identifiability, succeeds
+from shoal.flow.noisy.promised import section as noise
 from shoal.flow.wording import FOUND, bracketed, found_by, meaning
 from shoal.pages import (
     Callout,
     Chart,
-    Code,
     Fact,
     Facts,
     Fields,
@@ -30,9 +32,11 @@ from shoal.pages import (
     Text,
     charts,
 )
+from shoal.pages.noisy import in_short, warned
 from shoal.pages.page import Block
 from shoal.pages.words import counted, listed, number, percent, share
-from shoal.release import jsonable
+from shoal.release import PROMISE, jsonable
+from shoal.spend import Spend
 
 TITLE = "Privacy report"
 
@@ -43,9 +47,10 @@ def page(evidence: Evidence, title: str | None = None, version: str = "") -> Pag
         title or TITLE,
         (
             _summary(evidence),
-            _context(evidence),
+            context_section(evidence.context),
             _data(evidence),
             identifiability(evidence),
+            *noise(evidence.promised),
             *insiders(evidence.colluding, evidence.kept),
             *beside(evidence.composing, evidence.fewest),
             _mitigation(evidence),
@@ -63,13 +68,14 @@ def facts(evidence: Evidence) -> dict[str, Any]:
     told: dict[str, Any] = {
         "public": evidence.public,
         "buckets": evidence.buckets,
-        "holds": None if verdict is None else verdict.holds,
+        "holds": None if verdict is None else verdict.holds and evidence.releasable,
         "threshold": evidence.risk.threshold,
         "limit": evidence.limit,
         "exceeded": [one.attack for one in evidence.exceeded],
         "kept": list(evidence.kept),
         "skipped": [{"attack": name, "why": why} for name, why in evidence.skipped],
         "composition": composed(evidence.composing, fewest),
+        "privacy": evidence.promised,
     }
     if evidence.public:
         said = [(one.attack, one.exposed, one.people) for one in evidence.findings]
@@ -93,13 +99,16 @@ def facts(evidence: Evidence) -> dict[str, Any]:
 def lead(evidence: Evidence) -> str:
     """The verdict in a sentence or two."""
     found = f"{FOUND}: it is published in buckets. " if evidence.buckets else ""
-    return f"{_requirement(evidence)}. {found}{_worst(evidence)}"
+    barred = "" if evidence.releasable else "It is NOT to be released: a seed drew its noise. "
+    return f"{_requirement(evidence)}. {barred}{found}{_worst(evidence)}"
 
 
 def _requirement(evidence: Evidence) -> str:
     verdict = evidence.verdict
     if verdict is None:
         return "No requirement was verified"
+    if verdict.holds and evidence.promised is not None:
+        return f"The published table meets {_counted(evidence)}; {_stated(evidence)}"
     if verdict.holds:
         rules = listed([one.model for one in verdict.judgements])
         apart = ", which leaves the kept columns out" if evidence.kept else ""
@@ -107,6 +116,20 @@ def _requirement(evidence: Evidence) -> str:
         return f"The published table meets what it promises ({rules}){apart}"
     missed = listed([one.model for one in verdict.judgements if not one.holds])
     return f"The published table does NOT meet {missed}"
+
+
+def _counted(evidence: Evidence) -> str:
+    """The requirements that were counted in the file."""
+    assert evidence.verdict is not None
+    names = [one.model for one in evidence.verdict.judgements]
+    apart = ", which leaves the kept columns out" if evidence.kept else ""
+    return f"{listed([one for one in names if not one.startswith(PROMISE)])}{apart}"
+
+
+def _stated(evidence: Evidence) -> str:
+    """What noise promises: nothing in the file could show it."""
+    spend = Spend.from_json(evidence.manifest["spend"])
+    return f"its sensitive values were exchanged at random, as its publisher states ({spend})"
 
 
 def _worst(evidence: Evidence) -> str:
@@ -144,8 +167,17 @@ def _summary(evidence: Evidence) -> Section:
         Fact("groups", counted(evidence.classes, fewest), f"of people who look alike{kept}"),
         Fact("smallest group", alike, "people in it"),
         _worst_attack(evidence),
+        *([] if evidence.promised is None else _of_answers(evidence.promised)),
     )
     return Section("In short", (), (Facts(facts), *_callouts(evidence)))
+
+
+def _of_answers(told: Mapping[str, Any]) -> list[Fact]:
+    """How many answers are true, and what they can make anybody believe."""
+    true = told["privacy"]["keep"]
+    least = min(true.values())
+    names = f"of {listed(list(true))}; the others are exchanged at random"
+    return [Fact("true answers", percent(least, 1), names), in_short(told)]
 
 
 def _worst_attack(evidence: Evidence) -> Fact:
@@ -159,7 +191,7 @@ def _worst_attack(evidence: Evidence) -> Fact:
 
 
 def _callouts(evidence: Evidence) -> list[Block]:
-    blocks: list[Block] = []
+    blocks: list[Block] = warned(evidence.promised)
     if evidence.buckets:
         blocks.append(Callout(found_by(evidence.kept), "warning", FOUND))
     if evidence.verdict is not None and not evidence.verdict.holds:
@@ -193,29 +225,6 @@ def _kept(evidence: Evidence) -> list[Block]:
     return [Callout(told, "warning", "Kept columns")]
 
 
-# Context
-
-
-def _context(evidence: Evidence) -> Section:
-    told = evidence.context
-    items = [Fact(words, told.get(key, "")) for key, words in ASKED.items()]
-    place = told.get("environment")
-    items = [
-        Fact(one.label, ENVIRONMENTS[place]) if place and one.label == ASKED["environment"] else one
-        for one in items
-    ]
-    more = [key for key in told if key not in ASKED and key not in SIGNED]
-    items += [Fact(key.replace("_", " ").capitalize(), told[key]) for key in more]
-    return Section(
-        "Context",
-        (
-            "Who publishes the table, to whom and for what, and against whom it is protected "
-            "(context assessment). A line without an answer is for the steward to fill in.",
-        ),
-        (Fields(tuple(items)),),
-    )
-
-
 # Data
 
 
@@ -227,6 +236,8 @@ def _data(evidence: Evidence) -> Section:
     facts = [Fact("Rows published", counted(evidence.rows, evidence.fewest))]
     if "held_back" in evidence.private:
         facts.append(Fact("Rows held back", f"{evidence.private['held_back']:,}"))
+    if "another_original" in evidence.private:
+        facts.append(Fact("Note", f"{ANOTHER}."))
     if made := evidence.manifest:
         names = [str(made[key]) for key in ("file", "values") if key in made]
         facts.append(Fact("File" if len(names) == 1 else "Files", listed(names)))
@@ -304,8 +315,17 @@ def _done(evidence: Evidence) -> list[Fact]:
         scale = "(0: every value is as it was; 1: nothing is left of any)"
         if evidence.buckets:
             scale = "(of the exact columns; whose value is which is lost within each bucket)"
-        items.append(Fact("Loss of detail", number(float(evidence.private["loss"])), scale))
-    return items
+        what = "Loss of detail" if evidence.promised is None else "Loss of the quasi-identifiers"
+        items.append(Fact(what, number(float(evidence.private["loss"])), scale))
+    return [*items, *_moved(evidence.private.get("utility", {}))]
+
+
+def _moved(useful: Mapping[str, Any]) -> list[Fact]:
+    """How far columns and pairs are from the original's, answers and all."""
+    if useful.get("marginals") is None:
+        return []
+    scale = "(of what publishing nothing would; values as they are estimated from the answers)"
+    return [Fact("Columns and pairs moved by", percent(useful["marginals"], 1), scale)]
 
 
 def _method(evidence: Evidence) -> str:
@@ -353,20 +373,8 @@ def _remaining(evidence: Evidence) -> list[str]:
 
 
 def _governance(evidence: Evidence, version: str) -> Section:
-    signed = [Fact(words, evidence.context.get(key, "")) for key, words in SIGNED.items()]
     made = [Fact("Shoal", version), Fact("Seed of sampling", str(evidence.seed))]
-    blocks: list[Block] = [
-        Text("Decision"),
-        Fields((*signed, Fact("Signature", ""))),
-        Text("How to repeat this report"),
-        Fields(tuple(made)),
-    ]
-    blocks.append(Code("\n".join(evidence.commands or _repeated(evidence)), "Commands"))
-    return Section(
-        "Governance",
-        ("Who answers for the release, until when, and how every number here can be checked.",),
-        tuple(blocks),
-    )
+    return governance_section(evidence.context, made, evidence.commands or _repeated(evidence))
 
 
 def _repeated(evidence: Evidence) -> list[str]:
@@ -381,7 +389,8 @@ def _foot(evidence: Evidence, version: str) -> str:
     made = f"Made by `shoal report` {version}".strip()
     if not evidence.public:
         return f"{made}. For the publisher: it holds facts that the published table does not."
+    of = "" if evidence.promised is None else " Answers and estimates are as in the published file."
     return (
         f"{made}. For everybody: counts are rounded to {evidence.fewest}, and nothing is told "
-        f"that fewer than {evidence.fewest} people stand behind."
+        f"that fewer than {evidence.fewest} people stand behind.{of}"
     )

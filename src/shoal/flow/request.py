@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoal.errors import UsageError
+from shoal.frames.write import format_of
 from shoal.model import Model
 from shoal.schema import Schema
+from shoal.spend import Number, Spend, asked, exactly
 
 Progress = Callable[[str, int, int], None]
 """Called with a step's name, how much is done and how much there is."""
 
 PARTITION, BUCKETS, CENTROIDS = "partition", "buckets", "centroids"
-FORMS = (PARTITION, BUCKETS, CENTROIDS)
+RANDOMISED, COUNTS, SYNTHETIC = "randomised", "counts", "synthetic"
+NOISY = (RANDOMISED, COUNTS, SYNTHETIC)
+"""The forms that noise makes, under differential privacy: generalised cells beside values that may
+have been exchanged for others, tables of noisy counts, or people made up from such counts."""
+OF_NOBODY = (COUNTS, SYNTHETIC)
+"""The forms that noise alone makes, without a rule: no row of theirs is anybody's."""
+FORMS = (PARTITION, BUCKETS, CENTROIDS, *NOISY)
 """The forms of a release: generalised cells, or exact ones beside values permuted per class, or one
-made-up person for each class."""
+made-up person for each class; and those of noise."""
 
 ABSENT, STARRED = "absent", "starred"
 """What becomes of rows held back: they are left out, or printed as a class of ``*``."""
@@ -33,6 +42,65 @@ def unstated() -> UsageError:
         "publish needs a schema and a rule.",
         'shoal.publish(table, shoal.Schema.of(quasi=["age"]), "k-anonymity k=5")',
     )
+
+
+def unspent(form: str) -> UsageError:
+    """Nobody says how much noise there is to be."""
+    return UsageError(
+        f"A release of the form {form} is made by noise, and nobody says how much.",
+        "say how much of a privacy budget it may spend: --epsilon 1.",
+    )
+
+
+def spend_of(epsilon: Number | None, delta: Number = 0) -> Spend | None:
+    """What is to be spent; None where there is no epsilon, beside which alone a delta counts."""
+    if epsilon is not None:
+        return asked(epsilon, delta)
+    if exactly(delta):
+        raise UsageError(
+            "A delta is given, and no epsilon beside it.", "add --epsilon 1, or leave --delta out."
+        )
+    return None
+
+
+def check_form(form: str) -> None:
+    """Refuse a form that no release has."""
+    if form not in FORMS:
+        raise UsageError(f"There is no form {form!r}.", f"the forms are: {', '.join(FORMS)}.")
+
+
+def check_seed(seed: int | None) -> None:
+    """Refuse what no generator starts from."""
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise UsageError("A seed is a whole number from 0 on.", "write for example --seed 1.")
+
+
+class Place(NamedTuple):
+    """Where a release is written, and in which format."""
+
+    out: Path | None
+    companion: Path | None
+    format: str
+
+    @classmethod
+    def of(
+        cls, out: str | Path | None, companion: str | Path | None, format: str, dry_run: bool
+    ) -> Place:
+        """As somebody asks for it; nowhere in a dry run. Formats have names with or without dots.
+
+        >>> Place.of("rel", None, ".csv", dry_run=True)
+        Place(out=None, companion=None, format='csv')
+        """
+        return cls(
+            None if out is None or dry_run else _named(Path(out)),
+            None if companion is None else Path(companion),
+            format_of(Path(f"table.{format.lstrip('.')}")).lstrip("."),
+        )
+
+
+def _named(out: Path) -> Path:
+    """The folder by a path that ends in its name, which ``.`` and ``..`` do not."""
+    return out if out.name not in ("", "..") else Path(os.path.abspath(out))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +131,10 @@ class Request:
     """The recoding of a release (`flow.recoding.Recoding`) that is applied; None: one is made."""
     auto_hierarchies: bool = False
     """Whether columns without levels get some, where the method works by levels."""
+    spend: Spend | None = None
+    """The epsilon and delta of a release that noise makes; None: it is none."""
+    seed: int | None = None
+    """Noise from a seed, for tests and studies: such a release is marked as not to be released."""
     ledger: Any = None
     """The ledger that the release is judged by and recorded in; None: there is none."""
     admission: Mapping[str, Any] = field(default_factory=dict)
@@ -78,13 +150,22 @@ class Request:
             raise UsageError("hold_back is a number.", "write for example 0.05.")
         if not 0 <= self.hold_back <= 1:
             raise UsageError("hold_back is a share between 0 and 1.", "write for example 0.05.")
-        if self.form not in FORMS:
-            raise UsageError(
-                f"There is no form {self.form!r}.", f"the forms are: {', '.join(FORMS)}."
-            )
+        check_form(self.form)
         if self.two_tables and self.form != BUCKETS:
             raise UsageError("Only buckets come in two tables.", f"add --form {BUCKETS}.")
+        self._check_noise()
         if self.held_back_as not in (ABSENT, STARRED):
             raise UsageError(
                 "Rows held back are absent or starred.", f"write --held-back-as {STARRED}."
+            )
+
+    def _check_noise(self) -> None:
+        """Refuse noise that nobody can draw, and settings of noise where there is none."""
+        check_seed(self.seed)
+        if self.form == RANDOMISED and self.spend is None:
+            raise unspent(self.form)
+        if self.form != RANDOMISED and (self.spend is not None or self.seed is not None):
+            raise UsageError(
+                f"The form {self.form} has no noise that an epsilon or a seed could set.",
+                f"add --form {' or '.join(NOISY)}, or leave it out.",
             )

@@ -24,6 +24,8 @@ from shoal.column import PUBLISHED, Column
 from shoal.errors import InputError, UsageError
 from shoal.flow.companion import Companion, companion_at_hand
 from shoal.flow.listing import Listing, listed
+from shoal.flow.noisy.answers import Answers, answers_of, as_answered
+from shoal.flow.noisy.refusing import refuse_noisy
 from shoal.flow.opening import opened, opened_labels, released, released_schema
 from shoal.flow.providers import check_providers, largest_m, provided_in
 from shoal.flow.record import in_buckets, in_centroids
@@ -79,6 +81,11 @@ class Seen:
     def centroids(self) -> bool:
         """Whether its cells are centroids, which no person need be in."""
         return in_centroids(self.manifest or {})
+
+    @cached_property
+    def answers(self) -> dict[str, Answers]:
+        """The columns that have answers in place of values, which may have been exchanged."""
+        return answers_of(self.manifest or {})
 
     @cached_property
     def exact(self) -> tuple[Column, ...]:
@@ -220,6 +227,8 @@ def _looked_at(
     releases: Sequence[Any], schema: Schema | Sequence[Schema] | None, progress: Progress
 ) -> list[Seen]:
     told = [released(source) for source in releases]
+    for _, manifest in (one for one in told if one is not None):
+        refuse_noisy(manifest, "has no people to look for")
     private = [
         None if one is None else companion_at_hand(source, one[0])
         for source, one in zip(releases, told, strict=True)
@@ -250,6 +259,8 @@ def _schemas(
     for i, told in enumerate(manifests):
         if told is not None and in_buckets(told):
             given[i] = _in_buckets(given[i], released_schema(told))
+        if told is not None:
+            given[i] = as_answered(given[i], told)
     if schema is None:  # whoever gives one has said what matters
         own = [one and _whole(one, more) for one, more in zip(own, private, strict=True)]
     lent = next((one for one in own if one is not None), None)

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from shoal.flow.look import Look
+from shoal.flow.side_by_side import SideBySide
 from shoal.pages import Callout, Chart, Fact, Facts, Page, Section, Table, charts
+from shoal.pages.side_by_side import shown
 from shoal.release import Finding, Release
 
 HOSPITALS = {"st_anna": "St. Anna", "harbour": "Harbour"}
@@ -23,6 +25,7 @@ def tell(
     people: Sequence[Mapping[str, str]],
     sizes: tuple[Mapping[int, int], Mapping[int, int]],
     k: int,
+    sides: SideBySide,
 ) -> Page:
     """The page: one section for each step of the story."""
     return Page(
@@ -33,6 +36,7 @@ def tell(
             _published(releases, sizes, k),
             _joined(findings, people),
             _defended(findings),
+            _side_by_side(sides, next(iter(findings.values()))),
         ),
         lead="Two hospitals publish their patients' diagnoses, each so that every patient hides "
         "among others. Some people were patients of both. All of them are invented.",
@@ -109,7 +113,7 @@ def _published(
         (
             Chart(charts.class_sizes(*sizes, k)),
             Table(
-                ("hospital", "rows", "classes", "smallest class", "loss"),
+                ("hospital", "rows", "classes", "smallest class", "loss: width of cells"),
                 tuple(rows),
                 "What was published",
             ),
@@ -179,4 +183,26 @@ def _defended(findings: Mapping[str, Finding]) -> Section:
                 "The same attack on stronger releases",
             ),
         ),
+    )
+
+
+def _side_by_side(sides: SideBySide, joined: Finding) -> Section:
+    return Section(
+        "Classes, or noise",
+        (
+            "Both hospitals could ask for more of their classes, or publish with noise under "
+            "differential privacy: every diagnosis an answer that may be untrue (randomised), or "
+            "tables of counts that are a little off (counts). Below the same reader joins two "
+            f"releases of each kind. {sides.control:,} of the people in both were taken out of "
+            "the tables before, as a control: of these the reader learns only what the tables say "
+            "of everybody like them.",
+            "Noise costs a small table more than a large one: what one person may change is the "
+            "same in both, and the counts are not.",
+            f"Two numbers are not those above. Exposed were {joined.rate:.1%} of all "
+            f"{joined.people:,} people in both; settled here is a share of the {sides.people:,} "
+            "who are left in, in tables without the control, as a mean of several draws. Loss was "
+            "how wide cells are; here it is how far columns and pairs of columns have moved, which "
+            "can be said of noise too.",
+        ),
+        shown(sides.to_json()),
     )

@@ -17,11 +17,21 @@ from shoal.flow.counterfeits import Counterfeits, judged, read_counterfeits
 from shoal.flow.encode import encode
 from shoal.flow.examples import examples
 from shoal.flow.judge import in_parts, together, verdict
+from shoal.flow.noisy.answers import as_answered, with_answers
+from shoal.flow.noisy.answers import check_rule as check_answers_rule
+from shoal.flow.noisy.refusing import refuse_noisy
+from shoal.flow.noisy.verified import check_releasable, verify_noisy
 from shoal.flow.opening import opened, opened_labels, released, released_schema
 from shoal.flow.providers import asks_providers, provided, without_providers
-from shoal.flow.record import hashes, in_buckets, in_centroids, judged_in_buckets
+from shoal.flow.record import (
+    hashes,
+    in_buckets,
+    in_centroids,
+    in_randomised,
+    judged_in_buckets,
+)
 from shoal.flow.recount import Provided, Recount, recount, recounts, with_population
-from shoal.flow.request import FORMS, PARTITION
+from shoal.flow.request import FORMS, OF_NOBODY, PARTITION
 from shoal.frames.frame import Frame
 from shoal.model import Model, inner, products
 from shoal.models import rule as parse_rule
@@ -51,27 +61,42 @@ def verify(
     since the two can be linked by them; what linking them gives is not looked at. A file that
     meets the rule and is not the one that was published is an error. A rule about providers
     (m-privacy) is judged with the release's private companion, which alone tells who provided each
-    row. ``reading`` says how the file is written, as in ``shoal.open``.
+    row. A release whose noise or answers come from a seed is refused. ``reading`` says how the file
+    is written, as in ``shoal.open``.
     """
+    found = recounted(
+        source, schema, rule, population=population, accept_keep=accept_keep, show=show,
+        after=after, **reading,
+    )  # fmt: skip
+    release = released(source)
+    if release is not None and in_randomised(release[1]):
+        check_releasable(release[1])
+    return found
+
+
+def recounted(
+    source: Any, schema: Schema | None = None, rule: Model | str | None = None, *,
+    population: Any = None, accept_keep: bool = False, show: bool = False, after: Any = (),
+    **reading: Any,
+) -> Verdict:  # fmt: skip
+    """The same of answers that may be a test's: what the file holds, whoever may know the seed."""
     given, release = source, released(source)
+    if release is not None and release[1].get("form") in OF_NOBODY:
+        return _noise(given, release, schema, rule, population, after)
     buckets = release is not None and in_buckets(release[1])
     if release is not None:
         source, manifest = release
         _check_form(manifest)
         own_schema = released_schema(manifest)
+        schema = as_answered(schema, manifest)
         schema = judged_in_buckets(schema, own_schema) if buckets else schema or own_schema
         rule = rule or manifest.get("rule")
         accept_keep = accept_keep or bool(manifest.get("keep_accepted")) or buckets
     if schema is None or rule is None:
-        raise UsageError(
-            "To verify a table that is not a release folder, the schema and the rule are needed.",
-            'add -s schema.toml -m "k-anonymity k=5".',
-        )
+        raise _unstated()
     model = parse_rule(rule) if isinstance(rule, str) else rule
-    if release is not None and buckets:
-        _check_buckets(model, released_schema(release[1]), after)
-    if release is not None and in_centroids(release[1]):
-        check_cells(model)
+    if release is not None:
+        _check_asked(release[1], model, after)
     schema, own = judged_after(schema, model, after), release is not None
     nobody = None if release is None else read_counterfeits(*release)
     who = None
@@ -82,6 +107,8 @@ def verify(
         found = counted(
             frame, schema, model, population, accept_keep, show, own=own, who=who, nobody=nobody
         )
+        if release is not None:
+            found = with_answers(found, frame, release[1])
     if release is not None and found.holds:
         same = schema.quasi == released_schema(release[1]).quasi
         _check_untouched(*release, found.rows, found.classes if same else None)
@@ -98,6 +125,32 @@ def _check_form(manifest: dict[str, Any]) -> None:
         )
 
 
+def _noise(given: Any, release: tuple[Path, dict[str, Any]], *asked: Any) -> Verdict:
+    """The verdict on a release that noise made; whatever is asked of it beside is refused."""
+    if any(asked):
+        refuse_noisy(release[1], "keeps no rule, and is judged by its noise alone")
+    found = verify_noisy(*release)
+    check_promised(given, *release)
+    return found
+
+
+def _unstated() -> UsageError:
+    return UsageError(
+        "To verify a table that is not a release folder, the schema and the rule are needed.",
+        'add -s schema.toml -m "k-anonymity k=5".',
+    )
+
+
+def _check_asked(manifest: dict[str, Any], rule: Model, after: Any) -> None:
+    """Refuse what cannot be asked of a release of this form."""
+    if in_buckets(manifest):
+        _check_buckets(rule, released_schema(manifest), after)
+    if in_centroids(manifest):
+        check_cells(rule)
+    if in_randomised(manifest):
+        _check_answered(rule, after)
+
+
 def _check_buckets(rule: Model, schema: Schema, after: Any) -> None:
     """Refuse what cannot be asked of buckets, whose rows pair people with anybody's values."""
     check_rule(rule, [column.name for column in schema.sensitive])
@@ -105,6 +158,17 @@ def _check_buckets(rule: Model, schema: Schema, after: Any) -> None:
         raise UsageError(
             "Buckets cannot be judged after other releases.",
             "leave --after out; what linking the two gives is not looked at.",
+        )
+
+
+def _check_answered(rule: Model, after: Any) -> None:
+    """Refuse what cannot be asked of answers, which are nobody's values."""
+    check_answers_rule(rule)
+    if several(after):
+        raise UsageError(
+            "Answers cannot be judged after other releases: they are nobody's values, and join "
+            "no rows.",
+            "leave --after out; what releases spend together is for a ledger to tell.",
         )
 
 
@@ -185,6 +249,7 @@ def _published(source: Any, schema: Schema) -> Sequence[str]:
     """The columns of an earlier release; one that shares none with the schema is the wrong one."""
     release = released(source)
     if release is not None:
+        refuse_noisy(release[1], "has no rows that another release could be linked with")
         names = tuple(release[1]["columns"])
     else:
         with opened(source) as frame:

@@ -24,6 +24,7 @@ from shoal.flow.axes import Reading, common_axes, value_axis
 from shoal.flow.buckets import exact_axes, placed
 from shoal.flow.crowd import Crowd, gather, holders
 from shoal.flow.listing import alike, is_suppressed, read_as
+from shoal.flow.noisy.attacked import as_answers, named_alike, refuse_answers, response_on, spent_by
 from shoal.flow.record import BUCKET
 from shoal.flow.recount import read_cells
 from shoal.flow.request import Progress, quiet
@@ -55,17 +56,23 @@ class Scene:
         crowd = self.attacked(needs)
         _refuse_buckets(releases, needs, crowd)
         _refuse_centroids(releases, needs)
+        refuse_answers(releases, needs, on)
         exact = exact_axes(releases[0]) if needs.method else {}
         known, names = self._with(exact), [*exact, *_quasi(releases, crowd)]
+        answered = {name for one in releases for name in one.answers}
         learnt = _sensitive(releases, on, needs.sensitive)
+        learnt = None if learnt in answered and not needs.answers else learnt
         sensitive, values = (None, None) if learnt is None else _numbered(releases, learnt)
         shared = [name for name in releases[0].plain if all(name in r.plain for r in releases)]
+        shared = [name for name in shared if name not in answered]  # nobody has the same answer
         columns = [_numbered(releases, name)[1] for name in shared]
         provided = releases[0].provided if needs.provider else None
         published = [
             replace(
                 known._published(i, names, crowd),
                 values=None if values is None else values[j],
+                response=response_on(releases[j], sensitive),
+                spent=spent_by(releases[j]),
                 providers=None if provided is None else provided.codes,
                 shared=np.stack([codes[j] for codes in columns]) if columns else None,
             )
@@ -173,7 +180,8 @@ class Scene:
         keys = np.stack([crowd.listings[axis.name].on(axis) for axis in axes])
         truth = None
         if sensitive is not None and sensitive.name in crowd.listings:
-            truth = read_as(crowd.listings[sensitive.name], sensitive)
+            known = named_alike(self.releases, sensitive.name, crowd.listings[sensitive.name])
+            truth = read_as(known, sensitive)
         return People(keys, crowd.rows, truth)
 
 
@@ -363,7 +371,7 @@ def _numbered(releases: Sequence[Seen], name: str) -> tuple[Axis, list[NDArray[n
     """A column that all releases publish as it is: one axis, and each release's rows on it."""
     for one in releases:
         _refuse_suppressed(one, name)
-    kind, listings = alike([one.listings[name] for one in releases])
+    kind, listings = alike(as_answers(releases, name))
     column = next(one.schema.column(name) for one in releases)
     axis = value_axis(column, kind, [value for one in listings for value in one.values])
     return axis, [one.on(axis) for one in listings]

@@ -7,9 +7,10 @@ column, a value or a count. An attack of somebody's own has none.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shoal.attacks import attacks, needs
+from shoal.attacks.exchanged import ANSWERS, DEFENCE, LIMITS
 from shoal.attacks.locate import LOCATIONS
 from shoal.flow.adversary import RELATIONS
 from shoal.pages.words import listed
@@ -102,6 +103,25 @@ WORDS = {
         "ask for larger and more varied classes, or publish together with the others",
     ),
 }
+ANSWERED = Words(
+    "their value is believed at {sure:.0%} or more",
+    (_KNOWN, _INSIDE, *ANSWERS, LIMITS),
+    DEFENCE.removesuffix("."),
+)
+"""Of attacks that read answers: whichever it is, no value is excluded by them."""
+_ONCE = "publish such a table once, or judge the next with everything released before"
+BESIDE_ANSWERS = {
+    "linking": replace(
+        WORDS["linking"],
+        means="their row is found",
+        helps="generalise until every row fits many people; epsilon protects the values",
+    ),
+    **{
+        name: replace(WORDS[name], helps=_ONCE)
+        for name in ("backward", "complementary", "cross", "forward", "temporal")
+    },
+}
+"""Of attacks on the rows of a randomised release, which cannot be based on another."""
 OPTIONS = {"sure": 0.5, "times": 2}
 """What the words depend on, unless the finding's details say otherwise."""
 
@@ -111,9 +131,24 @@ def _name(attack: str) -> str:
     return attack.partition(" ")[0]
 
 
+def of_answers(found: Finding) -> Finding:
+    """A finding on a randomised release: rules on values, and basing it on others, it refuses."""
+    marked = replace(found, details={**found.details, "answers": True})
+    helped = _name(found.attack) in BESIDE_ANSWERS
+    return replace(marked, defence=helps(marked)) if helped else marked
+
+
+def _words(found: Finding) -> Words | None:
+    name = _name(found.attack)
+    if "adversary" in found.details:
+        return ANSWERED
+    beside = BESIDE_ANSWERS.get(name) if found.details.get("answers") else None
+    return beside or WORDS.get(name)
+
+
 def meaning(found: Finding) -> str:
     """What is so for the people on whom an attack succeeds; nothing for one that is not known."""
-    if (words := WORDS.get(_name(found.attack))) is None:
+    if (words := _words(found)) is None:
         return ""
     return words.means.format(**{key: found.details.get(key, OPTIONS[key]) for key in OPTIONS})
 
@@ -125,14 +160,14 @@ def bracketed(found: Finding) -> str:
 
 def assumed(found: Finding) -> tuple[str, ...]:
     """What an attack takes for granted."""
-    words = WORDS.get(_name(found.attack))
+    words = _words(found)
     place = LOCATIONS.get(str(found.details.get("location")))
     return (*(words.assumes if words else ()), *([place] if place else []))
 
 
 def helps(found: Finding) -> str:
     """What helps against an attack."""
-    words = WORDS.get(_name(found.attack))
+    words = _words(found)
     return f"{words.helps}." if words else ""
 
 
@@ -169,6 +204,14 @@ def remakes(attack: str) -> bool:
 def by_insiders(attack: str) -> bool:
     """Whether an attack is of those who provided the rows: no matter for the public."""
     return _name(attack) in attacks() and needs(_name(attack)).provider
+
+
+def unanswered(attack: str) -> str:
+    """Why an attack has nothing to say of answers; empty: it has."""
+    wanted = needs(_name(attack)) if _name(attack) in attacks() else None
+    if wanted is None or wanted.answers or not wanted.sensitive:
+        return ""
+    return "It takes published values for people's own, and here they are answers."
 
 
 # Buckets

@@ -19,7 +19,7 @@ from typing import Any
 
 from shoal.pages.forecast_chart import estimates_chart
 from shoal.pages.page import Block, Callout, Chart, Fact, Facts, Fields, Section, Table, Text
-from shoal.pages.words import counted, listed, number, percent, share
+from shoal.pages.words import counted, listed, percent, share
 
 HEADING = "Composition"
 Told = Mapping[str, Any]
@@ -66,20 +66,17 @@ def _facts(told: Told, fewest: int) -> list[Fact]:
         exposed = share(worst["beyond"], worst["people"], fewest)
         facts.append(Fact("exposed together", exposed, f"{by}; beyond each release alone"))
     spend = told["spend"]
-    if spend and (spend["epsilon"] or spend["budget"]):
-        of = spend["budget"]
-        within = "spent in all; no budget is set" if of is None else f"spent, of {_spent(of)}"
-        facts.append(Fact("privacy budget", _spent(spend), within))
+    if spend and (spend["epsilon"] != "0" or spend["budget"]):
+        facts += [_spent(unit, spend["composition"]) for unit in spend["units"]]
     return facts
 
 
-def _spent(spend: Told) -> str:
-    """ε, and δ where there is one.
-
-    >>> _spent({"epsilon": 1.5, "delta": 0.0}), _spent({"epsilon": 1, "delta": 1e-6})
-    ('ε 1.5', 'ε 1, δ 1e-06')
-    """
-    return f"ε {number(spend['epsilon'])}" + (f", δ {spend['delta']:g}" if spend["delta"] else "")
+def _spent(unit: Told, composition: str) -> Fact:
+    """What is spent of one unit of protection."""
+    total, of = (unit["in_words"][name] for name in ("total", "budget"))
+    within = "spent in all; no budget is set" if of is None else f"spent, of {of}"
+    by = f", by {composition} composition" if of else ""
+    return Fact("privacy budget", total or "not known", f"{within}{by}; protected: {unit['unit']}")
 
 
 def _outcome(told: Told, fewest: int) -> Callout:

@@ -32,7 +32,7 @@ Scalar = str | int | float | bool | None
 _ENDINGS = (".html", ".htm", ".json")
 _SKIP = '<a class="skip" href="#main">Skip to the report</a>'
 """What every page has, by which it is known again."""
-_NUMERIC = re.compile(r"[<>≤≥~−-]?\s?[\d,.]+\s?%?|∞|–")
+_NUMERIC = re.compile(r"[<>≤≥~−-]?\s?[\d,.]+\s?%?( ± [\d.]+)?|∞|–")
 
 
 @dataclass(frozen=True)

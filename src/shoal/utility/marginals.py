@@ -9,6 +9,11 @@ In pairs a column of more than ``BINS`` leaves is counted in at most ``BINS`` eq
 neighbouring leaves; marginals are never binned. Ranges are added at their ends only and summed up
 afterwards, so a wide cell costs no more than a narrow one.
 
+A release need not be made of cells: measured in the same way are a ``Cut``, ``Rows`` (classes whose
+rows are estimates, each a count of any size beside its codes) and ``Tables`` (counts of columns and
+pairs over bins of their leaves). Estimates and counts below none are taken as none, in each column
+and pair, and the others scaled to the original's rows.
+
 It does not see relations of three columns or more, nor which person has which value.
 
 D. Kifer, J. Gehrke, Injecting utility into anonymized datasets, SIGMOD 2006 (a release is as
@@ -18,9 +23,9 @@ useful as its marginals are close to the original's).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +33,10 @@ from numpy.typing import NDArray
 from shoal.axis import Axis
 from shoal.cells import Cells
 from shoal.tally import Cut, Tally
+from shoal.utility._binned import BINS, Binned, whole
+from shoal.utility._binned import Tables as Tables
 from shoal.utility._counting import members
 
-BINS = 128
-"""The most values a column has in a pair."""
 BLOCK = 1 << 15
 """How many cells are spread at once."""
 
@@ -51,18 +56,48 @@ class Distances:
         pairs = [{"columns": list(names), "distance": d} for names, d in self.pairs.items()]
         return {"columns": dict(self.columns), "pairs": pairs}
 
+    @property
+    def total(self) -> float:
+        """All of them together."""
+        return sum(self.columns.values()) + sum(self.pairs.values())
 
-def marginals(tally: Tally, cut: Cut) -> float:
+    def share(self, most: Distances) -> float:
+        """All of them together, as a share of the ``most`` that can be lost: 0 … 1."""
+        if self.total == 0:
+            return 0.0
+        return min(1.0, self.total / most.total) if most.total > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Classes whose rows are estimated: ``count`` of them, of any size, have these values."""
+
+    cells: Cells
+    class_: Ints
+    values: Ints
+    """Codes of the tally's sensitive columns: (columns, rows)."""
+    count: Ints
+
+    @classmethod
+    def of(cls, cells: Cells, counts: Floats) -> Rows:
+        """Classes of one sensitive column, of which each has so many rows: (classes, values)."""
+        classes, values = counts.shape
+        code = np.tile(np.arange(values), classes)[np.newaxis]
+        return cls(cells, np.repeat(np.arange(classes), values), code, counts.ravel())
+
+
+Released = Cut | Rows | Tables
+
+
+def marginals(tally: Tally, released: Released) -> float:
     """All distances together, as a share of those of a release whose every cell is the root."""
-    lost, most = (_total(found) for found in _compare(tally, [cut, _root(tally)]))
-    if lost == 0:
-        return 0.0
-    return min(1.0, lost / most) if most > 0 else 1.0
+    lost, most = _compare(tally, [released, root(tally)])
+    return lost.share(most)
 
 
-def raw(tally: Tally, cut: Cut) -> Distances:
+def raw(tally: Tally, released: Released) -> Distances:
     """The distance of each column and of each pair."""
-    return _compare(tally, [cut])[0]
+    return _compare(tally, [released])[0]
 
 
 def distributions(tally: Tally, cut: Cut) -> dict[str, tuple[Floats, Floats]]:
@@ -71,23 +106,76 @@ def distributions(tally: Tally, cut: Cut) -> dict[str, tuple[Floats, Floats]]:
     return {old.axis.name: (_marginal(old), _marginal(new)) for old, new in columns}
 
 
-def _compare(tally: Tally, cuts: Sequence[Cut]) -> list[Distances]:
+def _compare(tally: Tally, releases: Sequence[Released]) -> list[Distances]:
     """The distances of several releases from their one original."""
-    found = [Distances({}, {}) for _ in cuts]
+    found = [Distances({}, {}) for _ in releases]
     if not tally.rows:
         return found
-    before, after = _columns(tally, None), [_columns(tally, cut) for cut in cuts]
-    names = [column.axis.name for column in before]
+    before, after = _Cells(_columns(tally, None)), [_told(tally, one) for one in releases]
+    names = [column.axis.name for column in before.columns]
     for i, name in enumerate(names):
-        old = _marginal(before[i])
-        for result, new, cut in zip(found, after, cuts, strict=True):
-            result.columns[name] = _distance(old, _marginal(new[i]), cut.held_back, tally.rows)
+        old, _ = before.column(i)
+        for result, new in zip(found, after, strict=True):
+            result.columns[name] = _distance(old, *new.column(i), tally.rows)
     for i, j in combinations(range(len(names)), 2):
-        old = _joint(before[i], before[j])
-        for result, new, cut in zip(found, after, cuts, strict=True):
-            joint = _joint(new[i], new[j])
-            result.pairs[names[i], names[j]] = _distance(old, joint, cut.held_back, tally.rows)
+        old, _ = before.pair(i, j)
+        for result, new in zip(found, after, strict=True):
+            result.pairs[names[i], names[j]] = _distance(old, *new.pair(i, j), tally.rows)
     return found
+
+
+class _Told(Protocol):
+    """What a release tells: rows on values, and rows that are on none of the original's."""
+
+    def column(self, i: int) -> tuple[Floats, float]: ...
+
+    def pair(self, i: int, j: int) -> tuple[Floats, float]: ...
+
+
+def _told(tally: Tally, released: Released) -> _Told:
+    if isinstance(released, Tables):
+        axes = (*tally.quasi, *tally.sensitive)
+        return Binned(axes, released, tally.rows)
+    cells = _Cells(_columns(tally, released))
+    if isinstance(released, Rows):
+        return _Estimated(cells, tally.rows)
+    return replace(cells, held=released.held_back)
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """A table of cells."""
+
+    columns: Sequence[_Column]
+    held: int = 0
+
+    def column(self, i: int) -> tuple[Floats, float]:
+        return _marginal(self.columns[i]), self.held
+
+    def pair(self, i: int, j: int) -> tuple[Floats, float]:
+        return _joint(self.columns[i], self.columns[j]), self.held
+
+
+@dataclass(frozen=True)
+class _Estimated:
+    """Estimates as distributions of so many ``rows``, as tables are: nothing below none.
+
+    Rows that are on no value of the original stand beside the others.
+    """
+
+    cells: _Cells
+    rows: int
+
+    def column(self, i: int) -> tuple[Floats, float]:
+        return self._whole(self.cells.column(i)[0])
+
+    def pair(self, i: int, j: int) -> tuple[Floats, float]:
+        return self._whole(self.cells.pair(i, j)[0])
+
+    def _whole(self, found: Floats) -> tuple[Floats, float]:
+        beside = round(self.rows - float(found.sum()), 6)  # what adding up leaves is nobody
+        scaled = whole(np.append(found, beside), self.rows)
+        return scaled[:-1].reshape(found.shape), float(scaled[-1])
 
 
 @dataclass(frozen=True)
@@ -122,19 +210,23 @@ class _Column:
         return _binned(unit, low, high, units, self.axis.size, width)
 
 
-def _columns(tally: Tally, cut: Cut | None) -> list[_Column]:
-    """Quasi-identifiers, then sensitive columns: original (no cut), or published by a cut."""
-    kept = slice(None) if cut is None else cut.class_ >= 0
-    count = tally.count if cut is None else cut.count[kept]
-    entry = np.arange(tally.entries) if cut is None else cut.entry[kept]
-    class_ = None if cut is None else cut.class_[kept]
-    found = []
-    for j, axis in enumerate(tally.quasi):
-        unit = tally.keys[j] if class_ is None else class_
-        found.append(_Column(axis, unit, count, None if cut is None else cut.cells, j))
-    for axis, codes in zip(tally.sensitive, tally.values, strict=True):
-        found.append(_Column(axis, codes[entry], count, None, -1))
-    return found
+def _columns(tally: Tally, released: Cut | Rows | None) -> list[_Column]:
+    """Quasi-identifiers, then sensitive columns: the original's (None), or a release's."""
+    if released is None:
+        quasi = _plain(tally.quasi, tally.keys, tally.count)
+        return quasi + _plain(tally.sensitive, tally.values, tally.count)
+    if isinstance(released, Cut):
+        kept = released.class_ >= 0
+        values = tally.values[:, released.entry[kept]]
+        released = Rows(released.cells, released.class_[kept], values, released.count[kept])
+    unit, count, cells = released.class_, released.count, released.cells
+    quasi = [_Column(axis, unit, count, cells, j) for j, axis in enumerate(tally.quasi)]
+    return quasi + _plain(tally.sensitive, released.values, count)
+
+
+def _plain(axes: Sequence[Axis], codes: Ints, count: Ints) -> list[_Column]:
+    """Columns whose values stand as they are."""
+    return [_Column(axis, own, count, None, -1) for axis, own in zip(axes, codes, strict=True)]
 
 
 def _ranges(cells: Cells, column: int) -> tuple[Ints, Ints, Ints]:
@@ -214,17 +306,21 @@ def _joint(one: _Column, two: _Column) -> Floats:
 
 def _grouped(one: _Column, two: _Column) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Rows of each pair of cells that occurs together, block by block."""
-    units = int(two.unit.max(initial=-1)) + 1
+    units = _units(two)
     if one.unit is two.unit:  # both the class: a class has one cell in each column
         pair = np.arange(units) * (units + 1)
         rows = np.bincount(one.unit, weights=one.count, minlength=units)
     else:
         key = one.unit.astype(np.int64) * units + two.unit
-        pair, key = _numbered(key, (int(one.unit.max(initial=-1)) + 1) * units)
+        pair, key = _numbered(key, _units(one) * units)
         rows = np.bincount(key, weights=one.count, minlength=len(pair))
     for begin in range(0, len(pair), BLOCK):
         part = pair[begin : begin + BLOCK]
         yield part // units, part % units, rows[begin : begin + BLOCK].astype(np.float64)
+
+
+def _units(column: _Column) -> int:
+    return int(column.unit.max()) + 1 if len(column.unit) else 0
 
 
 def _numbered(key: Ints, domain: int) -> tuple[Ints, Ints]:
@@ -234,16 +330,12 @@ def _numbered(key: Ints, domain: int) -> tuple[Ints, Ints]:
     return np.unique(key, return_inverse=True)
 
 
-def _distance(before: Floats, after: Floats, held: int, rows: int) -> float:
-    return min(1.0, (float(np.abs(before - after).sum()) + held) / (2 * rows))
+def _distance(before: Floats, after: Floats, beside: float, rows: int) -> float:
+    return min(1.0, (float(np.abs(before - after).sum()) + beside) / (2 * rows))
 
 
-def _root(tally: Tally) -> Cut:
+def root(tally: Tally) -> Cut:
     """The cut whose only class publishes nothing but roots."""
     entry = np.arange(tally.entries, dtype=np.int32)
     high = np.array([[axis.size - 1 for axis in tally.quasi]], dtype=np.int32)
     return Cut(entry, np.zeros_like(entry), tally.count, Cells(np.zeros_like(high), high))
-
-
-def _total(distances: Distances) -> float:
-    return sum(distances.columns.values()) + sum(distances.pairs.values())

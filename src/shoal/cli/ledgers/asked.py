@@ -46,12 +46,14 @@ def relation(command: Function, option: Callable[..., Any] = own) -> Function:
 
 def budget(command: Function) -> Function:
     """Options for what differential privacy spends, or may."""
-    epsilon = own("--epsilon", type=float, metavar="NUMBER", help="Differential privacy's ε.")
-    delta = own("--delta", type=float, metavar="NUMBER", help="And its δ.")
+    epsilon = own("--epsilon", metavar="NUMBER", help="Differential privacy's ε: 1, 0.1 or 1/3.")
+    delta = own("--delta", metavar="NUMBER", help="And its δ.")
     made: Function = epsilon(delta(command))
     return made
 
 
+RHO = own("--rho", metavar="NUMBER",
+          help="And its ρ, beside a δ: what zcdp composition adds up.")  # fmt: skip
 ABOUT = own("--about", default="people", show_default=True, metavar="TEXT",
             help="Whom it is about: releases about others are not judged together.")  # fmt: skip
 TO = own("--to", default="", metavar="TEXT", help="Who gets it.")

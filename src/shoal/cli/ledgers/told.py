@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.printing import show
+from shoal.cli.printing import show, table
 
 if TYPE_CHECKING:
     from shoal import Admission, Ledger
 
 REFUSED = 4
 """The exit code of a release that is refused."""
-HEAD = ("no.", "when", "by", "to", "what", "rule", "state")
+HEAD = ("no.", "when", "by", "to", "what", "rule", "spends", "state")
 """What stands above the lines."""
+SPENDS = HEAD.index("spends")
 
+AMOUNTS = ("spend.", "budget.")
+"""How the names of exact numbers begin, where an entry is shown."""
 RECHECKED = ("no.", "release", "judged with", "today", "why")
 
 
@@ -60,12 +63,46 @@ def _state(entry: Any) -> str:
 
 
 def line(entry: Any, state: str) -> tuple[object, ...]:
-    """One entry in a line: number, when, by whom, to whom, what, its rule, what became of it."""
+    """One entry in a line: number, when, by whom, to whom, what, by which rule, spend, state."""
     body = entry.body
     when = str(body["at"])[:16].replace("T", " ")
     what = {"founding": "the ledger", "withdrawn": f"entry {body.get('number')}"}
-    return (entry.number, when, body.get("made_by", body["by"]), body.get("to", ""),
-            what.get(entry.kind, body.get("name", "")), body.get("rule", ""), state)  # fmt: skip
+    name = what.get(entry.kind, body.get("name", ""))
+    return (entry.number, when, body.get("made_by", body["by"]), body.get("to", ""), name,
+            body.get("rule", ""), _spends(body), state)  # fmt: skip
+
+
+def listed(lines: Sequence[tuple[object, ...]]) -> str:
+    """Lines of entries under their head; what they spend only where one does."""
+    rows = [HEAD, *lines]
+    if not any(one[SPENDS] for one in lines):
+        rows = [(*one[:SPENDS], *one[SPENDS + 1 :]) for one in rows]
+    return table([str(name) for name in rows[0]], rows[1:], right=(0,))
+
+
+def budgeted(name: str, account: Any) -> str:
+    """The account of some people in a line: what is spent of how much, and what is left."""
+    left = account.left
+    if not left and account.budget is not None and account.total is not None:
+        left = "nothing is left"
+    return f"Budget, {name}: {account}{f'; {left}' if left else ''}"
+
+
+def _spends(body: Mapping[str, Any]) -> str:
+    """What a release spends, exactly; of the founding entry the budget."""
+    import shoal
+
+    if body.get("budget"):
+        by = body.get("composition", "basic")
+        return f"of {shoal.Spend.from_json(body['budget']).in_words(exact=True)}, {by}"
+    told = body.get("spend")
+    return shoal.Spend.from_json(told).in_words(exact=True) if told else ""
+
+
+def accounts(book: Ledger, entries: Sequence[Any]) -> dict[str, Any]:
+    """What is spent, by whom releases that spend something are about."""
+    abouts = dict.fromkeys(str(one.body["about"]) for one in entries if one.body.get("spend"))
+    return {about: book.account(about) for about in abouts}
 
 
 def rechecked(found: Admission) -> tuple[object, ...]:
@@ -97,7 +134,14 @@ def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(value, list | tuple):
         yield name, ", ".join(map(str, value))
     elif value is not None:
-        yield name, str(value)
+        yield name, _rounded(value) if name.startswith(AMOUNTS) else str(value)
+
+
+def _rounded(number: Any) -> str:
+    """A number of a budget as a person reads it; programs get it exactly."""
+    import shoal
+
+    return str(shoal.Spend(number)).removeprefix("ε ")
 
 
 def plain(entry: Any, state: str) -> dict[str, Any]:

@@ -112,6 +112,12 @@ def _refuse(seen: Seen, known: Scene) -> None:
             f"{seen.name} publishes centroids, which are no cells that hold people.",
             "forecast a release of generalised cells.",
         )
+    if seen.answers:
+        raise InputError(
+            f"{seen.name} has answers in place of sensitive values: they exclude none, whatever "
+            "release they are joined with.",
+            "ask what they say at the most: shoal.semantic_privacy, or the attack intersection.",
+        )
     for crowd, name in ((known.targets, "original table"), (known.control, "population")):
         if crowd is not None:
             _has_all(crowd, seen, name)

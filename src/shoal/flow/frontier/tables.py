@@ -13,8 +13,8 @@ from shoal.flow.encode import survey
 from shoal.flow.frontier.keeping import Counted
 from shoal.flow.hierarchies import with_levels
 from shoal.flow.opening import opened
+from shoal.flow.people import check_people
 from shoal.flow.providers import check_survey
-from shoal.flow.publish import check_people
 from shoal.flow.request import Request
 from shoal.frames.frame import Frame
 from shoal.methods import by_levels

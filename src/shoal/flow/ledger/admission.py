@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from shoal.errors import ExposedError
@@ -11,6 +12,7 @@ from shoal.flow.ledger.budget import Account
 from shoal.flow.ledger.defences import PEOPLE
 from shoal.flow.ledger.judging import Skipped, Weighed
 from shoal.ledger import Entry, Head
+from shoal.noise.totals import ZCDP, lacking
 from shoal.release import EDITION, Finding, jsonable, short
 
 TOLD = 3
@@ -96,7 +98,7 @@ class Admission:
             for number, why in self.unjudged
         ]
         if self.spend.exceeded:
-            found.append(f"The budget is exceeded: {self.spend}.")
+            found.append(self.spend.reason)
         return tuple(found)
 
     @property
@@ -118,7 +120,7 @@ class Admission:
 
     def recorded(self, entry: Entry, head: Head) -> Admission:
         """The same, once it is in the ledger."""
-        return replace(self, entry=entry, head=head)
+        return replace(self, entry=entry, head=head, spend=replace(self.spend, planned=False))
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -207,8 +209,9 @@ def _lines(told: Admission) -> list[str]:
     lines += _not_run(told.skipped)
     lines += [f"  unjudged{f' with entry {n}' if n else ''}: {why}" for n, why in told.unjudged]
     lines += [f"  note: {one}" for one in told.notes]
-    if told.spend.total.epsilon or told.spend.budget is not None:
-        lines.append(f"  budget: {told.spend}")
+    if told.spend.spends or told.spend.budget is not None:
+        left = told.spend.left
+        lines.append(f"  budget: {told.spend}" + (f"; {left}" if left else ""))
     if told.accepted_risk:
         lines.append(f"  risk accepted: {told.accepted_risk}")
     if told.entry is not None and told.head is not None:
@@ -217,11 +220,14 @@ def _lines(told: Admission) -> list[str]:
 
 
 def _not_run(skipped: Sequence[Skipped]) -> list[str]:
-    """What did not run; attacks on one entry that lacked the same are told together."""
+    """What did not run; attacks that lacked the same, and entries alike in that, are told once."""
     alike: dict[tuple[int, str], list[str]] = {}
     for entry, attack, why in skipped:
         alike.setdefault((entry, why), []).append(attack)
-    return [f"  not run: {', '.join(names)}, entry {n}: {why}" for (n, why), names in alike.items()]
+    told: dict[tuple[str, str], list[int]] = {}
+    for (entry, why), names in alike.items():
+        told.setdefault((", ".join(names), why), []).append(entry)
+    return [f"  not run: {names}, {_entries(n)}: {why}" for (names, why), n in told.items()]
 
 
 def _outcome(told: Admission) -> str:
@@ -253,7 +259,21 @@ def _hint(admission: Admission) -> str:
         ways.insert(0, f"If it is based on the earlier one, {PEOPLE}; else")
     elif admission.unjudged and not ways:
         ways = ["give the people (--people), or say what the releases are of each other."]
-    first = " ".join(ways) or "publish with a smaller epsilon."
+    first = " ".join(ways) or _cheaper(admission.spend)
     if admission.already:  # its risk can no longer be accepted
         return f"{first} It is recorded already: shoal ledger withdraw says that it is recalled."
     return f'{first} To record it all the same: --accept-risk "REASON".'
+
+
+def _cheaper(spend: Account) -> str:
+    """What helps where the budget alone speaks against a release."""
+    if spend.alone and spend.composition == ZCDP and not spend.narrow:
+        return "publish with a smaller epsilon, or with a delta: Gaussian noise has a smaller ρ."
+    if not spend.exceeded or spend.total is not None:
+        return "publish with a smaller epsilon."
+    if lacking(spend.composition, (spend.own,), Fraction(1, 2)):
+        return "publish it so that its manifest states ρ, or without a delta."
+    return (
+        "an entry of the account has a delta and no ρ, and will not get one: begin another ledger, "
+        "with --composition basic, for these people."
+    )

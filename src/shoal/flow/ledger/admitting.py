@@ -17,6 +17,7 @@ from shoal.flow.ledger.judging import (
     gathered,
     judged,
 )
+from shoal.flow.ledger.noisy import bare, of_nobody
 from shoal.flow.ledger.recording import FOREIGN, Candidate
 from shoal.flow.ledger.relation import UNRECORDED, lineage, unrecorded
 from shoal.flow.ledger.several import together
@@ -34,8 +35,9 @@ def admission_of(
     pairs: MutableMapping[int, Pair],
 ) -> Admission:  # fmt: skip
     """Judge a release with earlier ones; ``pairs`` are judged already, and grow."""
-    earlier = [one.seen for one in pasts]
-    terms = replace(terms, people=gathered((*earlier, told.seen), terms))
+    earlier = [bare(one.seen) for one in pasts if not of_nobody(one.seen)]
+    if not of_nobody(told.seen):  # nobody is looked for where no row is anybody's
+        terms = replace(terms, people=gathered((*earlier, bare(told.seen)), terms))
     based = lineage(told.seen.manifest, entries)
     for i, past in enumerate(pasts):
         terms.progress("judging with earlier releases", i, len(pasts))
@@ -44,8 +46,9 @@ def admission_of(
     found = [pairs[past.number] for past in pasts]
     several = together(pasts, told.seen, terms)
     joined = any(one.relation != OVERLAP for one in found)
-    holds, words = counted_with_earlier(told.seen, earlier) if joined else (False, "")
+    holds, words = counted_with_earlier(bare(told.seen), earlier) if joined else (False, "")
     lacking = [f"Entry {one.past.number}: {one.finer}." for one in found if one.finer]
+    spend = account(told.spend, about, entries, told.form)
     return Admission(
         name=told.seen.name,
         table=told.table,
@@ -62,7 +65,8 @@ def admission_of(
         ),
         covered=bool(found) and all(one.covered for one in found),
         people_found=_people_found(found),
-        spend=account(told.spend, about, entries),
+        notes=spend.notes,
+        spend=spend,
     )
 
 

@@ -1,23 +1,37 @@
 """The differential-privacy budget of a ledger: what releases about the same people spend together.
 
-Releases under differential privacy compose: their ε and δ add up (``shoal.Spend``). The budget is
-stated when the ledger is founded; each ``about`` (whom releases are about) has its own.
+Releases under differential privacy compose. The budget is stated when the ledger is founded, with
+the theorem that adds spends up (``shoal.noise.totals``): whoever chose it afterwards, by what was
+seen, would be covered by none of them. Each ``about`` (whom releases are about) has its own
+account, and the budget is for each.
 
 A release that states no spend is not under differential privacy, and spends nothing here: what it
 gives away is for the attacks to find. Foreign releases count as far as their makers state it, and
-one that was never out spends nothing.
+one that was never out spends nothing. Releases that protect different things are not added up: an
+account has a total for each unit of protection (``units``), and the budget holds for each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from shoal.errors import InputError, UsageError
 from shoal.flow.ledger.standing import somewhere
+from shoal.flow.ledger.units import VALUES, Unit, plain, units
+from shoal.flow.request import RANDOMISED
 from shoal.ledger import Entry
-from shoal.release import Spend
+from shoal.noise.totals import BASIC, COMPOSITIONS, composed, lacking
+from shoal.spend import Number, Spend, asked, exactly, in_words
+
+_TWICE = (
+    "For a change of sensitive values, which is one row less and another more, what counts and "
+    "synthetic tables spend counts twice."
+)
+LARGEST_DELTA = exactly("1/10")
+"""A budget's δ is below it: a promise that may fail for one in ten is none."""
 
 
 @dataclass(frozen=True)
@@ -25,23 +39,107 @@ class Account:
     """What this release spends, what all do with it, and what they may."""
 
     own: Spend
-    total: Spend
+    spends: tuple[Spend, ...]
+    """Those of all, this one's too."""
     budget: Spend | None = None
+    composition: str = BASIC
+    narrow: frozenset[int] = frozenset()
+    """The places of those that protect sensitive values alone."""
+    planned: bool = False
+    """Whether this release is not recorded: what it spends would be spent."""
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """A total for each unit of protection that some release promises."""
+        return units(self.spends, self.narrow, self.budget, self.composition)
+
+    @property
+    def tightest(self) -> Unit:
+        """The unit of which most is spent: the others' totals are not above its own."""
+        return self.units[-1]
+
+    @property
+    def totals(self) -> dict[str, Spend | None]:
+        """What all spend of the tightest unit by each theorem; None where one has no total."""
+        return self.tightest.totals
+
+    @property
+    def total(self) -> Spend | None:
+        """The same, by the theorem in force."""
+        return self.tightest.total
+
+    @property
+    def remaining(self) -> Spend | None:
+        """What one more release of that unit may spend; None without a budget, or a total."""
+        return self.tightest.remaining
 
     @property
     def exceeded(self) -> bool:
         """Whether this release spends something, and with it all spend more than they may."""
-        spends = self.own != Spend()
-        return spends and self.budget is not None and not self.total.within(self.budget)
+        return bool(self.own) and any(one.exceeded for one in self.units)
+
+    @property
+    def reason(self) -> str:
+        """Why the budget forbids this release, of which unit; empty where it does not."""
+        if not self.exceeded:
+            return ""
+        how = "cannot be kept" if self.total is None else "is exceeded"
+        over = [one.name for one in self.units if one.exceeded]
+        of = f" for {' and for '.join(over)}" if self.narrow else ""
+        why = f" {_TWICE}" if over == [VALUES] and len(self.units) > 1 else ""
+        return f"The budget {how}{of}: {self}.{self.alone}{why}"
+
+    @property
+    def alone(self) -> str:
+        """What a pure ε counts as by the theorem in force, where that is more; else empty."""
+        if self.budget is None or self.total is None or self.own.delta:
+            return ""
+        counted = composed(self.composition, (self.own,), self.budget.delta)
+        if counted.epsilon <= self.own.epsilon:
+            return ""
+        pure, most, delta = map(in_words, (self.own.epsilon, counted.epsilon, counted.delta))
+        rho = "" if counted.rho is None else f"ρ {in_words(counted.rho)}, which is "
+        return f" A pure ε {pure} counts as {rho}ε {most} at δ {delta} (basic: {pure})."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the totals do not say, where releases protect different things."""
+        if len(self.units) == 1:
+            return ()
+        return (
+            "In the budget are releases that protect sensitive values alone "
+            f"({len(self.narrow):,} of {len(self.spends):,}). {_TWICE} Whether somebody is in the "
+            "table at all these do not protect.",
+        )
+
+    @property
+    def left(self) -> str:
+        """What is left, in words, and for what; empty where nothing is, or nobody can say.
+
+        It is no difference of budget and total, except by basic composition.
+        """
+        if not self.remaining:
+            return ""
+        if self.composition == BASIC:
+            return f"{self.remaining} left{' for a randomised release' if self.narrow else ''}"
+        kind = "randomised release" if self.narrow else "release"
+        return f"left for one more {kind} of pure ε: {in_words(self.remaining.epsilon)}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON: the sum, this release's part, and the budget."""
-        budget = None if self.budget is None else self.budget.to_json()
-        return {**self.total.to_json(), "own": self.own.to_json(), "budget": budget}
+        """Exact texts for JSON: the total in force, this release's part, and the budget."""
+        return {
+            **self.tightest.to_json(),
+            "own": self.own.to_json(),
+            "budget": plain(self.budget),
+            "composition": self.composition,
+            "exceeded": self.exceeded,
+            "units": [one.to_json() for one in self.units],
+        }
 
     def __str__(self) -> str:
-        of = f" of {self.budget}" if self.budget is not None else "; no budget is set"
-        return f"{self.total} spent{of}"
+        if not self.narrow:
+            return self.tightest.told(self.planned)
+        return "; ".join(f"{one.name}: {one.told(self.planned)}" for one in self.units)
 
 
 def stated(manifest: Mapping[str, Any] | None) -> Spend:
@@ -55,17 +153,58 @@ def stated(manifest: Mapping[str, Any] | None) -> Spend:
         ) from None
 
 
-def account(own: Spend, about: str, entries: Sequence[Entry]) -> Account:
-    """The account of the people that a release is about, with this release in it."""
-    spends = [
-        Spend.from_json(one.body["spend"])
-        for one in somewhere(entries)
+def account(own: Spend, about: str, entries: Sequence[Entry], form: str = "") -> Account:
+    """The account of the people that a release of some form is about, with this release in it."""
+    spending = [
+        one.body for one in somewhere(entries)
         if one.body.get("about") == about and one.body.get("spend")
-    ]
-    return Account(own, sum(spends, own), budget(entries))
+    ]  # fmt: skip
+    spends = [*(recorded_spend(body) for body in spending), *([own] if own else [])]
+    forms = [*(body.get("form") for body in spending), *([form] if own else [])]
+    narrow = frozenset(i for i, one in enumerate(forms) if one == RANDOMISED)
+    return Account(own, tuple(spends), *budget(entries), narrow, planned=bool(own))
 
 
-def budget(entries: Sequence[Entry]) -> Spend | None:
-    """What the founding entry allows to spend; None: no limit."""
-    told = next((one.body.get("budget") for one in entries if one.kind == "founding"), None)
-    return None if told is None else Spend.from_json(told)
+def recorded_spend(body: Mapping[str, Any]) -> Spend:
+    """What an entry says that its release spends."""
+    return Spend.from_json(body.get("spend") or {})
+
+
+def check_adds_up(spend: Spend, entries: Sequence[Entry]) -> None:
+    """Refuse a spend that the theorem in force cannot add: it would end the account for good."""
+    limit, composition = budget(entries)
+    if limit is not None and (why := lacking(composition, (spend,), limit.delta)):
+        raise UsageError(
+            f"The ledger adds spends up by {composition} composition. {why}",
+            "ask its maker for ρ and add --rho: for Gaussian noise it is Δ²/(2σ²), where one "
+            "person changes what was measured by Δ and σ is the scale.",
+        )
+
+
+def budget(entries: Sequence[Entry]) -> tuple[Spend | None, str]:
+    """What the founding entry allows to spend (None: no limit), and by which theorem."""
+    body = next((one.body for one in entries if one.kind == "founding"), {})
+    told = body.get("budget")
+    limit = None if told is None else Spend.from_json(told)
+    return limit, str(body.get("composition", BASIC))
+
+
+def founded(epsilon: Number | None, delta: Number | None, composition: str) -> dict[str, Any]:
+    """What the founding entry says of the budget, checked."""
+    given = epsilon is not None or delta is not None
+    limit = asked(epsilon, 0 if delta is None else delta) if given else None
+    if limit is not None and limit.delta >= LARGEST_DELTA:
+        raise UsageError(
+            "A budget with a delta of 0.1 or more promises too little: it may fail for one in ten.",
+            "choose one far below 1 divided by the number of people: --delta 1e-6.",
+        )
+    if composition not in COMPOSITIONS:
+        raise UsageError(
+            "Spends are not added up in this way.", f"one of: {', '.join(COMPOSITIONS)}."
+        )
+    if composition != BASIC and (limit is None or not float(limit.delta)):
+        raise UsageError(
+            f"Composition by {composition} needs a budget with an epsilon and a delta above 0.",
+            "add --epsilon 3 --delta 1e-6, or leave --composition out.",
+        )
+    return {"budget": plain(limit), "composition": composition}

@@ -4,6 +4,7 @@ The distinct published rows (labels and values as they stand in the table), whic
 of the table is, the manifest, what is known of the columns with their hierarchies, and, where the
 release's companion has it, the keyed hash of the person of each row with its key. Rows keep the
 order of the published table, so that a finding counts them as whoever has the table does.
+Noisy counts and made-up people are kept as they stand: their rows are nobody's.
 
 Never in it: the original table, people's names, providers, or anything that was held back. Who
 opens it still has the published table and can tell who of known people is in it, by the key; that

@@ -30,6 +30,7 @@ from shoal.flow.adversary import Asked, run, told, unmet
 from shoal.flow.crowd import Crowd, gather, holders
 from shoal.flow.ledger.covering import covering
 from shoal.flow.ledger.defences import based_cells
+from shoal.flow.ledger.noisy import BY_BUDGET, VALUES_BY_BUDGET, answered, of_nobody, without
 from shoal.flow.ledger.relation import BASED, BOTH, DECLARED, related
 from shoal.flow.ledger.terms import OVERLAP, SAME, TIME, Terms
 from shoal.flow.seen import Seen
@@ -44,6 +45,7 @@ CORRESPONDING = ("forward", "cross", "backward")
 BASED_ON = {"order", "complementary", "temporal"}
 """What is answered by cells that equal or generalise the earlier ones, person by person."""
 
+EVERY, BY_NOISE = "every attack", "noise made one of them"
 NOTHING_COMMON = "They have no column in common. Name columns that mean the same alike."
 
 Skipped = tuple[int, str, str]
@@ -174,6 +176,10 @@ def location(known: Scene) -> str:
 
 def judged(past: Past, new: Seen, based: bool, terms: Terms) -> Pair:
     """The release beside an earlier one; ``based``: its manifest leads there."""
+    if of_nobody(past.seen) or of_nobody(new):
+        return Pair(past, OVERLAP, BY_NOISE, skipped=((past.number, EVERY, BY_BUDGET),))
+    noisy = answered(past.seen) | answered(new)
+    past, new = replace(past, seen=without(past.seen, noisy)), without(new, noisy)
     if not set(new.listings) & set(past.seen.listings):
         return Pair(past, OVERLAP, "nothing shows more", unjudged=NOTHING_COMMON)
     try:
@@ -182,18 +188,24 @@ def judged(past: Past, new: Seen, based: bool, terms: Terms) -> Pair:
         stated = terms.declared(past.number) or (TIME if based else OVERLAP)
         return Pair(past, stated, "", unjudged=told(error))
     relation, how = related(known, terms.declared(past.number), based)
-    return _Beside(past, new, known, terms).judged(relation, how)
+    return _Beside(past, new, known, terms, noisy).judged(relation, how)
 
 
 class _Beside:
     """One pair while it is judged: what was found, and what did not run."""
 
-    def __init__(self, past: Past, new: Seen, known: Scene, terms: Terms) -> None:
+    def __init__(
+        self, past: Past, new: Seen, known: Scene, terms: Terms, noisy: frozenset[str]
+    ) -> None:
         self.past, self.new, self.known, self.terms = past, new, known, terms
+        self.noisy = noisy
+        """The columns that noise answers for, which are not in the releases here."""
         self.columns = learnable(known.releases, terms.on)
         self.covering = covering(known)
         self.found: list[Weighed] = []
-        self.skipped: list[Skipped] = []
+        self.skipped: list[Skipped] = [
+            (past.number, f"values of {name}", VALUES_BY_BUDGET) for name in sorted(noisy)
+        ]
         self.short: list[str] = []
         """Of each search that was cut short, and found too little to refuse, that it was."""
         self.joined = False
@@ -230,7 +242,13 @@ class _Beside:
         self.skipped += [(self.past.number, "intersection", reason) for reason in apart]
         if pair.relation == OVERLAP:
             return not apart and all(values)
-        return self.joined and all(values) and (pair.stated or not apart)
+        joined = self.joined or self._unjoinable
+        return joined and all(values) and (pair.stated or not apart)
+
+    @property
+    def _unjoinable(self) -> bool:
+        """Whether noise left no column that rows could be joined by."""
+        return bool(self.noisy) and not set(self.past.seen.plain) & set(self.new.plain)
 
     def _joined(self, relation: str, how: str, wide: bool) -> tuple[str, str]:
         """Join the rows; releases that only looked related, and are not, overlap."""
@@ -278,7 +296,7 @@ class _Beside:
         named = dict.fromkeys(c.name for one in both for c in one.schema.sensitive)
         named |= {} if self.terms.on is None else {self.terms.on: None}
         cells = {c.name for one in both for c in one.schema.quasi}
-        found = [] if self.columns else ["The releases share no sensitive column."]
+        found = [] if self.columns or self.noisy else ["The releases share no sensitive column."]
         return found + [
             f"Column {name!r} is sensitive in one release and a cell in the other: what they leave "
             "of it cannot be compared." for name in named if name in cells

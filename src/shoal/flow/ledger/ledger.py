@@ -21,18 +21,21 @@ from typing import Any
 from shoal.errors import InputError, OutputError, UsageError
 from shoal.flow.ledger.admission import Admission, Position, Refused
 from shoal.flow.ledger.admitting import accepted, admission_of
-from shoal.flow.ledger.budget import stated
+from shoal.flow.ledger.budget import Account, account, check_adds_up, founded, stated
 from shoal.flow.ledger.geometry import unpack
 from shoal.flow.ledger.judging import Pair, Past, staged
+from shoal.flow.ledger.noisy import of_nobody
 from shoal.flow.ledger.recording import (
     PUBLISHER,
     WITHDRAWN,
     Candidate,
     candidate,
+    check_recorded,
     foreign_body,
     learnt,
     lent,
     release_body,
+    spending,
     table_hash,
 )  # fmt: skip
 from shoal.flow.ledger.relation import DECLARED, lineage
@@ -45,13 +48,15 @@ from shoal.flow.ledger.standing import (
     new_about,
     of_table,
     somewhere,
+    whom,
 )
 from shoal.flow.ledger.terms import Terms
 from shoal.flow.request import Progress, quiet
 from shoal.flow.seen import Seen
 from shoal.ledger import Book, Entry, Head, Keys, Moved
-from shoal.release import Spend
+from shoal.noise.totals import BASIC
 from shoal.schema import Schema
+from shoal.spend import Number, Spend
 
 KEY = "SHOAL_LEDGER_KEY"
 """The environment variable that names the key's file."""
@@ -71,10 +76,14 @@ class Ledger:
     @classmethod
     def init(
         cls, where: str | Path = "releases.db", key: str | Path | None = None, *,
-        name: str = "publisher", epsilon: float | None = None, delta: float | None = None,
+        name: str = "publisher", epsilon: Number | None = None, delta: Number | None = None,
+        composition: str = BASIC,
     ) -> Ledger:  # fmt: skip
-        """Begin a ledger and write its key; ``epsilon`` and ``delta`` are the budget, if any."""
-        given = None if epsilon is None and delta is None else Spend(epsilon or 0.0, delta or 0.0)
+        """Begin a ledger and write its key; ``epsilon`` and ``delta`` are the budget, if any.
+
+        ``composition`` is how spends add up, for good: "basic", "advanced" or "zcdp".
+        """
+        told = founded(epsilon, delta, composition)
         path = _key_file(where, key, new=True)
         if "://" not in str(where) and Path(where).exists():
             raise OutputError(
@@ -86,7 +95,7 @@ class Ledger:
         keys = Keys.new(name)
         keys.write(path)
         try:
-            book = Book.create(where, keys, {"budget": None if given is None else given.to_json()})
+            book = Book.create(where, keys, told)
         except Exception:
             path.unlink()  # the key of nothing would stand in the way
             raise
@@ -151,8 +160,14 @@ class Ledger:
         ``about`` says which is meant where the same table is recorded about several.
         """
         entries = self.entries()
-        found = of_table(entries, table_hash(release), about)
+        whose = None if about is None else whom(about, entries)
+        found = of_table(entries, table_hash(release), whose)
         return None if found is None else Position(found.number, found.hash, entries[-1].head)
+
+    def account(self, about: str = PEOPLE) -> Account:
+        """What releases about these people spent of the budget, and what is left."""
+        entries = self.entries()
+        return account(Spend(), whom(about, entries), entries)
 
     # Judging
 
@@ -181,6 +196,7 @@ class Ledger:
         pairs: dict[int, Pair] = {}
         while True:
             entries = self.entries()
+            about = whom(about, entries)
             if (known := of_table(entries, told.table, about)) is not None:
                 return self._again(told, known, entries, terms)
             found = self._judged(told, about, entries, terms, pairs)
@@ -210,6 +226,7 @@ class Ledger:
         terms = Terms(people=people, on=on, relation=relation, l=l, limit=limit, reading=reading,
                       show=show, progress=progress)  # fmt: skip
         told, entries = self._checked(release, schema, terms), self.entries()
+        about = None if about is None else whom(about, entries)
         if (known := of_table(entries, told.table, about)) is not None:
             return self._again(told, known, entries, terms)
         return self._judged(told, PEOPLE if about is None else about, entries, terms, {})
@@ -239,27 +256,32 @@ class Ledger:
 
     def add_foreign(
         self, source: Any, *, schema: Schema | None = None, by: str, about: str = PEOPLE,
-        to: str = "", on: str | None = None, epsilon: float | None = None,
-        delta: float | None = None,
+        to: str = "", on: str | None = None, epsilon: Number | None = None,
+        delta: Number | None = None, rho: Number | None = None,
     ) -> Entry:  # fmt: skip
         """Record a release that somebody else made: later ones are judged together with it.
 
         It is not judged, for it is out already; ``recheck`` judges those before together with it.
         ``on`` names a column that is to be learnt from it where the schema does not say so;
-        ``epsilon`` and ``delta`` what its maker says it spends.
+        ``epsilon``, ``delta`` and ``rho`` what its maker says it spends, which is never less than
+        its manifest states, where it has one.
         """
         if not by.strip():
             raise UsageError("Nobody is said to have made the release.", "name them: --by NAME.")
         told = candidate(source, schema, own=False)
         if on is not None:
             told = replace(told, seen=learnt(told.seen, on))
-        spend = Spend(epsilon or 0.0, delta or 0.0)
-        staged((told.seen,), Terms())  # what cannot be read must not be found out at the next one
+        told = spending(told, epsilon, delta, rho)
+        if not of_nobody(told.seen):
+            staged((told.seen,), Terms())  # what cannot be read is not found out at the next one
         while True:
             entries = self.entries()
+            about = whom(about, entries)
             if (known := of_table(entries, told.table, about)) is not None:
+                check_recorded(told, known)
                 return known
-            body = foreign_body(told, by, about, to, spend)
+            check_adds_up(told.spend, entries)
+            body = foreign_body(told, by, about, to)
             try:
                 return self.book.append(body, told.packed, expected=entries[-1].head)
             except Moved:
@@ -295,7 +317,8 @@ class Ledger:
         if terms.on is not None and terms.on not in told.seen.plain:
             raise UsageError(f"The release has no column {terms.on!r} to learn.", "name another.")
         stated(told.seen.manifest)
-        staged((told.seen,), Terms())
+        if not of_nobody(told.seen):
+            staged((told.seen,), Terms())
         return told
 
     def _judged(
@@ -306,7 +329,7 @@ class Ledger:
         pasts = self._pasts(told, about, entries)
         check_related(terms.relation, entries)
         found = admission_of(told, about, entries, pasts, terms, pairs)
-        return replace(found, notes=new_about(about, entries))
+        return replace(found, notes=(*found.notes, *new_about(about, entries)))
 
     def _pasts(self, told: Candidate, about: str, entries: Sequence[Entry]) -> list[Past]:
         """The releases that somebody may have, opened: about the same people, or its own base."""
@@ -329,6 +352,8 @@ class Ledger:
         """A recorded release judged again, by what was declared then and the limit of then."""
         about, with_ = str(entry.body["about"]), beside(entry, entries)
         check_related(terms.relation, entries)
+        check_recorded(told, entry)
+        told = replace(told, said=entry.body)
         terms = _as_then(terms, entry.body, limit)
         pasts = self._pasts(told, about, with_)
         if schema is not None:

@@ -6,7 +6,8 @@ counts; never a cell. What is needed to judge later releases is sealed (``geomet
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,19 @@ from typing import Any
 from shoal.errors import InputError, UsageError
 from shoal.flow.companion import check_promised, read_companion
 from shoal.flow.ledger.admission import Admission, in_short
-from shoal.flow.ledger.budget import stated
+from shoal.flow.ledger.budget import recorded_spend, stated
 from shoal.flow.ledger.geometry import digest, pack
+from shoal.flow.ledger.noisy import as_it_stands, check_noise, form_of, of_nobody
 from shoal.flow.ledger.standing import JUDGED
 from shoal.flow.ledger.terms import Terms
 from shoal.flow.opening import opened_labels, released
 from shoal.flow.record import hashes, sha256
-from shoal.flow.request import Progress, quiet
+from shoal.flow.request import OF_NOBODY, Progress, quiet
 from shoal.flow.seen import Seen, look_at
-from shoal.release import MANIFEST, Spend
+from shoal.ledger import Entry
+from shoal.release import MANIFEST
 from shoal.schema import Schema
+from shoal.spend import Number, Spend
 
 RELEASE, FOREIGN = JUDGED
 WITHDRAWN, PUBLISHER = "withdrawn", "publisher"
@@ -40,6 +44,8 @@ class Candidate:
     values: str = ""
     """Of its second table, where it has two."""
     manifest: str = ""
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """What its entry says, or is to say, of its spend and form, where that is known."""
 
     @cached_property
     def packed(self) -> bytes:
@@ -48,8 +54,13 @@ class Candidate:
 
     @cached_property
     def spend(self) -> Spend:
-        """What it says that it spends."""
-        return stated(self.seen.manifest)
+        """What it spends: by its entry, else as it says itself."""
+        return recorded_spend(self.said) if self.said else stated(self.seen.manifest)
+
+    @property
+    def form(self) -> str:
+        """What form it has: by its entry, else as it says itself."""
+        return str(self.said.get("form") or form_of(self.seen))
 
     def called(self, name: str | None) -> Candidate:
         """The same under another name, where one is given."""
@@ -58,15 +69,20 @@ class Candidate:
     def facts(self) -> dict[str, Any]:
         """What is said of it in the open."""
         told = self.seen.manifest or {}
-        classes = told.get("classes") or len(self.seen.classes(self.seen.quasi)[1])
+        classes = {} if of_nobody(self.seen) else {"classes": self._classes}
         columns = {column.name: column.role for column in self.seen.schema.columns}
         repeated = {name: told[name] for name in STATED if told.get(name)}
         second = {"values_table": self.values} if self.values else {}
-        spend = {"spend": self.spend.to_json()} if self.spend != Spend() else {}
+        spend = {"spend": self.spend.to_json()} if self.spend else {}
         return {
             "name": self.seen.name, "table": self.table, **second, "manifest": self.manifest,
-            **repeated, "rows": self.seen.rows, "classes": classes, "columns": columns, **spend,
+            **repeated, "rows": self.seen.rows, **classes, "columns": columns, **spend,
         }  # fmt: skip
+
+    @property
+    def _classes(self) -> int:
+        told = (self.seen.manifest or {}).get("classes")
+        return int(told or len(self.seen.classes(self.seen.quasi)[1]))
 
 
 def candidate(
@@ -93,7 +109,11 @@ def candidate(
         )
     if own:
         _check_companion(source, table, manifest)
-    (seen,) = look_at([source], schema, progress)
+    check_noise(source, manifest)
+    if manifest.get("form") in OF_NOBODY:
+        seen = as_it_stands(table, manifest)
+    else:
+        (seen,) = look_at([source], schema, progress)
     whole = sha256(table.with_name(MANIFEST))
     return Candidate(seen, files["sha256"], files.get("values_sha256", ""), whole)
 
@@ -141,12 +161,44 @@ def release_body(told: Candidate, admission: Admission, to: str, terms: Terms) -
     }  # fmt: skip
 
 
-def foreign_body(
-    told: Candidate, made_by: str, about: str, to: str, spend: Spend
-) -> dict[str, Any]:
+def foreign_body(told: Candidate, made_by: str, about: str, to: str) -> dict[str, Any]:
     """The open part of the entry of a release that somebody else made."""
-    facts = told.facts() | ({"spend": spend.to_json()} if spend != Spend() else {})
-    return {"kind": FOREIGN, "made_by": made_by, "to": to, "about": about, **facts}
+    return {"kind": FOREIGN, "made_by": made_by, "to": to, "about": about, **told.facts()}
+
+
+def spending(
+    told: Candidate, epsilon: Number | None, delta: Number | None, rho: Number | None
+) -> Candidate:
+    """A release with what its maker says that it spends; never less than its manifest states."""
+    if epsilon is None and delta is None and rho is None:
+        return told
+    own = told.spend
+    given = Spend(
+        own.epsilon if epsilon is None else epsilon, own.delta if delta is None else delta, rho
+    )
+    if rho is not None and not (given.epsilon and given.delta):
+        raise UsageError(
+            "A ρ stands beside an epsilon and a delta; without a delta it is ε²/2.",
+            "add --epsilon and --delta, or leave --rho out.",
+        )
+    if rho is None and Spend(given.epsilon, given.delta, own.rho) == own:
+        given = own
+    if not own.within(given) or (given.rho is not None and given.rho < (own.rho or 0)):
+        raise UsageError(
+            f"It is said to spend less than its manifest states: {own}.",
+            "leave --epsilon, --delta and --rho out, and the manifest's are taken.",
+        )
+    return replace(told, said={"spend": given.to_json()} if given else {})
+
+
+def check_recorded(told: Candidate, entry: Entry) -> None:
+    """Refuse a release that states another spend than its entry, by which it is counted."""
+    if told.spend and told.spend != (counted := recorded_spend(entry.body)):
+        raise InputError(
+            f"It is recorded already as entry {entry.number}, which counts "
+            f"{f'{counted}' if counted else 'nothing'} for it, and not {told.spend}.",
+            "whoever recorded it should say why; what it spends beyond that is in no account.",
+        )
 
 
 def table_hash(source: Any) -> str:

@@ -24,6 +24,7 @@ from shoal.errors import InputError, UsageError
 from shoal.flow.adversary import Asked, run, told
 from shoal.flow.crowd import holders
 from shoal.flow.ledger.judging import Past, Skipped, Weighed, learnable, location, staged, weighed
+from shoal.flow.ledger.noisy import bare, of_nobody
 from shoal.flow.ledger.terms import Terms
 from shoal.flow.seen import Seen
 from shoal.flow.view import Scene
@@ -48,10 +49,11 @@ def together(pasts: Sequence[Past], new: Seen, terms: Terms) -> Several:
 
     And with which entries that could not be told. That nobody is in all of them is no failure.
     """
-    if terms.people is None or len(pasts) < 2:
+    pasts = [one for one in pasts if not of_nobody(one.seen)]
+    if terms.people is None or len(pasts) < 2 or of_nobody(new):
         return Several()
-    try:
-        known = staged((*(one.seen for one in pasts), new), terms)
+    try:  # the values that noise answers for are left out: the budget is about those
+        known = staged((*(bare(one.seen) for one in pasts), bare(new)), terms)
     except (InputError, UsageError) as error:
         return Several(unjudged=((pasts[-1].number, f"All at once: {told(error)}"),))
     held, found = _held(known), list[Several]()

@@ -7,6 +7,7 @@ that.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 from shoal.errors import UsageError
@@ -56,9 +57,37 @@ def of_table(entries: Sequence[Entry], table: str, about: str | None = None) -> 
     return found[0] if found else None
 
 
+def whom(about: str, entries: Sequence[Entry]) -> str:
+    """The people's name without spaces around it; one that is almost a recorded one is refused.
+
+    Each name has the whole budget, and nobody is judged with releases about others: the same
+    people by two names would have neither.
+    """
+    known = _abouts(entries)
+    name = about if about in known else about.strip()
+    if not name:
+        raise UsageError("Nobody is said to be whom the release is about.", "add --about NAME.")
+    alike = sorted(one for one in known if _folded(one) == _folded(name))
+    if name not in known and alike:
+        raise UsageError(
+            f"The name {name!r} differs from a recorded one in case or spaces only.",
+            f"if these are the same people, write --about {alike[0]!r}; else choose another name.",
+        )
+    return name
+
+
+def _abouts(entries: Sequence[Entry]) -> set[str]:
+    return {str(one.body.get("about")) for one in somewhere(entries)}
+
+
+def _folded(name: str) -> str:
+    """A name without its case and spaces."""
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
 def new_about(about: str, entries: Sequence[Entry]) -> tuple[str, ...]:
     """That no release is about these people, but about others: they may be the same, misspelt."""
-    known = {str(one.body.get("about")) for one in somewhere(entries)}
+    known = _abouts(entries)
     if not known or about in known:
         return ()
     names = ", ".join(map(repr, sorted(known)))

@@ -25,9 +25,9 @@ from shoal.errors import HierarchyError, InputError, SchemaError
 from shoal.flow.encode import survey
 from shoal.flow.listing import Listing, listed
 from shoal.flow.opening import opened_some
+from shoal.flow.people import check_people
 from shoal.flow.pool.agreement import Agreement
 from shoal.flow.pool.store import Pool
-from shoal.flow.publish import check_people
 from shoal.frames.frame import Frame
 from shoal.labels import many, text
 from shoal.schema import Schema

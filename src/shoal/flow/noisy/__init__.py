@@ -1,0 +1,1 @@
+"""Releases that noise makes, under differential privacy: counts, synthetic, randomised tables."""

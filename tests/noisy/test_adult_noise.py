@@ -1,0 +1,51 @@
+"""Adult: the error of noisy marginals beside what the theory says, at several epsilon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import shoal
+from shoal.flow.noisy.counts import Counts
+from shoal.flow.noisy.measured import Measured
+from shoal.flow.noisy.planned import Plan, settled
+from shoal.flow.noisy.useful import original, utility
+from shoal.frames import open as open_frame
+from shoal.spend import asked
+
+WORDS = ("sex", "race", "marital_status", "education", "workclass", "occupation", "income")
+
+
+def test_the_error_is_what_the_theory_says_and_estimates_are_better(
+    real_data: Path,
+) -> None:
+    people = pd.read_csv(real_data / "adult.csv.gz")[["age", *WORDS]]
+    trees = {
+        name: shoal.quasi(shoal.from_arx_csv(_tree(real_data, name)), kind="category", domain=[""])
+        for name in WORDS
+    }
+    schema = settled(shoal.Schema(()).set({"age": shoal.quasi(bounds=(17, 90)), **trees}))
+    frame = open_frame(people, kinds=schema.kinds)
+    plan = Plan.of(schema, frame.fields)
+    measured, tally = Measured.of(frame, plan), original(frame, plan.schema)
+    lost = []
+    for epsilon, delta in (("1/10", 0), ("1", 0), ("10", 0), ("1", "1e-6")):
+        form = Counts.of(plan, asked(epsilon, delta))
+        true = measured.tables(form.marginals)
+        drawn = form.drawn(measured, np.random.default_rng(1))
+        flat = np.concatenate([true[one].ravel() for one in form.marginals])
+        counts = drawn.table["count"].to_numpy() - flat
+        estimates = drawn.table["estimate"].to_numpy() - flat
+        assert np.sqrt(np.mean(counts**2)) == pytest.approx(form.noise.deviation, rel=0.06)
+        assert np.sqrt(np.mean(estimates**2)) < 0.95 * form.noise.deviation
+        lost.append(utility(tally, plan, drawn.estimates)["marginals"])
+    assert lost[0] > lost[1] > lost[2]
+    assert lost[3] < lost[1]  # Gaussian noise on so many marginals
+
+
+def _tree(folder: Path, name: str) -> str:
+    file = "salary_class" if name == "income" else name
+    return (folder / "hierarchies" / "adult" / f"{file}.csv").read_text()
