@@ -10,7 +10,7 @@ import datetime
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from shoal.errors import SchemaError
@@ -204,6 +204,15 @@ def as_column(name: str, asked: Asked, before: Column | None = None) -> Column:
 def quoted(name: str) -> str:
     """A column's name as a person types it in Python: in double quotes, on one line."""
     return json.dumps(name, ensure_ascii=False)
+
+
+def in_a_row(names: Iterable[str]) -> str:
+    """Columns' names in a sentence: in double quotes where a comma would make two of one.
+
+    >>> print(in_a_row(["sex", "Age, years"]))
+    sex, "Age, years"
+    """
+    return ", ".join(quoted(name) if "," in name else name for name in names)
 
 
 def toml_key(name: str) -> str:

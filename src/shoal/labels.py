@@ -49,6 +49,10 @@ def number(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
 
 
+NULL_MARKS = ("?", "NA", "N/A", "n/a", "null", "NULL", "Null", "NaN", "nan", "<NA>", "#N/A")
+"""Always read as null, unless a reader is told other marks; the empty cell is, in any case."""
+
+
 def text(value: object) -> str:
     """A leaf as text: numbers by `number`, dates in ISO form, all else as it is."""
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):

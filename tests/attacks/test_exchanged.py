@@ -13,6 +13,7 @@ import pytest
 
 import shoal
 from shoal.attacks.believing import SURE, believed, bound
+from shoal.attacks.exchanged import OTHERS, _Learnt
 from shoal.attacks.foretelling import Channel, _Others, by_class, by_everybody, prior_of
 from shoal.attacks.homogeneity import homogeneity
 from shoal.attacks.intersection import intersection
@@ -241,6 +242,24 @@ def test_who_is_believed_nearly_for_certain_is_exposed():
     assert worst_pair(view, l=2).exposed == 480
 
 
+def test_told_of_is_the_adversary_who_is_sure_of_more_people():
+    """Somebody alone is believed more by one adversary, while the other is sure of a class."""
+    differed = 0
+    for seed in range(40):
+        rng, drawn = np.random.default_rng(seed), response(asked("3"), 4)
+        class_ = np.repeat(np.arange(12), rng.integers(2, 30, 12))
+        rare = rng.choice(4, len(class_), p=[0.93, 0.03, 0.02, 0.02])
+        truth = np.where(class_ < 2, 3, rare)
+        release = shown("one", class_, drawn.answered(truth, rng), drawn.matrix())
+        view = View((line(12),), (release,), Axis("ill", "category", "flat", tuple("abcd")))
+        classes = np.arange(13)
+        both = [one.beliefs.stated for one in _Learnt.each(view, [(classes, classes[:-1])])]
+        sure = [int(release.rows[stated >= SURE].sum()) for stated in both]
+        assert homogeneity(view).exposed == max(sure)
+        differed += sure[int(np.argmax([stated.max() for stated in both]))] < max(sure)
+    assert differed > 0
+
+
 # From files
 
 
@@ -281,6 +300,7 @@ def test_a_class_of_one_answer_settles_nothing(folders):
     found = shoal.attack("homogeneity", folders / "one")
     assert found.exposed == 0
     assert found.guessing < found.sure <= found.details["bound"]
+    assert OTHERS not in found.assumptions
 
 
 @pytest.mark.parametrize(
@@ -330,6 +350,7 @@ def test_the_bound_is_of_all_columns_that_were_answered(tmp_path):
         table, schema, "k-anonymity k=4", form="randomised", epsilon="5/2", out=tmp_path / "both"
     )
     found = shoal.attack("homogeneity", tmp_path / "both", on="ill")
+    assert OTHERS in found.assumptions
     assert found.details["epsilon"] == 2.5
     assert found.details["bound"] == bound(2.5, found.details["foretold"])
 

@@ -45,6 +45,12 @@ def test_json_has_the_exact_promise_and_the_numbers(shoal):
     assert found["neighbours"] == "add or remove"
 
 
+def test_a_value_has_one_share(shoal):
+    result = shoal("meaning", "--epsilon", 1, "--prior", "a=50%", "--prior", "a=50%")
+    assert result.exit_code == 2
+    assert "a is given twice." in result.stderr
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

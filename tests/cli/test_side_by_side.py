@@ -46,3 +46,14 @@ def test_noise_is_of_a_comparison_of_both_schools(shoal, roles):
     assert result.exit_code == 2
     assert "--epsilons is of a comparison of both schools." in result.output
     assert "add --side-by-side" in result.output
+
+
+def test_stopped_it_promises_nothing_that_it_does_not_keep(sides, here, monkeypatch):
+    def stopped(*given, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shoal.flow.side_by_side.side_by_side", stopped)
+    result = sides("-o", "sides")
+    assert result.exit_code == 2
+    assert "kept only when all of it is finished" in result.output
+    assert not (here / "sides").exists()

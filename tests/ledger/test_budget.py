@@ -13,6 +13,7 @@ import pytest
 import shoal
 from shoal.flow.composing import Composing
 from shoal.flow.ledger.budget import account
+from shoal.flow.ledger.cheaper import cheaper
 from shoal.flow.ledger.noisy import check_noise
 from shoal.flow.ledger.recording import Candidate, spending, table_hash
 from shoal.pages.composition import composition
@@ -192,7 +193,7 @@ def test_a_budget_that_cannot_be_kept_is_refused_at_the_founding(tmp_path, wrong
 def test_a_pure_epsilon_is_told_as_what_it_counts_where_rho_is_added_up(tmp_path):
     where = tmp_path / "a.db"
     with shoal.Ledger.init(where, epsilon=3, delta=1e-6, composition="zcdp") as ledger:
-        entries = ledger.entries()
+        entries = [*ledger.entries(), entry("1e-9")]
     found = account(Spend(1), "people", entries)
     assert "5.22154, δ 1e-06 would be spent by zcdp composition of ε 3" in found.reason
     assert "A pure ε 1 counts as ρ 0.5, which is ε 5.22154 at δ 1e-06 (basic: 1)." in found.reason
@@ -202,6 +203,58 @@ def test_a_pure_epsilon_is_told_as_what_it_counts_where_rho_is_added_up(tmp_path
     assert small.left == f"left for one more release of pure ε: {float(small.remaining.epsilon)}"
     basic = replace(small, composition="basic")
     assert basic.left == "ε 2.9, δ 1e-06 left"
+
+
+def test_a_single_release_of_all_the_budget_is_admitted_and_is_the_last(tmp_path):
+    where, spend = tmp_path / "edge.db", {"epsilon": "1.9", "delta": "1e-6"}
+    asked = {"form": "counts", "marginals": 1}
+    with shoal.Ledger.init(where, **spend, composition="zcdp") as ledger:
+        assert ledger.account().remaining == Spend("1.9")
+        shoal.publish(PEOPLE, SCHEMA, out=tmp_path / "a", ledger=ledger, **asked, **spend)
+        assert "It uses the budget up" in ledger.judge(tmp_path / "a").notes[0]
+        found = ledger.account()
+        assert found.total == Spend(**spend, rho=found.total.rho)
+        assert found.remaining == Spend()
+        with pytest.raises(shoal.Refused) as told:
+            shoal.publish(PEOPLE, SCHEMA, out=tmp_path / "b", ledger=ledger, epsilon="1/1000",
+                          **asked)  # fmt: skip
+        assert "use the budget up" in told.value.hint
+
+
+FITTING = [
+    # composition, earlier releases, this one, its form, what the hint says
+    ("basic", [], Spend(4), "counts", "publish with a smaller epsilon."),
+    ("basic", [], Spend(1, "1e-5"), "counts", "with a smaller delta, or without one."),
+    ("basic", [entry(1, delta="1e-6")], Spend(1, "1e-7"), "counts", "publish without a delta."),
+    ("basic", [], Spend(4, "1e-5"), "counts", "or without one, and with a smaller epsilon."),
+    ("basic", [entry(3)], Spend("1/9"), "counts", "use the budget up"),
+    ("basic", [entry(1, delta="1e-5")], Spend("1/9"), "counts", "use the budget up"),
+    ("basic", [entry(1, "counts")], Spend(2), "randomised", "publish with a smaller epsilon."),
+    ("basic", [entry(2, "counts")], Spend("1/9"), "randomised", "leave the randomised release out"),
+    ("basic", [entry("1/2", "counts", delta="1e-6")], Spend("1/9"), "randomised",
+     "leave the randomised release out"),
+    ("basic", [entry(3, "counts")], Spend("1/9"), "randomised", "use the budget up"),
+    ("basic", [entry(1, "counts"), entry(1, "randomised")], Spend("1/9"), "randomised",
+     "use the budget up"),
+    ("basic", [entry(1, "counts"), entry(1, "randomised")], Spend("1/9"), "counts",
+     "use the budget up"),
+    ("advanced", [], Spend(1, "1e-5"), "counts", "with a smaller delta, or without one."),
+    ("advanced", [entry("1/9")], Spend("1/9", "1e-6"), "counts", "with a smaller delta, or"),
+    ("zcdp", [entry("1/9")], Spend(1), "counts", "or with a delta: Gaussian"),
+    ("zcdp", [entry("1/9")], Spend(3, "1e-6", "1/5"), "counts", "publish with a smaller epsilon."),
+    ("zcdp", [], Spend(3, "1e-3", "1/2"), "counts", "publish with a smaller epsilon or delta."),
+    ("zcdp", [entry(2)], Spend("1/9"), "counts", "use the budget up"),
+    ("zcdp", [entry("1/2", "counts")], Spend("1/9"), "randomised", "the randomised release out"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("composition", "earlier", "own", "form", "hint"), FITTING)
+def test_the_hint_of_a_refusal_tells_what_helps(composition, earlier, own, form, hint):
+    told = {"budget": Spend(3, "1e-6").to_json(), "composition": composition}
+    founding = SimpleNamespace(kind="founding", number=1, body=told)
+    found = account(own, "people", [founding, *earlier], form)
+    assert found.exceeded
+    assert hint in cheaper(found)
 
 
 def test_what_is_not_recorded_would_be_spent_and_what_is_recorded_is(ledger, releases):

@@ -159,7 +159,8 @@ def test_what_has_no_bin_is_counted_and_never_shown(stated, values, fact):
         (column("category"), 'domain = ["A", "B"]'),
         (column("category", domain=("",)), 'domain = ["A", "B", ""]'),
         (column("code", domain=("",)), 'domain = ["A", "B", ""]'),
-        (column(), '# unless a number: domain = ["A", "B"]'),
+        (column(), "bounds = [0, 120]  # if it holds numbers"),
+        (column(), '# domain = ["A", "B"]  # if it holds other values'),
         (column("", intervals(5)), "bounds = [0, 120]"),
         (column("code", prefixes()), 'domain = ["A", "B"]'),
         (column("number", domain=("young",)), 'kind = "category"'),
@@ -172,6 +173,17 @@ def test_an_open_column_says_the_line_to_add(stated, line):
         bins(stated)
     assert '"x"' in error.value.fact
     assert line in error.value.hint
+
+
+@pytest.mark.parametrize(("values", "marked"), [(("?", "a"), True), (("a", "b"), False)])
+def test_a_listed_mark_that_is_read_as_empty_is_told(values, marked):
+    with pytest.raises(InputError) as error:
+        bins(column("category", domain=values)).codes(["a", None])
+    assert ("read as empty, such as ?, which it lists" in error.value.fact) == marked
+    assert (
+        "to read ? as a value" in error.value.hint and "--null ''" in error.value.hint
+    ) == marked
+    assert 'domain = [""]' in error.value.hint
 
 
 def test_all_open_columns_are_named_at_once():

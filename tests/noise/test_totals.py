@@ -17,6 +17,7 @@ from shoal.noise.totals import (
     BASIC,
     ZCDP,
     advanced,
+    by_theorem,
     composed,
     concentrated,
     doubled,
@@ -156,6 +157,28 @@ def test_what_is_left_fits_and_a_thousandth_more_does_not(name):
     assert 0 < left < 2
     assert composed(name, [*before, Spend(left)], budget.delta).within(budget)
     assert not composed(name, [*before, more], budget.delta).within(budget)
+
+
+@pytest.mark.parametrize("name", [ADVANCED, ZCDP])
+@pytest.mark.parametrize("one", [Spend("19/10"), noise(Spend("19/10", MILLIONTH), 3).spend])
+def test_a_single_release_spends_what_it_states_and_nothing_is_left_beside_it(name, one):
+    budget = Spend("19/10", MILLIONTH)
+    found = composed(name, [Spend(), one], MILLIONTH)
+    assert (found.epsilon, found.delta) == (one.epsilon, one.delta)
+    counted = by_theorem(name, [one], MILLIONTH)
+    assert counted.epsilon > budget.epsilon
+    assert found.rho == counted.rho
+    assert not composed(name, [one, Spend("1e-9")], MILLIONTH).within(budget)
+    assert remaining(name, [], budget) == Spend("19/10")
+    assert remaining(name, [one], budget) == Spend()
+
+
+def test_a_single_release_is_not_taken_at_its_word_where_that_is_more_or_at_a_larger_delta():
+    small, large = noise(Spend(2, MILLIONTH / 1000), 1).spend, noise(Spend(2, "1e-4"), 1).spend
+    assert composed(ZCDP, [small], MILLIONTH) == concentrated(small.rho, MILLIONTH)
+    assert composed(ZCDP, [small], MILLIONTH).epsilon < 2
+    assert composed(ZCDP, [large], MILLIONTH) == concentrated(large.rho, MILLIONTH)
+    assert composed(ZCDP, [large], MILLIONTH).epsilon > 2
 
 
 def test_what_is_left_of_a_basic_budget_is_exact():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
@@ -18,6 +19,9 @@ from shoal.flow.noisy.rerun import most_alone
 from shoal.flow.record import sha256
 from shoal.frames.frame import Counted
 from shoal.noise.bins import all_bins
+from shoal.noise.residuals import exchanged
+from shoal.noise.response import response
+from shoal.spend import Spend
 
 pd = pytest.importorskip("pandas")
 
@@ -146,6 +150,55 @@ def test_counts_of_another_noise_than_stated_are_found_in_the_file(release, keep
     assert found.details["file"]["wrong"] == wrong
     assert found.exposed == (wrong != "too far")
     assert "The counts of its file are" in found.sentence
+
+
+def test_counts_of_another_table_are_told_so_with_what_helps(release):
+    many = pd.concat([PEOPLE] * 200)
+    folder = release("counts", epsilon=2, marginals=2)
+    found = shoal.attack("auditing", folder, targets=many, runs=RUNS)
+    assert (found.exposed, found.details["file"]["wrong"]) == (0, "too far")
+    assert "(a chance below 1e-" in found.sentence
+    assert "audit it with the table that it was made of" in found.defence
+    told = json.dumps(shoal.report(folder, original=many).to_json())
+    assert "further from the original's than noise takes them" in told
+    assert "found nothing against it" not in told
+
+
+MANY = pd.concat([PEOPLE] * 4, ignore_index=True)
+
+
+def true_answers(self, name, column):
+    return self.answers[name].bins.codes(column.to_pylist())
+
+
+def test_true_values_in_place_of_answers_are_found_in_the_file(monkeypatch, tmp_path):
+    asked = {"form": "randomised", "epsilon": 1, "rule": "k-anonymity k=3"}
+    with monkeypatch.context() as mutant:
+        mutant.setattr("shoal.flow.noisy.randomised.Randomised._answered", true_answers)
+        shoal.publish(MANY, SCHEMA, out=tmp_path / "true", **asked)
+    found = shoal.attack("auditing", tmp_path / "true", targets=MANY, runs=100)
+    assert found.details["file"]["wrong"] == "too near"
+    assert found.exposed == 1
+    assert "The answers of its file follow the true values more than" in found.sentence
+
+
+def test_answers_as_stated_are_not_accused(release):
+    folder = release("randomised", epsilon=2, rule="k-anonymity k=3")
+    found = shoal.attack("auditing", folder, targets=PEOPLE, runs=100, confidence=0.9999)
+    assert found.details["file"] == {"cells": 30, "wrong": "", "chance": ANY}
+    assert "Its 30 answers are as common as the stated chances let them be." in found.sentence
+    rng, true = np.random.default_rng(8), np.repeat([0, 1], [20, 10])
+    drawn = response(Spend(2), 3)
+    for _ in range(500):
+        answers = np.bincount(drawn.answered(true, rng), minlength=3)
+        assert exchanged(answers, np.array([20, 10, 0]), drawn.matrix()).wrong == ""
+
+
+def test_answers_are_not_compared_where_rows_were_held_back(release):
+    folder = release("randomised", epsilon=2, rule="k-anonymity k=3")
+    found = shoal.attack("auditing", folder, targets=MANY, runs=100, confidence=0.9999)
+    assert "file" not in found.details
+    assert any("some were held back" in one for one in found.assumptions)
 
 
 def test_what_is_not_to_be_released_is_not_audited(release):

@@ -182,6 +182,31 @@ def test_a_manifest_that_states_two_spends_is_refused(release, folder, left_out)
         shoal.verify(place)
 
 
+@pytest.mark.parametrize(
+    ("part", "field", "value", "said"),
+    [
+        ("privacy", "unit", "a household", "follows from its answers: privacy.unit"),
+        ("privacy", "neighbours", "any tables", "privacy.neighbours"),
+        ("privacy", "mechanism", "discrete Laplace", "privacy.mechanism"),
+        ("privacy", "not_protected", [], "privacy.not_protected"),
+        ("privacy", "rho", "1/100", "privacy.rho"),
+        ("privacy", "note", "safe", "privacy.note"),
+        ("privacy", "randomness", "dice", "where its answers come from"),
+        ("spend", "rho", "1/100", "spend|alike"),
+        (None, "note", "safe", "no release of this form has: note"),
+    ],
+)  # fmt: skip
+def test_what_does_not_follow_from_the_answers_is_refused(
+    release, tmp_path, part, field, value, said
+):
+    def change(manifest, table):
+        (manifest if part is None else manifest[part])[field] = value
+        return manifest, table
+
+    with pytest.raises(InputError, match=said):
+        shoal.verify(copied(release, tmp_path, "said", change))
+
+
 def test_a_manifest_that_states_less_throughout_differs_from_the_companion(release, folder):
     place = copied(release, folder, "less", restated(**LESS))
     shutil.copytree(release.companion, folder / "less.private")

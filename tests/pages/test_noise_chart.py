@@ -26,6 +26,7 @@ def test_every_measured_error_is_in_the_table_and_the_drawing():
     assert heads == ("Epsilon", "What", "Mean absolute error", "Theory")
     assert len(rows) == 6
     assert rows[0] == (0.1, "counts as drawn", "10.2", "10")
+    assert rows[1] == (0.1, "consistent estimates", "7", "–")  # theory is of counts as drawn
     drawn = svg(spec)
     assert drawn.count("<title>") == 1
     assert "consistent estimates" in drawn

@@ -47,6 +47,7 @@ LIMITS = (
     "the bound is on what a person's own answers add: what the answers of others say of people "
     "like them is not bounded, and known without them too"
 )
+OTHERS = "what the answers to other sensitive columns foretell is not looked at"
 
 Keys = NDArray[np.integer[Any]]
 
@@ -54,6 +55,13 @@ Keys = NDArray[np.integer[Any]]
 def exchanges(view: View) -> bool:
     """Whether a release shows answers in place of values."""
     return any(release.response is not None for release in view.releases)
+
+
+def _limits(view: View) -> tuple[str, ...]:
+    """What is not seen; more of it where a release has answers to several columns."""
+    assert view.sensitive is not None
+    several = any(Channel.of(release, view.sensitive).several for release in view.releases)
+    return (LIMITS, OTHERS) if several else (LIMITS,)
 
 
 @dataclass(frozen=True)
@@ -155,7 +163,7 @@ def intersected(view: View, location: str) -> Finding:
             "the person is in every release with the same sensitive value",
             *reckoned(view.releases, location)[1],
             *ANSWERS,
-            LIMITS,
+            *_limits(view),
         ),
         worst=tuple(people.rows[order].tolist()),
         witness={
@@ -302,7 +310,7 @@ def homogeneous(view: View) -> Finding:
         assumptions=(
             "the adversary knows that the person is in the release, and the quasi-identifiers",
             *ANSWERS,
-            LIMITS,
+            *_limits(view),
         ),
         worst=tuple((order[:WORST] + 1).tolist()),
         table="release 1",
@@ -312,10 +320,16 @@ def homogeneous(view: View) -> Finding:
 
 
 def _surest(view: View) -> _Learnt:
-    """What the adversary who believes most makes of each class of a single release."""
-    classes = np.arange(len(view.releases[0].cells) + 1, dtype=np.int64)
+    """What the adversary who is sure of more people makes of each class of a single release."""
+    rows = view.releases[0].rows
+    classes = np.arange(len(rows) + 1, dtype=np.int64)
     both = _Learnt.each(view, [(classes, classes[:-1])])
-    return max(both, key=lambda one: float(one.beliefs.stated.max()))
+
+    def success(one: _Learnt) -> tuple[int, float]:
+        stated = one.beliefs.stated
+        return int(rows[stated >= SURE].sum()), float(stated.max())
+
+    return max(both, key=success)
 
 
 def unpaired(view: View, l: int) -> Finding:
@@ -344,7 +358,7 @@ def unpaired(view: View, l: int) -> Finding:
         f"leaves fewer values of {view.sensitive.name}, for answers exclude none; of {exposed:,} "
         f"the class alone lets one value be believed at {SURE:.0%} or more.",
         defence=DEFENCE,
-        assumptions=(*ANSWERS, LIMITS),
+        assumptions=(*ANSWERS, *_limits(view)),
         table="release 2",
         details={
             "l": l, "adversary": "class", "sure": SURE, "pairs_exposing": 0, "values_left": {},

@@ -61,11 +61,19 @@ class Channel:
     @property
     def epsilon(self) -> float:
         """The most that a person's answers say: what is stated, or ln of the largest ratio here."""
+        return self._own if self.spent is None else max(self._own, self.spent)
+
+    @property
+    def several(self) -> bool:
+        """Whether other columns were answered for too: of n each spends one n-th of epsilon."""
+        return self.spent is not None and self.spent > 1.5 * self._own
+
+    @cached_property
+    def _own(self) -> float:
         possible = self.chance[self.chance.any(axis=1)]
         shown = possible[:, possible.any(axis=0)]
         with np.errstate(divide="ignore"):
-            found = float(np.log(shown.max(axis=0) / shown.min(axis=0)).max(initial=0.0))
-        return found if self.spent is None else max(found, self.spent)
+            return float(np.log(shown.max(axis=0) / shown.min(axis=0)).max(initial=0.0))
 
     @cached_property
     def rows(self) -> Floats:

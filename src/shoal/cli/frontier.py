@@ -58,7 +58,8 @@ if TYPE_CHECKING:
 @own("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
 @own("--replace", is_flag=True, help="Start anew where another comparison is kept.")
 @own("--side-by-side", is_flag=True,
-     help="Compare classes with differential privacy: join two releases of each.")  # fmt: skip
+     help="Compare classes with differential privacy: join two releases of each. Stopped, it "
+     "keeps nothing.")  # fmt: skip
 @own("--epsilons", metavar="E,E", help="Side by side: the noise; else 0.5,1,2,4.")
 @own("--forms", metavar="NAME,NAME", help="Side by side: randomised, counts, synthetic; else all.")
 @own("--overlap", type=int, metavar="N", help="Side by side: people in both halves of the table.")
@@ -81,7 +82,8 @@ def command(
     keeps the points that are finished, and goes on when it is run again.
 
     With --side-by-side two overlapping halves of the table are published under rules of classes
-    and under differential privacy, and the same attack joins each pair of releases.
+    and under differential privacy, and the same attack joins each pair of releases. That is
+    written when all of it is finished: interrupted, it begins anew.
     """
     import shoal
 
@@ -89,9 +91,12 @@ def command(
     sides = {"epsilons": epsilons, "forms": forms, "overlap": overlap, "seeds": seeds}
     _refuse(side_by_side)
     if side_by_side:
-        with _opened(source, schema, reading, quiet) as (step, table):
-            given = {"rules": models or None, "on": asked["on"], "out": asked["out"]}
-            both = shoal.side_by_side(table, schema, progress=step, **given, **_given(sides))
+        given = {"rules": models or None, "on": asked["on"], "out": asked["out"]}
+        try:
+            with _opened(source, schema, reading, quiet) as (step, table):
+                both = shoal.side_by_side(table, schema, progress=step, **given, **_given(sides))
+        except KeyboardInterrupt:
+            raise _stopped_aside() from None
         show(both, as_json, quiet, _both(both, asked["out"]))
         return 0
     kept = asked["out"]
@@ -191,6 +196,15 @@ def _stopped(
         return Interrupted(told, "run it again.")
     again = "run it again, without --replace," if replace else "run it again"
     return Interrupted("Stopped; the points that were finished are kept.", f"{again} to go on.")
+
+
+def _stopped_aside() -> Interrupted:
+    from shoal import Interrupted
+
+    return Interrupted(
+        "Stopped; a comparison side by side is kept only when all of it is finished.",
+        "run it again; fewer --seeds, --epsilons or --forms take less time.",
+    )
 
 
 def _numbers(text: str | None) -> list[int] | None:

@@ -44,7 +44,7 @@ NOT_WHOLE = 3
         "shoal ledger admit the-next/ --same-table",
         'shoal ledger add-foreign theirs.csv -s schema.toml --by "Harbour"',
         "shoal ledger add-foreign theirs.csv --quasi age --sensitive job --by Harbour",
-        "shoal ledger add-foreign noisy/ --by Harbour --epsilon 1 --delta 1e-6 --rho 1/60",
+        "shoal ledger add-foreign theirs.csv --by Harbour --epsilon 1 --delta 1e-6 --rho 1/60",
         "shoal ledger list --ledger releases.db --key releases.key",
         "shoal ledger show 3 --json",
         "shoal ledger verify --head 12:5a0c…",

@@ -60,6 +60,9 @@ def _prior(given: Sequence[str]) -> Any:
             "A belief is one share, or a share for each value.",
             "write --prior 10%, or --prior flu=70% --prior other=30%.",
         )
+    values = [value for value, _, _ in split]
+    if twice := next((value for value in values if values.count(value) > 1), None):
+        raise UsageError(f"{twice} is given twice.", "give each value one share.")
     return {value: _share(share) for value, _, share in split}
 
 

@@ -289,10 +289,11 @@ def _compared(
     Exact columns are as they were, centroids are no cells that the original could be put in, and
     answers at random are not people's values.
     """
-    drawn = source.form in (PARTITION, RANDOMISED)
-    sizes, distributions = _before(original if drawn else None, source.stated, count, reading)
-    answers = {one.name for one in source.schema.sensitive} if source.form == RANDOMISED else set()
-    return sizes, tuple(one for one in distributions if one.column not in answers)
+    drawn, stated = source.form in (PARTITION, RANDOMISED), source.stated
+    if source.form == RANDOMISED:
+        answers = {one.name for one in source.schema.sensitive}
+        stated = Schema(tuple(one for one in stated.columns if one.name not in answers))
+    return _before(original if drawn else None, stated, count, reading)
 
 
 def _before(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from shoal.flow.counterfeits import Counterfeits, judged, read_counterfeits
 from shoal.flow.encode import encode
 from shoal.flow.examples import examples
 from shoal.flow.judge import in_parts, together, verdict
+from shoal.flow.noisy.answered import check_answers_stated
 from shoal.flow.noisy.answers import as_answered, with_answers
 from shoal.flow.noisy.answers import check_rule as check_answers_rule
 from shoal.flow.noisy.refusing import refuse_noisy
@@ -31,13 +32,16 @@ from shoal.flow.record import (
     judged_in_buckets,
 )
 from shoal.flow.recount import Provided, Recount, recount, recounts, with_population
-from shoal.flow.request import FORMS, OF_NOBODY, PARTITION
+from shoal.flow.request import FORMS, NOISY, OF_NOBODY, PARTITION
 from shoal.frames.frame import Frame
 from shoal.model import Model, inner, products
 from shoal.models import rule as parse_rule
 from shoal.release import How, Verdict
 from shoal.schema import Schema
 from shoal.tally import Groups, Population
+
+_OF_NOISE = ("answers", "privacy", "releasable")
+"""What the manifests of releases that noise makes say, and no others."""
 
 
 def verify(
@@ -86,7 +90,7 @@ def recounted(
     buckets = release is not None and in_buckets(release[1])
     if release is not None:
         source, manifest = release
-        _check_form(manifest)
+        check_form(manifest)
         own_schema = released_schema(manifest)
         schema = as_answered(schema, manifest)
         schema = judged_in_buckets(schema, own_schema) if buckets else schema or own_schema
@@ -113,15 +117,22 @@ def recounted(
         same = schema.quasi == released_schema(release[1]).quasi
         _check_untouched(*release, found.rows, found.classes if same else None)
         check_promised(given, *release)
+        check_answers_stated(release[1])
     return found
 
 
-def _check_form(manifest: dict[str, Any]) -> None:
-    """Refuse a form that there is not: what its rows mean, and so how to count, is not known."""
-    if manifest.get("form", PARTITION) not in FORMS:
+def check_form(manifest: Mapping[str, Any]) -> None:
+    """Refuse a form that there is not, or not with noise: what its rows mean is not known then."""
+    form = manifest.get("form", PARTITION)
+    if form not in FORMS:
         raise InputError(
             "The manifest calls the release's form a word that this program does not know.",
             f"the forms are: {', '.join(FORMS)}; update Shoal, or publish the release again.",
+        )
+    if form not in NOISY and any(name in manifest for name in _OF_NOISE):
+        raise InputError(
+            "The manifest tells of noise, and calls the release's form one that has none.",
+            "take the manifest as it was published, or publish the release again.",
         )
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from shoal.attacks.view import Needs, People, Published, View
 from shoal.axis import Axis
 from shoal.cells import Cells, as_sets, everything
+from shoal.column import in_a_row
 from shoal.errors import InputError, UsageError
 from shoal.flow.axes import Reading, common_axes, value_axis
 from shoal.flow.buckets import exact_axes, placed
@@ -359,7 +360,7 @@ def _sensitive(releases: Sequence[Seen], on: str | None, needed: bool) -> str | 
         return both[0] if len(both) == 1 else None
     if both:
         raise UsageError(
-            f"Several columns are sensitive: {', '.join(both)}.",
+            f"Several columns are sensitive: {in_a_row(both)}.",
             f"name one: --on {shlex.quote(both[0])}.",
         )
     raise InputError(

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-NULL_MARKS = ("?", "NA", "N/A", "n/a", "null", "NULL", "Null", "NaN", "nan", "<NA>", "#N/A")
-"""Always null, unless ``nulls=`` says otherwise; the empty cell is null in any case."""
-
 SOFT_MARKS = ("-", "--", ".", "none", "None", "NONE", "NaN", "nan")
 """Null only among numbers or dates: elsewhere `none` and `-` are values (no disease, negative)."""
 

@@ -15,6 +15,7 @@ from shoal.frames import forms
 from shoal.frames.column import EXACT, HINT, Column, Engine, Found, infinite, is_wide, whole
 from shoal.frames.header import clean_names
 from shoal.frames.typed import nested, typed
+from shoal.labels import NULL_MARKS
 from shoal.schema import Field
 
 KINDS = ("number", "date", "code", "category", "text", "label")
@@ -103,7 +104,7 @@ class Census:
 
 
 def _text(engine: Engine, column: Column, reading: Reading) -> Found:
-    marks = forms.NULL_MARKS if reading.nulls is None else reading.nulls
+    marks = NULL_MARKS if reading.nulls is None else reading.nulls
     forced = column.forced
     if forced == "label":
         return Found("category", f"nullif({column.value()}::VARCHAR, '')")

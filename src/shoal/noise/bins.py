@@ -43,7 +43,7 @@ from shoal.hierarchy import (
     Prefixes,
     Tree,
 )
-from shoal.labels import many, number, positions, read_range, text, write_set
+from shoal.labels import NULL_MARKS, many, number, positions, read_range, text, write_set
 from shoal.schema import Schema
 from shoal.schematext import section
 
@@ -128,10 +128,11 @@ class Bins:
     def _refused(self, empty: int, wrong: int) -> InputError:
         column = f"Column {quoted(self.name)}"
         if empty:
+            read, how = self._read_as_empty()
             return InputError(
-                f"{column} is empty in {many(empty, 'row')}, and its domain does not say that it "
-                "may be.",
-                _under(self.name, 'domain = [""]') + ', or "" beside the values that it lists.',
+                f"{column} is empty in {many(empty, 'row')}{read}, and its domain does not say "
+                "that it may be.",
+                how + _under(self.name, 'domain = [""]') + ', or "" beside the values it lists.',
             )
         if self.single:
             return InputError(
@@ -141,6 +142,16 @@ class Bins:
         return InputError(
             f"{column} holds what the schema does not list in {many(wrong, 'row')}.",
             "complete its domain or taxonomy in the schema, or correct the table.",
+        )
+
+    def _read_as_empty(self) -> tuple[str, str]:
+        """Where a listed value is a mark that readers take for null: that, and what to do."""
+        mark = next((one for one in NULL_MARKS if one in self.leaves), None)
+        if mark is None:
+            return "", ""
+        return (
+            f" (or has a mark there that is read as empty, such as {mark}, which it lists)",
+            f"to read {mark} as a value, say that the empty cell alone means empty: --null ''; or ",
         )
 
     @cached_property
@@ -352,7 +363,11 @@ def _open(column: Column, kind: str) -> SchemaError:
         fact = "has a domain that lists no value" if empty else "has no domain and no taxonomy"
         hint = section(replace(column, domain=("A", "B", *empty)))
     if not kind:
-        fact, hint = f"{fact} and no domain", f'{hint}\n# unless a number: domain = ["A", "B"]'
+        fact, first = f"{fact} and no domain", "bounds = [0, 120]"
+        either = (
+            f'{first}  # if it holds numbers\n# domain = ["A", "B"]  # if it holds other values'
+        )
+        hint = hint.replace(first, either)
     return SchemaError(
         f"Column {quoted(column.name)} {fact}, and what it may hold is never taken from the rows.",
         hint,

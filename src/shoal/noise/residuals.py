@@ -11,6 +11,8 @@ sum of observations, 1952). Looked at are the spread of z (|z| or z²: what tell
 how many are 0, and their sum, which is too large where cells share their noise. The statement is
 given up where one of them has a chance below its part of `DOUBT`.
 
+Answers in place of true values are looked at likewise (`exchanged`), by what P(answer | true) says.
+
 A single draw never proves a statement: noise from a bad source, or drawn anew until somebody liked
 it, passes. Cells that were changed one by one are found only where there are many of them.
 """
@@ -79,6 +81,43 @@ def residuals(name: str, scale: float, added: NDArray[Any]) -> Residuals:
     pairs = zip(looks, tails, strict=True)
     wrong = next((look[0] for look, tail in pairs if tail < DOUBT / len(looks)), "")
     return Residuals(len(drawn), wrong, min(1.0, len(looks) * min(tails)))
+
+
+def exchanged(answers: NDArray[Any], true: NDArray[Any], chance: NDArray[Any]) -> Residuals:
+    """Whether counts of answers can be those of true values exchanged by P(answer | true).
+
+    A sum of answers, each weighed by how many have that value, is the larger the more of them are
+    true; and no answer may be much more or less common than true counts times chances foretell.
+
+    >>> chance = np.full((3, 3), 0.3) + 0.1 * np.eye(3)
+    >>> exchanged(np.array([90, 6, 4]), np.array([90, 6, 4]), chance).wrong
+    'too near'
+    >>> exchanged(np.array([39, 31, 30]), np.array([90, 6, 4]), chance).wrong
+    ''
+    """
+    alike = true / max(1, int(true.sum()))
+    looks = [(NEAR, alike), *((FAR, sign * one) for one in np.eye(len(true)) for sign in (1, -1))]
+    tails = [_tail_of_answers(weight, answers, true, chance) for _, weight in looks]
+    # the first look is what tells less noise than stated: half of the doubt is its own
+    parts = [2.0, *[2.0 * (len(looks) - 1)] * (len(looks) - 1)]
+    least = [part * tail for part, tail in zip(parts, tails, strict=True)]
+    wrong = next((look[0] for look, part in zip(looks, least, strict=True) if part < DOUBT), "")
+    return Residuals(int(answers.sum()), wrong, min(1.0, *least))
+
+
+def _tail_of_answers(
+    weight: NDArray[Any], answers: NDArray[Any], true: NDArray[Any], chance: NDArray[Any]
+) -> float:
+    """At most how likely the answers have a sum of weights as large as this."""
+    total, there = float(weight @ answers), true > 0
+    if total <= float(true @ chance @ weight):
+        return 1.0
+    logs, width = np.log(np.maximum(chance[there], 1e-300)), float(np.abs(weight).max())
+    least = 0.0
+    for t in _RAISED / width:
+        means = [_log_mean(own + t * weight) for own in logs]
+        least = min(least, float(true[there] @ means) - t * total)
+    return math.exp(least)
 
 
 def _distribution(name: str, scale: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -12,6 +12,12 @@ Half of a budget's δ is the slack of *advanced*, the other half is for the rele
 theorem asks for both before anything is seen. *zcdp* has no δ of single releases, and converts at
 the whole δ. One that is approximately private and states no ρ cannot enter it.
 
+A release that is the only one spends no more than it states itself, where its δ is within the
+budget's, though a theorem may count it as more: the way from (ε, δ) to ρ and back loses a little,
+and for a pure ε much. This is no choice by what was seen, as nothing was seen before the first
+release. Where the theorem counts it as more than the budget, nothing further can be admitted: any
+total of it and another is the theorem's. Else the filter goes on as if it had been asked at once.
+
 What protects a person's row when it is added or removed protects a change of it too, which is one
 row less and another more, at (2ε, (1 + e^ε)δ) or 4ρ: privacy of a group of two (Dwork, Roth 2014,
 theorem 2.2; Bun, Steinke 2016).
@@ -62,8 +68,25 @@ def lacking(name: str, spends: Sequence[Spend], delta: Fraction) -> str:
 def composed(name: str, spends: Sequence[Spend], delta: Fraction = Fraction(0)) -> Spend:
     """What the releases spend together by one theorem, at a budget of this δ.
 
+    A single one spends no more than it states.
+
     >>> print(composed("basic", [Spend("1/10")] * 10))
     ε 1
+    >>> print(composed("zcdp", [Spend(1)], Fraction(1, 10**6)))
+    ε 1
+    """
+    found = by_theorem(name, spends, delta)
+    spent = [one for one in spends if one]
+    if len(spent) == 1 and spent[0].delta <= delta and spent[0].epsilon <= found.epsilon:
+        return Spend(spent[0].epsilon, spent[0].delta, found.rho)
+    return found
+
+
+def by_theorem(name: str, spends: Sequence[Spend], delta: Fraction) -> Spend:
+    """What the theorem itself counts, of a single release too: what others are added to.
+
+    >>> print(by_theorem("zcdp", [Spend(1)], Fraction(1, 10**6)))
+    ε 5.22154, δ 1e-06
     """
     if why := lacking(name, spends, delta):
         raise NotMetError(f"There is no {name} total. {why}", "hold by another theorem: basic.")

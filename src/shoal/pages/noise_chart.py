@@ -19,6 +19,8 @@ SERIES = {
 }
 """What is measured: its name, tone and shape."""
 THEORY = "theory: the mean size of the noise"
+UNTOLD = "–"
+"""In place of what theory says of a count, which does not hold for an estimate."""
 HEIGHT = 320
 ROOM = 1.35
 """How far both axes go beyond what is drawn, as a factor."""
@@ -59,7 +61,8 @@ def _measured(point: Point) -> list[Spec]:
     """What was measured at one epsilon, an entry for each series that has an error to draw."""
     return [
         {"epsilon": float(point["epsilon"]), "name": name, "error": float(point[key]),
-         "told": number(float(point[key])), "theory": number(float(point["theory"]))}
+         "told": number(float(point[key])),
+         "theory": number(float(point["theory"])) if key == "counts" else UNTOLD}
         for key, (name, _, _) in SERIES.items()
         if point.get(key)  # measured, and a logarithm has no zero
     ]  # fmt: skip

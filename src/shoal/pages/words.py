@@ -61,14 +61,15 @@ def spoken(share: str) -> str:
 def number(value: float) -> str:
     """A value reached: whole numbers whole, others to three digits.
 
-    >>> number(12345.0), number(0.26249), number(float("inf"))
-    ('12,345', '0.262', 'infinite')
+    >>> number(12345.0), number(0.26249), number(1086.4), number(float("inf"))
+    ('12,345', '0.262', '1,090', 'infinite')
     """
     if math.isnan(value):
         return "unknown"
     if math.isinf(value):
         return "infinite"
-    return f"{int(value):,}" if value == int(value) else f"{value:,.3g}"
+    short = value if value == int(value) else float(f"{value:.3g}")
+    return f"{int(short):,}" if short == int(short) else f"{short:.3g}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from shoal.attacks.view import UNKNOWN, UNPUBLISHED, Needs, View
 from shoal.axis import Axis
+from shoal.column import in_a_row
 from shoal.errors import InputError, UsageError
 from shoal.flow.crowd import Crowd, holders
 from shoal.flow.forecast.placed import held, inside, seated
@@ -135,11 +136,11 @@ def learnt(schema: Schema, on: str | None, whose: str) -> str:
     """The sensitive column that a forecast is about."""
     names = [column.name for column in schema.sensitive]
     if on is not None and on not in names:
-        known = f"name one of: {', '.join(names)}" if names else 'give it the role "sensitive"'
+        known = f"name one of: {in_a_row(names)}" if names else 'give it the role "sensitive"'
         raise UsageError(f"There is no sensitive column {on!r}.", f"{known}.")
     if on is None and len(names) > 1:
         raise UsageError(
-            f"Several columns are sensitive: {', '.join(names)}.",
+            f"Several columns are sensitive: {in_a_row(names)}.",
             f"name one: --on {shlex.quote(names[0])}.",
         )
     if not names:

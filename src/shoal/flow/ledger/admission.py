@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 from shoal.errors import ExposedError
 from shoal.flow.ledger.budget import Account
+from shoal.flow.ledger.cheaper import cheaper
 from shoal.flow.ledger.defences import PEOPLE
 from shoal.flow.ledger.judging import Skipped, Weighed
 from shoal.ledger import Entry, Head
-from shoal.noise.totals import ZCDP, lacking
 from shoal.release import EDITION, Finding, jsonable, short
 
 TOLD = 3
@@ -259,21 +258,7 @@ def _hint(admission: Admission) -> str:
         ways.insert(0, f"If it is based on the earlier one, {PEOPLE}; else")
     elif admission.unjudged and not ways:
         ways = ["give the people (--people), or say what the releases are of each other."]
-    first = " ".join(ways) or _cheaper(admission.spend)
+    first = " ".join(ways) or cheaper(admission.spend)
     if admission.already:  # its risk can no longer be accepted
         return f"{first} It is recorded already: shoal ledger withdraw says that it is recalled."
     return f'{first} To record it all the same: --accept-risk "REASON".'
-
-
-def _cheaper(spend: Account) -> str:
-    """What helps where the budget alone speaks against a release."""
-    if spend.alone and spend.composition == ZCDP and not spend.narrow:
-        return "publish with a smaller epsilon, or with a delta: Gaussian noise has a smaller ρ."
-    if not spend.exceeded or spend.total is not None:
-        return "publish with a smaller epsilon."
-    if lacking(spend.composition, (spend.own,), Fraction(1, 2)):
-        return "publish it so that its manifest states ρ, or without a delta."
-    return (
-        "an entry of the account has a delta and no ρ, and will not get one: begin another ledger, "
-        "with --composition basic, for these people."
-    )

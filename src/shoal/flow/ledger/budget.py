@@ -23,7 +23,7 @@ from shoal.flow.ledger.standing import somewhere
 from shoal.flow.ledger.units import VALUES, Unit, plain, units
 from shoal.flow.request import RANDOMISED
 from shoal.ledger import Entry
-from shoal.noise.totals import BASIC, COMPOSITIONS, composed, lacking
+from shoal.noise.totals import BASIC, COMPOSITIONS, lacking
 from shoal.spend import Number, Spend, asked, exactly, in_words
 
 _TWICE = (
@@ -91,10 +91,10 @@ class Account:
 
     @property
     def alone(self) -> str:
-        """What a pure ε counts as by the theorem in force, where that is more; else empty."""
-        if self.budget is None or self.total is None or self.own.delta:
+        """What a pure ε counts as beside others, by the theorem in force; empty if no more."""
+        if self.budget is None or self.total is None or self.own.delta or len(self.spends) == 1:
             return ""
-        counted = composed(self.composition, (self.own,), self.budget.delta)
+        counted = self.tightest.counted((self.own,))
         if counted.epsilon <= self.own.epsilon:
             return ""
         pure, most, delta = map(in_words, (self.own.epsilon, counted.epsilon, counted.delta))
@@ -102,8 +102,24 @@ class Account:
         return f" A pure ε {pure} counts as {rho}ε {most} at δ {delta} (basic: {pure})."
 
     @property
+    def last(self) -> bool:
+        """Whether this release is the only one, within the budget, and leaves no room beside it.
+
+        By basic composition the total says so.
+        """
+        if self.budget is None or self.composition == BASIC or self.spends != (self.own,):
+            return False
+        return not self.exceeded and not self.tightest.counted(self.spends).within(self.budget)
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """What the totals do not say, where releases protect different things."""
+        """What the totals do not say: that it is the last, or that others protect other things."""
+        if self.last:
+            return (
+                f"It uses the budget up: by {self.composition} composition it counts as "
+                f"{self.tightest.counted(self.spends)} beside others, so that no other release "
+                "that spends anything can be admitted after it.",
+            )
         if len(self.units) == 1:
             return ()
         return (

@@ -25,7 +25,7 @@ from shoal.flow.noisy.counts import COUNT, ESTIMATE, MARGINAL
 from shoal.flow.opening import opened, released_schema
 from shoal.flow.request import COUNTS, NOISY, OF_NOBODY, RANDOMISED
 from shoal.flow.seen import Seen
-from shoal.flow.verify import verify
+from shoal.flow.verify import check_form, verify
 from shoal.noise.response import answered_for
 from shoal.schema import Column, Schema
 from shoal.spend import Spend
@@ -78,6 +78,7 @@ def check_noise(source: Any, manifest: Mapping[str, Any]) -> None:
             "The manifest states a ρ that no noise of it bears out: only one with a delta has any.",
             "take the manifest as it was published, or publish the release again.",
         )
+    check_form(manifest)
     if manifest.get("form") not in NOISY:
         return
     if manifest.get("releasable") is not True:

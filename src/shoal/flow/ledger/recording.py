@@ -22,7 +22,7 @@ from shoal.flow.ledger.standing import JUDGED
 from shoal.flow.ledger.terms import Terms
 from shoal.flow.opening import opened_labels, released
 from shoal.flow.record import hashes, sha256
-from shoal.flow.request import OF_NOBODY, Progress, quiet
+from shoal.flow.request import NOISY, OF_NOBODY, Progress, quiet
 from shoal.flow.seen import Seen, look_at
 from shoal.ledger import Entry
 from shoal.release import MANIFEST
@@ -33,6 +33,8 @@ RELEASE, FOREIGN = JUDGED
 WITHDRAWN, PUBLISHER = "withdrawn", "publisher"
 STATED = ("rule", "method", "form", "based_on")
 """What an entry repeats of the manifest."""
+SPENDING = ("spend", "privacy", "answers")
+"""What a manifest has where its release spends something."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ def candidate(
     """
     release = released(source)
     if release is None:
+        _check_alone(source)
         (seen,) = look_at([source], schema, progress)
         if own:
             _check_named(source, seen.roles)
@@ -116,6 +119,21 @@ def candidate(
         (seen,) = look_at([source], schema, progress)
     whole = sha256(table.with_name(MANIFEST))
     return Candidate(seen, files["sha256"], files.get("values_sha256", ""), whole)
+
+
+def _check_alone(source: Any) -> None:
+    """Refuse the table of a release that spends something without its manifest, which says so."""
+    file = Path(source) if isinstance(source, str | Path) else None
+    if file is None or not file.is_file() or not file.name.startswith("table."):
+        return
+    release = released(file.parent)
+    if release is None or release[0].name != file.name:
+        return
+    if release[1].get("form") in NOISY or any(name in release[1] for name in SPENDING):
+        raise UsageError(
+            f"{file.name} is the table of a release whose manifest states what it spends.",
+            "give the folder, and that is counted.",
+        )
 
 
 def _check_named(source: Any, roles: Schema) -> None:
@@ -173,6 +191,11 @@ def spending(
     if epsilon is None and delta is None and rho is None:
         return told
     own = told.spend
+    if rho is not None and told.form in NOISY:
+        raise UsageError(
+            "A ρ is given for a release whose noise says itself what it spends.",
+            "leave --rho out, and what the manifest states is taken.",
+        )
     given = Spend(
         own.epsilon if epsilon is None else epsilon, own.delta if delta is None else delta, rho
     )

@@ -22,7 +22,15 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from shoal.noise.totals import BASIC, COMPOSITIONS, composed, doubled, lacking, remaining
+from shoal.noise.totals import (
+    BASIC,
+    COMPOSITIONS,
+    by_theorem,
+    composed,
+    doubled,
+    lacking,
+    remaining,
+)
 from shoal.spend import Spend
 
 PERSON, VALUES = "one person", "one person's sensitive values"
@@ -74,6 +82,10 @@ class Unit:
         if self.budget is None:
             return False
         return self.total is None or not self.total.within(self.budget)
+
+    def counted(self, spends: Sequence[Spend]) -> Spend:
+        """What the theorem in force counts some releases as, to which others are added."""
+        return by_theorem(self.composition, spends, self._delta)
 
     def to_json(self) -> dict[str, Any]:
         """Exact texts for JSON: the total in force, by each theorem, and what is left."""

@@ -148,14 +148,24 @@ def check_rule(rule: Model) -> None:
 
 def check_answers(frame: Frame, answers: Mapping[str, Answers]) -> None:
     """Refuse a table with values that cannot be answers."""
+    answer_counts(frame, answers)
+
+
+def answer_counts(frame: Frame, answers: Mapping[str, Answers]) -> dict[str, NDArray[np.int64]]:
+    """How often each value of a column was answered; what cannot be an answer is refused."""
+    counts = {}
     for name, found in frame.values(list(answers)).items():
-        codes = answers[name].bins.read([restored(text(value)) for value in found.values])
-        odd = int(found.counts[codes < 0].sum()) + found.nulls * (not answers[name].bins.null)
+        own = answers[name].bins
+        codes = own.read([restored(text(value)) for value in found.values])
+        odd = int(found.counts[codes < 0].sum()) + found.nulls * (not own.null)
         if odd:
             raise InputError(
                 f"Column {name!r} has {odd:,} rows with values that could not be answered.",
                 "take the table and its manifest as they were published.",
             )
+        counts[name] = np.bincount(codes, found.counts, own.size).astype(np.int64)
+        counts[name][-1] += found.nulls  # null, where a column may be, is its last value
+    return counts
 
 
 def with_promise(found: Verdict, answers: Mapping[str, Answers], stated: Spend) -> Verdict:

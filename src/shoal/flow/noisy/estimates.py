@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.column import in_a_row
 from shoal.errors import InputError, UsageError
 from shoal.flow.listing import listed
 from shoal.flow.noisy.answers import Answers, answers_of
@@ -156,7 +157,7 @@ def _named(column: str | None, found: dict[str, Answers]) -> str:
         return next(iter(found))
     if column not in found:
         raise UsageError(
-            f"Answers were drawn for: {', '.join(found)}.",
+            f"Answers were drawn for: {in_a_row(found)}.",
             f"name one: column={next(iter(found))!r}.",
         )
     return column

@@ -31,8 +31,8 @@ from shoal.flow.encode import Survey
 from shoal.flow.invariant import METHOD as INVARIANT
 from shoal.flow.made import Whole
 from shoal.flow.make import make
-from shoal.flow.noisy.about import privacy_section
-from shoal.flow.noisy.answers import ANSWERS, Answers, check_rule, with_promise
+from shoal.flow.noisy.answered import answers_stated
+from shoal.flow.noisy.answers import Answers, check_rule, with_promise
 from shoal.flow.noisy.estimates import Tabulated, whole
 from shoal.flow.noisy.inverted import utility
 from shoal.flow.noisy.measured import beyond, codings
@@ -47,14 +47,6 @@ from shoal.schema import Schema
 from shoal.spend import Spend
 
 STEP, BEYOND = "drawing answers", "beyond_bounds"
-UNIT = "the sensitive values of one person, in one row"
-NEIGHBOURS = "tables that differ in one person's sensitive values"
-NOT_PROTECTED = (
-    "quasi-identifiers: they are as safe as the rule of the partition says",
-    "who is in the table, and how many",
-    "kept columns, and a sensitive value that could be foretold from the rest of the row",
-    "somebody who has several rows in the table: one row is one person here",
-)
 
 
 def check_randomised(request: Request, after: Sequence[Any]) -> None:
@@ -172,22 +164,9 @@ class Randomised(Whole):
         """What the manifest says of the answers."""
         request, spend = self._request, self._request.spend
         assert spend is not None
-        shared = "; ".join(f"{name}: ε {one.epsilon}" for name, one in self.answers.items())
-        section = privacy_section(
-            spend, unit=UNIT, neighbours=NEIGHBOURS, mechanism="randomised response", scale=None,
-            sensitivity="one answer in each sensitive column",
-            composition=f"basic: the epsilons of the columns add up ({shared})",
-            seed=request.seed, not_protected=NOT_PROTECTED,
-            keep={name: one.keep for name, one in self.answers.items()},
-            partition=f"made by {request.method}, so that {request.rule} holds; it never "
-            "looked at the sensitive values",
-        )  # fmt: skip
-        return {
-            ANSWERS: {name: one.to_json() for name, one in self.answers.items()},
-            "spend": spend.to_json(),
-            "privacy": section,
-            "releasable": request.seed is None,
-        }
+        return answers_stated(
+            self.answers, spend, request.method, str(request.rule), seeded=request.seed is not None
+        )
 
     def facts(self) -> dict[str, Any]:
         """What the publisher may know besides: estimates, and how far they are from the truth."""

@@ -96,8 +96,15 @@ def _withstood(audit: Finding | None) -> str:
     """What an audit adds that did not disprove anything."""
     if audit is None:
         return ""
+    if _doubted(audit):
+        return " An audit finds its counts further from the original's than noise takes them."
     shown = audit.details["epsilon_low"] > 0
     return f" An audit of the noise {'found nothing against it' if shown else NOTHING}."
+
+
+def _doubted(audit: Finding) -> bool:
+    """Whether the file's counts are not those of its noise, or the original is another table."""
+    return bool(audit.details.get("file", {}).get("wrong"))
 
 
 def _spent(evidence: NoisyEvidence) -> str:
@@ -169,7 +176,7 @@ def _tested(evidence: NoisyEvidence) -> list[Section]:
     blocks: list[Block] = [Callout(_UNAUDITED, "note", "Not audited")]
     if audit is not None:
         shown = "good" if audit.details["epsilon_low"] > 0 else "note"
-        tone = "danger" if audit.exposed else shown
+        tone = "danger" if audit.exposed else "warning" if _doubted(audit) else shown
         assumed = Fact("Assumes that", "; ".join(audit.assumptions))
         blocks = [_audit_facts(audit.details), Callout(audit.sentence, tone), Fields((assumed,))]
     return [Section("Adversarial testing", (told,), tuple(blocks))]

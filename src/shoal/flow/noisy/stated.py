@@ -94,7 +94,7 @@ def check_stated(manifest: Mapping[str, Any], plan: Plan) -> None:
         raise InputError(
             f"The manifest has fields that no release of this form has: {', '.join(more)}.", AGAIN
         )
-    if wrong := _differing(manifest, right):
+    if wrong := differing(manifest, right):
         raise InputError(
             f"The manifest does not say what follows from its noise: {', '.join(wrong)}.", AGAIN
         )
@@ -152,7 +152,7 @@ def _joins(pairs: Sequence[Columns], columns: int) -> bool:
     return len(pairs) == columns - 1
 
 
-def _differing(manifest: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+def differing(manifest: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     """The fields that say something else; those on privacy one by one."""
     found = [name for name, value in right.items() if manifest.get(name) != value]
     if "privacy" not in found:
