@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.ledger.spending import published
 
 from shoal.errors import InputError
 from shoal.ledger import Book, Entry, Keys
@@ -23,6 +24,12 @@ from shoal.ledger.stored import entries_as_they_are, insert
 ROOT = Path(__file__).parent.parent.parent
 SCHEMAS = count(1)
 Behind = Callable[..., list[Any]]
+
+
+@pytest.fixture(scope="session")
+def releases(tmp_path_factory) -> Path:
+    """A release of each kind, made once; tests that change one copy it."""
+    return published(tmp_path_factory.mktemp("releases"))
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from tests.ledger.spending import PEOPLE, SCHEMA
 
 import shoal
 from shoal.flow.composing import Composing
@@ -18,42 +19,6 @@ from shoal.flow.ledger.noisy import check_noise
 from shoal.flow.ledger.recording import Candidate, spending, table_hash
 from shoal.pages.composition import composition
 from shoal.spend import Spend
-
-ROWS = 24
-PEOPLE = pa.table({
-    "age": [20 + i for i in range(ROWS)],
-    "sex": ["fm"[i % 2] for i in range(ROWS)],
-    "ill": ["abc"[i % 3] for i in range(ROWS)],
-})  # fmt: skip
-SCHEMA = shoal.Schema.parse("""
-edition = 1
-[columns.age]
-role = "quasi"
-kind = "number"
-bounds = [20, 60]
-[columns.sex]
-role = "quasi"
-domain = ["f", "m"]
-[columns.ill]
-role = "sensitive"
-domain = ["a", "b", "c"]
-""")
-
-
-@pytest.fixture(scope="module")
-def releases(tmp_path_factory):
-    """A release of each kind, made once: two of counts, one randomised, cells."""
-    folder = tmp_path_factory.mktemp("releases")
-    counts = {"form": "counts", "marginals": 1}
-    asked = {
-        "laplace": {**counts, "epsilon": "2/3"},
-        "gauss": {**counts, "epsilon": "1/3", "delta": "1e-7"},
-        "randomised": {"form": "randomised", "epsilon": "1/5", "rule": "k-anonymity k=5"},
-        "cells": {"rule": "k-anonymity k=5"},
-    }
-    for name, one in asked.items():
-        shoal.publish(PEOPLE, SCHEMA, out=folder / name, **one)
-    return folder
 
 
 @pytest.fixture

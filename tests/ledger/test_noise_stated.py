@@ -6,25 +6,10 @@ import json
 import shutil
 
 import pytest
-from tests.noisy.tables import PEOPLE, SCHEMA
+from tests.ledger.spending import SCHEMA
 
 import shoal
 from shoal.spend import Spend
-
-
-@pytest.fixture(scope="module")
-def releases(tmp_path_factory):
-    """Two releases of counts and one randomised, made once."""
-    folder = tmp_path_factory.mktemp("releases")
-    counts = {"form": "counts", "marginals": 1}
-    asked = {
-        "laplace": {**counts, "epsilon": "2/3"},
-        "gauss": {**counts, "epsilon": "1/3", "delta": "1e-7"},
-        "randomised": {"form": "randomised", "epsilon": "1/5", "rule": "k-anonymity k=2"},
-    }
-    for name, one in asked.items():
-        shoal.publish(PEOPLE[PEOPLE.age < 99], SCHEMA, out=folder / name, **one)
-    return folder
 
 
 @pytest.fixture
