@@ -83,7 +83,7 @@ def warned(told: Told | None) -> list[Block]:
     if told["cautions"]:
         return [Callout(" ".join(told["cautions"]), "warning", "Little is promised")]
     at = f"ε {told['words']['epsilon']}"
-    said = f"No bound on what anybody can come to believe of a person is below 1 at {at}."
+    said = f"No bound on what anybody can come to believe of a person says anything at {at}."
     return [Callout(said, "warning", "Little is promised")]
 
 
@@ -174,7 +174,8 @@ def _bounds(meaning: Told) -> list[Fact]:
         bound, said = meaning[key], _FORMULAS.get(meaning[key]["name"], "")
         value = "vacuous" if bound["vacuous"] else f"≤{percent(bound['distance'], 1)}"
         value += " (weak)" if bound["weak"] else ""
-        facts.append(Fact(name, value, f"{said} = {_plain(bound['epsilon'])}"))
+        often = f", failing by a chance of {_plain(bound['delta'])}" if bound["chance"] == 1 else ""
+        facts.append(Fact(name, value, f"{said} = {_plain(bound['epsilon'])}{often}"))
     if told := [meaning[key]["chance"] for key in ("tight", "paper") if _says(meaning[key])]:
         people = meaning["people"]
         whom = "one person" if people is None else f"any of {people:,} people"
@@ -204,19 +205,26 @@ def _chance(chance: float) -> str:
 
 
 def _vacuous(meaning: Told, words: Told) -> list[Block]:
-    """A bound of 1 or more says nothing; where the other still does, that is the one to read."""
+    """A bound of 1 or more, or one that may always fail, says nothing; the other may still do."""
     if not (meaning["paper"]["vacuous"] or meaning["tight"]["vacuous"]):
         return []
     at = f"ε {words['epsilon']}"
     at += f" and δ {words['delta']}" if Fraction(meaning["delta"]) else ""
     if meaning["vacuous"]:
         told = (
-            f"At {at} no bound on what anybody comes to believe is below 1. What holds is the "
+            f"At {at} each bound on what anybody comes to believe is 1 or more, or may fail by a "
+            "chance of 1 or more: with a smaller δ it would say something. What holds is the "
             "definition above, and what follows from it for the beliefs below."
+            if Fraction(meaning["delta"])
+            else f"At {at} each bound on what anybody comes to believe is 1 or more. What holds is "
+            "the definition above, and what follows from it for the beliefs below."
         )
         return [Callout(told, "warning", "The bounds are vacuous")]
     named = meaning["paper" if meaning["paper"]["vacuous"] else "tight"]["name"]
-    told = f"At {at} the bound of {named} is 1 or more, and says nothing; the other one holds."
+    told = (
+        f"At {at} the bound of {named} says nothing: it, or its chance to fail, is 1 or more. "
+        "The other holds."
+    )
     return [Callout(told, "note", "One bound is vacuous")]
 
 
