@@ -58,13 +58,27 @@ def trimmed(value: str) -> str:
     return f"trim({value}, {literal(BLANKS)})"
 
 
-def census(column: str, query: str, marks: Sequence[str]) -> str:
+def census(column: str, query: str, marks: Sequence[str], dates: bool = False) -> str:
     """A query with one row per form of a text column, and the counts `kinds` decides on.
 
     Columns: form; rows, distinct values, and rows with blanks around the value; lengths, words and
-    letters; distinct shapes of the first three characters; and how dates read. Only distinct
-    values are looked at, each once.
+    letters; distinct shapes of the first three characters. Or, for columns with dates among their
+    values: how ``dates`` read, which takes the engine longer to plan than most tables to count.
+    Only distinct values are looked at, each once.
     """
+    counts = _dates() if dates else _COUNTS
+    return f"{_formed(column, query, marks)} SELECT form, {counts} FROM shaped GROUP BY form"
+
+
+_COUNTS = """sum(n)::BIGINT AS rows, count(DISTINCT v) AS distinct,
+            coalesce(sum(n) FILTER (r <> v), 0)::BIGINT AS padded,
+            min(length(v)) AS shortest, max(length(v)) AS longest,
+            sum(n * (1 + length(v) - length(replace(v, ' ', ''))))::BIGINT AS words,
+            sum(n * length(v))::BIGINT AS letters, count(DISTINCT head) AS heads"""
+
+
+def _formed(column: str, query: str, marks: Sequence[str]) -> str:
+    """Each distinct value ``v`` of a column with its number of rows, its form and its head."""
     cases = "".join(
         f" WHEN regexp_full_match(v, {literal(pattern)}) THEN {literal(form)}"
         for form, pattern in _PATTERNS
@@ -82,14 +96,7 @@ def census(column: str, query: str, marks: Sequence[str]) -> str:
         ), shaped AS (
             SELECT *, regexp_replace(regexp_replace(v[:3], '[A-Za-z]', 'A', 'g'), '\\d', '9', 'g')
                 AS head FROM formed
-        )
-        SELECT form, sum(n)::BIGINT AS rows, count(DISTINCT v) AS distinct,
-            coalesce(sum(n) FILTER (r <> v), 0)::BIGINT AS padded,
-            min(length(v)) AS shortest, max(length(v)) AS longest,
-            sum(n * (1 + length(v) - length(replace(v, ' ', ''))))::BIGINT AS words,
-            sum(n * length(v))::BIGINT AS letters, count(DISTINCT head) AS heads,
-            {_dates()}
-        FROM shaped GROUP BY form"""
+        )"""
 
 
 def _dates() -> str:

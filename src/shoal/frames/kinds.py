@@ -23,7 +23,7 @@ KINDS = ("number", "date", "code", "category", "text", "label")
 _POINT = ("digits", "plain", "dotted", "either", "point", "spaced")
 _COMMA = ("digits", "dotted", "either", "comma", "spaced")
 _FEW = 1000
-_WORDS = re.compile(r"[^\W\d_]{2}([^\W\d]|[.,&()/ -]){1,38}(?<! )")
+_WORDS = re.compile(r"[^\W\d_]([^\W\d]|[.,&()/ -]){0,39}(?<! )")
 _NUMBERS = ("zeros", *_POINT, "comma")
 
 
@@ -75,11 +75,18 @@ class Census:
     """The counts of a text column's forms."""
 
     def __init__(self, engine: Engine, column: Column, marks: tuple[str, ...]) -> None:
-        result = engine.execute(forms.census(column.raw, column.query, marks))
-        labels = [item[0] for item in result.description or ()]
-        rows = [dict(zip(labels, row, strict=True)) for row in result.fetchall()]
-        self.all: dict[str, dict[str, int]] = {row.pop("form"): row for row in rows}
+        self.all: dict[str, dict[str, int]] = {}
+        self._count(engine, forms.census(column.raw, column.query, marks))
+        if {"iso", "parts"} & self.all.keys():
+            self._count(engine, forms.census(column.raw, column.query, marks, dates=True))
         self.live = sum(row["rows"] for form, row in self.all.items() if ":" not in form)
+
+    def _count(self, engine: Engine, query: str) -> None:
+        result = engine.execute(query)
+        labels = [item[0] for item in result.description or ()]
+        for row in result.fetchall():
+            counts = dict(zip(labels, row, strict=True))
+            self.all.setdefault(counts.pop("form"), {}).update(counts)
 
     def marks(self, soft: bool) -> dict[str, int]:
         """How often each null mark is written; the empty cell is not a mark."""
@@ -91,8 +98,10 @@ class Census:
         return sum(self.all[form]["rows"] for form in some if form in self.all)
 
     def total(self, what: str) -> int:
-        """A count summed over the forms that are values."""
-        return sum(row[what] for form, row in self.all.items() if not form.startswith("null:"))
+        """A count summed over the forms that are values; of dates 0 where none is among them."""
+        return sum(
+            row.get(what, 0) for form, row in self.all.items() if not form.startswith("null:")
+        )
 
     def spread(self, *some: str) -> tuple[int, int]:
         """Shortest and longest value written in one of these forms."""
