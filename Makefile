@@ -18,7 +18,7 @@ demo: $(READY) ## the whole story on bundled data
 	$(BIN)/shoal demo
 
 # One process: make test ARGS="-n 0"
-test: $(READY) ## run the test suite (ARGS="-k csv" narrows it)
+test: $(DOCS_READY) ## run the test suite (ARGS="-k csv" narrows it)
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
 
 lint: $(READY) ## ruff and mypy
@@ -28,6 +28,7 @@ lint: $(READY) ## ruff and mypy
 
 docs: $(DOCS_READY) ## build the documentation into site/
 	$(BIN)/python docs/reference.py
+	$(BIN)/python docs/papers.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(READY) ## measure speed and loss as ratios in one run
@@ -35,7 +36,8 @@ bench: $(READY) ## measure speed and loss as ratios in one run
 
 clean: ## remove what make and the tools made
 	rm -rf $(VENV) shoal-demo site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	rm -f docs/reference/*.md
+	rm -rf docs/reference/*.md docs/papers/images
+	find docs/papers -name '*.md' ! -name index.md -delete
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

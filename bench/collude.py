@@ -202,9 +202,9 @@ def _losses(m: int, seed: int) -> list[float]:
 
 def adult_text() -> pa.Table:
     """Adult's complete rows: the seven quasi-identifiers and occupation."""
-    from shoal.studies.tables import sample
+    from shoal.studies.named import named
 
-    table = sample().table
+    table = named("adult").columns()
     if table.num_rows != adult_codes().rows:
         raise AssertionError("the study and the bench read different rows of Adult")
     return table

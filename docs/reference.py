@@ -1,9 +1,14 @@
-"""Writes docs/reference/: the public names with their docstrings, and every verb's --help."""
+"""Writes docs/reference/: public names with their docstrings, every verb's --help, and the formats.
+
+The pages of the schema and of the JSON formats are made by the files beside this one.
+"""
 
 import inspect
 from pathlib import Path
 
 import click
+import reference_formats
+import reference_schema
 
 import shoal
 from shoal.cli.main import main as command_line
@@ -89,12 +94,24 @@ def help_of(command: click.Command, path: str, parent: click.Context | None = No
     return text
 
 
-def main() -> None:
-    """Write both pages."""
-    OUT.mkdir(exist_ok=True)
-    (OUT / "python.md").write_text(python_page(), encoding="utf-8")
-    pages = "# Command line\n\n" + help_of(command_line, "shoal")
-    (OUT / "command-line.md").write_text(pages, encoding="utf-8")
+def command_line_page() -> str:
+    """Every verb's --help."""
+    return "# Command line\n\n" + help_of(command_line, "shoal")
+
+
+PAGES = {
+    "python": python_page,
+    "command-line": command_line_page,
+    "schema": reference_schema.page,
+    "formats": reference_formats.page,
+}
+
+
+def main(out: Path = OUT) -> None:
+    """Write every page."""
+    out.mkdir(exist_ok=True)
+    for name, page in PAGES.items():
+        (out / f"{name}.md").write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 Pages of the documentation call it more than a hundred times, and most of each call would be spent
 on loading the same libraries. What runs is the command line itself, with the caller's arguments,
-folder, environment and files. Other tests start it as users do.
+folder, environment and files; or Python's, which knows no names yet and takes warnings for errors
+(``python-block``). Other tests start both as users do.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import socket
 import sys
 import tempfile
 import traceback
+import types
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
 LOADED = (
-    "shoal.flow.attack", "shoal.flow.audit", "shoal.flow.forecast", "shoal.flow.frontier",
+    "pandas", "shoal.flow.attack", "shoal.flow.audit", "shoal.flow.forecast", "shoal.flow.frontier",
     "shoal.flow.ledger", "shoal.flow.pool", "shoal.flow.publish", "shoal.flow.report",
     "shoal.flow.verify",
 )  # fmt: skip
@@ -88,8 +91,12 @@ def run(asked, main) -> None:
         os.chdir(asked["folder"])
         os.environ.clear()
         os.environ.update(asked["environment"])
-        sys.argv = ["shoal", *asked["args"]]
-        main(prog_name="shoal")
+        if asked["program"] == "python-block":
+            block(*asked["args"])
+        else:
+            sys.argv = ["shoal", *asked["args"]]
+            main(prog_name="shoal")
+        code = 0
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else int(left.code is not None)
     except BaseException:
@@ -98,6 +105,15 @@ def run(asked, main) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def block(code: str) -> None:
+    """What ``python -W error -c CODE`` does, but for the loading."""
+    sys.argv, sys.warnoptions[:] = ["-c"], ["error"]
+    warnings.simplefilter("error")
+    sys.path.insert(0, "")
+    sys.modules["__main__"] = module = types.ModuleType("__main__")
+    exec(compile(code, "<string>", "exec"), vars(module))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ FLOORS = (
      "odds", "reach", "release", "schema", "schematext", "spend", "suggest", "tally", "taxonomy",
      "whereabouts", "worlds"},
     {"attacks", "forecasts", "methods", "models", "noise", "risk", "utility", "verifiers"},
-    {"bundled", "frames", "ledger", "pages"},
+    {"bundled", "frames", "ledger", "pages", "whole"},
     {"flow"},
     {"studies"},
     {"cli", "web"},
@@ -47,7 +47,7 @@ FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 ONLY = {
     "bundled": {"errors"},
     "cli": {"bundled", "shoal"},
-    "pages": {"errors"},
+    "pages": {"errors", "whole"},
     "testing": {*FLOORS[NOUNS], "models"},
     "web": {"bundled", "shoal"},
 }

@@ -28,6 +28,7 @@ _WHERE = {
     "shoal.flow.attack": ("attack",),
     "shoal.flow.audit": ("Audit", "audit"),
     "shoal.flow.demo": ("demo",),
+    "shoal.flow.fetch": ("Fetched", "datasets", "fetch"),
     "shoal.flow.forecast": ("Forecast", "Validation", "forecast", "validate_forecast"),
     "shoal.flow.frontier": ("Frontier", "frontier"),
     "shoal.flow.ledger": ("Admission", "Ledger", "Refused"),
@@ -86,9 +87,11 @@ _WHERE = {
         "weight",
     ),
     "shoal.spend": ("Spend",),
-    "shoal.studies": ("study",),
+    "shoal.studies": ("experiments",),
     "shoal.studies.outcome": ("Study",),
+    "shoal.studies.running": ("study", "study_all"),
     "shoal.studies.splits": ("split",),
+    "shoal.studies.summary": ("Checked",),
     "shoal.worlds": ("Belief", "belief"),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}

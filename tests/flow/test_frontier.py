@@ -14,10 +14,10 @@ import pytest
 import shoal
 from shoal import testing
 from shoal.cells import Cells
+from shoal.flow.alone import alone
 from shoal.flow.frontier import Frontier, Point, run, verb
-from shoal.flow.frontier.alone import LOCK, alone
 from shoal.flow.frontier.keeping import Counted
-from shoal.flow.frontier.kept import Before, check_place, kept
+from shoal.flow.frontier.kept import LOCK, Before, check_place, kept
 from shoal.flow.frontier.points import marked
 from shoal.flow.frontier.told import not_made, together
 from shoal.pages import Page
@@ -303,10 +303,10 @@ def test_two_do_not_write_at_once(tmp_path):
     order = []
 
     def other():
-        with alone(tmp_path):
+        with alone(tmp_path, LOCK):
             order.append("other")
 
-    with alone(tmp_path):
+    with alone(tmp_path, LOCK):
         waiting = threading.Thread(target=other)
         waiting.start()
         waiting.join(0.1)

@@ -1,4 +1,4 @@
-"""``shoal data``: the bundled tables."""
+"""``shoal data``: the bundled tables, and the papers' data sets."""
 
 from __future__ import annotations
 
@@ -8,27 +8,44 @@ from pathlib import Path
 import click
 
 from shoal.cli.options import FILE, Verb, example, output, own, write
-from shoal.cli.printing import emit
+from shoal.cli.printing import emit, progress, show, table
 
 
-@click.group("data", epilog=example("shoal data list", "shoal data copy st_anna.csv"))
+@click.group(
+    "data", epilog=example("shoal data list", "shoal data copy st_anna.csv", "shoal data fetch")
+)
 def command() -> None:
-    """List and copy the bundled tables.
+    """List, copy and fetch tables.
 
-    Two synthetic hospitals, in which nobody exists, and the small tables printed in the papers.
+    Bundled are two synthetic hospitals, in which nobody exists, and the small tables printed in the
+    papers. The data sets that the papers' experiments ran on are fetched from their archive.
     """
 
 
 @command.command("list", cls=Verb, epilog=example("shoal data list"))
 @output
 def list_(as_json: bool, quiet: bool) -> None:
-    """List the bundled tables."""
-    from shoal import bundled
+    """List the bundled tables, and which of the papers' data sets are here."""
+    import shoal
 
+    names, found = shoal.bundled.names(), shoal.datasets()
     if as_json:
-        emit(json.dumps({"edition": 1, "tables": bundled.names()}, indent=2))
-    elif not quiet:
-        emit("\n".join(bundled.names()))
+        document = {"edition": 1, "tables": names, "datasets": found}
+        emit(json.dumps(document, indent=2, ensure_ascii=False))
+        return
+    if quiet:
+        return
+    rows = [
+        (one["name"], f"{one['rows']:,}", _where([Path(file) for file in one["files"].values()])
+         if one["here"] else "not here: shoal data fetch")
+        for one in found
+    ]  # fmt: skip
+    emit("\n".join((*names, "", table(("data set", "rows", "where"), rows, right=(1,)))))
+
+
+def _where(files: list[Path]) -> str:
+    """The folder of the files; the folders, where they are in several."""
+    return ", ".join(dict.fromkeys(str(file.parent) for file in files))
 
 
 @command.command("copy", cls=Verb, epilog=example("shoal data copy st_anna.csv -o patients.csv"))
@@ -45,3 +62,34 @@ def copy(name: str, out: Path | None, as_json: bool, quiet: bool) -> None:
         emit(json.dumps({"edition": 1, "name": name, "file": str(target)}, ensure_ascii=False))
     elif not quiet:
         emit(f"{name} copied to {target}")
+
+
+@command.command(
+    "fetch",
+    cls=Verb,
+    epilog=example(
+        "shoal data fetch", "shoal data fetch adult -o data/", "shoal data fetch --from downloads/"
+    ),
+)
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@own("-o", "--out", type=FILE, metavar="DIR",
+     help="Where it goes; else the folder SHOAL_DATA names, or your data folder.")  # fmt: skip
+@own("--from", "source", metavar="PLACE",
+     help="A folder with the archive's files, or a mirror's address.")  # fmt: skip
+@own("--replace", is_flag=True, help="Write over files with another content.")
+@output
+def fetch(
+    names: tuple[str, ...], out: Path | None, source: str | None, replace: bool, as_json: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Get the papers' data sets: all, or those named (as `shoal data list` names them).
+
+    Adult and IPUMS Los Angeles are downloaded from the UCI archive, converted, compared with a
+    known hash and kept; LICENCES.txt beside them says under which terms they may be used. Proxies
+    are those of the usual variables. No other verb downloads anything.
+    """
+    import shoal
+
+    with progress(quiet) as step:
+        found = shoal.fetch(*names, out=out, source=source, replace=replace, progress=step)
+    show(found, as_json, quiet)

@@ -37,8 +37,8 @@ VERBS = {
     "ledger": "Record releases; judge a new one together with the old.",
     "pool": "Publish one table of several providers.",
     "report": "Write a report on a release: verified, measured, attacked.",
-    "study": "Run a paper's experiments again.",
-    "data": "List and copy the bundled tables.",
+    "study": "Make a paper's table or figure again.",
+    "data": "List, copy and fetch tables.",
 }
 """Each verb's file in this folder, and its line in the list."""
 

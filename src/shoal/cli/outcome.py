@@ -27,7 +27,8 @@ SETTINGS = {
 """Settings of ``shoal.open`` and the flags that they are here."""
 STOPPED = (
     "Stopped.",
-    "a release that is there is whole; otherwise nothing was written: run it again.",
+    "a release that is there is whole, and a study goes on from what it has measured; otherwise "
+    "nothing was written: run it again.",
 )
 
 

@@ -1,54 +1,118 @@
-"""``shoal study``: the papers' experiments, run again."""
+"""``shoal study``: the papers' tables and figures, made again."""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoal.cli.options import FILE, Roles, Verb, example, output, own, reading, roles
-from shoal.cli.printing import progress, show
+from shoal.cli.printing import emit, progress, show, table
+
+if TYPE_CHECKING:
+    from shoal import Study
+
+EDITION = 1
 
 
-@click.group("study", epilog=example("shoal study m-privacy -o study/"))
-def command() -> None:
-    """Run a paper's experiments again.
-
-    The results are JSON, with the seeds, and charts as SVG.
-    """
-
-
-@command.command(
-    "m-privacy",
+@click.command(
+    "study",
     cls=Verb,
     epilog=example(
-        "shoal study m-privacy -o study/",
-        "shoal study m-privacy -o study/ --part anonymisation --data patients.csv -s schema.toml",
+        "shoal study --list",
+        "shoal study ganta-figure-1 -o studies/",
+        "shoal study --all -o studies/",
+        "shoal study ganta-figure-1 -o own/ --data patients.csv -s schema.toml",
     ),
 )
-@own("-o", "--out", type=FILE, required=True, metavar="DIR", help="Where the results go.")
-@own("--data", metavar="FILE", help="The table; else Adult, or a bundled one.")
-@own("--part", metavar="NAME", help="One part only; else both.")
-@own("--seeds", type=click.IntRange(1), default=3, show_default=True, metavar="N",
-     help="How often everything that is drawn is drawn again.")  # fmt: skip
+@click.argument("name", required=False)
+@own("--list", "listing", is_flag=True, help="Name every study, and what it shows.")
+@own("--all", "every", is_flag=True, help="Run every study; one that was stopped goes on.")
+@own("-o", "--out", type=FILE, metavar="DIR", help="Where the results go.")
+@own("--seeds", type=click.IntRange(1), metavar="N",
+     help="How often everything that is drawn is drawn again; else as the study says.")  # fmt: skip
+@own("--jobs", type=click.IntRange(1), metavar="N", help="Processes; else one for every core.")
+@own("--stand-in", is_flag=True, help="Made-up people in place of the papers' data.")
+@own("--replace", is_flag=True, help="Write over results of other settings.")
+@own("--data", metavar="FILE", help="A table of your own in place of the paper's.")
 @roles
 @reading
 @output
-def m_privacy(
-    out: Path, roles: Roles, reading: dict[str, Any], as_json: bool, quiet: bool, **asked: Any
-) -> None:
-    """What m-privacy costs: to verify, and in detail.
+def command(
+    name: str | None, listing: bool, every: bool, roles: Roles, reading: dict[str, Any],
+    as_json: bool, quiet: bool, **asked: Any,
+) -> None:  # fmt: skip
+    """Make a paper's table or figure again.
 
-    It has two parts. verification: checks and seconds of every verifier, for a class of 150 and
-    one of 750 rows. anonymisation: the loss of the provider-aware method and of Mondrian for the
-    same rule, with rows split evenly and by an exponential law. Adult is studied where the
-    variable SHOAL_DATA names its folder, else a bundled table; the study of Adult takes minutes.
+    Every study writes its folder: a page with the charts, the numbers as CSV and JSON with
+    parameters and seeds, and what the paper claims beside what came out. The folder's index says
+    of all studies in it what the papers claim, checked. The data sets are read from the folder that
+    SHOAL_DATA names, or from where `shoal data fetch` put them.
     """
+    if sum((listing, every, name is not None)) != 1:
+        raise click.UsageError("Name one study, or give --list or --all.")
+    if listing:
+        _list(as_json, quiet)
+    elif asked["out"] is None:
+        raise click.UsageError("Nothing says where the results go: give -o DIR.")
+    elif every:
+        _every(roles, asked, as_json, quiet)
+    else:
+        _one(str(name), roles, reading, asked, as_json, quiet)
+
+
+def _list(as_json: bool, quiet: bool) -> None:
+    import shoal
+
+    found = [
+        {"name": name, "paper": paper.short, "shows": one.shows, "data": list(one.data),
+         "own": one.own}
+        for name, (paper, one) in shoal.experiments().items()
+    ]  # fmt: skip
+    if as_json:
+        document = {"edition": EDITION, "studies": found}
+        emit(json.dumps(document, indent=1, ensure_ascii=False))
+    elif not quiet:
+        rows = [(one["name"], one["shows"]) for one in found]
+        emit(table(("study", "shows"), rows))
+
+
+def _one(
+    name: str, roles: Roles, reading: dict[str, Any], asked: dict[str, Any], as_json: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
     import shoal
 
     with progress(quiet) as step:
-        found = shoal.study(
-            "m-privacy", out, schema=roles.schema(), progress=step, **asked, **reading
-        )
+        found = shoal.study(name, schema=roles.schema(), reading=reading, progress=step, **asked)
     show(found, as_json, quiet)
+
+
+def _every(roles: Roles, asked: dict[str, Any], as_json: bool, quiet: bool) -> None:
+    import shoal
+
+    if asked.pop("data") is not None or roles.given:
+        raise click.UsageError("--all runs on the papers' data: leave --data and its roles out.")
+
+    def told(study: Study) -> None:
+        if not quiet and not sys.stderr.isatty():  # where no bar is seen: a line for the log
+            click.echo(f"{study.name}: {_took(study.made)}", err=True)
+
+    with progress(quiet) as step:
+        found = shoal.study_all(Path(asked.pop("out")), progress=step, told=told, **asked)
+    show(found, as_json, quiet)
+
+
+def _took(made: Mapping[str, Any]) -> str:
+    """What was measured now, and what before.
+
+    >>> _took({"seconds": 12.0, "before": 0.0}), _took({"seconds": 12.0, "before": 7.5})
+    ('measured in 12.0 s', 'measured in 4.5 s, 7.5 s more were measured before')
+    """
+    before = made["before"]
+    earlier = f", {before:.1f} s more were measured before" if before else ""
+    return f"measured in {made['seconds'] - before:.1f} s{earlier}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from shoal.pages import charts, exposure, tested
 from shoal.pages.drawing import svg
+from shoal.pages.noted import Noted
 from shoal.pages.page import (
     Callout,
     Chart,
@@ -29,6 +30,7 @@ __all__ = [
     "Fact",
     "Facts",
     "Fields",
+    "Noted",
     "Page",
     "Section",
     "Table",

@@ -19,6 +19,7 @@ Spec = dict[str, Any]
 
 #: name -> (on white, on dark); the page's style sheet gets both.
 PALETTE = {
+    "paper": ("#ffffff", "#141c22"),
     "ink": ("#1b2a35", "#e8edf0"),
     "quiet": ("#566570", "#a3b1bb"),
     "line": ("#dde3e7", "#323f49"),
@@ -27,8 +28,16 @@ PALETTE = {
     "before": ("#d0761a", "#f0b268"),
     "after": ("#12557f", "#6fb4df"),
     "alarm": ("#a8281e", "#e8604e"),
-    "rest": ("#b9c4cc", "#52616c"),
+    "rest": ("#84919b", "#64727d"),
+    "step-1": ("#539a85", "#4d8377"),
+    "step-2": ("#3a858f", "#4f98a3"),
+    "step-3": ("#2b6f93", "#5fb0cc"),
+    "step-4": ("#225682", "#86c5ea"),
+    "step-5": ("#1a3b66", "#b5d9f5"),
+    "step-6": ("#121c38", "#e6f2fb"),
 }
+"""The steps are for what has an order: from near the page to far from it. What lines and marks are
+drawn in has a contrast of 3 to 1 at the least, on white and on dark."""
 COLOUR = {name: light for name, (light, _) in PALETTE.items()}
 FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 WIDTH = 680

@@ -21,18 +21,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import InputError, OutputError, UsageError
 from shoal.pages.drawing import PALETTE, Spec, headline, svg, table
+from shoal.pages.noted import TONES, Noted
+from shoal.whole import put
 
 if TYPE_CHECKING:
     import jinja2
     import markupsafe
 
 EDITION = 1
-TONES = ("note", "good", "warning", "danger")
 Scalar = str | int | float | bool | None
+Entry = Scalar | tuple[Noted, ...]
 _ENDINGS = (".html", ".htm", ".json")
 _SKIP = '<a class="skip" href="#main">Skip to the report</a>'
 """What every page has, by which it is known again."""
-_NUMERIC = re.compile(r"[<>≤≥~−-]?\s?[\d,.]+\s?%?( ± [\d.]+)?|∞|–")
+_NUMERIC = re.compile(r"[<>≤≥~−-]?\s?[\d,.]+\s?%?(\s±\s[\d,.]+)?|∞|–")
 
 
 @dataclass(frozen=True)
@@ -46,16 +48,20 @@ class Chart:
 
 @dataclass(frozen=True)
 class Table:
-    """Headings and rows of numbers (numpy's too) or text."""
+    """Headings and rows of numbers (numpy's too), text, or text with a note.
+
+    A ``folded`` one shows its caption alone until it is opened.
+    """
 
     kind: ClassVar[str] = "table"
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     caption: str = ""
+    folded: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
-        rows = tuple(tuple(_scalar(cell) for cell in row) for row in self.rows)
+        rows = tuple(tuple(_entry(cell) for cell in row) for row in self.rows)
         object.__setattr__(self, "rows", rows)
         ragged = sum(len(row) != len(self.columns) for row in rows)
         if ragged:
@@ -205,7 +211,7 @@ class Page:
             text = json.dumps(self.to_json(), ensure_ascii=False, indent=1, allow_nan=False)
         else:
             text = self.html()
-        _replace(target, text, 0o600 if internal else 0o666)
+        put(target, text, mode=0o600 if internal else 0o666)
         return target
 
 
@@ -256,23 +262,6 @@ def _states(path: Path, keys: set[str]) -> bool:
     return isinstance(document, dict) and keys <= document.keys()
 
 
-def _replace(target: Path, text: str, mode: int) -> None:
-    """Write beside the target, then move into place."""
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        part.unlink(missing_ok=True)  # of a run that was killed
-        made = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with open(made, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(part, target)
-    except OSError as error:
-        raise OutputError(
-            f"The report cannot be written: {error.strerror}.", "Choose a folder you can write to."
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def _plain(value: Any) -> Any:
     """Dataclasses as dicts (a block with its kind), tuples as lists."""
     if hasattr(value, "__dataclass_fields__"):
@@ -290,6 +279,15 @@ def _block(document: dict[str, Any]) -> Block:
     return _KINDS[document.pop("kind")](**document)
 
 
+def _entry(value: Any) -> Entry:
+    """What stands in a table: several with notes are one below the other."""
+    if isinstance(value, list | tuple):
+        return tuple(Noted(**one) if isinstance(one, dict) else one for one in value)
+    if isinstance(value, dict):
+        return (Noted(**value),)
+    return (value,) if isinstance(value, Noted) else _scalar(value)
+
+
 def _scalar(value: Any) -> Scalar:
     """A cell that JSON can hold; numpy's numbers become Python's, infinity becomes its sign."""
     if hasattr(value, "item"):
@@ -299,8 +297,10 @@ def _scalar(value: Any) -> Scalar:
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
-def _shown(value: Scalar) -> str:
+def _shown(value: Entry) -> str:
     """A cell as people read it: thousands separated, three significant digits, a dash for none."""
+    if isinstance(value, tuple):
+        return "\n".join(one.text for one in value)
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -312,10 +312,13 @@ def _shown(value: Scalar) -> str:
     return value
 
 
-def _aligned(rows: tuple[tuple[Scalar, ...], ...]) -> list[bool]:
-    """Which columns hold only numbers, to be set flush right."""
-    columns = zip(*rows, strict=True)
-    return [all(_NUMERIC.fullmatch(_shown(cell)) for cell in column) for column in columns]
+def _aligned(rows: tuple[tuple[Entry, ...], ...]) -> list[bool]:
+    """Which columns hold only numbers, to be set flush right; one with notes is text."""
+    return [
+        not any(isinstance(cell, tuple) and any(one.note for one in cell) for cell in column)
+        and all(_NUMERIC.fullmatch(_shown(cell)) for cell in column)
+        for column in zip(*rows, strict=True)
+    ]
 
 
 def _inline(text: str) -> markupsafe.Markup:
@@ -360,4 +363,5 @@ def _environment() -> jinja2.Environment:
         "inline": _inline,
         "shown": _shown,
     }
+    environment.tests["noted"] = lambda value: isinstance(value, tuple)
     return environment

@@ -1,34 +1,40 @@
-"""One file per paper: its experiments, run again on the public API, with seeds.
+"""The papers' tables and figures, made again: a room for each paper, a file for each study.
 
-A study is a function ``(out, **asked) -> Study`` named like its file. It writes ``results.json``
-and its charts into the folder ``out``, where one is named.
+``ganta/figure_1.py`` is the study ``ganta-figure-1``; its ``EXPERIMENT`` says what is measured,
+claimed and drawn (`shoal.studies.experiment`). A room's ``__init__`` names its ``PAPER``.
+``laboratory`` measures, ``kept`` remembers what was measured and ``keys`` on what it depends,
+``running`` runs one study or all of them, ``summary`` puts the claims of all studies in a folder on
+one page, and ``named`` knows where the papers' data sets are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
 
-from shoal import UsageError
-from shoal.studies.outcome import Study
+from shoal.studies.experiment import Experiment, Paper
 
-SHARED = frozenset({"outcome", "splits", "tables"})
-"""Files of this room that are not studies themselves."""
-
-
-def studies() -> dict[str, Callable[..., Study]]:
-    """Every study by its name on the command line."""
-    found = sorted(module.name for module in iter_modules(__path__) if module.name not in SHARED)
-    return {
-        name.replace("_", "-"): getattr(import_module(f"{__name__}.{name}"), name) for name in found
-    }
+PAPERS = ("sweeney", "martin", "ganta", "m_privacy", "sattar")
+"""The rooms, in the order in which the papers appeared."""
+KINDS = ("table", "figure", "example")
 
 
-def study(name: str, out: Any = None, **asked: Any) -> Study:
-    """Run a paper's experiments again; ``asked`` are the study's own parameters."""
-    known = studies()
-    if name not in known:
-        raise UsageError(f"There is no study {name!r}.", f"the studies are: {', '.join(known)}.")
-    return known[name](out, **asked)
+@cache
+def experiments() -> dict[str, tuple[Paper, Experiment]]:
+    """Every study by its name: its paper, and what it does."""
+    found = {}
+    for room in PAPERS:
+        package = import_module(f"{__name__}.{room}")
+        for name in sorted((module.name for module in iter_modules(package.__path__)), key=_order):
+            declared = import_module(f"{package.__name__}.{name}")
+            if hasattr(declared, "EXPERIMENT"):
+                called = f"{room}-{name}".replace("_", "-")
+                found[called] = (package.PAPER, declared.EXPERIMENT)
+    return found
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Tables before figures, and what is neither last."""
+    kind = name.partition("_")[0]
+    return (KINDS.index(kind) if kind in KINDS else len(KINDS), name)

@@ -1,82 +1,156 @@
-"""What every study gives: its settings, its measurements row by row, and its charts."""
+"""What a study gives: its measurements row by row, its claims beside the paper's, its charts.
+
+On disk a folder of its name holds ``results.json`` (all of it), ``results.csv`` (the rows), the
+charts as SVG, and ``page.html``, which is a rendering of the JSON.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from shoal import OutputError
-from shoal.flow.folder import made
 from shoal.pages import svg
+from shoal.pages.study import marked, study_page
+from shoal.studies.claims import Claim, Row
+from shoal.studies.experiment import Paper, Spec
+from shoal.studies.keys import plain
+from shoal.whole import put
 
-EDITION = 1
-RESULTS = "results.json"
-
-Row = dict[str, Any]
+EDITION = 2
+RESULTS, ROWS, PAGE = "results.json", "results.csv", "page.html"
+STATED = {"study", "paper", "shows", "stand_in", "data", "settings", "seeds", "claims", "made"}
+"""What every results.json says."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """The results of a paper's experiments, run again."""
+    """One table or figure of a paper, made again."""
 
     name: str
-    data: str
-    """What was studied."""
-    rows: int
+    paper: Paper
+    shows: str
+    data: Sequence[Mapping[str, Any]]
+    """Of each table its name, what it is, rows, hash, and whether it is a stand-in; of a user's own
+    no hash, for with it anybody could try which table it is of."""
     settings: Mapping[str, Any]
-    """Everything that was chosen: parameters, seeds."""
-    results: Mapping[str, Sequence[Row]]
-    """For each part its measurements, one a row."""
-    charts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
-    """For each part its chart, as a Vega-Lite specification."""
-    told: str = ""
-    """The results in words."""
+    seeds: Sequence[int]
+    rows: Sequence[Row]
+    claims: Sequence[Claim]
+    charts: Mapping[str, Spec] = field(default_factory=dict, repr=False)
+    notes: Sequence[str] = ()
+    made: Mapping[str, Any] = field(default_factory=dict)
+    """By which Shoal (version, hash of its code), the seconds that measuring took, and how many of
+    them before this run."""
     files: tuple[Path, ...] = ()
     """What was written."""
+    parameters: Sequence[str] = ()
+    """The columns that say what was measured; in the others is what came out."""
+    usual: Mapping[str, Any] = field(default_factory=dict)
+    """The study's own settings and number of seeds, where nobody asks for others."""
+
+    @property
+    def stand_in(self) -> bool:
+        """Whether any table is made up: then nothing is said about the paper."""
+        return any(one["stand_in"] for one in self.data)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
             "edition": EDITION,
             "study": self.name,
-            "data": self.data,
-            "rows": self.rows,
+            "paper": {"short": self.paper.short, "cited": self.paper.cited},
+            "shows": self.shows,
+            "stand_in": self.stand_in,
+            "data": [dict(one) for one in self.data],
             "settings": dict(self.settings),
-            **{part: list(rows) for part, rows in self.results.items()},
+            "seeds": list(self.seeds),
+            "usual": dict(self.usual),
+            "parameters": list(self.parameters),
+            "charts": list(self.charts),
+            "notes": list(self.notes),
+            "claims": [claim.to_json() for claim in self.claims],
+            "rows": [dict(row) for row in self.rows],
+            "made": dict(self.made),
         }
 
     def __str__(self) -> str:
-        written = [f"Written: {', '.join(str(file) for file in self.files)}"] if self.files else []
-        head = f"{self.name}, on {self.rows:,} rows of {self.data}"
-        return "\n".join([head, self.told, *written])
+        lines = [f"{self.name} ({self.paper.short}). {self.shows}"]
+        lines += [f"  on {one['told']}, {one['rows']:,} rows" for one in self.data]
+        lines += [_told(claim) for claim in self.claims]
+        lines += [f"Written: {', '.join(str(file) for file in self.files)}"] if self.files else []
+        return "\n".join(lines)
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """The results as JSON and the charts as SVG; returns the files."""
-        texts = {f"{part}.svg": svg(dict(spec)) for part, spec in self.charts.items()}
-        texts[RESULTS] = json.dumps(self.to_json(), ensure_ascii=False, indent=1, allow_nan=False)
+        """JSON, CSV, SVG and the page; where the JSON is, all the rest is, and is of this result.
+
+        So an earlier JSON goes first, with the charts that it had and this one has not.
+        """
+        document = plain(self.to_json(), "A study")
+        drawn = {name: marked(spec, self.stand_in) for name, spec in self.charts.items()}
+        texts = {f"{name}.svg": svg(spec) for name, spec in drawn.items()}
+        texts[ROWS] = _csv(self.rows, self.stand_in)
+        texts[PAGE] = study_page(document, drawn).html()
+        texts[RESULTS] = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
+        stale = {f"{name}.svg" for name in _charts(folder)} - texts.keys()
+        _clear(folder, [RESULTS, *sorted(stale)])
         for name, text in texts.items():
-            _write(folder / name, text + "\n")
+            put(folder / name, text if text.endswith("\n") else f"{text}\n")
         return tuple(folder / name for name in texts)
 
 
-def _write(path: Path, text: str) -> None:
+def results(folder: Path) -> dict[str, Any] | None:
+    """The JSON of a study that was written to a folder; none where there is none of ours."""
     try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(
-            f"{path.name} cannot be written: {error.strerror or 'the disk failed'}.",
-            "choose a folder you may write to, with enough free space.",
-        ) from None
+        found = json.loads((folder / RESULTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    ours = isinstance(found, dict) and found.get("edition") == EDITION and found.keys() >= STATED
+    return found if ours else None
 
 
-def prepared(out: str | Path) -> Path:
-    """An existing folder for the results; before the work, for it may take long."""
-    folder = made(Path(out))
-    if (folder / RESULTS).exists():
-        raise OutputError(
-            f"{folder.name!r} holds the results of a study already.", "choose another folder."
-        )
-    return folder
+def _charts(folder: Path) -> list[str]:
+    """The names of the charts that an earlier result drew."""
+    found = (results(folder) or {}).get("charts", ())
+    return [one for one in found if isinstance(one, str) and Path(one).name == one]
+
+
+def _clear(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        try:
+            (folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise OutputError(
+                f"{name} of an earlier result cannot be removed ({error.strerror}).",
+                "choose another folder.",
+            ) from None
+
+
+def _told(claim: Claim) -> str:
+    ours = "; ".join(f"{one.said}: {one}" if one.said else str(one) for one in claim.ours)
+    theirs = f" Theirs: {claim.theirs}." if claim.theirs else ""
+    why = f" {claim.why}" if claim.why else ""
+    return f"  {claim.verdict:9} {claim.says}{theirs} Ours: {ours}.{why}"
+
+
+def _csv(rows: Sequence[Row], stand_in: bool) -> str:
+    """Every row; what is a list inside is JSON."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*names, *(["stand_in"] if stand_in else [])])
+    for row in rows:
+        cells = [_cell(row.get(name)) for name in names]
+        writer.writerow([*cells, *(["made up"] if stand_in else [])])
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, ensure_ascii=False)
+    return value

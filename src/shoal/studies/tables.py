@@ -1,37 +1,55 @@
-"""The tables that studies run on: the user's own, Adult where it is there, else a bundled one."""
+"""The tables that studies run on: the papers' own data sets, a user's table, or a stand-in.
+
+| name | rows | of |
+|---|---|---|
+| ``adult`` | 45,222 | UCI Adult, training and test rows without missing values |
+| ``adult-train`` | 30,162 | its training rows |
+| ``ipums-1970`` | 70,187 | IPUMS Los Angeles, the file that Ganta et al. call 1997 |
+| ``ipums-stacked`` | 233,584 | the three IPUMS files, 1970, 1980 and 1990, one under the other |
+
+They lie in the folder that ``SHOAL_DATA`` names, or where ``shoal data fetch`` has put them.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import shoal
-from shoal import Schema, UsageError, bundled
+from shoal import Schema, UsageError
 from shoal.frames.frame import Coding, Distinct
 
-ADULT = Schema.of(
-    quasi=("age", "workclass", "education", "marital_status", "race", "sex", "native_country"),
-    sensitive="occupation",
-)
-HARBOUR = Schema.of(quasi=("age", "sex", "zip"), sensitive="diagnosis")
+OWN = "own"
+"""The name of a user's own table."""
 PROVIDER = "drawn provider"
 """The column of those who are supposed to have brought the rows."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Quasi-identifiers and one sensitive column of a table, in memory."""
+    """Quasi-identifiers and sensitive columns of a table, in memory."""
 
     name: str
+    told: str
+    """What it is, for people."""
     table: pa.Table
     schema: Schema
+    """With one sensitive column."""
+    others: tuple[str, ...] = ()
+    """Further columns that can be the sensitive one."""
+    empty: Mapping[str, Any] = field(default_factory=dict)
+    """For a column the value that says "not applicable"."""
+    stand_in: bool = False
+    """Whether it is made up, and not the data that the paper had."""
 
     @property
     def sensitive(self) -> str:
@@ -39,30 +57,66 @@ class Sample:
         name: str = self.schema.sensitive[0].name
         return name
 
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The quasi-identifiers' names."""
+        return tuple(column.name for column in self.schema.quasi)
+
+    @property
+    def rows(self) -> int:
+        """How many people."""
+        number: int = self.table.num_rows
+        return number
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of names, roles and values."""
+        found = hashlib.sha256(self.schema.to_toml().encode())
+        for batch in self.table.combine_chunks().to_batches():
+            found.update(batch.serialize())
+        return found.hexdigest()
+
+    def on(self, column: str) -> Sample:
+        """The same with another sensitive column."""
+        if column not in (self.sensitive, *self.others):
+            raise UsageError(
+                f"{column!r} is not a sensitive column of {self.name}.",
+                f"one of {', '.join((self.sensitive, *self.others))}.",
+            )
+        others = tuple(name for name in (self.sensitive, *self.others) if name != column)
+        schema = Schema.of(quasi=self.quasi, sensitive=column)
+        return replace(self, schema=schema, others=others)
+
+    def applicable(self) -> Sample:
+        """Without the people to whom the sensitive column does not apply."""
+        if self.sensitive not in self.empty:
+            return self
+        keep = pc.not_equal(self.table[self.sensitive], self.empty[self.sensitive])
+        return replace(self, table=self.table.filter(keep))
+
+    def columns(self) -> pa.Table:
+        """The quasi-identifiers and the sensitive column alone."""
+        return self.table.select([*self.quasi, self.sensitive])
+
     def brought(self, who: NDArray[np.int32]) -> tuple[pa.Table, Schema]:
         """The table with a provider for each row, and its schema."""
         names = pa.array([f"P{i + 1:02}" for i in range(int(who.max()) + 1)])
         column = names.take(pa.array(who))
         return (
-            self.table.append_column(PROVIDER, column),
+            self.columns().append_column(PROVIDER, column),
             self.schema.set({PROVIDER: shoal.provider}),
         )
 
 
-def sample(data: Any = None, schema: Schema | None = None, **reading: Any) -> Sample:
-    """The table to study; without ``data``, Adult's complete rows or the bundled hospital."""
-    if data is not None:
-        if schema is None:
-            raise UsageError("Nothing says what the columns are.", "give a schema with the data.")
-        name = Path(data).name if isinstance(data, str | Path) else "a table in memory"
-        return _read(name, data, schema, reading)
-    if schema is not None or reading:
-        raise UsageError("A schema needs its data.", "name the table as well.")
-    folder = os.environ.get("SHOAL_DATA")
-    if folder and (Path(folder) / "adult.csv.gz").is_file():
-        adult = _read("Adult", Path(folder) / "adult.csv.gz", ADULT, {})
-        return replace(adult, table=adult.table.drop_null())  # the papers take complete rows
-    return _read("harbour.csv (bundled)", bundled.path("harbour.csv"), HARBOUR, {})
+# A user's own
+
+
+def own(data: Any, schema: Schema | None, **reading: Any) -> Sample:
+    """Anything that ``shoal.open`` takes, with the schema of its columns."""
+    if schema is None:
+        raise UsageError("Nothing says what the columns are.", "give a schema with the data.")
+    name = Path(data).name if isinstance(data, str | Path) else "a table in memory"
+    return _read(name, data, schema, reading)
 
 
 def _read(name: str, data: Any, schema: Schema, reading: dict[str, Any]) -> Sample:
@@ -77,7 +131,7 @@ def _read(name: str, data: Any, schema: Schema, reading: dict[str, Any]) -> Samp
         names = {column.name for column in columns}
         fields = [field for field in frame.fields if field.name in names]
         settled = Schema(columns).fit(fields)
-        return Sample(name, _rows(frame, settled.names), settled)
+        return Sample(OWN, name, _rows(frame, settled.names), settled)
     finally:
         if frame is not data:
             frame.close()

@@ -73,7 +73,7 @@ def validate_forecast(
         check_place(Path(out), internal=True, name="validation")
     _check(overlaps, ks, ls, {"size": size, "seeds": seeds, "repeats": repeats})
     progress("reading", 0, 1)
-    people = _People.read(table, schema, on, reading or {})
+    people = People.read(table, schema, on, reading or {})
     wanted = None if overlaps is None else [overlap_of(one) for one in overlaps]
     size, shared, notes = _fitting(people.rows, size, wanted, ks)
     parameters = method_parameters(method, {})
@@ -82,7 +82,7 @@ def validate_forecast(
     total = len(drawn) * len(publishers) * repeats
     found: list[Outcome] = []
     for at, (seed, overlap) in enumerate(drawn):
-        pair = _Pair.draw(people, size, overlap, seed)
+        pair = Pair.draw(people, size, overlap, seed)
         before = at * len(publishers) * repeats
         told = partial(_told, progress, before, total)
         found += pair.trials(publishers, ls, repeats, confidence, told)
@@ -106,7 +106,7 @@ def _also(progress: Callable[[int], None], before: int, done: int, total: int) -
 
 
 @dataclass(frozen=True, eq=False)
-class _People:
+class People:
     """A table as codes, a row for each person."""
 
     quasi: tuple[Axis, ...]
@@ -116,12 +116,11 @@ class _People:
 
     @property
     def rows(self) -> int:
+        """How many people."""
         return len(self.values)
 
     @classmethod
-    def read(
-        cls, table: Any, schema: Schema, on: str | None, reading: Mapping[str, Any]
-    ) -> _People:
+    def read(cls, table: Any, schema: Schema, on: str | None, reading: Mapping[str, Any]) -> People:
         """The quasi-identifiers and one sensitive column."""
         columns = (*schema.quasi, schema.column(learnt(schema, on, "The table")))
         names = {column.name for column in columns}
@@ -131,7 +130,8 @@ class _People:
             *keys, values = (codes.astype(np.int32) for codes in frame.rows(plan.codings))
         return cls(plan.axes[:-1], plan.axes[-1], np.stack(keys), values)
 
-    def some(self, rows: NDArray[np.int64]) -> _People:
+    def some(self, rows: NDArray[np.int64]) -> People:
+        """The people of these rows."""
         return replace(self, keys=self.keys[:, rows], values=self.values[rows])
 
 
@@ -197,17 +197,18 @@ def _people(overlap: float, size: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pair:
+class Pair:
     """Two tables; the first people of both are the same."""
 
-    one: _People
-    other: _People
+    one: People
+    other: People
     shared: int
     seed: int
     rng: np.random.Generator
 
     @classmethod
-    def draw(cls, people: _People, size: int, shared: int, seed: int) -> _Pair:
+    def draw(cls, people: People, size: int, shared: int, seed: int) -> Pair:
+        """``size`` people for each of two tables, nobody twice, and ``shared`` more in both."""
         rng = np.random.default_rng((seed, shared))
         both, one, other = np.split(
             rng.permutation(people.rows)[: 2 * size + shared], [shared, shared + size]

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, UsageError
 from shoal.flow import folder
-from shoal.flow.frontier.alone import LOCK, alone
+from shoal.flow.alone import alone
 from shoal.flow.frontier.found import Frontier
 from shoal.flow.frontier.points import Point
 from shoal.flow.pool.store import write_over
@@ -37,6 +37,7 @@ from shoal.release import EDITION
 from shoal.tally import Tally
 
 RESULT, PAGE = "frontier.json", "frontier.html"
+LOCK = ".frontier.lock"
 LEFT = r"\.frontier\..*"
 OURS = rf"frontier\.(json|html)|{LEFT}"
 """The names of the files of a comparison; hidden ones are the lock, and what a killed run left."""
@@ -75,7 +76,7 @@ class Kept:
         if self.place is None:
             yield
             return
-        with alone(self.place):
+        with alone(self.place, LOCK):
             _clear(self.place, OURS if self.anew else LEFT)
             self.anew = False
             if (self.place / RESULT).exists():

@@ -1,0 +1,196 @@
+"""Releases made otherwise than in the figures: what ganta-headline changes, and how it is done.
+
+A setting may change which rows are kept and how many each release has, the method, whether equal
+people are divided at a median, how codes are read, which column is cut first, and how far sensitive
+values are apart. With nothing changed the releases are those of the figures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import shoal
+from shoal import InputError, Release, Schema
+from shoal.flow.fetch.place import find
+from shoal.studies.claims import Row
+from shoal.studies.ganta.pairs import (
+    ALL,
+    OVERLAP,
+    PERSON,
+    Subset,
+    common,
+    kept,
+    looked_for,
+    own_class_size,
+    subsets,
+    told,
+)
+from shoal.studies.tables import Sample
+
+HIERARCHIES = "hierarchies/adult"
+"""Where the data folder has ARX's hierarchies of Adult's columns."""
+RANKED = frozenset({"age", "educrec"})
+"""Columns of IPUMS whose codes are in an order that means something."""
+ORDERS = ("", "small domains first", "large domains first")
+"""In which order columns are cut that are equally wide, as all are at first."""
+
+
+# Measuring
+
+
+def tried(
+    sample: Sample, *, k: int, seed: int, rows_kept: str = ALL, size: int = 0,
+    method: str = "mondrian", relaxed: bool = False, **read: str,
+) -> Row:  # fmt: skip
+    """Two releases made by this setting and attacked; ``read`` is for `prepared`."""
+    people = kept(sample, rows_kept)
+    parts = subsets(people.rows, releases=2, overlap=OVERLAP, size=size, seed=seed)
+    table, schema = prepared(people, **read)
+    with released(table, schema, f"k-anonymity k={k}", parts, method, relaxed) as made:
+        row = told(made, looked_for(*numbered(table, schema), made, common(parts)))
+    return {name: row[name] for name in ("pvp_100", "pvp_25", "pvp_100_honest", "pvp_25_honest")}
+
+
+def sized(
+    sample: Sample, *, k: int, seed: int, rule: str, rows_kept: str = ALL, size: int = 0,
+    method: str = "mondrian", relaxed: bool = False, **read: str,
+) -> Row:  # fmt: skip
+    """The class sizes of one release made by this setting, under k-anonymity and ``rule``."""
+    people = kept(sample, rows_kept)
+    parts = subsets(people.rows, releases=2, overlap=OVERLAP, size=size, seed=seed)[:1]
+    table, schema = prepared(people, **read)
+    far = f" distance={read['values']}" if read.get("values") else ""
+    asked = f"k-anonymity k={k}" + (f" & {rule}{far}" if rule else "")
+    with released(table, schema, asked, parts, method, relaxed) as (release,):
+        own = own_class_size(release, schema)
+    rows, classes = release.verdict.rows, release.verdict.classes
+    return {"own_class_size": own, "class_size": rows / classes, "classes": classes}
+
+
+def without(sample: Sample, *, k: int, seed: int) -> Row:
+    """Two releases as in the figures: who is given away, of those with a value and without."""
+    parts = subsets(sample.rows, releases=2, overlap=OVERLAP, size=0, seed=seed)
+    table, who = sample.columns(), common(parts)
+    none = np.asarray(pc.equal(table[sample.sensitive], sample.empty[sample.sensitive]))[who]
+    with released(table, sample.schema, f"k-anonymity k={k}", parts) as made:
+        named = numbered(table, sample.schema)
+        empty, some = (looked_for(*named, made, group) for group in (who[none], who[~none]))
+    given = empty.exposed + some.exposed
+    return {
+        "none": 100 * float(none.mean()),
+        "none_of_given_away": 100 * empty.exposed / max(given, 1),
+        "pvp_100_none": 100 * empty.exposed / empty.people,
+        "pvp_100_some": 100 * some.exposed / some.people,
+        "pvp_100": 100 * given / (empty.people + some.people),
+    }
+
+
+@contextmanager
+def released(
+    table: pa.Table, schema: Schema, rule: str, parts: Sequence[Subset],
+    method: str = "mondrian", relaxed: bool = False,
+) -> Iterator[list[Release]]:  # fmt: skip
+    """A release of each part, there as long as it is needed."""
+    people, roles = numbered(table, schema)
+    more = {"relaxed": True} if relaxed else {}
+    with TemporaryDirectory() as folder:
+        yield [
+            shoal.publish(
+                people.take(part), roles, rule, method=method, out=Path(folder) / str(j),
+                format="parquet", **more,
+            )
+            for j, part in enumerate(parts)
+        ]  # fmt: skip
+
+
+def numbered(table: pa.Table, schema: Schema) -> tuple[pa.Table, Schema]:
+    """The table with a number for every person, and its schema."""
+    numbers = pa.array(np.arange(table.num_rows))
+    return table.append_column(PERSON, numbers), schema.set({PERSON: shoal.person})
+
+
+# How a table is read
+
+
+def prepared(
+    people: Sample, *, codes: str = "", order: str = "", values: str = "", unknown: str = "",
+    hierarchies: str = "",
+) -> tuple[pa.Table, Schema]:  # fmt: skip
+    """The table with its columns in this order, its categories and values read in this way.
+
+    ``unknown`` is a quasi-identifier that is left out; ``hierarchies`` is the hash of those along
+    which columns are cut.
+    """
+    table = people.columns()
+    domains = {name: len(table[name].unique()) for name in people.quasi}
+    first = (0, 1, -1)[ORDERS.index(order)]
+    quasi = [name for name in people.quasi if name != unknown]
+    names = sorted(quasi, key=lambda name: first * domains[name])
+    trees = _trees(people, hierarchies) if hierarchies else {}
+    roles = {
+        name: shoal.quasi(how) for name in names if (how := trees.get(name) or _coded(name, codes))
+    }
+    if values:
+        how = shoal.ordered() if values == "ordered" else shoal.tree(_hundreds(people))
+        roles[people.sensitive] = shoal.sensitive(how)
+    schema = Schema.of(quasi=names, sensitive=people.sensitive).set(roles)
+    return table.select([*names, people.sensitive]), schema
+
+
+def _coded(name: str, codes: str) -> Any:
+    """How a column's values are read; nothing where as they come."""
+    if codes == "ordered":
+        return shoal.ordered()
+    return shoal.flat() if codes == "flat" and name not in RANKED else None
+
+
+def _hundreds(people: Sample) -> list[list[Any]]:
+    """Occupations by the hundreds of their codes, which are the census's major groups."""
+    found = sorted(people.table[people.sensitive].unique().to_pylist())
+    return [[code, f"{code // 100}00", "*"] for code in found]
+
+
+# Hierarchies, which are files beside the data
+
+
+def hash_of(sample: Sample) -> str:
+    """A hash of the hierarchies of the table's columns; nothing where they are not all here."""
+    here = all(find(f"{HIERARCHIES}/{name}.csv") for name in sample.quasi)
+    return _hash(_texts(sample)) if here and not sample.stand_in else ""
+
+
+def _trees(sample: Sample, asked: str) -> dict[str, Any]:
+    texts = _texts(sample)
+    if _hash(texts) != asked:
+        raise InputError(
+            f"The files in {HIERARCHIES} are not those with which the study began.",
+            "leave the data folder as it is while a study runs, and start again.",
+        )
+    return {name: shoal.from_arx_csv(text) for name, text in texts.items()}
+
+
+def _texts(sample: Sample) -> dict[str, str]:
+    found = {}
+    for name in sample.quasi:
+        place = find(f"{HIERARCHIES}/{name}.csv")
+        if place is None:
+            raise InputError(
+                f"{HIERARCHIES} has no file for the column {name}.",
+                "put it back, or run the study again without the folder.",
+            )
+        found[name] = place.read_text(encoding="utf-8")
+    return found
+
+
+def _hash(texts: Mapping[str, str]) -> str:
+    told_apart = "\0".join(f"{name}\0{text}" for name, text in texts.items())
+    return hashlib.sha256(told_apart.encode()).hexdigest()

@@ -1,0 +1,226 @@
+"""Table I: twelve patients of four providers, published together twice; who can break what.
+
+T*a and T*b are printed in Goryczka et al. 2014 (Table I; bundled as ``mprivacy_table1_*.csv``).
+The paper asks k-anonymity and distinct l-diversity of them, k = 3 and l = 2, offers T*a as the
+table that one provider breaks with its own rows, and T*b as the one that none does.
+
+Every class is asked by itself which coalition of at most m of its providers leaves the fewest rows
+to the others, for k = 3 and k = 2.
+
+Not as in the paper: cells that are garbled in print are read as the rest of the table demands
+(Mark's age, the ZIP codes' first digits).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+import shoal
+from shoal import bundled
+from shoal.pages.study_charts import grid
+from shoal.studies.claims import (
+    AGREES,
+    CORRECTED,
+    DIFFERS,
+    Claim,
+    Number,
+    Row,
+    Rows,
+    chosen,
+    number,
+)
+from shoal.studies.experiment import Experiment, Spec
+from shoal.studies.laboratory import Lab
+from shoal.studies.m_privacy.defaults import inner
+
+FILES = {"T*a": "mprivacy_table1_ta.csv", "T*b": "mprivacy_table1_tb.csv"}
+SCHEMA = shoal.Schema.of(
+    quasi=["Age", "Zip"], sensitive="Disease", provider="Provider", identifier=["Name"]
+)
+WHOLE = "all classes"
+SETTINGS: dict[str, Any] = {"tables": tuple(FILES), "k": (3, 2), "l": 2, "m": (0, 1, 2)}
+
+
+def measure(lab: Lab) -> list[Row]:
+    """Both tables under both rules against nobody, one provider and two."""
+    asked = lab.settings
+    return lab.measured(
+        judged,
+        [
+            {"table": table, "k": k, "l": asked["l"], "m": m}
+            for table in asked["tables"] for k in asked["k"] for m in asked["m"]
+        ],
+    )  # fmt: skip
+
+
+def judged(table: str, k: int, l: int, m: int) -> list[Row]:
+    """Of each class what the strongest coalition leaves; of the table whether it holds."""
+    printed = read(table)
+    whole = shoal.m_privacy(printed, SCHEMA, inner(k, l), m)
+    parts = zip(_classes(printed), whole.each, strict=True)
+    classes = [_class(part, survives, k, l, m) for part, survives in parts]
+    broken = sum(one["broken"] for one in classes)
+    return [{"class": WHOLE, "holds": whole.holds, "classes_broken": broken}, *classes]
+
+
+def read(table: str) -> pa.Table:
+    """A printed table, every cell as text."""
+    names = ("Provider", "Name", "Age", "Zip", "Disease")
+    return pyarrow.csv.read_csv(
+        bundled.path(FILES[table]),
+        convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+    )
+
+
+def _classes(table: pa.Table) -> list[pa.Table]:
+    """The table's classes, in the order in which it has them."""
+    labels = pc.binary_join_element_wise(table["Age"], table["Zip"], " ")
+    return [table.filter(pc.equal(labels, one)) for one in pc.unique(labels)]
+
+
+def _class(part: pa.Table, survives: int, k: int, l: int, m: int) -> Row:
+    """One class, which survives coalitions of so many; where that is too few, by itself."""
+    present = len(pc.unique(part["Provider"]))
+    # Where everybody colludes nobody is left, so that one provider always stands outside.
+    most = min(m, present - 1)
+    told: Row = dict.fromkeys(("coalition", "rows_left", "values_left", "people_left"))
+    if survives < most:
+        told = _broken_by(part, shoal.m_privacy(part, SCHEMA, inner(k, l), most).worst)
+    return {
+        "class": f"{part['Age'][0]} {part['Zip'][0]}", "class_rows": part.num_rows,
+        "providers": present, "holds": survives >= most, "broken": int(survives < most), **told,
+    }  # fmt: skip
+
+
+def _broken_by(part: pa.Table, worst: Any) -> Row:
+    """Who breaks a class, and whom they leave."""
+    return {
+        "coalition": ", ".join(worst.coalition), "rows_left": worst.left,
+        "values_left": worst.distinct["Disease"],
+        "people_left": ", ".join(part["Name"][row - 1].as_py() for row in worst.records),
+    }  # fmt: skip
+
+
+# What the paper says of them
+
+
+def claims(rows: Rows) -> list[Claim]:
+    """T*a breaks; T*b does not, but only for the weaker rule."""
+    return [_broken(rows), _exposed(rows), _offered(rows)]
+
+
+def _sum(numbers: Sequence[Number]) -> str:
+    return " and ".join(f"{one.mean:.0f}" for one in numbers)
+
+
+def _failing(rows: Rows, table: str, m: int) -> list[Number]:
+    return [
+        number(rows, "classes_broken", said=f"classes of {table} that break, k = {k}, m = {m}",
+               table=table, k=k, m=m)
+        for k in SETTINGS["k"]
+    ]  # fmt: skip
+
+
+def _broken(rows: Rows) -> Claim:
+    found, alone = _failing(rows, "T*a", 1), _failing(rows, "T*a", 0)
+    right = all(one.mean > 0 for one in found) and all(one.mean == 0 for one in alone)
+    why = "" if right else (
+        f"By its printed cells {_sum(alone)} classes break by themselves, and {_sum(found)} "
+        "against one provider (for k = 3 and k = 2)."
+    )  # fmt: skip
+    return Claim(
+        "T*a has k = 3 rows and l = 2 illnesses in every class (k = 2 as well), and no longer does "
+        "once m = 1 provider leaves its own rows out.",
+        "broken by one provider", (*alone, *found), AGREES if right else DIFFERS, why,
+    )  # fmt: skip
+
+
+def _exposed(rows: Rows) -> Claim:
+    where: dict[str, Any] = {"table": "T*a", "k": 3, "m": 1, "coalition": "P1"}
+    left = [number(rows, column, said=said, **where) for column, said in
+            (("rows_left", "rows that P1 leaves of its class"),
+             ("values_left", "illnesses among them"))]  # fmt: skip
+    named = [row["people_left"] for row in chosen(rows, **where)]
+    right = named == ["Sara"] and all(one.mean == 1 for one in left)
+    why = "" if right else f"The rows that are left are those of: {'; '.join(named)}."
+    return Claim(
+        "In T*a the provider P1 is left with 1 row of others in its class, that of Sara, and so "
+        "learns her illness.",
+        "Sara", tuple(left), AGREES if right else DIFFERS, why,
+    )  # fmt: skip
+
+
+def _offered(rows: Rows) -> Claim:
+    strict, weak = _failing(rows, "T*b", 1)
+    says = "T*b meets k = 3 and l = 2 against any single provider (m = 1)."
+    if strict.mean == 0:
+        return Claim(says, "1-private", (strict, weak), AGREES)
+    if weak.mean > 0:
+        why = f"T*b breaks for k = 2 as well, in {weak.mean:.0f} classes."
+        return Claim(says, "1-private", (strict, weak), DIFFERS, why)
+    because = _of_classes(rows, "class_rows", "rows"), _of_classes(rows, "rows_left", "rows left")
+    sizes, left = (", ".join(f"{one.mean:.0f}" for one in found) for found in because)
+    why = (
+        f"For k = 2 it does; for k = 3 it cannot: its classes have {sizes} rows, of which one "
+        f"provider leaves {left}."
+    )
+    return Claim(says, "1-private", (strict, weak), CORRECTED, why, (*because[0], *because[1]))
+
+
+def _of_classes(rows: Rows, column: str, words: str) -> tuple[Number, ...]:
+    """Of every class of T*b that one provider breaks for k = 3."""
+    where: dict[str, Any] = {"table": "T*b", "k": 3, "m": 1}
+    broken = [row["class"] for row in chosen(rows, broken=1, **where)]
+    return tuple(
+        number(rows, column, said=f"{words}, class {name} of T*b", **where, **{"class": name})
+        for name in broken
+    )
+
+
+# Drawn
+
+COLUMNS = {
+    "table": "table", "k": "k", "class": "class", "coalition": "who breaks it",
+    "rows_left": "rows left", "values_left": "illnesses left", "people_left": "of",
+}  # fmt: skip
+
+
+def charts(rows: Rows) -> Mapping[str, Spec]:
+    """Every class against one provider, the broken ones set off."""
+    shown = [{**row, "coalition": row["coalition"] or "nobody"}
+             for row in chosen(rows, m=1) if row["class"] != WHOLE]  # fmt: skip
+    return {
+        "one_provider": grid(
+            shown, columns=COLUMNS, marked="broken", title=_title(shown),
+            about="A table: for each class of the two printed tables, which provider breaks k rows "
+            "and two illnesses with its own rows, and what it leaves.",
+        )
+    }  # fmt: skip
+
+
+def _title(shown: Sequence[Row]) -> str:
+    told = []
+    for table in dict.fromkeys(row["table"] for row in shown):
+        held = [k for k in dict.fromkeys(row["k"] for row in shown)
+                if not any(row["broken"] for row in chosen(shown, table=table, k=k))]  # fmt: skip
+        rules = " and ".join(f"k = {k}" for k in held)
+        told.append(f"{table} holds for {rules if held else 'neither rule'}")
+    return f"Against one provider {', '.join(told)}"
+
+
+EXPERIMENT = Experiment(
+    "Table I: two joint releases of four providers, and which of them break what",
+    measure,
+    claims,
+    charts,
+    settings=SETTINGS,
+    notes=(
+        "Cells that are garbled in print are read as the rest of the table demands.",
+        "A coalition is told where it leaves the fewest rows; others may break the class too.",
+    ),
+)

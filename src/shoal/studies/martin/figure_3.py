@@ -1,0 +1,143 @@
+"""Figure 3: the ten patients' diseases in buckets, and the most that k pieces of knowledge tell.
+
+Martin, Kifer, Machanavajjhala, Gehrke and Halpern: Worst-case background knowledge for
+privacy-preserving data publishing, ICDE 2007, figure 3 and section 2.3. The largest disclosure
+comes from `shoal.max_disclosure` as exact fractions; for one piece it is compared with every simple
+implication in each of the 1,800 worlds.
+
+Not as in the paper: it prints 10/19 as the largest disclosure with one piece. That is what the
+implication about Hannah and Charlie gives; the largest is 2/3, and of the implications about two
+people of different classes the largest is 10/17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import shoal
+from shoal.pages.study_charts import bars, lines
+from shoal.studies.claims import (
+    AGREES,
+    CORRECTED,
+    DIFFERS,
+    Claim,
+    Row,
+    Rows,
+    chosen,
+    number,
+)
+from shoal.studies.experiment import Experiment, Spec
+from shoal.studies.laboratory import Lab
+from shoal.studies.martin.figure_2 import CHARLIE, HANNAH, believed
+from shoal.studies.martin.ten_people import OTHER, classes, every_implication
+
+KNOWLEDGE = ("implications", "negations")
+PRINTED = Fraction(10, 19)
+
+
+def _measure(lab: Lab) -> Sequence[Row]:
+    cells = [{"knowledge": one, "most": lab.settings["most"]} for one in KNOWLEDGE]
+    worked = [{"about": CHARLIE, "knowing": HANNAH}]
+    return [
+        *lab.measured(largest, cells), *lab.measured(enumerated, [{}]),
+        *lab.measured(believed, worked),
+    ]  # fmt: skip
+
+
+def largest(knowledge: str, most: int) -> list[Row]:
+    """The largest disclosure with 0, 1, … pieces of knowledge."""
+    found = [list(one.values()) for one in classes()[0]]
+    told = shoal.max_disclosure(found, most, knowledge=knowledge, exact=True)
+    return [
+        {"part": "largest", "k": k, "disclosure": float(one), "exact": str(one)}
+        for k, one in enumerate(told)
+    ]
+
+
+def enumerated() -> list[Row]:
+    """The simple implications that disclose most, by whom they are about."""
+    return [{"part": "every implication", **row} for row in every_implication()]
+
+
+def _claims(rows: Rows) -> Sequence[Claim]:
+    where: dict[str, Any] = {"part": "largest", "knowledge": "implications", "k": 1}
+    (one,) = chosen(rows, **where)
+    tried = chosen(rows, part="every implication")
+    most = max(tried, key=lambda row: float(row["disclosure"]))
+    found, by_trying = Fraction(one["exact"]), Fraction(most["exact"])
+    ours = number(rows, "disclosure", said=f"exactly {one['exact']}", **where)
+    because = [
+        number(rows, "disclosure", said=f"{about} ({_exact(tried, about)})",
+               part="every implication", about=about)
+        for about in dict.fromkeys((most["about"], OTHER))
+    ]  # fmt: skip
+    (worked,) = chosen(rows, part="belief")
+    because.append(number(rows, "belief", said=f"Hannah and Charlie ({worked['exact']})",
+                          part="belief"))  # fmt: skip
+    if found == PRINTED:
+        verdict, why = AGREES, ""
+    elif found == by_trying:
+        verdict, why = CORRECTED, f"{_tried(most)} {_worked(Fraction(worked['exact']))}"
+    else:
+        verdict, why = DIFFERS, f"Trying every implication gives {most['exact']}."
+    return [Claim("With one basic implication somebody's disease can be known with probability at "
+                  f"most {PRINTED}.", str(PRINTED), (ours,), verdict, why,
+                  tuple(because))]  # fmt: skip
+
+
+def _tried(most: Mapping[str, Any]) -> str:
+    return (
+        f"Of all {most['tried']:,} pairs of atoms ({most['different']:,} different implications), "
+        f"tried in all {most['worlds']:,} worlds, the one that tells most gives {most['exact']} "
+        f"(known: {most['implication']}; believed: {most['target']})."
+    )
+
+
+def _worked(exact: Fraction) -> str:
+    """What the paper's own implication gives, beside what it prints."""
+    is_it = f"{PRINTED} is what" if exact == PRINTED else f"{exact}, and not {PRINTED}, is what"
+    return f"{is_it} the implication about Hannah and Charlie gives."
+
+
+def _exact(rows: Rows, about: str) -> str:
+    return str(chosen(rows, about=about)[0]["exact"])
+
+
+def _charts(rows: Rows) -> Mapping[str, Spec]:
+    curve, tried = chosen(rows, part="largest"), chosen(rows, part="every implication")
+    sure = min((row["k"] for row in curve if row["disclosure"] == 1), default=None)
+    told = "never gives certainty" if sure is None else f"gives certainty with {sure} pieces"
+    theirs = [{"k": 1, "disclosure": float(PRINTED), "knowledge": KNOWLEDGE[0],
+               "said": f"paper: {PRINTED}"}]  # fmt: skip
+    most = max(tried, key=lambda row: float(row["disclosure"]))
+    both = [[row["exact"] for row in chosen(curve, knowledge=one)] for one in KNOWLEDGE]
+    same = " Both kinds of knowledge give the same here." if both[0] == both[1] else ""
+    return {
+        "largest": lines(
+            curve, x="k", y="disclosure", by="knowledge", theirs=theirs,
+            title=f"Knowledge {told}",
+            about="The largest belief in anybody's disease, by pieces of knowledge." + same,
+            labels={"k": "Pieces of knowledge", "disclosure": "Largest belief",
+                    "knowledge": "Knowledge of"}),
+        "implications": bars(
+            tried, x="about", y="disclosure", by="",
+            title=f"The implication that tells most is {most['about']}: {most['exact']}",
+            about="The largest belief that one implication gives, of all that there are; the paper "
+            f"prints {PRINTED}, of one across classes.",
+            labels={"about": "The implication is", "disclosure": "Largest belief"}),
+    }  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    "Figure 3: ten patients in buckets, and the most that k pieces of knowledge tell",
+    _measure,
+    _claims,
+    _charts,
+    settings={"most": 4},
+    notes=(
+        "An implication about one person twice says that the person does not have a value.",
+        "Both atoms of every implication tried are possible: the class has the value.",
+    ),
+)

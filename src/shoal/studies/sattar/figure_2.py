@@ -1,0 +1,167 @@
+"""Figure 2: the real risk, counted with both releases, against the overlap and against k.
+
+Sattar and Helal 2018, Figure 2, and definitions 2 to 4: the share of our release's classes that
+hold somebody in both with 1 to l - 1 sensitive values common to the class here and the class there
+(`shoal.forecasts.real`). The releases are those of Figure 1.
+
+Counted beside it: classes that have fewer than l values by themselves, so that whoever is in one is
+exposed without any other release; and classes with somebody to whom no value is left, which the
+definitions take for no match.
+
+Not as in the paper: the data, and k and l, which it does not give (`two_samples`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.pages.study_charts import lines
+from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
+from shoal.studies.experiment import Experiment, Spec
+from shoal.studies.laboratory import Lab
+from shoal.studies.sattar.pattern import middle
+from shoal.studies.sattar.two_samples import (
+    CODES,
+    DATA,
+    EVERYBODY,
+    LABELS,
+    NOTES,
+    OCCUPIED,
+    SETTINGS,
+    SIMULATION,
+    L,
+    cells,
+    compared,
+    kept,
+)
+
+PEOPLE = (EVERYBODY, OCCUPIED)
+ESTIMATED = {"estimator", "estimated", "confidence", "people_found", "repeats"}
+ON = "On the stacked Los Angeles files, with k and l of ours, "
+
+
+def measure(lab: Lab) -> list[Row]:
+    """Every overlap, k and l: what came true, once for all estimators."""
+    asked = lab.settings
+    rows = lab.measured(compared, cells(lab, asked["overlap"], asked["k"], CODES))
+    return [
+        {name: value for name, value in row.items() if name not in ESTIMATED}
+        for row in kept(rows, estimator=SIMULATION)
+    ]
+
+
+def claims(rows: Rows) -> list[Claim]:
+    """What needs no second release; and whom the two releases have nothing in common about."""
+    return [_alone(rows), _no_match(rows)]
+
+
+def _alone(rows: Rows) -> Claim:
+    at = {"k": middle(rows, "k"), "overlap": middle(rows, "overlap"), "l": L}
+    real, alone, part = (
+        [number(rows, of, said=f"{people}, {said}", unit=unit, people=people, **at)
+         for people in PEOPLE]
+        for of, said, unit in (
+            ("real", "exposed classes, % of all", " %"),
+            ("alone", "classes exposed by our release alone, % of all", " %"),
+            ("alone_of_exposed", "exposed by our release alone, % of the exposed", " %"),
+        )
+    )  # fmt: skip
+    told = "; ".join(
+        f"{people}: {whole.mean:.1f} % of all classes are exposed, and {some.mean:.0f} % of these "
+        f"have fewer than {L} values in our release alone"
+        for people, whole, some in zip(PEOPLE, real, part, strict=True)
+    )
+    return Claim(
+        f"{ON}at k = {at['k']} with {at['overlap']:,} people in both: {told}.",
+        "", (*real, *part), FOUND, because=(*alone, *_touched(rows, at)),
+    )  # fmt: skip
+
+
+def _touched(rows: Rows, at: Mapping[str, Any]) -> list[Number]:
+    return [
+        number(rows, "real_of_those_in_both", unit=" %", people=people, **at,
+               said=f"{people}, exposed, % of the classes with somebody in both")
+        for people in PEOPLE
+    ]  # fmt: skip
+
+
+def _no_match(rows: Rows) -> Claim:
+    found = [
+        number(rows, "no_match", unit=" classes", people=people, l=L,
+               said=f"{people}, with somebody in both and no value common")
+        for people in PEOPLE
+    ]  # fmt: skip
+    none = all(one.most == 0 for one in found)
+    return Claim(
+        f"{ON}{'no' if none else 'some'} class has somebody in both to whom the two releases leave "
+        "no value at all. The paper asks of a match that some value is common, and of an exposed "
+        "class that fewer than l are: no value left is counted here as no match, which "
+        f"{'changes nothing' if none else 'leaves such classes out'}.",
+        "", tuple(found), FOUND,
+    )  # fmt: skip
+
+
+def charts(rows: Rows) -> dict[str, Spec]:
+    """Against the overlap for each k, against k for each overlap, and what one release exposes."""
+    shown = [
+        {**row, "each_k": f"k = {row['k']}", "each_overlap": f"{row['overlap']:,} in both"}
+        for row in chosen(rows, l=L)
+    ]
+    k, overlap = middle(shown, "k"), middle(shown, "overlap")
+    drawn: dict[str, Any] = {"y": "real", "panel": "people", "labels": LABELS, "unit": " %"}
+    about = f"{ON}the share of classes that are exposed at l = {L}, counted with both releases."
+    two = [
+        {**row, "share": row[of], "counted": said} for row in chosen(shown, overlap=overlap)
+        for of, said in (("real", "exposed by both"), ("alone", "exposed by ours alone"))
+    ]  # fmt: skip
+    return {
+        "against-overlap": lines(
+            shown, x="overlap", by="each_k", **drawn, about=about,
+            title=_moves(shown, "overlap", "k", k),
+        ),
+        "against-k": lines(
+            shown, x="k", by="each_overlap", **drawn, log_x=True, about=about,
+            title=_moves(shown, "k", "overlap", overlap),
+        ),
+        "by-one-release": lines(
+            two, x="k", by="counted", **{**drawn, "y": "share"}, log_x=True,
+            about=f"{ON}at {overlap:,} people in both: exposed classes, and those of them that "
+            f"have fewer than {L} values in our release alone.",
+            title=f"Exposed by our release alone, mean over k: {_parts(two)}",
+        ),
+    }  # fmt: skip
+
+
+def _moves(rows: Rows, way: str, fixed: str, at: object) -> str:
+    """The real risk at the least and the most, for both kinds of people."""
+    ends = [pick(row[way] for row in rows) for pick in (min, max)]
+    told = [
+        " to ".join(f"{number(rows, 'real', people=people, **{way: end, fixed: at}).mean:.1f}"
+                    for end in ends) + f" % ({people})"
+        for people in dict.fromkeys(row["people"] for row in rows)
+    ]  # fmt: skip
+    if fixed == "k":
+        where = f"At k = {at}, from {ends[0]:,} to {ends[1]:,} people in both"
+    else:
+        where = f"With {at:,} people in both, from k = {ends[0]} to {ends[1]}"
+    return f"{where}, the real risk goes from {' and '.join(told)}"
+
+
+def _parts(rows: Rows) -> str:
+    return "; ".join(
+        f"{number(rows, 'alone', people=people).mean:.1f} of "
+        f"{number(rows, 'real', people=people).mean:.1f} % ({people})" for people in PEOPLE
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    "Figure 2: real risk against how many people are in both, and against k",
+    measure,
+    claims,
+    charts,
+    DATA,
+    SETTINGS,
+    seeds=3,
+    notes=NOTES,
+)

@@ -1,0 +1,163 @@
+"""Figure 3: estimated beside real risk, with 1,000, 2,000, 3,000 and 4,000 people in both.
+
+Sattar and Helal 2018, Figure 3; of it they say that the estimate "captures the pattern" of the real
+risk. Which pattern, with which k, l and C, and of whom, they do not say. Here everything that is
+left open is tried: both readings of the estimate, l, C, whether people without an occupation are
+in, how finely occupations are told apart, and the pattern over the overlaps and over k. An estimate
+has the pattern where it changes the way the real risk does and by about as much (`pattern`). How
+far it is off, beside Shoal's closed form and simulation, is in `level`.
+
+Not as in the paper: the data, and k, l and C, which it does not give (`two_samples`).
+"""
+
+from __future__ import annotations
+
+from shoal.studies.claims import (
+    AGREES,
+    DIFFERS,
+    PARTLY,
+    Claim,
+    Number,
+    Row,
+    Rows,
+    chosen,
+    number,
+)
+from shoal.studies.experiment import Experiment
+from shoal.studies.laboratory import Lab
+from shoal.studies.sattar.beside import charts
+from shoal.studies.sattar.level import best_c, level, lifted
+from shoal.studies.sattar.pattern import LEAST, MOST, NOISE, judged, patterns, verdict
+from shoal.studies.sattar.scores import PEOPLE, score
+from shoal.studies.sattar.two_samples import (
+    AT_LEAST,
+    BEST,
+    CODES,
+    DATA,
+    GROUPS,
+    NOTES,
+    ON,
+    SETTINGS,
+    SIMULATION,
+    C,
+    L,
+    cells,
+    compared,
+)
+
+WAYS = {"overlap": "the overlaps", "k": "k"}
+PAPER = "paper"
+MOSTLY = 50
+"""It agrees in part where it follows one way in so many percent of the settings."""
+FEW = 12
+"""So many settings are told one by one."""
+
+
+def measure(lab: Lab) -> list[Row]:
+    """Every overlap but the largest, every k, l and C; occupations as they are and in groups."""
+    asked = lab.settings
+    rows = [
+        row for told in (CODES, GROUPS)
+        for row in lab.measured(compared, cells(lab, asked["overlap"][:-1], asked["k"], told))
+    ]  # fmt: skip
+    first = [row for row in rows if row["l"] == L and row["confidence"] in (None, C)]
+    scores = patterns(rows)
+    return [*first, *scores, *_judged(scores)]
+
+
+def _judged(scores: Rows) -> list[Row]:
+    """Whether each of the paper's estimates follows, at every l and C; and the simulation."""
+    whose = {AT_LEAST: PAPER, BEST: PAPER, SIMULATION: SIMULATION}
+    return [
+        {**row, "judged": whose[row["estimator"]]}
+        for row in judged([one for one in scores if one["estimator"] in whose])
+    ]
+
+
+def claims(rows: Rows) -> list[Claim]:
+    """The pattern; and beside it the level."""
+    return [_pattern(rows), level(rows), best_c(rows), lifted(rows)]
+
+
+def _pattern(rows: Rows) -> Claim:
+    """Every setting is judged, both ways together, for the paper leaves all of them open."""
+    ours = tuple(_share(rows, f"followed_{way}", f"over {said}") for way, said in WAYS.items())
+    tried = chosen(rows, judged=PAPER)
+    found = verdict([bool(row["followed_both"]) for row in tried])
+    if found == DIFFERS and any(one.mean >= MOSTLY for one in ours):
+        found = PARTLY
+    return Claim(
+        f"{ON}the risk estimated from one release captures the pattern of the real risk: from the "
+        "smallest to the largest overlap, and k, it changes in the same direction, by "
+        f"{LEAST:g} to {MOST:g} times as much.",
+        "captures the pattern", ours, found,
+        "" if found == AGREES else _why(rows), tuple(_because(rows)),
+    )  # fmt: skip
+
+
+def _why(rows: Rows) -> str:
+    """How many settings follow which way, which these are, and how far the shown one moves."""
+    tried = chosen(rows, judged=PAPER)
+    told = "; ".join(
+        f"over {said} it follows in {len(fits)} of {len(tried)} settings{_named(fits)}"
+        for way, said in WAYS.items()
+        for fits in [[row for row in tried if row[f"followed_{way}"]]]
+    )  # fmt: skip
+    both = len([row for row in tried if row["followed_both"]])
+    touched = len([row for row in tried if row["followed_k_in_both"]])
+    moved = "; ".join(f"{one.said} {one.mean:+.1f}" for one in _moves(rows))
+    return (
+        f"It follows where both change by more than {NOISE:g} standard deviations over the seeds, "
+        f"in the same direction, and it by {LEAST:g} to {MOST:g} times as much, and in part where "
+        f"it does so one way in {MOSTLY} % of the settings: limits of ours. "
+        "Which pattern is meant, and of which reading, l and C, is not said, so all that were "
+        f"tried are judged: {told}; both ways in {both}. Against the classes with somebody in both "
+        f"alone it follows over k in {touched}. At l = {L} and C = {C} ({AT_LEAST}) the changes "
+        f"are, in points: {moved}."
+    )
+
+
+def _named(fits: Rows) -> str:
+    """The settings, where they are few."""
+    if not 0 < len(fits) <= FEW:
+        return ""
+    told = [
+        f"{row['people']}, {row['occupations']}, {row['estimator']}, l = {row['l']}, "
+        f"C = {row['confidence']:g}" for row in fits
+    ]  # fmt: skip
+    return f" ({'; '.join(told)})"
+
+
+def _because(rows: Rows) -> list[Number]:
+    """What the reason says, in numbers; and what the simulation does."""
+    shares = [
+        _share(rows, "followed_both", "both ways"),
+        _share(rows, "followed_k_in_both", "over k, classes with somebody in both"),
+        *(_share(rows, f"followed_{way}", f"over {said}", SIMULATION)
+          for way, said in WAYS.items()),
+    ]  # fmt: skip
+    return [*shares, *_moves(rows)]
+
+
+def _share(rows: Rows, of: str, said: str, whose: str = PAPER) -> Number:
+    return number(rows, of, said=f"{whose}, settings that follow {said}", unit=" %", judged=whose)
+
+
+def _moves(rows: Rows) -> list[Number]:
+    return [
+        score(rows, f"{of}change_{way}", people, f"{people}, {said} over {along}", " points")
+        for way, along in WAYS.items() for people in PEOPLE
+        for of, said in (("", "estimate"), ("real_", "real risk"))
+    ]  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    "Figure 3: estimated beside real risk, with 1,000 to 4,000 people in both",
+    measure,
+    claims,
+    charts,
+    DATA,
+    SETTINGS,
+    seeds=3,
+    notes=NOTES,
+)

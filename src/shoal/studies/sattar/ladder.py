@@ -1,0 +1,86 @@
+"""From the paper's estimate to the closed form, one assumption lifted at a time.
+
+paper, at least                 people in a class's cells by independent columns, n P(E) of them;
+                                a class is exposed where l common values are less sure than C
+paper, people counted           the same with as many people there as the class has here
+chance in place of C            a class counts with its chance of fewer than l common values, not as
+                                a whole or not at all
+times somebody in both          times the chance that somebody of the class is in both
+own value common                whoever is in both has their own value in common: fewer than l - 1
+                                of the class's other values appear; the mean over its people
+closed form, everybody alike    all who are in both are counted and not one of them: the closed form
+                                with values as the whole table has them
+closed form                     values are drawn from people who are alike
+
+What each step does to the error says what the paper's estimate lacks (Sattar and Helal 2018). What
+a step does depends on those before it: lifted in another order they may do more or less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.forecasts import Asked, Estimate, Local, Ours, closed_form
+from shoal.histogram import Histogram
+from shoal.kernels.fewer import fewer
+
+COUNTED, CHANCE, SOMEBODY, OWN, ALIKE = (
+    "paper, people counted",
+    "chance in place of C",
+    "times somebody in both",
+    "own value common",
+    "closed form, everybody alike",
+)
+WEIGHT = 1.0
+"""How much the table's shares of values weigh beside its counts of them: the two are the same."""
+
+
+def steps(ours: Ours, asked: Asked) -> Iterator[Estimate]:
+    """What lies between the paper's estimate and the closed form, in turn."""
+    appears = _appears(ours, asked)
+    fails = fewer(ours.histogram.start, appears, np.full(ours.classes, -1), asked.l)
+    yield Estimate(COUNTED, float((1 - fails < asked.confidence).mean()), fails)
+    yield Estimate(CHANCE, float(fails.mean()), fails)
+    somebody = 1 - (1 - asked.overlap) ** ours.histogram.rows
+    yield Estimate(SOMEBODY, float((somebody * fails).mean()), somebody * fails)
+    own = somebody * _beside_own(ours.histogram, appears, asked.l - 1)
+    yield Estimate(OWN, float(own.mean()), own)
+    yield alike(ours, asked)
+
+
+def _appears(ours: Ours, asked: Asked) -> NDArray[np.float64]:
+    """Of every class and value the chance that the value appears there, with people counted."""
+    histogram = ours.histogram
+    share = histogram.rows[histogram.class_] / ours.people * ours.prior[histogram.value]
+    with np.errstate(divide="ignore"):
+        found: NDArray[np.float64] = -np.expm1(asked.rows * np.log1p(-share))
+    return found
+
+
+def _beside_own(
+    histogram: Histogram, appears: NDArray[np.float64], need: int
+) -> NDArray[np.float64]:
+    """Per class how likely fewer than ``need`` values appear beside the own, the mean over people.
+
+    A group for each class and value: the class's other values.
+    """
+    of, first = histogram.class_, histogram.start[histogram.class_]
+    number = histogram.distinct[of]
+    start = np.concatenate([[0], np.cumsum(number)])
+    group = np.repeat(np.arange(len(of)), number)
+    pair = np.arange(start[-1]) + (first - start[:-1])[group]
+    own = np.arange(len(of)) - first + start[:-1]
+    fails = fewer(start, appears[pair], own, need)
+    found: NDArray[np.float64] = histogram.sum(fails * histogram.count) / histogram.rows
+    return found
+
+
+def alike(ours: Ours, asked: Asked) -> Estimate:
+    """The closed form where anybody's value is like the whole table's."""
+    everybody = np.zeros(ours.people, np.int32)
+    one = Local(ours, everybody, 0, WEIGHT, float("nan"))
+    return replace(closed_form(ours, one, asked), name=ALIKE)

@@ -1,0 +1,58 @@
+"""The documentation builds offline, strictly and without a warning, with what is generated."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def site(docs_copy, started):
+    """The site as `make docs` makes it, from a copy."""
+    if find_spec("mkdocs") is None:
+        pytest.skip("mkdocs is not installed: make test installs it")
+    told = started(docs_copy / "docs/papers.py")
+    unreachable = "http://127.0.0.1:9"  # whatever asks for the network, fails
+    environment = {
+        **os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_MKDOCS_2_WARNING": "1",
+        "http_proxy": unreachable, "https_proxy": unreachable,
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"],
+        cwd=docs_copy, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return docs_copy / "site", told + done.stdout + done.stderr
+
+
+def test_it_builds_without_a_warning(site):
+    _, told = site
+    assert told.strip() == ""
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["index", "tutorial", "glossary", "which-guarantee", "papers/index", "papers/ganta",
+     "reference/python", "reference/command-line", "reference/schema", "reference/formats"],
+)  # fmt: skip
+def test_its_pages_are_there(site, page):
+    text = (site[0] / f"{page}.html").read_text(encoding="utf-8")
+    assert "<h1" in text
+
+
+def test_it_asks_for_nothing_from_elsewhere(site):
+    folder, _ = site
+    asked = [
+        page.name
+        for page in folder.rglob("*.html")
+        if 'src="http' in (text := page.read_text(encoding="utf-8"))
+        or '<link rel="stylesheet" href="http' in text
+    ]
+    assert asked == []
