@@ -161,7 +161,7 @@ class Release:
     def __str__(self) -> str:
         promise = [str(Spend.from_json(self.manifest["spend"]))] if self.by_noise else []
         reached = [
-            f"{part.model.split()[0]} {short(part.reached)}"
+            f"{_name(part.model)} {short(part.reached)}"
             for part in self.verdict.judgements
             if not (promise and part.model.startswith(PROMISE))
         ]
@@ -201,6 +201,15 @@ class Release:
             f"<p>{escape(str(self))}</p><table><thead><tr><th></th><th>requirement</th><th>reached</th></tr>"
             f"</thead><tbody>{rows}</tbody></table>"
         )
+
+
+def _name(model: str) -> str:
+    """A model's name without its parameters, as Shoal writes them or as Python does.
+
+    >>> _name("k-anonymity k=5"), _name("m-privacy m=2 (k-anonymity k=5)"), _name("Mine(share=0.4)")
+    ('k-anonymity', 'm-privacy', 'Mine')
+    """
+    return model.partition("(")[0].split()[0]
 
 
 def _rows(rows: int, classes: int) -> str:

@@ -347,6 +347,12 @@ def test_figure_1_judges_every_pair_of_methods():
     assert all(one[2:] == [FOUND] * 3 for one in verdicts)
 
 
+def test_figure_1_is_drawn_where_one_release_alone_is_not_told():
+    rows = pair_rows((5, 14, 9), (20, 30, 40), (1, 2, 3))
+    untold = [{**row, "alone_100": None} for row in rows]
+    assert figure_1.charts(rows).keys() - figure_1.charts(untold).keys() == {"alone"}
+
+
 def test_figure_1_says_which_pairs_are_near_and_who_needs_no_second_release():
     adult, ipums, *alone = figure_1.claims(pair_rows((5, 14, 9), (20, 30, 40), (1, 2, 3)))
     assert "2 of 3 (both by microaggregation, Mondrian and microaggregation)" in adult.why

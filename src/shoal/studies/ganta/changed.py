@@ -8,10 +8,7 @@ values are apart. With nothing changed the releases are those of the figures.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,18 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import shoal
-from shoal import InputError, Release, Schema
+from shoal import InputError, Schema
 from shoal.flow.fetch.place import find
 from shoal.studies.claims import Row
 from shoal.studies.ganta.pairs import (
     ALL,
     OVERLAP,
-    PERSON,
-    Subset,
     common,
     kept,
     looked_for,
+    numbered,
     own_class_size,
+    released,
     subsets,
     told,
 )
@@ -55,7 +52,8 @@ def tried(
     people = kept(sample, rows_kept)
     parts = subsets(people.rows, releases=2, overlap=OVERLAP, size=size, seed=seed)
     table, schema = prepared(people, **read)
-    with released(table, schema, f"k-anonymity k={k}", parts, method, relaxed) as made:
+    rule = f"k-anonymity k={k}"
+    with released(table, schema, [rule] * 2, [method] * 2, parts, **_more(relaxed)) as made:
         row = told(made, looked_for(*numbered(table, schema), made, common(parts)))
     return {name: row[name] for name in ("pvp_100", "pvp_25", "pvp_100_honest", "pvp_25_honest")}
 
@@ -70,7 +68,7 @@ def sized(
     table, schema = prepared(people, **read)
     far = f" distance={read['values']}" if read.get("values") else ""
     asked = f"k-anonymity k={k}" + (f" & {rule}{far}" if rule else "")
-    with released(table, schema, asked, parts, method, relaxed) as (release,):
+    with released(table, schema, [asked], [method], parts, **_more(relaxed)) as (release,):
         own = own_class_size(release, schema)
     rows, classes = release.verdict.rows, release.verdict.classes
     return {"own_class_size": own, "class_size": rows / classes, "classes": classes}
@@ -79,9 +77,9 @@ def sized(
 def without(sample: Sample, *, k: int, seed: int) -> Row:
     """Two releases as in the figures: who is given away, of those with a value and without."""
     parts = subsets(sample.rows, releases=2, overlap=OVERLAP, size=0, seed=seed)
-    table, who = sample.columns(), common(parts)
+    table, who, rule = sample.columns(), common(parts), f"k-anonymity k={k}"
     none = np.asarray(pc.equal(table[sample.sensitive], sample.empty[sample.sensitive]))[who]
-    with released(table, sample.schema, f"k-anonymity k={k}", parts) as made:
+    with released(table, sample.schema, [rule] * 2, ["mondrian"] * 2, parts) as made:
         named = numbered(table, sample.schema)
         empty, some = (looked_for(*named, made, group) for group in (who[none], who[~none]))
     given = empty.exposed + some.exposed
@@ -94,28 +92,9 @@ def without(sample: Sample, *, k: int, seed: int) -> Row:
     }
 
 
-@contextmanager
-def released(
-    table: pa.Table, schema: Schema, rule: str, parts: Sequence[Subset],
-    method: str = "mondrian", relaxed: bool = False,
-) -> Iterator[list[Release]]:  # fmt: skip
-    """A release of each part, there as long as it is needed."""
-    people, roles = numbered(table, schema)
-    more = {"relaxed": True} if relaxed else {}
-    with TemporaryDirectory() as folder:
-        yield [
-            shoal.publish(
-                people.take(part), roles, rule, method=method, out=Path(folder) / str(j),
-                format="parquet", **more,
-            )
-            for j, part in enumerate(parts)
-        ]  # fmt: skip
-
-
-def numbered(table: pa.Table, schema: Schema) -> tuple[pa.Table, Schema]:
-    """The table with a number for every person, and its schema."""
-    numbers = pa.array(np.arange(table.num_rows))
-    return table.append_column(PERSON, numbers), schema.set({PERSON: shoal.person})
+def _more(relaxed: bool) -> dict[str, bool]:
+    """The method's parameters; only Mondrian knows this one."""
+    return {"relaxed": True} if relaxed else {}
 
 
 # How a table is read

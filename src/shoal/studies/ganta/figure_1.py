@@ -36,6 +36,7 @@ from shoal.studies.ganta.pairs import (
     listed,
     measured,
     near,
+    panels,
 )
 from shoal.studies.laboratory import Lab
 
@@ -174,7 +175,7 @@ def _honest_title(rows: Rows) -> str:
 
 def _theirs(rows: Rows) -> list[Row]:
     """The paper's figures, of no line, in the panels with the rows that it kept."""
-    tables = {row["data"]: row["table"] for row in rows if row["rows_kept"] == ALL}
+    tables = panels(rows)
     return [
         {"k": 5, "pvp_100": value, "table": tables[data], "said": f"paper: about {value} %"}
         for data, value in PRINTED.items() if data in tables

@@ -26,6 +26,7 @@ from shoal.studies.ganta.pairs import (
     TWO_WAYS,
     measured,
     near,
+    panels,
 )
 from shoal.studies.laboratory import Lab
 
@@ -107,7 +108,7 @@ def _title(rows: Rows) -> str:
 
 
 def _theirs(rows: Rows) -> list[Row]:
-    tables = {row["data"]: row["table"] for row in rows if row["rows_kept"] == ALL}
+    tables = panels(rows)
     said = {ADULT: "paper: more than 60 %", IPUMS: "paper: about 95 %"}
     return [
         {"confidence": 25, "pvp": value, "k": 5, "table": tables[data], "said": said[data]}

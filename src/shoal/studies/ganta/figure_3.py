@@ -28,6 +28,7 @@ from shoal.studies.ganta.pairs import (
     judged,
     listed,
     measured,
+    panels,
 )
 from shoal.studies.laboratory import Lab
 
@@ -127,9 +128,8 @@ def _title(rows: Rows) -> str:
 
 def _theirs(rows: Rows) -> list[Row]:
     """The paper's figure, of no line: which average it is, is open."""
-    tables = {row["table"] for row in rows if row["data"] == IPUMS and row["rows_kept"] == ALL}
     return [{"k": K, "number": PRINTED, "table": table, "said": f"paper: about {PRINTED} rows"}
-            for table in sorted(tables)]  # fmt: skip
+            for data, table in panels(rows).items() if data == IPUMS]  # fmt: skip
 
 
 EXPERIMENT = Experiment(

@@ -34,6 +34,7 @@ from shoal.studies.ganta.pairs import (
     judged,
     listed,
     near,
+    panels,
 )
 from shoal.studies.ganta.steps import BEYOND, from_to, step, told_tables
 from shoal.studies.laboratory import Lab
@@ -167,7 +168,7 @@ def _chart(rows: Rows, kind: str, letter: str) -> Spec:
 
 def _theirs(rows: Rows, letter: str) -> list[Row]:
     """The paper's figures, beside the rows that it kept."""
-    tables = {row["table"] for row in rows if row["data"] == IPUMS and row["rows_kept"] == ALL}
+    tables = [table for data, table in panels(rows).items() if data == IPUMS]
     return [
         {"strength": _strength(asked), "table": table, "size": size, "average": average,
          "said": f"paper: about {size:,}"}

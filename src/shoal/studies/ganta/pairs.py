@@ -23,7 +23,8 @@ What the paper gives as "about" is judged by one rule in all of its studies (`ne
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -35,7 +36,7 @@ from numpy.typing import NDArray
 
 import shoal
 from shoal import Finding, Release, Schema, UsageError
-from shoal.studies.claims import AGREES, DIFFERS, PARTLY, Number, Row
+from shoal.studies.claims import AGREES, DIFFERS, PARTLY, Number, Row, Rows
 from shoal.studies.laboratory import Lab
 from shoal.studies.tables import Sample
 
@@ -206,22 +207,37 @@ def composed(
     The people in common are those in all of the parts.
     """
     begun = time.perf_counter()
-    named = table.append_column(PERSON, pa.array(np.arange(table.num_rows)))
-    whose = schema.set({PERSON: shoal.person})
-    with TemporaryDirectory() as folder:
-        releases = [
-            _published(named.take(part), whose, rule, method, Path(folder) / str(j))
-            for j, (rule, method, part) in enumerate(zip(rules, methods, parts, strict=True))
-        ]
-        finding = looked_for(named, whose, releases, common(parts))
+    with released(table, schema, rules, methods, parts) as releases:
+        finding = looked_for(*numbered(table, schema), releases, common(parts))
         own = float(np.mean([own_class_size(one, schema) for one in releases]))
     row = {**told(releases, finding), "own_class_size": own}
     return {**row, "seconds": round(time.perf_counter() - begun, 2)}
 
 
-def _published(table: pa.Table, schema: Schema, rule: str, method: str, out: Path) -> Release:
-    """As Parquet, which is read and written in half of the time."""
-    return shoal.publish(table, schema, rule, method=method, out=out, format="parquet")
+@contextmanager
+def released(
+    table: pa.Table, schema: Schema, rules: Sequence[str], methods: Sequence[str],
+    parts: Sequence[Subset], **parameters: Any,
+) -> Iterator[list[Release]]:  # fmt: skip
+    """A release of each part, there as long as it is needed; ``parameters`` are the methods'.
+
+    As Parquet, which is read and written in half of the time.
+    """
+    people, roles = numbered(table, schema)
+    with TemporaryDirectory() as folder:
+        yield [
+            shoal.publish(
+                people.take(part), roles, rule, method=method, out=Path(folder) / str(j),
+                format="parquet", **parameters,
+            )
+            for j, (rule, method, part) in enumerate(zip(rules, methods, parts, strict=True))
+        ]  # fmt: skip
+
+
+def numbered(table: pa.Table, schema: Schema) -> tuple[pa.Table, Schema]:
+    """The table with a number for every person, and its schema."""
+    numbers = pa.array(np.arange(table.num_rows))
+    return table.append_column(PERSON, numbers), schema.set({PERSON: shoal.person})
 
 
 def own_class_size(release: Release, schema: Schema) -> float:
@@ -275,6 +291,11 @@ def told(releases: Sequence[Release], finding: Finding) -> Row:
         "rows_each": sum(one.verdict.rows for one in releases) / len(releases),
         "people": finding.people,
     }
+
+
+def panels(rows: Rows) -> dict[str, str]:
+    """Of each data set the panel that has the rows which the paper kept, all of them."""
+    return {row["data"]: row["table"] for row in rows if row["rows_kept"] == ALL}
 
 
 def _percent(found: Mapping[str, Any], at: int) -> float:
