@@ -9,10 +9,10 @@ DOCS_READY := $(VENV)/.ready-docs
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench clean
+.PHONY: help demo test test-long lint docs bench clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY) ## the whole story on bundled data
 	$(BIN)/shoal demo
@@ -20,6 +20,9 @@ demo: $(READY) ## the whole story on bundled data
 # One process: make test ARGS="-n 0"
 test: $(DOCS_READY) ## run the test suite (ARGS="-k csv" narrows it)
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
+
+test-long: $(DOCS_READY) ## run what is long by nature: kills, fuzzing, thousands of random tables
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m long $(ARGS)
 
 lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .
