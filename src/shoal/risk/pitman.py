@@ -4,12 +4,16 @@ The partition of n people into u classes, c_j of them of size j, has the likelih
 
     Π_{i=1}^{u-1} (θ + iα) / Π_{i=1}^{n-1} (θ + i) · Π_j [Π_{i=1}^{j-1} (i - α)]^{c_j},
 
-0 ≤ α < 1, θ > -α. The maximum is found by bisection in θ inside a bisection in α, so that it is
-found wherever it exists. A population of N then has Γ(θ+1) Γ(N+θ+α-1) N / (Γ(θ+α) Γ(N+θ)) uniques
-in expectation, near Γ(θ+1) / Γ(θ+α) · N^α for large N.
+0 ≤ α < 1, θ > -α. For each α one θ is best, inside bounds known beforehand; along α nothing
+promises one peak, so the slope of the profile is followed over a grid, each peak is found exactly
+and the highest is taken, the edge α = 0 (Ewens's formula) among them. A population of N then has
+Γ(θ+1) Γ(N+θ+α-1) N / (Γ(θ+α) Γ(N+θ)) uniques in expectation, near Γ(θ+1) / Γ(θ+α) · N^α.
+
+One θ: with a_i = 1/(θ+iα), i < u, and b_i = 1/(θ+i), i < n, a zero of the score has Σ a = Σ b. As
+a_i ≥ b_i and u < n, the sequence a majorises b, so Σ a² > Σ b²: the score falls at each zero.
 
 N. Hoshino, Applying Pitman's sampling formula to microdata disclosure risk assessment,
-J. Official Statistics 17 (2001). Where no α > 0 fits better, α = 0: Ewens's formula.
+J. Official Statistics 17 (2001).
 """
 
 from __future__ import annotations
@@ -17,17 +21,23 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import digamma, gammaln
+from numpy.typing import NDArray
+from scipy.special import betaln, digamma, gammaln
 
-from shoal.risk.bisection import bisect
 from shoal.risk.sizes import Estimate, Sizes, missing, nobody
+
+Floats = NDArray[np.float64]
 
 ASSUMPTIONS = (
     "The table is a simple random sample of the population, whose class sizes follow Pitman's "
     "sampling formula; meant for sampling fractions up to 0.1 and raw, not generalised, values."
 )
-SMALLEST, LARGEST = 1e-6, 1 - 1e-9
-"""Where α is looked for; a maximum below is Ewens's formula."""
+ODDS = np.linspace(-12.0, 24.0, 361)
+"""The log odds of α at which the profile's slope is followed; below them α is as good as 0."""
+HALVINGS = 48
+SUMMED_TERMS = 16
+"""How many terms of a sum of reciprocals are added up; Euler and Maclaurin give the others."""
+SMALL_RATIO = 1e-3
 
 
 def pitman(sizes: Sizes, fraction: float) -> Estimate:
@@ -40,8 +50,6 @@ def pitman(sizes: Sizes, fraction: float) -> Estimate:
     if sizes.classes == 1:
         return missing("pitman", ASSUMPTIONS, "one class only: the likelihood has no maximum")
     theta, alpha = fit(sizes)
-    if math.isnan(theta) or math.isnan(alpha):
-        return missing("pitman", ASSUMPTIONS, "the likelihood has no maximum within bounds")
     uniques = expected_uniques(theta, alpha, population)
     return Estimate(
         "pitman",
@@ -53,37 +61,107 @@ def pitman(sizes: Sizes, fraction: float) -> Estimate:
 
 
 def fit(sizes: Sizes) -> tuple[float, float]:
-    """θ and α of the largest likelihood; nan where there is none."""
-
-    def slope(alpha: float) -> float:
-        return _score(sizes, _theta(sizes, alpha), alpha)[1]
-
-    if slope(SMALLEST) <= 0:
-        return _theta(sizes, 0.0), 0.0
-    alpha = bisect(slope, SMALLEST, LARGEST)
-    return _theta(sizes, alpha), alpha
+    """θ and α of the largest likelihood, for at least two classes, of which one has two rows."""
+    grid = 1 / (1 + np.exp(-ODDS))
+    falls = _profile_slope(sizes, grid) <= 0
+    # Each step from rising to falling holds a peak; the edge is one if the slope falls from it.
+    low, high = grid[:-1][~falls[:-1] & falls[1:]], grid[1:][~falls[:-1] & falls[1:]]
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        beyond = _profile_slope(sizes, middle) <= 0
+        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+    peaks = np.concatenate([[0.0], (low + high) / 2])
+    thetas = best_thetas(sizes, peaks)
+    highest = int(np.argmax(log_likelihood(sizes, thetas, peaks)))
+    return float(thetas[highest]), float(peaks[highest])
 
 
 def expected_uniques(theta: float, alpha: float, population: int) -> float:
     """How many of a population are unique, in expectation."""
     n = float(population)
-    log = gammaln(theta + 1) - gammaln(theta + alpha) + gammaln(n + theta + alpha - 1)
-    return float(np.exp(log - gammaln(n + theta))) * n
+    log = _log_rising(theta + alpha, 1 - alpha) - _log_rising(n + theta + alpha - 1, 1 - alpha)
+    return float(np.exp(log)) * n
 
 
-def _theta(sizes: Sizes, alpha: float) -> float:
-    """The best θ for an α: the score falls from +∞ at -α to below 0, as u < n."""
-    top = math.log(sizes.rows) + 30
-    log = bisect(lambda x: _score(sizes, math.exp(x) - alpha, alpha)[0], -30.0, top)
-    return math.exp(log) - alpha
-
-
-def _score(sizes: Sizes, theta: float, alpha: float) -> tuple[float, float]:
-    """The derivatives of the log likelihood by θ and by α."""
+def log_likelihood(sizes: Sizes, theta: Floats, alpha: Floats) -> Floats:
+    """The logarithm of Pitman's sampling formula, less what does not depend on θ and α."""
     n, u = sizes.rows, sizes.classes
-    drawn = digamma(n + theta) - digamma(1 + theta)
-    if alpha == 0:
-        return float((u - 1) / theta - drawn), math.nan
-    fresh = (digamma(u + theta / alpha) - digamma(1 + theta / alpha)) / alpha
-    again = (sizes.number * (digamma(sizes.size - alpha) - digamma(1 - alpha))).sum()
-    return float(fresh - drawn), float((u - 1 - theta * fresh) / alpha - again)
+    positive = np.where(alpha > 0, alpha, 1.0)
+    fresh = np.where(
+        alpha > 0,
+        (u - 1) * np.log(positive) + gammaln(u - 1) - betaln(theta / positive + 1, u - 1),
+        (u - 1) * np.log(np.where(alpha > 0, 1.0, theta)),
+    )
+    drawn = gammaln(n - 1) - betaln(theta + 1, n - 1)
+    size, number = sizes.size[:, None], sizes.number[:, None]
+    again = (number * (gammaln(size - alpha) - gammaln(1 - alpha))).sum(axis=0)
+    return np.asarray(fresh - drawn + again)
+
+
+def best_thetas(sizes: Sizes, alpha: Floats) -> Floats:
+    """The best θ for each α: where Σ 1/(θ+iα) over the classes is Σ 1/(θ+i) over the people."""
+    n, u = sizes.rows, sizes.classes
+    # Below `low` the first summand alone exceeds the people's sum; above `high`, (u-1) times it
+    # falls short of (n-1) times the people's last.
+    low = -np.log(1 / (1 - alpha) + math.log(n) + 2)
+    high = np.log((n - 1) * (u - 1) / (n - u) + alpha + 1)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        theta = np.exp(middle) - alpha
+        rising = _reciprocals(theta, alpha, u - 1) > _reciprocals(theta, np.ones_like(theta), n - 1)
+        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    return np.asarray(np.exp((low + high) / 2) - alpha)
+
+
+def _profile_slope(sizes: Sizes, alpha: Floats) -> Floats:
+    """How the likelihood at the best θ changes with α."""
+    theta, last = best_thetas(sizes, alpha), sizes.classes - 1
+    size, number = sizes.size[:, None], sizes.number[:, None]
+    again = (number * (digamma(size - alpha) - digamma(1 - alpha))).sum(axis=0)
+    return np.asarray(_weighted_reciprocals(theta, alpha, last) - again)
+
+
+def _reciprocals(start: Floats, step: Floats, count: int) -> Floats:
+    """Σ 1/(start + i step) for i from 1 to count, exact where step is nothing beside start."""
+    summed = min(count, SUMMED_TERMS)
+    total = (1 / (start + np.arange(1, summed + 1)[:, None] * step)).sum(axis=0)
+    if count == summed:
+        return np.asarray(total)
+    first, last = start + (summed + 1) * step, start + count * step
+    span = (count - summed - 1) * step / first
+    # log1p(x) / x is 1 where the step is 0: the integral of a constant.
+    integral = (count - summed - 1) / first * np.where(span > 0, _slope_of_log(span), 1.0)
+    ends = (1 / first + 1 / last) / 2
+    bend = step / 12 * (1 / first**2 - 1 / last**2)
+    third = step**3 / 120 * (1 / first**4 - 1 / last**4)
+    fifth = step**5 / 252 * (1 / first**6 - 1 / last**6)
+    return np.asarray(total + integral + ends + bend - third + fifth)
+
+
+def _slope_of_log(span: Floats) -> Floats:
+    return np.asarray(np.log1p(span) / np.where(span > 0, span, 1.0))
+
+
+def _weighted_reciprocals(theta: Floats, alpha: Floats, count: int) -> Floats:
+    """Σ i/(θ + iα) for i from 1 to count: by powers of α/θ where the closed form would cancel."""
+    ratio = np.where(theta > 0, alpha / np.where(theta > 0, theta, 1.0), np.inf)
+    small = ratio * count < SMALL_RATIO
+    r = np.where(small, ratio, 0.0)
+    series = sum((-r) ** k * power for k, power in enumerate(_power_sums(float(count))))
+    closed = (count - theta * _reciprocals(theta, alpha, count)) / np.where(alpha > 0, alpha, 1.0)
+    return np.asarray(np.where(small, series / np.where(small, theta, 1.0), closed))
+
+
+def _power_sums(m: float) -> tuple[float, ...]:
+    """Σ i^p for i from 1 to m, p from 1 to 5."""
+    first = m * (m + 1) / 2
+    second = first * (2 * m + 1) / 3
+    fourth = second * (3 * m * m + 3 * m - 1) / 5
+    return first, second, first**2, fourth, first**2 * (2 * m * m + 2 * m - 1) / 3
+
+
+def _log_rising(start: float, more: float) -> float:
+    """log Γ(start + more) - log Γ(start) for 0 ≤ more ≤ 1."""
+    if more == 0:
+        return 0.0
+    return float(gammaln(more) - betaln(start, more))
