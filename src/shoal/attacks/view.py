@@ -148,6 +148,11 @@ class View:
     """The names of those who provided the rows, where it is known who provided which."""
     withstood: int = 1
     """How many providers together the release promises to withstand; 1 where it promises none."""
+    wider: Callable[[], View] | None = None
+    """The same with every further column that is shared, whatever its role; None: there is none."""
+    insider: Callable[[], View] | None = None
+    """That with the other sensitive columns too which the people's table holds, where it holds the
+    one to learn: a tester's table, of which nobody says that an adversary has it."""
 
     def value(self, code: int) -> str:
         """A sensitive value in words, where values may be shown."""

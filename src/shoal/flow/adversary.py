@@ -12,9 +12,9 @@ import numpy as np
 
 from shoal.attacks import attacks, needs
 from shoal.attacks.view import Needs, NobodyFoundError, View
-from shoal.errors import ShoalError, UsageError
+from shoal.errors import InputError, ShoalError, UsageError
 from shoal.flow.auditing import AUDITING
-from shoal.flow.caveats import with_caveats
+from shoal.flow.caveats import with_caveats, with_insider
 from shoal.flow.request import Progress, quiet
 from shoal.flow.view import Scene
 from shoal.release import Finding, wilson
@@ -141,16 +141,47 @@ def run(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> Finding:
 
 
 def carried_out(name: str, scene: Scene, view: View, asked: Asked) -> Finding:
-    """The attack on a view of the scene."""
+    """The attack on a view of the scene, by the columns that expose more people.
+
+    Everybody who holds a column that is shared may use it, or leave it out: it may have changed,
+    or only be called alike.
+    """
     wanted = needs(name)
+    found, view = _strongest(name, view, asked)
     others = scene.without_them(view) if scene.control is not None and view.people else None
-    found = with_caveats(_attack(name, view, asked), scene, view)
+    found = with_caveats(found, scene, view)
     found = replace(found, releases=tuple(release.name for release in view.releases))
     if not wanted.people or wanted.method:  # about rows, or about exactly the people in them
         return found
     if scene.some is not None:
         found = replace(found, interval=wilson(found.exposed, found.people))
     return found if others is None else replace(found, control=_control(name, others, asked))
+
+
+def _strongest(name: str, view: View, asked: Asked) -> tuple[Finding, View]:
+    """What the attack finds by the quasi-identifiers, or by all shared columns where that is more.
+
+    What it would find by a tester's other sensitive columns is told with it.
+    """
+    found: list[tuple[Finding, View]] = []
+    errors: list[ShoalError] = []
+    for widen in (lambda: view, view.wider):
+        try:
+            if widen is not None:
+                seen = widen()
+                found.append((_attack(name, seen, asked), seen))
+        except (InputError, UsageError) as error:  # the other columns may still tell something
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    finding, used = max(found, key=lambda one: (one[0].exposed, one[0].sure))
+    if view.insider is None:
+        return finding, used
+    try:
+        seen = view.insider()
+        return with_insider(finding, used, _attack(name, seen, asked), seen), used
+    except (InputError, UsageError):
+        return finding, used
 
 
 def _attack(name: str, view: View, asked: Asked) -> Finding:

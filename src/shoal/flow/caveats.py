@@ -11,6 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from shoal.attacks.view import View
+from shoal.column import in_a_row
+from shoal.flow.record import BUCKET
 from shoal.flow.seen import Seen
 from shoal.flow.view import Scene
 from shoal.release import Finding
@@ -24,6 +26,7 @@ def with_caveats(found: Finding, scene: Scene, view: View) -> Finding:
     names = {release.name for release in view.releases}
     seen = [release for release in scene.releases if release.name in names]
     for key, numbers, words in (
+        _placed_by(seen, view),
         _unmatched(scene, view, names),
         _not_looked_up(seen, view),
         _emptied(seen, view),
@@ -32,6 +35,41 @@ def with_caveats(found: Finding, scene: Scene, view: View) -> Finding:
             details = {**found.details, key: numbers}
             found = replace(found, details=details, assumptions=(*found.assumptions, *words))
     return found
+
+
+def with_insider(found: Finding, view: View, told: Finding, wider: View) -> Finding:
+    """The finding, and what who knows the people's other sensitive values too would find."""
+    used = {axis.name for axis in view.axes}
+    more = [axis.name for axis in wider.axes if axis.name not in used]
+    if told.exposed <= found.exposed:
+        return found
+    numbers = {"columns": more, "people": told.people, "exposed": told.exposed, "sure": told.sure}
+    sentence = (
+        f"{found.sentence.rstrip('.')}; {told.exposed:,} of {told.people:,} people for who knows "
+        f"{in_a_row(more)} of them too."
+    )
+    words = (
+        f"{in_a_row(more)} of the people's table is there to score attacks by: the adversary does "
+        "not know it"
+    )
+    return replace(
+        found,
+        sentence=sentence,
+        details={**found.details, "knowing_more": numbers},
+        assumptions=(*found.assumptions, words),
+    )
+
+
+def _placed_by(seen: list[Seen], view: View) -> Caveat:
+    """The columns that people were looked up by, and which of them are no quasi-identifiers."""
+    if view.people is None:
+        return "placed_by", {}, []
+    names = [axis.name for axis in view.axes if axis.name != BUCKET]
+    quasi = {name for one in seen for name in one.quasi}
+    others = [name for name in names if name not in quasi]
+    words = f"people are looked up by {in_a_row(names)}"
+    words += f", of which the releases publish {in_a_row(others)} as it is" if others else ""
+    return "placed_by", {"columns": names}, [words]
 
 
 def _unmatched(scene: Scene, view: View, names: set[str]) -> Caveat:

@@ -84,7 +84,9 @@ def gather(
     if isinstance(source, Crowd):
         return source
     schemas = [release.roles for release in releases]
-    columns = dict.fromkeys(name for release in releases for name in release.listings)
+    columns = dict.fromkeys(
+        name for release in releases for name in (*release.listings, *release.undeclared)
+    )
     people = {c.name: c.kind for one in schemas for c in one.columns if c.role == "person"}
     stated = {name: kind for name, kind in people.items() if kind}
     with opened_some(source, kinds={**stated, **kinds}, **(reading or {})) as frame:

@@ -8,8 +8,9 @@ names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,12 @@ class Seen:
     """Its provider column, where a table of others still has one."""
     keyed: Keyed | None = None
     """Whose its rows are, where that is known without a companion's folder: from a ledger."""
+    source: Any = None
+    """A table of others, to read more of its columns."""
+    undeclared: tuple[str, ...] = ()
+    """The columns of a table of others that nobody gave a role."""
+    others: Mapping[str, Listing] = field(default_factory=dict)
+    """Those of them that another table has too."""
 
     @cached_property
     def schema(self) -> Schema:
@@ -113,6 +120,15 @@ class Seen:
     def plain(self) -> tuple[str, ...]:
         """The columns that it publishes as they are."""
         return tuple(c.name for c in self.schema.columns if c.role in ("sensitive", "keep"))
+
+    def with_role(self, role: str, names: Sequence[str]) -> Seen:
+        """The same, with some of its columns, declared or not, in another role."""
+        columns = [replace(c, role=role) if c.name in names else c for c in self.schema.columns]
+        more = {name: self.others[name] for name in names if name in self.others}
+        columns += [Column(name, role) for name in more]
+        hidden = [c for c in self.roles.columns if c.name not in self.listings]
+        roles = Schema((*columns, *(c for c in hidden if c.name not in more)))
+        return replace(self, roles=roles, listings={**self.listings, **more})
 
     @property
     def rows(self) -> int:
@@ -332,8 +348,44 @@ def _read(
         who = [roles.provider.name] if roles.provider and roles.provider.name in there else []
         listings = listed(frame, [*(column.name for column in columns), *who])
     provider_column = listings.pop(who[0]) if who else None
-    manifest = None if release is None else release[1]
-    return Seen(name, roles, listings, manifest, provider_column=provider_column)
+    if release is not None:
+        return Seen(name, roles, listings, release[1], provider_column=provider_column)
+    decided = {column.name for column in roles.columns if column.role != "undecided"}
+    undeclared = tuple(column for column in there if column not in decided)
+    return Seen(
+        name, roles, listings, provider_column=provider_column, source=source,
+        undeclared=undeclared,
+    )  # fmt: skip
+
+
+def with_shared_columns(seen: Sequence[Seen], known: Collection[str]) -> tuple[Seen, ...]:
+    """The releases with those columns that nobody gave a role and another table has too.
+
+    ``known`` are the columns of people. Where one release says what such a column is, it is that
+    in the others; one that says who somebody is, or who provided a row, is no such column.
+    """
+    named = Counter(name for one in seen for name in (*one.listings, *one.undeclared))
+    secret = {
+        c.name
+        for one in seen
+        for c in one.roles.columns
+        if c.role not in PUBLISHED and c.role != "undecided"
+    }
+    shared = {
+        name
+        for one in seen
+        for name in one.undeclared
+        if (name in known or named[name] > 1) and name not in secret
+    }
+    return tuple(_with_others(one, [n for n in one.undeclared if n in shared]) for one in seen)
+
+
+def _with_others(seen: Seen, names: Sequence[str]) -> Seen:
+    if not names:
+        return seen
+    labels = Schema(tuple(Column(name, "keep") for name in names))
+    with opened_labels(seen.source, labels, exact=False, some=True) as frame:
+        return replace(seen, others=listed(frame, names))
 
 
 def _name(source: Any, release: tuple[Path, Any] | None, number: int) -> str:

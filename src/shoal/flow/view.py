@@ -9,7 +9,7 @@ are everything. One that the people's table lacks is one that the adversary does
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,8 +29,12 @@ from shoal.flow.noisy.attacked import as_answers, named_alike, refuse_answers, r
 from shoal.flow.record import BUCKET
 from shoal.flow.recount import read_cells
 from shoal.flow.request import Progress, quiet
-from shoal.flow.seen import Method, Seen, look_at
+from shoal.flow.seen import Method, Seen, look_at, with_shared_columns
 from shoal.schema import Schema
+
+
+class NothingSharedError(InputError):
+    """The tables share no quasi-identifier."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +52,75 @@ class Scene:
     show: bool = False
     unmatched: tuple[Mapping[str, tuple[int, int]], ...] = ()
     """Of each release by column: labels, and rows with them, that may be groups of values."""
+    by_quasi_only: bool = False
+    """Whether people are looked up by the quasi-identifiers alone, whatever else is shared."""
     _own: dict[int, NDArray[np.int64] | None] = field(default_factory=dict, compare=False)
     """By release: the row of each of the targets' persons, where that is known."""
+    _staged: dict[tuple[str, ...], Scene] = field(default_factory=dict, compare=False)
+    """The same scene with further columns to look people up by."""
 
     def view(self, which: Sequence[int], needs: Needs, on: str | None = None) -> View:
-        """What an attack with such needs sees of some of the releases."""
+        """What an attack with such needs sees of some of the releases.
+
+        It sees the quasi-identifiers. Where more columns are shared, the view knows how to widen
+        itself; where these are all that is shared, it is the wider one.
+        """
+        try:
+            view = self._view(which, needs, on)
+        except NothingSharedError:
+            if not (more := self._shared_besides(which, needs, on)[0]):
+                raise
+            return self._by(more, needs)._view(which, needs, on)
+        more, tested = self._shared_besides(which, needs, on)
+
+        def widened(names: tuple[str, ...]) -> Callable[[], View]:
+            return lambda: self._by(names, needs)._view(which, needs, on)
+
+        return replace(
+            view,
+            wider=widened(more) if more else None,
+            insider=widened((*more, *tested)) if tested else None,
+        )
+
+    def _by(self, names: tuple[str, ...], needs: Needs) -> Scene:
+        """The same scene, where these columns are looked up too, or rows joined on them."""
+        if names not in self._staged:
+            role = "quasi" if self.attacked(needs) is not None else "keep"
+            seen = tuple(release.with_role(role, names) for release in self.releases)
+            crowds = self.targets, self.control
+            staged = _staged(seen, *crowds, crowds, self.show)
+            self._staged[names] = replace(staged, some=self.some, _own=self._own)
+        return self._staged[names]
+
+    def _shared_besides(
+        self, which: Sequence[int], needs: Needs, on: str | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Columns beside the quasi-identifiers that are shared, and those that a tester holds.
+
+        Of the sensitive columns the one to learn is never among them. A people's table that holds
+        it was made to score attacks by, and its other sensitive columns may be there for the same
+        reason; in one that lacks it, they can only be what the adversary knows.
+        """
+        releases, crowd = [self.releases[i] for i in which], self.attacked(needs)
+        if self.by_quasi_only or needs.method or any(one.buckets for one in releases):
+            return (), ()
+        undeclared = dict.fromkeys(name for one in releases for name in one.others)
+        if crowd is None:
+            everywhere = [
+                name for name in undeclared if all(name in one.others for one in releases)
+            ]
+            return tuple(everywhere), ()
+        answered = {name for one in releases for name in one.answers}
+        kept = dict.fromkeys(c.name for one in releases for c in one.schema.keep)
+        sensitive = dict.fromkeys(c.name for one in releases for c in one.schema.sensitive)
+        learnt = _learnt(releases, on, needs, answered)
+        known = set(crowd.listings) - {learnt, *answered}
+        plain = tuple(name for name in (*kept, *undeclared) if name in known)
+        others = tuple(name for name in sensitive if name in known and name not in kept)
+        is_tested = learnt is None or learnt in crowd.listings
+        return (plain, others) if is_tested else ((*plain, *others), ())
+
+    def _view(self, which: Sequence[int], needs: Needs, on: str | None) -> View:
         releases = [self.releases[i] for i in which]
         crowd = self.attacked(needs)
         _refuse_buckets(releases, needs, crowd)
@@ -61,8 +129,7 @@ class Scene:
         exact = exact_axes(releases[0]) if needs.method else {}
         known, names = self._with(exact), [*exact, *_quasi(releases, crowd)]
         answered = {name for one in releases for name in one.answers}
-        learnt = _sensitive(releases, on, needs.sensitive)
-        learnt = None if learnt in answered and not needs.answers else learnt
+        learnt = _learnt(releases, on, needs, answered)
         sensitive, values = (None, None) if learnt is None else _numbered(releases, learnt)
         shared = [name for name in releases[0].plain if all(name in r.plain for r in releases)]
         shared = [name for name in shared if name not in answered]  # nobody has the same answer
@@ -213,8 +280,13 @@ def scene(
     progress: Progress = quiet,
     reading: Mapping[str, Any] | None = None,
     names: str | None = None,
+    publisher: bool = False,
 ) -> Scene:
-    """Read everything that was given, and put it on common axes."""
+    """Read everything that was given, and put it on common axes.
+
+    ``publisher``: the people are the publisher's own table, looked up by the quasi-identifiers
+    that its requirement is about.
+    """
     seen = look_at(releases, schema, progress)
     kinds = {c.name: c.kind for one in seen for c in one.looked_up if c.kind}
     progress("reading people", 0, 1)
@@ -224,9 +296,22 @@ def scene(
     if people is not None and others is not None:
         _same_columns(people, others, [c.name for one in seen for c in one.looked_up])
     crowds = [crowd for crowd in (people, others) if crowd is not None]
+    seen = with_shared_columns(seen, () if people is None else people.listings)
     people, others = (one and placed(one, seen) for one in (people, others))
     progress("reading labels", 0, 1)
-    read = common_axes(seen, crowds)
+    staged = _staged(seen, people, others, crowds, show)
+    return replace(staged, by_quasi_only=publisher)
+
+
+def _staged(
+    seen: tuple[Seen, ...],
+    people: Crowd | None,
+    others: Crowd | None,
+    crowds: Iterable[Crowd | None],
+    show: bool,
+) -> Scene:
+    """The scene on the axes that the releases and the ``crowds`` have in common."""
+    read = common_axes(seen, [crowd for crowd in crowds if crowd is not None])
     every: dict[str, Axis] = {}
     for name, axis in (pair for one in read for pair in one.axes.items()):
         if name not in every or axis.shape == "flat":  # sets can hold what ranges do
@@ -317,7 +402,7 @@ def _quasi(releases: Sequence[Seen], crowd: Crowd | None) -> list[str]:
     """The quasi-identifiers of the releases, as far as the adversary knows them of people."""
     names = list(dict.fromkeys(name for one in releases for name in one.quasi))
     if not any(all(name in one.quasi for one in releases) for name in names):
-        raise InputError(
+        raise NothingSharedError(
             "The releases have no quasi-identifier in common.",
             "name columns that mean the same alike.",
         )
@@ -326,7 +411,7 @@ def _quasi(releases: Sequence[Seen], crowd: Crowd | None) -> list[str]:
         for name in (one for one in names if one not in known):
             _refuse_misspelt(name, crowd.kinds)
     if not known:
-        raise InputError(
+        raise NothingSharedError(
             "The targets have none of the releases' quasi-identifiers.",
             f"name their columns as the releases do: {', '.join(names)}.",
         )
@@ -345,6 +430,14 @@ def _refuse_misspelt(name: str, there: Iterable[str]) -> None:
 
 def _letters(name: str) -> str:
     return "".join(filter(str.isalnum, name)).casefold()
+
+
+def _learnt(
+    releases: Sequence[Seen], on: str | None, needs: Needs, answered: Collection[str]
+) -> str | None:
+    """The column to learn, where the attack can learn from answers if it has these."""
+    learnt = _sensitive(releases, on, needs.sensitive)
+    return None if learnt in answered and not needs.answers else learnt
 
 
 def _sensitive(releases: Sequence[Seen], on: str | None, needed: bool) -> str | None:

@@ -64,7 +64,7 @@ def read_release(
     ``original`` is the table it was made from; ``reading`` says how that and the ``population``
     are written. What is drawn is drawn by the ``seed``.
     """
-    known = scene([release], schema, original, population, show, progress, reading)
+    known = scene([release], schema, original, population, show, progress, reading, publisher=True)
     seen = known.releases[0]
     _refuse(seen, known)
     column = learnt(seen.schema, on, seen.name)

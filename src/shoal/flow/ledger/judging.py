@@ -156,7 +156,7 @@ def staged(releases: Sequence[Seen], terms: Terms) -> Scene:
     """The releases on common axes, with the people where they are given."""
     return scene(
         alike_roles(releases), targets=terms.people, show=terms.show, progress=terms.progress,
-        reading=terms.reading,
+        reading=terms.reading, publisher=True,
     )  # fmt: skip
 
 
