@@ -43,7 +43,7 @@ def test_three_lines_make_a_release(shoal, here, agreed):
     assert sorted(told["pages"]) == ["Harbour", "St Anna"]
     assert (here / "release.partners" / told["pages"]["St Anna"]).is_file()
     assert shoal("verify", "release").exit_code == 0
-    alone = told["certificate"]["of_one_provider"]
+    alone = told["counts"]["of_one_provider"]
     done = shoal("pool", "publish", "POOL", "-o", "other")
     assert done.exit_code == 2
     assert "whoever has both tables can compare them" in done.stderr

@@ -135,8 +135,9 @@ def test_the_certificate_says_what_holds(done):
     _, pooled = done
     told = pooled.certificate
     assert (told["m"], told["k"], told["providers"]) == (1, 3, 3)
-    assert told["survive"][:2] == [told["classes"]] * 2
-    assert told["survive"][2] < told["classes"]
+    assert (told["withstood"], told["apart"]) == (1, False)
+    assert pooled.counts["survive"][:2] == [told["classes"]] * 2
+    assert pooled.counts["survive"][2] < told["classes"]
     assert told["worst"] == {"members": 1, "rows": "at least 3"}
     assert (told["earlier"], told["loss"]) == (0, round(told["loss"], 2))
     assert (told["beside"], told["unjudged"], told["held_back"]) == ([], [], 0)

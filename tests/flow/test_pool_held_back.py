@@ -59,7 +59,7 @@ def test_the_certificate_tells_rows_held_back_in_steps_and_who_is_there(done):
     rows, lost = made.certificate["rows"], made.release.private["loss"]
     widths = lost * (rows + held_back) - held_back  # a row held back counts as lost
     assert made.certificate["loss"] == round(widths / rows, 2) < lost
-    assert len(made.certificate["survive"]) == 2
+    assert len(made.counts["survive"]) == 2
     assert "beyond" not in made.certificate
     text = (folder / "release.partners/certificate.html").read_text(encoding="utf-8")
     assert made.certificate["held_back"] in text

@@ -16,7 +16,7 @@ import shoal
 from shoal.axis import Axis
 from shoal.cells import Cells
 from shoal.flow.pool import pool_add, pool_init, pool_publish, store
-from shoal.flow.pool.partners import coalitions, page_files, pages, shown_from
+from shoal.flow.pool.partners import class_counts, coalitions, page_files, pages, shown_from
 from shoal.pages.pool import left_open
 from shoal.tally import Cut, Groups, Tally
 
@@ -114,8 +114,8 @@ def told(brought: tuple[int, ...], reader: int) -> str | None:
     groups = one_class(*brought)
     if not shoal.MPrivacy(1, RULE).holds(groups).all():
         return None
-    certificate = coalitions(groups, RULE, 1, 5, 3)
-    added, withstood = dict(zip("ABC", brought, strict=True)), sum(certificate["survive"]) - 1
+    certificate = coalitions(groups, class_counts(groups, RULE, 1, 3), 1, 5, 3)
+    added, withstood = dict(zip("ABC", brought, strict=True)), certificate["withstood"]
     mine = pages(groups, RULE, {"m": 1, "k": 5}, added, withstood)
     return json.dumps((certificate, mine["ABC"[reader]]))
 
@@ -138,9 +138,11 @@ def test_no_partner_can_work_out_another_s_small_count(brought):
 
 def test_no_more_is_exact_than_rows_and_classes():
     """What a coalition leaves, in rows or in values, would lead to another's rows."""
-    found = coalitions(one_class(8, 6, 6), RULE, 1, 5, 3)
-    assert found == {
-        "survive": [1, 1, 1], "of_one_provider": 0,
+    groups = one_class(8, 6, 6)
+    counts = class_counts(groups, RULE, 1, 3)
+    assert counts == {"survive": [1, 1, 1], "of_one_provider": 0}
+    assert coalitions(groups, counts, 1, 5, 3) == {
+        "withstood": 2, "apart": False,
         "worst": {"members": 1, "rows": "at least 5"},
         "beyond": {"members": 2, "rows": "at least 5"},
     }  # fmt: skip

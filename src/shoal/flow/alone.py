@@ -23,6 +23,10 @@ else:
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+class Busy(OutputError):
+    """Another run is at work in a folder."""
+
+
 @contextmanager
 def alone(place: Path, lock: str, *, wait: bool = True) -> Iterator[None]:
     """While it lasts no other run is at work in the folder, which is made if need be.
@@ -36,7 +40,7 @@ def alone(place: Path, lock: str, *, wait: bool = True) -> Iterator[None]:
         try:
             _hold(file, wait)
         except (BlockingIOError, PermissionError):  # the second is Windows' word for it
-            raise OutputError(
+            raise Busy(
                 "Another run is writing to this folder.", "wait for it, or choose another folder."
             ) from None
         except OSError:

@@ -20,8 +20,8 @@ printed as it is given**, so whatever stands for few people must be a text alrea
 ``held_back`` [..]   rows that were handed in and are not published
 ``classes``          published classes
 ``loss``             loss of detail, 0 … 1
-``survive``          for 0, 1, … members: how many classes still meet the rule inside m-privacy
-``of_one_provider``  classes of one provider, which no coalition of others can break
+``withstood``        of so many members every class survives any coalition, by the rule inside
+``apart``            whether every class is of one provider
 ``earlier`` [..]     releases of the same pool that came before
 ``worst``            the worst that a coalition of m leaves of a class: ``rows`` (text)
 ``beyond`` [dict]    the same for a coalition of m + 1: ``members`` and ``rows``
@@ -51,12 +51,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.pages.colluding import OF_ONE, scenarios, survive
-from shoal.pages.drawing import clean, headline
+from shoal.pages.colluding import scenarios
 from shoal.pages.page import (
     Block,
     Callout,
-    Chart,
     Fact,
     Facts,
     Fields,
@@ -116,13 +114,12 @@ def _before(facts: Told) -> list[str]:
     return [f"{came}: whoever has {which} tables can compare them."]
 
 
-def of_one(facts: Told) -> list[str]:
-    """That some classes are of one provider: a sentence; none where there are no such classes.
+def of_one(number: int, classes: int) -> list[str]:
+    """For the third party, that some classes are of one provider; nothing where none is.
 
-    >>> of_one({"of_one_provider": 3, "classes": 495})
+    >>> of_one(3, 495)
     ['Classes of one provider: 3 of 495; whoever guesses which knows whose people they are.']
     """
-    number, classes = int(facts["of_one_provider"]), int(facts["classes"])
     guessed = "whoever guesses which knows whose people they are."
     return [f"Classes of one provider: {number:,} of {classes:,}; {guessed}"] if number else []
 
@@ -158,12 +155,13 @@ def _warning(facts: Told) -> list[Block]:
 def _together(facts: Told) -> Section:
     m, inside = int(facts["m"]), str(facts["inside"])
     whole = " & ".join((inside, *facts["beside"]))
-    blocks: list[Block] = [scenarios(whole, [(m, inside)]), _survive(facts)]
+    blocks: list[Block] = [scenarios(whole, [(m, inside)])]
     worst = [(m, facts["worst"]), (m + 1, facts.get("beyond"))]
     told = [Fact(_by_the_worst(size), _worst(one)) for size, one in worst if one]
-    of = f"{facts['of_one_provider']:,} of {facts['classes']:,}"
-    blocks.append(Fields((*told, Fact("Classes of one provider", of, OF_ONE))))
-    if facts["of_one_provider"] == facts["classes"]:
+    members = _members(int(facts["withstood"]))
+    withstood = Fact("Every class survives", f"{members}, by `{inside}`")
+    blocks.append(Fields((withstood, *told)))
+    if facts["apart"]:
         blocks.append(Callout(APART, "warning", "Apart"))
     intro = (
         "Each provider knows its own rows. Those who pool what they know can take their rows away "
@@ -178,13 +176,8 @@ APART = (
 )
 
 
-def _survive(facts: Told) -> Chart:
-    """The chart, with the rule that it is about in its title."""
-    drawn = survive(facts["survive"], int(facts["classes"]), int(facts["m"]), str(facts["inside"]))
-    title = headline(drawn)
-    return Chart(
-        {**drawn, "title": clean(f"For {facts['inside']}: {title[:1].lower()}{title[1:]}")}
-    )
+def _members(number: int) -> str:
+    return "any one provider" if number == 1 else f"any {number:,} providers together"
 
 
 def _by_the_worst(members: int) -> str:

@@ -2,9 +2,11 @@
 
 The certificate says what holds against whom, what no requirement is about (``unjudged`` columns) or
 holds against partners (``beside``), and what must be trusted. It names no coalition. Exact are the
-numbers of rows and of classes, of those that survive coalitions (``survive``) and of those with one
-provider (``of_one_provider``), and nothing else: of the people whom a coalition leaves it says
-whether they are k at least, where k is the rule's (10 where it has none, or one under 2). A
+numbers of rows and of classes, and nothing else: of the people whom a coalition leaves it says
+whether they are k at least, where k is the rule's (10 where it has none, or one under 2). How many
+classes break, or are of one provider, is told to no partner: each knows its own, and the rest would
+be a count under k of somebody else's. It is said how many members every class survives
+(``withstood``), and whether every class is of one provider (``apart``). A
 provider's page is about its own rows alone; it shows no other's rows or counts. Both are signed by
 hash: that of the agreement, that of the published table, and that of ``certificate.json`` itself.
 Both say how many releases of the pool came before (``earlier``).
@@ -28,7 +30,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from itertools import chain, count
@@ -89,6 +91,9 @@ class Facts:
     certificate: Mapping[str, Any]
     pages: Mapping[str, Mapping[str, Any]]
     """By provider."""
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    """What the third party alone may know: the classes that survive coalitions of 0, 1, … members
+    (``survive``), and those of one provider (``of_one_provider``)."""
 
 
 def partners_of(out: Path) -> Path:
@@ -124,7 +129,8 @@ def facts(pool: Pool, release: Release, day: date, earlier: int = 0) -> Facts:
         "agreement": pool.hash,
         "release_sha256": release.manifest["sha256"],
     }
-    together = coalitions(groups, rule, agreement.m, both["k"], there)
+    counts = class_counts(groups, rule, agreement.m, there)
+    together = coalitions(groups, counts, agreement.m, both["k"], there)
     certificate = {
         **both,
         "providers": there,
@@ -137,8 +143,8 @@ def facts(pool: Pool, release: Release, day: date, earlier: int = 0) -> Facts:
         **({"signers": sorted(agreement.providers)} if agreement.providers else {}),
     }
     handed_in = {one.provider: one.rows for one in pool.partners}
-    withstood = sum(count == release.verdict.classes for count in together["survive"]) - 1
-    return Facts(certificate, pages(groups, rule, both, handed_in, withstood))
+    each = pages(groups, rule, both, handed_in, together["withstood"])
+    return Facts(certificate, each, counts)
 
 
 def _present(groups: Groups, agreement: Agreement) -> int:
@@ -195,14 +201,28 @@ def _crowd(rule: Model) -> int:
     return max((int(part.k) for part in crowds), default=0)
 
 
-def coalitions(groups: Groups, rule: Model, m: int, k: int, providers: int) -> dict[str, Any]:
-    """Classes that survive coalitions of each size, and the least that one of m leaves."""
-    each, brought = MPrivacy(m, rule).per_class(groups), groups.shares[0].providers
-    fewest = {s: in_short(int(left(brought, s).min()), k) for s in (m, m + 1)}
-    beyond = {"beyond": {"members": m + 1, "rows": fewest[m + 1]}} if m + 1 < providers else {}
+def class_counts(groups: Groups, rule: Model, m: int, providers: int) -> dict[str, Any]:
+    """Classes that survive coalitions of each size, and classes of one provider.
+
+    For the third party alone: a partner who takes its own away is left with a count of others'.
+    """
+    each = MPrivacy(m, rule).per_class(groups)
     return {
         "survive": [int((each >= size).sum()) for size in range(providers)],
         "of_one_provider": int((groups.brought.present == 1).sum()),
+    }
+
+
+def coalitions(
+    groups: Groups, counts: Mapping[str, Any], m: int, k: int, providers: int
+) -> dict[str, Any]:
+    """How many members every class survives, and whether the worst of them leave k rows."""
+    brought, classes = groups.shares[0].providers, len(groups.brought.present)
+    fewest = {s: in_short(int(left(brought, s).min()), k) for s in (m, m + 1)}
+    beyond = {"beyond": {"members": m + 1, "rows": fewest[m + 1]}} if m + 1 < providers else {}
+    return {
+        "withstood": sum(count == classes for count in counts["survive"]) - 1,
+        "apart": counts["of_one_provider"] == classes,
         "worst": {"members": m, "rows": fewest[m]},
         **beyond,
     }

@@ -7,24 +7,31 @@ more than either of them does (S. R. Ganta, S. P. Kasiviswanathan and A. Smith: 
 and auxiliary information in data privacy, KDD 2008). A rule that holds for each says nothing of
 both together, so a second release is refused unless it was asked for, and the partners are told.
 
+While a release is made, ``working.json`` beside it says where. A run that is killed leaves it, and
+the next command (``settle``) removes the folder that was being filled and takes back the line of a
+release that never got to its place.
+
 It does not see releases of another pool about the same people, nor one that was made of a copy.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import secrets
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from shoal.errors import InputError, UsageError
+from shoal.errors import InputError, OutputError, UsageError
 from shoal.flow.folder import PRIVATE
 from shoal.flow.opening import released
 from shoal.flow.pool.store import write_over
 from shoal.release import EDITION
 
-PUBLISHED = "published.json"
+PUBLISHED, WORKING = "published.json", "working.json"
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,67 @@ def recorded(pool: Path, earlier: Sequence[Published], new: Published, out: Path
         else:
             path.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def working(pool: Path, finals: Sequence[Path], earlier: int) -> Iterator[Path]:
+    """A folder in which a release is made, written down for whoever comes after a killed run.
+
+    ``finals`` are the folders that it is moved to, the release's last; ``earlier``: how many
+    releases there were.
+    """
+    out = finals[-1].absolute()
+    root = out.with_name(f".{out.name}-{secrets.token_hex(6)}")
+    note = pool / PRIVATE / WORKING
+    fresh = [str(one.absolute()) for one in finals if not one.exists()]
+    places = {"root": str(root), "out": str(out), "fresh": fresh}
+    write_over(note, {"edition": EDITION, **places, "earlier": earlier})
+    try:
+        try:
+            root.mkdir(mode=0o700)
+        except OSError:
+            raise OutputError(
+                f"The folder that should hold {out.name!r} cannot be written.",
+                "choose another place.",
+            ) from None
+        yield root
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+        note.unlink(missing_ok=True)
+
+
+def settle(pool: Path) -> None:
+    """Undo what a killed run had begun; only while the pool is locked.
+
+    The folder that it filled is removed. Where the release did not get to its place, its line is
+    taken back, and so is what had been moved already to places where nothing stood.
+    """
+    note = pool / PRIVATE / WORKING
+    try:
+        begun = json.loads(note.read_text(encoding="utf-8"))
+        root, out, earlier = Path(begun["root"]), Path(begun["out"]), int(begun["earlier"])
+        fresh = [Path(one) for one in begun["fresh"]]
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, KeyError, TypeError):
+        note.unlink(missing_ok=True)  # nobody wrote it: it is replaced whole or not at all
+        return
+    aside = rf"\.{re.escape(out.name)}-[0-9a-f]+"
+    ours = root.parent == out.parent and re.fullmatch(aside, root.name)
+    releases = published(pool)
+    if len(releases) > earlier and not _is(out, releases[-1]):
+        for place in fresh if ours else ():
+            if place.parent == out.parent and place.name.startswith(out.name):
+                _remove(place)
+        _write(pool / PRIVATE / PUBLISHED, releases[:earlier])
+    if ours:
+        _remove(root)
+    note.unlink(missing_ok=True)
+
+
+def _remove(folder: Path) -> None:
+    if not folder.is_symlink():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write(path: Path, releases: Sequence[Published]) -> None:

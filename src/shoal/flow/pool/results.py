@@ -7,7 +7,7 @@ is for the public is the release alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,9 @@ class Pooled:
     """What the partners get: the certificate, and a page for each of them."""
     pages: Mapping[str, str]
     """The file of each provider's page."""
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    """How many classes survive 0, 1, … members, and how many are of one provider: for the third
+    party alone, since a partner could take its own away."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON: for the third party, who knows all of it."""
@@ -106,8 +109,10 @@ class Pooled:
             "certificate": {**self.certificate, "hash": self.hash},
             "partners": str(self.folder),
             "pages": dict(self.pages),
+            "counts": dict(self.counts),
         }
 
     def __str__(self) -> str:
-        told = (*of_one(self.certificate), *left_open(self.certificate))
+        alone, classes = int(self.counts["of_one_provider"]), int(self.certificate["classes"])
+        told = (*of_one(alone, classes), *left_open(self.certificate))
         return "\n".join((str(self.release), f"certificate {self.hash}", *told))

@@ -3,13 +3,16 @@
     POOL/pool.json              the agreement: for all partners
     POOL/private/partners.json  who handed in what: for the trusted third party alone
     POOL/private/published.json which releases were made of it: likewise
+    POOL/private/working.json   where a release is being made, while one is
+    POOL/private/lock           held by whoever changes the pool; the system lets go of it
     POOL/private/*.parquet      the rows of one provider each, without their identifiers; a column
                                 that says who a row is about (person) is there as it was handed in
 
 Whoever can read ``private`` sees everybody's rows: files there are for their owner alone (0600),
-but nothing is encrypted. A file counts once ``partners.json`` names it, with its hash; what an
-interrupted run left is removed by the next. Whoever can write there can change all files in accord:
-that is found only by the hash of the agreement that each provider wrote down.
+but nothing is encrypted. A file counts once ``partners.json`` names it, with its hash; what a run
+left that was interrupted or killed is removed by the next command. Whoever can write there can
+change all files in accord: that is found only by the hash of the agreement that each provider wrote
+down.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import re
 import secrets
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -31,6 +34,7 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError, OutputError, UsageError
 from shoal.flow import folder, record
+from shoal.flow.alone import Busy, alone
 from shoal.flow.folder import AGREEMENT, PRIVATE
 from shoal.flow.pool.agreement import EDITION, Agreement
 
@@ -194,26 +198,23 @@ def _unreadable(file: str) -> InputError:
 
 @contextmanager
 def locked(place: Path) -> Iterator[Pool]:
-    """The pool, while nobody else changes it."""
-    lock = place / PRIVATE / LOCK
+    """The pool, while nobody else changes it; what a killed run left in it is removed first."""
     load(place)
-    try:
-        os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        raise InputError(
-            f"Somebody else is at work in the pool {place.name!r}.",
-            f"wait; if nobody is, remove {place.name}/{PRIVATE}/{LOCK}.",
-        ) from None
-    except OSError as error:
-        raise OutputError(
-            f"The pool {place.name!r} cannot be written.", "check who may write there."
-        ) from error
-    try:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(alone(place / PRIVATE, LOCK, wait=False))
+        except Busy:
+            raise InputError(
+                f"Somebody else is at work in the pool {place.name!r}.",
+                "wait until that is done, and try again.",
+            ) from None
+        except OutputError as error:
+            raise OutputError(
+                f"The pool {place.name!r} cannot be written.", "check who may write there."
+            ) from error
         pool = load(place)
         pool.sweep()
         yield pool
-    finally:
-        lock.unlink(missing_ok=True)
 
 
 def write_partners(place: Path, signature: str, partners: Sequence[Partner]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -11,13 +12,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.errors import InputError
+from shoal.errors import InputError, OutputError
 from shoal.flow import folder
 from shoal.flow.opening import opened
 from shoal.flow.pool import partners
 from shoal.flow.pool import rows as handed_in
 from shoal.flow.pool.agreement import Agreement, agreed, check_agreement, named
-from shoal.flow.pool.published import Published, check_only, published, recorded
+from shoal.flow.pool.published import (
+    Published,
+    check_only,
+    published,
+    recorded,
+    settle,
+    working,
+)
 from shoal.flow.pool.results import Added, Agreed, Pooled, Status
 from shoal.flow.pool.store import Pool, create, load, locked
 from shoal.flow.publish import publish
@@ -83,7 +91,7 @@ def pool_add(
     the file is written, as in ``shoal.open``.
     """
     name = named(provider)
-    with locked(_named(pool)) as found:
+    with _at_work(_named(pool)) as found:
         check_agreement(found.hash, agreement)
         found.agreement.check_name(name, (*found.names, *found.agreement.providers))
         if name in found.names and not replace:
@@ -100,7 +108,11 @@ def pool_add(
 
 def pool_status(pool: str | Path) -> Status:
     """Who has added rows to a pool and who is awaited, and what was agreed on."""
-    found = load(_named(pool))
+    home = _named(pool)
+    load(home)
+    with suppress(InputError, OutputError), _at_work(home):
+        pass  # what a killed run left is removed, where that may be done now
+    found = load(home)
     names = tuple(sorted(found.names))
     return Status(found.folder, found.hash, str(found.agreement.rule), names, found.awaited)
 
@@ -125,7 +137,7 @@ def pool_publish(
     """
     place, home = _named(out), _named(pool)
     companion, beside = folder.companion_of(place), partners.partners_of(place)
-    with locked(home) as found:
+    with _at_work(home) as found:
         check_agreement(found.hash, agreement)
         _check_complete(found)
         earlier = published(home)
@@ -134,7 +146,7 @@ def pool_publish(
         partners.check_free(beside, replace)
         rows = found.rows()
         handed_in.check_apart(found, rows)
-        with folder.aside(place) as (root,):
+        with working(home, (companion, beside, place), len(earlier)) as root:
             release = _published(found.agreement, rows, root / place.name, format, progress)
             progress("looking from every side", 0, 1)
             told = partners.facts(found, release, date.today(), len(earlier))
@@ -144,7 +156,15 @@ def pool_publish(
             with recorded(home, earlier, _record(told, signature, place), place):
                 folder.move(*pairs, replace=replace)
     release = _moved(release, place, companion)
-    return Pooled(release, told.certificate, signature, beside, pages)
+    return Pooled(release, told.certificate, signature, beside, pages, told.counts)
+
+
+@contextmanager
+def _at_work(home: Path) -> Iterator[Pool]:
+    """The pool, while nobody else changes it, without what a killed run left."""
+    with locked(home) as found:
+        settle(home)
+        yield found
 
 
 def _record(told: partners.Facts, signature: str, place: Path) -> Published:
