@@ -54,6 +54,7 @@ from shoal.flow.signatures import check_signatures, signed
 from shoal.flow.verify import counted, judged_after, kept_unjudged, several
 from shoal.flow.writing import write_rows
 from shoal.frames.frame import Frame
+from shoal.frames.limits import check_labels
 from shoal.methods import apart
 from shoal.methods.invariance.asking import invariance
 from shoal.model import Model
@@ -297,6 +298,7 @@ def _survey(
         if request.population is not None:
             people = stack.enter_context(opened(request.population, kinds=quasi))
         plan = look(frame, request.schema, people, also)
+    check_labels({name: distinct.values for name, distinct in plan.found.items()})
     check_survey(request.rule, plan)
     return plan
 

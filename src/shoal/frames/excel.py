@@ -9,6 +9,7 @@ from typing import Any
 
 from shoal.errors import InputError, UsageError
 from shoal.frames.header import WrongRows, clean_names
+from shoal.frames.limits import TEXT_LIMIT, check_workbook, text_too_long
 from shoal.frames.spool import Spool
 
 
@@ -16,6 +17,7 @@ def read_excel(path: Path, spool: Spool, sheet: str | None = None) -> Path:
     """Spool one sheet; its first row is the header. Text cells keep their leading zeros."""
     import python_calamine as calamine  # only this door needs it
 
+    check_workbook(path)
     try:
         book = calamine.CalamineWorkbook.from_path(str(path))
     except calamine.PasswordError:
@@ -53,6 +55,8 @@ def _rows(rows: Iterator[list[Any]], width: int) -> Iterator[list[str | None]]:
         for empty in blank:
             wrong.fields(empty, 0)
         blank.clear()
+        if any(len(cell) > TEXT_LIMIT for cell in cells if cell):
+            raise text_too_long(f"row {number:,}")
         yield cells
     wrong.check("Delete the empty rows of the sheet.")
 

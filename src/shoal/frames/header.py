@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from shoal.errors import InputError
+from shoal.frames.limits import check_names
 
 _SHOWN = 5  # wrong rows listed by number; the rest are only counted
 
@@ -22,6 +23,7 @@ def clean_names(names: Iterable[object]) -> list[str]:
     ]
     if not cleaned:
         raise InputError("The table has no columns.", "Check that this is the right table.")
+    check_names(cleaned)
     # The engine compares names without regard to case, so `Age` and `age` cannot stand together.
     times = Counter(name.casefold() for name in cleaned)
     if twice := sorted({name for name in cleaned if times[name.casefold()] > 1}):

@@ -14,6 +14,7 @@ from shoal.frames.duck import DuckFrame
 from shoal.frames.engine import connect, guarded
 from shoal.frames.frame import Frame
 from shoal.frames.kinds import Reading, recognise
+from shoal.frames.limits import check_texts
 from shoal.frames.source import Source
 from shoal.frames.spool import Spool
 from shoal.frames.stored import parquet, read_feather, read_parquet
@@ -64,6 +65,7 @@ def open(
                 raw, notes = _named(str(source), engine, spool, text, sheet, query)
             else:
                 raw, notes = _object(source, engine, spool), ()
+            check_texts(engine, raw, reading.kinds)
             typed, fields = recognise(engine, raw, reading)
     except BaseException:
         engine.close()

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +20,8 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError
 
 _CELLS = 500_000  # cells converted at a time: a few tens of megabytes
+_CHARACTERS = 1 << 25  # and no more text than this, however long the cells are
+_ROWS = 64  # rows whose text is counted together
 
 Row = Sequence[str | None]
 
@@ -74,6 +76,18 @@ class Spool:
 def _text_batches(schema: pa.Schema, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
     size = max(256, _CELLS // max(1, len(schema)))
     stream = iter(rows)
-    while block := list(islice(stream, size)):
-        columns = [pa.array(column, pa.string()) for column in zip(*block, strict=True)]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+    block: list[Row] = []
+    characters = 0
+    while some := list(islice(stream, _ROWS)):
+        block += some
+        characters += sum(map(len, filter(None, chain.from_iterable(some))))
+        if len(block) >= size or characters >= _CHARACTERS:
+            yield _text_batch(schema, block)
+            block, characters = [], 0
+    if block:
+        yield _text_batch(schema, block)
+
+
+def _text_batch(schema: pa.Schema, block: list[Row]) -> pa.RecordBatch:
+    columns = [pa.array(column, pa.string()) for column in zip(*block, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

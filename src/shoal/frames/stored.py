@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +14,12 @@ from shoal.frames.column import Engine
 from shoal.frames.forms import literal
 from shoal.frames.header import clean_names
 from shoal.frames.spool import Spool
+
+_PAGE_HEADER = 1 << 16  # bytes; a header with its statistics is far shorter
+_COMPRESSED_SIZE, _DATA_PAGE, _DATA_PAGE_2 = 3, 5, 8  # the fields of a page's header
+_DEPTH = 16  # of structures in a header
+_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
+_INTEGERS = (4, 5, 6)
 
 
 def parquet(path: Path) -> str:
@@ -28,10 +35,55 @@ def parquet(path: Path) -> str:
 def read_parquet(path: Path) -> str:
     """A Parquet file, checked."""
     try:
-        clean_names(pq.read_schema(path).names)
-    except pa.ArrowException:
-        raise InputError(f"{path.name} is not a Parquet file.", "Export it again.") from None
+        described = pq.read_metadata(path)
+        clean_names(described.schema.to_arrow_schema().names)
+        _check_counts(path, described)
+    except (pa.ArrowException, OSError, OverflowError, UnicodeError):
+        raise InputError(
+            f"{path.name} is not a Parquet file, or its columns nest too deeply.",
+            "Export it again, with one value in each cell.",
+        ) from None
     return parquet(path)
+
+
+def _check_counts(path: Path, described: pq.FileMetaData) -> None:
+    """Refuse a file whose end claims more or fewer rows than its pages hold.
+
+    The engine takes the claim for the truth, and leaves the rows beyond it out.
+    """
+    groups = [described.row_group(i) for i in range(described.num_row_groups)]
+    agrees = sum(group.num_rows for group in groups) == described.num_rows
+    with path.open("rb") as stream:
+        for group in groups:
+            for place in range(group.num_columns):
+                chunk = group.column(place)
+                flat = described.schema.column(place).max_repetition_level == 0
+                if flat and agrees:
+                    agrees = chunk.num_values == group.num_rows == _count_values(stream, chunk)
+    if not agrees:
+        raise InputError(
+            f"{path.name} claims another number of rows than it holds.", "Export it again."
+        )
+
+
+def _count_values(stream: IO[bytes], chunk: pq.ColumnChunkMetaData) -> int:
+    """The values of a column's pages, by the header of each page."""
+    at = chunk.data_page_offset
+    if chunk.dictionary_page_offset is not None:
+        at = min(at, chunk.dictionary_page_offset) if chunk.dictionary_page_offset > 0 else at
+    end, values = at + chunk.total_compressed_size, 0
+    while 0 <= at < end:
+        stream.seek(at)
+        page, length = _read_struct(stream.read(min(end - at, _PAGE_HEADER)))
+        size = page.get(_COMPRESSED_SIZE)
+        if not isinstance(size, int) or size < 0:
+            raise OSError
+        header = page.get(_DATA_PAGE, page.get(_DATA_PAGE_2))
+        if isinstance(header, dict):
+            count = header.get(1)
+            values += count if isinstance(count, int) else 0
+        at += length + size
+    return values
 
 
 def read_feather(path: Path, engine: Engine, spool: Spool) -> str:
@@ -41,7 +93,7 @@ def read_feather(path: Path, engine: Engine, spool: Spool) -> str:
     try:
         opened = dataset.dataset(path, format="ipc")
         clean_names(opened.schema.names)
-    except pa.ArrowException:
+    except (pa.ArrowException, OSError):
         return _stream(path, spool)
     engine.register("source", opened)
     return "SELECT * FROM source"
@@ -52,5 +104,92 @@ def _stream(path: Path, spool: Spool) -> str:
         with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as reader:
             clean_names(reader.schema.names)
             return parquet(spool.batches(reader.schema, reader))
-    except pa.ArrowException:
+    except (pa.ArrowException, OSError):
         raise InputError(f"{path.name} is not an Arrow file.", "Export it again.") from None
+
+
+def _read_struct(content: bytes) -> tuple[dict[int, Any], int]:
+    """The fields of a structure by their numbers, and how many bytes it takes.
+
+    Whole numbers and structures are returned, all else is passed over. Raises ``OSError`` where
+    the bytes are no structure.
+
+    >>> _read_struct(bytes([0x15, 0x04, 0x00]))
+    ({1: 2}, 3)
+    """
+    reader = _Reader(content)
+    try:
+        return reader.struct(0), reader.at
+    except IndexError:
+        raise OSError("the structure is cut off") from None
+
+
+class _Reader:
+    """Thrift's compact protocol, as far as the header of a page needs it."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.at = 0
+
+    def struct(self, depth: int) -> dict[int, Any]:
+        if depth > _DEPTH:
+            raise OSError("the structure nests too deeply")
+        fields: dict[int, Any] = {}
+        number = 0
+        while head := self._byte():
+            step, kind = head >> 4, head & 15
+            number = number + step if step else self._integer()
+            fields[number] = self._value(kind, depth)
+        return fields
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if kind in (_TRUE, _FALSE):
+            return kind == _TRUE
+        if kind in _INTEGERS:
+            return self._integer()
+        if kind == _STRUCT:
+            return self.struct(depth + 1)
+        if kind in (_LIST, _SET):
+            head = self._byte()
+            size = head >> 4
+            self._skip(head & 15, self._varint() if size == 15 else size, depth)
+        elif kind == _MAP:
+            size = self._varint()
+            kinds = self._byte() if size else 0
+            for _ in range(size):
+                self._skip(kinds >> 4, 1, depth)
+                self._skip(kinds & 15, 1, depth)
+        elif kind in (_BYTE, _DOUBLE, _BINARY):
+            size = {_BYTE: 1, _DOUBLE: 8}.get(kind) or self._varint()
+            self.at += size
+        else:
+            raise OSError("the structure holds an unknown type")
+        return None
+
+    def _skip(self, kind: int, count: int, depth: int) -> None:
+        if depth > _DEPTH:
+            raise OSError("the structure nests too deeply")
+        for _ in range(count):
+            if self.at >= len(self.content):
+                raise IndexError
+            if kind in (_TRUE, _FALSE):  # in a list a truth value takes a byte
+                self.at += 1
+            else:
+                self._value(kind, depth + 1)
+
+    def _byte(self) -> int:
+        self.at += 1
+        return self.content[self.at - 1]
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128 or shift > 70:
+                return value
+
+    def _integer(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
