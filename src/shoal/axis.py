@@ -60,7 +60,9 @@ class Axis:
     `leaves` is without null; `levels` run from fine to coarse, without leaves and root;
     `positions` are the leaves as ascending numbers (a date is its ordinal day), `span` the ends
     of the range that widths are measured against, and `root` what a taxonomy calls everything: it
-    is read like ``*``, which is what is written.
+    is read like ``*``, which is what is written. Levels stay as they were given, also those whose
+    nodes are the same ranges as another's: a range is printed as the lowest of them unless its
+    level is said.
 
     >>> ages = (20.0, 25.0, 30.0)
     >>> axis = Axis("age", "number", "ordered", ages, positions=np.array(ages))
@@ -96,6 +98,11 @@ class Axis:
         return len(self.leaves) if self.null else -1
 
     @property
+    def height(self) -> int:
+        """How many levels there are above the leaves, ``*`` among them; a lone leaf has none."""
+        return len(self.levels) + 1 if self.levels or self.size > 1 else 0
+
+    @property
     def words(self) -> int:
         """How many 64-bit words a set of leaves takes."""
         return (self.size + 63) // 64
@@ -126,7 +133,27 @@ class Axis:
         mixed = (low < high) & (high == self.null_code)
         return np.where(mixed, np.int32(0), low), high
 
-    def width(self, low: ArrayLike, high: ArrayLike) -> NDArray[np.float64]:
+    def level_of(self, low: ArrayLike, high: ArrayLike) -> NDArray[np.int64]:
+        """The lowest level with a node around each low..high: 0 a leaf, ``height`` is ``*``.
+
+        ``*`` alone holds null and anything else.
+        """
+        low, high = np.asarray(low), np.asarray(high)
+        level_of = np.full(low.shape, len(self.levels) + 1)
+        for number, level in reversed(list(enumerate(self.levels, 1))):
+            starts = np.append(level.starts, self.null_code) if self.null else level.starts
+            first, last = (np.searchsorted(starts, end, side="right") for end in (low, high))
+            level_of[first == last] = number
+        level_of[low == high] = 0
+        return level_of
+
+    def level_to_print(self, level: ArrayLike, low: ArrayLike, high: ArrayLike) -> Codes:
+        """The level by which a node of `level` is printed; -1: as the lowest with its leaves."""
+        level = np.asarray(level)
+        repeated = (np.asarray(low) < np.asarray(high)) & (self.level_of(low, high) < level)
+        return np.where(repeated, level, -1).astype(np.int32)
+
+    def width(self, low: ArrayLike, high: ArrayLike, level: ArrayLike = -1) -> NDArray[np.float64]:
         """How much of the axis the published label of low..high spans: 0 one leaf, 1 everything.
 
         Normalised certainty penalty of one cell: the label's width over the range for numbers and
@@ -135,7 +162,7 @@ class Axis:
         """
         low, high = np.asarray(low, dtype=np.int32), np.asarray(high, dtype=np.int32)
         if self.shape == "tree":
-            return self._nodes.width[self._node(low, high)]
+            return self._nodes.width[self._node(low, high, level)]
         low, high = self.cover(low, high)
         return self._spread(low, high)
 
@@ -143,11 +170,15 @@ class Axis:
         """The width of sets with so many members: (members - 1) / (size - 1)."""
         return (np.asarray(members, dtype=np.float64) - 1) / max(self.size - 1, 1)
 
-    def labels(self, low: ArrayLike, high: ArrayLike) -> NDArray[np.object_]:
-        """The published text of each low..high; None for null alone."""
+    def labels(self, low: ArrayLike, high: ArrayLike, level: ArrayLike = -1) -> NDArray[np.object_]:
+        """The published text of each low..high; None for null alone.
+
+        Where several levels have a node of just these leaves, `level` says whose label it is
+        (``level_to_print``); -1 is the lowest.
+        """
         low, high = np.asarray(low, dtype=np.int32), np.asarray(high, dtype=np.int32)
         if self.shape == "tree":
-            return self._nodes.label[self._node(low, high)]
+            return self._nodes.label[self._node(low, high, level)]
         low, high = self.cover(low, high)
         shown = np.empty(low.shape, dtype=object)
         pairs = zip(low.ravel().tolist(), high.ravel().tolist(), strict=True)
@@ -328,12 +359,16 @@ class Axis:
         share = np.clip(high, start, end) - np.clip(low, start, end)
         return np.asarray(share / (end - start if end > start else 1.0), dtype=np.float64)
 
-    def _node(self, low: Codes, high: Codes) -> Codes:
-        """The lowest node around each low..high: from coarse to fine, as long as both are in it."""
+    def _node(self, low: Codes, high: Codes, level: ArrayLike = -1) -> Codes:
+        """The lowest node around each low..high: from coarse to fine, as long as both are in it.
+
+        From a `level` that is said on, no finer one.
+        """
         node = np.zeros(np.broadcast_shapes(low.shape, high.shape), dtype=np.int32)
-        for of in self._nodes.of:
+        level = np.asarray(level)
+        for number, of in zip(range(len(self.levels), -1, -1), self._nodes.of, strict=True):
             inner = of[low]
-            node = np.where(inner == of[high], inner, node)
+            node = np.where((inner == of[high]) & (number >= level), inner, node)
         return node
 
     @cached_property
@@ -352,7 +387,6 @@ class Axis:
         of = []
         for base, level in zip(bases, coarse, strict=False):
             inner = np.searchsorted(level.starts, codes, side="right") - 1 + base
-            inner[high[inner] - low[inner] == size - 1] = 0  # all there is: the root
             inner[count:] = bases[-2] + count  # null is in no node but its own leaf
             of.append(inner.astype(np.int32))
         of.append(np.arange(bases[-2], bases[-1], dtype=np.int32))

@@ -23,11 +23,16 @@ Bits = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of many classes: ``low`` and ``high`` (classes, columns), and sets by column."""
+    """The cells of many classes: ``low`` and ``high`` (classes, columns), and sets by column.
+
+    ``levels`` (classes, columns) says at which level of its hierarchy a cell is printed where
+    several have a node of the same leaves (``Axis.level_to_print``); -1 is the lowest of them.
+    """
 
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     sets: Mapping[int, Bits] = field(default_factory=dict)
+    levels: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
         return len(self.low)
@@ -35,14 +40,22 @@ class Cells:
     def take(self, classes: NDArray[Any]) -> Cells:
         """The cells of some classes."""
         sets = {column: bits[classes] for column, bits in self.sets.items()}
-        return Cells(self.low[classes], self.high[classes], sets)
+        levels = None if self.levels is None else self.levels[classes]
+        return Cells(self.low[classes], self.high[classes], sets, levels)
+
+    def level(self, column: int) -> NDArray[np.int32]:
+        """The level at which each cell of a column is printed; -1 is the lowest."""
+        return np.full(len(self), -1, np.int32) if self.levels is None else self.levels[:, column]
 
     @classmethod
     def joined(cls, several: Sequence[Cells]) -> Cells:
         """The cells of all of them, one after the other."""
         sets = {c: np.concatenate([cells.sets[c] for cells in several]) for c in several[0].sets}
         low, high = (np.concatenate([getattr(c, end) for c in several]) for end in ("low", "high"))
-        return cls(low, high, sets)
+        if all(cells.levels is None for cells in several):
+            return cls(low, high, sets)
+        levels = [np.full_like(c.low, -1) if c.levels is None else c.levels for c in several]
+        return cls(low, high, sets, np.concatenate(levels))
 
     def unique(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first class of each distinct combination of cells, and each class's number there."""
@@ -56,6 +69,8 @@ class Cells:
                 yield from self.sets[j].T
             else:
                 yield self.low[:, j].astype(np.int64) << 32 | self.high[:, j]
+        if self.levels is not None:
+            yield from self.levels.T.astype(np.int64)
 
     def widths(self, axes: Sequence[Axis]) -> NDArray[np.float64]:
         """How much of its axis each cell covers: 0 one leaf … 1 all; (classes, columns)."""
@@ -65,7 +80,7 @@ class Cells:
     def _width(self, axis: Axis, column: int) -> NDArray[np.float64]:
         if column in self.sets:
             return axis.set_width(np.bitwise_count(self.sets[column]).sum(axis=1))
-        return axis.width(self.low[:, column], self.high[:, column])
+        return axis.width(self.low[:, column], self.high[:, column], self.level(column))
 
     def labels(
         self, axes: Sequence[Axis], column: int
@@ -75,8 +90,12 @@ class Cells:
         if column in self.sets:
             number, first = _alike(self.sets[column].T, len(self))
             return number, axis.set_labels(self.sets[column][first])
-        number, first = numbered((low.astype(np.int64) << 32 | high).view(np.uint64))
-        return number, axis.labels(low[first], high[first])
+        ranges, level = low.astype(np.int64) << 32 | high, self.level(column)
+        if (level < 0).all():
+            number, first = numbered(ranges.view(np.uint64))
+        else:
+            number, first = _alike((ranges, level.astype(np.int64)), len(self))
+        return number, axis.labels(low[first], high[first], level[first])
 
     def count_inside(self, keys: NDArray[Any], count: NDArray[np.int64]) -> NDArray[np.int64]:
         """For each class, how many of the counted points its cells contain."""

@@ -189,7 +189,9 @@ class Prefixes(Hierarchy):
         nodes = len(leaves)
         for length in sorted(set(lengths), reverse=True):
             level = lv.masked_level(texts, length, taken)
-            if self.lengths or len(level.starts) < nodes:  # a length that joins nothing is no level
+            # Where the codes decide, a length that joins nothing is no level, nor is one that is *.
+            joins = len(level.starts) < nodes and (len(level.starts) > 1 or given.null)
+            if self.lengths or joins:
                 levels.append(level)
             nodes = len(level.starts)
         return Axis(given.name, given.kind, "tree", leaves, given.null, tuple(levels))

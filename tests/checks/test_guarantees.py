@@ -41,7 +41,9 @@ def test_relaxed_cuts_do_not_sort_people_by_their_sensitive_value(k):
     assert (h.distinct == 2).mean() > 0.95
 
 
-def test_a_level_of_one_node_is_the_root_and_takes_nothing_off_the_distance():
+def test_a_level_of_one_node_is_a_level_like_any_other():
+    """The lowest common ancestor is the first of H levels, so values are 1 / H apart."""
+
     def reached(levels: int) -> float:
         trivial = tuple(Level(np.zeros(1, np.int32), ("all",)) for _ in range(levels))
         axis = Axis("d", "category", "tree", ("a", "b", "c", "d"), levels=trivial)
@@ -50,7 +52,7 @@ def test_a_level_of_one_node_is_the_root_and_takes_nothing_off_the_distance():
         model = rule("t-closeness t=1 distance=hierarchical")
         return model.reached(Groups(np.array([2, 2]), (h,)))
 
-    assert [reached(levels) for levels in range(4)] == [0.5] * 4
+    assert [reached(levels) for levels in range(4)] == [0.5, 0.25, pytest.approx(1 / 6), 0.125]
 
 
 @pytest.mark.parametrize(("m", "r"), [(2, 1), (3, 8), (5, 3), (7, 2)])

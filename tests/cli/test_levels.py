@@ -97,8 +97,8 @@ def test_of_many_minimal_combinations_the_first_are_shown():
         ("age", "levels is not understood.", 'levels="age=1..2"'),
         ("zip=1", "levels names 'zip', which is no quasi-identifier.", "columns: age, town."),
         ("age=1,age=2", "levels names 'age' twice.", "columns: age, town."),
-        ("age=3", "Column 'age' has no level 3.", "0, 1, 2, 4 (levels that join nothing more"),
-        ("age=6..9", "Column 'age' has no level in 6..9.", "its levels are 0, 1, 2, 4"),
+        ("age=5", "Column 'age' has no level 5.", "its levels are 0, 1, 2, 3, 4."),
+        ("age=6..9", "Column 'age' has no level in 6..9.", "its levels are 0, 1, 2, 3, 4."),
         ("town=2..", "Column 'town' has no level 2 or above.", "its levels are 0, 1."),
     ],
 )

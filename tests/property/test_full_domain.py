@@ -37,7 +37,7 @@ def worth(measure, tally, rungs, cut):
         return loss.loss(tally, cut)
     if measure == "precision":
         pairs = zip(tally.quasi, rungs, tally.importance, strict=True)
-        each = sum(w * r.number / max(ladder(a)[-1].number, 1) for a, r, w in pairs)
+        each = sum(w * r.number / max(a.height, 1) for a, r, w in pairs)
         return ((n - lost) * each / tally.importance.sum() + lost) / n
     if measure == "height":
         return sum(w * r.number for w, r in zip(tally.importance, rungs, strict=True))

@@ -11,7 +11,7 @@ from tests.property.lattices import table
 from shoal.axis import Axis, Level
 from shoal.errors import UsageError
 from shoal.methods import by_levels, methods
-from shoal.methods.lattice.ladder import ladder, standing, told_levels
+from shoal.methods.lattice.ladder import ladder, rung_at, told_levels
 from shoal.methods.lattice.nodes import PASSES, Lattice, summed
 from shoal.models import rule
 from shoal.testing.tables import sample
@@ -22,10 +22,10 @@ FOUR = Axis("a", "category", "tree", ("a", "b", "c", "d"), levels=(PAIRS, SAME))
 """As it is, in pairs, in the same pairs again, and *."""
 
 
-def test_a_level_that_joins_nothing_stands_on_the_rung_below():
-    rungs = ladder(FOUR)
-    assert [rung.number for rung in rungs] == [0, 1, 3]
-    assert [standing(rungs, level).number for level in range(5)] == [0, 1, 1, 3, 3]
+def test_a_level_that_joins_nothing_more_is_not_searched_but_can_be_asked_for():
+    assert [rung.number for rung in ladder(FOUR)] == [0, 1, 3]
+    assert [rung_at(FOUR, level).number for level in range(5)] == [0, 1, 2, 3, 3]
+    assert rung_at(FOUR, 2).node.tolist() == rung_at(FOUR, 1).node.tolist()
 
 
 def test_levels_are_told_with_their_tops():
@@ -36,7 +36,7 @@ def test_levels_are_told_with_their_tops():
     rungs = [ladder(FOUR)[1], ladder(closed)[-1], ladder(single)[0]]
     assert told_levels(tally, rungs) == {
         "levels": {"a": 1, "b": 2, "c": 0},
-        "levels_of": {"a": 3, "b": 2, "c": 0},
+        "levels_of": {"a": 3, "b": 3, "c": 0},
     }
 
 
@@ -47,7 +47,7 @@ def test_methods_by_levels_tell_them_alike(name):
     if name == "local":  # a column has several
         assert "levels" not in facts
         return
-    tops = {axis.name: ladder(axis)[-1].number for axis in tally.quasi}
+    tops = {axis.name: axis.height for axis in tally.quasi}
     assert facts["levels_of"] == tops
     assert all(0 <= level <= tops[column] for column, level in facts["levels"].items())
     assert list(facts["levels"]) == list(tops)

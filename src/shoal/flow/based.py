@@ -113,6 +113,7 @@ def old_cells(count: Recount, axes: Sequence[Axis]) -> Cells:
     """
     read = read_cells(count, axes)
     low, high = read.low.copy(), read.high.copy()
+    levels = np.full_like(low, -1)
     sets = {j: bits.copy() for j, bits in read.sets.items()}
     for j, axis in enumerate(axes):
         number, printed = read.labels(axes, j)
@@ -123,10 +124,11 @@ def old_cells(count: Recount, axes: Sequence[Axis]) -> Cells:
                 "state the column's domain in the schema, all values that it may take.",
             )
         low[other, j], high[other, j] = 0, axis.size - 1
+        levels[other, j] = axis.level_to_print(axis.height, low[other, j], high[other, j])
         if j in sets:
             sets[j][other] = everything(axis)
             low[:, j], high[:, j] = ends(sets[j])
-    return Cells(low, high, sets)
+    return Cells(low, high, sets, levels if (levels >= 0).any() else None)
 
 
 def _labels(count: Recount, name: str) -> NDArray[np.object_]:

@@ -34,7 +34,7 @@ from shoal.flow.recoding import ANEW, Levels, Recoding
 from shoal.flow.request import Request
 from shoal.frames.frame import Coding, Distinct, Frame
 from shoal.hierarchy import Tree
-from shoal.methods.lattice.ladder import ladder, levelled, standing
+from shoal.methods.lattice.ladder import levelled, rung_at
 from shoal.methods.lines.placed import placed
 from shoal.model import Model
 from shoal.schema import Column, Schema
@@ -122,7 +122,7 @@ def _at_levels(
     tally: Tally, points: NDArray[np.int32], levels: Levels, facts: dict[str, Any]
 ) -> Cut:
     """Every row whose values fit, at one level of each column."""
-    rungs = [standing(ladder(axis), levels[axis.name]) for axis in tally.quasi]
+    rungs = [rung_at(axis, levels[axis.name]) for axis in tally.quasi]
     fit = np.flatnonzero((points >= 0).all(axis=0))
     some = replace(tally, keys=tally.keys[:, fit], values=tally.values[:, fit])
     cut = levelled(replace(some, count=tally.count[fit]), rungs)

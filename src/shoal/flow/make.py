@@ -14,6 +14,7 @@ from shoal.flow.judge import judge
 from shoal.flow.request import STARRED, Request
 from shoal.kernels import disclose
 from shoal.methods import kernels, method, promises
+from shoal.methods.lattice.ladder import printed_at
 from shoal.model import Model, parts, products, spoiling
 from shoal.release import short
 from shoal.tally import Cut, Groups, Tally
@@ -120,7 +121,9 @@ def starred(tally: Tally, cut: Cut) -> tuple[Cut, int]:
     """The cut with the rows held back as a class of ``*``, and the number of that class."""
     top = np.array([[axis.size - 1 for axis in tally.quasi]], np.int32)
     sets = {j: everything(tally.quasi[j])[np.newaxis] for j in cut.cells.sets}
-    cells = Cells.joined([cut.cells, Cells(np.zeros_like(top), top, sets)])
+    tops = [axis.height for axis in tally.quasi]
+    star = printed_at(tally.quasi, Cells(np.zeros_like(top), top, sets), tops)
+    cells = Cells.joined([cut.cells, star])
     class_ = np.where(cut.class_ < 0, cut.classes, cut.class_).astype(np.int32)
     merged = Cut(cut.entry, class_, cut.count, cells, cut.facts).merged()
     return merged, int(merged.class_[np.flatnonzero(cut.class_ < 0)[0]])

@@ -32,7 +32,7 @@ from shoal.hierarchy import (
     Tree,
 )
 from shoal.labels import ROOT, restored
-from shoal.methods.lattice.ladder import ladder, standing
+from shoal.methods.lattice.ladder import rung_at
 from shoal.schema import Column, Schema
 
 Levels = dict[str, int]
@@ -250,7 +250,7 @@ def _gives(column: Column, level: int, values: Sequence[Any], labels: set[str]) 
     named = column.name, column.kind, list(there)
     axis = column.hierarchy.grow(*named, null=None in values, bounds=column.bounds)
     low, high, readable = axis.parse(sorted(labels))
-    rung = standing(ladder(axis), level)
+    rung = rung_at(axis, level)
     node = rung.node[low]
     return bool((readable & (rung.low[node] == low) & (rung.high[node] == high)).all())
 

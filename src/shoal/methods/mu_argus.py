@@ -38,7 +38,7 @@ from shoal.errors import UsageError
 from shoal.kernels.group import combinations
 from shoal.methods.cutting.progress import Advance, Progress
 from shoal.methods.cutting.topdown import check_quasi
-from shoal.methods.lattice.ladder import Rung, ladder, levelled, standing, told_levels
+from shoal.methods.lattice.ladder import Rung, ladder, levelled, printed_at, rung_at, told_levels
 from shoal.model import Mask, Model, fraction, least_rows
 from shoal.tally import Cut, Tally
 
@@ -119,13 +119,13 @@ def _recoded(
     progress: Progress,
 ) -> list[Rung]:
     """The level of each column to start from."""
-    ladders = [ladder(axis) for axis in tally.quasi]
     if recode == AUTO:
+        ladders = [ladder(axis) for axis in tally.quasi]
         return _Lifting.of(tally, ladders, tested, k).run(share, progress)
-    tops = [rungs[-1].number for rungs in ladders]
+    tops = [axis.height for axis in tally.quasi]
     wanted = {} if recode == NONE else _numbers(tally, recode, "recode", tops)
     levels = [wanted.get(axis.name, 0) for axis in tally.quasi]
-    return [standing(rungs, level) for rungs, level in zip(ladders, levels, strict=True)]
+    return [rung_at(axis, level) for axis, level in zip(tally.quasi, levels, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,13 @@ def _blanked(tally: Tally, cells: Cells, blank: Mask) -> Cells:
         j: np.where(blank[:, j, np.newaxis], everything(tally.quasi[j]), bits)
         for j, bits in cells.sets.items()
     }
-    return Cells(low, high, sets)
+    tops = [axis.height for axis in tally.quasi]
+    stars = printed_at(tally.quasi, Cells(low, high, sets), tops).levels
+    if stars is None and cells.levels is None:
+        return Cells(low, high, sets)
+    shown = np.full_like(low, -1) if cells.levels is None else cells.levels
+    over = np.full_like(low, -1) if stars is None else stars
+    return Cells(low, high, sets, np.where(blank, over, shown))
 
 
 def _rows(cut: Cut) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.axis import Axis, Level
+from shoal.axis import Axis
 from shoal.collusion import Collusion, strongest
 from shoal.collusion.distances import Sums, exceeding
 from shoal.collusion.linear import Counts, search, too_many
@@ -37,11 +37,12 @@ class TCloseness(Rule):
     ``ordered``       the i-th and j-th of the m values that occur are |i − j| / (m − 1) apart:
                       Σ |P_i − Q_i| / (m − 1) with P and Q cumulative. Null comes last.
     ``hierarchical``  two values are h / H apart when their lowest common ancestor is h of H
-                      levels above the leaves. In that tree give each edge the length 1/2H: the
-                      path between two leaves is h / H long, and what must move over an edge is
-                      |p − q| of the node below it. So the distance is the mean, over the levels
-                      from the leaves to the coarsest below the root, of the equal distance
-                      between the levels' nodes. An axis without levels has the leaves only.
+                      levels above the leaves; every level that was given counts. With edges of
+                      the length 1/2H the path between two leaves is h / H long, and what must
+                      move over an edge is |p − q| of the node below it. So the distance is the
+                      mean, over the levels from the leaves to the coarsest below the root, of
+                      the equal distance between the levels' nodes. An axis without levels has
+                      the leaves only.
 
     Every one of them is convex in p, so merging classes never breaks it: monotone. All sums are
     taken over whole numbers and the values that occur in a class, so the comparison is exact and
@@ -150,13 +151,8 @@ def _equal(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
 
 def _hierarchical(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
     """The sum of the equal distances of all levels, of 2 n N times the number of levels."""
-    levels = [h, *(_coarsen(h, level.starts) for level in _inner(h.axis))]
+    levels = [h, *(_coarsen(h, level.starts) for level in h.axis.levels)]
     return np.sum([_equal(level, kind)[0] for level in levels], axis=0), 2 * len(levels)
-
-
-def _inner(axis: Axis) -> list[Level]:
-    """The levels below the root; one node over all is the root itself."""
-    return [level for level in axis.levels if len(level.starts) > 1 or axis.null]
 
 
 def _coarsen(h: Histogram, starts: NDArray[np.int32]) -> Histogram:
@@ -209,7 +205,7 @@ def _leaves(h: Histogram) -> Sums:
 def _nodes(h: Histogram) -> Sums:
     """Of every level the nodes, and null."""
     last = h.axis.size
-    levels = [range(last), *(level.starts.tolist() for level in _inner(h.axis))]
+    levels = [range(last), *(level.starts.tolist() for level in h.axis.levels)]
     null = {h.axis.null_code} if h.axis.null else set()
     low = [np.array(sorted({*starts, *null})) for starts in levels]
     high = [np.append(starts[1:], last) for starts in low]

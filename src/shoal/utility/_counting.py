@@ -44,24 +44,14 @@ def levels(axis: Axis, cells: Cells, column: int) -> tuple[NDArray[np.int64], in
     """The lowest level of the column's hierarchy that has a node around each cell, and the highest.
 
     0 is a leaf, 1 the finest level, and one above the coarsest is ``*``, which alone holds null
-    and anything else. The highest is the lowest level that is all of the column: 0 where it has a
-    single leaf.
+    and anything else. A cell that is printed with the label of a higher level is on that one. The
+    highest is ``*``, however few levels join anything: 0 where the column has a single leaf.
     """
-    sets, last = cells.sets.get(column), np.array([axis.size - 1])
+    sets = cells.sets.get(column)
     if sets is None:
-        found = _around(axis, cells.low[:, column], cells.high[:, column])
+        lowest = axis.level_of(cells.low[:, column], cells.high[:, column])
+        level_of = np.maximum(lowest, cells.level(column))
     else:  # a flat column has no level between
         several = np.bitwise_count(sets).sum(axis=1) > 1
-        found = several.astype(np.int64)
-    return found, int(_around(axis, np.zeros_like(last), last)[0]) if axis.size else 0
-
-
-def _around(axis: Axis, low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.int64]:
-    """The lowest level with a node around each range of codes."""
-    found = np.full(len(low), len(axis.levels) + 1)
-    for number, level in reversed(list(enumerate(axis.levels, 1))):
-        starts = np.append(level.starts, axis.null_code) if axis.null else level.starts
-        first, last = (np.searchsorted(starts, end, side="right") for end in (low, high))
-        found[first == last] = number
-    found[low == high] = 0
-    return found
+        level_of = several.astype(np.int64)
+    return level_of, axis.height

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from shoal.axis import Axis
 from shoal.errors import UsageError
-from shoal.methods.lattice.ladder import Rung, ladder
+from shoal.methods.lattice.ladder import Rung, apart, every_rung, ladder
 from shoal.tally import Tally
 
 
@@ -19,17 +19,14 @@ def bounded(tally: Tally, levels: str) -> tuple[tuple[Rung, ...], ...]:
 
 def _within(axis: Axis, low: int, high: int | None) -> tuple[Rung, ...]:
     """The rungs of a column between two levels; None is the highest."""
-    rungs = ladder(axis)
-    last = rungs[-1].number if high is None else high
-    found = tuple(rung for rung in rungs if low <= rung.number <= last)
-    if found:
-        return found
-    all_there = len(rungs) == len(axis.levels) + 2
+    rungs = every_rung(axis)
+    allowed = rungs[low:] if high is None else rungs[low : high + 1]
+    if allowed:
+        return apart(allowed)
     meant = f"{low} or above" if high is None else f"in {low}..{high}" if low != high else str(low)
     raise UsageError(
         f"Column {axis.name!r} has no level {meant}.",
-        f"its levels are {', '.join(str(rung.number) for rung in rungs)}"
-        + ("." if all_there else " (levels that join nothing more are left out)."),
+        f"its levels are {', '.join(str(rung.number) for rung in rungs)}.",
     )
 
 

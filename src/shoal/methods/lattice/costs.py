@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import UsageError
 from shoal.kernels import rollup
-from shoal.methods.lattice.ladder import Rung, ladder
+from shoal.methods.lattice.ladder import Rung
 from shoal.methods.lattice.nodes import summed
 from shoal.methods.lattice.rolled import Rolled, Tables
 
@@ -117,7 +117,8 @@ class Loss(_Priced):
         axis = self.tally.quasi[column]
         if axis.shape == "flat":
             return axis.set_width(rung.high - rung.low + 1)
-        return axis.width(rung.low, rung.high)
+        shown = axis.level_to_print(rung.number, rung.low, rung.high)
+        return axis.width(rung.low, rung.high, shown)
 
 
 class Precision(_Priced):
@@ -125,8 +126,7 @@ class Precision(_Priced):
 
     def price(self, column: int, rung: Rung) -> Floats:
         """The level ÷ the top."""
-        top = ladder(self.tally.quasi[column])[-1].number
-        return np.full(len(rung), rung.number / max(top, 1))
+        return np.full(len(rung), rung.number / max(self.tally.quasi[column].height, 1))
 
 
 class Height(Cost):

@@ -7,7 +7,7 @@ is, at a level between, or as ``*``; null stands alone until ``*``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -46,7 +46,7 @@ class Rung:
 
 
 def ladder(axis: Axis) -> tuple[Rung, ...]:
-    """A column as it is, at each level that joins anything, and as ``*``.
+    """A column as it is, and at each level that joins anything more: the last joins all.
 
     >>> from shoal.axis import Level
     >>> pairs = Level(np.array([0, 2]), ("ab", "c"))
@@ -54,22 +54,32 @@ def ladder(axis: Axis) -> tuple[Rung, ...]:
     >>> [rung.node.tolist() for rung in ladder(axis)]
     [[0, 1, 2, 3], [0, 0, 1, 2], [0, 0, 0, 0]]
     """
+    return apart(every_rung(axis))
+
+
+def every_rung(axis: Axis) -> tuple[Rung, ...]:
+    """A column as it is, at each level of its hierarchy, and as ``*``."""
     null = [axis.null_code] if axis.null else []
     between = [np.append(level.starts, null) for level in axis.levels]
-    starts = [np.arange(axis.size), *between, np.zeros(1)]
-    rungs = [Rung.of(number, begin, axis.size) for number, begin in enumerate(starts)]
-    return (rungs[0], *(above for below, above in pairwise(rungs) if len(above) < len(below)))
+    starts = [np.arange(axis.size), *between, np.zeros(1)][: axis.height + 1]
+    return tuple(Rung.of(number, begin, axis.size) for number, begin in enumerate(starts))
 
 
-def standing(rungs: Sequence[Rung], level: int) -> Rung:
-    """The rung of a level; one that joins nothing has the nodes of the level below it."""
-    return [rung for rung in rungs if rung.number <= level][-1]
+def apart(rungs: Sequence[Rung]) -> tuple[Rung, ...]:
+    """The first of these rungs, and of the others those that join more than the one below."""
+    joining = (above for below, above in pairwise(rungs) if len(above) < len(below))
+    return (rungs[0], *joining)
+
+
+def rung_at(axis: Axis, level: int) -> Rung:
+    """The rung of a level, as it is written in the hierarchy; above the highest it is ``*``."""
+    return every_rung(axis)[min(level, axis.height)]
 
 
 def told_levels(tally: Tally, rungs: Sequence[Rung]) -> dict[str, dict[str, int]]:
     """The level of each column (0: as it is), and the top that it has: facts of a cut."""
-    tops = [ladder(axis)[-1] for axis in tally.quasi]
-    return {"levels": level_of_each(tally, rungs), "levels_of": level_of_each(tally, tops)}
+    tops = {axis.name: axis.height for axis in tally.quasi}
+    return {"levels": level_of_each(tally, rungs), "levels_of": tops}
 
 
 def level_of_each(tally: Tally, rungs: Sequence[Rung]) -> dict[str, int]:
@@ -87,4 +97,14 @@ def levelled(tally: Tally, rungs: Sequence[Rung]) -> Cut:
     flat = (j for j, axis in enumerate(tally.quasi) if axis.shape == "flat")
     sets = {j: as_sets(tally.quasi[j], low[:, j], high[:, j]) for j in flat}
     entry = np.arange(tally.entries, dtype=np.int32)
-    return Cut(entry, class_, tally.count, Cells(low, high, sets))
+    cells = printed_at(tally.quasi, Cells(low, high, sets), [rung.number for rung in rungs])
+    return Cut(entry, class_, tally.count, cells)
+
+
+def printed_at(axes: Sequence[Axis], cells: Cells, levels: Sequence[int]) -> Cells:
+    """The cells, each column's printed with the labels of its level."""
+    ends = zip(axes, levels, cells.low.T, cells.high.T, strict=True)
+    shown = [axis.level_to_print(level, low, high) for axis, level, low, high in ends]
+    if all((level < 0).all() for level in shown):
+        return cells
+    return replace(cells, levels=np.stack(shown, axis=1))
