@@ -153,7 +153,7 @@ class Column:
             raise self._wrong("has an unknown role", f"The roles are: {', '.join(ROLES)}.")
         if self.kind and self.kind not in KINDS:
             raise self._wrong("has an unknown kind", f"The kinds are: {', '.join(KINDS)}.")
-        if not (math.isfinite(self.weight) and self.weight > 0):
+        if not (_is_finite(self.weight) and self.weight > 0):
             raise self._wrong("has a weight that is not above 0", "The usual weight is 1.")
         if self.hierarchy is not None and not isinstance(self.hierarchy, Hierarchy):
             raise self._wrong(
@@ -238,4 +238,15 @@ def role_hint(name: str, role: str = "quasi") -> str:
 
 
 def _position(bound: Bound) -> float:
-    return float(bound.toordinal() if isinstance(bound, datetime.date) else bound)
+    """Where a bound lies; beyond all numbers it is infinite, and so no bound."""
+    try:
+        return float(bound.toordinal() if isinstance(bound, datetime.date) else bound)
+    except OverflowError:
+        return math.inf
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # a whole number beyond all floats
+        return False

@@ -85,7 +85,7 @@ class Hierarchy(ABC):
         options = {key: option for key, option in table.items() if key != words[0]}
         try:
             return _READERS[words[0]](table[words[0]], **options)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError, RecursionError):
             raise HierarchyError(
                 f"The hierarchy {words[0]!r} in the schema has wrong options.",
                 "hierarchy = { intervals = [5, 10, 20], origin = 0, bottom = 20, top = 80 }",

@@ -31,6 +31,10 @@ EXACT = Context(prec=60)
 """Sixty digits: what is computed from a ``logarithm`` must be computed in this context too."""
 NEAR = 1e-9
 """Relative distance to a threshold under which floats are not trusted to decide."""
+_BITS = 512
+"""Binary digits of a parameter's numerator and denominator: floats hold all such fractions."""
+_LARGEST = 2**53
+"""The largest whole parameter: larger ones are not exact as floats."""
 
 
 @runtime_checkable
@@ -311,11 +315,13 @@ def fraction(
     if isinstance(value, str) and re.fullmatch(r"\d*,\d+", value):
         hint = f"write a point: {name}={value.replace(',', '.')}."
     try:
-        if re.search(r"[eE][+-]?\d{4}", str(value)):  # would take forever to write out
+        if re.search(r"[eE][+-]?0*[1-9]\d{3}", str(value)):  # would take forever to write out
             raise OverflowError
         exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
     except (ValueError, TypeError, ZeroDivisionError, OverflowError) as error:
         raise UsageError(f"{name} is not a number.", hint) from error
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _BITS:
+        raise UsageError(f"{name} is beyond all numbers that are computed with.", hint)
     if exact < low or exact > high or (above and exact == low):
         limits = f"above {low}" if above else f"at least {low}"
         limits += f" and at most {high}" if high < math.inf else ""
@@ -330,6 +336,8 @@ def whole(value: float | str, name: str, low: int) -> int:
         exact = float(value) == number
     except (ValueError, TypeError, OverflowError):
         exact, number, few = False, 0, max(low, 5)
+    if exact and number > _LARGEST:
+        raise UsageError(f"{name} must be at most {_LARGEST:,}.", f"write {name}={few}.")
     if not exact or number < low:
         raise UsageError(f"{name} must be a whole number, at least {low}.", f"write {name}={few}.")
     return number

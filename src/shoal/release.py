@@ -221,6 +221,22 @@ def _classes(count: int) -> str:
     return f"{count:,} class{'' if count == 1 else 'es'}"
 
 
+FIELDS: dict[str, type] = {
+    "form": str, "schema": str, "rule": str, "method": str, "row_order": str, "sha256": str,
+    "values_sha256": str, "based_on": str, "like": str, "rows": int, "classes": int,
+    "defused_cells": int, "keep_accepted": bool, "releasable": bool, "parameters": dict,
+    "privacy": dict, "answers": dict, "spend": dict, "exact": list, "marginals": list,
+}  # fmt: skip
+"""What a manifest may say besides its edition, file and columns, and the type of each."""
+
+
+def _fits(value: Any, kind: type) -> bool:
+    """Whether a value is of a type: a count is not negative, and no truth value."""
+    if kind is int:
+        return type(value) is int and 0 <= value < 2**63
+    return isinstance(value, kind)
+
+
 def read_manifest(text: str) -> dict[str, Any]:
     """A manifest from its JSON text; editions newer than this program are refused."""
     try:
@@ -231,7 +247,13 @@ def read_manifest(text: str) -> dict[str, Any]:
             raise ValueError
         if "values" in manifest and not re.fullmatch(r"values\.[a-z.]+", manifest["values"]):
             raise ValueError
-    except (ValueError, KeyError, TypeError) as error:
+        if not all(
+            _fits(manifest[name], kind) for name, kind in FIELDS.items() if name in manifest
+        ):
+            raise ValueError
+        if not all(isinstance(role, str) for role in manifest["columns"].values()):
+            raise ValueError
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             "The manifest is damaged.", "publish the release again, or audit its table file alone."
         ) from error

@@ -57,6 +57,10 @@ def read(text: str, files: Reader | None = None) -> tuple[Column, ...]:
         document = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         raise SchemaError(f"The schema is not valid TOML: {error}.", _EXAMPLE) from error
+    except (ValueError, RecursionError):
+        raise SchemaError(
+            "The schema holds a number or a date that is none, or nests too deeply.", _EXAMPLE
+        ) from None
     _check_edition(document)
     _known(document, ("edition", "columns"), "The schema")
     columns = document.get("columns", {})

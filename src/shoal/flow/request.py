@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from shoal.addresses import refuse_address
 from shoal.errors import UsageError
 from shoal.frames.write import format_of
 from shoal.model import Model
@@ -91,6 +92,9 @@ class Place(NamedTuple):
         >>> Place.of("rel", None, ".csv", dry_run=True)
         Place(out=None, companion=None, format='csv')
         """
+        for path in (out, companion):
+            if path is not None:
+                refuse_address(path)
         return cls(
             None if out is None or dry_run else _named(Path(out)),
             None if companion is None else Path(companion),

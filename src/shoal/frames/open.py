@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from shoal.addresses import refuse_address
 from shoal.errors import InputError, UsageError
 from shoal.frames.column import Engine
 from shoal.frames.duck import DuckFrame
@@ -112,6 +113,7 @@ def _named(
         return parquet(sql.read_sql(source, spool, query)), ()
     if query is not None:
         raise UsageError("A query needs a database URL.", "Leave query= out.")
+    refuse_address(source)
     path = _file(Path(source))
     suffix = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     suffix = suffix.lower()

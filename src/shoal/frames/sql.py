@@ -6,6 +6,7 @@ it may hold a password.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -105,6 +106,11 @@ def _postgresql(url: str, spool: Spool, query: str) -> Path:
             clean_names(reader.schema.names)
             return spool.batches(reader.schema, reader)
     except dbapi.Error as error:
+        if re.search("authentication|password|pg_hba", str(error)):
+            raise InputError(
+                "The database lets nobody in under this name and password.",
+                "Check the user, the password and the database in the address.",
+            ) from None
         raise InputError(
             f"The database did not answer the query ({type(error).__name__}).",
             "Check the address, the table's name and the query.",

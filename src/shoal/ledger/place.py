@@ -14,6 +14,7 @@ Where the file or its folder may not be written, a ledger that nobody has open i
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
+from shoal.addresses import refuse_address
 from shoal.errors import InputError, OutputError, ShoalError, UsageError
 from shoal.ledger.keys import keep_name
 from shoal.ledger.tables import ENTRIES
@@ -107,6 +109,7 @@ def place(where: str | Path, patience: float = PATIENCE, *, new: bool = False) -
     """The place that a path or an address names; a file is made only if ``new``."""
     scheme, separator, rest = str(where).partition("://")
     if not separator:
+        refuse_address(where)
         return _sqlite(Path(where), patience, new)
     if scheme.lower() == "sqlite":
         return _sqlite(Path(rest.removeprefix("/")), patience, new)
@@ -219,8 +222,17 @@ def _found(error: DBAPIError) -> _Told | None:
         return _NO_LEDGER if code is None else _SQLITE.get(code & 0xFF)
     state = getattr(error.orig, "sqlstate", None)
     if state is None:
-        return _SILENT if isinstance(error, OperationalError) else None
+        if not isinstance(error, OperationalError):
+            return None
+        return _REFUSED if _is_refused(error.orig) else _SILENT
     return _STATES.get(state) or _STATES.get(state[:2])
+
+
+def _is_refused(error: object) -> bool:
+    """Whether a server answered, and let nobody in: without a state, by what the driver knows."""
+    connection = getattr(error, "pgconn", None)
+    asked = any(getattr(connection, name, False) for name in ("used_password", "needs_password"))
+    return asked or re.search("authentication|password|pg_hba|role ", str(error)) is not None
 
 
 _Told = tuple[type[InputError], str, str]
@@ -251,6 +263,11 @@ _NO_OPENING: _Told = (
 _SILENT: _Told = (
     InputError, "{name} does not answer.", f"Check the address and the server. {_AGAIN}",
 )  # fmt: skip
+_REFUSED: _Told = (
+    InputError,
+    "{name} lets nobody in under this name and password.",
+    "Check the user, the password and the database in the address.",
+)
 _APPEND_ONLY: _Told = (
     OutputError, "{name} refused the entry: a ledger is only ever added to.", _AGAIN,
 )  # fmt: skip
@@ -264,6 +281,6 @@ _SQLITE: dict[int, _Told] = {
 }  # fmt: skip
 _STATES: dict[str, _Told] = {
     "55P03": _LOCKED, "53100": _FULL, "42501": _READ_ONLY, "25006": _READ_ONLY,
-    "23": _APPEND_ONLY, "08": _SILENT, "28": _SILENT, "3D": _SILENT, "53": _SILENT,
+    "23": _APPEND_ONLY, "08": _SILENT, "28": _REFUSED, "3D": _SILENT, "53": _SILENT,
     "57": _SILENT,
 }  # fmt: skip

@@ -21,6 +21,8 @@ from shoal.model import All, Model, Rule, parts
 WRAPS = "rule"
 """The parameter of a model that wraps another one."""
 WRAPPED = 'write for example "m-privacy m=2 (k-anonymity k=5 & distinct-diversity l=3)".'
+LONGEST, DEEPEST = 20_000, 11
+"""The characters of a rule, and how deeply it nests: every rule that means something is smaller."""
 EXAMPLE = 'write for example "k-anonymity k=10 & t-closeness t=0.2 on=diagnosis".'
 
 
@@ -74,6 +76,8 @@ Words = list["str | Words"]
 
 def _words(text: str) -> Words:
     """The words of a text, unquoted, with brackets as nested lists; marks stand by themselves."""
+    if len(text) > LONGEST:
+        raise UsageError(f"The rule is longer than {LONGEST:,} characters.", EXAMPLE)
     reader = shlex.shlex(text, posix=True, punctuation_chars="&()")
     reader.whitespace_split, reader.commenters = True, ""
     open_: list[Words] = [[]]
@@ -82,6 +86,11 @@ def _words(text: str) -> Words:
             for mark in word if set(word) <= set("&()") else [word]:
                 if mark == "(":
                     open_.append([])
+                    if len(open_) > DEEPEST:
+                        raise UsageError(
+                            f"The rule has more than {DEEPEST - 1} brackets in one another.",
+                            WRAPPED,
+                        )
                 elif mark == ")" and len(open_) > 1:
                     inside = open_.pop()
                     open_[-1].append(inside)

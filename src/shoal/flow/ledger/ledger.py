@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from shoal.addresses import refuse_address
 from shoal.errors import InputError, OutputError, UsageError
 from shoal.flow.ledger.admission import Admission, Position, Refused
 from shoal.flow.ledger.admitting import accepted, admission_of
@@ -382,6 +383,8 @@ def _key_file(where: str | Path, key: str | Path | None, new: bool = False) -> P
     """The key's file: as given, beside a ledger that is a file, or by the environment; or none."""
     if not isinstance(where, str | Path) or not Path(where).name:
         raise UsageError("A ledger is a file, or an address.", "write for example releases.db.")
+    if "://" not in str(where):
+        refuse_address(where)
     if key is not None:
         return Path(key)
     beside = None if "://" in str(where) else Path(where).with_suffix(".key")
