@@ -33,8 +33,8 @@ FLOORS = (
     {"kernels"},
     {"addresses", "attained", "axis", "cells", "collusion", "column", "disclosure", "errors",
      "hierarchy", "hints", "histogram", "knowledge", "labels", "levels", "meaning", "model",
-     "odds", "reach", "release", "schema", "schematext", "spend", "suggest", "tally", "taxonomy",
-     "whereabouts", "worlds"},
+     "odds", "reach", "release", "schema", "schematext", "scratch", "spend", "stopping", "suggest",
+     "tally", "taxonomy", "whereabouts", "worlds"},
     {"attacks", "forecasts", "methods", "models", "noise", "risk", "utility", "verifiers"},
     {"bundled", "frames", "ledger", "pages", "whole"},
     {"flow"},
@@ -45,7 +45,7 @@ NOUNS = 1
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 ONLY = {
     "bundled": {"errors"},
-    "cli": {"bundled", "shoal"},
+    "cli": {"bundled", "shoal", "stopping"},
     "pages": {"errors", "whole"},
     "testing": {*FLOORS[NOUNS], "models"},
     "web": {"bundled", "shoal"},

@@ -3,7 +3,7 @@
     ShoalError            1  internal: nothing below fits
     ├── UsageError        2  the call is wrong: an unknown name, an option out of range
     │   └── UndecidedError       an exact verdict would take too long
-    ├── Interrupted       2  stopped by the user; it says what was written
+    ├── Interrupted     130  stopped by the user; it says what was written
     ├── NotMetError       3  the requirement cannot be met, or is not met
     ├── ExposedError      4  an attack exceeded its limit
     └── InputError        5  the data is wrong
@@ -51,7 +51,7 @@ class UndecidedError(UsageError):
 class Interrupted(ShoalError):
     """The user stopped the work; the fact says what was written, if anything."""
 
-    exit_code = 2
+    exit_code = 130
 
 
 class NotMetError(ShoalError):

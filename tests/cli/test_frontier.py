@@ -100,7 +100,7 @@ def test_stopped_it_says_what_is_kept(frontier, here, monkeypatch):
 
     monkeypatch.setattr("shoal.flow.frontier.frontier", stopped)
     result = frontier("-o", "found")
-    assert result.exit_code == 2
+    assert result.exit_code == 130
     assert "before any point was finished: nothing was written" in result.output
     assert not (here / "found").exists()
     assert "Stopped." in frontier().output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -200,31 +201,33 @@ def test_one_class_is_not_classes():
 
 
 STOPPED = """
-import sys
+import os, signal, sys
 
 class Stop:
     def find_spec(self, name, *_):
         if name == {module!r}:
-            raise KeyboardInterrupt
+            os.kill(os.getpid(), {number})
 
 sys.meta_path.insert(0, Stop())
 sys.argv = ["shoal", "--help"]
 {door}
 """
 DOORS = {
-    "script": "from shoal.cli.main import main\nsys.exit(main())",
+    "script": "from shoal.cli.__main__ import run\nrun()",
     "module": "import runpy\nrunpy.run_module('shoal.cli', run_name='__main__')",
 }
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     ("name", "module"),
-    [("script", "click"), ("script", "shoal.cli.outcome"), ("module", "shoal.cli.main")],
-)
-def test_ctrl_c_while_python_loads_is_no_traceback(name, module):
-    code = STOPPED.format(module=module, door=DOORS[name])
+    [("script", "click"), ("script", "shoal.cli.outcome"), ("module", "shoal.cli.main"),
+     ("script", "shoal.scratch"), ("module", "shoal.stopping")],
+)  # fmt: skip
+def test_a_signal_while_python_loads_is_no_traceback(name, module, number):
+    code = STOPPED.format(module=module, number=int(number), door=DOORS[name])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert (done.returncode, done.stderr.split()) == (2, [b"Stopped."])
+    assert (done.returncode, done.stderr.split()) == (128 + number, [b"Stopped."])
 
 
 def test_ctrl_c_around_the_run_is_the_same_end(shoal, monkeypatch):
@@ -232,4 +235,4 @@ def test_ctrl_c_around_the_run_is_the_same_end(shoal, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(door, "guarded", stop)
-    assert shoal("--help").exit_code == door.STOPPED == 2
+    assert shoal("--help").exit_code == 130

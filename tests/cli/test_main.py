@@ -10,6 +10,7 @@ import click
 import pytest
 
 import shoal as package
+from shoal import stopping
 from shoal.cli import printing
 from shoal.cli.main import VERBS, main
 
@@ -107,7 +108,7 @@ def raising(error):
     [
         (package.ShoalError("Fact.", "do."), 1, "Fact.\nHint: do.\n"),
         (package.UsageError("Fact."), 2, "Fact.\n"),
-        (package.Interrupted("Fact."), 2, "Fact.\n"),
+        (package.Interrupted("Fact."), 130, "Fact.\n"),
         (package.NotMetError("Fact."), 3, "Fact.\n"),
         (package.ExposedError("Fact."), 4, "Fact.\n"),
         (package.OutputError("Fact."), 5, "Fact.\n"),
@@ -130,7 +131,7 @@ def test_an_error_is_a_fact_a_hint_and_a_code(shoal, monkeypatch, error, code, t
 def test_ctrl_c_says_that_nothing_was_written(shoal, monkeypatch):
     monkeypatch.setattr("shoal.cli.look.command", raising(KeyboardInterrupt()))
     result = shoal("look")
-    assert result.exit_code == 2
+    assert result.exit_code == 130
     assert "Stopped.\nHint: " in result.stderr
 
 
@@ -147,9 +148,9 @@ def test_debug_shows_the_way_without_the_message(shoal, monkeypatch):
 
 
 def test_an_interrupt_that_a_library_swallowed_is_raised_at_the_next_step():
-    printing.stopped.set()
+    stopping.requested.set()
     try:
         with printing.progress(True) as step, pytest.raises(KeyboardInterrupt):
             step("making classes", 1, 2)
     finally:
-        printing.stopped.clear()
+        stopping.requested.clear()

@@ -81,7 +81,7 @@ def test_interrupted_anywhere_nothing_is_left(here, roles, step, number):
         capture_output=True, timeout=120, check=False,
         env=os.environ | {"TMPDIR": str(here / "scratch")},
     )  # fmt: skip
-    assert done.returncode == 2, done.stderr
+    assert done.returncode == 128 + number, done.stderr
     assert b"Stopped.\nHint: a release that is there is whole" in done.stderr
     assert sorted(here.iterdir()) == before
     assert list((here / "scratch").iterdir()) == []

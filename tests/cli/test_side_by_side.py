@@ -54,6 +54,6 @@ def test_stopped_it_promises_nothing_that_it_does_not_keep(sides, here, monkeypa
 
     monkeypatch.setattr("shoal.flow.side_by_side.side_by_side", stopped)
     result = sides("-o", "sides")
-    assert result.exit_code == 2
+    assert result.exit_code == 130
     assert "kept only when all of it is finished" in result.output
     assert not (here / "sides").exists()

@@ -154,10 +154,13 @@ def test_empty_cells_are_null_and_a_lone_column_keeps_its_blank_lines(tmp_path: 
     assert open_table(written(tmp_path, b"a\nx\n\ny\n")).values(["a"])["a"].nulls == 1
 
 
-def test_spool_is_private_and_goes() -> None:
+def test_the_spool_has_no_name_and_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     spool = Spool()
     path = spool.rows(["a"], [["1"]])
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert list(tmp_path.rglob("*")) == []
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.stat().st_nlink == 0
     spool.close()
     spool.close()
-    assert not path.parent.exists()
+    assert not path.exists()

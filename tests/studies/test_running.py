@@ -365,7 +365,7 @@ def test_ctrl_c_stops_all_processes_and_the_next_run_goes_on(begun, tmp_path, kn
     assert told.value.hint
     os.killpg(first.pid, signal.SIGINT)  # as a terminal does: to every process
     out, err = first.communicate(timeout=20)
-    assert (first.returncode, out) == (2, "")
+    assert (first.returncode, out) == (130, "")
     assert err.lstrip().startswith("Stopped.\nHint: ")
     assert "a study goes on from what it has measured" in err
     assert "Traceback" not in err

@@ -1,12 +1,31 @@
-"""``python -m shoal.cli``: the command line without the installed script."""
+"""``shoal`` and ``python -m shoal.cli``: signals are taken care of before anything is loaded."""
 
-import sys
+import os
+import signal
 
-try:
+
+def run() -> None:
+    """Run the command line, and end as it says; when stopped, at once and with nothing left."""
+    for name in ("SIGINT", "SIGTERM"):
+        signal.signal(getattr(signal, name), _leave)
+    from shoal import stopping
+
+    stopping.install()
     from shoal.cli.main import main
-except KeyboardInterrupt:  # before the first line of main, which catches it from there on
-    print("Stopped.", file=sys.stderr)
-    sys.exit(2)
+
+    try:
+        main(prog_name="shoal")
+    finally:
+        if stopping.requested.is_set():
+            stopping.leave()
+        stopping.ignore()  # all is done and told: what Python does yet is not to be disturbed
+
+
+def _leave(number: int, frame: object) -> None:
+    """Before there is anything to undo."""
+    os.write(2, b"Stopped.\n")
+    os._exit(128 + number)
+
 
 if __name__ == "__main__":
-    main(prog_name="shoal")
+    run()

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
+import importlib
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
 
-STOPPED = 2
-"""The exit code of a run that the user stopped."""
+import click
 
-try:
-    import difflib
-    import importlib
-    from collections.abc import Sequence
-    from contextlib import suppress
-    from typing import Any
-
-    import click
-
-    from shoal.cli.outcome import guarded
-    from shoal.cli.printing import outlets
-except KeyboardInterrupt:  # the installed script imports this file before it calls anything
-    print("Stopped.", file=sys.stderr)
-    sys.exit(STOPPED)
+from shoal import stopping
+from shoal.cli.outcome import guarded
+from shoal.cli.printing import outlets
 
 VERBS = {
     "demo": "The whole story on bundled data, in under a minute.",
@@ -90,10 +83,10 @@ class Verbs(click.Group):
         given = list(sys.argv[1:] if args is None else args) or ["--help"]
         run = super().main
         extra["standalone_mode"] = False
-        code = STOPPED  # where Ctrl-C comes before or after the run itself
+        code: int | None = None
         with suppress(KeyboardInterrupt), outlets():
             code = guarded(lambda: run(given, prog_name or "shoal", **extra), given)
-        sys.exit(code)
+        sys.exit(stopping.exit_code() if code is None else code)
 
 
 @click.command(
@@ -101,7 +94,8 @@ class Verbs(click.Group):
     cls=Verbs,
     epilog="\b\nExample:\n  shoal look patients.csv\n  shoal VERB --help\n\n\b\n"
     "Exit codes: 0 done and safe, 1 internal error, 2 wrong usage,\n"
-    "3 requirement not met, 4 an attack exceeded its limit, 5 bad input.",
+    "3 requirement not met, 4 an attack exceeded its limit, 5 bad input,\n"
+    "130 stopped by Ctrl-C, 143 stopped by a request to terminate.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="shoal", message="shoal %(version)s")

@@ -10,16 +10,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from shoal.cli.printing import emit, stopped, utf8
+from shoal import stopping
+from shoal.cli.printing import emit, utf8
 
 SETTINGS = {
     name: name for name in ("delimiter", "quote", "encoding", "decimal", "sheet", "query")
@@ -35,11 +33,12 @@ STOPPED = (
 def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
     """Run, and return the exit code; an error is told before that."""
     utf8()
+    stopping.tell_by(lambda code: _tell(*STOPPED, code, arguments))
     try:
-        with _terminable():
+        with stopping.listening():
             code = run()
     except (KeyboardInterrupt, click.Abort):
-        return _tell(*STOPPED, 2, arguments)
+        return _stopped(*STOPPED, arguments)
     except click.ClickException as error:
         return _tell(*_usage(error), 2, arguments)
     except Exception as error:
@@ -47,32 +46,19 @@ def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Take a request to terminate like Ctrl-C, so that temporary files are cleared away."""
-
-    def stop(*_: object) -> None:
-        stopped.set()
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    stopped.clear()
-    before = {name: signal.signal(getattr(signal, name), stop) for name in names}
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
+def _stopped(fact: str, hint: str, arguments: Sequence[str]) -> int:
+    """Tell that the user stopped the run, unless that is told already."""
+    code = stopping.exit_code()
+    return _tell(fact, hint, code, arguments) if stopping.may_tell() else code
 
 
 def _failed(error: Exception, arguments: Sequence[str]) -> int:
     from shoal import Interrupted, ShoalError
 
     if isinstance(error, Interrupted):
-        return _tell(error.fact, error.hint, error.exit_code, arguments)
+        return _stopped(error.fact, error.hint, arguments)
+    if stopping.requested.is_set():  # a library made another error of the interrupt
+        return _stopped(*STOPPED, arguments)
     if os.environ.get("SHOAL_DEBUG") == "1":
         click.echo("".join(_frames(error)), err=True, nl=False)
     if isinstance(error, ShoalError):

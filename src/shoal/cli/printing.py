@@ -9,10 +9,11 @@ import json
 import math
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
+
+from shoal import stopping
 
 if TYPE_CHECKING:
     from shoal import Verdict
@@ -248,12 +249,8 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if whole else f"{value:.4g}"
 
 
-stopped = threading.Event()
-"""Set when the user asked to stop: a library may swallow the interrupt itself."""
-
-
 def _go_on() -> None:
-    if stopped.is_set():
+    if stopping.requested.is_set():  # a library may have swallowed the interrupt
         raise KeyboardInterrupt
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,30 +10,42 @@ from contextlib import contextmanager
 import duckdb
 import pyarrow as pa
 
+from shoal import scratch, stopping
 from shoal.errors import InputError, UsageError
 
 MEMORY = "1500MB"
 """What the engine may hold before it spills to disk; the tally itself lives outside it."""
 
 
+_ENCRYPTED = {"temp_file_encryption": "true", "force_mbedtls_unsafe": "true"}
+"""The engine's own encryption of what it spills, with a key that it has in memory only.
+
+It draws the key from a generator that is not made for keys, and takes three times as long: it is
+for systems where files cannot lose their names.
+"""
+
+
 def connect(memory: str | None = None) -> duckdb.DuckDBPyConnection:
-    """A private engine: in memory, offline, spilling into a folder only this user can read."""
-    folder = tempfile.mkdtemp(prefix="shoal-")
+    """A private engine: in memory, offline; what it spills nobody can read after this process."""
+    folder = scratch.make_folder()
     try:
+        secret = {} if scratch.hide_names(folder) else _ENCRYPTED
         connection = duckdb.connect(
             ":memory:",
             config={
                 "memory_limit": memory or MEMORY,
-                "temp_directory": folder,
+                "temp_directory": str(folder),
                 "preserve_insertion_order": "false",
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
+                **secret,
             },
         )
-        weakref.finalize(connection, shutil.rmtree, folder, ignore_errors=True)
+        weakref.finalize(connection, scratch.remove_folder, folder)
     except BaseException:  # Ctrl-C while it starts: nobody else would remove the folder
-        shutil.rmtree(folder, ignore_errors=True)
+        scratch.remove_folder(folder)
         raise
+    stopping.engines.add(connection)
     return connection
 
 

@@ -6,15 +6,14 @@ The order is a uniform permutation drawn from the operating system's entropy; th
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
+from contextlib import ExitStack, closing
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.errors import OutputError
+from shoal.scratch import Nameless
 
 IN_MEMORY = 256 * 2**20
 """Bytes of rows that are permuted in memory; more go through buckets on disk."""
@@ -29,9 +28,9 @@ def shuffled(
 ) -> Iterator[pa.RecordBatch]:
     """The same rows in random order, in batches of the same schema.
 
-    Rows beyond ``in_memory`` bytes each draw one of many buckets on disk, in a folder only this
-    user can read, and each bucket is then shuffled: together again a uniform permutation
-    (Rao 1961; Sandelius 1962).
+    Rows beyond ``in_memory`` bytes each draw one of many buckets on disk, in files without a name,
+    and each bucket is then shuffled: together again a uniform permutation (Rao 1961; Sandelius
+    1962).
     """
     held, size = [], 0
     for batch in batches:
@@ -89,23 +88,25 @@ def _through_disk(
     rest: Iterator[pa.RecordBatch],
     in_memory: int,
 ) -> Iterator[pa.RecordBatch]:
-    with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
-        paths = [Path(folder, str(i)) for i in range(_BUCKETS)]
-        schema = held[0].schema
+    schema = held[0].schema
+    with ExitStack() as files:
+        buckets = [files.enter_context(closing(Nameless())) for _ in range(_BUCKETS)]
         with ExitStack() as stack:
-            buckets = [stack.enter_context(_bucket(path, schema)) for path in paths]
+            writers = [stack.enter_context(_writer(bucket, schema)) for bucket in buckets]
             while held:
-                _scatter(held.pop(), buckets)
+                _scatter(held.pop(), writers)
             for batch in rest:
-                _scatter(batch, buckets)
-        for path in paths:
-            with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as reader:
-                yield from shuffled(iter(reader), in_memory=max(in_memory, path.stat().st_size))
-            path.unlink()
+                _scatter(batch, writers)
+        for bucket in buckets:
+            bucket.rewind()
+            size = bucket.path.stat().st_size
+            with pa.OSFile(str(bucket.path)) as source, pa.ipc.open_stream(source) as reader:
+                yield from shuffled(iter(reader), in_memory=max(in_memory, size))
+            bucket.close()
 
 
-def _bucket(path: Path, schema: pa.Schema) -> pa.RecordBatchStreamWriter:
-    return pa.ipc.new_stream(str(path), schema)
+def _writer(bucket: Nameless, schema: pa.Schema) -> pa.RecordBatchStreamWriter:
+    return pa.ipc.new_stream(str(bucket.path), schema)
 
 
 def _scatter(batch: pa.RecordBatch, buckets: list[pa.RecordBatchStreamWriter]) -> None:

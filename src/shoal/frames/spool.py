@@ -1,15 +1,12 @@
-"""A private folder for sources that can be read only once.
+"""Private files for sources that can be read only once.
 
-What streams past (CSV, Excel, a database cursor, an Arrow stream) is written as Parquet into a
-folder that only its owner may enter, so that memory does not grow with the rows. The folder goes
-when the frame is closed, collected, or the program ends.
+What streams past (CSV, Excel, a database cursor, an Arrow stream) is written as Parquet into files
+without a name, so that memory does not grow with the rows and nothing of them outlives this
+process. They go when the frame is closed, collected, or the program ends.
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -18,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError
+from shoal.scratch import Nameless
 
 _CELLS = 500_000  # cells converted at a time: a few tens of megabytes
 _CHARACTERS = 1 << 25  # and no more text than this, however long the cells are
@@ -27,26 +25,21 @@ Row = Sequence[str | None]
 
 
 class Spool:
-    """A folder of mode 700 that removes itself.
+    """Files that remove themselves, each known by a path that leads to it in this process.
 
     >>> spool = Spool()
-    >>> print(spool.rows(["a"], [["1"], [None]]).name)
-    1.parquet
+    >>> pq.read_metadata(spool.rows(["a"], [["1"], [None]])).num_rows
+    2
     >>> spool.close()
     """
 
     def __init__(self) -> None:
-        self._folder: Path | None = None
-        self._files = 0
-        self._remove: weakref.finalize[[str, bool], Spool] | None = None
+        self._files: list[Nameless] = []
 
     def path(self) -> Path:
-        """The place for one more file; the folder is made when first asked for."""
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="shoal-"))
-            self._remove = weakref.finalize(self, shutil.rmtree, str(self._folder), True)
-        self._files += 1
-        return self._folder / f"{self._files}.parquet"
+        """The place for one more file."""
+        self._files.append(Nameless())
+        return self._files[-1].path
 
     def rows(self, names: Sequence[str], rows: Iterable[Row]) -> Path:
         """Write rows of text under ``names``; every row has as many cells as there are names."""
@@ -55,8 +48,8 @@ class Spool:
 
     def batches(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Path:
         """Write Arrow batches as they come."""
-        path = self.path()
         try:
+            path = self.path()
             with pq.ParquetWriter(path, schema) as writer:
                 for batch in batches:
                     writer.write_batch(batch)
@@ -68,9 +61,9 @@ class Spool:
         return path
 
     def close(self) -> None:
-        """Remove the folder; a second call does nothing."""
-        if self._remove is not None:
-            self._remove()
+        """Let go of the files; a second call does nothing."""
+        for file in self._files:
+            file.close()
 
 
 def _text_batches(schema: pa.Schema, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:

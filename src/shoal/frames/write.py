@@ -11,6 +11,7 @@ import gzip
 import re
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from decimal import Decimal
@@ -22,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
+from shoal import scratch
 from shoal.errors import OutputError, UsageError
 from shoal.labels import RUNS
 
@@ -207,7 +209,12 @@ class _Excel:
             raise OutputError(f"Excel holds at most {_EXCEL_COLUMNS:,} columns.", _ELSEWHERE)
         self._handle = handle
         self._draft = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the sink
-        self._book = xlsxwriter.Workbook(self._draft, {"constant_memory": True})
+        # The library writes rows to files that it names, closes and opens again.
+        self._parts = scratch.make_folder()
+        weakref.finalize(self, scratch.remove_folder, self._parts)
+        scratch.hide_names(self._parts)
+        parts = {"constant_memory": True, "tmpdir": str(self._parts)}
+        self._book = xlsxwriter.Workbook(self._draft, parts)
         self._sheet = self._book.add_worksheet()
         self._day = self._book.add_format({"num_format": "yyyy-mm-dd"})
         self._time = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
@@ -249,6 +256,7 @@ class _Excel:
             self._book.close()
             self._draft.seek(0)
             shutil.copyfileobj(self._draft, self._handle)
+        scratch.remove_folder(self._parts)
         self._handle.close()
 
 

@@ -156,7 +156,7 @@ def _agree(bits, i, words, low, sets, query):
 # Growing
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def ends(sets):
     """The smallest and largest member of each set (sets, words); 0 and -1 where it has none."""
     low, high = np.zeros(len(sets), dtype=np.int32), np.full(len(sets), -1, dtype=np.int32)
@@ -190,7 +190,7 @@ def _highest(word):
     return bit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _divided(span, box):
     """The nodes; the boxes are put into the order of the leaves."""
     node = np.empty((2 * len(box) + 1, 4), dtype=np.int32)

@@ -164,7 +164,7 @@ def bridges(one: Ints, other: Ints, nodes: int) -> Flags:
     return found
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _adjacent(one, other, nodes):
     """Of each node the nodes beside it and the edges there: start (nodes + 1), nodes, edges."""
     start = np.zeros(nodes + 1, dtype=np.int64)
@@ -182,7 +182,7 @@ def _adjacent(one, other, nodes):
     return start, near, edge
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _bridges(start, near, edge, edges):
     """Tarjan 1974: walk down first; an edge is a bridge if nothing below it leads around it."""
     nodes = len(start) - 1

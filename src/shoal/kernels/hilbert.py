@@ -8,7 +8,7 @@ from numba import njit
 WORD = 64
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def hilbert_keys(grid, bits):
     """How far along the curve each point lies: (words, points) of 64 bits, the highest first.
 

@@ -36,7 +36,7 @@ class Reach(NamedTuple):
     weight: NDArray[Any]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def wide(reach, column, low, high, members):
     """The width of the published cell around low..high, of ``members`` leaves if it is a set."""
     if low == high:
@@ -59,7 +59,7 @@ def wide(reach, column, low, high, members):
     return 1.0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def later(codes, size):
     """For each place in a sequence of codes the next place with the same code, or its length.
 

@@ -8,7 +8,7 @@ from numba import njit
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def pack(nodes, word, shift, words):
     """Codes (columns, entries) as packed keys (entries, words)."""
     columns, entries = nodes.shape
@@ -19,7 +19,7 @@ def pack(nodes, word, shift, words):
     return key
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def lift(key, rows, column, word, shift, bits, above, at):
     """Lift some columns by tables of their nodes above, and join the classes that become equal.
 
@@ -76,7 +76,7 @@ def _same(key, one, other):
     return same
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def priced(key, rows, chosen, word, shift, bits, price, at):
     """Σ over the chosen classes of rows × the prices of their nodes; ``price[at[j]:]`` is j's."""
     total = 0.0
@@ -92,7 +92,7 @@ def priced(key, rows, chosen, word, shift, bits, price, at):
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def pooled(key, rows, chosen, word, shift, bits, size, weight):
     """The weighted bits that it takes to tell the nodes of the chosen rows, column by column.
 

@@ -8,7 +8,7 @@ from numba import njit
 from shoal.kernels.reach import SET, later, wide
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def segmented(keys, reach, least, most):
     """Where the segments begin that cost least, each of ``least`` to ``most`` people; that cost.
 

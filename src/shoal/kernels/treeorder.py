@@ -42,7 +42,7 @@ class Room(NamedTuple):
     """(``TABLE`` at most) A number of people to the power by which halves are weighed."""
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def tree_order(keys, count, reach, power, even):
     """The points' numbers in the order of the tree's leaves; ``keys`` and ``count`` follow it.
 

@@ -17,10 +17,9 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from shoal import ShoalError
+from shoal import ShoalError, scratch
 from shoal.studies.claims import Row
 from shoal.studies.kept import Kept
 from shoal.studies.keys import key_of, plain
@@ -108,12 +107,12 @@ class Pool:
 
     def __init__(self, processes: int) -> None:
         # What they write meanwhile is about people: it goes when they go, however that is.
-        self._scratch = TemporaryDirectory(prefix="shoal-study-", ignore_cleanup_errors=True)
+        self._scratch = scratch.make_folder()
         self._executor = ProcessPoolExecutor(
             processes,
             mp_context=get_context("spawn"),
             initializer=_begin,
-            initargs=(self._scratch.name,),
+            initargs=(str(self._scratch),),
         )
 
     def results(
@@ -147,7 +146,7 @@ class Pool:
         self._executor.shutdown(wait=not at_once, cancel_futures=True)
         for process in running:
             process.join(GRACE)
-        self._scratch.cleanup()
+        scratch.remove_folder(self._scratch)
 
 
 def _failed(future: Future[Timed]) -> bool:
@@ -155,7 +154,7 @@ def _failed(future: Future[Timed]) -> bool:
     return not future.done() or future.cancelled() or future.exception() is not None
 
 
-def _begin(scratch: str) -> None:
+def _begin(folder: str) -> None:
     """Every process keeps to one thread, and leaves stopping to the one that started it."""
     import signal
     import tempfile
@@ -163,17 +162,17 @@ def _begin(scratch: str) -> None:
     import numba
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_follow, args=(scratch,), daemon=True).start()
-    tempfile.tempdir = scratch
+    threading.Thread(target=_follow, args=(folder,), daemon=True).start()
+    tempfile.tempdir = folder
     numba.set_num_threads(1)
 
 
-def _follow(scratch: str) -> None:
+def _follow(folder: str) -> None:
     """End with the process that started this one, even where that was killed."""
     parent = parent_process()
     if parent is not None:
         parent.join()
-        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         os._exit(1)
 
 

@@ -22,14 +22,13 @@ grows with the square of the people.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 import shoal
+from shoal import scratch
 from shoal.attacks.locate import Located, located
 from shoal.attacks.view import Needs
 from shoal.flow.encode import encode
@@ -104,10 +103,10 @@ def published(table: pa.Table, sample: Sample, k: int) -> float:
     """Percent found from the published file; of several nearest centroids one is drawn."""
     named = table.append_column(PERSON, pa.array(np.arange(table.num_rows)))
     schema = sample.schema.set({PERSON: shoal.person})
-    with TemporaryDirectory() as folder:
+    with scratch.folder() as folder:
         release = shoal.publish(
             named, schema, f"k-anonymity k={k}", method=METHOD, form="centroids",
-            out=Path(folder) / "release", format="parquet",
+            out=folder / "release", format="parquet",
         )  # fmt: skip
         view = scene([release], schema, named).view([0], Needs(people=True))
     people = view.people

@@ -25,8 +25,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -35,7 +33,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 import shoal
-from shoal import Finding, Release, Schema, UsageError
+from shoal import Finding, Release, Schema, UsageError, scratch
 from shoal.studies.claims import AGREES, DIFFERS, PARTLY, Number, Row, Rows
 from shoal.studies.laboratory import Lab
 from shoal.studies.tables import Sample
@@ -224,10 +222,10 @@ def released(
     As Parquet, which is read and written in half of the time.
     """
     people, roles = numbered(table, schema)
-    with TemporaryDirectory() as folder:
+    with scratch.folder() as folder:
         yield [
             shoal.publish(
-                people.take(part), roles, rule, method=method, out=Path(folder) / str(j),
+                people.take(part), roles, rule, method=method, out=folder / str(j),
                 format="parquet", **parameters,
             )
             for j, (rule, method, part) in enumerate(zip(rules, methods, parts, strict=True))
