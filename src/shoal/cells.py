@@ -47,6 +47,11 @@ class Cells:
         """The level at which each cell of a column is printed; -1 is the lowest."""
         return np.full(len(self), -1, np.int32) if self.levels is None else self.levels[:, column]
 
+    def columns(self, some: NDArray[Any]) -> Cells:
+        """The same cells by some of their columns."""
+        sets = {at: self.sets[j] for at, j in enumerate(some.tolist()) if j in self.sets}
+        return Cells(self.low[:, some], self.high[:, some], sets)
+
     @classmethod
     def joined(cls, several: Sequence[Cells]) -> Cells:
         """The cells of all of them, one after the other."""

@@ -15,6 +15,7 @@ People with the same key, the codes of their quasi-identifiers, are looked for o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from shoal.attacks.view import NobodyFoundError, People, Published
 from shoal.axis import Axis
+from shoal.cells import Cells
 from shoal.errors import UsageError
 from shoal.kernels.group import combinations
 from shoal.kernels.narrow import nearest
@@ -47,8 +49,8 @@ def located(
     if known_location(location) == "assumed":
         return _assumed(release, people)
     if location == "centroid" or release.centroids:
-        return _centroid(release, axes, people.keys)
-    return release.cells.contains(people.keys)
+        return _centroid(release, axes, people)
+    return people.fitting(release.cells)
 
 
 def reckoned(releases: Sequence[Published], location: str) -> tuple[str, tuple[str, ...]]:
@@ -77,9 +79,12 @@ def alike(people: People, axes: Sequence[Axis], location: str) -> tuple[People, 
     """
     if location == "assumed":
         return people, np.arange(len(people))
+    if people.cells is not None:
+        first, number = people.cells.unique()
+        return people.take(first), number
     codes = people.keys + 1  # -1: a value that no release has
     key, first = combinations(codes, [axis.size + 1 for axis in axes])
-    return People(people.keys[:, first], people.rows[first]), key.astype(np.int64)
+    return people.take(first), key.astype(np.int64)
 
 
 def full_classes(release: Published, people: People) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -126,7 +131,7 @@ def _assumed(release: Published, people: People) -> Located:
             "centroids.",
             "keep the private companion beside the release, or use --location centroid.",
         )
-    start, classes = release.cells.contains(people.keys)
+    start, classes = people.fitting(release.cells)
     several = int((np.diff(start) > 1).sum())
     if several:
         raise UsageError(
@@ -137,13 +142,47 @@ def _assumed(release: Published, people: People) -> Located:
     return start, classes
 
 
-def _centroid(release: Published, axes: Sequence[Axis], keys: NDArray[Any]) -> Located:
-    """The nearest classes of each person; none of who has a value that no release has."""
-    known = (keys >= 0).all(axis=0)
-    start, classes = _nearest(release, axes, np.ascontiguousarray(keys[:, known], np.int32))
-    length = np.zeros(keys.shape[1], dtype=np.int64)
-    length[known] = np.diff(start)
-    return _starts(length), classes
+def _centroid(release: Published, axes: Sequence[Axis], people: People) -> Located:
+    """The nearest classes of each person; none of who has a value that no release has.
+
+    A column of which no single value of somebody is known does not count for them.
+    """
+    point = np.ones(people.keys.shape, np.bool_) if people.cells is None else points(people.cells)
+    patterns, pattern = np.unique(point, axis=1, return_inverse=True)
+    found: list[tuple[NDArray[np.int64], Located]] = []
+    for i, columns in enumerate(patterns.T):
+        some = np.flatnonzero(columns)
+        keys = people.keys[some]
+        known = np.flatnonzero((pattern.ravel() == i) & (keys >= 0).all(axis=0))
+        part = replace(release, cells=release.cells.columns(some))
+        asked = np.ascontiguousarray(keys[:, known], np.int32)
+        found.append((known, _nearest(part, [axes[j] for j in some.tolist()], asked)))
+    length = np.zeros(len(people), dtype=np.int64)
+    for known, (start, _) in found:
+        length[known] = np.diff(start)
+    starts = _starts(length)
+    classes = np.empty(starts[-1], dtype=np.int64)
+    for known, (_, near) in found:
+        classes[ranges(starts[known], length[known])] = near
+    return starts, classes
+
+
+def points(cells: Cells) -> NDArray[np.bool_]:
+    """Whether each cell is a single value, or none: (columns, cells)."""
+    single = (cells.low >= cells.high).T
+    for column, bits in cells.sets.items():
+        single[column] = np.bitwise_count(bits).sum(axis=1) <= 1
+    return single
+
+
+def ranges(first: NDArray[Any], length: NDArray[Any]) -> NDArray[np.int64]:
+    """So many numbers from each of the first ones on, one after the other.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    within = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
+    return np.asarray(np.repeat(first, length) + within, np.int64)
 
 
 def _nearest(release: Published, axes: Sequence[Axis], points: NDArray[np.int32]) -> Located:

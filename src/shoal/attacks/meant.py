@@ -174,7 +174,7 @@ def _named_people(
             f"add {lacks}, or write #7 for the person of row 7 of the release.",
         )
     at = _only_ones(people.names, names, show)
-    start, classes = release.cells.contains(people.keys[:, at])
+    start, classes = people.take(np.array(at)).fitting(release.cells)
     fit = [tuple(map(int, some)) for some in np.split(classes, start[1:-1])]
     if absent := [one for one, some in zip(names.values(), fit, strict=True) if not some]:
         raise InputError(

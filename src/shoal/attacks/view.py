@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.axis import Axis
-from shoal.cells import Cells
+from shoal.cells import Cells, meeting
 from shoal.errors import InputError
 from shoal.histogram import Histogram, Pairs, Shares
 from shoal.kernels.group import tabulate
@@ -125,9 +125,21 @@ class People:
     """Whether each is in every release, where the tester knows that of some release."""
     names: tuple[str, ...] | None = None
     """What each is called in what an adversary is said to know; empty where that is not known."""
+    cells: Cells | None = None
+    """What is known of each, where that is not a single value in every column: a cell holds all
+    values that somebody may have. None: the keys say it."""
 
     def __len__(self) -> int:
         return int(self.keys.shape[1])
+
+    def take(self, people: NDArray[Any]) -> People:
+        """What is known of some of them, by their numbers."""
+        cells = None if self.cells is None else self.cells.take(people)
+        return People(self.keys[:, people], self.rows[people], cells=cells)
+
+    def fitting(self, classes: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The classes that each may be in: start (people + 1), classes."""
+        return classes.contains(self.keys) if self.cells is None else meeting(self.cells, classes)
 
 
 @dataclass(frozen=True)

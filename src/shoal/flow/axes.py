@@ -15,19 +15,35 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.axis import Axis
+from shoal.cells import Bits, as_sets
 from shoal.column import DEFAULTS, Column
 from shoal.errors import InputError, UsageError
 from shoal.flow.crowd import Crowd
 from shoal.flow.examples import allowed, inside, meanings, named, respelt
+from shoal.flow.listing import Listing
 from shoal.flow.recount import Spelling
 from shoal.flow.seen import Seen
-from shoal.hierarchy import Tree
-from shoal.labels import text
-from shoal.meaning import Masked, Meaning, Members, Span, kind_of, read, says_nothing
+from shoal.hierarchy import Ordered, Tree
+from shoal.kernels import boxtree
+from shoal.labels import NULL_MARKS, ROOT, restored, text
+from shoal.meaning import (
+    Between,
+    Everything,
+    Masked,
+    Meaning,
+    Members,
+    Span,
+    kind_of,
+    read,
+    says_nothing,
+    value_at,
+)
 
 _WORDS = frozenset({"category", "code", "text"})
+_MARKS = frozenset({*NULL_MARKS, "", "-", "--", "."})
 
 
 @dataclass(frozen=True)
@@ -63,14 +79,41 @@ class _Labels:
     def __init__(self, name: str, seen: Sequence[Seen], crowds: Sequence[Crowd]) -> None:
         self.name, self.seen = name, seen
         self.columns = _settled(name, seen, crowds)
-        listings = [crowd.listings[name] for crowd in crowds if name in crowd.listings]
-        self.people = dict.fromkeys(v for one in listings for v in one.values if v is not None)
-        domains = (value for column in self.columns for value in column.listed or ())
-        self.known = dict.fromkeys((*(v for one in listings for v in one.values), *domains))
         words = [one.listings[name].words() if name in one.quasi else [] for one in seen]
         self.null = any(None in some for some in words)
         self.labels = [[word for word in some if word is not None] for some in words]
         self.own = [one.manifest is not None for one in seen]
+        told = [self._told(crowd) for crowd in crowds if name in crowd.listings]
+        self.people = dict.fromkeys(v for values, _ in told for v in values if v is not None)
+        domains = (value for column in self.columns for value in column.listed or ())
+        self.known = dict.fromkeys((*(v for values, _ in told for v in values), *domains))
+        self.asked = list(dict.fromkeys(label for _, labels in told for label in labels))
+        """Ranges and groups in which people's values are known to be."""
+
+    def _told(self, crowd: Crowd) -> tuple[list[Any], list[str]]:
+        """People's values, and the ranges and groups that their table has in place of some."""
+        values = crowd.listings[self.name].values
+        if not crowd.is_register:
+            return list(values), []
+        return split_labels(values, self.columns, self._valued)
+
+    @cached_property
+    def _valued(self) -> set[str]:
+        """Texts that are values for certain: listed in the schema, or named by a release.
+
+        A word that a table of others has too is a value, whatever it may mean alone, unless it is
+        a mark that stands for none.
+        """
+        listed = [value for column in self.columns for value in column.listed or ()]
+        trees = [c.hierarchy for c in self.columns if isinstance(c.hierarchy, Tree)]
+        leaves = [row[0] for tree in trees for row in tree.rows]
+        some = (
+            one
+            for i, column in enumerate(self.columns)
+            for one in named(meanings(self.labels[i], column, self.own[i], {}), column)
+        )
+        same = (w for words in self.labels for w in words if w[:1] != "{" and w not in _MARKS)
+        return {text(value) for value in (*listed, *leaves, *some, *same) if value is not None}
 
     @cached_property
     def spellings(self) -> list[Spelling]:
@@ -119,8 +162,149 @@ class _Labels:
             some = meanings(self.labels[i], column, self.own[i], self.spellings[i])
             found |= dict.fromkeys(named(some, column))
             meant += some
+        asked = meanings(self.asked, self.columns[0], False, {})
+        found |= dict.fromkeys(named(asked, self.columns[0]))
+        meant += asked
         points = inside(meant, self.columns[0], found)
         return [*found, *(p for p in points if all(allowed(p, one) for one in self.columns))]
+
+
+def split_labels(
+    values: Iterable[Any], columns: Sequence[Column], valued: Collection[str]
+) -> tuple[list[Any], list[str]]:
+    """What an adversary's column says: values, and texts that stand for several of them.
+
+    ``valued`` are texts that are values for certain. A text that says nothing (``*``, ``?``) is
+    neither: the value may be any.
+
+    >>> split_labels([34.0, "30-39", "*", "41"], [Column("age", "quasi", "number")], [])
+    ([34.0, 41.0], ['30-39'])
+    >>> zips = [Column("zip", "quasi", "code")]
+    >>> split_labels(["13053", "130**", "unknown"], zips, [])
+    (['13053'], ['130**'])
+    """
+    points: list[Any] = []
+    labels: list[str] = []
+    unread = 0
+    for value in values:
+        if not isinstance(value, str):
+            points.append(value)
+            continue
+        if any(_is_node(value, column) for column in columns):
+            labels.append(value)
+            continue
+        meaning = _asked_as(restored(value), columns, valued)
+        if isinstance(meaning, Everything):
+            continue
+        if meaning is None:
+            unread += 1
+        elif isinstance(meaning, Members) and len(meaning.texts) == 1:
+            points.append(value)
+        elif isinstance(meaning, Between) and meaning.low == meaning.high:
+            points.append(value_at(meaning.low, columns[0].kind))
+        else:
+            labels.append(value)
+    if unread:
+        raise InputError(
+            f"{unread:,} values of column {columns[0].name!r} in the people's table are neither "
+            f"{columns[0].kind}s nor ranges of them.",
+            "correct them, or leave them empty where they are not known.",
+        )
+    return points, labels
+
+
+def _asked_as(word: str, columns: Sequence[Column], valued: Collection[str]) -> Meaning | None:
+    """What a text in an adversary's column means; None where it must mean something, and does not.
+
+    Among words, what may as well be a value is one.
+    """
+    kind, value = columns[0].kind, Members((word,))
+    if says_nothing(word) and word not in valued:
+        return Everything()
+    meaning = read(word, kind)
+    if kind in ("number", "date") or isinstance(meaning, Everything):
+        return meaning
+    if isinstance(meaning, Masked):
+        several = meaning.mark == "*" or len(word) > len(meaning.prefix) + 1
+        return meaning if several else value  # a code may end in one x
+    if isinstance(meaning, Span):
+        is_ordered = any(isinstance(column.hierarchy, Ordered) for column in columns)
+        return meaning if kind == "code" or is_ordered else value
+    if word in valued or not isinstance(meaning, Members) or len(meaning.texts) == 1:
+        return value
+    if meaning.sure or all(one is None or one in valued for one in meaning.texts):
+        return meaning
+    return value
+
+
+def _is_node(word: str, column: Column) -> bool:
+    """Whether a text is a group of the column's taxonomy, and none of its leaves."""
+    rows = column.hierarchy.rows if isinstance(column.hierarchy, Tree) else ()
+    return any(word in row[1:] for row in rows) and all(word != row[0] for row in rows)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What an adversary knows of a column, for each of its distinct cells: codes of an axis."""
+
+    axis: Axis
+    code: NDArray[np.int32]
+    """The code of a value, null's for an empty cell; -1 for several, and for none of the axis."""
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    """The first and the last code that the cell may be; 0..-1 where it can be none."""
+    labels: Mapping[int, str]
+    """The cells that are labels, by their numbers."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether every cell is a single value, or none."""
+        return bool((self.low >= self.high).all())
+
+    def sets(self) -> Bits:
+        """The same as sets of codes."""
+        bits = as_sets(self.axis, self.low, self.high)
+        if self.labels:
+            bits[list(self.labels)] = self.axis.parse_sets(list(self.labels.values()))[0]
+        return bits
+
+
+def known_on(values: Sequence[Any], axis: Axis, *, register: bool) -> Known:
+    """The cells of a column of people on an axis that was grown from them.
+
+    In a register an empty cell is not known, and may be any value.
+
+    >>> age = Axis("age", "number", "ordered", (20.0, 30.0, 40.0))
+    >>> cells = known_on([30.0, "20-35", None], age, register=True)
+    >>> cells.low.tolist(), cells.high.tolist(), cells.code.tolist()
+    ([1, 0, 0], [1, 1, 2], [1, -1, -1])
+    """
+    words = axis.kind not in ("number", "date")
+    code = axis.codes([v if words or not isinstance(v, str) else None for v in values])
+    low, high = np.where(code < 0, 0, code).astype(np.int32), code.copy()
+    labels: dict[int, str] = {}
+    if register:
+        for at, value in enumerate(values):
+            if isinstance(value, str) and (not words or code[at] < 0):
+                labels[at] = ROOT if says_nothing(value) else restored(value)
+        blank = np.flatnonzero([value is None for value in values])
+        some = list(labels)
+        low[some], high[some] = _ends(list(labels.values()), axis)
+        low[blank], high[blank] = 0, axis.size - 1
+        code[some] = np.where(low[some] == high[some], low[some], -1)
+    return Known(axis, code, low, high, labels)
+
+
+def _ends(texts: Sequence[str], axis: Axis) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The first and the last code that texts may mean.
+
+    A range that holds no value of the axis, as one out of bounds, is 0..-1.
+    """
+    low, high = boxtree.ends(axis.parse_sets(texts)[0])
+    if axis.shape != "flat":  # the groups of a taxonomy are ranges
+        first, last, readable = axis.parse(texts)
+        low, high = np.where(readable, first, low), np.where(readable, last, high)
+    return low, high
 
 
 def _groups(name: str, release: str, labels: int, rows: int) -> InputError:
@@ -209,16 +393,55 @@ def _kind(
             f"Column {name!r} is a {kinds[0]} in one release and a {kinds[1]} in another.",
             "give it one kind in all schemas.",
         )
-    read = [crowd.kinds[name] for crowd in crowds if name in crowd.listings]
+    read = [
+        crowd.kinds[name]
+        for crowd in crowds
+        if name in crowd.listings and not (crowd.is_register and _is_silent(crowd.listings[name]))
+    ]
     labels = [one.listings[name].words() for one in seen if name in one.quasi]
-    kind = next(iter((*kinds, *read)), None) or _kind_of(labels)
+    kind = next(iter(kinds), None) or _kind_by_ranges(name, labels, crowds)
+    kind = kind or next(iter(read), None) or _kind_of(labels)
     kind = "category" if kind == "text" else kind
-    if any(other != kind and not {other, kind} <= _WORDS for other in read):
+    strict = [
+        crowd.kinds[name]
+        for crowd in crowds
+        if name in crowd.listings and not (crowd.is_register and crowd.kinds[name] in _WORDS)
+    ]
+    if any(other != kind and not {other, kind} <= _WORDS for other in strict):
         raise InputError(
             f"Column {name!r} is read as a {kind}, and people's values in it are of another kind.",
             "state its kind in the schema, or correct the values.",
         )
     return kind
+
+
+def _is_silent(listing: Listing) -> bool:
+    """Whether no cell of a column says anything."""
+    return all(
+        word is None or says_nothing(word) or not word.strip("*") for word in listing.words()
+    )
+
+
+def _kind_by_ranges(
+    name: str, labels: Sequence[Sequence[str | None]], crowds: Sequence[Crowd]
+) -> str | None:
+    """The kind of which an adversary's words are values or ranges; None where they are just words.
+
+    Words that the releases have too are the same words there, if all can be words.
+    """
+    asked = [
+        word
+        for crowd in crowds
+        if crowd.is_register and crowd.kinds.get(name) in ("category", "text")
+        for word in (crowd.listings[name].words() if name in crowd.listings else ())
+    ]
+    if not asked:
+        return None
+    published = [word for words in labels for word in words]
+    kind = kind_of([*asked, *published])
+    can_be_words = all(word is None or read(word, "category") for word in published)
+    same = kind != "code" and can_be_words and set(asked) <= {*published, None}
+    return None if kind == "category" or (same and {*asked} - {None}) else kind
 
 
 def _kind_of(labels: Sequence[Sequence[str | None]]) -> str:

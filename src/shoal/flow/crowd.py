@@ -8,8 +8,9 @@ called where an adversary is said to know something about them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from shoal.flow.companion import hashed_values, read_people, rows_of
 from shoal.flow.listing import Listing, listed
 from shoal.flow.opening import opened_some
 from shoal.flow.seen import Keyed, Seen
+from shoal.frames.frame import Frame
 from shoal.kernels.group import combinations
 from shoal.schema import Schema
 
@@ -37,6 +39,9 @@ class Crowd:
     """Who they are, where the schema's person column is there."""
     names: Listing | None = None
     """What they are called, where one column says so."""
+    is_register: bool = False
+    """Whether an empty cell is one that the adversary does not know, and a text may be a range;
+    in a publisher's own table every cell is a value."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -53,7 +58,7 @@ class Crowd:
         persons, names = (
             None if one is None else _some(one, drawn) for one in (self.persons, self.names)
         )
-        return Crowd(listings, self.kinds, self.rows[drawn], persons, names)
+        return replace(self, listings=listings, rows=self.rows[drawn], persons=persons, names=names)
 
     @property
     def called(self) -> tuple[str, ...] | None:
@@ -74,12 +79,14 @@ def gather(
     kinds: Mapping[str, str],
     reading: Mapping[str, Any] | None = None,
     names: str | None = None,
+    register: bool = False,
 ) -> Crowd:
     """Read people: of the releases' columns those that the table has.
 
     ``kinds`` say how some of them are read. ``names`` is the column that people are called by;
     without it, the only one that says who somebody is. A table that lists somebody twice is an
-    error. People who were read before (a ``Crowd``) are taken as they are.
+    error. People who were read before (a ``Crowd``) are taken as they are. ``register``: it is what
+    an adversary knows, where cells may be empty, ``*`` or ranges.
     """
     if isinstance(source, Crowd):
         return source
@@ -89,7 +96,8 @@ def gather(
     )
     people = {c.name: c.kind for one in schemas for c in one.columns if c.role == "person"}
     stated = {name: kind for name, kind in people.items() if kind}
-    with opened_some(source, kinds={**stated, **kinds}, **(reading or {})) as frame:
+    opened = _opened_ranges if register else opened_some
+    with opened(source, kinds={**stated, **kinds}, **(reading or {})) as frame:
         fields = {field.name: field.kind for field in frame.fields}
         known = [name for name in columns if name in fields]
         person = _named("person", schemas, fields)[:1]
@@ -108,7 +116,30 @@ def gather(
         _nobody_twice([*others, *quasi], [found[name] for name in (*others, *quasi)])
     rows = np.arange(1, len(next(iter(found.values())).codes) + 1)
     persons, named = (found[one[0]] if one else None for one in (person, called))
-    return Crowd({name: found[name] for name in known}, fields, rows, persons, named)
+    shared = {name: found[name] for name in known}
+    return Crowd(shared, fields, rows, persons, named, register)
+
+
+@contextmanager
+def _opened_ranges(source: Any, *, kinds: Mapping[str, str], **reading: Any) -> Iterator[Frame]:
+    """A table whose columns of numbers and dates may hold ranges of them, which are read as words.
+
+    Every other column is read as it is stated; what is wrong with it is told.
+    """
+    with ExitStack() as stack:
+        try:
+            frame = stack.enter_context(opened_some(source, kinds=kinds, **reading))
+        except InputError:
+            words = {name: kind for name, kind in kinds.items() if kind not in ("number", "date")}
+            with opened_some(source, kinds=words, **reading) as plain:
+                inferred = {field.name: field.kind for field in plain.fields}
+            loose = {
+                name: "label"
+                for name, kind in kinds.items()
+                if name not in words and inferred.get(name, kind) != kind
+            }
+            frame = stack.enter_context(opened_some(source, kinds={**kinds, **loose}, **reading))
+        yield frame
 
 
 def _called(names: str | None, there: Mapping[str, str], who: Sequence[str]) -> list[str]:

@@ -32,6 +32,7 @@ from shoal.flow.providers import check_providers, largest_m, provided_in
 from shoal.flow.record import in_buckets, in_centroids
 from shoal.flow.recount import Provided, Recount
 from shoal.flow.request import Progress
+from shoal.hierarchy import Hierarchy, Ordered
 from shoal.kernels.group import combinations
 from shoal.methods import apart, methods, names
 from shoal.models import rule as parse_rule
@@ -40,6 +41,10 @@ from shoal.tally import Cut, Tally
 
 Method = Callable[[Tally], Cut]
 """A method with its rule and parameters: what it makes of a table."""
+
+
+MANY = 4096
+"""A column with more values is held in ranges, not in sets of them."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +128,24 @@ class Seen:
 
     def with_role(self, role: str, names: Sequence[str]) -> Seen:
         """The same, with some of its columns, declared or not, in another role."""
-        columns = [replace(c, role=role) if c.name in names else c for c in self.schema.columns]
         more = {name: self.others[name] for name in names if name in self.others}
-        columns += [Column(name, role) for name in more]
+        columns = [
+            replace(c, role=role, hierarchy=c.hierarchy or self._by_value(c.name))
+            if c.name in names
+            else c
+            for c in self.schema.columns
+        ]
+        columns += [Column(name, role, hierarchy=self._by_value(name)) for name in more]
         hidden = [c for c in self.roles.columns if c.name not in self.listings]
         roles = Schema((*columns, *(c for c in hidden if c.name not in more)))
         return replace(self, roles=roles, listings={**self.listings, **more})
+
+    def _by_value(self, name: str) -> Hierarchy | None:
+        """How a column is read whose cells are single values, or so many that sets are too large;
+        None: as its kind is.
+        """
+        listing = self.listings.get(name) or self.others[name]
+        return Ordered() if self.manifest is not None or len(listing.values) > MANY else None
 
     @property
     def rows(self) -> int:

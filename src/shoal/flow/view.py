@@ -21,7 +21,7 @@ from shoal.axis import Axis
 from shoal.cells import Cells, as_sets, everything
 from shoal.column import in_a_row
 from shoal.errors import InputError, UsageError
-from shoal.flow.axes import Reading, common_axes, value_axis
+from shoal.flow.axes import Reading, common_axes, known_on, value_axis
 from shoal.flow.buckets import exact_axes, placed
 from shoal.flow.crowd import Crowd, gather, holders
 from shoal.flow.listing import alike, is_suppressed, read_as
@@ -245,12 +245,36 @@ class Scene:
         return Cells(ends[0], ends[1], sets)
 
     def _people(self, crowd: Crowd, axes: Sequence[Axis], sensitive: Axis | None) -> People:
-        keys = np.stack([crowd.listings[axis.name].on(axis) for axis in axes])
+        keys, cells = _known(crowd, axes)
         truth = None
         if sensitive is not None and sensitive.name in crowd.listings:
             known = named_alike(self.releases, sensitive.name, crowd.listings[sensitive.name])
             truth = read_as(known, sensitive)
-        return People(keys, crowd.rows, truth)
+        return People(keys, crowd.rows, truth, cells=cells)
+
+
+def _known(crowd: Crowd, axes: Sequence[Axis]) -> tuple[NDArray[np.int32], Cells | None]:
+    """Everybody's codes on the axes; and as cells, where somebody has no single value."""
+    listings = [crowd.listings[axis.name] for axis in axes]
+    known = [
+        known_on(one.values, axis, register=crowd.is_register and axis.name != BUCKET)
+        for one, axis in zip(listings, axes, strict=True)
+    ]
+
+    def of_people(columns: Iterable[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
+        return [codes[one.codes] for codes, one in zip(columns, listings, strict=True)]
+
+    keys = np.stack(of_people(one.code for one in known))
+    if all(one.is_certain for one in known):
+        return keys, None
+    low, high = (
+        np.stack(of_people(ends), axis=1)
+        for ends in ([one.low for one in known], [one.high for one in known])
+    )
+    sets = {
+        j: known[j].sets()[listings[j].codes] for j, axis in enumerate(axes) if axis.shape == "flat"
+    }
+    return keys, Cells(low, high, sets)
 
 
 def _method(release: Seen, exact: Mapping[str, Axis]) -> Method | None:
@@ -290,9 +314,13 @@ def scene(
     seen = look_at(releases, schema, progress)
     kinds = {c.name: c.kind for one in seen for c in one.looked_up if c.kind}
     progress("reading people", 0, 1)
-    people = None if targets is None else gather(targets, seen, kinds, reading, names)
+    people = (
+        None if targets is None else gather(targets, seen, kinds, reading, names, not publisher)
+    )
     kinds |= {} if people is None else people.readable
-    others = None if control is None else gather(control, seen, kinds, reading)
+    others = (
+        None if control is None else gather(control, seen, kinds, reading, register=not publisher)
+    )
     if people is not None and others is not None:
         _same_columns(people, others, [c.name for one in seen for c in one.looked_up])
     crowds = [crowd for crowd in (people, others) if crowd is not None]
