@@ -269,8 +269,10 @@ def test_some_of_many_releases_say_together_what_no_two_do(ledger):
         ledger.add_foreign(away, schema=X, by=f"hospital {i}")
     both = pa.concat_tables([here[2], table(("x", "d"), [("2", v) for v in "efg"])])
     told = ledger.judge(both, schema=X, people=pa.table({"x": ["1", "2"]}))
-    exposing = [one.entries for one in told.weighed if one.exceeds]
-    assert exposing == [(2, 3)]
+    exposing = {one.finding.attack: one.entries for one in told.weighed if one.exceeds}
+    assert exposing == {"intersection": (2, 3), "worst-pair": (2, 3, 4, 5, 6, 7)}
+    worst = next(one for one in told.weighed if one.exceeds and one.finding.attack == "worst-pair")
+    assert len(worst.finding.witness["releases"]) == 3
     assert not told.skipped
 
 
@@ -279,7 +281,8 @@ def test_combinations_that_were_not_tried_are_said(ledger, monkeypatch):
     for i in range(4):
         ledger.add_foreign(one_class("abc" + "a" * i), schema=X, by=f"hospital {i}")
     told = ledger.judge(one_class("abcb"), schema=X, people=pa.table({"x": ["1"]}))
-    assert [one.entries for one in told.weighed if len(one.entries) > 1] == [
+    learnt = [one for one in told.weighed if one.finding.attack == "intersection"]
+    assert [one.entries for one in learnt if len(one.entries) > 1] == [
         (2, 3), (2, 4), (2, 5), (2, 3, 4, 5),
     ]  # fmt: skip
     ((number, attack, why),) = told.skipped

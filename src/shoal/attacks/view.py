@@ -57,6 +57,8 @@ class Needs:
     """Who provided each row: of a release its publisher alone knows it."""
     answers: bool = False
     """Whether it can tell answers from values, where values may have been exchanged for others."""
+    last: bool = False
+    """Whether its people are the rows of the last release, which those before are taken with."""
 
 
 @dataclass(frozen=True)

@@ -1,35 +1,41 @@
-"""Worst pair: the intersection of two releases when nobody says who is in both.
+"""Worst pair: the intersection of releases when nobody says who is in them.
 
-Two classes, one of each release, whose cells meet in every column may hold the same person, whose
-value is then one that both classes have. A pair *exposes* whoever is in both if its classes have
-at least one value in common, fewer than ``l`` of them, and fewer than either class has alone:
+Classes, one of each of some releases, whose cells all meet in every column may hold the same
+person, whose value is then one that all of them have. Such a *combination* of the last release's
+class with classes of earlier ones *exposes* whoever is in all if its classes have at least one
+value in common, fewer than ``l`` of them, and fewer than each class has alone:
 
-    1 ≤ |S1 ∩ S2| < l   and   |S1 ∩ S2| < min(|S1|, |S2|)
+    1 ≤ |S1 ∩ ... ∩ Sn| < l   and   |S1 ∩ ... ∩ Sn| < min(|S1|, ..., |Sn|)
 
-Every row of the second release that is in a class with such a pair counts as exposed.
+Of two releases it is a pair of classes. Every row of the last release that is in a class with such
+a combination counts as exposed. Of several releases every combination of two or more counts, for
+somebody may be in any of them: three may leave one value where every two leave two.
 
 After Ganta, Kasiviswanathan, Smith: Composition attacks and auxiliary information in data privacy,
-KDD 2008, with the worst assumed about who is in both; 1 ≤ |S1 ∩ S2| < l is the vulnerable class of
+KDD 2008, with the worst assumed about who is in them; 1 ≤ |S1 ∩ S2| < l is the vulnerable class of
 Sattar and Helal: Privacy risk against composition attack, 2018, definitions 2 to 4.
 
-It does not say that anybody is in both: cells may meet where nobody is. Nor does it see somebody
-who could be in several classes of a release, which leaves more values. Give the intersection the
-people, where they are known, for what is true of them.
+It does not say that anybody is in all of them: cells may meet where nobody is. Nor does it see
+somebody who could be in several classes of a release, which leaves more values. Give the
+intersection the people, where they are known, for what is true of them. The search for
+combinations of three or more has a limit (``WORK``); where it is reached, the finding says so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks.exchanged import exchanges, unpaired
-from shoal.attacks.linked import pair_of, side
+from shoal.attacks.linked import side
 from shoal.attacks.view import WORST, Needs, NobodyFoundError, Published, View
-from shoal.cells import meet
+from shoal.cells import meet, meeting
 from shoal.errors import InputError, UsageError
 from shoal.histogram import Histogram
+from shoal.kernels.combining import Boxes, Combined, combine
 from shoal.kernels.pairing import Paired, Side, paired
 from shoal.release import Finding
 
@@ -39,11 +45,22 @@ Bits = NDArray[np.uint64]
 NAMED = 10
 """How many values a witness lists."""
 
+WORK = 1_000_000_000
+"""So often a class may be compared with a combination of others; then the search is cut short."""
+AT_ONCE = 4_000_000
+"""About so many pairs of classes that meet are listed at a time."""
+
 ASSUMPTIONS = (
     "the worst is assumed, for nobody says who is in both releases: somebody is in both classes "
     "of every pair whose cells meet and that have a value in common",
     "whoever is in both has the same sensitive value in both",
     "the adversary knows the person's quasi-identifiers, and by them the class in each release",
+)
+ASSUMPTIONS_OF_SEVERAL = (
+    "the worst is assumed, for nobody says who is in which releases: somebody is in all classes "
+    "of every combination whose cells meet and that have a value in common",
+    "whoever is in several releases has the same sensitive value in all of them",
+    ASSUMPTIONS[-1],
 )
 DEFENCE = (
     "ask for larger and more varied classes (composition), publish one table together with the "
@@ -58,7 +75,7 @@ def known_l(l: Any) -> int:
     return l
 
 
-NEEDS = Needs(releases=2, most=2, supposed="--l 2", answers=True)
+NEEDS = Needs(releases=2, supposed="--l 2", answers=True, last=True)
 OPTIONS = {"l": known_l}
 
 
@@ -70,32 +87,73 @@ class _Pair(NamedTuple):
     common: int
 
 
-def worst_pair(view: View, *, rng: np.random.Generator | None = None, l: int = 2) -> Finding:
-    """Intersect the values of every two classes that meet, and count the rows in the worst."""
-    one, other = pair_of(view)
+def worst_pair(
+    view: View, *, rng: np.random.Generator | None = None, l: int = 2, work: int | None = None
+) -> Finding:
+    """Intersect the values of classes that meet, and count the last release's rows in the worst.
+
+    ``work`` is the limit of the search for combinations of three or more classes: how often a
+    class is compared with a combination (``WORK`` unless given).
+    """
+    _check(view)
     sensitive, least = view.sensitive, known_l(l)
-    if sensitive is None or one.values is None or other.values is None:
-        raise InputError(
-            "The worst pair needs a sensitive column that both releases publish.",
-            "name one with --on.",
-        )
+    assert sensitive is not None
     if exchanges(view):
         return unpaired(view, least)
-    values = one.histogram(sensitive), other.histogram(sensitive)
-    if not ((values[0].total > 0) & (values[1].total > 0)).any():
-        raise InputError(
-            f"The releases have no value of {sensitive.name} in common.",
-            "name values alike in both; releases about other people have nothing to intersect.",
-        )
-    meet(one.cells.take(np.arange(1)), other.cells.take(np.arange(1)))  # raises if not comparable
-    (first, words), (second, _) = (_side(*each) for each in zip((one, other), values, strict=True))
-    found = paired(first, second, words, least)
-    if not found.met.any():
+    *earlier, last = view.releases
+    values = [one.histogram(sensitive) for one in view.releases]
+    _check_comparable(view, values)
+    sides = [_side(*each) for each in zip(view.releases, values, strict=True)]
+    words, boxes = sides[-1][1], [side for side, _ in sides]
+    found = [paired(one, boxes[-1], words, least) for one in boxes[:-1]]
+    if not any(one.met.any() for one in found):
         raise NobodyFoundError(
-            "Nobody can be in both releases: no two classes meet and have a value in common.",
+            "Nobody can be in both releases: no two classes meet and have a value in common."
+            if len(earlier) == 1
+            else f"Nobody can be in {last.name} and another release: no two classes meet and have "
+            "a value in common.",
             "check that the releases are about the same people, and name columns and values alike.",
         )
-    return _finding(view, values, found, least)
+    if len(earlier) == 1:
+        return _finding(view, (values[0], values[1]), found[0], least)
+    return _Several(view, values, found, least).finding(
+        boxes, words, WORK if work is None else work
+    )
+
+
+def _check(view: View) -> None:
+    """Refuse a view that lacks what is needed."""
+    if len(view.releases) < 2:
+        raise InputError(
+            "The worst pair needs two releases.", "give two releases about the same people."
+        )
+    if not all(len(one.class_) for one in view.releases):
+        raise InputError("One of the releases has no rows.", "give releases with rows.")
+    if view.sensitive is None or any(one.values is None for one in view.releases):
+        raise InputError(
+            "The worst pair needs a sensitive column that all releases publish.",
+            "name one with --on.",
+        )
+    if exchanges(view) and len(view.releases) > 2:
+        raise InputError(
+            f"Answers stand in the place of values of {view.sensitive.name} in one of the "
+            "releases, and what several tell beside answers is not worked out.",
+            "give two releases at a time; what answers give away is what they spend of the budget.",
+        )
+
+
+def _check_comparable(view: View, values: Sequence[Histogram]) -> None:
+    """Refuse releases without common values, which may be spelt differently, or other cells."""
+    assert view.sensitive is not None
+    *earlier, last = zip(view.releases, values, strict=True)
+    for one, each in earlier:
+        if not ((each.total > 0) & (last[1].total > 0)).any():
+            raise InputError(
+                f"The releases have no value of {view.sensitive.name} in common.",
+                "name values alike in both; releases about other people have nothing to intersect.",
+            )
+        # A set compared with a range raises.
+        meet(one.cells.take(np.arange(1)), last[0].cells.take(np.arange(1)))
 
 
 def _side(release: Published, values: Histogram) -> tuple[Side, Ints]:
@@ -182,3 +240,174 @@ def _witness(view: View, values: tuple[Histogram, Histogram], pair: _Pair) -> di
         both = set(values[0].of_class(pair.one)[0]) & set(values[1].of_class(pair.other)[0])
         witness["left_named"] = [view.value(code) for code in sorted(both)[:NAMED]]
     return witness
+
+
+class _Several:
+    """What three or more releases leave together: pairs, and combinations of more classes."""
+
+    def __init__(
+        self, view: View, values: Sequence[Histogram], pairs: Sequence[Paired], l: int
+    ) -> None:
+        *self.earlier, self.last = view.releases
+        self.view, self.values, self.pairs, self.l = view, values, pairs, l
+        self.left = np.zeros(len(self.last.cells), np.int64)
+        """How many values the worst combination leaves each class; 0 where none exposes."""
+        self.chosen = np.full((len(self.last.cells), len(self.earlier)), -1, np.int64)
+        """The classes of the earlier releases in it; -1 for a release that is not."""
+        self.unfinished = 0
+        """Of how many classes the search was cut short."""
+        for i, pair in enumerate(pairs):
+            worse = (pair.few > 0) & ((self.left == 0) | (pair.common < self.left))
+            self.left[worse] = pair.common[worse]
+            self.chosen[worse] = -1
+            self.chosen[worse, i] = pair.first[worse]
+        self.by_pairs = self.left > 0
+
+    def finding(self, sides: Sequence[Side], words: Ints, work: int) -> Finding:
+        """Search the combinations of three or more, and tell what all of them leave."""
+        self._combine(sides, words, work)
+        assert self.view.sensitive is not None
+        left = self.left[self.last.class_]
+        rows = np.flatnonzero(left)
+        total = np.sum([each.total for each in self.values], axis=0)
+        class_, fewest = self._worst()
+        return Finding(
+            attack="worst-pair",
+            people=len(left),
+            exposed=len(rows),
+            sure=1 / fewest,
+            guessing=float(total.max() / total.sum()),
+            sentence=self._sentence(left),
+            defence=DEFENCE,
+            example="" if class_ is None else self._example(class_),
+            assumptions=(*ASSUMPTIONS_OF_SEVERAL, *self._limits(fewest)),
+            worst=tuple((rows[np.lexsort((rows, left[rows]))[:WORST]] + 1).tolist()),
+            table=f"release {len(self.view.releases)}",
+            witness={} if class_ is None else self._witness(class_),
+            details={
+                "l": self.l,
+                "pairs": int(sum(one.met.sum() for one in self.pairs)),
+                "pairs_exposing": int(sum(one.few.sum() for one in self.pairs)),
+                "classes_exposed": int((self.left > 0).sum()),
+                "exposed_by_no_pair": int((left > 0).sum() - self.by_pairs[self.last.class_].sum()),
+                "values_left": {n: int((left == n).sum()) for n in np.unique(left[rows]).tolist()},
+                "limits": self.unfinished,
+            },
+        )
+
+    def _combine(self, sides: Sequence[Side], words: Ints, work: int) -> None:
+        """Look for combinations that leave fewer than the pairs do, some classes at a time."""
+        offset = np.cumsum([0, *(len(one.low) for one in sides[:-1])])
+        boxes = _boxes(sides[:-1])
+        below = np.where(self.left > 0, self.left, self.l)
+        size = max(1, AT_ONCE // max(1, int(offset[-1])))
+        for first in range(0, len(below), size):
+            some = np.arange(first, min(first + size, len(below)))
+            near = self._near(some, offset)
+            last = _boxes([Side._make(part[some] for part in sides[-1])])
+            found, work = combine(boxes, len(self.earlier), last, near, words, below[some], work)
+            self._take(some, found, offset)
+
+    def _near(self, some: Ints, offset: Ints) -> tuple[Ints, Ints]:
+        """Of some classes all those of earlier releases that they meet, and where each begins."""
+        cells, class_, met = self.last.cells.take(some), [], []
+        for one, before in zip(self.earlier, offset, strict=False):
+            start, others = meeting(cells, one.cells)
+            class_.append(np.repeat(np.arange(len(some)), np.diff(start)))
+            met.append(others + before)
+        number = np.concatenate(class_)
+        order = np.argsort(number, kind="stable")
+        start = np.concatenate([[0], np.cumsum(np.bincount(number, minlength=len(some)))])
+        return start.astype(np.int64), np.concatenate(met)[order].astype(np.int64)
+
+    def _take(self, some: Ints, found: Combined, offset: Ints) -> None:
+        better = found.left > 0
+        chosen = found.chosen[better].astype(np.int64)
+        self.left[some[better]] = found.left[better]
+        self.chosen[some[better]] = np.where(chosen < 0, -1, chosen - offset[:-1])
+        self.unfinished += int(found.unfinished.sum())
+
+    def _worst(self) -> tuple[int | None, int]:
+        """The class that is left fewest values, of equals the largest; and how many at least.
+
+        Where no combination exposes, each leaves ``l`` values, or as many as a class of it has
+        alone, which a pair shows: that is a bound.
+        """
+        if self.left.any():
+            order = np.lexsort((-self.last.rows, self.left, self.left == 0))
+            return int(order[0]), int(self.left[order[0]])
+        common = [int(one.common[one.met > 0].min()) for one in self.pairs if one.met.any()]
+        return None, min(self.l, *common)
+
+    def _classes(self, class_: int) -> list[tuple[Published, Histogram, int]]:
+        """The classes of a combination: each with its release and that one's values."""
+        known = [
+            (one, values, int(chosen))
+            for one, values, chosen in zip(
+                self.earlier, self.values, self.chosen[class_], strict=False
+            )
+            if chosen >= 0
+        ]
+        return [*known, (self.last, self.values[-1], class_)]
+
+    def _sentence(self, left: Ints) -> str:
+        assert self.view.sensitive is not None
+        exposed = int((left > 0).sum())
+        alone = exposed - int(self.by_pairs[self.last.class_].sum())
+        beyond = f"; of {alone:,} only three or more classes together do" if alone else ""
+        short = (
+            f" The search was cut short at {self.unfinished:,} of {len(self.left):,} classes: more "
+            "people may be exposed than this says."
+        )
+        return (
+            f"If the worst is so, {exposed:,} of {len(left):,} rows of {self.last.name} are of "
+            f"people whom the other {len(self.earlier):,} releases together leave fewer than "
+            f"{self.l} values of {self.view.sensitive.name}{beyond}.{short * bool(self.unfinished)}"
+        )
+
+    def _limits(self, fewest: int) -> tuple[str, ...]:
+        """What is only bounded: how sure the adversary is, and what was not searched."""
+        if self.unfinished:
+            return (
+                f"the search ends at a limit, which {self.unfinished:,} classes reached: of these "
+                "it is not known whether a combination exposes them",
+            )
+        if not self.left.any():
+            return (f"no combination leaves fewer than {fewest}; how sure is a bound by that",)
+        return ()
+
+    def _example(self, class_: int) -> str:
+        classes = self._classes(class_)
+        has = ", ".join(
+            f"{int(values.distinct[at]):,} ({int(one.rows[at]):,} rows)"
+            for one, values, at in classes
+        )
+        left = int(self.left[class_])
+        whose = "whoever is in all has it" if left == 1 else "whoever is in all has one of them"
+        return (
+            f"Of {len(classes)} releases a class each, whose cells all meet, has so many values: "
+            f"{has}; {left:,} {'is' if left == 1 else 'are'} in all of them, and {whose}."
+        )
+
+    def _witness(self, class_: int) -> dict[str, Any]:
+        sides, common = [], None
+        for one, values, at in self._classes(class_):
+            step = side(one, at, np.flatnonzero(one.class_ == at) + 1)
+            step["values"] = int(values.distinct[at])
+            if self.view.show and one.labels is not None:
+                step["labels"] = dict(one.labels(at))
+            sides.append(step)
+            has = set(values.of_class(at)[0])
+            common = has if common is None else common & has
+        witness: dict[str, Any] = {"releases": sides, "left": int(self.left[class_])}
+        if self.view.show:
+            named = sorted(common or ())[:NAMED]
+            witness["left_named"] = [self.view.value(code) for code in named]
+        return witness
+
+
+def _boxes(sides: Sequence[Side]) -> Boxes:
+    """The classes of several releases, one after the other."""
+    joined = [np.concatenate(part) for part in zip(*(side[:5] for side in sides), strict=True)]
+    which = np.repeat(np.arange(len(sides)), [len(side.low) for side in sides])
+    return Boxes._make([*map(np.ascontiguousarray, joined), which.astype(np.int64)])

@@ -114,8 +114,14 @@ def red_team(
 
 
 def _groups(name: str, count: int) -> list[tuple[int, ...]]:
-    """The releases that an attack takes at once: all, each pair, or each one."""
+    """The releases that an attack takes at once: all, each pair, or each one.
+
+    One that counts the rows of the last release takes each with all that were given before it, so
+    that every combination of releases is looked at, and nobody's rows are left out.
+    """
     most = needs(name).most
+    if needs(name).last and count > 1:
+        return [tuple(range(number)) for number in range(2, count + 1)]
     if most is None or count <= most:
         return [tuple(range(count))]
     return list(combinations(range(count), most))

@@ -63,8 +63,13 @@ def trials(
 
 
 def _groups(name: str, count: int) -> list[tuple[int, ...]]:
-    """The releases that an attack takes at once, the first always among them."""
+    """The releases that an attack takes at once, the first always among them.
+
+    It comes last where an attack counts the rows of the last: the report is about the first.
+    """
     most = needs(name).most
+    if needs(name).last and count > 1:
+        return [(*range(1, count), 0)]
     if most is None or count <= most:
         return [tuple(range(count))]
     return [(0, *others) for others in combinations(range(1, count), most - 1)]

@@ -426,10 +426,21 @@ def _refuse_centroids(releases: Sequence[Seen], needs: Needs) -> None:
         )
 
 
+def _overlaps(release: Seen, releases: Sequence[Seen]) -> bool:
+    """Whether a release has a quasi-identifier that another of them has too, if there are others.
+
+    Of three releases none need be in all: a column that one lacks says nothing there.
+    """
+    others = [one for one in releases if one is not release]
+    return bool(release.quasi) and (
+        not others or any(name in one.quasi for one in others for name in release.quasi)
+    )
+
+
 def _quasi(releases: Sequence[Seen], crowd: Crowd | None) -> list[str]:
     """The quasi-identifiers of the releases, as far as the adversary knows them of people."""
     names = list(dict.fromkeys(name for one in releases for name in one.quasi))
-    if not any(all(name in one.quasi for one in releases) for name in names):
+    if not all(_overlaps(one, releases) for one in releases):
         raise NothingSharedError(
             "The releases have no quasi-identifier in common.",
             "name columns that mean the same alike.",

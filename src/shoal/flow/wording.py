@@ -98,8 +98,8 @@ WORDS = {
         "add new rows to the earlier release as it was published",
     ),
     "worst-pair": Words(
-        "a class of the other release that may hold them leaves too few values",
-        (_KNOWN, "somebody is in both classes of every pair that may share people"),
+        "classes of other releases that may hold them leave too few values",
+        (_KNOWN, "somebody is in all classes of every combination that may share people"),
         "ask for larger and more varied classes, or publish together with the others",
     ),
 }

@@ -11,6 +11,7 @@ from shoal.flow.ledger.budget import account
 from shoal.flow.ledger.defences import counted_with_earlier
 from shoal.flow.ledger.judging import (
     BASED_ON,
+    WORST,
     Pair,
     Past,
     Weighed,
@@ -44,7 +45,7 @@ def admission_of(
         if past.number not in pairs:
             pairs[past.number] = judged(past, told.seen, past.number in based, terms)
     found = [pairs[past.number] for past in pasts]
-    several = together(pasts, told.seen, terms)
+    several = together(pasts, told.seen, terms, found)
     joined = any(one.relation != OVERLAP for one in found)
     holds, words = counted_with_earlier(bare(told.seen), earlier) if joined else (False, "")
     lacking = [f"Entry {one.past.number}: {one.finer}." for one in found if one.finer]
@@ -112,13 +113,25 @@ def accepted(now: Admission, body: Mapping[str, Any]) -> str:
     Accepted is what exceeded the limit then: by this attack, with these entries, in this column.
     """
     before = {_key(one): int(one["beyond"]) for one in body.get("findings", ()) if one["exceeds"]}
-    worse = [
-        one for one in now.weighed
-        if one.exceeds and one.beyond > before.get((one.finding.attack, one.entries, one.on), -1)
-    ]  # fmt: skip
+    worse = [one for one in now.weighed if one.exceeds and one.beyond > _accepted(one, before)]
     unjudged = {number for number, _ in now.unjudged} - set(body.get("unjudged", ()))
     overspent = now.spend.exceeded and not body.get("budget_exceeded")
     return "" if worse or unjudged or overspent else str(body.get("accepted_risk", ""))
+
+
+def _accepted(one: Weighed, before: Mapping[tuple[str, tuple[int, ...], str], int]) -> int:
+    """How many people it was accepted that an attack exposes; -1 where that was not.
+
+    The worst combination is of all earlier releases. When others have come since, it is as many as
+    were accepted of some of them: what these add is compared by how many there are.
+    """
+    if one.finding.attack != WORST:
+        return before.get((one.finding.attack, one.entries, one.on), -1)
+    known = [
+        beyond for (attack, entries, on), beyond in before.items()
+        if (attack, on) == (WORST, one.on) and set(entries) <= set(one.entries)
+    ]  # fmt: skip
+    return max(known, default=-1)
 
 
 def _key(one: Mapping[str, Any]) -> tuple[str, tuple[int, ...], str]:

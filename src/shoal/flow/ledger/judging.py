@@ -3,7 +3,8 @@
     same table     order (unless rows are in random order), complementary
     over time      temporal, and the correspondence attacks forward, cross and backward
     any            intersection of the values left to the people; unless everybody in one of the
-                   two is among them, the worst pair of classes that somebody could be in
+                   two is among them, the worst pair of classes that somebody could be in, and
+                   the worst combination of classes of any number of releases (``several``)
 
 Values are intersected whatever the relation, in every sensitive column that both publish (Ganta,
 Kasiviswanathan, Smith: Composition attacks and auxiliary information in data privacy, KDD 2008).
@@ -15,7 +16,7 @@ cut short. A relation that is guessed from the data never lowers the bar: what w
 releases that overlap is so then too.
 
 It does not see releases that the ledger was not told of, nor columns that are called differently.
-Several earlier releases at once are intersected in ``several``.
+What several earlier releases tell at once is judged in ``several``.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ from shoal.schema import Schema
 JOINING = {SAME: "complementary", TIME: "temporal"}
 """The attack that decides, where rows can be joined."""
 CORRESPONDING = ("forward", "cross", "backward")
+WORST = "worst-pair"
+"""The attack that assumes the worst of who is in which release."""
 BASED_ON = {"order", "complementary", "temporal"}
 """What is answered by cells that equal or generalise the earlier ones, person by person."""
 
@@ -311,7 +314,7 @@ class _Beside:
         people = self.known.targets is not None and self._learnt("intersection", name)
         if wide or (people and self.covering.whole):
             return people
-        return self._learnt("worst-pair", name) or self.nobody
+        return self._learnt(WORST, name) or self.nobody
 
     def _learnt(self, attack: str, name: str) -> bool:
         if (finding := self._run(attack, name)) is None:
@@ -328,7 +331,7 @@ class _Beside:
             return run(name, self.known, BOTH, asked)
         except (InputError, UsageError) as error:
             self.skipped.append((self.past.number, name, told(error)))
-            self.nobody = name == "worst-pair" and isinstance(error, NobodyFoundError)
+            self.nobody = name == WORST and isinstance(error, NobodyFoundError)
             return None
 
     def _weigh(self, finding: Finding, on: str = "") -> None:

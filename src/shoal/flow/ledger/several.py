@@ -6,12 +6,16 @@ privacy, KDD 2008). Where whose the rows are is known of all releases, everybody
 intersected over just those that hold the person, which is the most that can be learnt. Else
 combinations are tried, the smaller first, and all at once; what was not tried is said.
 
-It needs the people: without them releases are judged two by two.
+Where nobody says who is in which, the worst is assumed: over any number of the releases with which
+a pair was judged so, the worst combination of classes is searched. Whoever is in a release that the
+people given cover is one of the people, so that such a release needs no assumption. A search that
+reaches its limit leaves the release unjudged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, combinations, islice
 from math import comb
 from typing import NamedTuple
@@ -23,7 +27,17 @@ from shoal.attacks.view import NobodyFoundError
 from shoal.errors import InputError, UsageError
 from shoal.flow.adversary import Asked, run, told
 from shoal.flow.crowd import holders
-from shoal.flow.ledger.judging import Past, Skipped, Weighed, learnable, location, staged, weighed
+from shoal.flow.ledger.judging import (
+    WORST,
+    Pair,
+    Past,
+    Skipped,
+    Weighed,
+    learnable,
+    location,
+    staged,
+    weighed,
+)
 from shoal.flow.ledger.noisy import bare, of_nobody
 from shoal.flow.ledger.terms import Terms
 from shoal.flow.seen import Seen
@@ -44,13 +58,70 @@ class Several(NamedTuple):
     skipped: tuple[Skipped, ...] = ()
 
 
-def together(pasts: Sequence[Past], new: Seen, terms: Terms) -> Several:
-    """Intersect what several earlier releases and the new one leave to people.
+def together(pasts: Sequence[Past], new: Seen, terms: Terms, pairs: Sequence[Pair]) -> Several:
+    """What several earlier releases and the new one leave: to the people, and at worst to anybody.
 
-    And with which entries that could not be told. That nobody is in all of them is no failure.
+    And with which entries that could not be told. ``pairs``: the new one beside each of them.
     """
+    if of_nobody(new):
+        return Several()
+    return _joined([_to_people(pasts, new, terms), *_at_worst(pasts, new, terms, pairs)])
+
+
+def _joined(found: Sequence[Several]) -> Several:
+    return Several(
+        tuple(one for each in found for one in each.weighed),
+        tuple(one for each in found for one in each.unjudged),
+        tuple(one for each in found for one in each.skipped),
+    )
+
+
+def _at_worst(
+    pasts: Sequence[Past], new: Seen, terms: Terms, pairs: Sequence[Pair]
+) -> list[Several]:
+    """The worst combination of classes, of each column, where the worst was assumed of pairs.
+
+    Only releases that could be compared in that column are read together: another in which it is
+    a cell would make it one in all.
+    """
+    supposed: dict[str, list[Past]] = {}
+    for past, pair in zip(pasts, pairs, strict=True):
+        for one in pair.weighed:
+            if one.finding.attack == WORST:
+                supposed.setdefault(one.on, []).append(past)
+    several = {name: some for name, some in supposed.items() if len(some) > 1}
+    found = []
+    for i, (name, some) in enumerate(several.items()):
+        terms.progress("judging with several releases", i, len(several))
+        found.append(_worst(some, new, terms, name))
+    return found
+
+
+def _worst(pasts: Sequence[Past], new: Seen, terms: Terms, name: str) -> Several:
+    entries = tuple(one.number for one in pasts)
+    asked = Asked(on=name, options={"l": terms.l})
+    try:
+        known = staged((*(bare(one.seen) for one in pasts), bare(new)), replace(terms, people=None))
+        finding = run(WORST, known, range(len(known.releases)), asked)
+    except (InputError, UsageError) as error:
+        return Several(unjudged=((entries[-1], f"{name}, several at once: {told(error)}"),))
+    one = weighed(finding, entries, terms, name)
+    if not finding.details["limits"] or one.exceeds:
+        return Several((one,))
+    return Several((one,), ((entries[-1], f"{name}: {_cut_short(len(pasts))}"),))
+
+
+def _cut_short(number: int) -> str:
+    return (
+        f"The search for the worst combination of classes of the {number:,} earlier releases was "
+        "cut short: what it did not reach is not evaluated."
+    )
+
+
+def _to_people(pasts: Sequence[Past], new: Seen, terms: Terms) -> Several:
+    """Intersect what the releases leave to the people; that nobody is in all is no failure."""
     pasts = [one for one in pasts if not of_nobody(one.seen)]
-    if terms.people is None or len(pasts) < 2 or of_nobody(new):
+    if terms.people is None or len(pasts) < 2:
         return Several()
     try:  # the values that noise answers for are left out: the budget is about those
         known = staged((*(bare(one.seen) for one in pasts), bare(new)), terms)
@@ -65,11 +136,7 @@ def together(pasts: Sequence[Past], new: Seen, terms: Terms) -> Several:
         if left:
             reason = pasts[where[-1]].number, "intersection", f"{name}: {left}"
             found.append(Several(skipped=(reason,)))
-    return Several(
-        tuple(one for each in found for one in each.weighed),
-        tuple(one for each in found for one in each.unjudged),
-        tuple(one for each in found for one in each.skipped),
-    )
+    return _joined(found)
 
 
 def _columns(known: Scene, on: str | None) -> dict[str, list[int]]:
