@@ -196,17 +196,16 @@ def test_nobody_can_say_of_others_that_theirs_was_never_out(ledger):
     assert ledger.withdraw(2, "recalled").body["never_out"] is False
 
 
-def test_two_who_withdraw_at_once_do_it_once(first, monkeypatch):
-    read = first.entries
+def test_two_who_withdraw_at_once_do_it_once(first):
+    read, append = first.entries, first.book.append
 
-    def meanwhile():
-        found = read()
-        if len(found) == 2:
+    def late(*args, **more):
+        if len(read()) == 2:
             with shoal.Ledger(first.where) as colleague:
                 colleague.withdraw(2, "theirs")
-        return found
+        return append(*args, **more)
 
-    monkeypatch.setattr(first, "entries", meanwhile)
+    object.__setattr__(first.book, "append", late)
     with pytest.raises(shoal.UsageError, match="withdraws it already"):
         first.withdraw(2, "ours")
     assert [one.kind for one in read()] == ["founding", "release", "withdrawn"]

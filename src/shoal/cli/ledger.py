@@ -29,6 +29,8 @@ from shoal.cli.printing import progress, show, table
 if TYPE_CHECKING:
     from shoal import Admission
 
+LISTED = 100
+"""So many entries are listed unless more are asked for."""
 NOT_WHOLE = 3
 """The exit code of a chain that does not verify."""
 
@@ -46,6 +48,8 @@ NOT_WHOLE = 3
         "shoal ledger add-foreign theirs.csv --quasi age --sensitive job --by Harbour",
         "shoal ledger add-foreign theirs.csv --by Harbour --epsilon 1 --delta 1e-6 --rho 1/60",
         "shoal ledger list --ledger releases.db --key releases.key",
+        "shoal ledger list --last 20 --about people",
+        "shoal ledger list --all --json",
         "shoal ledger show 3 --json",
         "shoal ledger verify --head 12:5a0c…",
         "shoal ledger recheck --people patients.csv",
@@ -175,16 +179,26 @@ def add_foreign(
 @command.command("list", cls=Verb, epilog=example("shoal ledger list --json"))
 @place
 @own("--about", metavar="TEXT", help="Only what is about these people.")
+@own("--last", type=click.IntRange(1), default=LISTED, show_default=True, metavar="N",
+     help="At most so many entries, the newest.")  # fmt: skip
+@own("--all", "every", is_flag=True, help="All of them.")
 @output
-def list_(where: tuple[str, Path | None], about: str | None, as_json: bool, quiet: bool) -> None:
-    """List what was released, one line an entry."""
+def list_(
+    where: tuple[str, Path | None], about: str | None, last: int, every: bool, as_json: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """List what was released, one line an entry.
+
+    Of a long ledger the last entries are listed, unless --all is given.
+    """
     import shoal
 
     with shoal.Ledger(*where) as book:
-        entries = book.entries()
-        state = states(entries)
-        told = [one for one in entries if about is None or one.body.get("about") == about]
+        told = book.recent(None if every else last, about)
+        state = states([*told, *book.withdrawals([one.number for one in told])])
         text = listed([line(one, state[one.number]) for one in told])
+        if not every and len(told) == last:
+            text += f"\nThe last {last:,} entries; all of them: --all"
         found = accounts(book, told)
         text += "".join(f"\n{budgeted(name, one)}" for name, one in found.items())
         plainly = {name: one.to_json() for name, one in found.items()}
@@ -201,7 +215,8 @@ def show_(number: int, where: tuple[str, Path | None], as_json: bool, quiet: boo
     import shoal
 
     with shoal.Ledger(*where) as book:
-        entry, state = book.entry(number), states(book.entries())[number]
+        entry = book.entry(number)
+        state = states([entry, *book.withdrawals((number,))])[number]
         text = f"Entry {number}\n\n{table(('what', 'is'), everything(entry, state))}"
         tell(book, as_json, quiet, text, entry=plain(entry, state))
 

@@ -5,6 +5,7 @@ It keeps entries and knows nothing of what they mean: the flow decides what is r
 
 from shoal.ledger.book import Book, Moved
 from shoal.ledger.chain import Entry, Head
+from shoal.ledger.checkpoint import Outline
 from shoal.ledger.keys import Keys
 
-__all__ = ["Book", "Entry", "Head", "Keys", "Moved"]
+__all__ = ["Book", "Entry", "Head", "Keys", "Moved", "Outline"]

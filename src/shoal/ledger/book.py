@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,7 +36,8 @@ from shoal.ledger.chain import (
     next_entry,
     sha256,
 )
-from shoal.ledger.checking import chain_problems, head_problems, sealed_problems
+from shoal.ledger.checking import Walk, chain_problems, head_problems, sealed_problems
+from shoal.ledger.checkpoint import CHECKPOINTS, Outline
 from shoal.ledger.keys import Keys, is_public
 from shoal.ledger.place import PATIENCE, Place, place
 from shoal.ledger.stored import VERIFY, Verified, entries_as_they_are, insert
@@ -103,6 +105,7 @@ class Book:
             with found.writing() as connection:
                 _must_be_free(found, connection)
                 migrate(connection)
+                CHECKPOINTS.create(connection, checkfirst=True)
                 insert(connection, founding, None)
         return cls(found, keys, identity)
 
@@ -139,28 +142,37 @@ class Book:
 
     def head(self) -> Head:
         """The last entry's number and hash."""
-        with self.place.reading() as connection:
+        with self._reading() as connection:
             return self._verified.walked(connection).head
+
+    def outline(self) -> Outline:
+        """What is known of all entries without reading them: which are of a kind, about whom."""
+        with self._reading() as connection:
+            return self._verified.outline(connection)
 
     def entries(self, after: int = 0) -> list[Entry]:
         """The entries after a number, in order.
 
         One that was changed, is missing, or is not signed by a known publisher is told.
         """
-        with self.place.reading() as connection:
+        with self._reading() as connection:
             return self._verified.entries_after(connection, after)
+
+    def some(self, numbers: Collection[int]) -> list[Entry]:
+        """Entries by their numbers, in order; those that the ledger does not have are left out."""
+        with self._reading() as connection:
+            return self._verified.some(connection, numbers)
 
     def entry(self, number: int) -> Entry:
         """One entry."""
-        with self.place.reading() as connection:
-            found = self._verified.entry(connection, number)
-        if found is None:
+        found = self.some((number,))
+        if not found:
             raise InputError(f"The ledger has no entry {number}.", "shoal ledger list shows all.")
-        return found
+        return found[0]
 
     def publishers(self) -> dict[str, str]:
         """The name of every publisher that may add, by public key."""
-        with self.place.reading() as connection:
+        with self._reading() as connection:
             return self._verified.walked(connection).known
 
     def sealed(self, number: int) -> bytes:
@@ -185,18 +197,30 @@ class Book:
 
         ``head`` is one noted earlier: without it a tail that was cut off cannot be seen. Sealed
         contents are compared with their hashes, and opened where there are keys. Without keys it
-        cannot be seen that somebody who has none wrote the whole chain anew.
+        cannot be seen that somebody who has none wrote the whole chain anew. A publisher's
+        checkpoint is made anew where nothing is wrong.
         """
         with self.place.reading() as connection:
             entries = entries_as_they_are(connection, sa.true())
-            found = [*chain_problems(entries, self.keys, self.identity)]
+            walk = Walk(self.keys, self.identity)
+            found = chain_problems(entries, walk)
             found += head_problems(entries, head) if head is not None else ()
             if sealed:
                 query = sa.select(SEALED).order_by(SEALED.c.number)
                 rows = connection.execution_options(yield_per=1).execute(query)
                 contents = ((row.number, row.content) for row in rows)
                 found += sealed_problems(entries, contents, self.keys, self.identity)
+        if not found:
+            self._verified.adopt(walk, entries)
+            self._verified.save(self.place)
         return tuple(found)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sa.Connection]:
+        """A transaction that reads; what it verified is kept afterwards."""
+        with self.place.reading() as connection:
+            yield connection
+        self._verified.save(self.place)
 
     # Adding
 
@@ -223,6 +247,7 @@ class Book:
             stamped = _stamped(body, known[keys.public])
             entry = next_entry(head, keys, stamped, "" if content is None else sha256(content))
             insert(connection, entry, content)
+        self._verified.save(self.place)
         return entry
 
     # Keys

@@ -48,7 +48,7 @@ class Walk:
         for entry in entries:
             linked, held = list(self._link_problems(entry)), list(self._problems(entry))
             if not held:
-                self.known |= _publisher(entry)
+                self.known |= publisher_of(entry)
             self.head = entry.head
             yield entry, linked + held
 
@@ -87,15 +87,13 @@ _LINK = "it holds another hash for the one before"
 _FOREIGN = "the signature is foreign"
 
 
-def chain_problems(entries: Sequence[Entry], keys: Keys | None, ledger: str) -> Iterator[str]:
+def chain_problems(entries: Sequence[Entry], walk: Walk) -> list[str]:
     """What is wrong with numbers, hashes, links and signatures, and with the founding."""
-    if not entries:
-        yield EMPTY
-    for _, found in Walk(keys, ledger).over(entries):
-        yield from found
+    found = [problem for _, problems in walk.over(entries) for problem in problems]
+    return found if entries else [EMPTY]
 
 
-def _publisher(entry: Entry) -> dict[str, str]:
+def publisher_of(entry: Entry) -> dict[str, str]:
     """The public key that an entry makes known, with its publisher's name."""
     name = {FOUNDING: "by", PUBLISHER: "name"}.get(entry.kind)
     return {str(entry.body.get("public")): str(entry.body.get(name))} if name else {}

@@ -2,23 +2,31 @@
 
 Whatever is read has been walked to from the founding entry: each entry whole, following the one
 before, and signed by a publisher known by then. A book remembers what it has verified, so that a
-long chain is verified once and then only where it is new or another than before.
+long chain is verified once and then only where it is new or another than before; a publisher's own
+checkpoint (``checkpoint``) lets the next process remember it too.
 
-What a book remembers is not looked at again when something is added; a check looks at everything.
+What is remembered is not looked at again when something is added, except where it is read; a check
+looks at everything.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from threading import Lock
 from typing import Any
 
 import sqlalchemy as sa
 
-from shoal.errors import InputError
-from shoal.ledger.chain import Entry, body_of, canonical, is_whole
-from shoal.ledger.checking import EMPTY, Walk
+from shoal.errors import InputError, OutputError
+from shoal.ledger import checkpoint
+from shoal.ledger.chain import FIRST, FOUNDING, PUBLISHER, Entry, body_of, canonical, is_whole
+from shoal.ledger.checking import EMPTY, Walk, publisher_of
+from shoal.ledger.checkpoint import BLOCK, Index, Outline, seal
 from shoal.ledger.keys import Keys
+from shoal.ledger.place import Place
 from shoal.ledger.tables import ENTRIES, SEALED
 
 VERIFY = "shoal ledger verify tells what was changed."
@@ -31,8 +39,15 @@ class Verified:
     keys: Keys | None
     ledger: str
     _walk: Walk = field(init=False)
-    _met: dict[int, tuple[str, str]] = field(init=False)
-    """The hash and the signature of each entry, by its number."""
+    _index: Index = field(init=False)
+    _ends: dict[int, str] = field(init=False)
+    """The hashes of entries at which a block of the checkpoint ends."""
+    _saved: int = field(init=False)
+    """The last entry that the publisher's checkpoint has."""
+    _walked: datetime = field(init=False)
+    """When the chain was verified from its beginning."""
+    _believes: bool = field(init=False)
+    """Whether the publisher's checkpoint is still to be looked at."""
     _lock: Lock = field(init=False, default_factory=Lock)
 
     def __post_init__(self) -> None:
@@ -44,6 +59,12 @@ class Verified:
             self._go_on(connection)
             return Walk(self.keys, self.ledger, self._walk.head, dict(self._walk.known))
 
+    def outline(self, connection: sa.Connection) -> Outline:
+        """What is known of all entries."""
+        with self._lock:
+            self._go_on(connection)
+            return self._index.outline(self._walk.head)
+
     def entries_after(self, connection: sa.Connection, after: int) -> list[Entry]:
         """All entries after a number, in order."""
         first, last = max(after, 0) + 1, self.walked(connection).head.number
@@ -51,41 +72,103 @@ class Verified:
         self._must_be_met(connection, found, range(first, last + 1))
         return found
 
-    def entry(self, connection: sa.Connection, number: int) -> Entry | None:
-        """One entry; None where the chain does not reach so far."""
+    def some(self, connection: sa.Connection, numbers: Collection[int]) -> list[Entry]:
+        """Entries by their numbers, in order; those that the chain does not reach are left out."""
         last = self.walked(connection).head.number
-        if not 1 <= number <= last:
-            return None
-        found = entries_as_they_are(connection, ENTRIES.c.number == number)
-        self._must_be_met(connection, found, range(number, number + 1))
-        return found[0]
+        wanted = sorted({number for number in numbers if 1 <= number <= last})
+        found = [
+            entry
+            for start in range(0, len(wanted), _AT_ONCE)
+            for entry in entries_as_they_are(
+                connection, ENTRIES.c.number.in_(wanted[start : start + _AT_ONCE])
+            )
+        ]
+        self._must_be_met(connection, found, wanted)
+        return found
 
-    def _must_be_met(self, connection: sa.Connection, found: list[Entry], numbers: range) -> None:
+    def save(self, place: Place) -> None:
+        """Keep what was verified, where enough is new and the database can be written now."""
+        with self._lock:
+            if self.keys is None or self._index.size - self._saved < BLOCK:
+                return
+            # whoever may only read, or is kept waiting, verifies again the next time
+            with suppress(InputError, OutputError), place.writing() as connection:
+                self._saved = checkpoint.save(
+                    connection, self.keys, self.ledger, self._index,
+                    self._ends, self._saved, self._walked,
+                )  # fmt: skip
+
+    def adopt(self, walk: Walk, entries: Sequence[Entry]) -> None:
+        """Remember a walk over all entries in which nothing was found wrong."""
+        with self._lock:
+            self._forget(believes=False)
+            self._walk = walk
+            for entry in entries:
+                self._remember(entry)
+
+    def _must_be_met(
+        self, connection: sa.Connection, found: list[Entry], numbers: Sequence[int]
+    ) -> None:
         """Verify all anew where something is not as it was, or is no longer there."""
-        same = all(is_whole(e) and self._met.get(e.number) == _seal(e) for e in found)
-        if not same or [entry.number for entry in found] != list(numbers):
+        same = [entry.number for entry in found] == list(numbers) and all(
+            is_whole(e) and self._index.seal(e.number) == seal(e) for e in found
+        )
+        if not same:
             with self._lock:
-                self._forget()
+                self._forget(believes=False)
                 self._go_on(connection)
 
     def _go_on(self, connection: sa.Connection) -> None:
         """Walk over what is new, from the last entry met, if that is still where it was."""
+        if not self._walk.head.number and self._believes:
+            self._believes = False
+            self._begin_with_checkpoint(connection)
         at = self._walk.head.number
         found = entries_as_they_are(connection, ENTRIES.c.number >= at)
-        if at and (not found or self._met[at] != _seal(found[0])):
-            self._forget()
+        if at and (not found or self._index.seal(at) != seal(found[0])):
+            self._forget(believes=False)
             return self._go_on(connection)
         if not found:
             raise InputError(EMPTY, VERIFY)
         for entry, problems in self._walk.over(found[1:] if at else found):
             if problems:
-                self._forget()
+                self._forget(believes=False)
                 raise InputError(problems[0], VERIFY)
-            self._met[entry.number] = _seal(entry)
+            self._remember(entry)
         return None
 
-    def _forget(self) -> None:
-        self._walk, self._met = Walk(self.keys, self.ledger), {}
+    def _remember(self, entry: Entry) -> None:
+        self._index.add(entry)
+        if not entry.number % BLOCK:
+            self._ends[entry.number] = entry.hash
+
+    def _begin_with_checkpoint(self, connection: sa.Connection) -> None:
+        """Begin where the publisher's own checkpoint ends, if that is still in the chain."""
+        kept = None if self.keys is None else checkpoint.load(connection, self.keys, self.ledger)
+        if kept is None:
+            return
+        outline = kept.index.outline(kept.head)
+        naming = outline.numbers(lambda facts: facts.get("kind") in (FOUNDING, PUBLISHER))
+        found = entries_as_they_are(connection, ENTRIES.c.number.in_((*naming, kept.head.number)))
+        for entry in found:
+            if not is_whole(entry) or kept.index.seal(entry.number) != seal(entry):
+                return  # something is not as it was: it is told by a walk from the beginning
+            self._walk.known |= publisher_of(entry)
+        if {entry.number for entry in found} != {*naming, kept.head.number}:
+            self._walk.known = {}
+            return
+        self._walk.head, self._index = kept.head, kept.index
+        self._saved, self._walked = kept.head.number, kept.walked
+        self._ends[kept.head.number] = kept.head.hash
+
+    def _forget(self, believes: bool = True) -> None:
+        self._walk, self._index = Walk(self.keys, self.ledger), Index()
+        self._ends, self._saved, self._walked = {0: FIRST}, 0, datetime.now(UTC)
+        self._believes = believes
+
+
+_AT_ONCE = 500
+"""So many entries are asked for by their numbers in one statement."""
 
 
 def entries_as_they_are(connection: sa.Connection, which: sa.ColumnElement[bool]) -> list[Entry]:
@@ -103,10 +186,6 @@ def insert(connection: sa.Connection, entry: Entry, content: bytes | None) -> No
 
 
 _COLUMNS = ENTRIES.columns.keys()
-
-
-def _seal(entry: Entry) -> tuple[str, str]:
-    return entry.hash, entry.signature
 
 
 def _entry(row: sa.Row[Any]) -> Entry:

@@ -12,7 +12,7 @@ back what others have: later releases are judged together with it all the same.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -28,7 +28,6 @@ from shoal.flow.ledger.judging import Pair, Past, staged
 from shoal.flow.ledger.noisy import of_nobody
 from shoal.flow.ledger.recording import (
     PUBLISHER,
-    WITHDRAWN,
     Candidate,
     candidate,
     check_recorded,
@@ -41,11 +40,14 @@ from shoal.flow.ledger.recording import (
 )  # fmt: skip
 from shoal.flow.ledger.relation import DECLARED, lineage
 from shoal.flow.ledger.standing import (
+    JUDGED,
     PEOPLE,
     RELEASE,
+    WITHDRAWN,
     beside,
     check_related,
     check_withdrawable,
+    known_abouts,
     new_about,
     of_table,
     somewhere,
@@ -54,7 +56,7 @@ from shoal.flow.ledger.standing import (
 from shoal.flow.ledger.terms import Terms
 from shoal.flow.request import Progress, quiet
 from shoal.flow.seen import Seen
-from shoal.ledger import Book, Entry, Head, Keys, Moved
+from shoal.ledger import Book, Entry, Head, Keys, Moved, Outline
 from shoal.noise.totals import BASIC
 from shoal.schema import Schema
 from shoal.spend import Number, Spend
@@ -147,6 +149,19 @@ class Ledger:
         """One entry."""
         return self.book.entry(number)
 
+    def recent(self, last: int | None = None, about: str | None = None) -> list[Entry]:
+        """The last so many entries, or all; ``about``: of those about some people."""
+        outline = self.book.outline()
+        numbers = outline.numbers(lambda facts: about is None or facts.get("about") == about)
+        return self.book.some(numbers if last is None else numbers[-last:])
+
+    def withdrawals(self, numbers: Collection[int]) -> list[Entry]:
+        """The entries that withdraw some releases."""
+        outline, wanted = self.book.outline(), set(numbers)
+        return self.book.some(
+            [n for n in outline.numbers(_withdraws) if outline.facts(n).get("number") in wanted]
+        )
+
     def head(self) -> Head:
         """The last entry's number and hash: note it elsewhere, and a cut tail shows."""
         return self.book.head()
@@ -160,15 +175,16 @@ class Ledger:
 
         ``about`` says which is meant where the same table is recorded about several.
         """
-        entries = self.entries()
-        whose = None if about is None else whom(about, entries)
-        found = of_table(entries, table_hash(release), whose)
-        return None if found is None else Position(found.number, found.hash, entries[-1].head)
+        outline, table = self.book.outline(), table_hash(release)
+        whose = None if about is None else whom(about, known_abouts(outline))
+        found = of_table(self._related(outline, None, tables=(table,)), table, whose)
+        return None if found is None else Position(found.number, found.hash, outline.head)
 
     def account(self, about: str = PEOPLE) -> Account:
         """What releases about these people spent of the budget, and what is left."""
-        entries = self.entries()
-        return account(Spend(), whom(about, entries), entries)
+        outline = self.book.outline()
+        name = whom(about, known_abouts(outline))
+        return account(Spend(), name, self._related(outline, name, spending=True))
 
     # Judging
 
@@ -196,17 +212,18 @@ class Ledger:
         told = self._checked(release, schema, terms).called(name)
         pairs: dict[int, Pair] = {}
         while True:
-            entries = self.entries()
-            about = whom(about, entries)
+            outline = self.book.outline()
+            about = whom(about, known_abouts(outline))
+            entries = self._relevant(outline, about, told, terms)
             if (known := of_table(entries, told.table, about)) is not None:
-                return self._again(told, known, entries, terms)
-            found = self._judged(told, about, entries, terms, pairs)
+                return self._again(told, known, outline, terms)
+            found = self._judged(told, about, outline, terms, pairs)
             if found.reasons and accept_risk is None:
                 raise Refused(found)
             found = replace(found, accepted_risk=accept_risk or "" if found.reasons else "")
             body = release_body(told, found, to, terms)
             try:
-                entry = self.book.append(body, told.packed, expected=entries[-1].head)
+                entry = self.book.append(body, told.packed, expected=outline.head)
             except Moved:  # somebody was faster: judge again, with what is new
                 continue
             return found.recorded(entry, entry.head)
@@ -226,11 +243,12 @@ class Ledger:
         """
         terms = Terms(people=people, on=on, relation=relation, l=l, limit=limit, reading=reading,
                       show=show, progress=progress)  # fmt: skip
-        told, entries = self._checked(release, schema, terms), self.entries()
-        about = None if about is None else whom(about, entries)
+        told, outline = self._checked(release, schema, terms), self.book.outline()
+        about = None if about is None else whom(about, known_abouts(outline))
+        entries = self._relevant(outline, about, told, terms)
         if (known := of_table(entries, told.table, about)) is not None:
-            return self._again(told, known, entries, terms)
-        return self._judged(told, PEOPLE if about is None else about, entries, terms, {})
+            return self._again(told, known, outline, terms)
+        return self._judged(told, PEOPLE if about is None else about, outline, terms, {})
 
     def recheck(
         self, *, people: Any = None, schema: Schema | None = None, on: str | None = None,
@@ -247,10 +265,11 @@ class Ledger:
         terms = Terms(people=people, on=on, l=l, limit=limit or 0.0, reading=reading, show=show,
                       progress=progress)  # fmt: skip
         _ = self.keys
-        entries, found = self.entries(), []
-        for one in (one for one in somewhere(entries) if one.kind == RELEASE):
+        outline, found = self.book.outline(), []
+        released = [one for one in somewhere(self.entries()) if one.kind == RELEASE]
+        for one in released:
             told = Candidate(self._kept(one), str(one.body["table"]))
-            found.append(self._again(told, one, entries, terms, limit, schema))
+            found.append(self._again(told, one, outline, terms, limit, schema))
         return tuple(found)
 
     # Adding
@@ -276,15 +295,16 @@ class Ledger:
         if not of_nobody(told.seen):
             staged((told.seen,), Terms())  # what cannot be read is not found out at the next one
         while True:
-            entries = self.entries()
-            about = whom(about, entries)
+            outline = self.book.outline()
+            about = whom(about, known_abouts(outline))
+            entries = self._relevant(outline, about, told, Terms())
             if (known := of_table(entries, told.table, about)) is not None:
                 check_recorded(told, known)
                 return known
             check_adds_up(told.spend, entries)
             body = foreign_body(told, by, about, to)
             try:
-                return self.book.append(body, told.packed, expected=entries[-1].head)
+                return self.book.append(body, told.packed, expected=outline.head)
             except Moved:
                 continue
 
@@ -298,10 +318,11 @@ class Ledger:
             raise UsageError("The release is withdrawn without a reason.", "say why.")
         body = {"kind": WITHDRAWN, "number": number, "reason": reason, "never_out": never_out}
         while True:
-            entries = self.entries()
+            outline = self.book.outline()
+            entries = [*self.book.some((number,)), *self.withdrawals((number,))]
             check_withdrawable(number, entries, never_out)
             try:
-                return self.book.append(body, expected=entries[-1].head)
+                return self.book.append(body, expected=outline.head)
             except Moved:  # somebody may have withdrawn it meanwhile
                 continue
 
@@ -323,14 +344,48 @@ class Ledger:
         return told
 
     def _judged(
-        self, told: Candidate, about: str, entries: Sequence[Entry], terms: Terms,
+        self, told: Candidate, about: str, outline: Outline, terms: Terms,
         pairs: dict[int, Pair],
     ) -> Admission:  # fmt: skip
         """A release that is not recorded, judged with all that are."""
+        entries = self._relevant(outline, about, told, terms)
         pasts = self._pasts(told, about, entries)
         check_related(terms.relation, entries)
         found = admission_of(told, about, entries, pasts, terms, pairs)
-        return replace(found, notes=(*found.notes, *new_about(about, entries)))
+        return replace(found, notes=(*found.notes, *new_about(about, known_abouts(outline))))
+
+    def _relevant(
+        self, outline: Outline, about: str | None, told: Candidate, terms: Terms
+    ) -> list[Entry]:
+        """All entries that bear on a release: about the same people, of its table, of its bases."""
+        tables, based = {told.table}, (told.seen.manifest or {}).get("based_on")
+        while based and based not in tables:
+            tables.add(str(based))
+            bases = self.book.some(outline.of_tables((str(based),)))
+            # the last that says so, as where all entries are at hand
+            named = [e.body["based_on"] for e in bases
+                     if e.body.get("table") == based and "based_on" in e.body]  # fmt: skip
+            based = named[-1] if named else None
+        numbers = terms.relation if isinstance(terms.relation, Mapping) else ()
+        return self._related(outline, about, tables=tables, numbers=numbers)
+
+    def _related(
+        self, outline: Outline, about: str | None, *, tables: Collection[str] = (),
+        numbers: Iterable[int] = (), spending: bool = False,
+    ) -> list[Entry]:  # fmt: skip
+        """The founding, and releases about some people, of some tables, or by their numbers.
+
+        With all that withdraws one of them. ``spending``: of those about the people only such as
+        spend something.
+        """
+
+        def fits(facts: Mapping[str, Any]) -> bool:
+            same = about is not None and facts.get("about") == about
+            return same and facts.get("kind") in JUDGED and ("spend" in facts or not spending)
+
+        wanted = {1, *outline.numbers(fits), *outline.of_tables(tables), *numbers}
+        gone = [n for n in outline.numbers(_withdraws) if outline.facts(n).get("number") in wanted]
+        return self.book.some([*wanted, *gone])
 
     def _pasts(self, told: Candidate, about: str, entries: Sequence[Entry]) -> list[Past]:
         """The releases that somebody may have, opened: about the same people, or its own base."""
@@ -347,11 +402,13 @@ class Ledger:
         return self._seen[entry.number]
 
     def _again(
-        self, told: Candidate, entry: Entry, entries: Sequence[Entry], terms: Terms,
+        self, told: Candidate, entry: Entry, outline: Outline, terms: Terms,
         limit: float | None = None, schema: Schema | None = None,
     ) -> Admission:  # fmt: skip
         """A recorded release judged again, by what was declared then and the limit of then."""
-        about, with_ = str(entry.body["about"]), beside(entry, entries)
+        about = str(entry.body["about"])
+        entries = self._relevant(outline, about, told, terms)
+        with_ = beside(entry, entries)
         check_related(terms.relation, entries)
         check_recorded(told, entry)
         told = replace(told, said=entry.body)
@@ -364,7 +421,11 @@ class Ledger:
         worse = bool(found.reasons) and not accepted(found, entry.body)
         reason = str(entry.body.get("accepted_risk", ""))
         found = replace(found, accepted_risk=reason, worse=worse, already=True)
-        return found.recorded(entry, entries[-1].head)
+        return found.recorded(entry, outline.head)
+
+
+def _withdraws(facts: Mapping[str, Any]) -> bool:
+    return facts.get("kind") == WITHDRAWN
 
 
 def _as_then(terms: Terms, body: Mapping[str, Any], limit: float | None) -> Terms:

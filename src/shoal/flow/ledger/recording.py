@@ -30,7 +30,7 @@ from shoal.schema import Schema
 from shoal.spend import Number, Spend
 
 RELEASE, FOREIGN = JUDGED
-WITHDRAWN, PUBLISHER = "withdrawn", "publisher"
+PUBLISHER = "publisher"
 STATED = ("rule", "method", "form", "based_on")
 """What an entry repeats of the manifest."""
 SPENDING = ("spend", "privacy", "answers")

@@ -8,13 +8,15 @@ that.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from shoal.errors import UsageError
-from shoal.ledger import Entry
+from shoal.ledger import Entry, Outline
 
 JUDGED = RELEASE, FOREIGN = "release", "foreign"
 """The kinds of entries that later releases are judged with: our own, and other people's."""
+WITHDRAWN = "withdrawn"
 PEOPLE = "people"
 """Whom releases are about, where nobody says it."""
 
@@ -57,13 +59,26 @@ def of_table(entries: Sequence[Entry], table: str, about: str | None = None) -> 
     return found[0] if found else None
 
 
-def whom(about: str, entries: Sequence[Entry]) -> str:
+def known_abouts(outline: Outline) -> frozenset[str]:
+    """The names of the people that releases which stand are about."""
+    inside = {int(outline.facts(n)["number"]) for n in outline.numbers(_says_never_out)}
+    if not inside:
+        names = {str(f.get("about")) for f in outline.distinct() if f.get("kind") in JUDGED}
+        return frozenset(names)
+    judged = outline.numbers(lambda facts: facts.get("kind") in JUDGED)
+    return frozenset(str(outline.facts(n).get("about")) for n in judged if n not in inside)
+
+
+def _says_never_out(facts: Mapping[str, Any]) -> bool:
+    return bool(facts.get("never_out")) and facts.get("kind") == WITHDRAWN
+
+
+def whom(about: str, known: Collection[str]) -> str:
     """The people's name without spaces around it; one that is almost a recorded one is refused.
 
     Each name has the whole budget, and nobody is judged with releases about others: the same
     people by two names would have neither.
     """
-    known = _abouts(entries)
     name = about if about in known else about.strip()
     if not name:
         raise UsageError("Nobody is said to be whom the release is about.", "add --about NAME.")
@@ -76,18 +91,13 @@ def whom(about: str, entries: Sequence[Entry]) -> str:
     return name
 
 
-def _abouts(entries: Sequence[Entry]) -> set[str]:
-    return {str(one.body.get("about")) for one in somewhere(entries)}
-
-
 def _folded(name: str) -> str:
     """A name without its case and spaces."""
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def new_about(about: str, entries: Sequence[Entry]) -> tuple[str, ...]:
+def new_about(about: str, known: Collection[str]) -> tuple[str, ...]:
     """That no release is about these people, but about others: they may be the same, misspelt."""
-    known = _abouts(entries)
     if not known or about in known:
         return ()
     names = ", ".join(map(repr, sorted(known)))
