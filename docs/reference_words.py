@@ -277,6 +277,19 @@ WORDS = {
     "audit reached": "for each model the strongest parameter that the table meets",
     "finding worst": "the worst-hit people: rows of `table`, the first row of data being 1",
     "finding table": "whose rows `worst` counts: targets, or release 1, release 2, …",
+    "finding on": "the sensitive column whose values it is about; empty where it learns none",
+    "finding by_column": "where several columns are sensitive, [a finding](#finding) on each; this "
+    "one is the worst of them",
+    "finding not_evaluated": "the sensitive columns that it could not be run on (`on`), each with "
+    "the `reason`",
+    "red team attack": "red-team",
+    "red team rate": "the largest share of people whom an attack exposes",
+    "red team by_column": "of each sensitive column the worst that an attack found, the worst "
+    "column first",
+    "red team by_column.on": "the sensitive column",
+    "red team by_column.attack": "the attack that exposes most people by it",
+    "red team skipped": "the attacks that did not run, each with the reason; of an attack that ran "
+    "on some of the columns, those that it did not run on",
     "finding interval": "95 % confidence interval of the rate, where people were sampled",
     "forecast exposed": "the classes most at risk, the worst first",
     "forecast risk": "the expected share of our classes that are exposed, by the default",

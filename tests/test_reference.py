@@ -15,8 +15,8 @@ from shoal.schematext import KEYS
 
 DOCS = Path(__file__).parent.parent / "docs"
 FORMATS = (
-    "manifest", "counts manifest", "companion", "verdict", "audit", "finding", "forecast", "report",
-    "admission", "ledger entry", "study",
+    "manifest", "counts manifest", "companion", "verdict", "audit", "finding", "red team",
+    "forecast", "report", "admission", "ledger entry", "study",
 )  # fmt: skip
 
 

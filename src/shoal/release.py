@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from html import escape
 from pathlib import Path
 from statistics import NormalDist
@@ -115,15 +115,32 @@ class Finding:
     and where their true values are known, of those about whom the attack is right."""
     interval: tuple[float, float] | None = None
     """Where people were sampled: 95 % confidence interval of the rate."""
+    on: str = ""
+    """The sensitive column whose values it is about; empty where it learns none."""
+    by_column: tuple[Finding, ...] = ()
+    """Where several columns are sensitive: what was found of each, in their order. The finding
+    that holds them is the worst of them."""
+    not_evaluated: tuple[tuple[str, str], ...] = ()
+    """Sensitive columns that the attack could not be run on, each with the reason."""
 
     @property
     def rate(self) -> float:
         """The share of the attacked people who are exposed."""
         return self.exposed / self.people if self.people else 0.0
 
+    @property
+    def each(self) -> tuple[Finding, ...]:
+        """The findings column by column; of a single column, the finding itself."""
+        return self.by_column or (self,)
+
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {"edition": EDITION, **jsonable(asdict(self)), "rate": self.rate}
+        """Plain values for JSON; those of each column where several are sensitive."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain["by_column"] = [one.to_json() for one in self.by_column]
+        plain["not_evaluated"] = [
+            {"on": column, "reason": reason} for column, reason in self.not_evaluated
+        ]
+        return {"edition": EDITION, **jsonable(plain), "rate": self.rate}
 
     def __str__(self) -> str:
         return f"{self.attack}: {self.sentence}"

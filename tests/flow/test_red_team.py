@@ -119,12 +119,12 @@ def test_where_nothing_can_run_that_is_an_error(town):
         red_team([bare], schema=shoal.Schema.of(quasi=["age"]))
 
 
-def test_several_sensitive_columns_must_be_chosen_from(town):
+def test_every_sensitive_column_is_attacked_unless_one_is_chosen(town):
     roles = town.schema(sex=shoal.sensitive)
     release = town.publish("k-anonymity k=4", roles)
-    with pytest.raises(shoal.UsageError, match="--on"):
-        red_team([release])
-    assert "homogeneity" in names(red_team([release], on="sex"))
+    found = red_team([release])
+    assert {one.on for one in found.columns} == {"sex", "diagnosis"}
+    assert {one.on for one in red_team([release], on="sex").columns} == {"sex"}
 
 
 def test_options_go_to_the_attacks_that_have_them(town, pair):

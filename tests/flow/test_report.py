@@ -71,7 +71,7 @@ def evidence(**changes) -> Evidence:
         manifest={"file": "table.csv", "rule": "k-anonymity k=4", "method": "mondrian"},
         private={"held_back": 6, "loss": 0.321},
         others=1,
-        sensitive="diagnosis",
+        learnt=("diagnosis",),
         commands=("shoal verify town/harbour.csv",),
     )  # fmt: skip
     return replace(made, **changes)

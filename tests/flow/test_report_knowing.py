@@ -100,9 +100,11 @@ def test_it_is_in_no_ranking_and_against_no_limit(tmp_path):
     assert made.data["knowledge"]["finding"]["attack"] == "background"
 
 
-def test_which_of_several_columns_is_learnt_must_be_said(tmp_path):
-    with pytest.raises(UsageError, match="Several columns are sensitive"):
-        reported(tmp_path, second=True)
+def test_the_worst_of_several_columns_is_drawn_and_every_one_is_told(tmp_path):
+    made = reported(tmp_path, second=True, rule="ck-safety c=0.7 k=2 on=Ward")
+    told = {one["column"]: one["worst"] for one in made.data["knowledge"]["by_column"]}
+    assert set(told) == {"Disease", "Ward"}
+    assert "The worst about each column" in words(part(made))
 
 
 @pytest.mark.parametrize("column", ["Disease", "Ward"])

@@ -22,7 +22,7 @@ from shoal.attacks.view import Needs, View
 from shoal.errors import InputError
 from shoal.release import Finding
 
-NEEDS = Needs(releases=2, most=2, sensitive=False, relation="same table")
+NEEDS = Needs(releases=2, most=2, sensitive=False, learns=False, relation="same table")
 
 ASSUMPTIONS = (
     "both releases are of one table: every row of one is a row of the other",

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from shoal.attacks.locate import full_classes
 from shoal.attacks.view import UNKNOWN, WORST, Needs, People, Published, View, named, single
+from shoal.axis import Axis
 from shoal.errors import InputError, NotMetError
 from shoal.histogram import Histogram
 from shoal.kernels.margins import filled, fillings
@@ -77,10 +78,12 @@ def minimality(
     worlds, classes = OPTIONS["worlds"](worlds), OPTIONS["classes"](classes)
     class_of, usable = full_classes(release, view.people)
     chosen = rng.permutation(_canonical(release, usable))[:classes]
-    tried = [_Class.of(view, values, class_of, int(number)) for number in chosen]
+    handed = _Handed.of(view, release)
+    tried = [_Class.of(view, release, handed, class_of, int(number)) for number in chosen]
     _try(tried, worlds, worlds * classes, rng)
     examined = [one for one in tried if one.left]
-    wrong = [one for one in tried if one.contradicted(view.people)]
+    held = handed.held_by(view.people)
+    wrong = [one for one in tried if one.contradicted(held)]
     if not examined:
         raise _nothing(tried, wrong)
     others = [one for one in tried if not one.left and one not in wrong]
@@ -124,11 +127,69 @@ def _canonical(release: Published, usable: NDArray[np.bool_]) -> NDArray[np.int6
     return number[np.lexsort((*words, *cells.high.T, *cells.low.T))]
 
 
+@dataclass(frozen=True)
+class _Handed:
+    """What is handed out to the people of a class: the rows that it publishes.
+
+    A row is a combination of values where the method looked at other columns than the one to
+    learn: which of them a person has decides both what the method did and what the person's value
+    is.
+    """
+
+    looked: tuple[Axis, ...]
+    """The columns that the method looks at, which are the first of a combination."""
+    combinations: NDArray[np.int32]
+    """(columns, combinations): the distinct combinations of values ..."""
+    of_row: NDArray[np.int64]
+    """... and which of them each row of the release is."""
+    learnt: int
+    """The place of the column to learn in a combination."""
+    totals: tuple[NDArray[np.int64], ...]
+    """By column looked at how many rows of the whole release have each value."""
+
+    @classmethod
+    def of(cls, view: View, release: Published) -> _Handed:
+        assert view.sensitive is not None
+        assert release.values is not None
+        looked, codes = view.judged, release.judged
+        if not looked or codes is None:
+            looked, codes = (view.sensitive,), release.values[np.newaxis]
+        names = [axis.name for axis in looked]
+        if view.sensitive.name not in names:
+            names.append(view.sensitive.name)
+            codes = np.concatenate([codes, release.values[np.newaxis]])
+        combinations, of_row = np.unique(codes, axis=1, return_inverse=True)
+        totals = (
+            np.bincount(column, minlength=axis.size).astype(np.int64)
+            for axis, column in zip(looked, codes, strict=False)
+        )
+        learnt = names.index(view.sensitive.name)
+        return cls(looked, combinations, of_row.reshape(-1), learnt, tuple(totals))
+
+    def held_by(self, people: People) -> NDArray[np.int64] | None:
+        """The combination that each person truly has, -1 where none is; None: it is not known."""
+        true = people.judged
+        if true is None or people.values is None:
+            true = None if people.values is None else people.values[np.newaxis]
+        elif len(self.combinations) > len(true):
+            true = np.concatenate([true, people.values[np.newaxis]])
+        if true is None or len(true) != len(self.combinations):
+            return None
+        both, number = np.unique(
+            np.concatenate([self.combinations, true], axis=1), axis=1, return_inverse=True
+        )
+        number, size = number.reshape(-1), self.combinations.shape[1]
+        place = np.full(both.shape[1], -1, np.int64)
+        place[number[:size]] = np.arange(size)
+        return np.asarray(place[number[size:]])
+
+
 @dataclass(eq=False)
 class _Class:
-    """One class: its people and values, and which of its worlds are possible.
+    """One class: its people and rows, and which of its worlds are possible.
 
-    A world is an array (keys, values) of how many people with each key have each value.
+    A world is an array (keys, combinations) of how many people with each key have each
+    combination of values.
     """
 
     number: int
@@ -136,9 +197,11 @@ class _Class:
     """Numbers of the people, ascending by their keys ..."""
     key: NDArray[np.int64]
     """... which of the distinct keys each has ..."""
-    codes: NDArray[np.int32]
-    """... and the values of the class, with how many of them have each."""
+    codes: NDArray[np.int64]
+    """... and the combinations of values in the class, with how many rows have each ..."""
     counts: NDArray[np.int64]
+    value: NDArray[np.int32]
+    """... and the value to learn that each of them has."""
     possible: Callable[[NDArray[np.int64]], bool]
     times: NDArray[Any]
     """(keys, values): the sum of the possible worlds by their weights, in whole numbers."""
@@ -153,15 +216,19 @@ class _Class:
     """... and of those that are possible."""
 
     @classmethod
-    def of(cls, view: View, values: Histogram, class_of: NDArray[Any], number: int) -> _Class:
+    def of(
+        cls, view: View, release: Published, handed: _Handed, class_of: NDArray[Any], number: int
+    ) -> _Class:
         assert view.people is not None
         members = np.flatnonzero(class_of == number)
         keys, key = np.unique(view.people.keys[:, members], axis=1, return_inverse=True)
         order = np.argsort(key, kind="stable")  # whatever the order of the targets
-        codes, counts = (np.array(part) for part in values.of_class(number))
+        rows = handed.of_row[release.class_ == number]
+        codes, counts = np.unique(rows, return_counts=True)
         times = np.zeros((keys.shape[1], len(codes)), dtype=object)
-        possible = _possible(view, values, keys, codes)
-        return cls(number, members[order], key[order], codes, counts, possible, times)
+        possible = _possible(view, handed, keys, codes)
+        value = handed.combinations[handed.learnt, codes]
+        return cls(number, members[order], key[order], codes, counts, value, possible, times)
 
     @property
     def rules_out_nothing(self) -> bool:
@@ -176,7 +243,16 @@ class _Class:
     @property
     def prior(self) -> float:
         """The share of the most common value."""
-        return float(self.counts.max() / self.counts.sum())
+        return float(self.by_value[1].max() / self.counts.sum())
+
+    @property
+    def by_value(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[Any]]:
+        """The values to learn in the class, how many rows have each, and ``times`` by value."""
+        values, at = np.unique(self.value, return_inverse=True)
+        counts = np.bincount(at, weights=self.counts).astype(np.int64)
+        times = np.zeros((len(values), len(self.times)), dtype=object)
+        np.add.at(times, at, self.times.T)
+        return values, counts, times.T
 
     def ways(self, most: int) -> int:
         """How many worlds there are, if at most so many; else more than that."""
@@ -207,13 +283,16 @@ class _Class:
             self.left, self.kept = self.left + 1, self.kept + weight
             self.times += world.astype(object) * weight
 
-    def contradicted(self, people: People) -> bool:
-        """Whether no world is possible, or none is known to be and the true one is not."""
-        if self.left or self.exact or people.values is None:
+    def contradicted(self, held: NDArray[np.int64] | None) -> bool:
+        """Whether no world is possible, or none is known to be and the true one is not.
+
+        ``held`` are the combinations that people truly have, where that is known.
+        """
+        if self.left or self.exact or held is None:
             return self.exact and not self.left
-        at = np.searchsorted(self.codes, people.values[self.members]).clip(max=len(self.codes) - 1)
+        at = np.searchsorted(self.codes, held[self.members]).clip(max=len(self.codes) - 1)
         true = np.zeros(self.times.shape, dtype=np.int64)
-        np.add.at(true, (self.key, at), self.codes[at] == people.values[self.members])
+        np.add.at(true, (self.key, at), self.codes[at] == held[self.members])
         return np.array_equal(true.sum(axis=0), self.counts) and not self.possible(true)
 
     def likeliest(self, doubt: float) -> tuple[NDArray[Any], ...]:
@@ -221,18 +300,19 @@ class _Class:
         above what the class alone says of any value.
         """
         sizes, size = self.sizes.astype(object), int(self.counts.sum())
+        values, counts, times = self.by_value
         if self.rules_out_nothing:  # the class's own shares, without the noise of the draw
-            best = np.full(len(sizes), self.counts.argmax())
+            best = np.full(len(sizes), counts.argmax())
             share = np.full(len(sizes), self.prior)
-            return self.codes[best], share, share, share > self.prior
-        shares = np.asarray(self.times / (sizes * self.kept)[:, np.newaxis], np.float64)
+            return values[best], share, share, share > self.prior
+        shares = np.asarray(times / (sizes * self.kept)[:, np.newaxis], np.float64)
         best, share = shares.argmax(axis=1), shares.max(axis=1)
         if self.exact:  # compared in whole numbers
-            more = self.times[np.arange(len(best)), best] * size
-            above = more > sizes * self.kept * int(self.counts.max())
-            return self.codes[best], share, share, above.astype(np.bool_)
+            more = times[np.arange(len(best)), best] * size
+            above = more > sizes * self.kept * int(counts.max())
+            return values[best], share, share, above.astype(np.bool_)
         lower = np.array([wilson(one * self.left, self.left, doubt)[0] for one in share])
-        return self.codes[best], share, lower, lower > self.prior
+        return values[best], share, lower, lower > self.prior
 
 
 def _try(classes: Sequence[_Class], worlds: int, budget: int, rng: np.random.Generator) -> None:
@@ -255,7 +335,7 @@ def _try(classes: Sequence[_Class], worlds: int, budget: int, rng: np.random.Gen
 
 
 def _possible(
-    view: View, values: Histogram, keys: NDArray[Any], codes: NDArray[np.int32]
+    view: View, handed: _Handed, keys: NDArray[Any], codes: NDArray[np.int64]
 ) -> Callable[[NDArray[np.int64]], bool]:
     """Whether the method would leave a class's people whole in a world."""
     assert view.method is not None
@@ -263,10 +343,12 @@ def _possible(
 
     def answer(world: NDArray[np.int64]) -> bool:
         if (same := world.tobytes()) not in known:
-            key, value = np.nonzero(world)
-            handed, total = codes[value].astype(np.int32)[np.newaxis], (values.total,)
-            count = world[key, value]
-            tally = Tally(view.axes, (values.axis,), keys[:, key], handed, count, reference=total)
+            key, row = np.nonzero(world)
+            values = handed.combinations[: len(handed.looked), codes[row]]
+            tally = Tally(
+                view.axes, handed.looked, keys[:, key], np.ascontiguousarray(values),
+                world[key, row], reference=handed.totals,
+            )  # fmt: skip
             known[same] = _one_class(method, tally)
         return known[same]
 
@@ -303,7 +385,7 @@ class _Outcome:
     def of_classes(cls, classes: list[_Class]) -> _Outcome:
         """Put the classes' people side by side and judge all their posteriors together."""
         drawn = [one for one in classes if not (one.exact or one.rules_out_nothing)]
-        doubt = DOUBT / max(sum(one.times.size for one in drawn), 1)
+        doubt = DOUBT / max(sum(one.by_value[2].size for one in drawn), 1)
         of = np.repeat(np.arange(len(classes)), [len(one.members) for one in classes])
         judged = ([part[one.key] for part in one.likeliest(doubt)] for one in classes)
         parts = (np.concatenate(part) for part in zip(*judged, strict=True))

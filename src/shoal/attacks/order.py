@@ -31,7 +31,7 @@ from shoal.cells import Cells, meet
 from shoal.errors import InputError, UsageError
 from shoal.release import Finding
 
-NEEDS = Needs(releases=2, most=2, sensitive=False)
+NEEDS = Needs(releases=2, most=2, sensitive=False, learns=False)
 
 LEVEL = 0.01
 """The order says something if chance explains it with less than this probability."""

@@ -44,6 +44,9 @@ class Needs:
     """A table of people to look for: targets, or a register."""
     sensitive: bool = True
     """A column to learn."""
+    learns: bool = True
+    """Whether what it finds depends on the column to learn, where there is one: it is then run on
+    every sensitive column."""
     relation: str = ""
     """What the releases must be of each other: "same table", "over time", or anything."""
     method: bool = False
@@ -75,6 +78,8 @@ class Published:
     """(columns, rows): codes of the columns that all releases publish as they are."""
     holds: NDArray[np.int32] | None = None
     """The class that truly holds each of the view's people (-1: none does), where it is known."""
+    judged: NDArray[np.int32] | None = None
+    """(columns, rows): codes of the columns that the method looked at, on the view's axes."""
     labels: Callable[[int], Mapping[str, Any]] | None = None
     """A class's labels by column, for who asked to see them."""
     providers: NDArray[np.int32] | None = None
@@ -123,6 +128,8 @@ class People:
     ``UNKNOWN`` where nobody says; ``UNPUBLISHED`` for a value that no release has, so that
     whatever is guessed is wrong.
     """
+    judged: NDArray[np.int32] | None = None
+    """(columns, people): the same of the columns that the method looked at."""
     present: NDArray[np.bool_] | None = None
     """Whether each is in every release, where the tester knows that of some release."""
     names: tuple[str, ...] | None = None
@@ -156,6 +163,9 @@ class View:
     people: People | None = None
     method: Callable[[Tally], Cut] | None = None
     """The publisher's method with its rule, as it would treat a table; for who knows it."""
+    judged: tuple[Axis, ...] = ()
+    """The sensitive columns that the method looked at when it made the classes; empty where it
+    looked at none, or nobody says: then the one to learn stands for them."""
     show: bool = False
     """Whether the finding may name labels, values and providers."""
     providers: Axis | None = None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import SHARE, Roles, Verb, example, output, own, reading, roles
+from shoal.cli.options import ON, SHARE, Roles, Verb, example, output, own, reading, roles
 from shoal.cli.printing import progress, show, table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ AUDITING = "auditing"
 @own("--targets", metavar="FILE", help="People the adversary knows: a register, or targets.")
 @own("--original", metavar="FILE", help="Auditing: the table that the release was made of.")
 @own("--control", metavar="FILE", help="People who are in none of the releases, to compare with.")
-@own("--on", metavar="COL", help="What to learn, where several columns are sensitive.")
+@ON
 @own("--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only.")
 @own("--seed", type=int, default=0, metavar="N", help="For everything that is drawn.")
 @own("--same-table", "relation", flag_value="same table", help="The releases are of one table.")
@@ -115,6 +115,7 @@ def finding(found: Finding) -> str:
     lines = [found.sentence]
     if found.attack != AUDITING:  # which exposes nobody: it bounds what noise may give away
         lines += ["", f"{found.rate:.1%} exposed{_interval(found)}; {_sure(found)}."]
+    lines += _columns(found)
     if found.example:
         lines += ["", "For example:", *(f"  {line}" for line in found.example.splitlines())]
     if found.worst:
@@ -123,6 +124,23 @@ def finding(found: Finding) -> str:
     if found.assumptions:
         lines += ["", "Assumed:", *(f"  {one}" for one in found.assumptions)]
     return "\n".join([*lines, "", f"What helps: {found.defence}"])
+
+
+def _columns(found: Finding) -> list[str]:
+    """What was found of each sensitive column, the worst first, and what was not evaluated."""
+    if not found.by_column:
+        return []
+    worst_first = sorted(found.by_column, key=lambda one: (-one.rate, one.guessing - one.sure))
+    rows = [
+        (one.on, f"{one.exposed:,} of {one.people:,}", f"{one.rate:.1%}", f"{one.sure:.0%}",
+         f"{one.guessing:.0%}")
+        for one in worst_first
+    ]  # fmt: skip
+    head = ("sensitive column", "exposed", "share", "sure", "guessing")
+    lines = ["", table(head, rows, right=(1, 2, 3, 4))]
+    if found.not_evaluated:
+        lines += ["", "Not evaluated:", table(("sensitive column", "why"), found.not_evaluated)]
+    return lines
 
 
 def _sure(found: Finding) -> str:
@@ -143,16 +161,38 @@ def _interval(found: Finding) -> str:
 
 def ranked(found: RedTeam) -> str:
     """All findings, the most harmful first, then what did not run and why."""
+    several = len(found.columns) > 1
     rows = [
-        (one.attack, f"{one.exposed:,} of {one.people:,}", f"{one.rate:.1%}", f"{one.sure:.0%}",
-         f"{one.guessing:.0%}", one.sentence)
+        (one.attack, *([one.on or "–"] if several else []), f"{one.exposed:,} of {one.people:,}",
+         f"{one.rate:.1%}", f"{one.sure:.0%}", f"{one.guessing:.0%}", _own_sentence(one))
         for one in found.findings
     ]  # fmt: skip
-    head = ("attack", "exposed", "share", "sure", "guessing", "what was found")
+    learnt = ["worst column"] if several else []
+    head = ("attack", *learnt, "exposed", "share", "sure", "guessing", "what was found")
     helps = {one.attack: one.defence for one in found.findings if one.exposed}
-    lines = [table(head, rows, right=(1, 2, 3, 4))]
+    lines = [table(head, rows, right=range(1 + several, 5 + several))]
+    if several:
+        lines += ["", "Exposed, by sensitive column:", _matrix(found)]
     if helps:
         lines += ["", table(("attack", "what helps"), list(helps.items()))]
     if found.skipped:
         lines += ["", "Did not run:", table(("attack", "why"), found.skipped)]
     return "\n".join(lines)
+
+
+def _own_sentence(found: Finding) -> str:
+    """What was found of the worst column; the others have a table of their own."""
+    own = [one.sentence for one in found.by_column if one.on == found.on]
+    return str(own[0] if own else found.sentence)
+
+
+def _matrix(found: RedTeam) -> str:
+    """The share of people exposed, by sensitive column and attack; the worst column first."""
+    learning = [one for one in found.findings if any(each.on for each in one.each)]
+    rates = [{each.on: each.rate for each in one.each} for one in learning]
+    rows = [
+        (worst.on, *(f"{by[worst.on]:.1%}" if worst.on in by else "not run" for by in rates))
+        for worst in found.columns
+    ]
+    head = ("sensitive column", *(one.attack for one in learning))
+    return table(head, rows, right=range(1, len(head)))

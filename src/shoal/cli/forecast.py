@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import FILE, SHARE, Roles, Verb, example, output, own, reading, roles
+from shoal.cli.options import FILE, ON, SHARE, Roles, Verb, example, output, own, reading, roles
 from shoal.cli.printing import progress, show, table
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ SHOWN = 10
 @own("--repeats", type=click.IntRange(2), default=20, show_default=True, metavar="N",
      help="How many releases of the others are drawn.")  # fmt: skip
 @own("--population", metavar="FILE", help="Everybody the others' tables could be about.")
-@own("--on", metavar="COL", help="What is learnt, where several columns are sensitive.")
+@ON
 @own("--seed", type=int, default=0, show_default=True, metavar="N", help="For what is drawn.")
 @own("--limit", type=SHARE, metavar="SHARE",
      help="Leave with 4 where a larger share of classes would be exposed.")  # fmt: skip
@@ -123,7 +123,8 @@ def _validated(
     _nothing_else(limit)
     several = {"overlaps": asked["overlap"], "ks": asked["ks"], "ls": asked["ls"]}
     chosen = {name: value for name, value in several.items() if value}
-    more = {name: asked[name] for name in ("on", "method", "seeds") if asked[name] is not None}
+    names = ("on", "method", "seeds")
+    more = {name: asked[name] for name in names if asked[name] not in (None, ())}
     same = {name: asked[name] for name in ("repeats", "confidence", "reading", "out")}
     schema = roles.needed()
     return shoal.validate_forecast(source, schema, progress=step, **chosen, **more, **same)
@@ -150,10 +151,24 @@ def _text(found: Forecast, out: Path | None) -> str:
         for one in found.estimates.values()
     ]  # fmt: skip
     head = ("", "estimator", "exposed", "nine in ten", "it takes it that")
-    lines = [found.sentence, "", table(head, rows, right=(2, 3)), "", *_classes(found), "Supposed:"]
+    lines = [found.sentence, "", *_columns(found), table(head, rows, right=(2, 3)), ""]
+    lines += [*_classes(found), "Supposed:"]
     lines += [f"- {told}" for told in found.assumptions]
     lines += [f"- {one.name}: {'; '.join(one.assumptions)}" for one in _told(found)]
     return "\n".join([*lines, *([f"The page: {out}"] if out else [])])
+
+
+def _columns(found: Forecast) -> list[str]:
+    """What is forecast of each sensitive column, the worst first, where there are several."""
+    if not found.by_column:
+        return []
+    rows = [
+        (one.on, f"{one.risk:.2%}", _interval(one.default.interval, True), f"{one.few:,}",
+         one.settings["rule"])
+        for one in found.by_column
+    ]  # fmt: skip
+    head = ("sensitive column", "exposed", "nine in ten", "too few values already", "others' rule")
+    return [table(head, rows, right=(1, 2, 3)), "", f"By {found.on}:"]
 
 
 def _told(found: Forecast) -> list[Any]:
@@ -197,6 +212,7 @@ def _text_of_trial(found: Validation, out: Path | None) -> str:
     lines = [
         f"{len(real):,} trials on samples of {found.settings['size']:,} of {found.rows:,} rows: "
         f"{min(real):.1%} to {max(real):.1%} of the classes came to be exposed.",
+        *_tried_columns(found),
         "",
         table(head, rows, right=range(1, 6)),
         "",
@@ -204,3 +220,17 @@ def _text_of_trial(found: Validation, out: Path | None) -> str:
         *found.notes,
     ]
     return "\n".join([*lines, *([f"The page: {out}"] if out else [])])
+
+
+def _tried_columns(found: Validation) -> list[str]:
+    """How far the estimates of each sensitive column were off, where several were tried."""
+    if not found.by_column:
+        return []
+    rows = [
+        (one.on, f"{min(trial.real for trial in one.trials):.1%}",
+         f"{max(trial.real for trial in one.trials):.1%}",
+         *(f"{100 * score.mae:.2f}" for score in one.scores.values()))
+        for one in found.by_column
+    ]  # fmt: skip
+    head = ("sensitive column", "exposed, from", "to", *(f"error, {one}" for one in found.scores))
+    return ["", table(head, rows, right=range(1, len(head))), "", f"By {found.on}, the worst:"]

@@ -70,6 +70,9 @@ ACCEPT_KEEP = own(
     "--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller."
 )
 """What every verb that judges classes is told in the same words."""
+ON = own("--on", multiple=True, metavar="COL",
+         help="A column to learn; repeatable. Unless given, every sensitive one.")  # fmt: skip
+"""What every verb that attacks, forecasts or compares is asked about in the same words."""
 
 
 def example(*lines: str) -> str:

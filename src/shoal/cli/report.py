@@ -11,6 +11,7 @@ import click
 from shoal.cli.options import (
     ACCEPT_KEEP,
     FILE,
+    ON,
     SHARE,
     Roles,
     Verb,
@@ -66,7 +67,7 @@ NOT_MET, EXPOSED = 3, 4
 @own("-m", "--model", "models", multiple=True, metavar="TEXT",
      help="A requirement to verify; repeatable. A release brings its own.")  # fmt: skip
 @ACCEPT_KEEP
-@own("--on", metavar="COL", help="What to learn, where several columns are sensitive.")
+@ON
 @own("--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only.")
 @own("--seed", type=int, default=0, show_default=True, metavar="N", help="For what is drawn.")
 @own("--same-table", "relation", flag_value="same table", help="The releases are of one table.")

@@ -17,6 +17,7 @@ from shoal.flow.auditing import AUDITING
 from shoal.flow.caveats import with_caveats, with_insider
 from shoal.flow.request import Progress, quiet
 from shoal.flow.view import Scene
+from shoal.knowledge import parse_atom
 from shoal.release import Finding, wilson
 
 RED_TEAM = "red-team"
@@ -34,7 +35,7 @@ _WORDS = {1: "one release", 2: "two releases"}
 class Asked:
     """What was asked of an attack besides the tables."""
 
-    on: str | None = None
+    on: str | Sequence[str] | None = None
     sample: int | None = None
     seed: int = 0
     relation: str = ""
@@ -48,6 +49,18 @@ class Asked:
             )
         if self.sample is not None and self.sample < 1:
             raise UsageError("A sample has at least one person.", "write for example sample=1000.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns to learn that are asked for; none: every sensitive one."""
+        return named_columns(self.on)
+
+
+def named_columns(on: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The columns that somebody asks for: one by its name, or several."""
+    if on is None:
+        return ()
+    return (on,) if isinstance(on, str) else tuple(dict.fromkeys(on))
 
 
 def options_of(name: str) -> set[str]:
@@ -110,7 +123,7 @@ def lacking(name: str, count: int, relation: str, people: bool) -> UsageError | 
 def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageError | None:
     """What an attack needs that these releases do not have; None: nothing."""
     wanted, releases = needs(name), [scene.releases[i] for i in which]
-    stated = asked.on or any(one.schema.sensitive for one in releases)
+    stated = asked.columns or any(one.schema.sensitive for one in releases)
     if wanted.sensitive and not stated:
         return UsageError(
             "There is nothing to learn.", "name what nobody should: --sensitive COLUMN."
@@ -135,9 +148,60 @@ def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageE
 
 
 def run(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> Finding:
-    """Attack some of the releases; with the control group and the interval where there are any."""
-    view = scene.view(which, needed(name, asked.options), asked.on)
-    return carried_out(name, scene, view, asked)
+    """Attack some of the releases; with the control group and the interval where there are any.
+
+    It is run on every sensitive column, or on those asked for; the worst is returned, with all.
+    """
+    wanted = needed(name, asked.options)
+    findings: list[Finding] = []
+    failures: list[tuple[str, InputError | UsageError]] = []
+    for column in scene.columns(which, wanted, _spoken_of(asked) or asked.columns):
+        try:
+            view = scene.view(which, wanted, column)
+            findings.append(carried_out(name, scene, view, asked))
+        except (InputError, UsageError) as error:
+            failures.append((column or "", error))
+    if not findings:
+        raise failures[0][1]
+    return worst_of(findings, [(column, told(error)) for column, error in failures])
+
+
+def _spoken_of(asked: Asked) -> tuple[str, ...]:
+    """The column that a question names, as in "Ed.disease=flu": no other is learnt by it."""
+    question = None if asked.columns else asked.options.get("about")
+    return () if question is None else (parse_atom(question).column,)
+
+
+def worst_of(findings: Sequence[Finding], failures: Sequence[tuple[str, str]] = ()) -> Finding:
+    """The finding on the column that exposes most people, and with the least doubt, with all.
+
+    ``failures`` are the columns that could not be attacked, with the reasons.
+    """
+    worst = max(findings, key=lambda one: (one.rate, one.sure - one.guessing, one.sure))
+    if len(findings) + len(failures) == 1:
+        return worst
+    return replace(
+        worst,
+        sentence=f"{worst.sentence} {_compared(worst, findings, failures)}",
+        by_column=tuple(findings),
+        not_evaluated=tuple(failures),
+    )
+
+
+def _compared(
+    worst: Finding, findings: Sequence[Finding], failures: Sequence[tuple[str, str]]
+) -> str:
+    """How the worst column stands among the others."""
+    others = [f"{one.on} ({one.rate:.1%})" for one in findings if one.exposed and one is not worst]
+    said = ""
+    if worst.exposed and len(findings) > 1:
+        also = f"; {', '.join(others)} too" if others else "; no other exposes anybody"
+        said = f"Of {len(findings)} sensitive columns {worst.on} exposes most{also}."
+    elif len(findings) > 1:
+        names = ", ".join(one.on for one in findings)
+        said = f"None of {len(findings)} sensitive columns exposes anybody by it: {names}."
+    lacking = ", ".join(column for column, _ in failures)
+    return f"{said} Not evaluated: {lacking}.".strip() if failures else said
 
 
 def carried_out(name: str, scene: Scene, view: View, asked: Asked) -> Finding:
@@ -150,7 +214,9 @@ def carried_out(name: str, scene: Scene, view: View, asked: Asked) -> Finding:
     found, view = _strongest(name, view, asked)
     others = scene.without_them(view) if scene.control is not None and view.people else None
     found = with_caveats(found, scene, view)
-    found = replace(found, releases=tuple(release.name for release in view.releases))
+    learnt = view.sensitive.name if view.sensitive is not None and wanted.learns else ""
+    names = tuple(release.name for release in view.releases)
+    found = replace(found, releases=names, on=learnt)
     if not wanted.people or wanted.method:  # about rows, or about exactly the people in them
         return found
     if scene.some is not None:

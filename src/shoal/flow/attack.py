@@ -33,7 +33,7 @@ def attack(
     targets: Any = None,
     original: Any = None,
     schema: Schema | Sequence[Schema] | None = None,
-    on: str | None = None,
+    on: str | Sequence[str] | None = None,
     control: Any = None,
     sample: int | None = None,
     seed: int = 0,
@@ -49,9 +49,9 @@ def attack(
     ``targets`` are people that the adversary knows, in any table; ``control`` are people who are
     in none of the releases. The schema gives the columns' roles and hierarchies (release folders
     say their roles themselves); where the releases were made with different hierarchies, give one
-    schema for each. ``on`` is the column to learn where several are sensitive. ``sample`` attacks
-    so many of the targets, drawn by ``seed``. ``show`` lets the finding name labels, values and
-    providers.
+    schema for each. ``on`` is the column to learn, or several of them; without it every sensitive
+    one is, and the finding is the worst of all, with all ``by_column``. ``sample`` attacks so many
+    of the targets, drawn by ``seed``. ``show`` lets the finding name labels, values and providers.
     ``relation`` says what the releases are of each other: "same table", or "over time".
     ``reading`` says how the people's tables are written, as in ``shoal.open``. ``names`` is the
     column of the targets that people are called by in what the adversary is said to know. Further

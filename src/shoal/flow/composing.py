@@ -126,15 +126,15 @@ def facts(found: Composing | None, fewest: int = 1) -> dict[str, Any] | None:
     return plain
 
 
-def composing(given: Given, made: bool, learnt: str | None, progress: Progress) -> Composing:
+def composing(given: Given, made: bool, learnt: Sequence[str], progress: Progress) -> Composing:
     """How the release stands beside others; ``made``: by Shoal, so that it says its own roles."""
     schema = None if made else given.schema
     admission = None if given.ledger is None else _judged(given, schema, progress)
-    if learnt is None:
+    if not learnt:
         return Composing(admission, why=NOTHING_TO_LEARN)
     try:
         found = forecast(
-            given.release, original=given.original, schema=given.schema, on=learnt,
+            given.release, original=given.original, schema=given.schema, on=tuple(learnt),
             rule=None if made else given.rule, seed=given.seed, show=given.show,
             reading=given.settings.get("reading"), progress=progress,
         )  # fmt: skip

@@ -18,6 +18,7 @@ from shoal.flow.composing import Composing
 from shoal.flow.distribution import Distribution
 from shoal.flow.knowing import Knowing
 from shoal.flow.record import in_buckets
+from shoal.flow.red_team import worst_by_column
 from shoal.flow.request import BUCKETS, CENTROIDS, PARTITION, RANDOMISED
 from shoal.flow.seen import made_apart
 from shoal.flow.wording import (
@@ -119,9 +120,12 @@ class Evidence:
     """How many other releases were attacked together with this one."""
     people: bool = False
     """Whether there were people to look for."""
-    sensitive: str = "sensitive value"
+    learnt: tuple[str, ...] = ()
+    """The columns that attacks tried to learn."""
     unlearnt: tuple[str, ...] = ()
     """Sensitive columns that no attack tried to learn."""
+    unjudged: tuple[str, ...] = ()
+    """Sensitive columns that no requirement is about, where there is one."""
     limit: float | None = None
     commands: tuple[str, ...] = ()
     seed: int = 0
@@ -156,8 +160,23 @@ class Evidence:
 
     @property
     def surest(self) -> Finding | None:
-        """The attack that leaves the least doubt about somebody."""
-        return max(self.findings, key=lambda one: one.sure, default=None)
+        """The attack that leaves the least doubt about somebody, by the column where it does."""
+        each = (one for found in self.findings for one in found.each)
+        return max(each, key=lambda one: one.sure, default=None)
+
+    @property
+    def by_column(self) -> tuple[Finding, ...]:
+        """Of each column that is learnt the worst that an attack found, the worst column first."""
+        return worst_by_column(self.findings)
+
+    @property
+    def several(self) -> bool:
+        """Whether attacks tried to learn more than one column."""
+        return len(self.learnt) > 1
+
+    def named(self, found: Finding) -> str:
+        """An attack by its name, and where several columns are learnt by the column too."""
+        return f"{found.attack} on {found.on}" if self.several and found.on else found.attack
 
     @property
     def exceeded(self) -> tuple[Finding, ...]:
@@ -198,7 +217,12 @@ def _composing(evidence: Evidence) -> Composing | None:
 
 
 def _lacked(attack: str, evidence: Evidence) -> str:
-    """Why an attack did not run, in fixed words."""
+    """Why an attack did not run, in fixed words.
+
+    Of one that ran on some of the columns, why it did not on another.
+    """
+    if any(attack.startswith(f"{one.attack} on ") for one in evidence.findings):
+        return "It could not be carried out on this column."
     if evidence.buckets and (told := unfit(attack, evidence.others)):
         return told
     if evidence.promised is not None and (told := unanswered(attack)):
@@ -207,7 +231,7 @@ def _lacked(attack: str, evidence: Evidence) -> str:
         return TOGETHER
     had = {
         "people": evidence.people,
-        "sensitive": bool(evidence.sensitive),
+        "sensitive": bool(evidence.learnt),
         "method": bool(evidence.manifest),
     }
     return lacked(attack, [need for need, there in had.items() if there])
@@ -233,4 +257,6 @@ def _finding(found: Finding) -> Finding:
         defence=helps(found),
         assumptions=assumed(found),
         details={**details, "sampled": found.interval is not None},
+        on=found.on,
+        by_column=tuple(_finding(one) for one in found.by_column),
     )

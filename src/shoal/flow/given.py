@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from shoal.column import Column
 from shoal.errors import UsageError
+from shoal.flow.adversary import named_columns
 from shoal.flow.knowing import PIECES
 from shoal.model import Model
 from shoal.release import Release
 from shoal.schema import Schema
 
-_NAMES = ("--on", "--about", "--prior")
+_NAMES = ("--about", "--prior")
 """What names no file: it may have a slash in it."""
 LEAST = 0.001
 """The smallest threshold of risk: one in a thousand."""
@@ -32,7 +33,7 @@ class Given:
     control: Any = None
     schema: Schema | None = None
     rule: Model | str | None = None
-    on: str | None = None
+    on: str | Sequence[str] | None = None
     threshold: float = 0.2
     limit: float | None = None
     pieces: int = PIECES
@@ -49,6 +50,11 @@ class Given:
     people: int | None = None
     """How many people it is about, there; None: as many as it says itself."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns to learn that are asked for; none: every sensitive one."""
+        return named_columns(self.on)
 
     def __post_init__(self) -> None:
         if self.limit is not None and not 0 <= self.limit <= 1:
@@ -89,7 +95,6 @@ def commands(given: Given) -> tuple[str, ...]:
         "--ledger": _ledger(given.ledger),
         "--key": given.key,
         "--about": given.about,
-        "--on": given.on,
         "--limit": given.limit,
         "--pieces": None if given.pieces == PIECES else given.pieces,
         "--sample": given.settings.get("sample"),
@@ -99,6 +104,7 @@ def commands(given: Given) -> tuple[str, ...]:
         "--seed": str(given.seed),
     }
     flags = [part for one in given.others for part in ("--with", _name(one))]
+    flags += [part for name in given.columns for part in ("--on", name)]
     for flag, value in named.items():
         word = _word if flag not in _NAMES else str
         flags += [] if value is None else [flag, word(value)]

@@ -16,7 +16,7 @@ from shoal.pages import Callout, Chart, Fact, Facts, Fields, Section, Table, Tex
 from shoal.pages import tested as attack_charts
 from shoal.pages.page import Block
 from shoal.pages.tested import Attacked
-from shoal.pages.words import counted, listed, number, percent, share, spoken
+from shoal.pages.words import counted, in_full, listed, number, percent, share, spoken
 from shoal.release import PROMISE, Finding, Judgement
 
 SURE = 0.8
@@ -120,7 +120,7 @@ def _at_risk(evidence: Evidence) -> list[Block]:
     risk, fewest = evidence.risk, evidence.fewest
     known = "quasi-identifiers and kept columns" if evidence.kept else "quasi-identifiers"
     if evidence.buckets:
-        known = f"exact columns ({listed(evidence.kept)})"
+        known = f"exact columns ({in_full(evidence.kept)})"
     told = (
         f"Whoever knows a person's {known} finds the person's group and is right about "
         "the row with one in the number of people who look alike. A threshold of "
@@ -170,20 +170,32 @@ def _tested(evidence: Evidence) -> list[Block]:
         "what guessing from the published totals gives"
         + (", and against a control group." if any(f.control is not None for f in found) else ".")
     )
+    if evidence.several:
+        told += f" Each tried to learn {in_full(evidence.learnt)}; what is drawn is the worst."
     if evidence.unlearnt:
-        left = ", ".join(evidence.unlearnt)
-        told += f" Attacks tried to learn {evidence.sensitive}; they did not try {left}."
+        learnt, left = in_full(evidence.learnt), in_full(evidence.unlearnt)
+        told += f" Attacks tried to learn {learnt}; they did not try {left}."
     blocks: list[Block] = [Text("Adversarial testing", (told,))]
     if not found:
         return [*blocks, Callout("No attack could be run.", "warning")]
-    marks = [
-        Attacked(one.attack, one.people, one.exposed, one.sure, one.guessing, one.control)
-        for one in found
-    ]
+    marks = [_mark_of(one, evidence) for one in found]
     blocks.append(Chart(attack_charts.attacked(marks, evidence.fewest, _headline(evidence))))
     if not evidence.public:
-        blocks.append(Chart(attack_charts.certainty(marks)))
+        surest = [max(one.each, key=_doubtlessness) for one in found]
+        drawn = [_mark_of(one, evidence) for one in surest]
+        blocks.append(Chart(attack_charts.certainty(drawn)))
     return blocks
+
+
+def _mark_of(found: Finding, evidence: Evidence) -> Attacked:
+    """An attack as it is drawn, on the column that the finding is about."""
+    name = evidence.named(found)
+    return Attacked(name, found.people, found.exposed, found.sure, found.guessing, found.control)
+
+
+def _doubtlessness(found: Finding) -> tuple[bool, float, float]:
+    """By which of several columns an attack leaves the least doubt about an exposed person."""
+    return bool(found.exposed), found.sure, found.sure - found.guessing
 
 
 def _headline(evidence: Evidence) -> str:
@@ -191,7 +203,8 @@ def _headline(evidence: Evidence) -> str:
     worst = evidence.worst
     if worst is None or not worst.exposed:
         return f"{FOUND}; no attack on its values succeeds" if evidence.buckets else ""
-    return f"{worst.attack.capitalize()} {succeeds(worst, evidence)}"
+    name = evidence.named(worst)
+    return f"{name[:1].upper()}{name[1:]} {succeeds(worst, evidence)}"
 
 
 def _finding(found: Finding, evidence: Evidence) -> list[Block]:
@@ -199,10 +212,32 @@ def _finding(found: Finding, evidence: Evidence) -> list[Block]:
     return [
         Text(found.attack.replace("-", " ").capitalize(), (_about(found.attack),)),
         Callout(sentence, _tone(found, evidence)),
+        *_each_column(found, evidence),
         *_narrowed(found, evidence),
         *_before_and_after(found, evidence),
         Fields(tuple(_details(found, evidence))),
     ]
+
+
+def _each_column(found: Finding, evidence: Evidence) -> list[Block]:
+    """What the attack found of each sensitive column, the worst first."""
+    if not found.by_column:
+        return []
+    fewest = evidence.fewest
+    ranked = sorted(found.by_column, key=lambda one: (-one.rate, one.guessing - one.sure))
+    head = ("sensitive column", "succeeds on", "people")
+    rows = [
+        (one.on, share(one.exposed, one.people, fewest),
+         f"{counted(one.exposed, fewest)} of {counted(one.people, fewest)}")
+        for one in ranked
+    ]  # fmt: skip
+    if evidence.public:
+        return [Table(head, tuple(rows))]
+    table = tuple(
+        (*row, percent(one.sure, 1), percent(one.guessing, 1))
+        for row, one in zip(rows, ranked, strict=True)
+    )
+    return [Table((*head, "how sure of the worst-hit", "by guessing"), table)]
 
 
 def _tone(found: Finding, evidence: Evidence) -> str:
@@ -261,7 +296,7 @@ def _before_and_after(found: Finding, evidence: Evidence) -> list[Block]:
     )
     if not before or not after:
         return []
-    what, fewest = evidence.sensitive, evidence.fewest
+    what, fewest = found.on or in_full(evidence.learnt), evidence.fewest
     names = ("one release", "releases joined")
     return [
         Chart(charts.candidates(before, after, names, what, fewest)),

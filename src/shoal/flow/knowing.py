@@ -27,7 +27,7 @@ from shoal.model import inner, whole
 from shoal.models import rule as parse_rule
 from shoal.models.ck_safety import CkSafety
 from shoal.models.entropy_diversity import EntropyDiversity
-from shoal.pages import Callout, Chart, Fact, Fields, Text
+from shoal.pages import Callout, Chart, Fact, Fields, Table, Text
 from shoal.pages import knowing as charts
 from shoal.pages.knowing import pieces as in_words
 from shoal.pages.knowing import until_certain
@@ -66,11 +66,18 @@ class Knowing:
     """What the requirement promises about the column: those that no other makes needless."""
     least: float = 0.0
     """What k pieces could do if the whole table were one class: nothing published is below."""
+    others: tuple[Knowing, ...] = ()
+    """The same of the other columns that are learnt, of which this is the worst."""
 
     @property
     def promise(self) -> Promise | None:
         """The one that classes are compared with: the first that is broken, else the last."""
         return _compared(self.promises)
+
+    @property
+    def breaks_promise(self) -> bool:
+        """Whether what is promised about the column does not hold."""
+        return self.promise is not None and not self.promise.met
 
     @property
     def worst(self) -> float:
@@ -86,6 +93,18 @@ class Knowing:
             "k": self.k,
             "worst": self.worst,
             "finding": self.story.to_json(),
+            "by_column": [one.in_short() for one in (self, *self.others)] if self.others else [],
+        }
+
+    def in_short(self) -> dict[str, Any]:
+        """The worst about one of several columns."""
+        promise = self.promise
+        return {
+            "column": self.column,
+            "k": self.k,
+            "worst": self.worst,
+            "promised": None if promise is None else promise.c,
+            "kept": None if promise is None else promise.met,
         }
 
 
@@ -103,36 +122,45 @@ Reasons = tuple[tuple[str, str], ...]
 """Attacks that did not run, and why."""
 
 
-def not_run(skipped: Reasons, found: Knowing | str | None) -> Reasons:
-    """Why attacks did not run: what only supposes did, in this part, where it was examined."""
-    if found is None:
+def not_run(skipped: Reasons, found: Knowing | None, unexamined: Reasons) -> Reasons:
+    """Why attacks did not run: what only supposes did, in this part, where it was examined.
+
+    ``unexamined`` are the columns about which it could not be said, with the reasons.
+    """
+    if found is None and not unexamined:
         return skipped
     others = ((name, why) for name, why in skipped if name != ATTACK)
-    return (*others, *([(ATTACK, found)] if isinstance(found, str) else []))
+    several = found is not None or len(unexamined) > 1
+    names = ((f"{ATTACK} on {column}" if several else ATTACK, why) for column, why in unexamined)
+    return (*others, *names)
 
 
 def knowing(
     release: Any,
     schema: Schema | None,
-    column: str | None,
+    columns: Sequence[str],
     pieces: int,
     verdict: Verdict | None,
     *,
     show: bool = False,
     seed: int = 0,
     progress: Progress = quiet,
-) -> Knowing | str | None:
-    """What knowledge could do about the column that is learnt, or why that cannot be said.
-
-    None where no column is.
+) -> tuple[Knowing | None, Reasons]:
+    """What knowledge could do about the column where that is worst, with the others; and about
+    which columns it cannot be said, with the reasons. None where no column is learnt.
     """
-    if column is None:
-        return None
-    try:
-        known = scene([release], schema, show=show, progress=progress)
-        return _known(known, column, pieces, _promised(verdict, column), seed)
-    except (InputError, UsageError) as error:  # labels that cannot be read, values that are hidden
-        return told(error)
+    found: list[Knowing] = []
+    unexamined: list[tuple[str, str]] = []
+    known: Scene | None = None
+    for column in columns:
+        try:
+            known = known or scene([release], schema, show=show, progress=progress)
+            found.append(_known(known, column, pieces, _promised(verdict, column), seed))
+        except (InputError, UsageError) as error:  # labels nobody can read, values that are hidden
+            unexamined.append((column, told(error)))
+    ranked = sorted(found, key=lambda one: (one.breaks_promise, one.worst), reverse=True)
+    worst = replace(ranked[0], others=tuple(ranked[1:])) if ranked else None
+    return worst, tuple(unexamined)
 
 
 def _known(known: Scene, column: str, pieces: int, rules: Sequence[CkSafety], seed: int) -> Knowing:
@@ -192,7 +220,25 @@ def knowledge(found: Knowing | None, kept: Sequence[str] = ()) -> list[Block]:
             "Classes are those of the quasi-identifiers; whoever tells them apart by kept columns "
             f"too ({', '.join(kept)}) may believe more."
         )
-    return [Text("What if somebody knows more?", tuple(intro)), *_about(found)]
+    return [Text("What if somebody knows more?", tuple(intro)), *_by_column(found), *_about(found)]
+
+
+def _by_column(found: Knowing) -> list[Block]:
+    """The worst about each column that is learnt, where there are several."""
+    if not found.others:
+        return []
+    rows = tuple(
+        (one.column, in_words(one.k), percent(one.worst, 1), _promise_in_words(one))
+        for one in (found, *found.others)
+    )
+    head = ("sensitive column", "with", "somebody can become so sure of it", "promised")
+    return [Table(head, rows, f"The worst about each column; drawn below: {found.column}")]
+
+
+def _promise_in_words(one: Knowing) -> str:
+    if one.promise is None:
+        return "nothing"
+    return f"less than {_limit(one.promise)}{'' if one.promise.met else ': NOT KEPT'}"
 
 
 _INTRO = (

@@ -7,7 +7,7 @@ It orders findings; it does not say how bad it is for anybody.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -18,11 +18,10 @@ from shoal.flow.adversary import (
     RED_TEAM,
     RELATIONS,
     Asked,
-    carried_out,
     check_names,
     lacking,
-    needed,
     own_options,
+    run,
     told,
     unmet,
 )
@@ -45,12 +44,20 @@ class RedTeam:
         """The largest share of people that an attack exposed."""
         return max((found.rate for found in self.findings), default=0.0)
 
+    @property
+    def columns(self) -> tuple[Finding, ...]:
+        """Of each sensitive column the worst that an attack found, the worst column first."""
+        return worst_by_column(self.findings)
+
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         findings = [{**found.to_json(), "harm": harm(found)} for found in self.findings]
         skipped = [{"attack": name, "reason": reason} for name, reason in self.skipped]
         about = {"edition": EDITION, "attack": RED_TEAM, "rate": self.rate}
-        return json_object({**about, "findings": findings, "skipped": skipped})
+        columns = [in_short(found) for found in self.columns]
+        return json_object(
+            {**about, "findings": findings, "by_column": columns, "skipped": skipped}
+        )
 
     def __str__(self) -> str:
         lines = [str(found) for found in self.findings]
@@ -58,8 +65,35 @@ class RedTeam:
         return "\n".join(lines)
 
 
+def worst_by_column(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Of each sensitive column the finding that exposes most people, the worst column first."""
+    worst: dict[str, Finding] = {}
+    for one in (one for found in findings for one in found.each if one.on):
+        if one.on not in worst or _severity(one) > _severity(worst[one.on]):
+            worst[one.on] = one
+    return tuple(sorted(worst.values(), key=_severity, reverse=True))
+
+
+def _severity(found: Finding) -> tuple[float, float, float]:
+    return found.rate, found.sure - found.guessing, found.sure
+
+
+def in_short(found: Finding) -> dict[str, Any]:
+    """What the worst attack on a column found, in plain values."""
+    return {
+        "on": found.on, "attack": found.attack, "people": found.people, "exposed": found.exposed,
+        "rate": found.rate, "sure": found.sure, "guessing": found.guessing,
+    }  # fmt: skip
+
+
 def harm(found: Finding) -> float:
-    """What an attack adds to guessing, and to what it "finds" among people who are not there."""
+    """What an attack adds to guessing, and to what it "finds" among people who are not there; on
+    the column where that is most.
+    """
+    return max(_harm(one) for one in found.each)
+
+
+def _harm(found: Finding) -> float:
     beyond = max(0.0, found.rate - (found.control or 0.0))
     return beyond * max(0.0, found.sure - found.guessing)
 
@@ -69,7 +103,7 @@ def red_team(
     *,
     targets: Any = None,
     schema: Schema | Sequence[Schema] | None = None,
-    on: str | None = None,
+    on: str | Sequence[str] | None = None,
     control: Any = None,
     sample: int | None = None,
     seed: int = 0,
@@ -100,7 +134,8 @@ def red_team(
             about = _names(known, which)
             found = attempt(name, known, which, asked)
             if isinstance(found, Finding):
-                findings.append(replace(found, sentence=about + found.sentence))
+                findings.append(_introduced(found, about))
+                skipped += [(f"{name} on {column}", why) for column, why in found.not_evaluated]
             elif _wanted(name, options):
                 raise found
             else:
@@ -150,16 +185,23 @@ def attempt(
     if wrong is not None:
         return wrong
     try:
-        view = known.view(which, needed(name, asked.options), asked.on)
-    except InputError as error:
-        return error
-    try:
-        found = carried_out(name, known, view, asked)
+        found = run(name, known, which, asked)
     except (InputError, UsageError) as error:  # options that this data does not allow
         return error
+    each = tuple(_renumbered(one, which) for one in found.by_column)
+    return replace(_renumbered(found, which), by_column=each)
+
+
+def _renumbered(found: Finding, which: Sequence[int]) -> Finding:
+    """The finding with the release whose rows it names counted among all that were given."""
     word, _, number = found.table.partition(" ")
-    table = f"{word} {which[int(number) - 1] + 1}" if number else word
-    return replace(found, table=table)
+    return replace(found, table=f"{word} {which[int(number) - 1] + 1}" if number else word)
+
+
+def _introduced(found: Finding, about: str) -> Finding:
+    """The finding with its sentences beginning with the releases that they are about."""
+    each = tuple(replace(one, sentence=about + one.sentence) for one in found.by_column)
+    return replace(found, sentence=about + found.sentence, by_column=each)
 
 
 def _wanted(name: str, options: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
@@ -24,7 +24,8 @@ from shoal.flow.distribution import Distribution, distribution
 from shoal.flow.encode import encode
 from shoal.flow.evidence import DROPPED, FATES, FEWEST, Described, Evidence, publishable
 from shoal.flow.given import Given, commands
-from shoal.flow.knowing import PIECES, Knowing, checked, knowing, not_run
+from shoal.flow.judge import unjudged
+from shoal.flow.knowing import PIECES, checked, knowing, not_run
 from shoal.flow.noisy.evidence import gathered as noise_gathered
 from shoal.flow.noisy.evidence import of_noise
 from shoal.flow.noisy.promised import estimated, promised
@@ -43,6 +44,7 @@ from shoal.frames.frame import Frame
 from shoal.hierarchy import Flat
 from shoal.kernels.group import combinations
 from shoal.model import Model
+from shoal.models import rule as parse_rule
 from shoal.pages import Page
 from shoal.pages.page import check_place
 from shoal.release import MANIFEST, Verdict
@@ -55,7 +57,7 @@ from shoal.utility import marginals
 def report(
     release: Any, *, others: Any = (), original: Any = None, targets: Any = None,
     control: Any = None, schema: Schema | None = None, rule: Model | str | None = None,
-    on: str | None = None, threshold: float = 0.2, limit: float | None = None,
+    on: str | Sequence[str] | None = None, threshold: float = 0.2, limit: float | None = None,
     pieces: int = PIECES, public: bool = False, fewest: int = FEWEST, title: str | None = None,
     context: Mapping[str, Any] | str | Path | None = None, out: str | Path | None = None,
     show: bool = False, seed: int = 0, ledger: Any = None, key: str | Path | None = None,
@@ -69,9 +71,10 @@ def report(
     releases about the same people. ``targets`` are the people an adversary knows; without them
     those of the ``original`` are, which also shows what the table was before. ``threshold`` is the
     risk above which people are counted, ``limit`` the share of people on whom an attack may
-    succeed, ``pieces`` how many pieces of knowledge beyond the table somebody is supposed to have
-    at the most. ``context`` says who publishes and why (a mapping, or a TOML file). With ``out``
-    the page is written there too; what cannot be written is refused before anything is attacked.
+    succeed, ``on`` the column to learn, or several of them (every sensitive one unless told),
+    ``pieces`` how many pieces of knowledge beyond the table somebody is supposed to have at the
+    most. ``context`` says who publishes and why (a mapping, or a TOML file). With ``out`` the page
+    is written there too; what cannot be written is refused before anything is attacked.
 
     With a ``ledger`` (or where one is, with its ``key``) it is judged with those recorded there
     ``about`` the same people; what somebody else's would reveal is forecast in any case.
@@ -171,7 +174,7 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
     source = Source.of(given)
     made = bool(source.manifest)
     promise = _promised(given, source.manifest)
-    _check_learnt(given.on, source.schema)
+    _check_learnt(given.columns, source.schema)
     progress("counting", 0, 1)
     count, rows = _counted(source)
     verdict = _verified(given, source)
@@ -182,8 +185,8 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
     progress("attacking", 0, 1)
     tested = _attacked(given, source, progress)
     names = [column.name for column in source.schema.sensitive]
-    learnt = given.on or next(iter(names), None)  # of several, attacks have asked for one
-    known = knowing(
+    learnt = given.columns or tuple(names)
+    known, unexamined = knowing(
         given.release, source.stated if given.schema else None, learnt, given.pieces, verdict,
         show=given.show, seed=given.seed, progress=progress,
     )  # fmt: skip
@@ -198,8 +201,8 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
         verdict=verdict,
         measured=_named(measured),
         findings=tuple(map(of_answers, tested.findings) if promise else tested.findings),
-        skipped=not_run(tuple(tested.skipped), known),
-        knowing=known if isinstance(known, Knowing) else None,
+        skipped=not_run(tuple(tested.skipped), known, unexamined),
+        knowing=known,
         colluding=colluding(
             given.release,
             source.companion,
@@ -215,8 +218,9 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
         hashes=_hashes(source),
         others=len(given.others),
         people=given.targets is not None or given.original is not None,
-        sensitive=given.on or ", ".join(names),
-        unlearnt=tuple(name for name in names if given.on and name != given.on),
+        learnt=learnt,
+        unlearnt=tuple(name for name in names if name not in learnt),
+        unjudged=_unjudged(verdict, names) if promise is None else (),
         limit=given.limit,
         commands=commands(given),
         seed=given.seed,
@@ -236,12 +240,23 @@ def _promised(given: Given, manifest: Mapping[str, Any]) -> dict[str, Any] | Non
     return None
 
 
-def _check_learnt(on: str | None, schema: Schema) -> None:
-    """Refuse a column that the release does not have: no attack could learn it."""
+def _check_learnt(asked: Sequence[str], schema: Schema) -> None:
+    """Refuse columns that the release does not have: no attack could learn them."""
     names = [column.name for column in (*schema.sensitive, *schema.keep)]
-    if on is not None and on not in names:
+    if unknown := [name for name in asked if name not in names]:
         hint = f"name one of: {', '.join(names)}." if names else 'give one the role "sensitive".'
-        raise UsageError(f"There is no column {on!r} to learn.", hint)
+        raise UsageError(f"There is no column {unknown[0]!r} to learn.", hint)
+
+
+def _unjudged(verdict: Verdict | None, sensitive: Sequence[str]) -> tuple[str, ...]:
+    """The sensitive columns that no part of the verified rule is about; none without a rule."""
+    if verdict is None:
+        return ()
+    try:
+        rule = parse_rule(" & ".join(one.model for one in verdict.judgements))
+    except UsageError:  # a model of the user's own, which has no text
+        return ()
+    return tuple(unjudged(rule, sensitive))
 
 
 def _counted(source: Source) -> tuple[Recount, NDArray[np.int64]]:
@@ -268,7 +283,7 @@ def _attacked(given: Given, source: Source, progress: Progress) -> RedTeam:
         schema=source.stated if given.schema else None,
         targets=given.targets if given.targets is not None else given.original,
         control=given.control,
-        on=given.on,
+        on=given.columns or None,
         seed=given.seed,
         show=given.show,
         progress=progress,

@@ -34,8 +34,8 @@ from shoal.pages import (
 )
 from shoal.pages.noisy import in_short, warned
 from shoal.pages.page import Block
-from shoal.pages.words import counted, listed, number, percent, share
-from shoal.release import PROMISE, jsonable
+from shoal.pages.words import counted, in_full, listed, number, percent, share
+from shoal.release import PROMISE, Finding, jsonable
 from shoal.spend import Spend
 
 TITLE = "Privacy report"
@@ -73,17 +73,14 @@ def facts(evidence: Evidence) -> dict[str, Any]:
         "limit": evidence.limit,
         "exceeded": [one.attack for one in evidence.exceeded],
         "kept": list(evidence.kept),
+        "sensitive": [_column_facts(name, evidence) for name in _columns(evidence)],
+        "unjudged": list(evidence.unjudged),
         "skipped": [{"attack": name, "why": why} for name, why in evidence.skipped],
         "composition": composed(evidence.composing, fewest),
         "privacy": evidence.promised,
     }
     if evidence.public:
-        said = [(one.attack, one.exposed, one.people) for one in evidence.findings]
-        found = [
-            {"attack": name, "exposed": counted(hit, fewest), "people": counted(people, fewest)}
-            for name, hit, people in said
-        ]
-        return {**told, "findings": found}
+        return {**told, "findings": [_public_facts(one, evidence) for one in evidence.findings]}
     return {
         **told,
         "rows": evidence.rows,
@@ -94,6 +91,33 @@ def facts(evidence: Evidence) -> dict[str, Any]:
         "knowledge": None if evidence.knowing is None else evidence.knowing.to_json(),
         "colluding": None if evidence.colluding is None else evidence.colluding.to_json(),
     }
+
+
+def _public_facts(found: Finding, evidence: Evidence) -> dict[str, str]:
+    """What everybody may know of a finding: whom it succeeds on, rounded."""
+    learnt = {"on": found.on} if evidence.several else {}
+    exposed, people = (counted(one, evidence.fewest) for one in (found.exposed, found.people))
+    return {"attack": found.attack, **learnt, "exposed": exposed, "people": people}
+
+
+def _columns(evidence: Evidence) -> list[str]:
+    """The sensitive columns and others that are learnt; those first by which most are exposed."""
+    ranked = [one.on for one in evidence.by_column]
+    return list(dict.fromkeys((*ranked, *evidence.learnt, *evidence.unlearnt)))
+
+
+def _column_facts(name: str, evidence: Evidence) -> dict[str, Any]:
+    """What is known of one sensitive column: whether a requirement is about it, and the worst that
+    an attack found.
+    """
+    worst = next((one for one in evidence.by_column if one.on == name), None)
+    judged = None if evidence.verdict is None else name not in evidence.unjudged
+    told: dict[str, Any] = {"on": name, "judged": judged, "attack": worst and worst.attack}
+    if evidence.public:
+        exposed = None if worst is None else counted(worst.exposed, evidence.fewest)
+        return {**told, "exposed": exposed}
+    numbers = ("exposed", "people", "rate", "sure", "guessing")
+    return {**told, **{key: None if worst is None else getattr(worst, key) for key in numbers}}
 
 
 def lead(evidence: Evidence) -> str:
@@ -110,12 +134,21 @@ def _requirement(evidence: Evidence) -> str:
     if verdict.holds and evidence.promised is not None:
         return f"The published table meets {_counted(evidence)}; {_stated(evidence)}"
     if verdict.holds:
-        rules = listed([one.model for one in verdict.judgements])
+        rules = in_full([one.model for one in verdict.judgements])
         apart = ", which leaves the kept columns out" if evidence.kept else ""
         apart = ", which is about values alone" if evidence.buckets else apart
-        return f"The published table meets what it promises ({rules}){apart}"
-    missed = listed([one.model for one in verdict.judgements if not one.holds])
+        return (
+            f"The published table meets what it promises ({rules}){apart}{_unprotected(evidence)}"
+        )
+    missed = in_full([one.model for one in verdict.judgements if not one.holds])
     return f"The published table does NOT meet {missed}"
+
+
+def _unprotected(evidence: Evidence) -> str:
+    """That sensitive columns are left to chance, to end a sentence with."""
+    if not evidence.unjudged:
+        return ""
+    return f", but NO requirement is about {in_full(evidence.unjudged)}"
 
 
 def _counted(evidence: Evidence) -> str:
@@ -123,7 +156,7 @@ def _counted(evidence: Evidence) -> str:
     assert evidence.verdict is not None
     names = [one.model for one in evidence.verdict.judgements]
     apart = ", which leaves the kept columns out" if evidence.kept else ""
-    return f"{listed([one for one in names if not one.startswith(PROMISE)])}{apart}"
+    return f"{in_full([one for one in names if not one.startswith(PROMISE)])}{apart}"
 
 
 def _stated(evidence: Evidence) -> str:
@@ -143,7 +176,7 @@ def _worst(evidence: Evidence) -> str:
         return f"{none if tried > 1 else f'The attack on {it} fails'}{_still_sure(evidence)}."
     most = f"The worst of {tried} attacks on {it}" if tried > 1 else f"The attack on {it}"
     if evidence.public:
-        return f"{most}, {worst.attack}, {succeeds(worst, evidence)}."
+        return f"{most}, {evidence.named(worst)}, {succeeds(worst, evidence)}."
     return f"{most} is {worst.attack}: {worst.sentence}"
 
 
@@ -152,7 +185,7 @@ def _still_sure(evidence: Evidence) -> str:
     surest = evidence.surest
     if surest is None or not surest.sure >= SURE:  # in public nobody's is known
         return ""
-    return f", though {surest.attack} is {percent(surest.sure, 1)} sure of somebody"
+    return f", though {evidence.named(surest)} is {percent(surest.sure, 1)} sure of somebody"
 
 
 def _summary(evidence: Evidence) -> Section:
@@ -169,7 +202,38 @@ def _summary(evidence: Evidence) -> Section:
         _worst_attack(evidence),
         *([] if evidence.promised is None else _of_answers(evidence.promised)),
     )
-    return Section("In short", (), (Facts(facts), *_callouts(evidence)))
+    blocks = (Facts(facts), *_callouts(evidence), *_by_column(evidence))
+    return Section("In short", (), blocks)
+
+
+def _by_column(evidence: Evidence) -> list[Block]:
+    """Each sensitive column: whether a requirement is about it, and the worst that was found."""
+    names = _columns(evidence)
+    if len(names) < 2:
+        return []
+    head = ("sensitive column", "a requirement is about it", "worst attack", "succeeds on")
+    table = tuple(_column_row(name, evidence) for name in names)
+    if evidence.public:
+        return [Table(head, tuple(row[:4] for row in table), "Each sensitive column")]
+    return [Table((*head, "how sure of somebody"), table, "Each sensitive column")]
+
+
+def _column_row(name: str, evidence: Evidence) -> tuple[str, ...]:
+    judged = "NO" if name in evidence.unjudged else "yes"
+    if evidence.verdict is None:
+        judged = "none was verified"
+    elif evidence.promised is not None:
+        judged = "its values are randomised"
+    worst = next((one for one in evidence.by_column if one.on == name), None)
+    if worst is None:
+        why = "not tried" if name in evidence.unlearnt else "none could be run"
+        return name, judged, why, "–", "–"
+    attack = f"{worst.attack}{bracketed(worst)}" if worst.exposed else "none succeeds"
+    sure = max(one.sure for found in evidence.findings for one in found.each if one.on == name)
+    return (
+        name, judged, attack, share(worst.exposed, worst.people, evidence.fewest),
+        percent(sure, 1),
+    )  # fmt: skip
 
 
 def _of_answers(told: Mapping[str, Any]) -> list[Fact]:
@@ -186,7 +250,7 @@ def _worst_attack(evidence: Evidence) -> Fact:
         label, also = "worst attack on values", "; everybody can be found without one"
     if worst is None:
         return Fact(label, "–", f"none could be run{also}")
-    told = f"{worst.attack}{bracketed(worst)}" if worst.exposed else "none succeeds"
+    told = f"{evidence.named(worst)}{bracketed(worst)}" if worst.exposed else "none succeeds"
     return Fact(label, share(worst.exposed, worst.people, evidence.fewest), told + also)
 
 
@@ -197,8 +261,10 @@ def _callouts(evidence: Evidence) -> list[Block]:
     if evidence.verdict is not None and not evidence.verdict.holds:
         told = "What the table promises does not hold for the file. Do not publish it."
         blocks.append(Callout(told, "danger", "Requirement not met"))
+    if evidence.unjudged:
+        blocks.append(Callout(_left_to_chance(evidence), "danger", "Without a requirement"))
     if evidence.exceeded:
-        names = listed([one.attack for one in evidence.exceeded])
+        names = in_full([evidence.named(one) for one in evidence.exceeded])
         told = f"Attacks succeed on more than {100 * (evidence.limit or 0):g}% of people: {names}."
         blocks.append(Callout(told, "danger", "Above the limit"))
     elif evidence.limit is not None and evidence.findings:
@@ -210,6 +276,21 @@ def _callouts(evidence: Evidence) -> list[Block]:
     return [*blocks, *_kept(evidence)]
 
 
+def _left_to_chance(evidence: Evidence) -> str:
+    """Which sensitive columns nothing protects, and what attacks find of them."""
+    names = evidence.unjudged
+    it = "its values" if len(names) == 1 else "their values"
+    hit = [one for one in evidence.by_column if one.on in names and one.exposed]
+    told = f"No requirement is about {in_full(names)}: everybody in a class may share one of {it}."
+    if not hit:
+        return told
+    each = in_full(
+        [f"{one.on} ({share(one.exposed, one.people, evidence.fewest)} of people, by {one.attack})"
+         for one in hit]
+    )  # fmt: skip
+    return f"{told} Attacks succeed by {each}."
+
+
 def _kept(evidence: Evidence) -> list[Block]:
     if not evidence.kept or evidence.buckets:
         return []
@@ -219,7 +300,7 @@ def _kept(evidence: Evidence) -> list[Block]:
         people = f"at least {fewest:,} people"
     told = (
         f"Some columns are published as they are, and no requirement judges them: "
-        f"{listed(evidence.kept)}. Groups and risk are counted here as for somebody who knows "
+        f"{in_full(evidence.kept)}. Groups and risk are counted here as for somebody who knows "
         f"them too; the smallest group has {people}."
     )
     return [Callout(told, "warning", "Kept columns")]
@@ -336,10 +417,11 @@ def _method(evidence: Evidence) -> str:
 
 def _advised(evidence: Evidence) -> list[Block]:
     rows = tuple(
-        (one.attack, share(one.exposed, one.people, evidence.fewest), meaning(one), one.defence)
+        (evidence.named(one), share(one.exposed, one.people, evidence.fewest), meaning(one),
+         one.defence)
         for one in evidence.findings
         if one.exposed and one.defence
-    )
+    )  # fmt: skip
     if not rows:
         return []
     head = ("attack", "succeeds on", "which means that", "what helps")
@@ -358,10 +440,14 @@ def _remaining(evidence: Evidence) -> list[str]:
         told.append(f"Nobody's risk of being found is above {limit}.")
     worst = evidence.worst
     if worst is not None and worst.exposed:
-        told.append(f"As published, {worst.attack} {succeeds(worst, evidence)}.")
+        told.append(f"As published, {evidence.named(worst)} {succeeds(worst, evidence)}.")
+    if evidence.unjudged:
+        told.append(_left_to_chance(evidence))
+    if evidence.unlearnt:
+        told.append(f"No attack tried to learn {in_full(evidence.unlearnt)}.")
     if evidence.skipped:
-        names = listed([name for name, _ in evidence.skipped])
-        told.append(f"Not tested: {names}.")
+        names = in_full(list(dict.fromkeys(name for name, _ in evidence.skipped)))
+        told.append(f"Not tested: {names}; why is said of each under Identifiability.")
     told.append(
         "No test shows that a table is safe from what was not tried: releases that others make "
         "later, and knowledge that no attack here assumes, remain."

@@ -35,6 +35,7 @@ from shoal.flow.request import Progress
 from shoal.hierarchy import Hierarchy, Ordered
 from shoal.kernels.group import combinations
 from shoal.methods import apart, methods, names
+from shoal.model import inner
 from shoal.models import rule as parse_rule
 from shoal.schema import Schema
 from shoal.tally import Cut, Tally
@@ -202,6 +203,19 @@ class Seen:
         except UsageError:  # a table that others made, or a model of the user's own
             return 1
         return largest_m(rule) or 1
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The sensitive columns that its requirement looks at, by themselves or as a product."""
+        names = [column.name for column in self.schema.sensitive]
+        told = str((self.manifest or {}).get("rule", ""))
+        try:
+            asked = [one for one in inner(parse_rule(told)) if "sensitive" in one.needs]
+        except UsageError:  # it has none, or one of its maker's own
+            return ()
+        stated = [getattr(one, "on", None) for one in asked]
+        looked = {part for on in stated for part in (names if on is None else on.split("*"))}
+        return tuple(name for name in names if name in looked)
 
     @cached_property
     def method(self) -> Method | None:

@@ -26,7 +26,7 @@ def trials(
     schema: Schema | None = None,
     targets: Any = None,
     control: Any = None,
-    on: str | None = None,
+    on: str | Sequence[str] | None = None,
     sample: int | None = None,
     seed: int = 0,
     show: bool = False,
@@ -55,7 +55,9 @@ def trials(
             label = f"{name} with release {which[1] + 1}" if some else name
             found = attempt(name, known, which, asked)
             if isinstance(found, Finding):
-                findings.append(replace(found, attack=label))
+                each = tuple(replace(one, attack=label) for one in found.by_column)
+                findings.append(replace(found, attack=label, by_column=each))
+                skipped += [(f"{label} on {column}", why) for column, why in found.not_evaluated]
             else:
                 skipped.append((label, told(found)))
     ranked = sorted(findings, key=lambda one: (-harm(one), one.attack))

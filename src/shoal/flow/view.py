@@ -8,8 +8,7 @@ are everything. One that the people's table lacks is one that the adversary does
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 from shoal.attacks.view import Needs, People, Published, View
 from shoal.axis import Axis
 from shoal.cells import Cells, as_sets, everything
-from shoal.column import in_a_row
 from shoal.errors import InputError, UsageError
 from shoal.flow.axes import Reading, common_axes, known_on, value_axis
 from shoal.flow.buckets import exact_axes, placed
@@ -59,11 +57,31 @@ class Scene:
     _staged: dict[tuple[str, ...], Scene] = field(default_factory=dict, compare=False)
     """The same scene with further columns to look people up by."""
 
+    def columns(
+        self, which: Sequence[int], needs: Needs, asked: Sequence[str] = ()
+    ) -> tuple[str | None, ...]:
+        """The columns to learn, one after the other: those asked for, else every one that is
+        sensitive in all of the releases. None alone: there is nothing to learn, nor need there be.
+        """
+        releases = [self.releases[i] for i in which]
+        names = _asked_for(releases, asked) if asked else _sensitive(releases)
+        if not names and needs.sensitive:
+            raise InputError(
+                "The releases share no sensitive column.", "name columns that mean the same alike."
+            )
+        if not (asked or needs.answers or needs.sensitive):
+            answered = {name for one in releases for name in one.answers}
+            names = [name for name in names if name not in answered]
+        if not needs.learns:
+            return (names[0] if len(names) == 1 else None,)
+        return tuple(names) or (None,)
+
     def view(self, which: Sequence[int], needs: Needs, on: str | None = None) -> View:
         """What an attack with such needs sees of some of the releases.
 
         It sees the quasi-identifiers. Where more columns are shared, the view knows how to widen
-        itself; where these are all that is shared, it is the wider one.
+        itself; where these are all that is shared, it is the wider one. ``on`` is the column to
+        learn, one of `columns`; without it the only one that there is.
         """
         try:
             view = self._view(which, needs, on)
@@ -81,6 +99,10 @@ class Scene:
             wider=widened(more) if more else None,
             insider=widened((*more, *tested)) if tested else None,
         )
+
+    def _learnt(self, which: Sequence[int], needs: Needs, on: str | None) -> str | None:
+        """The column that a view learns."""
+        return _only(self.columns(which, needs, () if on is None else (on,)), needs)
 
     def _by(self, names: tuple[str, ...], needs: Needs) -> Scene:
         """The same scene, where these columns are looked up too, or rows joined on them."""
@@ -113,7 +135,7 @@ class Scene:
         answered = {name for one in releases for name in one.answers}
         kept = dict.fromkeys(c.name for one in releases for c in one.schema.keep)
         sensitive = dict.fromkeys(c.name for one in releases for c in one.schema.sensitive)
-        learnt = _learnt(releases, on, needs, answered)
+        learnt = self._learnt(which, needs, on)
         known = set(crowd.listings) - {learnt, *answered}
         plain = tuple(name for name in (*kept, *undeclared) if name in known)
         others = tuple(name for name in sensitive if name in known and name not in kept)
@@ -129,11 +151,15 @@ class Scene:
         exact = exact_axes(releases[0]) if needs.method else {}
         known, names = self._with(exact), [*exact, *_quasi(releases, crowd)]
         answered = {name for one in releases for name in one.answers}
-        learnt = _learnt(releases, on, needs, answered)
+        learnt = self._learnt(which, needs, on)
         sensitive, values = (None, None) if learnt is None else _numbered(releases, learnt)
-        shared = [name for name in releases[0].plain if all(name in r.plain for r in releases)]
+        joined = releases if len(releases) > 1 else []  # of one release there is nothing to join
+        shared = [
+            name for name in releases[0].plain if joined and all(name in r.plain for r in joined)
+        ]
         shared = [name for name in shared if name not in answered]  # nobody has the same answer
         columns = [_numbered(releases, name)[1] for name in shared]
+        judged = _judged(releases[0]) if needs.method and sensitive is not None else []
         provided = releases[0].provided if needs.provider else None
         published = [
             replace(
@@ -141,6 +167,7 @@ class Scene:
                 values=None if values is None else values[j],
                 response=response_on(releases[j], sensitive),
                 spent=spent_by(releases[j]),
+                judged=np.stack([codes for _, codes in judged]) if judged else None,
                 providers=None if provided is None else provided.codes,
                 shared=np.stack([codes[j] for codes in columns]) if columns else None,
             )
@@ -150,6 +177,8 @@ class Scene:
         people = None if crowd is None else self._people(crowd, axes, sensitive)
         if people is not None and crowd is not None and needs.named:
             people = replace(people, names=crowd.called)
+        if people is not None and crowd is not None and judged:
+            people = replace(people, judged=_true(crowd, [axis for axis, _ in judged]))
         return View(
             axes=axes,
             releases=tuple(published),
@@ -157,6 +186,7 @@ class Scene:
             shared=tuple(shared),
             people=people and replace(people, present=_present(published)),
             method=_method(releases[0], exact) if len(releases) == 1 else None,
+            judged=tuple(axis for axis, _ in judged),
             show=self.show,
             withstood=releases[0].withstood,
             providers=None if provided is None else provided.axis,
@@ -275,6 +305,19 @@ def _known(crowd: Crowd, axes: Sequence[Axis]) -> tuple[NDArray[np.int32], Cells
         j: known[j].sets()[listings[j].codes] for j, axis in enumerate(axes) if axis.shape == "flat"
     }
     return keys, Cells(low, high, sets)
+
+
+def _judged(release: Seen) -> list[tuple[Axis, NDArray[np.int32]]]:
+    """The sensitive columns that a release's requirement looks at, each with its rows' codes."""
+    numbered = [_numbered([release], name) for name in release.judged]
+    return [(axis, codes[0]) for axis, codes in numbered]
+
+
+def _true(crowd: Crowd, axes: Sequence[Axis]) -> NDArray[np.int32] | None:
+    """People's own values in some columns; None where their table lacks one."""
+    if any(axis.name not in crowd.listings for axis in axes):
+        return None
+    return np.stack([read_as(crowd.listings[axis.name], axis) for axis in axes])
 
 
 def _method(release: Seen, exact: Mapping[str, Axis]) -> Method | None:
@@ -471,33 +514,28 @@ def _letters(name: str) -> str:
     return "".join(filter(str.isalnum, name)).casefold()
 
 
-def _learnt(
-    releases: Sequence[Seen], on: str | None, needs: Needs, answered: Collection[str]
-) -> str | None:
-    """The column to learn, where the attack can learn from answers if it has these."""
-    learnt = _sensitive(releases, on, needs.sensitive)
-    return None if learnt in answered and not needs.answers else learnt
+def _only(columns: Sequence[str | None], needs: Needs) -> str | None:
+    """The one column; where there are several and one is needed, a caller names it."""
+    if len(columns) == 1:
+        return columns[0]
+    if needs.sensitive:
+        raise UsageError("Several columns are sensitive.", "look at them one after the other.")
+    return None
 
 
-def _sensitive(releases: Sequence[Seen], on: str | None, needed: bool) -> str | None:
-    """The column to learn: the one asked for, or the only one that all releases publish."""
-    if on is not None:
+def _asked_for(releases: Sequence[Seen], names: Sequence[str]) -> list[str]:
+    """The columns that are asked for, each of which every release must publish as it is."""
+    for name in names:
         for one in releases:
-            if on not in one.plain:
-                raise InputError(f"{one.name} has no column {on!r} to learn.", "name another.")
-        return on
+            if name not in one.plain:
+                raise InputError(f"{one.name} has no column {name!r} to learn.", "name another.")
+    return list(dict.fromkeys(names))
+
+
+def _sensitive(releases: Sequence[Seen]) -> list[str]:
+    """The columns that are sensitive in all of the releases."""
     stated = [[column.name for column in one.schema.sensitive] for one in releases]
-    both = [name for name in stated[0] if all(name in names for names in stated)]
-    if len(both) == 1 or not needed:
-        return both[0] if len(both) == 1 else None
-    if both:
-        raise UsageError(
-            f"Several columns are sensitive: {in_a_row(both)}.",
-            f"name one: --on {shlex.quote(both[0])}.",
-        )
-    raise InputError(
-        "The releases share no sensitive column.", "name columns that mean the same alike."
-    )
+    return [name for name in stated[0] if all(name in names for names in stated)]
 
 
 def _numbered(releases: Sequence[Seen], name: str) -> tuple[Axis, list[NDArray[np.int32]]]:

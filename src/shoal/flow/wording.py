@@ -13,7 +13,7 @@ from shoal.attacks import attacks, needs
 from shoal.attacks.exchanged import ANSWERS, DEFENCE, LIMITS
 from shoal.attacks.locate import LOCATIONS
 from shoal.flow.adversary import RELATIONS
-from shoal.pages.words import listed
+from shoal.pages.words import in_full
 from shoal.release import Finding
 
 
@@ -190,7 +190,7 @@ def lacked(attack: str, had: Collection[str] = ()) -> str:
         "to be told what the adversary knows": bool(wanted.supposed),
     }
     lacking = [part for part, so in parts.items() if so]
-    return f"It needs {listed(lacking)}." if lacking else failed
+    return f"It needs {in_full(lacking)}." if lacking else failed
 
 
 TOGETHER = "It makes one class again by what is published of it, and here more decided."
@@ -223,7 +223,7 @@ FOUND = "Everybody in the table can be found in it"
 def found_by(exact: Sequence[str]) -> str:
     """What that means, in a table with these exact columns."""
     return (
-        f"The table is published in buckets: exact columns ({listed(exact)}) are as they were. "
+        f"The table is published in buckets: exact columns ({in_full(exact)}) are as they were. "
         "Whoever knows them of a person finds the person, and knows that the person is in the "
         "table; that takes no attack. Values alone are protected: which of a bucket's values is "
         "whose is not published, and nothing but the requirement keeps a bucket's values varied."

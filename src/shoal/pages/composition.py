@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shoal.pages.forecast import by_column
 from shoal.pages.forecast_chart import estimates_chart
 from shoal.pages.page import Block, Callout, Chart, Fact, Facts, Fields, Section, Table, Text
-from shoal.pages.words import counted, listed, percent, share
+from shoal.pages.words import counted, in_full, percent, share
 
 HEADING = "Composition"
 Told = Mapping[str, Any]
@@ -183,7 +184,7 @@ def _untested(told: Told, fewest: int) -> list[Block]:
     if not told["skipped"]:
         return []
     if fewest > 1:
-        names = listed(list(dict.fromkeys(one["attack"] for one in told["skipped"])))
+        names = in_full(list(dict.fromkeys(one["attack"] for one in told["skipped"])))
         return [Callout(f"Not tested with every earlier release: {names}.")]
     rows = tuple((one["attack"], one["entry"] or "all", one["reason"]) for one in told["skipped"])
     return [Table(("attack", "with entry", "why it did not run"), rows, "Not tested together")]
@@ -209,6 +210,7 @@ def _later(told: Told, fewest: int) -> list[Block]:
         return [Text(heading, (words,)), Fields(_briefly(found, fewest))]
     return [
         Text(heading, (words,)),
+        *by_column(found),
         Chart(estimates_chart(found["estimates"], found["classes"]), _MARKS),
         Fields(tuple(_supposed(found))),
         _assumed(found),
@@ -223,8 +225,9 @@ _MARKS = (
 
 def _briefly(found: Told, fewest: int) -> tuple[Fact, ...]:
     exposed = found["risk"] * found["classes"]
+    worst = f"(by {found['on']}, the worst of all sensitive columns)" if found["by_column"] else ""
     return (
-        Fact("Classes that would be exposed", share(exposed, found["classes"], fewest)),
+        Fact("Classes that would be exposed", share(exposed, found["classes"], fewest), worst),
         Fact("Estimated by", found["default"]),
     )
 

@@ -53,7 +53,21 @@ def _estimates(facts: Numbers) -> Section:
         "they are the paper's: they know nothing of the overlap, and take columns for "
         "independent.",
     )
-    return Section("How many classes", words, (told, Table(head, rows)))
+    return Section("How many classes", words, (*by_column(facts), told, Table(head, rows)))
+
+
+def by_column(facts: Numbers) -> list[Block]:
+    """What is forecast of each sensitive column, the worst first, where there are several."""
+    if not facts["by_column"]:
+        return []
+    rows = tuple(
+        (one["on"], percent(one["risk"], 1), interval_text(one["interval"]),
+         f"{one['classes_with_few_values']:,} of {facts['classes']:,}", one["rule"])
+        for one in facts["by_column"]
+    )  # fmt: skip
+    head = ("sensitive column", "classes exposed", "nine in ten", "with too few values already",
+            "others publish under")  # fmt: skip
+    return [Table(head, rows, f"Each sensitive column; drawn below: {facts['on']}")]
 
 
 def _interval(estimate: Numbers) -> str:
@@ -162,7 +176,27 @@ def _came_true(facts: Numbers) -> Section:
     )
     note = "Both scales grow by square roots, so that small shares can be told apart."
     chart = Chart(came_true_chart(facts["trials"], facts["scores"]), note)
-    return Section("Estimated and real", words, (chart, _scores(facts["scores"])))
+    blocks = (*_tried_columns(facts), chart, _scores(facts["scores"]))
+    return Section("Estimated and real", words, blocks)
+
+
+def _tried_columns(facts: Numbers) -> list[Block]:
+    """How true forecasts of each sensitive column came, where several were tried."""
+    if not facts["by_column"]:
+        return []
+    rows = tuple(
+        (one["on"], *(percent(end([trial["real"] for trial in one["trials"]]), 1)
+                      for end in (min, max)),
+         *(f"{100 * one['scores'][name]['mae']:.2f}" for name in facts["scores"]))
+        for one in facts["by_column"]
+    )  # fmt: skip
+    head = (
+        "sensitive column",
+        "exposed, from",
+        "to",
+        *(f"error, {one}" for one in facts["scores"]),
+    )
+    return [Table(head, rows, f"Each sensitive column; drawn below: {facts['on']}")]
 
 
 def _scores(scores: Mapping[str, Numbers]) -> Table:

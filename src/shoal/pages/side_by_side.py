@@ -61,7 +61,18 @@ def side_by_side_page(facts: Told) -> Page:
 
 def shown(facts: Told) -> tuple[Block, ...]:
     """The chart, how to read it, and whether the paper's conclusion holds."""
-    return Chart(side_by_side_chart(facts), SCHOOLS), verdict(facts)
+    return *_by_column(facts), Chart(side_by_side_chart(facts), SCHOOLS), verdict(facts)
+
+
+def _by_column(facts: Told) -> list[Block]:
+    """What being in both tables adds by each sensitive column, where there are several."""
+    each = facts.get("by_column") or []
+    rows = tuple(
+        (one["column"], f"{100 * one['added']:.1f} points", share_told(one["base"])) for one in each
+    )
+    head = ("sensitive column", "being in both adds, by classes", "most common value")
+    told = f"Each sensitive column; drawn below: {facts['column']}"
+    return [Table(head, rows, told)] if rows else []
 
 
 def verdict(facts: Told) -> Callout:

@@ -84,6 +84,16 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else "".join(texts)
 
 
+def in_full(names: Sequence[str]) -> str:
+    """All names inside a sentence, however many: none is hidden behind a number.
+
+    >>> in_full(["age"]), in_full(list("abcde"))
+    ('age', 'a, b, c, d and e')
+    """
+    *first, last = [clean(name) for name in names] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def rounded(count: float, fewest: int = 1) -> int:
     """A count as far as it may be published: whole multiples of ``fewest``; 0 below that.
 

@@ -57,7 +57,7 @@ RHO = own("--rho", metavar="NUMBER",
 ABOUT = own("--about", default="people", show_default=True, metavar="TEXT",
             help="Whom it is about: releases about others are not judged together.")  # fmt: skip
 TO = own("--to", default="", metavar="TEXT", help="Who gets it.")
-ON = own("--on", metavar="COL", help="What to learn, where several columns are sensitive.")
+ON = own("--on", metavar="COL", help="A further column to learn, beside every sensitive one.")
 PEOPLE = own("--people", metavar="FILE",
              help="Whom the releases are about; without, the worst is assumed.")  # fmt: skip
 LIMIT = own("--limit", type=SHARE, default=0.0, metavar="SHARE",

@@ -56,9 +56,15 @@ class Publisher:
             ) from None
 
 
-def supposed(seen: Seen, ours: Ours, method: str | None, rule: Model | str | None) -> Publisher:
-    """The other publisher as told, else as our release was made."""
-    own, told = _same_rule(seen, ours) if rule is None else (_asked_rule(rule, ours), ())
+def supposed(
+    seen: Seen, ours: Ours, method: str | None, rule: Model | str | None, several: bool = False
+) -> Publisher:
+    """The other publisher as told, else as our release was made.
+
+    Of a rule that is asked for, parts about other columns are left out where ``several`` columns
+    are forecast one after the other: others then make finer classes, which tell more.
+    """
+    own, told = _same_rule(seen, ours) if rule is None else _asked_rule(rule, ours, several)
     if method is not None:
         return Publisher(method, own, method_parameters(method, {}), told)
     same, parameters = _same_method(seen)
@@ -72,26 +78,38 @@ def supposed(seen: Seen, ours: Ours, method: str | None, rule: Model | str | Non
     return Publisher(USUAL, own, {}, (*told, *(more if changed else ())))
 
 
-def _asked_rule(rule: Model | str, ours: Ours) -> Model:
+def _asked_rule(rule: Model | str, ours: Ours, several: bool) -> tuple[Model, tuple[str, ...]]:
     found = parse_rule(rule) if isinstance(rule, str) else rule
+    kept = [part for part in inner(found) if _about(part, ours)]
     for part in inner(found):
         if part.needs & BEYOND:
             raise UsageError(
                 f"Of another's table nobody knows what {part} asks for.",
                 "suppose a rule on classes and values.",
             )
-        column = getattr(part, "on", None)
-        if column not in (None, ours.sensitive.name):
+        if part not in kept and not several:
             raise UsageError(
                 f"The rule {part} is about another column than {ours.sensitive.name!r}.",
-                f"name the column that is forecast: --on {column}.",
+                f"name the column that is forecast: --on {getattr(part, 'on', None)}.",
             )
-    return found
+    if len(kept) == len(inner(found)):
+        return found, ()
+    left: Model = reduce(and_, kept) if kept else _smallest(ours)
+    return left, (f"of the rule asked for others keep {left}: the rest is about other columns",)
+
+
+def _about(part: Model, ours: Ours) -> bool:
+    """Whether a requirement is about the column that is learnt, or about no column."""
+    return getattr(part, "on", None) in (None, ours.sensitive.name)
+
+
+def _smallest(ours: Ours) -> KAnonymity:
+    return KAnonymity(int(np.bincount(ours.class_).min()))
 
 
 def _same_rule(seen: Seen, ours: Ours) -> tuple[Model, tuple[str, ...]]:
     """The release's own rule as far as it can be asked of another's table; else its smallest k."""
-    smallest = KAnonymity(int(np.bincount(ours.class_).min()))
+    smallest = _smallest(ours)
     told = (seen.manifest or {}).get("rule")
     if not told:
         return smallest, (f"others are taken to publish under {smallest}, our smallest class",)
@@ -99,8 +117,7 @@ def _same_rule(seen: Seen, ours: Ours) -> tuple[Model, tuple[str, ...]]:
         stated = inner(parse_rule(str(told)))
     except UsageError:  # a model of the user's own
         stated = ()
-    names = (None, ours.sensitive.name)
-    kept = [p for p in stated if not p.needs & BEYOND and getattr(p, "on", None) in names]
+    kept = [part for part in stated if not part.needs & BEYOND and _about(part, ours)]
     if not kept:
         return smallest, (f"others are taken to publish under {smallest}, our smallest class",)
     rule: Model = reduce(and_, kept)

@@ -9,9 +9,8 @@ their cells, by the population where one is given; the forecast says so.
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from shoal.attacks.view import UNKNOWN, UNPUBLISHED, Needs, View
 from shoal.axis import Axis
 from shoal.column import in_a_row
 from shoal.errors import InputError, UsageError
+from shoal.flow.adversary import named_columns
 from shoal.flow.crowd import Crowd, holders
 from shoal.flow.forecast.placed import held, inside, seated
 from shoal.flow.listing import read_as
@@ -45,6 +45,13 @@ class OurRelease:
     """How many rows are somebody whose own columns are known."""
     left_out: int
     """How many people of the original table are in no class."""
+    by_column: tuple[OurRelease, ...] = field(default=(), repr=False)
+    """Where several columns are learnt: the same by each, of which this is the first."""
+
+    @property
+    def each(self) -> tuple[OurRelease, ...]:
+        """The release by every column that is learnt."""
+        return self.by_column or (self,)
 
 
 def read_release(
@@ -52,14 +59,14 @@ def read_release(
     *,
     original: Any = None,
     schema: Schema | None = None,
-    on: str | None = None,
+    on: str | Sequence[str] | None = None,
     population: Any = None,
     seed: int = 0,
     show: bool = False,
     reading: Mapping[str, Any] | None = None,
     progress: Progress = quiet,
 ) -> OurRelease:
-    """Read a release folder, a ``Release``, or any table with a schema.
+    """Read a release folder, a ``Release``, or any table with a schema: by each column to learn.
 
     ``original`` is the table it was made from; ``reading`` says how that and the ``population``
     are written. What is drawn is drawn by the ``seed``.
@@ -67,17 +74,24 @@ def read_release(
     known = scene([release], schema, original, population, show, progress, reading, publisher=True)
     seen = known.releases[0]
     _refuse(seen, known)
-    column = learnt(seen.schema, on, seen.name)
-    view = known.view([0], Needs(people=original is not None), column)
+    columns = learnt(seen.schema, on, seen.name)
+    each = tuple(_on_column(known, column, seed, original is not None) for column in columns)
+    return each[0] if len(each) == 1 else replace(each[0], by_column=each)
+
+
+def _on_column(known: Scene, column: str, seed: int, original: bool) -> OurRelease:
+    """The release by one column that is learnt; what is drawn is drawn alike for each."""
+    seen = known.releases[0]
+    view = known.view([0], Needs(people=original), column)
     people = None if known.control is None else _population(known.control, view)
     rng = np.random.default_rng(seed)
     published = view.releases[0]
     assert published.values is not None
     assert view.sensitive is not None
     keys, points = inside(published.cells, published.class_, people, rng)
-    told = [] if original is not None else [_drawn(points, people is not None)]
+    told = [] if original else [_drawn(points, people is not None)]
     found, left_out = 0, 0
-    if original is not None:
+    if original:
         rows, more = _rows(known, view, rng)
         here = rows >= 0
         assert view.people is not None
@@ -132,23 +146,18 @@ def _has_all(crowd: Crowd, seen: Seen, name: str) -> None:
         )
 
 
-def learnt(schema: Schema, on: str | None, whose: str) -> str:
-    """The sensitive column that a forecast is about."""
-    names = [column.name for column in schema.sensitive]
-    if on is not None and on not in names:
+def learnt(schema: Schema, on: str | Sequence[str] | None, whose: str) -> tuple[str, ...]:
+    """The sensitive columns that a forecast is about: those asked for, else every one."""
+    names, asked = [column.name for column in schema.sensitive], named_columns(on)
+    if unknown := [name for name in asked if name not in names]:
         known = f"name one of: {in_a_row(names)}" if names else 'give it the role "sensitive"'
-        raise UsageError(f"There is no sensitive column {on!r}.", f"{known}.")
-    if on is None and len(names) > 1:
-        raise UsageError(
-            f"Several columns are sensitive: {in_a_row(names)}.",
-            f"name one: --on {shlex.quote(names[0])}.",
-        )
+        raise UsageError(f"There is no sensitive column {unknown[0]!r}.", f"{known}.")
     if not names:
         raise InputError(
             f"{whose} has no sensitive column that another release could give away.",
             'give a column the role "sensitive".',
         )
-    return on or names[0]
+    return asked or tuple(names)
 
 
 def _population(crowd: Crowd, view: View) -> Population:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -65,6 +65,8 @@ class Forecast:
     """Classes that have fewer than l values already, whatever others publish."""
     settings: Mapping[str, Any]
     assumptions: tuple[str, ...]
+    by_column: tuple[Forecast, ...] = ()
+    """Where several columns are learnt: the forecast of each, the worst first, which is this."""
 
     @property
     def default(self) -> Estimate:
@@ -111,6 +113,8 @@ class Forecast:
             f"{whose} of {asked['rows']:,} rows, if {share} of our people are in "
             f"{'it' if others == 1 else 'each'}"
         )
+        if self.by_column:
+            told = f"{told}: by {self.on}, the worst of {len(self.by_column)} sensitive columns"
         if self.default.interval is None:
             return f"{told} (too few repeats for a range: it takes {ENOUGH})."
         low, high = self.default.interval
@@ -135,6 +139,17 @@ class Forecast:
             "classes_with_few_values": self.few,
             "settings": jsonable(self.settings),
             "assumptions": list(self.assumptions),
+            "by_column": [one.in_short() for one in self.by_column],
+        }
+
+    def in_short(self) -> dict[str, Any]:
+        """What is forecast of one column, in plain values."""
+        return {
+            "on": self.on,
+            "risk": self.risk,
+            "interval": jsonable(self.default.interval),
+            "classes_with_few_values": self.few,
+            "rule": self.settings["rule"],
         }
 
     def __str__(self) -> str:
@@ -150,6 +165,12 @@ class Forecast:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+
+def worst_of(each: Sequence[Forecast]) -> Forecast:
+    """The forecast of the column by which most classes would be exposed, with all of them."""
+    ranked = sorted(each, key=lambda one: (one.risk, one.few), reverse=True)
+    return ranked[0] if len(ranked) == 1 else replace(ranked[0], by_column=tuple(ranked))
 
 
 def _estimate(one: Estimate) -> dict[str, Any]:

@@ -13,7 +13,7 @@ reliability   classes in ten bins by their chance: the mean chance, and how many
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,8 @@ class Validation:
     trials: tuple[Trial, ...]
     scores: Mapping[str, Score]
     notes: tuple[str, ...] = ()
+    by_column: tuple[Validation, ...] = ()
+    """Where several columns were tried: each, the one that was forecast worst first."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -92,6 +94,7 @@ class Validation:
             "scores": {name: jsonable(asdict(score)) for name, score in self.scores.items()},
             "trials": [jsonable(asdict(trial)) for trial in self.trials],
             "notes": list(self.notes),
+            "by_column": [one.to_json() for one in self.by_column],
         }
 
     def page(self) -> Page:
@@ -123,6 +126,12 @@ class Validation:
             f"No interval was told: it takes {ENOUGH} repeats." if few else
             "Covered: trials whose real risk lay in the interval told; nine in ten should.",
         )  # fmt: skip
+
+
+def worst_of(each: Sequence[Validation]) -> Validation:
+    """The column of which the estimate to go by, the first, was the furthest from the truth."""
+    ranked = sorted(each, key=lambda one: next(iter(one.scores.values())).mae, reverse=True)
+    return ranked[0] if len(ranked) == 1 else replace(ranked[0], by_column=tuple(ranked))
 
 
 @dataclass(frozen=True, eq=False)

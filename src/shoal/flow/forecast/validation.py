@@ -28,7 +28,7 @@ from shoal.flow.encode import survey
 from shoal.flow.forecast.others import Publisher, coarse
 from shoal.flow.forecast.overlap import overlap_of
 from shoal.flow.forecast.reading import learnt
-from shoal.flow.forecast.score import Outcome, Trial, Validation, scored
+from shoal.flow.forecast.score import Outcome, Trial, Validation, scored, worst_of
 from shoal.flow.opening import opened
 from shoal.flow.parameters import method_parameters
 from shoal.flow.request import Progress, quiet
@@ -50,7 +50,7 @@ def validate_forecast(
     table: Any,
     schema: Schema,
     *,
-    on: str | None = None,
+    on: str | Sequence[str] | None = None,
     method: str = "mondrian",
     overlaps: Sequence[float | str] | None = None,
     ks: Sequence[int] = (5, 10, 20, 40),
@@ -66,14 +66,35 @@ def validate_forecast(
     """Publish samples of a table as if by two publishers, and hold forecasts against the truth.
 
     ``overlaps``: numbers of people who are in both (below 1: their share of a sample); 500, 1,000,
-    2,000 and 4,000 unless told, fewer in proportion where the table is too small for them. With
+    2,000 and 4,000 unless told, fewer in proportion where the table is too small for them. Every
+    sensitive column is tried, or those that ``on`` names: the one that is forecast worst is
+    returned, with all ``by_column``. With
     ``out`` a page is written there too.
     """
     if out is not None:
         check_place(Path(out), internal=True, name="validation")
     _check(overlaps, ks, ls, {"size": size, "seeds": seeds, "repeats": repeats})
-    progress("reading", 0, 1)
-    people = People.read(table, schema, on, reading or {})
+    columns = learnt(schema, on, "The table")
+    settings: dict[str, Any] = {
+        "method": method, "overlaps": overlaps, "ks": ks, "ls": ls, "size": size, "seeds": seeds,
+        "repeats": repeats, "confidence": confidence,
+    }  # fmt: skip
+    each = []
+    for column in columns:
+        progress("reading", 0, 1)
+        people = People.read(table, schema, column, reading or {})
+        each.append(_validated(people, progress=progress, **settings))
+    tried = worst_of(each)
+    if out is not None:
+        tried.page().write(out)
+    return tried
+
+
+def _validated(
+    people: People, *, method: str, overlaps: Sequence[float | str] | None, ks: Sequence[int],
+    ls: Sequence[int], size: int, seeds: int, repeats: int, confidence: float, progress: Progress,
+) -> Validation:  # fmt: skip
+    """Forecasts of one sensitive column held against the truth."""
     wanted = None if overlaps is None else [overlap_of(one) for one in overlaps]
     size, shared, notes = _fitting(people.rows, size, wanted, ks)
     parameters = method_parameters(method, {})
@@ -91,10 +112,7 @@ def validate_forecast(
         "seeds": seeds, "repeats": repeats, "confidence": confidence,
     }  # fmt: skip
     trials = tuple(one.trial for one in found)
-    tried = Validation(people.sensitive.name, people.rows, settings, trials, scored(found), notes)
-    if out is not None:
-        tried.page().write(out)
-    return tried
+    return Validation(people.sensitive.name, people.rows, settings, trials, scored(found), notes)
 
 
 def _told(progress: Progress, before: int, total: int, done: int) -> None:
@@ -120,9 +138,9 @@ class People:
         return len(self.values)
 
     @classmethod
-    def read(cls, table: Any, schema: Schema, on: str | None, reading: Mapping[str, Any]) -> People:
+    def read(cls, table: Any, schema: Schema, on: str, reading: Mapping[str, Any]) -> People:
         """The quasi-identifiers and one sensitive column."""
-        columns = (*schema.quasi, schema.column(learnt(schema, on, "The table")))
+        columns = (*schema.quasi, schema.column(on))
         names = {column.name for column in columns}
         with opened(table, kinds=schema.kinds, **reading) as frame:
             fields = [field for field in frame.fields if field.name in names]

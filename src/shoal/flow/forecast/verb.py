@@ -12,7 +12,7 @@ from shoal.errors import UsageError
 from shoal.flow.forecast.others import Publisher, coarse, supposed
 from shoal.flow.forecast.overlap import overlap_of
 from shoal.flow.forecast.reading import OurRelease, read_release
-from shoal.flow.forecast.result import AtRisk, Forecast
+from shoal.flow.forecast.result import AtRisk, Forecast, worst_of
 from shoal.flow.request import Progress, quiet
 from shoal.forecasts import Asked, Estimate, closed_form, local, paper, simulate
 from shoal.forecasts.ours import check_whole
@@ -30,7 +30,7 @@ def forecast(
     *,
     original: Any = None,
     schema: Schema | None = None,
-    on: str | None = None,
+    on: str | Sequence[str] | None = None,
     overlap: float | str = 0.1,
     others: int = 1,
     rows: int | None = None,
@@ -49,7 +49,8 @@ def forecast(
     """Estimate the share of our classes that others' releases would expose, from ours alone.
 
     A class is exposed where somebody of it who is in another release too is left with fewer than
-    ``l`` sensitive values (``on``: which column, of several). ``release`` is a release folder, a
+    ``l`` values of a sensitive column: of every one, the forecast being the worst with all
+    ``by_column``, or of those that ``on`` names. ``release`` is a release folder, a
     ``Release``, or any table with a ``schema``; with ``original``, the table it was made from,
     everybody's own columns are known.
 
@@ -67,18 +68,24 @@ def forecast(
     check_whole("seed", seed, 0)
     if out is not None:
         check_place(Path(out), internal=True, name="forecast")
-    read = read_release(
+    all_columns = read_release(
         release, original=original, schema=schema, on=on, population=population, seed=seed,
         show=show, reading=reading, progress=progress,
     )  # fmt: skip
-    ours = read.ours
+    ours = all_columns.ours
     share = wanted if wanted <= 1 else _part(int(wanted), ours.people)
     asked = Asked(share, ours.people if rows is None else rows, l, others, confidence)
     asked.shared(ours.people)
-    publisher = supposed(read.seen, ours, method, rule)
-    estimates = _estimates(read, asked, publisher, repeats, seed, progress)
     given = {"original": original is not None, "population": population is not None}
-    found = _found(read, asked, publisher, estimates, {"repeats": repeats, "seed": seed, **given})
+    each = []
+    for read in all_columns.each:
+        publisher = supposed(
+            read.seen, read.ours, method, rule, several=bool(all_columns.by_column)
+        )
+        estimates = _estimates(read, asked, publisher, repeats, seed, progress)
+        settings = {"repeats": repeats, "seed": seed, **given}
+        each.append(_found(read, asked, publisher, estimates, settings))
+    found = worst_of(each)
     if out is not None:
         found.page().write(out)
     return found

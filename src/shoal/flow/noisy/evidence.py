@@ -144,7 +144,7 @@ def _check(given: Given, form: str) -> None:
     """Refuse what would have to be attacked or judged by rows: no row is anybody's."""
     asked = {
         "--with": given.others, "--targets": given.targets, "--control": given.control,
-        "-m": given.rule, "--on": given.on, "--limit": given.limit, "-s": given.schema,
+        "-m": given.rule, "--on": given.columns, "--limit": given.limit, "-s": given.schema,
     }  # fmt: skip
     if unfit := [flag for flag, value in asked.items() if value not in (None, ())]:
         raise UsageError(
@@ -181,7 +181,7 @@ def _end(end: float, kind: str) -> str:
 
 def _composing(given: Given, public: bool, progress: Progress) -> Composing:
     """What the ledger says of it; nothing is forecast."""
-    found = composing(given, True, None, progress)
+    found = composing(given, True, (), progress)
     told = publishable(found) if public else found
     return replace(told or found, why=NO_FORECAST)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shoal.flow.side_by_side.compared import Compared, compared
-from shoal.flow.side_by_side.outcome import Figure, Outcome
+from shoal.flow.side_by_side.outcome import PARTITIONS, Figure, Outcome
 from shoal.pages.page import Page
 from shoal.pages.side_by_side import side_by_side_page
 from shoal.pages.side_by_side_words import headline, loss_told, points, share_told
@@ -28,6 +29,14 @@ class SideBySide:
     base: float
     """The share guessed right by the most common value."""
     seeds: int
+    by_column: tuple[SideBySide, ...] = ()
+    """Where several columns are sensitive: each, the worst first, which is this."""
+
+    @property
+    def most_added(self) -> float:
+        """What being in both tables adds to what is guessed right, by the worst rule of classes."""
+        gains = (one.added.mean for one in self.made if one.added and one.school == PARTITIONS)
+        return max(gains, default=0.0)
 
     @property
     def made(self) -> tuple[Outcome, ...]:
@@ -69,7 +78,13 @@ class SideBySide:
             "holds": self.holds,
             "compared": [jsonable(one.to_json()) for one in self.compared],
             "outcomes": [jsonable(one.to_json()) for one in self.outcomes],
+            "by_column": [one.in_short() for one in self.by_column],
         }
+
+    def in_short(self) -> dict[str, Any]:
+        """What came of one of several columns, in plain values."""
+        added, holds = self.most_added, self.holds
+        return {"column": self.column, "base": self.base, "added": added, "holds": holds}
 
     def page(self) -> Page:
         """The page that tells it."""
@@ -91,7 +106,18 @@ class SideBySide:
             for row in rows
         ]
         missing = [f"not made: {one.name}: {one.reason}" for one in self.outcomes if one.reason]
-        return "\n".join([head, *table, *missing])
+        columns = [
+            f"{one.column}: being in both tables adds up to {100 * one.most_added:.1f} points by "
+            f"classes (most common value: {share_told(one.base)})"
+            for one in self.by_column
+        ]
+        return "\n".join([*columns, head, *table, *missing])
+
+
+def worst_of(each: Sequence[SideBySide]) -> SideBySide:
+    """The column by which being in both tables adds most under classes, with all of them."""
+    ranked = sorted(each, key=lambda one: one.most_added, reverse=True)
+    return ranked[0] if len(ranked) == 1 else replace(ranked[0], by_column=tuple(ranked))
 
 
 _HEAD = ("guarantee", "loss", "no noise", "right", "control", "added", "settled", "sure",

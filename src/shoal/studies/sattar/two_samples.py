@@ -153,7 +153,7 @@ def _people(sample: Sample, people: str, occupations: str) -> People:
     if occupations == GROUPS:
         table = grouped(table, some.sensitive)
     schema = Schema.of(quasi=QUASI, sensitive=some.sensitive)
-    return People.read(table, schema, None, {})
+    return People.read(table, schema, some.sensitive, {})
 
 
 def grouped(table: pa.Table, column: str) -> pa.Table:
