@@ -290,6 +290,17 @@ WORDS = {
     "red team by_column.attack": "the attack that exposes most people by it",
     "red team skipped": "the attacks that did not run, each with the reason; of an attack that ran "
     "on some of the columns, those that it did not run on",
+    "details.placed_by": "the columns that people were looked up by",
+    "skipped.reason": "why",
+    "forecast by_column": "where several columns are sensitive, what is forecast of each (`on`, "
+    "`risk`, `interval`, `classes_with_few_values`, `rule`), the worst first, which this one is of",
+    "data.sensitive": "each sensitive column, the worst first: whether a requirement is about "
+    "it, and the worst that an attack found",
+    "sensitive.on": "the column's name",
+    "sensitive.judged": "whether a requirement is about it; null where none was verified",
+    "sensitive.attack": "the attack that exposes most people by it; null where none ran",
+    "data.unjudged": "the sensitive columns that no requirement is about",
+    "knowledge.by_column": "where several columns are sensitive, the worst about each",
     "finding interval": "95 % confidence interval of the rate, where people were sampled",
     "forecast exposed": "the classes most at risk, the worst first",
     "forecast risk": "the expected share of our classes that are exposed, by the default",

@@ -76,18 +76,27 @@ def forecast(
     share = wanted if wanted <= 1 else _part(int(wanted), ours.people)
     asked = Asked(share, ours.people if rows is None else rows, l, others, confidence)
     asked.shared(ours.people)
-    given = {"original": original is not None, "population": population is not None}
-    each = []
-    for read in all_columns.each:
-        publisher = supposed(
-            read.seen, read.ours, method, rule, several=bool(all_columns.by_column)
-        )
-        estimates = _estimates(read, asked, publisher, repeats, seed, progress)
-        settings = {"repeats": repeats, "seed": seed, **given}
-        each.append(_found(read, asked, publisher, estimates, settings))
-    found = worst_of(each)
+    given: dict[str, Any] = {
+        "repeats": repeats, "seed": seed, "original": original is not None,
+        "population": population is not None,
+    }  # fmt: skip
+    found = worst_of(_by_column(all_columns, asked, (method, rule), given, progress))
     if out is not None:
         found.page().write(out)
+    return found
+
+
+def _by_column(
+    release: OurRelease, asked: Asked, publishing: tuple[str | None, Model | str | None],
+    given: Mapping[str, Any], progress: Progress,
+) -> list[Forecast]:  # fmt: skip
+    """The forecast of each column, by others who publish by a method under a rule."""
+    found = []
+    for read in release.each:
+        publisher = supposed(read.seen, read.ours, *publishing, several=bool(release.by_column))
+        drawn = int(given["repeats"]), int(given["seed"])
+        estimates = _estimates(read, asked, publisher, *drawn, progress)
+        found.append(_found(read, asked, publisher, estimates, given))
     return found
 
 
