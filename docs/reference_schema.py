@@ -43,6 +43,12 @@ KEY_MEANINGS = {
         'domain = ["f", "m"]',
         'Every value that there may be; `""`: cells may be empty. Noise needs it.',
     ),
+    "missing": (
+        "text",
+        'missing = "value"',
+        "Of a sensitive column: an empty cell is a value of its own, such as not tested. Unsaid, "
+        "it is a value that nobody knows, and rules are judged as if it were the worst for them.",
+    ),
     "reason": (
         "text",
         'reason = "1 of 3 rows is unique"',

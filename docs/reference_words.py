@@ -91,6 +91,7 @@ WORDS = {
     "marketer_population": "the same against the population; null without one",
     "mean": "the mean of the runs",
     "method": "how the classes were made",
+    "missing": "by sensitive column: rows without a value, and how they were judged",
     "model": "the requirement",
     "most": "the largest of the runs",
     "name": "the name it was given",

@@ -81,11 +81,14 @@ class Axis:
     positions: NDArray[np.float64] | None = None
     span: tuple[float, float] | None = None
     root: str = ROOT
+    unknown: bool = False
+    """Null stands for a value that nobody knows, any of the column's, not for one of its own."""
 
     @classmethod
-    def numbered(cls, name: str, size: int) -> Axis:
+    def numbered(cls, name: str, size: int, unknown: bool = False) -> Axis:
         """A flat axis of `size` values without meaning, for codes that stand for combinations."""
-        return cls(name, "category", "flat", tuple(map(str, range(size))))
+        leaves = tuple(map(str, range(size)))
+        return cls(name, "category", "flat", leaves, null=unknown, unknown=unknown)
 
     @property
     def size(self) -> int:

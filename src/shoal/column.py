@@ -32,6 +32,9 @@ DEFAULTS: dict[str, Hierarchy] = {
 }  # fmt: skip
 """How a column of each kind generalises when nobody says otherwise."""
 
+MISSING_IS_VALUE = "value"
+"""What a schema says of a sensitive column whose empty cells are a value of their own."""
+
 Value = str | int | float | bool | datetime.date
 Bound = float | datetime.date
 
@@ -72,6 +75,7 @@ class Role:
     bounds: tuple[Bound, Bound] | None = None
     domain: Sequence[Value] | None = None
     kind: str | None = None
+    missing: str = ""
 
     def __call__(self) -> Role:
         """Itself, so that a role reads the same with and without brackets."""
@@ -107,10 +111,14 @@ def quasi(
 def sensitive(
     hierarchy: Hierarchy | None = None, *, weight: float = 1,
     bounds: tuple[Bound, Bound] | None = None, domain: Sequence[Value] | None = None,
-    kind: str | None = None,
+    kind: str | None = None, missing: str = "",
 ) -> Role:  # fmt: skip
-    """A sensitive attribute: what nobody should learn about a person. Settings as in `quasi`."""
-    return Role("sensitive", hierarchy, weight, bounds, domain, kind)
+    """A sensitive attribute: what nobody should learn about a person. Settings as in `quasi`.
+
+    `missing="value"` says that an empty cell is a value of its own ("not tested"); otherwise it
+    is a value that nobody knows, and rules are judged as if it were the worst for them.
+    """
+    return Role("sensitive", hierarchy, weight, bounds, domain, kind, missing)
 
 
 @dataclass(frozen=True)
@@ -131,6 +139,12 @@ class Column:
     bounds: tuple[float, float] | None = None
     weight: float = 1
     reason: str = ""
+    missing: str = ""
+
+    @property
+    def blanks_are_unknown(self) -> bool:
+        """Whether an empty cell of this sensitive column may stand for any of its values."""
+        return self.role == "sensitive" and self.missing != MISSING_IS_VALUE
 
     @property
     def listed(self) -> tuple[Value, ...] | None:
@@ -159,6 +173,12 @@ class Column:
             raise self._wrong(
                 "has a hierarchy of the wrong type",
                 f"schema.set({{{quoted(self.name)}: shoal.quasi(shoal.intervals(5, 10, 20))}})",
+            )
+        able = self.role in ("sensitive", "undecided") and self.missing == MISSING_IS_VALUE
+        if self.missing and not able:
+            raise self._wrong(
+                "says of missing values what is not understood",
+                'missing = "value" in a sensitive column: an empty cell is a value of its own.',
             )
         self._check_domain()
         self._check_bounds()
@@ -198,7 +218,8 @@ def as_column(name: str, asked: Asked, before: Column | None = None) -> Column:
     kind = before.kind if role.kind is None and before else role.kind or ""
     domain = None if role.domain is None else tuple(role.domain)
     bounds = None if role.bounds is None else (_position(role.bounds[0]), _position(role.bounds[1]))
-    return Column(name, role.name, kind, role.hierarchy, domain, bounds, role.weight)
+    settings = (role.hierarchy, domain, bounds, role.weight)
+    return Column(name, role.name, kind, *settings, missing=role.missing)
 
 
 def quoted(name: str) -> str:

@@ -276,7 +276,9 @@ class _Binned(Hierarchy):
         finest = np.minimum(self._finest(given, places, span), self.bins[0] - 1)
         leaves = lv.to_values(given.kind, places)
         levels = [lv.binned_level(finest // (self.bins[0] // count), leaves) for count in self.bins]
-        return _on_line(given, "tree", places, span, levels)
+        # One bin of all would print the smallest and the largest value that anybody has: it is *.
+        several = [level for level in levels if len(level.starts) > 1 or given.null]
+        return _on_line(given, "tree", places, span, several)
 
     @abstractmethod
     def _finest(self, given: Given, places: Floats, span: Ends) -> NDArray[np.int64]: ...

@@ -46,6 +46,58 @@ class Histogram:
         """Distinct values per class."""
         return np.diff(self.start)
 
+    @property
+    def is_blank(self) -> NDArray[np.bool_]:
+        """Which (value, count) pairs are rows whose value nobody knows."""
+        if not self.axis.unknown:
+            return np.zeros(len(self.value), np.bool_)
+        return np.asarray(self.value == self.axis.null_code)
+
+    @cached_property
+    def blanks(self) -> NDArray[np.int64]:
+        """Rows per class whose value nobody knows."""
+        return self.sum(np.where(self.is_blank, self.count, 0))
+
+    @property
+    def all_blanks(self) -> int:
+        """Rows of the whole table whose value nobody knows."""
+        return int(self.total[self.axis.null_code]) if self.axis.unknown else 0
+
+    @cached_property
+    def known(self) -> NDArray[np.int64]:
+        """The values that occur in the table: those that a value nobody knows may be."""
+        occurs = np.flatnonzero(self.total)
+        return occurs[occurs != self.axis.null_code] if self.axis.unknown else occurs
+
+    @cached_property
+    def concentrated(self) -> Histogram:
+        """The histogram where unknown values are their class's most frequent one."""
+        return self.completed(self.count)
+
+    def completed(self, liking: NDArray[Any]) -> Histogram:
+        """The histogram where the unknown values of a class are the one with the most liking.
+
+        ``liking`` is one number per (value, count) pair. In a class of nothing but unknown
+        values they are one value. Counts that are completed otherwise are majorised by these
+        where the most frequent value is liked best, so that no other completion has fewer
+        distinct values, less entropy, or more rows in its so many most frequent values.
+        """
+        blank = self.is_blank
+        if not blank.any():
+            return self
+        lone = self.sum((~blank).astype(np.int64)) == 0
+        best = np.lexsort((-liking, blank, self.class_))[self.start[:-1][self.distinct > 0]]
+        joined = np.zeros(len(self.count), np.int64)
+        joined[best] = np.where(lone, 0, self.blanks)[self.distinct > 0]
+        kept = ~blank | lone[self.class_]
+        run = np.concatenate(([0], np.cumsum(kept)))
+        return replace(
+            self,
+            start=run[self.start],
+            value=self.value[kept],
+            count=(self.count + joined)[kept],
+        )
+
     def sum(self, pairs: NDArray[Any]) -> NDArray[Any]:
         """Add up a number per (value, count) pair within each class."""
         return self._reduce(np.add, pairs)
@@ -199,6 +251,16 @@ class Shares:
         return replace(
             self, start=start, who=self.who[pick], value=self.value[pick], count=self.count[pick]
         )
+
+    @property
+    def known(self) -> Shares:
+        """The shares without the rows whose value nobody knows."""
+        if self.axis is None or not self.axis.unknown:
+            return self
+        kept = self.value != self.axis.null_code
+        run = np.concatenate(([0], np.cumsum(kept)))
+        pairs = self.who[kept], self.value[kept], self.count[kept]
+        return replace(self, start=run[self.start], who=pairs[0], value=pairs[1], count=pairs[2])
 
     def matrix(self, class_: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
         """One class: its providers, its values, and the rows of each provider with each value."""

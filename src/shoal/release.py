@@ -54,10 +54,13 @@ class Verdict:
     judgements: tuple[Judgement, ...]
     kept_columns_k: int | None = None
     """The smallest class over quasi-identifiers and kept columns together, where there are any."""
+    missing: Mapping[str, int] = field(default_factory=dict)
+    """By sensitive column how many rows have a value that nobody knows: judged as the worst."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; infinity is written as text."""
-        return {"edition": EDITION, **jsonable(asdict(self))}
+        told = {name: value for name, value in asdict(self).items() if name != "missing" or value}
+        return {"edition": EDITION, **jsonable(told)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Verdict:
@@ -78,6 +81,8 @@ class Verdict:
             lines.append(line)
         if self.kept_columns_k is not None:
             lines.append(f"  k over quasi-identifiers and kept columns: {self.kept_columns_k}")
+        for name, rows in self.missing.items():
+            lines.append(f"  {rows:,} rows have no {name}: judged as the worst value for the rule")
         return "\n".join(lines)
 
 

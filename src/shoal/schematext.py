@@ -34,7 +34,7 @@ HEADER = """\
 # A column left undecided stops publishing.
 """
 
-KEYS = ("role", "kind", "hierarchy", "weight", "bounds", "domain", "reason")
+KEYS = ("role", "kind", "hierarchy", "weight", "bounds", "domain", "missing", "reason")
 
 Reader = Callable[[str], str]
 
@@ -126,6 +126,7 @@ def _column(name: str, entry: Any, files: Reader | None) -> Column:
         None if bounds is None else (bounds[0], bounds[1]),
         entry.get("weight", 1),
         entry.get("reason", ""),
+        entry.get("missing", ""),
     )
 
 
@@ -153,11 +154,12 @@ def _is_domain(value: Any) -> bool:
 
 _FITS: dict[str, Callable[[Any], bool]] = {
     "role": _is_text, "kind": _is_text, "reason": _is_text, "weight": _is_number,
-    "bounds": _is_bounds, "domain": _is_domain,
+    "bounds": _is_bounds, "domain": _is_domain, "missing": _is_text,
 }  # fmt: skip
 _SHAPES = {
     "role": 'role = "quasi"', "kind": 'kind = "number"', "reason": 'reason = "..."',
     "weight": "weight = 2", "bounds": "bounds = [0, 120]", "domain": 'domain = ["F", "M"]',
+    "missing": 'missing = "value"',
 }  # fmt: skip
 
 
@@ -195,6 +197,8 @@ def _plain(column: Column) -> dict[str, Any]:
         entry["bounds"] = [_bound(bound, column.kind) for bound in column.bounds]
     if column.domain is not None:
         entry["domain"] = list(column.domain)
+    if column.missing:
+        entry["missing"] = column.missing
     if column.reason:
         entry["reason"] = column.reason
     return entry

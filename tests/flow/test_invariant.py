@@ -198,10 +198,11 @@ def test_a_value_that_nobody_has_any_more_stays_in_the_signature(years):
 
 def test_values_of_every_kind_can_be_counterfeit(years):
     values = (1, 2.5, "", 4)
+    schema = SCHEMA.set(diagnosis=shoal.sensitive(missing="value"))
     rows = [row | {"diagnosis": values[i % 4]} for i, row in enumerate(hospital(60))]
-    years.publish(rows, format="parquet")
+    years.publish(rows, schema=schema, format="parquet")
     fewer = [row for i, row in enumerate(rows) if i % 4 not in (1, 2) or i < 8]
-    release = years.publish(fewer, format="parquet")
+    release = years.publish(fewer, schema=schema, format="parquet")
     values = Counter(pq.read_table(release.path)["diagnosis"].to_pylist())
     assert release.private["counterfeits"] == 26
     assert values == {1: 15, 2.5: 15, None: 15, 4: 15}

@@ -281,11 +281,14 @@ def test_many_nulls_are_published_as_null(town):
         assert shoal.verify(release.folder).rows == 80
 
 
-def test_a_null_diagnosis_counts_as_a_value(town):
+def test_a_null_diagnosis_counts_as_a_value_where_the_schema_says_so(town):
     for row in town.rows:
         row["diagnosis"] = "" if row["sex"] == "f" else "flu"
     town.write(town.table, town.rows)
-    release = town.publish("k-anonymity k=4 & distinct-diversity l=2")
+    with pytest.raises(shoal.NotMetError):
+        town.publish("k-anonymity k=4 & distinct-diversity l=2")
+    schema = town.schema(diagnosis=shoal.sensitive(missing="value"))
+    release = town.publish("k-anonymity k=4 & distinct-diversity l=2", schema)
     assert {row["sex"] for row in town.published(release)} == {"*"}
     assert release.verdict.judgements[1].reached == 2
 

@@ -2,7 +2,9 @@
 
 A class is homogeneous when all of its rows have the same sensitive value: nobody can tell its k
 people apart, and nobody needs to. In the other classes the adversary guesses each class's most
-common value; how often that is right is told too. Null is a value like others.
+common value; how often that is right is told too. A missing value is none that one learns: a
+class with one is not homogeneous, and its rows without a value are counted apart (``missing``),
+unless the schema says that missing is a value of its own.
 
 Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam: l-diversity: privacy beyond k-anonymity, ACM
 TKDD 1(1), 2007 (homogeneity attack).
@@ -42,8 +44,8 @@ def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Findin
     release, values = single(view)
     if exchanges(view):
         return homogeneous(view)
-    top, rows = values.largest(values.count), values.rows
-    uniform = values.distinct == 1
+    top, rows = known_top(values), values.rows
+    uniform = (values.distinct == 1) & (values.blanks == 0)
     exposed = int(rows[uniform].sum())
     order = _worst_first(release, top / rows)
     details = {
@@ -52,6 +54,7 @@ def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Findin
         "largest_homogeneous_class": int(rows[uniform].max(initial=0)),
         "rows_by_top_share": _by_share(top, rows),
         "guessed_right": float(top.sum() / rows.sum()),
+        **({"missing": int(values.blanks.sum())} if values.all_blanks else {}),
     }
     first = int(release.class_[order[0]])
     return Finding(
@@ -59,7 +62,7 @@ def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Findin
         people=len(release.class_),
         exposed=exposed,
         sure=float((top / rows).max()),
-        guessing=float(values.total.max() / values.total.sum()),
+        guessing=float(values.total[values.known].max(initial=0) / values.total.sum()),
         sentence=_sentence(values, uniform, exposed),
         defence="ask for diversity of the sensitive value: entropy-diversity, or at the least "
         "distinct-diversity.",
@@ -70,6 +73,11 @@ def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Findin
         witness=_witness(view, values, first),
         details=details,
     )
+
+
+def known_top(values: Histogram) -> NDArray[np.int64]:
+    """Of each class the rows of its most common value, of those that are known."""
+    return values.largest(np.where(values.is_blank, 0, values.count))
 
 
 def _worst_first(release: Published, share: NDArray[Any]) -> NDArray[np.int64]:
@@ -97,7 +105,7 @@ def _sentence(values: Histogram, uniform: NDArray[np.bool_], exposed: int) -> st
             f"{len(rows):,}) whose rows all have the same {name}: finding a person's class is "
             "enough to know it."
         )
-    top = values.largest(values.count)
+    top = known_top(values)
     most = int((top / rows).argmax())
     return (
         f"No class has a single {name}; in the most uniform one {top[most]:,} of "
@@ -106,8 +114,8 @@ def _sentence(values: Histogram, uniform: NDArray[np.bool_], exposed: int) -> st
 
 
 def _example(view: View, values: Histogram, class_: int, row: int) -> str:
-    codes, counts = values.of_class(class_)
-    most, rows = int(np.argmax(counts)), sum(counts)
+    codes, counts, rows = *_known_of(values, class_), int(values.rows[class_])
+    most = int(np.argmax(counts))
     value = f": {view.value(codes[most])}" if view.show else ""
     alike = "all have" if counts[most] == rows else f"{counts[most]:,} have"
     return (
@@ -117,13 +125,21 @@ def _example(view: View, values: Histogram, class_: int, row: int) -> str:
     )
 
 
+def _known_of(values: Histogram, class_: int) -> tuple[list[int], list[int]]:
+    """A class's known values and counts; where none is known, what there is."""
+    pairs = list(zip(*values.of_class(class_), strict=True))
+    null = values.axis.null_code if values.axis.unknown else -1
+    there = [pair for pair in pairs if pair[0] != null] or pairs
+    return [code for code, _ in there], [count for _, count in there]
+
+
 def _witness(view: View, values: Histogram, class_: int) -> dict[str, Any]:
-    codes, counts = values.of_class(class_)
+    codes, counts = _known_of(values, class_)
     most = int(np.argmax(counts))
     value = {"value": view.value(codes[most])} if view.show else {}
     return {
         "class": class_,
-        "rows": sum(counts),
+        "rows": int(values.rows[class_]),
         "most_common": counts[most],
         "distinct": len(counts),
         **value,

@@ -9,6 +9,9 @@ Li, Li, Venkatasubramanian: t-closeness: privacy beyond k-anonymity and l-divers
 (skewness attack): where the whole table is skewed, diversity does not prevent that a class tells
 much. The farthest class is told by the equal distance, ½ Σ |p − q|: the t the release reaches.
 
+A row without a value is nobody's gain: it is counted apart (``missing``), unless the schema says
+that missing is a value of its own.
+
 It does not see values that mean nearly the same (similarity attack), that a class rules a value
 out, nor beliefs that stay under ``sure`` however much they grew: the histogram of gains does.
 """
@@ -53,10 +56,10 @@ def skewness(
     least, gained = OPTIONS["sure"](sure), OPTIONS["times"](times)
     rows, total = values.rows[values.class_], values.total[values.value]
     everybody = int(values.total.sum())
-    likely = below([rows], [values.count], 1 / least)
+    likely = below([rows], [values.count], 1 / least) & ~values.is_blank
     hit = likely & below([rows, total], [values.count, everybody], 1 / gained)
     share, before = values.count / rows, total / everybody
-    gain = values.count * everybody / (rows * total)
+    gain = np.where(values.is_blank, 0.0, values.count * everybody / (rows * total))
     number = _pair_of_row(values, release)
     order = _worst_first(number, hit, share, gain)
     worst, exposed = int(number[order[0]]), int(values.count[hit].sum())
@@ -80,6 +83,7 @@ def skewness(
             "sure": float(least),
             "times": float(gained),
             "largest_gain": float(gain.max()),
+            **({"missing": int(values.blanks.sum())} if values.all_blanks else {}),
             **_details(values),
         },
     )
@@ -103,14 +107,16 @@ def _worst_first(
 def _details(values: Histogram) -> dict[str, Any]:
     rows, total = values.rows[values.class_], values.total[values.value]
     everybody = int(values.total.sum())
+    known = np.where(values.is_blank, 0, values.count)
     # Exact, as the options are: rows whose gain is at least so much.
     least = [
-        int(values.count[below([rows * g, total], [values.count, everybody], Fraction(1))].sum())
+        int(known[below([rows * g, total], [values.count, everybody], Fraction(1))].sum())
         for g in GAINS
     ]
     names = ("under 1", "1 to 2", "2 to 5", "5 to 10", "10 and more")
-    bounds = [everybody, *least, 0]
-    apart = values.sum(np.maximum(values.count / rows - total / everybody, 0))
+    bounds = [int(known.sum()), *least, 0]
+    more = np.maximum(values.count / rows - total / everybody, 0)
+    apart = values.sum(np.where(values.is_blank, 0.0, more))
     return {
         "classes": len(values.rows),
         "rows_by_gain": {name: bounds[i] - bounds[i + 1] for i, name in enumerate(names)},

@@ -39,7 +39,8 @@ class Case:
     def of(
         cls, view: View, release: Published, values: Histogram, pieces: int, knowledge: str
     ) -> Case:
-        """The worst that so many pieces can do."""
+        """The worst that so many pieces can do; values that nobody knows are as bad as can be."""
+        values = values.concentrated
         most = each(values, pieces, knowledge)
         told = witness(values, pieces, knowledge)
         return cls(view, release, values, pieces, knowledge, most, told)

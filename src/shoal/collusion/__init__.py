@@ -67,9 +67,24 @@ def _spread(some: Collusion, at: NDArray[np.int64], classes: int) -> Collusion:
 def _broken_by(part: Model, groups: Groups, most: NDArray[np.int64]) -> Collusion:
     if reason := refused(part):
         raise UsageError(f"{reason}.", "judge it without coalitions.")
+    _refuse_blanks(part, groups)
     own = getattr(part, "broken_by", None)
     found: Collusion = own(groups, most) if own else enumerated(part, groups, most)
     return found
+
+
+def _refuse_blanks(part: Model, groups: Groups) -> None:
+    """Refuse what has no exact test once providers may take rows away whose value nobody knows."""
+    if getattr(part, "growing", False) or not part.needs & {"sensitive", "total"}:
+        return
+    shares = groups.shared(getattr(part, "on", None))
+    if shares.axis is not None and shares.axis.unknown and shares.total[shares.axis.null_code]:
+        raise UsageError(
+            f"{part} has no exact test against coalitions where sensitive values are missing: a "
+            "coalition that takes rows away changes which values are the worst for the others.",
+            'leave these rows out, or write missing = "value" in the schema if an empty cell is a '
+            "value of its own.",
+        )
 
 
 def shown(model: Model, groups: Groups, most: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -23,7 +23,7 @@ def fitness(model: Model, groups: Groups, alpha: float) -> NDArray[np.float64]:
     crowds = [part.k for part in rules if getattr(part, "identity", False) and hasattr(part, "k")]
     if crowds:
         score += (1 - alpha) * groups.rows / float(max(crowds))
-    diverse = [(groups.on(getattr(p, "on", None)), p.l) for p in rules if hasattr(p, "l")]
+    diverse = [(groups.concentrated(getattr(p, "on", None)), p.l) for p in rules if hasattr(p, "l")]
     if diverse:
         score += alpha * np.min([h.distinct / float(l) for h, l in diverse], axis=0)
     return score

@@ -68,6 +68,8 @@ class Audit:
     utility: dict[str, Any]
     kept_columns_k: int | None = None
     """The smallest class over quasi-identifiers and kept columns together, where there are any."""
+    missing: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """By sensitive column how many rows have a value that nobody knows: judged as the worst."""
 
     def reached(self, model: str, on: str | None = None, **parameters: Any) -> float:
         """What the table reaches for a model, by its name (and column, and other parameters)."""
@@ -89,6 +91,7 @@ class Audit:
             "reached": [one.to_json() for one in self.measured],
             "risk": jsonable(self.risk.to_dict() | kept),
             "utility": jsonable(self.utility),
+            **({"missing": dict(self.missing)} if self.missing else {}),
         }
 
     def __str__(self) -> str:
@@ -97,6 +100,7 @@ class Audit:
             extra = "".join(f" {k}={v}" for k, v in one.parameters)
             on = f" on {one.on}" if one.on else ""
             lines.append(_line(one.model + extra + on, one.value))
+        lines += [_line(f"rows without {name}", rows) for name, rows in self.missing.items()]
         lines += self._risks()
         if self.kept_columns_k is not None:
             lines.append(_line("k over quasi-identifiers and kept columns", self.kept_columns_k))
@@ -172,6 +176,7 @@ def audit(
         assess(rows, seen.population, sampling_fraction, population_rows=seen.rows),
         _utility(count, groups, unlooked(schema) if answers else schema, original),
         int(rows.min()) if schema.keep else None,
+        {h.axis.name: blanks for h in groups.sensitive if (blanks := int(h.blanks.sum()))},
     )
 
 

@@ -480,4 +480,5 @@ def value_axis(column: Column, kind: str, values: Sequence[Any]) -> Axis:
         leaves = {row[0] for row in hierarchy.rows}
         hierarchy = hierarchy if leaves >= {text(v) for v in values if v is not None} else None
     settled = replace(column, kind=kind, hierarchy=hierarchy or DEFAULTS[kind], bounds=None)
-    return _grow(settled, list(dict.fromkeys(values)))
+    axis = _grow(settled, list(dict.fromkeys(values)))
+    return replace(axis, unknown=axis.null and column.blanks_are_unknown)

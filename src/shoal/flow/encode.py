@@ -208,7 +208,7 @@ def _grow(column: Column, own: Distinct, more: Iterable[Any]) -> Axis:
             counts.setdefault(value, 0)
     values = list(counts)
     hierarchy = column.hierarchy or DEFAULTS[column.kind]
-    return hierarchy.grow(
+    axis = hierarchy.grow(
         column.name,
         column.kind,
         values,
@@ -216,6 +216,7 @@ def _grow(column: Column, own: Distinct, more: Iterable[Any]) -> Axis:
         null,
         column.bounds,
     )
+    return replace(axis, unknown=True) if null and column.blanks_are_unknown else axis
 
 
 def _inside(column: Column, counts: Mapping[Any, int]) -> None:

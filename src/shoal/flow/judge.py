@@ -22,7 +22,14 @@ def verdict(rule: Model, groups: Groups, how: How, labels: Labels | None = None)
     """Whether classes meet a rule."""
     found = judge(rule, groups, labels)
     holds = len(groups) > 0 and all(part.holds for part in found)
-    return Verdict(holds, how, int(groups.rows.sum()), len(groups), found)
+    rows = int(groups.rows.sum())
+    return Verdict(holds, how, rows, len(groups), found, missing=_missing(groups))
+
+
+def _missing(groups: Groups) -> dict[str, int]:
+    """By column, the rows whose sensitive value nobody knows."""
+    single = (h for h in groups.sensitive if "*" not in h.axis.name)
+    return {h.axis.name: rows for h in single if (rows := int(h.blanks.sum()))}
 
 
 def unjudged(rule: Model, sensitive: Sequence[str]) -> list[str]:
@@ -50,7 +57,10 @@ def together(rule: Model, found: Sequence[Verdict], kept: int | None = None) -> 
     judgements = zip(*(one.judgements for one in found), strict=True)
     joined = tuple(map(_together, parts(rule), judgements))
     rows, classes = sum(one.rows for one in found), sum(one.classes for one in found)
-    return Verdict(all(one.holds for one in found), found[0].how, rows, classes, joined, kept)
+    names = dict.fromkeys(name for one in found for name in one.missing)
+    missing = {name: sum(one.missing.get(name, 0) for one in found) for name in names}
+    holds = all(one.holds for one in found)
+    return Verdict(holds, found[0].how, rows, classes, joined, kept, missing)
 
 
 def _together(model: Model, found: Sequence[Judgement]) -> Judgement:

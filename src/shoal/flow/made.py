@@ -6,6 +6,7 @@ counts and the publisher's facts are complete once all rows have been streamed o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -112,7 +113,8 @@ class Parts:
         self._cells.append(cut.cells)
         here = Counts.of(groups)
         rows, classes = self._counts.rows + here.rows, self._counts.classes + here.classes
-        self._counts = Counts(rows, classes, here.values)
+        missing = Counter(self._counts.missing) + Counter(here.missing)
+        self._counts = Counts(rows, classes, here.values, missing)
         return encoded, cut, groups
 
     def judged(self) -> Verdict:

@@ -6,11 +6,11 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from shoal.column import PUBLISHED
+from shoal.column import MISSING_IS_VALUE, PUBLISHED
 from shoal.errors import OutputError
 from shoal.flow.request import (
     BUCKETS,
@@ -31,6 +31,8 @@ from shoal.tally import Groups
 
 BUCKET, COUNT = "bucket", "count"
 """The columns that buckets add: a class's number, and how many people of it have a value."""
+WORST_COMPLETION = "worst completion"
+"""How rows without a sensitive value are judged: as if it were the worst for the rule."""
 PERMUTED = "of the people; values are permuted"
 """Whose the companion's rows are in buckets: not those of the values that stand beside them."""
 
@@ -123,12 +125,33 @@ class Counts:
     rows: int
     classes: int
     values: Mapping[str, frozenset[str]]
+    missing: Mapping[str, int] = field(default_factory=dict)
+    """By sensitive column how many rows have no value, where any have none."""
 
     @classmethod
     def of(cls, groups: Groups) -> Counts:
         """The counts of these classes."""
         values = {h.axis.name: _occurring(h) for h in groups.sensitive}
-        return cls(int(groups.rows.sum()), len(groups), values)
+        rows = {h.axis.name: _without_value(h) for h in groups.sensitive if "*" not in h.axis.name}
+        missing = {name: number for name, number in rows.items() if number}
+        return cls(int(groups.rows.sum()), len(groups), values, missing)
+
+
+def _without_value(h: Histogram) -> int:
+    return int(h.count[h.value == h.axis.null_code].sum()) if h.axis.null else 0
+
+
+def _missing(request: Request, counts: Counts) -> dict[str, Any]:
+    """How rows without a sensitive value were judged, by column."""
+    columns = {column.name: column for column in request.schema.sensitive}
+    return {
+        name: {
+            "rows": rows,
+            "judged": WORST_COMPLETION if columns[name].blanks_are_unknown else MISSING_IS_VALUE,
+        }
+        for name, rows in counts.missing.items()
+        if name in columns
+    }
 
 
 def _occurring(found: Histogram) -> frozenset[str]:
@@ -157,6 +180,7 @@ def manifest(request: Request, counts: Counts, based_on: str | None = None) -> d
         "parameters": dict(request.parameters),
         "row_order": ("by bucket, then " if buckets else "") + "random, from the operating system",
         "keep_accepted": request.accept_keep,
+        **({"missing": missing} if (missing := _missing(request, counts)) else {}),
         **({"exact": exact} if buckets else {}),
         **({} if based_on is None else {"based_on": based_on}),
         **({} if request.like is None else {"like": request.like.sha256}),
@@ -184,8 +208,9 @@ def _public(column: Column, there: frozenset[str] | None) -> Column:
     if column.role == "quasi":
         return Column(column.name, "quasi")
     if column.role == "keep" or there is None:
-        return Column(column.name, column.role, column.kind)
-    return Column(column.name, column.role, column.kind, _pruned(column.hierarchy, there))
+        return Column(column.name, column.role, column.kind, missing=column.missing)
+    pruned = _pruned(column.hierarchy, there)
+    return Column(column.name, column.role, column.kind, pruned, missing=column.missing)
 
 
 def _pruned(hierarchy: Hierarchy | None, there: frozenset[str]) -> Hierarchy | None:

@@ -55,13 +55,13 @@ class AlphaK(Rule):
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes have k rows and no value above α."""
-        h = groups.on(self.on)
+        h = groups.concentrated(self.on)
         rare = below([h.largest(h.count)], [h.rows], Fraction(self.alpha))
         return rare & (groups.rows >= self.k)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The frequency of each class's most frequent value."""
-        h = groups.on(self.on)
+        h = groups.concentrated(self.on)
         return ratio([h.largest(h.count)], [h.rows])
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:

@@ -29,8 +29,10 @@ class BetaLikeness(Rule):
     learned about frequent values. (J. Cao and P. Karras, Publishing microdata with a robust
     privacy guarantee, PVLDB 5(11), 2012.) The bound on each p is an upper
     one, which a mixture keeps: monotone. The reached β of the enhanced kind is infinite where a
-    gain exceeds −ln q, since no β helps there. A coalition of providers makes a value more likely
-    by taking its rows with other values away.
+    gain exceeds −ln q, since no β helps there. Where values are unknown, each value in turn is that
+    of all unknown rows of the class and of none outside it; for the enhanced bound also of all
+    outside it, since p / q − 1 + ln q grows towards either end. A coalition of providers makes a
+    value more likely by taking its rows with other values away.
 
     Does not protect: against learning that somebody does *not* have a value (negative gain).
 
@@ -57,19 +59,19 @@ class BetaLikeness(Rule):
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes keep every value's gain within its bound."""
-        h = groups.on(self.on)
-        kept = below(*_likelihood(h), 1 + Fraction(self.beta))
+        worst, bound = Likelihoods.of(groups.on(self.on)), 1 + Fraction(self.beta)
+        kept = below((worst.count, worst.everybody), (worst.rows, worst.total), bound)
         if self.kind == "enhanced":
-            kept &= ~_over_logarithm(h)
-        return ~h.largest(~kept).astype(bool)
+            kept &= ~worst.over_logarithm()
+        return ~worst.largest((~kept).astype(np.float64)).astype(bool)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The largest gain of each class."""
-        h = groups.on(self.on)
-        gain = _gain(h)
+        worst = Likelihoods.of(groups.on(self.on))
+        gain = worst.gain(worst.total)
         if self.kind == "enhanced":
-            gain[_over_logarithm(h)] = np.inf
-        return np.asarray(np.maximum(h.largest(gain), 0))
+            gain[worst.over_logarithm()] = np.inf
+        return np.asarray(np.maximum(worst.largest(gain), 0))
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
         """A coalition of at most ``most`` of each class's providers that breaks it."""
@@ -91,29 +93,77 @@ class BetaLikeness(Rule):
         return q * (1 + gain)
 
 
-_Factors = tuple[NDArray[np.int64] | int, ...]
+@dataclass(frozen=True)
+class Likelihoods:
+    """Of each class the values that may be too likely, with unknown values as the worst have them.
+
+    A value has ``count`` of its class's ``rows``, and ``total`` of ``everybody`` in the table;
+    ``most_total`` where all unknown values outside the class are this one too.
+    """
+
+    classes: int
+    class_: NDArray[np.int64]
+    count: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    total: NDArray[np.int64]
+    most_total: NDArray[np.int64]
+    everybody: int
+
+    @classmethod
+    def of(cls, h: Histogram) -> Likelihoods:
+        """Of a histogram; where values are unknown, of values that a class lacks as well."""
+        everybody, blanks = int(h.total.sum()), h.blanks
+        known = ~h.is_blank
+        class_, value, count = h.class_[known], h.value[known], h.count[known]
+        if h.all_blanks and len(h.known) > 1:
+            absent = [(c, v) for c in np.flatnonzero(blanks).tolist() for v in _absent(h, c)]
+            more = np.array(absent, dtype=np.int64).reshape(-1, 2)
+            class_ = np.concatenate((class_, more[:, 0]))
+            value = np.concatenate((value, more[:, 1]))
+            count = np.concatenate((count, np.zeros(len(more), np.int64))) + blanks[class_]
+        total = h.total[value]
+        most = total + h.all_blanks
+        if len(h.known) < 2:  # the only value there is: in every row, of the class and the table
+            count, total = h.rows[class_], np.full(len(class_), everybody)
+            return cls(len(h.rows), class_, count, h.rows[class_], total, total, everybody)
+        low = total + blanks[class_]
+        return cls(len(h.rows), class_, count, h.rows[class_], low, most, everybody)
+
+    def largest(self, pairs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The largest number of each class."""
+        most = np.full(self.classes, -np.inf)
+        np.maximum.at(most, self.class_, pairs)
+        return np.where(np.isneginf(most), 0.0, most)
+
+    def gain(self, total: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(p − q) / q of each pair, subtracted before it is divided: less is lost to rounding."""
+        p = self.count * float(self.everybody)
+        q = self.rows * total.astype(np.float64)
+        return ratio([p - q], [q])
+
+    def over_logarithm(self) -> Mask:
+        """The pairs whose gain exceeds −ln q, with no unknown value outside the class or with all.
+
+        A logarithm is never a fraction, so that ties need digits.
+        """
+        over = np.zeros(len(self.count), np.bool_)
+        for total in (self.total, self.most_total):
+            gain, bound = self.gain(total), -np.log(ratio([total], [self.everybody]))
+            exceeds = np.asarray(gain > bound)
+            for i in np.flatnonzero(near(gain, bound)):
+                q = Fraction(int(total[i]), self.everybody)
+                exact = Fraction(int(self.count[i]), int(self.rows[i])) / q - 1
+                with localcontext(EXACT):
+                    exceeds[i] = exact.numerator > -logarithm(q) * exact.denominator
+            over |= exceeds
+        return over
 
 
-def _likelihood(h: Histogram) -> tuple[_Factors, _Factors]:
-    """p / q of each pair as factors above and below the line."""
-    return (h.count, int(h.total.sum())), (h.rows[h.class_], h.total[h.value])
-
-
-def _gain(h: Histogram) -> NDArray[np.float64]:
-    """(p − q) / q of each pair, subtracted before it is divided: less is lost to rounding."""
-    p = h.count * float(h.total.sum())
-    q = h.rows[h.class_] * h.total[h.value].astype(np.float64)
-    return ratio([p - q], [q])
-
-
-def _over_logarithm(h: Histogram) -> Mask:
-    """The pairs whose gain exceeds −ln q; a logarithm is never a fraction, so ties need digits."""
-    everybody = int(h.total.sum())
-    gain, bound = _gain(h), -np.log(ratio([h.total[h.value]], [everybody]))
-    over = np.asarray(gain > bound)
-    for i in np.flatnonzero(near(gain, bound)):
-        q = Fraction(int(h.total[h.value[i]]), everybody)
-        exact = Fraction(int(h.count[i]), int(h.rows[h.class_[i]])) / q - 1
-        with localcontext(EXACT):
-            over[i] = exact.numerator > -logarithm(q) * exact.denominator
-    return over
+def _absent(h: Histogram, class_: int) -> list[int]:
+    """The rarest and the most common of the values that a class lacks."""
+    there = set(h.of_class(class_)[0])
+    by_rows = h.known[np.argsort(h.total[h.known], kind="stable")].tolist()
+    rarest = next((value for value in by_rows if value not in there), None)
+    if rarest is None:
+        return []
+    return [rarest, next(value for value in reversed(by_rows) if value not in there)]

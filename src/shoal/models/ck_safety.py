@@ -112,14 +112,14 @@ class CkSafety(Rule):
         """Which classes have nobody whose value can be told with c or more."""
         if not len(groups):
             return np.zeros(0, bool)
-        found = disclosure.signed(groups.on(self.on), self.k)
+        found = disclosure.signed(groups.concentrated(self.on), self.k)
         if self.local:
             return self._apart_holds(found)[found.number]
         return ~found.reaching(Fraction(self.c), IMPLICATIONS)[found.number]
 
     def per_class(self, groups: Groups) -> Floats:
         """The largest belief about somebody of each class; with ``gamma`` a bound of it."""
-        found = disclosure.signed(groups.on(self.on), self.k)
+        found = disclosure.signed(groups.concentrated(self.on), self.k)
         ratio = found.ratio if self.gamma is None else self._apart(found)
         with np.errstate(divide="ignore"):
             return np.asarray(1 / (1 + ratio))[found.number]
@@ -129,7 +129,10 @@ class CkSafety(Rule):
         if self.gamma is None:
             certain = "k pieces tell somebody's value for certain: ask for a smaller k."
             return certain if self.reached(groups) >= 1 else ""
-        found, atoms = disclosure.signed(groups.on(self.on), self.k), np.arange(1, self.k + 1)
+        found, atoms = (
+            disclosure.signed(groups.concentrated(self.on), self.k),
+            np.arange(1, self.k + 1),
+        )
         most = (found.least[:, 1:-1] ** (1 / atoms)).min(initial=1.0)
         own = (found.least[:, 1:] * found.odds[:, np.newaxis]).min(axis=0)
         with np.errstate(divide="ignore"):
@@ -143,17 +146,17 @@ class CkSafety(Rule):
 
     def alone(self, groups: Groups) -> Mask:
         """Which classes would be safe if each were the whole table."""
-        state = State.of(groups.on(self.on), self.k + 1)
+        state = State.of(groups.concentrated(self.on), self.k + 1)
         ratio = state.least[:, -1] * state.odds
         return disclosure.above(ratio, self.bound, lambda i: self._alone(state.rows[i]))
 
     def start(self, groups: Groups) -> State:
         """The table's classes as far as they matter."""
-        return State.of(groups.on(self.on), self.k + 1)
+        return State.of(groups.concentrated(self.on), self.k + 1)
 
     def admit(self, state: State, class_: NDArray[np.int64], halves: Groups) -> tuple[State, Mask]:
         """Make each cut after which the whole table is still safe, in turn."""
-        new = State.of(halves.on(self.on), self.k + 1)
+        new = State.of(halves.concentrated(self.on), self.k + 1)
         decided = np.full(len(class_), disclose.CLOSE, np.int64)
         taken, bound = np.zeros(class_.max(initial=-1) + 1, bool), float(self.bound)
         best = state.least.min(axis=0)

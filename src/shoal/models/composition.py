@@ -96,7 +96,15 @@ class Composition(Rule):
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes leave everybody l values with probability α."""
-        return self._holds(groups.on(self.on))
+        return self._holds(self._completed(groups))
+
+    def _completed(self, groups: Groups) -> Histogram:
+        """The classes with unknown values taken for the likeliest, which is the worst.
+
+        No other value is then likelier than its known rows make it, here or in the table.
+        """
+        h = groups.on(self.on)
+        return h.completed(h.count * int(h.total.sum()) + WEIGHT * h.total[h.value])
 
     def _holds(self, h: Histogram) -> Mask:
         risk, bound = self._risk(h), float(1 - Fraction(self.alpha))
@@ -104,7 +112,7 @@ class Composition(Rule):
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The largest α of each class; 0 where it has fewer than l values."""
-        return 1 - self._risk(groups.on(self.on))
+        return 1 - self._risk(self._completed(groups))
 
     def _risk(self, h: Histogram) -> NDArray[np.float64]:
         """Per class the chance that the worst-off person keeps fewer than l values."""

@@ -29,7 +29,8 @@ class DeltaDisclosure(Rule):
     all s in S. (J. Brickell and V. Shmatikov, The cost of privacy: destruction of data-mining
     utility in anonymized data publishing, KDD 2008.) The logarithm is natural. A value of the
     table that is missing from a class has p = 0, so the class meets no δ: infinite, as the
-    definition says. Each p lies in an interval, which a mixture keeps: monotone. A coalition of
+    definition says; so it is where a value may be missing because those that nobody knows are
+    others. Each p lies in an interval, which a mixture keeps: monotone. A coalition of
     providers makes a value more likely by taking its rows with other values away, or less likely
     by taking its rows with that value away.
 
@@ -58,11 +59,16 @@ class DeltaDisclosure(Rule):
         value = _per_class(h)
 
         def exact(i: int) -> bool:
-            everybody = int(h.total.sum())
+            everybody, rows, blanks = int(h.total.sum()), int(h.rows[i]), int(h.blanks[i])
             for v, count in zip(*h.of_class(i), strict=True):
-                gain = Fraction(count * everybody, int(h.rows[i]) * int(h.total[v]))
+                if h.axis.unknown and v == h.axis.null_code:
+                    continue
+                total = int(h.total[v])
+                most = Fraction((count + blanks) * everybody, rows * (total + blanks))
+                least = Fraction(count * everybody, rows * (total + h.all_blanks - blanks))
                 with localcontext(EXACT):
-                    if abs(logarithm(gain)) * delta.denominator >= delta.numerator:
+                    change = max(abs(logarithm(most)), abs(logarithm(least)))
+                    if change * delta.denominator >= delta.numerator:
                         return False
             return True
 
@@ -95,6 +101,13 @@ class DeltaDisclosure(Rule):
 
 
 def _per_class(h: Histogram) -> NDArray[np.float64]:
-    gain = ratio([h.count, int(h.total.sum())], [h.rows[h.class_], h.total[h.value]])
-    change = h.largest(np.abs(np.log(gain)))
-    return np.where(h.distinct == np.count_nonzero(h.total), change, np.inf)
+    """With unknown values: all of the class are one value and none outside it, or the reverse."""
+    everybody, blanks = int(h.total.sum()), h.blanks[h.class_]
+    if h.all_blanks and len(h.known) < 2:  # there is one value, in every row
+        return np.zeros(len(h.rows))
+    rows, total, known = h.rows[h.class_], h.total[h.value], ~h.is_blank
+    most = ratio([h.count + blanks, everybody], [rows, total + blanks])
+    least = ratio([h.count, everybody], [rows, total + h.all_blanks - blanks])
+    change = np.maximum(np.abs(np.log(most)), np.abs(np.log(least)))
+    has_all = h.sum(known.astype(np.int64)) == len(h.known)
+    return np.where(has_all, h.largest(np.where(known, change, 0.0)), np.inf)

@@ -15,7 +15,7 @@ from shoal.tally import Groups
 
 @dataclass(frozen=True)
 class DistinctDiversity(Rule):
-    """Every class has at least l distinct sensitive values; null is one of them.
+    """Every class has at least l distinct sensitive values.
 
     The simplest reading of "well represented" in A. Machanavajjhala, D. Kifer, J. Gehrke and
     M. Venkitasubramaniam, l-diversity: privacy beyond k-anonymity, ACM Transactions on Knowledge
@@ -46,12 +46,18 @@ class DistinctDiversity(Rule):
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes have at least l distinct values."""
-        return np.asarray(groups.on(self.on).distinct >= self.l)
+        return np.asarray(groups.concentrated(self.on).distinct >= self.l)
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
-        """The coalitions that leave fewer than l distinct values."""
-        return fewest_values(groups.shared(self.on), most, self.l)
+        """The coalitions that leave fewer than l distinct values.
+
+        Rows whose value nobody knows may all be like others, so they count for no value.
+        """
+        shares = groups.shared(self.on)
+        if self.l == 1:  # somebody is left, who has a value
+            return Collusion.none(len(shares))
+        return fewest_values(shares.known, most, self.l)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """Distinct values per class."""
-        return groups.on(self.on).distinct.astype(np.float64)
+        return groups.concentrated(self.on).distinct.astype(np.float64)

@@ -59,7 +59,7 @@ class EntropyDiversity(Rule):
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes have entropy of at least log l."""
-        l, h = Fraction(self.l), groups.on(self.on)
+        l, h = Fraction(self.l), groups.concentrated(self.on)
         value = self.per_class(groups)
         even = h.largest(h.count) * h.distinct == h.rows
         holds = np.asarray(np.where(even, h.distinct >= math.ceil(l), value >= float(l)))
@@ -70,7 +70,7 @@ class EntropyDiversity(Rule):
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """exp(entropy) per class; the whole number itself where all values are equally frequent."""
-        h = groups.on(self.on)
+        h = groups.concentrated(self.on)
         rows = h.rows.astype(np.float64)
         entropy = np.log(rows) - h.sum(h.count * np.log(h.count)) / rows
         even = h.largest(h.count) * h.distinct == h.rows

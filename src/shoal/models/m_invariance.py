@@ -13,6 +13,11 @@ from shoal.axis import Axis
 from shoal.model import Mask, Rule, whole
 from shoal.tally import Groups
 
+NO_BLANKS = (
+    'leave out the rows without a sensitive value, or write missing = "value" in the schema if '
+    "an empty cell is a value of its own: a class with a missing value has no signature."
+)
+
 
 @dataclass(frozen=True)
 class MInvariance(Rule):
@@ -68,11 +73,17 @@ class MInvariance(Rule):
         return np.asarray(self.per_class(groups) >= self.m)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
-        """How many values each class has; 0 where one is more frequent than another."""
+        """How many values each class has; 0 where one is more frequent than another.
+
+        0 where a value is missing too: whichever it is, a class in which all others occur equally
+        often has one too many of it, or one value only.
+        """
         h = groups.on(self.on)
-        even = h.largest(h.count) * h.distinct == h.rows
+        even = (h.largest(h.count) * h.distinct == h.rows) & (h.blanks == 0)
         return np.where(even, h.distinct, 0).astype(np.float64)
 
     def advice(self, groups: Groups) -> str:
         """The method that makes such classes."""
+        if groups.on(self.on).all_blanks:
+            return NO_BLANKS
         return "use the method invariant (--method invariant)."

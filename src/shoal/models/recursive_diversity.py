@@ -79,7 +79,7 @@ class RecursiveDiversity(Rule):
         return ratio([first], [tail])
 
     def _first_and_tail(self, groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        h = groups.on(self.on)
+        h = groups.concentrated(self.on)
         descending = h.count[np.lexsort((-h.count, h.class_))]
         rank = np.arange(len(descending)) - h.start[h.class_]
         return h.largest(h.count), h.sum(np.where(rank >= self.l - 1, descending, 0))

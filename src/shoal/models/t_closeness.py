@@ -21,6 +21,8 @@ from shoal.tally import Groups
 
 Whole = NDArray[Any]
 """Whole numbers: 64 bits wide, or Python's own where those could overflow."""
+AT_ONCE = 1 << 21
+"""So many classes times values are compared at once where values are unknown."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,12 @@ class TCloseness(Rule):
     Every one of them is convex in p, so merging classes never breaks it: monotone. All sums are
     taken over whole numbers and the values that occur in a class, so the comparison is exact and
     memory grows with the (class, value) pairs, not with classes × values.
+
+    A value that nobody knows may be any that occurs in the table, in the class and outside it.
+    With r the values of all rows outside a class of n among N, p − q is (p − r)(N − n) / N, every
+    distance is convex in p and in r: the worst completion gives all unknown values of the class
+    one value and all others one value. The best of all pairs is found by one pass over the tree,
+    or over the order.
 
     Every distance is a sum of |p(f) − q(f)| over sets f of values. Against a coalition of
     providers, who may take any of their rows away, each pattern of the signs is a linear rule
@@ -129,6 +137,8 @@ class TCloseness(Rule):
                 f"give {h.axis.name} the hierarchy ordered(), or write distance=equal.",
             )
         measure, everybody = DISTANCES[self.distance], int(h.total.sum())
+        if h.all_blanks:
+            measure = WITH_BLANKS[self.distance]
         widest = max(int(np.count_nonzero(h.total)), len(h.axis.levels) + 1)
         fits = h.rows < 2**61 // (everybody * widest + 1)
         if fits.all():
@@ -197,6 +207,106 @@ def _ordered(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
     return h.sum(above) + head, max(m - 1, 1)
 
 
+def _by_known_values(
+    h: Histogram, worst: Callable[[Whole, Whole, Whole], Whole], kind: np.dtype[Any]
+) -> Whole:
+    """What ``worst`` says of each class, some classes at once.
+
+    It is given c N − n T of each known value (classes, values), and what the unknown values of
+    the class and of all others weigh: b (N − n) more where the first are, n (B − b) less where
+    the others are.
+    """
+    everybody, size = int(h.total.sum()), len(h.known)
+    moved = np.zeros(len(h.rows), dtype=kind)
+    if not size:
+        return moved
+    place = np.full(h.axis.size, -1)
+    place[h.known] = np.arange(size)
+    at_once = max(1, AT_ONCE // size)
+    for first in range(0, len(h.rows), at_once):
+        part = h.take(np.arange(first, min(first + at_once, len(h.rows))))
+        rows, known = part.rows.astype(kind), ~part.is_blank
+        gap = -rows[:, np.newaxis] * h.total[h.known].astype(kind)
+        at = part.class_[known], place[part.value[known]]
+        gap[at] += part.count[known].astype(kind) * everybody
+        blanks = part.blanks.astype(kind)
+        more, less = blanks * (everybody - rows), rows * (h.all_blanks - blanks)
+        moved[first : first + at_once] = worst(gap, more[:, np.newaxis], less[:, np.newaxis])
+    return moved
+
+
+def _equal_worst(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
+    return _by_known_values(h, lambda *gaps: _over_tree([], *gaps), kind), 2
+
+
+def _hierarchical_worst(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
+    levels = [np.searchsorted(level.starts, h.known, side="right") for level in h.axis.levels]
+    found = _by_known_values(h, lambda *gaps: _over_tree(levels, *gaps), kind)
+    return found, 2 * (len(levels) + 1)
+
+
+def _over_tree(levels: list[NDArray[Any]], gap: Whole, more: Whole, less: Whole) -> Whole:
+    """The largest Σ |gap| over the nodes of all levels once two values get ``more`` and ``less``.
+
+    ``levels``: the node of each value on each level above the values. Up the tree go the best
+    gains of one value that gets more, of one that gets less, and of two under the same node.
+    """
+    total, gains = np.abs(gap).sum(axis=1), _gains(gap, more, less)
+    lowest = np.arange(gap.shape[1])  # a value under each of the nodes below
+    for level in levels:
+        node = level[lowest]
+        begins = np.flatnonzero(np.concatenate(([True], node[1:] != node[:-1])))
+        gap = np.add.reduceat(gap, begins, axis=1)
+        total = total + np.abs(gap).sum(axis=1)
+        own, under = _gains(gap, more, less), _best_under(gains, begins)
+        gains = (own[0] + under[0], own[1] + under[1], own[2] + under[2])
+        lowest = lowest[begins]
+    return np.asarray(total + _best_under(gains, np.zeros(1, np.intp))[2][:, 0])
+
+
+def _gains(gap: Whole, more: Whole, less: Whole) -> tuple[Whole, Whole, Whole]:
+    """What Σ |gap| gains at each node where the first value is under it, the second, or both."""
+    size = np.abs(gap)
+    return np.abs(gap + more) - size, np.abs(gap - less) - size, np.abs(gap + more - less) - size
+
+
+def _best_under(
+    gains: tuple[Whole, Whole, Whole], begins: NDArray[np.intp]
+) -> tuple[Whole, Whole, Whole]:
+    """The best gains among the nodes under each one above: they begin where ``begins`` says."""
+    first, second, both = gains
+    best = both.copy()  # up to each node: two values under it, or under two nodes
+    so_far = first.copy(), second.copy()
+    started = set(begins.tolist())
+    for j in range(first.shape[1]):
+        if j in started:
+            continue
+        crossed = np.maximum(so_far[0][:, j - 1] + second[:, j], so_far[1][:, j - 1] + first[:, j])
+        best[:, j] = np.maximum(np.maximum(best[:, j - 1], best[:, j]), crossed)
+        for largest in so_far:
+            largest[:, j] = np.maximum(largest[:, j - 1], largest[:, j])
+    last = np.append(begins[1:], first.shape[1]) - 1
+    return so_far[0][:, last], so_far[1][:, last], best[:, last]
+
+
+def _ordered_worst(h: Histogram, kind: np.dtype[Any]) -> tuple[Whole, int]:
+    return _by_known_values(h, _over_order, kind), max(len(h.known) - 1, 1)
+
+
+def _over_order(gap: Whole, more: Whole, less: Whole) -> Whole:
+    """The largest Σ |cumulative gap| once two values get ``more`` and ``less``."""
+    running = np.cumsum(gap, axis=1)
+    shifts = (running, running + more, running - less, running + more - less)
+    none, first, second, both = (
+        np.pad(np.cumsum(np.abs(shift), axis=1), ((0, 0), (1, 0))) for shift in shifts
+    )
+    best = []
+    for between in (first, second):  # up to v nothing has changed, from v to w one has, then both
+        start = np.maximum.accumulate((none - between)[:, :-1], axis=1)
+        best.append((start + (between - both)[:, :-1]).max(axis=1) + both[:, -1])
+    return np.asarray(np.maximum(*best))
+
+
 def _leaves(h: Histogram) -> Sums:
     codes = np.arange(h.axis.size)
     return Sums.of(h, codes, codes + 1, 2)
@@ -221,6 +331,13 @@ SUMS: dict[str, Callable[[Histogram], Sums]] = {
     "equal": _leaves,
     "ordered": _prefixes,
     "hierarchical": _nodes,
+}
+
+
+WITH_BLANKS: dict[str, Callable[[Histogram, np.dtype[Any]], tuple[Whole, int]]] = {
+    "equal": _equal_worst,
+    "ordered": _ordered_worst,
+    "hierarchical": _hierarchical_worst,
 }
 
 
