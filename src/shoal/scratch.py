@@ -28,19 +28,29 @@ from typing import NamedTuple
 from shoal.errors import OutputError
 
 if sys.platform == "win32":
+    import msvcrt
 
-    def hold(file: int) -> bool:
-        """Whether nobody else holds an open file or folder; here nobody can tell."""
-        return False
+    def hold(file: int) -> bool | None:
+        """Lock an open file, if nobody else does; the system unlocks it at the end."""
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
 else:
     import fcntl
 
-    def hold(file: int) -> bool:
-        """Lock an open file or folder, if nobody else does; the system unlocks it at the end."""
+    def hold(file: int) -> bool | None:
+        """Lock an open file or folder, if nobody else does; the system unlocks it at the end.
+
+        None where the disk has no locks: nobody can tell.
+        """
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # also on a disk without locks, where nobody can tell
+        except BlockingIOError:
             return False
+        except OSError:
+            return None
         return True
 
 
@@ -63,7 +73,7 @@ class _Home:
             self.path = Path(root, f"shoal-tmp-{secrets.token_hex(8)}")
             self.path.mkdir(mode=0o700)
             self._file = _open_folder(self.path)
-            if self._file is None or (hold(self._file) and self.path.is_dir()):
+            if self._file is None or (hold(self._file) is not False and self.path.is_dir()):
                 break
             os.close(self._file)  # another process took it for a dead one's, before it was locked
         self.folders: set[Path] = set()
@@ -176,12 +186,13 @@ def pend(path: Path) -> None:
             hold(file)
 
 
-def settle(path: Path) -> None:
-    """Take a folder for what it is now: no more to be removed by who stops this process."""
+def settle(*paths: Path) -> None:
+    """Take folders for what they are now: no more to be removed by who stops this process."""
     with _lock:
-        file = _pending.pop(path, None)
-        if file is not None:
-            os.close(file)
+        for path in paths:
+            file = _pending.pop(path, None)
+            if file is not None:
+                os.close(file)
 
 
 def clear() -> None:

@@ -66,6 +66,9 @@ def install() -> None:
         if number != getattr(signal, "SIGHUP", None) or signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _stop)  # under nohup a closed terminal is no matter
     threading.Thread(target=_watch, args=(reading,), name="shoal-stopping", daemon=True).start()
+    # An interrupt that comes while something is being collected cannot be raised there.
+    sys.unraisablehook = lambda lost: requested.is_set() or sys.__unraisablehook__(lost)
+    threading.excepthook = lambda lost: requested.is_set() or threading.__excepthook__(lost)
 
 
 def tell_by(tell: Callable[[int], object]) -> None:

@@ -202,15 +202,15 @@ def test_a_failure_while_replacing_leaves_the_old_release(town, monkeypatch):
     before = {path: path.read_bytes() for path in first.folder.iterdir()}
     with pytest.raises(shoal.NotMetError):
         town.publish("k-anonymity k=81", replace=True)
-    rename, calls = Path.rename, []
+    rename, calls = os.rename, []
 
-    def failing(self, target):
+    def failing(origin, target):
         calls.append(target)
         if len(calls) == 4:  # the last of: old companion, new companion, old table, new table
             raise OSError(errno.EIO, "Input/output error")
-        return rename(self, target)
+        return rename(origin, target)
 
-    monkeypatch.setattr(Path, "rename", failing)
+    monkeypatch.setattr(os, "rename", failing)
     with pytest.raises(shoal.OutputError):
         town.publish("k-anonymity k=9", replace=True)
     monkeypatch.undo()
@@ -220,14 +220,14 @@ def test_a_failure_while_replacing_leaves_the_old_release(town, monkeypatch):
 
 
 def test_an_interrupt_between_the_renames_is_undone(town, monkeypatch):
-    rename = Path.rename
+    rename = os.rename
 
-    def interrupted(self, target):
-        rename(self, target)
+    def interrupted(origin, target):
+        rename(origin, target)
         if Path(target).name == "release.private":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "rename", interrupted)
+    monkeypatch.setattr(os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         town.publish()
     monkeypatch.undo()

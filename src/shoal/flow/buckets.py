@@ -36,6 +36,7 @@ from shoal.axis import Axis
 from shoal.errors import InputError, OutputError, UsageError
 from shoal.flow.crowd import Crowd
 from shoal.flow.encode import survey
+from shoal.flow.folder import PRIVATE_ROWS
 from shoal.flow.judge import unjudged
 from shoal.flow.listing import Listing, alike, listed
 from shoal.flow.made import Made, Whole
@@ -43,7 +44,7 @@ from shoal.flow.opening import opened, opened_labels
 from shoal.flow.record import BUCKET, COUNT, published, values_file
 from shoal.flow.request import BUCKETS, STARRED, Request
 from shoal.flow.seen import Seen
-from shoal.flow.writing import PRIVATE_ROWS, private_columns, write_whole
+from shoal.flow.writing import private_columns, write_whole
 from shoal.kernels.group import combinations
 from shoal.model import Model, parts, written
 from shoal.schema import Schema

@@ -24,11 +24,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
-from shoal.flow.folder import COMPANION, companion_of
+from shoal.flow.folder import COMPANION, PRIVATE_ROWS, companion_of
 from shoal.flow.opening import opened, values_of
 from shoal.flow.record import published, sha256
 from shoal.flow.request import PARTITION
-from shoal.flow.writing import PRIVATE_ROWS
 from shoal.frames.frame import Coding, Distinct, Frame, Pieces
 from shoal.frames.source import Source
 from shoal.release import EDITION, Release

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, UsageError
 from shoal.flow import recoded
+from shoal.flow.folder import COUNTERFEITS
 from shoal.flow.judge import Labels, judge
 from shoal.flow.listing import listed
 from shoal.flow.opening import opened
@@ -36,7 +37,7 @@ from shoal.model import Model, parts
 from shoal.release import How, Verdict
 from shoal.tally import Cut, Groups
 
-FILE, COLUMN = "counterfeits.csv", "counterfeits"
+FILE, COLUMN = COUNTERFEITS, "counterfeits"
 LEAK = (
     "Newcomers fill gaps (newcomers=fill): a counterfeit then tells that no newcomer with its "
     "value was left over, and from that people's values can be worked out (the minimality attack, "

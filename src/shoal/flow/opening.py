@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shoal.addresses import refuse_address
 from shoal.errors import InputError, UsageError
-from shoal.flow.folder import COMPANION
+from shoal.flow.folder import COMPANION, repair
 from shoal.flow.listing import listed
 from shoal.flow.record import BUCKET, COUNT
 from shoal.frames import open as open_frame
@@ -162,6 +162,8 @@ def _agreeing(
 def released(source: Any) -> tuple[Path, dict[str, Any]] | None:
     """The table's file and the manifest of a release (its folder, or a ``Release``), else None."""
     folder = source.path.parent if isinstance(source, Release) else source
+    if isinstance(folder, (str, Path)) and "://" not in str(folder):
+        repair(Path(folder))
     if isinstance(folder, (str, Path)) and "://" not in str(folder) and not Path(folder).exists():
         refuse_address(folder)
         raise InputError(f"There is no file or folder {Path(folder).name!r}.", "check the path.")

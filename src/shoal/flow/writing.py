@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
+from shoal.flow.folder import PRIVATE_ROWS
 from shoal.flow.made import Made
 from shoal.flow.recoded import Labels
 from shoal.flow.record import published
@@ -20,7 +21,6 @@ from shoal.frames.shuffle import shuffled
 from shoal.frames.write import Writer, writer
 from shoal.schema import Schema
 
-PRIVATE_ROWS = "rows.parquet"
 AT_ONCE = 131_072
 """So many rows of a table at hand are written at once."""
 MANY_WORDS = 4096

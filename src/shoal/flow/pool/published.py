@@ -25,8 +25,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from shoal import scratch
 from shoal.errors import InputError, OutputError, UsageError
-from shoal.flow.folder import PRIVATE
+from shoal.flow.folder import PRIVATE, repair
 from shoal.flow.opening import released
 from shoal.flow.pool.store import write_over
 from shoal.release import EDITION
@@ -117,7 +118,7 @@ def working(pool: Path, finals: Sequence[Path], earlier: int) -> Iterator[Path]:
     write_over(note, {"edition": EDITION, **places, "earlier": earlier})
     try:
         try:
-            root.mkdir(mode=0o700)
+            scratch.pend(root)
         except OSError:
             raise OutputError(
                 f"The folder that should hold {out.name!r} cannot be written.",
@@ -126,6 +127,7 @@ def working(pool: Path, finals: Sequence[Path], earlier: int) -> Iterator[Path]:
         yield root
     finally:
         shutil.rmtree(root, ignore_errors=True)
+        scratch.settle(root)
         note.unlink(missing_ok=True)
 
 
@@ -145,6 +147,7 @@ def settle(pool: Path) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         note.unlink(missing_ok=True)  # nobody wrote it: it is replaced whole or not at all
         return
+    repair(out)  # a move that was begun is finished, so that the release is there
     aside = rf"\.{re.escape(out.name)}-[0-9a-f]+"
     ours = root.parent == out.parent and re.fullmatch(aside, root.name)
     releases = published(pool)
