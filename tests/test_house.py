@@ -31,7 +31,7 @@ THEORY = ROOT / "docs" / "theory"
 
 FLOORS = (
     {"kernels"},
-    {"addresses", "attained", "axis", "cells", "collusion", "column", "disclosure", "errors",
+    {"addresses", "attained", "axis", "bands", "cells", "collusion", "column", "disclosure", "errors",
      "hierarchy", "hints", "histogram", "knowledge", "labels", "levels", "meaning", "model",
      "odds", "reach", "release", "schema", "schematext", "scratch", "spend", "stopping", "suggest",
      "tally", "taxonomy", "whereabouts", "worlds"},

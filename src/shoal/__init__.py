@@ -78,6 +78,7 @@ _WHERE = {
     "shoal.schema": (
         "Column",
         "Schema",
+        "drop",
         "identifier",
         "keep",
         "person",

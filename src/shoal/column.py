@@ -20,9 +20,12 @@ KINDS = ("number", "category", "date", "code", "text")
 """How a column's values are read; `text` is free text, which is never published."""
 
 ROLES = (
-    "identifier", "quasi", "sensitive", "provider", "person", "weight", "keep", "undecided",
+    "identifier", "quasi", "sensitive", "provider", "person", "weight", "keep", "drop", "undecided",
 )  # fmt: skip
 """What a column is to an adversary, and so what happens to it."""
+
+LEFT_OUT = ("identifier", "drop")
+"""The roles of columns that are not published: those that point at a person, and all others."""
 
 PUBLISHED = frozenset({"quasi", "sensitive", "keep"})
 """The roles whose values reach the published file."""
@@ -46,6 +49,13 @@ class Field:
     name: str
     kind: str
     notes: tuple[str, ...] = ()
+    ordered: bool = False
+    """Whether it is a category whose values have an order of their own: bands, sizes, chapters."""
+    null_marks: tuple[tuple[str, int], ...] = ()
+    """What was read as missing beside the empty cell, with the number of rows."""
+    doubtful_marks: tuple[tuple[str, int], ...] = ()
+    """What was read as a value and may mean that one is missing, with the number of rows."""
+    decimal_comma: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,33 @@ class Profile:
     entropy: float
     shortest: int
     longest: int
+
+
+def describe_marks(fields: Iterable[Field]) -> list[str]:
+    """What was read as missing, and what may mean it and was read as a value, by column.
+
+    >>> describe_marks([Field("race", "category", null_marks=(("?", 2),))])
+    ["Column race: 2 cells written '?' are read as missing."]
+    """
+    lines = []
+    for field in fields:
+        for mark, rows in field.null_marks:
+            cells = "1 cell" if rows == 1 else f"{rows:,} cells"
+            verb = "is" if rows == 1 else "are"
+            lines.append(f"Column {field.name}: {cells} written {mark!r} {verb} read as missing.")
+        for mark, rows in field.doubtful_marks:
+            cells = "1 cell is" if rows == 1 else f"{rows:,} cells are"
+            lines.append(
+                f"Column {field.name}: {cells} written {mark!r}, read as a value. "
+                f"Where that means missing, add --null {mark}."
+            )
+    return lines
+
+
+def default_hierarchy(field: Field, kind: str = "") -> Hierarchy | None:
+    """How a column generalises when nobody says otherwise; ``kind``: as the publisher reads it."""
+    kind = kind or field.kind
+    return Ordered() if field.ordered and kind == "category" else DEFAULTS.get(kind)
 
 
 @dataclass(frozen=True)
@@ -90,6 +127,7 @@ provider = Role("provider")
 person = Role("person")
 weight = Role("weight")
 keep = Role("keep")
+drop = Role("drop")
 
 
 def quasi(
@@ -220,6 +258,11 @@ def as_column(name: str, asked: Asked, before: Column | None = None) -> Column:
     bounds = None if role.bounds is None else (_position(role.bounds[0]), _position(role.bounds[1]))
     settings = (role.hierarchy, domain, bounds, role.weight)
     return Column(name, role.name, kind, *settings, missing=role.missing)
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a name in a schema stands for every column that fits it: ``*_id``, ``*``."""
+    return "*" in name
 
 
 def quoted(name: str) -> str:

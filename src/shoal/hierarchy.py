@@ -5,6 +5,7 @@ the `shoal.axis.Axis` that everything else works with.
 
     flat()                      any set of values           {A, B}
     ordered()                   any range                   [23-31]
+    ordered("S", "M", "L")      any range in that order     [S - M]
     intervals(5, 10, 20)        nested intervals            [20-24]  [20-29]  [20-39]
     prefixes()                  masked from the right       1305*  130**
     dates()                     calendar                    1965-09  1965-Q3  1965  1960-69
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from shoal import levels as lv
 from shoal import taxonomy
 from shoal.axis import Axis, Level
+from shoal.bands import order_bands
 from shoal.errors import HierarchyError
 from shoal.labels import positions, text
 from shoal.levels import Ends, Floats, Given
@@ -109,16 +111,41 @@ class Flat(Hierarchy):
 
 @dataclass(frozen=True)
 class Ordered(Hierarchy):
-    """Numbers, dates or ordered codes: any range may be published."""
+    """Numbers, dates or categories with an order: any range may be published.
+
+    Categories stand in the order of `values` where it is given; else in their own where they are
+    bands, sizes or chapters (`shoal.bands`), or numbers; else in that of the alphabet.
+    """
+
+    values: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(set(self.values)) < len(self.values) or not all(
+            isinstance(value, str) for value in self.values
+        ):
+            raise HierarchyError(
+                "An order names a value twice, or something that is no text.",
+                'hierarchy = { ordered = ["low", "medium", "high"] }',
+            )
 
     def _grow(self, given: Given) -> Axis:
         if given.kind in ("number", "date"):
             return _on_line(given, "ordered", *given.line(), ())
-        leaves = tuple(taxonomy.by_value(sorted(given.values)))
-        return Axis(given.name, given.kind, "ordered", leaves, given.null)
+        return Axis(given.name, given.kind, "ordered", self._leaves(given), given.null)
+
+    def _leaves(self, given: Given) -> tuple[str, ...]:
+        present = sorted(given.values)
+        if not self.values:
+            return order_bands(present) or tuple(taxonomy.by_value(present))
+        if missing := len(set(present) - set(self.values)):
+            raise HierarchyError(
+                f"Column {given.name!r} has {missing:,} values that its order does not name.",
+                "name every value of the column in the order.",
+            )
+        return tuple(value for value in self.values if value in set(present))
 
     def _plain(self) -> Any:
-        return "ordered"
+        return {"ordered": list(self.values)} if self.values else "ordered"
 
 
 @dataclass(frozen=True)
@@ -316,9 +343,9 @@ def flat() -> Flat:
     return Flat()
 
 
-def ordered() -> Ordered:
-    """Any range may be published: ``[23-31]``."""
-    return Ordered()
+def ordered(*values: str) -> Ordered:
+    """Any range may be published: ``[23-31]``; of categories in the order of the ``values``."""
+    return Ordered(values)
 
 
 def intervals(
@@ -390,7 +417,7 @@ def _items(items: Any) -> tuple[Any, ...]:
 
 _READERS: dict[str, Callable[..., Hierarchy]] = {
     "flat": lambda _: Flat(),
-    "ordered": lambda _: Ordered(),
+    "ordered": lambda items: Ordered(() if items is None else _items(items)),
     "intervals": lambda items, **options: Intervals(_items(items), **options),
     "prefixes": lambda items: Prefixes(None if items is None else _items(items)),
     "dates": lambda items: Dates(DATE_LEVELS if items is None else _items(items)),

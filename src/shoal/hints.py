@@ -11,8 +11,8 @@ import unicodedata
 
 _PHRASES = {
     "identifier": """
-        ssn; mrn; nhs number; social security; passport; passport number; iban; tax number;
-        insurance number; account number; case number; record number; medical record; license plate;
+        ssn; nhs number; social security; passport; passport number; iban; tax number;
+        insurance number; account number; case number; record number; license plate;
         email; e mail; mail; phone; phone number; telephone; mobile; fax; ip; ip address; url;
         user name; login; full name; first name; last name; family name; maiden name; given name;
         surname; forename; street; initials; fingerprint; photo; uuid; guid;
@@ -38,9 +38,10 @@ _PHRASES = {
         citta; comune; nazionalita; cittadinanza""",
     "sensitive": """
         diagnosis; diagnoses; dx; disease; illness; condition; problem; complaint; symptom; icd;
-        salary; income; wage; pay; result; outcome; drug; medication; prescription; treatment;
-        therapy; hiv; cancer; allergy; crime; conviction; debt; credit score; test result;
-        diagnose; krankheit; erkrankung; befund; gehalt; einkommen; lohn; medikament; behandlung;
+        diag; icd code; salary; income; wage; pay; result; outcome; drug; medication; prescription;
+        treatment; therapy; hiv; cancer; allergy; crime; conviction; debt; credit score;
+        test result; diagnose; krankheit; erkrankung; befund; gehalt;
+        einkommen; lohn; medikament; behandlung;
         diagnostic; maladie; salaire; revenu; medicament; traitement;
         diagnostico; enfermedad; salario; ingreso; ingresos; medicamento; tratamiento;
         diagnosi; malattia; stipendio; reddito; farmaco; terapia""",
@@ -52,15 +53,18 @@ _PHRASES = {
         weight; weights; wt; fnlwgt; wgt; pweight; survey weight; sample weight; sampling weight;
         design weight; person weight; gewichtung; ponderation; ponderacion; ponderazione""",
     "person": """
-        patient; person; patient number; patienten nummer; subject; client; participant; respondent;
+        patient; person; patient number; patienten nummer; mrn; medical record;
+        medical record number; subject; client; participant; respondent;
         pid; patientin; personne; paciente; persona; paziente; patienten; pseudonym; pseudonyme""",
     "label": """
         id; ids; identifier; key; name; names; address; adresse; direccion; indirizzo; nom; nombre;
         nome; kennung""",
 }
 
-_SPARE = frozenset("id ids identifier key no nr num number code ref hash nummer numero".split())
+_SPARE = frozenset("id ids identifier key no nr nbr num number code ref hash nummer numero".split())
 """Words that may stand beside a person's word without changing what the column is."""
+_BESIDE_PROVIDER = _SPARE | frozenset("name names nom nombre nome kennung treating our own".split())
+"""The same for a provider's: `hospital_name` is one, `time_in_hospital` is none."""
 
 
 def words(name: str) -> tuple[str, ...]:
@@ -97,8 +101,9 @@ def hints(name: str) -> dict[str, str]:
         if role:
             found.setdefault(role, " ".join(parts[at : at + length]))
         at += length
-    if "person" in found and not _only_person(parts, found["person"]):
-        del found["person"]
+    for role, spare in (("person", _SPARE), ("provider", _BESIDE_PROVIDER)):
+        if role in found and not _only(parts, found[role], spare):
+            del found[role]
     return found
 
 
@@ -120,6 +125,6 @@ def _joined(word: str, phrases: set[tuple[str, ...]]) -> bool:
     )
 
 
-def _only_person(parts: tuple[str, ...], word: str) -> bool:
+def _only(parts: tuple[str, ...], word: str, spare: frozenset[str]) -> bool:
     """`patient` and `patient_id` name a person; `patient_age` and `patient_notes` do not."""
-    return all(part in word.split() or part in _SPARE for part in parts)
+    return all(part in word.split() or part in spare for part in parts)

@@ -49,8 +49,11 @@ def number(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
 
 
-NULL_MARKS = ("?", "NA", "N/A", "n/a", "null", "NULL", "Null", "NaN", "nan", "<NA>", "#N/A")
-"""Always read as null, unless a reader is told other marks; the empty cell is, in any case."""
+NULL_MARKS = ("?", "N/A", "n/a", "null", "NULL", "Null", "<NA>", "#N/A")
+"""Read as null in every column, unless a reader is told other marks; the empty cell is always."""
+
+DOUBTFUL_MARKS = ("NA", "NaN", "nan")
+"""Null among numbers and dates. Elsewhere a value that may mean missing, or Namibia."""
 
 
 def text(value: object) -> str:

@@ -7,6 +7,7 @@ table's columns and settles whatever was left to the table.
 from __future__ import annotations
 
 import difflib
+import fnmatch
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +16,8 @@ from typing import Protocol
 
 from shoal import schematext
 from shoal.column import (
-    DEFAULTS,
     KINDS,
+    LEFT_OUT,
     PUBLISHED,
     ROLES,
     Asked,
@@ -25,7 +26,10 @@ from shoal.column import (
     Profile,
     Role,
     as_column,
+    default_hierarchy,
+    drop,
     identifier,
+    is_pattern,
     keep,
     person,
     provider,
@@ -42,7 +46,7 @@ from shoal.suggest import suggest
 
 __all__ = [
     "EDITION", "KINDS", "ROLES", "Asked", "Column", "Field", "Profile", "Role", "Schema",
-    "identifier", "keep", "person", "provider", "quasi", "sensitive", "weight",
+    "drop", "identifier", "keep", "person", "provider", "quasi", "sensitive", "weight",
 ]  # fmt: skip
 
 _TEXT_KINDS = frozenset({"category", "code", "text"})
@@ -94,11 +98,17 @@ class Schema:
         cls, *, quasi: str | Iterable[str] = (), sensitive: str | Iterable[str] = (),
         provider: str | None = None, identifier: str | Iterable[str] = (),
         keep: str | Iterable[str] = (), person: str | None = None, weight: str | None = None,
+        drop: str | Iterable[str] = (),
     ) -> Schema:  # fmt: skip
-        """A schema in short. Columns of the table that are not named here stay undecided."""
+        """A schema in short. Columns of the table that are not named here stay undecided.
+
+        ``drop`` and ``identifier`` take patterns: ``drop="*_id"``, or ``drop="*"`` for every
+        column that is not named.
+        """
         named = {
             "quasi": quasi, "sensitive": sensitive, "provider": provider,
             "identifier": identifier, "keep": keep, "person": person, "weight": weight,
+            "drop": drop,
         }  # fmt: skip
         columns = [Column(name, role) for role, names in named.items() for name in _several(names)]
         return cls(tuple(columns))
@@ -165,8 +175,13 @@ class Schema:
 
     @property
     def identifier(self) -> tuple[Column, ...]:
-        """The columns that are dropped, in order."""
+        """The columns that point at a person and are left out, in order."""
         return self._with("identifier")
+
+    @property
+    def drop(self) -> tuple[Column, ...]:
+        """The columns that are left out and of which nothing is claimed, in order."""
+        return self._with("drop")
 
     @property
     def keep(self) -> tuple[Column, ...]:
@@ -200,11 +215,12 @@ class Schema:
         """The schema settled for a table: its columns in the table's order, kinds and hierarchies
         filled in. Raises `SchemaError` where the two do not fit or something is undecided.
         """
-        _unique([field.name for field in fields], "The table")
-        _present(self.names, [field.name for field in fields])
-        own = {column.name: column for column in self.columns}
-        missing = [field.name for field in fields if field.name not in own]
-        _decided(self.undecided, missing)
+        names = [field.name for field in fields]
+        _unique(names, "The table")
+        expanded = self.expand(names)
+        _present(expanded.names, names)
+        own = {column.name: column for column in expanded.columns}
+        _decided(expanded.undecided, [name for name in names if name not in own])
         fitted = replace(self, columns=tuple(_settle(own[field.name], field) for field in fields))
         _at_most_one(fitted)
         if not fitted.quasi:
@@ -213,6 +229,33 @@ class Schema:
                 role_hint(fields[0].name if fields else "age"),
             )
         return fitted
+
+    def expand(self, names: Sequence[str]) -> Schema:
+        """The schema with the table's columns in the place of patterns such as ``*_id``.
+
+        A pattern only leaves columns out: what is published is named column by column. A column
+        that is named keeps its own role; else the first pattern that fits decides.
+
+        >>> schema = Schema.of(quasi="age", drop=["*_id", "*"]).expand(["age", "row_id", "note"])
+        >>> [(column.name, column.role) for column in schema.columns]
+        [('age', 'quasi'), ('row_id', 'drop'), ('note', 'drop')]
+        """
+        patterns = [
+            column
+            for column in self.columns
+            if is_pattern(column.name) and column.role in LEFT_OUT and column.name not in names
+        ]
+        own = [column for column in self.columns if column not in patterns]
+        known = {column.name for column in own}
+        more = [
+            Column(name, pattern.role, reason=f"the schema says so of {pattern.name}")
+            for name in names
+            if name not in known
+            for pattern in patterns
+            if fnmatch.fnmatchcase(name, pattern.name)
+        ]
+        first = {column.name: column for column in reversed(more)}
+        return replace(self, columns=(*own, *(first[name] for name in names if name in first)))
 
     def __repr__(self) -> str:
         rows = [_HEAD, *map(_row, self.columns)]
@@ -277,6 +320,11 @@ def _alike(name: str, names: Iterable[str]) -> str:
 
 def _present(names: Sequence[str], table: Sequence[str]) -> None:
     gone = [name for name in names if name not in table]
+    if gone and is_pattern(gone[0]):
+        raise SchemaError(
+            f"The pattern {quoted(gone[0])} gives a role that is not for patterns.",
+            "A pattern only leaves columns out (drop, identifier); name the others one by one.",
+        )
     if gone:
         raise SchemaError(
             f"The table lacks columns of the schema: {_list(gone)}.",
@@ -293,8 +341,9 @@ def _decided(undecided: Sequence[Column], missing: Sequence[str]) -> None:
     unnamed = f" ({len(missing)} of them not in the schema)" if missing else ""
     raise SchemaError(
         f"Undecided columns: {_list(names)}{unnamed}.{why}",
-        "Say what each is (quasi, sensitive, keep; identifier to leave it out): "
-        f"{role_hint(names[0])}",
+        "Say what each is (quasi, sensitive, keep; identifier or drop to leave it out): "
+        f"{role_hint(names[0])}. To leave out every column that is not named: --drop '*', or "
+        '"*" = "drop" under [columns].',
     )
 
 
@@ -319,12 +368,13 @@ def _settle(column: Column, field: Field) -> Column:
             f"Column {quoted(column.name)} is the survey weight and not a number.",
             role_hint(column.name, "identifier"),
         )
-    return replace(column, kind=kind, hierarchy=column.hierarchy or _default(column.role, kind))
+    hierarchy = column.hierarchy or _default(column.role, field, kind)
+    return replace(column, kind=kind, hierarchy=hierarchy)
 
 
-def _default(role: str, kind: str) -> Hierarchy | None:
+def _default(role: str, field: Field, kind: str) -> Hierarchy | None:
     if role in PUBLISHED:
-        return DEFAULTS[kind]
+        return default_hierarchy(field, kind)
     return Flat() if role == "provider" else None
 
 

@@ -30,8 +30,8 @@ EDITION = 1
 """The edition of the schema format that this version writes, and the latest it reads."""
 
 HEADER = """\
-# What each column is: identifier (dropped), quasi, sensitive, provider, person, weight, keep.
-# A column left undecided stops publishing.
+# What each column is: identifier, quasi, sensitive, provider, person, weight, keep or drop.
+# A column left undecided stops publishing; "*" = "drop" leaves out all that are not named.
 """
 
 KEYS = ("role", "kind", "hierarchy", "weight", "bounds", "domain", "missing", "reason")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.column import DEFAULTS, Column, Field, Profile
+from shoal.column import Column, Field, Profile, default_hierarchy
 from shoal.hints import hints, words
 
 UNIQUE = 0.95
@@ -40,10 +40,11 @@ def suggest(fields: Sequence[Field], profiles: Mapping[str, Profile]) -> tuple[C
         role, reason = _judge(field, profiles[field.name], body)
         if role in taken:
             reason = f"{reason}; but '{taken[role]}' is the {role} already"
-            role = "undecided"
+            role = "identifier" if role == "person" else "undecided"
         elif role in _SINGLE:
             taken[role] = field.name
-        hierarchy = DEFAULTS.get(field.kind) if role == "quasi" else None
+        in_order = field.ordered and role == "sensitive"
+        hierarchy = default_hierarchy(field) if role == "quasi" or in_order else None
         columns.append(Column(field.name, role, field.kind, hierarchy, reason=reason))
     return tuple(columns)
 
@@ -74,7 +75,7 @@ def _named_person(strong: Mapping[str, str], profile: Profile) -> Verdict:
     filled = profile.rows - profile.nulls
     if profile.distinct < filled:
         return "person", f"{said}, and {_count(profile)}: some people have several rows"
-    return "identifier", f"{said}, and every row has its own"
+    return "person", f"{said}, and every row has its own: one row a person"
 
 
 def _by_name(

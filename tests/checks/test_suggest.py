@@ -104,11 +104,11 @@ def test_every_suggestion_has_a_reason() -> None:
                 assert column.kind == kind
 
 
-def test_a_person_who_repeats_is_a_person_and_else_an_identifier() -> None:
+def test_a_name_that_says_person_is_a_person_whether_or_not_it_repeats() -> None:
     assert suggested("patient_id", profile=counted(distinct=900)).role == "person"
     assert suggested("Patientennummer", profile=counted(distinct=900)).role == "person"
     assert suggested("patient number", profile=counted(distinct=900)).role == "person"
-    assert suggested("patient", profile=UNIQUE).role == "identifier"
+    assert suggested("patient", profile=UNIQUE).role == "person"
     assert suggested("patient_satisfaction").role == "undecided"
 
 

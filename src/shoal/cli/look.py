@@ -61,17 +61,9 @@ def _columns(found: Look) -> str:
 
 def _unique(found: Look) -> list[str]:
     """How many people are unique, and how that grows with what an adversary knows."""
-    quasi = [column.name for column in found.schema.quasi]
-    if not quasi:
-        told = "No column is a quasi-identifier yet."
-    else:
-        told = (
-            f"{found.unique:,} of {found.rows:,} people ({found.unique / found.rows:.1%}) are "
-            f"unique on the quasi-identifiers: {', '.join(quasi)}."
-        )
     rows = [
         (("+ " if at else "") + name, f"{unique:,}", f"{unique / found.rows:.1%}")
-        for at, (name, unique) in enumerate(found.growth())
+        for at, (name, unique) in enumerate([] if found.is_unsettled else found.growth())
     ]
     grown = [table(("whoever knows", "finds unique", "share"), rows, right=(1, 2))] if rows else []
     more = [
@@ -79,4 +71,4 @@ def _unique(found: Look) -> list[str]:
         for name, without, with_ in found.overlooked()[:5]
         if with_ > without
     ]
-    return [told, *grown, *(["\n".join(more)] if more else [])]
+    return [found.describe_unique(), *grown, *(["\n".join(more)] if more else [])]

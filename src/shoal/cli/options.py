@@ -83,11 +83,12 @@ def example(*lines: str) -> str:
 ROLES = {
     "quasi": "Others may know it; generalised.",
     "sensitive": "Nobody should learn it.",
-    "identifier": "Dropped.",
+    "identifier": "Points at a person; left out.",
     "provider": "Who provided the row; never published.",
     "person": "Who the row is about; never published.",
     "weight": "Survey weight; not published.",
     "keep": "Published as it is.",
+    "drop": "Left out; '*_id' or '*' for all that are not named.",
 }
 
 
@@ -129,12 +130,15 @@ class Roles:
         stated = self._stated() or Schema(())
         frame = open_table(source, kinds=stated.kinds, **reading)
         suggested = Schema.suggest(frame)
+        stated = stated.expand(suggested.names)
         for name in stated.names:
             suggested.column(name)  # a name that the table lacks is an error with a hint
         more = tuple(column for column in suggested.columns if column.name not in stated.names)
         # Without a file the flags alone would put their columns first; the table's order is better.
         if self.file is None:
-            return frame, self._with_hierarchies(self._with_flags(suggested))
+            roles = {column.name: column.role for column in stated.columns}
+            changed = {n: r for n, r in roles.items() if suggested.column(n).role != r}
+            return frame, self._with_hierarchies(suggested.set(changed))
         return frame, self._with_hierarchies(replace(stated, columns=(*stated.columns, *more)))
 
     def _stated(self, quasi: Sequence[str] = ()) -> Schema | None:
@@ -274,7 +278,8 @@ def _by_column(flags: dict[str, Sequence[str]]) -> dict[str, str]:
 
 
 _READING = "Reading (recognised unless set)"
-READING = ("delimiter", "quote", "encoding", "decimal", "day_first", "nulls", "sheet", "query")
+READING = ("delimiter", "quote", "encoding", "decimal", "day_first", "nulls", "sheet",
+           "header_row", "query")  # fmt: skip
 
 
 def reading(command: Function) -> Function:
@@ -298,6 +303,8 @@ def reading(command: Function) -> Function:
         option("--null", "nulls", multiple=True, metavar="MARK",
                help="A mark that means null; repeatable."),
         option("--sheet", metavar="NAME", help="Sheet of a workbook."),
+        option("--header-row", type=click.IntRange(1), metavar="N",
+               help="Row of a sheet that names the columns."),
         option("--query", metavar="SQL", help="Query of a database."),
     ]  # fmt: skip
     return _stacked(collected, options)

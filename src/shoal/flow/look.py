@@ -32,11 +32,40 @@ class Look:
     subsets: tuple[Subset, ...]
     steps: tuple[Subset, ...]
     """The quasi-identifiers added one by one, the most revealing first."""
+    unique_with_undecided: int = 0
+    """People who are alone for whoever knows the undecided columns as well."""
 
     @property
     def unique(self) -> int:
         """People who are alone with their combination of the suggested quasi-identifiers."""
         return self.steps[-1].uniques if self.steps else 0
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether nobody is unique only because columns are still undecided."""
+        return not self.unique and bool(self.schema.undecided)
+
+    def describe_unique(self) -> str:
+        """How many people stand out, and what undecided columns would add."""
+        quasi = ", ".join(column.name for column in self.schema.quasi)
+        lines = []
+        if quasi and not self.is_unsettled:
+            lines.append(
+                f"{self.unique:,} of {self.rows:,} people ({self.unique / self.rows:.1%}) are "
+                f"unique on the quasi-identifiers: {quasi}."
+            )
+        elif not quasi:
+            lines.append("No column is a quasi-identifier yet.")
+        if undecided := self.schema.undecided:
+            columns = "1 column is" if len(undecided) == 1 else f"{len(undecided):,} columns are"
+            also = " as well" if quasi else ""
+            some = any(column.name not in self.columns for column in undecided)
+            lines.append(
+                f"{columns} undecided: whoever knows {'it' if len(undecided) == 1 else 'them'}"
+                f"{also} finds {'at least ' * some}{self.unique_with_undecided:,} of "
+                f"{self.rows:,} people unique ({self.unique_with_undecided / self.rows:.1%})."
+            )
+        return "\n".join(lines)
 
     def _quasi(self) -> tuple[int, ...]:
         """Where the quasi-identifiers stand among the counted columns."""
@@ -90,7 +119,9 @@ class Look:
                 "edition": EDITION,
                 "rows": self.rows,
                 "columns": columns,
-                "unique": self.unique,
+                "unique": None if self.is_unsettled else self.unique,
+                "undecided": [column.name for column in self.schema.undecided],
+                "unique_with_undecided": self.unique_with_undecided,
                 "growth": [{"column": c, "unique": u} for c, u in self.growth()],
                 "overlooked": [
                     {"column": c, "unique_without": a, "unique_with": b}
@@ -102,12 +133,9 @@ class Look:
 
     def __str__(self) -> str:
         lines = [f"{self.rows:,} rows", str(self.schema), ""]
-        quasi = ", ".join(column.name for column in self.schema.quasi) or "none"
-        lines.append(
-            f"{self.unique:,} of {self.rows:,} people ({self.unique / self.rows:.1%}) are unique "
-            f"on the quasi-identifiers ({quasi})."
-        )
-        lines += [f"  + {name:<30} {unique:>9,} unique" for name, unique in self.growth()]
+        lines.append(self.describe_unique())
+        growth = [] if self.is_unsettled else self.growth()
+        lines += [f"  + {name:<30} {unique:>9,} unique" for name, unique in growth]
         for name, without, with_ in self.overlooked()[:5]:
             if with_ > without:
                 lines.append(
@@ -127,34 +155,41 @@ def look(source: Any, schema: Schema | None = None, **reading: Any) -> Look:
         profiles = frame.profile()
         suggested = _stated(Schema.suggest(frame), schema)
         columns = _known(frame.fields, profiles, suggested)
-        subsets, steps = _subsets(frame, columns, suggested)
+        subsets, steps, unique = _subsets(frame, columns, suggested)
     rows = next(iter(profiles.values())).rows
-    return Look(rows, frame.fields, profiles, suggested, tuple(columns), subsets, steps)
+    return Look(rows, frame.fields, profiles, suggested, tuple(columns), subsets, steps, unique)
 
 
 def _stated(suggested: Schema, schema: Schema | None) -> Schema:
     """The suggestion, with what the publisher has decided already in its place."""
-    own = {column.name: column for column in schema.columns} if schema else {}
+    named = schema.expand(suggested.names).columns if schema else ()
+    own = {column.name: column for column in named}
     return Schema(tuple(own.get(column.name, column) for column in suggested.columns))
 
 
 def _subsets(
     frame: Frame, columns: Sequence[str], schema: Schema
-) -> tuple[tuple[Subset, ...], tuple[Subset, ...]]:
+) -> tuple[tuple[Subset, ...], tuple[Subset, ...], int]:
     """The risk of subsets of the columns, and of the quasi-identifiers one after the other.
+
+    Last how many people are unique on quasi-identifiers and undecided columns together.
 
     Values are taken as they are. The quasi-identifiers with each other column are among the
     subsets in any case.
     """
     if not columns:
-        return (), ()
+        return (), (), 0
     kinds = {field.name: field.kind for field in frame.fields}
     quasi = Schema(tuple(Column(name, "quasi", kinds[name], Flat()) for name in columns))
     tally = encode(frame, quasi).tally
     counted = tally.keys, [axis.size for axis in tally.quasi], tally.count
     known = [i for i, name in enumerate(columns) if schema.column(name).role == "quasi"]
     others = [(*known, i) for i in range(len(columns)) if i not in known]
-    return tuple(subset_risks(*counted, others)), tuple(most_revealing(*counted, known))
+    undecided = [i for i, name in enumerate(columns) if schema.column(name).role == "undecided"]
+    together = tuple(sorted((*known, *undecided)))
+    subsets = tuple(subset_risks(*counted, [*others, together] if together else others))
+    unique = next((one.uniques for one in subsets if one.columns == together), 0)
+    return subsets, tuple(most_revealing(*counted, known)), unique
 
 
 def _known(fields: Sequence[Field], profiles: Mapping[str, Profile], schema: Schema) -> list[str]:

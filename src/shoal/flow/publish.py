@@ -9,6 +9,7 @@ from dataclasses import replace as changed
 from pathlib import Path
 from typing import Any
 
+from shoal.column import PUBLISHED, Field, describe_marks
 from shoal.errors import NotMetError, UsageError
 from shoal.flow import folder, record
 from shoal.flow.based import Based, check, known
@@ -172,6 +173,7 @@ def _released(source: Any, request: Request, after: Any) -> Release:
         except NotMetError as error:
             hint = " ".join((error.hint, *offered(request, notes)))
             raise NotMetError(error.fact, hint) from None
+    notes += describe_marks(field for field in frame.fields if _is_published(field, fitted.schema))
     notes += [UNKNOWN] * (release.private.get("people_in_both", 0) is None)
     notes += told_counterfeits(release.private)
     notes += told_moved(release.private.get(BEYOND, {}), "answered for")
@@ -181,6 +183,10 @@ def _released(source: Any, request: Request, after: Any) -> Release:
     bare = unjudged(request.rule, named)
     release = changed(release, private={**release.private, "unjudged": bare, "notes": notes})
     return _told(release, request.schema, schema) if several(after) else release
+
+
+def _is_published(field: Field, schema: Schema) -> bool:
+    return schema.column(field.name).role in PUBLISHED
 
 
 def _checked(request: Request, after: Any) -> Schema:

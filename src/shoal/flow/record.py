@@ -21,7 +21,7 @@ from shoal.flow.request import (
     SYNTHETIC,
     Request,
 )
-from shoal.hierarchy import Hierarchy, Tree
+from shoal.hierarchy import Hierarchy, Ordered, Tree
 from shoal.histogram import Histogram
 from shoal.labels import text
 from shoal.noise.bins import bins
@@ -190,7 +190,8 @@ def manifest(request: Request, counts: Counts, based_on: str | None = None) -> d
 def public_schema(schema: Schema, values: Mapping[str, frozenset[str]]) -> Schema:
     """What a reader needs to count the table again, and nothing that the table does not say.
 
-    Quasi-identifiers are labels now, so their hierarchies, bounds and domains stay private.
+    Quasi-identifiers are labels now, so their hierarchies, bounds and domains stay private; but
+    for the order of categories, without which nobody can say what lies in a range of them.
     """
     return Schema(tuple(_public(column, values.get(column.name)) for column in schema.columns))
 
@@ -206,6 +207,8 @@ def _stated(schema: Schema, values: Mapping[str, frozenset[str]], form: str) -> 
 
 def _public(column: Column, there: frozenset[str] | None) -> Column:
     if column.role == "quasi":
+        if column.kind == "category" and isinstance(column.hierarchy, Ordered):
+            return Column(column.name, "quasi", "category", column.hierarchy)
         return Column(column.name, "quasi")
     if column.role == "keep" or there is None:
         return Column(column.name, column.role, column.kind, missing=column.missing)

@@ -45,6 +45,10 @@ class Found:
     kind: str
     sql: str
     notes: tuple[str, ...] = ()
+    ordered: bool = False
+    null_marks: tuple[tuple[str, int], ...] = ()
+    doubtful_marks: tuple[tuple[str, int], ...] = ()
+    decimal_comma: bool = False
 
 
 def is_wide(name: str, shortest: int, longest: int) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from shoal.errors import InputError
 from shoal.frames.dialect import Dialect, detect, reader, text
 from shoal.frames.header import WrongRows, clean_names
+from shoal.frames.source import TextStyle
 from shoal.frames.spool import Spool
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ def read_csv(
     delimiter: str | None = None,
     quote: str | None = None,
     encoding: str | None = None,
-) -> tuple[Path, tuple[str, ...]]:
-    """Spool a text table; returns the Parquet file and what was noticed on the way."""
+) -> tuple[Path, tuple[str, ...], TextStyle]:
+    """Spool a text table; returns the Parquet file, what was noticed, and how it is written."""
     dialect = detect(path, delimiter, quote, encoding)
     with text(path, dialect.encoding) as stream:
         records = reader(stream, dialect)
@@ -41,7 +42,12 @@ def read_csv(
         if first is None:
             raise InputError(f"{path.name} has a header but no rows.", "Check the export.")
         spooled = spool.rows(names, chain([first], rows))
-    return spooled, _notes(dialect, encoding)
+    return spooled, _notes(dialect, encoding), _style(dialect)
+
+
+def _style(dialect: Dialect) -> TextStyle:
+    plain = dialect.encoding == "utf-8-sig" and not dialect.marked
+    return TextStyle(dialect.delimiter, encoding="utf-8" if plain else dialect.encoding)
 
 
 def _notes(dialect: Dialect, given: str | None) -> tuple[str, ...]:

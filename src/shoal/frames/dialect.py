@@ -40,6 +40,8 @@ class Dialect:
     encoding: str
     delimiter: str
     quote: str
+    marked: bool = False
+    """Whether it begins with a byte-order mark, by which Excel knows UTF-8."""
 
 
 def detect(
@@ -55,7 +57,9 @@ def detect(
     if not head.strip():
         raise InputError(f"{path.name} is empty.", "Check that the export finished.")
     mark = _quote(head) if quote is None else quote
-    return Dialect(found, delimiter or _delimiter(head, mark), mark)
+    with _bytes(path) as start:
+        marked = start.read(3).startswith(codecs.BOM_UTF8)
+    return Dialect(found, delimiter or _delimiter(head, mark), mark, marked)
 
 
 def text(path: Path, encoding: str) -> io.TextIOWrapper:

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 from shoal.errors import InputError, UsageError
 from shoal.frames.header import WrongRows, clean_names
 from shoal.frames.limits import TEXT_LIMIT, check_workbook, text_too_long
 from shoal.frames.spool import Spool
 
+_HEAD = 30
+"""Titles, dates and notes above a header are looked for in so many rows."""
 
-def read_excel(path: Path, spool: Spool, sheet: str | None = None) -> Path:
-    """Spool one sheet; its first row is the header. Text cells keep their leading zeros."""
+
+def read_excel(
+    path: Path, spool: Spool, sheet: str | None = None, header_row: int | None = None
+) -> tuple[Path, tuple[str, ...]]:
+    """Spool one sheet; returns the Parquet file and what was noticed on the way.
+
+    The header is the sheet's row ``header_row``, the first being 1; else the first row that is as
+    wide as the table, where there are only titles above. Text cells keep their leading zeros.
+    """
     import python_calamine as calamine  # only this door needs it
 
+    if header_row is not None and header_row < 1:
+        raise UsageError("The first row of a sheet is row 1.", "Set header_row= to 1 or more.")
     check_workbook(path)
     try:
         book = calamine.CalamineWorkbook.from_path(str(path))
@@ -24,12 +35,44 @@ def read_excel(path: Path, spool: Spool, sheet: str | None = None) -> Path:
         raise InputError(f"{path.name} has a password.", "Save it without one first.") from None
     except (calamine.CalamineError, calamine.XmlError, calamine.ZipError):
         raise InputError(f"{path.name} is not a workbook.", "Save it again as .xlsx.") from None
-    rows = book.get_sheet_by_name(_sheet(book.sheet_names, sheet)).iter_rows()
-    header = next(rows, None)
-    if header is None:
+    chosen = book.get_sheet_by_name(_sheet(book.sheet_names, sheet))
+    rows = chosen.iter_rows()
+    head = [[_cell(cell) for cell in row] for row in islice(rows, _HEAD)]
+    if not head:
         raise InputError(f"The sheet in {path.name} is empty.", "Choose another with sheet=.")
-    names = clean_names(_cell(cell) for cell in header)
-    return spool.rows(names, _rows(rows, len(names)))
+    at = _find_header(head) if header_row is None else header_row - 1
+    while at >= len(head) and (row := next(rows, None)) is not None:
+        head.append([_cell(cell) for cell in row])
+    if not 0 <= at < len(head):
+        raise UsageError(
+            f"Row {header_row:,} of the sheet is empty.", "Set header_row= to the header's row."
+        )
+    names = clean_names(head[at])
+    rest = chain(head[at + 1 :], ([_cell(cell) for cell in row] for row in rows))
+    skipped = at > 0 and header_row is None
+    note = f"header in row {1 + at}, what stands above is left out (set with --header-row)"
+    return spool.rows(names, _rows(rest, len(names), at + 2)), (note,) * skipped
+
+
+def _find_header(head: Sequence[Sequence[str | None]]) -> int:
+    """The row that names the columns: the first that fills the table's width with texts.
+
+    A title has a cell or two. Where no row is such a header below mere titles, it is the first.
+    """
+    filled = [sum(cell is not None for cell in row) for row in head]
+    width = max(filled)
+    for at, row in enumerate(head):
+        cells = [cell for cell in row if cell is not None]
+        if 5 * filled[at] >= 4 * width and width > 1:
+            named = len(set(cells)) == len(cells) and not any(map(_is_number, cells))
+            return at if named else 0
+        if 2 * filled[at] > width:
+            return 0
+    return 0
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).replace("-", "", 1).isdecimal()
 
 
 def _sheet(names: list[str], wanted: str | None) -> str:
@@ -43,12 +86,11 @@ def _sheet(names: list[str], wanted: str | None) -> str:
     return wanted
 
 
-def _rows(rows: Iterator[list[Any]], width: int) -> Iterator[list[str | None]]:
-    """Rows as text; empty rows are harmless at the end of the sheet, and only there."""
+def _rows(rows: Iterable[list[str | None]], width: int, first: int) -> Iterator[list[str | None]]:
+    """The rows, from row ``first`` of the sheet on; empty ones are harmless at its end alone."""
     wrong = WrongRows(width, "row")
     blank: list[int] = []
-    for number, row in enumerate(rows, 2):
-        cells = [_cell(cell) for cell in row]
+    for number, cells in enumerate(rows, first):
         if width > 1 and not any(cells):
             blank.append(number)
             continue

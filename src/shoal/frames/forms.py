@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-SOFT_MARKS = ("-", "--", ".", "none", "None", "NONE", "NaN", "nan")
+from shoal.labels import DOUBTFUL_MARKS
+
+SOFT_MARKS = ("-", "--", ".", "none", "None", "NONE", *DOUBTFUL_MARKS)
 """Null only among numbers or dates: elsewhere `none` and `-` are values (no disease, negative)."""
 
 BLANKS = " \t\r\n\u00a0"

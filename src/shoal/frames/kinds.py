@@ -10,12 +10,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from shoal.bands import MAX_BANDS, order_bands
 from shoal.errors import InputError, UsageError
 from shoal.frames import forms
 from shoal.frames.column import EXACT, HINT, Column, Engine, Found, infinite, is_wide, whole
 from shoal.frames.header import clean_names
 from shoal.frames.typed import nested, typed
-from shoal.labels import NULL_MARKS
+from shoal.labels import DOUBTFUL_MARKS, NULL_MARKS
 from shoal.schema import Field
 
 KINDS = ("number", "date", "code", "category", "text", "label")
@@ -23,6 +24,7 @@ KINDS = ("number", "date", "code", "category", "text", "label")
 _POINT = ("digits", "plain", "dotted", "either", "point", "spaced")
 _COMMA = ("digits", "dotted", "either", "comma", "spaced")
 _FEW = 1000
+_IN_ORDER = ("values in an order of their own",)
 _WORDS = re.compile(r"[^\W\d_]([^\W\d]|[.,&()/ -]){0,39}(?<! )")
 _NUMBERS = ("zeros", *_POINT, "comma")
 
@@ -60,7 +62,16 @@ def recognise(engine: Engine, query: str, reading: Reading) -> tuple[str, tuple[
         found.append(typed(engine, column, row[1]) or _text(engine, column, reading))
     select = ", ".join(f"{f.sql} AS {forms.name(n)}" for n, f in zip(names, found, strict=True))
     fields = tuple(
-        Field(n, f.kind, f.notes + _headless(n)) for n, f in zip(names, found, strict=True)
+        Field(
+            n,
+            f.kind,
+            f.notes + _headless(n),
+            f.ordered,
+            f.null_marks,
+            f.doubtful_marks,
+            f.decimal_comma,
+        )  # fmt: skip
+        for n, f in zip(names, found, strict=True)
     )
     return f"SELECT {select} FROM ({query})", fields
 
@@ -117,31 +128,47 @@ def _text(engine: Engine, column: Column, reading: Reading) -> Found:
     forced = column.forced
     if forced == "label":
         return Found("category", f"nullif({column.value()}::VARCHAR, '')")
-    if forced in (None, "category") and _plain_words(engine, column, marks):
-        return Found("category", f"{column.value()}::VARCHAR")
+    if forced in (None, "category") and (words := _plain_words(engine, column, marks)):
+        ordered = order_bands(words) is not None
+        return Found("category", f"{column.value()}::VARCHAR", _IN_ORDER * ordered, ordered)
     census = Census(engine, column, marks)
+    if forced in (None, "category") and _are_bands(engine, census, column):
+        return _words(census, column, "category", ordered=True)
     if forced is None and _is_code(census, column.name):
         return _words(census, column, "code")
     if forced in (None, "number") and (decimal := _decimal(census, column, reading)):
         return _number(engine, census, column, decimal, reading)
     if forced in (None, "date") and (order := _order(census, column, reading)):
         return _date(census, column, order, reading)
-    return _words(census, column, forced or ("text" if _is_prose(census) else "category"))
+    kind = forced or ("text" if _is_prose(census) else "category")
+    return _words(census, column, kind)
 
 
-def _plain_words(engine: Engine, column: Column, marks: tuple[str, ...]) -> bool:
-    """Whether all values are short words, beyond doubt: most columns are; a census is slow."""
+def _plain_words(engine: Engine, column: Column, marks: tuple[str, ...]) -> list[str]:
+    """The values where all are short words, beyond doubt: most columns are; a census is slow."""
     found = engine.execute(
         f"SELECT DISTINCT {column.value()}::VARCHAR FROM ({column.query}) LIMIT {_FEW + 1}"
     ).fetchall()
     words = [row[0] for row in found if row[0] is not None]
-    if not words or len(found) > _FEW or not {*marks, *forms.SOFT_MARKS}.isdisjoint(words):
+    if len(found) > _FEW or not {*marks, *forms.SOFT_MARKS}.isdisjoint(words):
+        return []
+    plain = all(_WORDS.fullmatch(word) and word.count(" ") < 3 for word in words)
+    return words if plain else []
+
+
+def _are_bands(engine: Engine, census: Census, column: Column) -> bool:
+    """Whether the column has few values, not all of them numbers, in an order of their own."""
+    if not 1 < census.total("distinct") <= MAX_BANDS or census.rows(*_NUMBERS) == census.live:
         return False
-    return all(_WORDS.fullmatch(word) and word.count(" ") < 3 for word in words)
+    sql = _value(census, column, soft=False)[0]
+    found = engine.execute(f"SELECT DISTINCT {sql} FROM ({column.query})").fetchall()
+    return order_bands(row[0] for row in found if row[0] is not None) is not None
 
 
-def _value(census: Census, column: Column, soft: bool) -> tuple[str, tuple[str, ...]]:
-    """The column as text with nulls for marks, and notes; clean columns are left as they are."""
+def _value(
+    census: Census, column: Column, soft: bool
+) -> tuple[str, tuple[str, ...], tuple[tuple[str, int], ...]]:
+    """The column as text with nulls for marks, notes and marks; clean columns are left alone."""
     sql, notes = f"{column.value()}::VARCHAR", []
     if padded := census.total("padded"):
         sql = forms.trimmed(sql)
@@ -150,22 +177,31 @@ def _value(census: Census, column: Column, soft: bool) -> tuple[str, tuple[str, 
     if marks:
         listed = ", ".join(map(forms.literal, marks))
         sql = f"CASE WHEN {forms.trimmed(column.value())} IN ({listed}) THEN NULL ELSE {sql} END"
-    notes += [f"{rows:,} nulls written {mark!r}" for mark, rows in marks.items() if mark]
-    return sql, tuple(notes)
+    written = tuple((mark, rows) for mark, rows in marks.items() if mark)
+    notes += [f"{rows:,} nulls written {mark!r}" for mark, rows in written]
+    return sql, tuple(notes), written
 
 
-def _words(census: Census, column: Column, kind: str) -> Found:
-    sql, notes = _value(census, column, soft=False)
+def _words(census: Census, column: Column, kind: str, ordered: bool = False) -> Found:
+    sql, notes, marks = _value(census, column, soft=False)
+    written = census.marks(soft=True)
+    doubtful = tuple((mark, written[mark]) for mark in DOUBTFUL_MARKS if mark in written)
+    doubtful = tuple(pair for pair in doubtful if pair not in marks)
+    notes += tuple(
+        f"{rows:,} values {mark!r}, which may mean missing (set with --null {mark})"
+        for mark, rows in doubtful
+    )
     numbers, live = census.rows(*_NUMBERS), census.total("rows")
     if not live:
         notes += ("no values",)
-    elif kind == "category" and 0 < numbers < live:
+    elif kind == "category" and 0 < numbers < live and not ordered:
         notes += (f"{numbers:,} of {live:,} values are numbers, the others are not",)
     elif kind == "category" and (dates := census.rows("iso", "parts")):
         notes += (f"{dates:,} of {live:,} values look like dates, but not all in one order",)
     elif kind == "code" and census.spread("digits")[1] > EXACT:
         notes += (f"digits beyond {EXACT}: kept as codes, which are exact",)
-    return Found(kind, sql, notes)
+    notes += _IN_ORDER * ordered
+    return Found(kind, sql, notes, ordered, marks, doubtful)
 
 
 def _is_code(census: Census, name: str) -> bool:
@@ -219,9 +255,9 @@ def _refuse(column: Column, count: int, what: str) -> None:
 def _number(
     engine: Engine, census: Census, column: Column, decimal: str, reading: Reading
 ) -> Found:
-    value, notes = _value(census, column, soft=True)
+    value, notes, marks = _value(census, column, soft=True)
     if census.rows("digits") == census.live and census.spread("digits")[1] <= EXACT:
-        return Found("number", f"CAST({value} AS BIGINT)", notes)
+        return Found("number", f"CAST({value} AS BIGINT)", notes, null_marks=marks)
     infinite(column.name, census.rows("inf"))
     plain = census.rows("digits", "plain") == census.live
     sql = f"CAST({value} AS DOUBLE)" if plain else forms.number(value, decimal)
@@ -229,7 +265,8 @@ def _number(
         notes += ("decimal comma",)
     elif census.rows("either") and not reading.decimal:
         notes += ("a comma before three digits read as thousands separator (set with decimal=)",)
-    return Found("number", whole(engine, column, sql), notes)
+    sql = whole(engine, column, sql)
+    return Found("number", sql, notes, null_marks=marks, decimal_comma=decimal == ",")
 
 
 def _order(census: Census, column: Column, reading: Reading) -> str | None:
@@ -259,7 +296,7 @@ def _order(census: Census, column: Column, reading: Reading) -> str | None:
 
 
 def _date(census: Census, column: Column, order: str, reading: Reading) -> Found:
-    value, notes = _value(census, column, soft=True)
+    value, notes, marks = _value(census, column, soft=True)
     if order != "iso":
         told = census.total("first") or census.total("second") or reading.day_first is not None
         doubt = "" if told else ": they cannot be told apart (set with day_first=)"
@@ -268,4 +305,4 @@ def _date(census: Census, column: Column, order: str, reading: Reading) -> Found
         notes += ("two-digit years read as 1930 to 2029",)
     if timed := census.total("timed"):
         notes += (f"{timed:,} times of day left out",)
-    return Found("date", forms.date(value, order), notes)
+    return Found("date", forms.date(value, order), notes, null_marks=marks)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoal.addresses import refuse_address
 from shoal.errors import InputError, UsageError
@@ -16,7 +17,7 @@ from shoal.frames.engine import connect, guarded
 from shoal.frames.frame import Frame
 from shoal.frames.kinds import Reading, recognise
 from shoal.frames.limits import check_texts
-from shoal.frames.source import Source
+from shoal.frames.source import STANDARD, Source, TextStyle
 from shoal.frames.spool import Spool
 from shoal.frames.stored import parquet, read_feather, read_parquet
 from shoal.frames.write import FORMATS
@@ -37,6 +38,7 @@ def open(
     day_first: bool | None = None,
     nulls: Sequence[str] | None = None,
     sheet: str | None = None,
+    header_row: int | None = None,
     query: str | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> Frame:
@@ -44,8 +46,8 @@ def open(
 
     Everything is recognised on the whole table and told in each field's notes; whatever was
     recognised wrongly can be set: ``delimiter``, ``quote`` and ``encoding`` of text files,
-    ``sheet`` of a workbook, ``query`` of a database, the ``decimal`` sign, ``day_first`` in dates,
-    ``nulls`` (marks that mean null, besides the empty cell), and ``kinds`` (number, date, code,
+    ``sheet`` and ``header_row`` of a workbook, ``query`` of a database, the ``decimal`` sign,
+    ``day_first`` in dates, ``nulls`` (marks that mean null, besides the empty cell), and ``kinds`` (number, date, code,
     category or text, by column).
 
     >>> import pyarrow as pa
@@ -56,32 +58,73 @@ def open(
     if isinstance(source, Frame):
         return source
     marks = None if nulls is None else tuple(nulls)
+    written = _written_as(source)
+    decimal = decimal or (written.decimal if written else None)
     reading = Reading(decimal, day_first, marks, dict(kinds or {}))
     engine, spool = connect(), Spool()
     origin = _origin(source)
     try:
         with guarded():
             if isinstance(source, (str, PathLike)):
-                text = {"delimiter": delimiter, "quote": quote, "encoding": encoding}
-                raw, notes = _named(str(source), engine, spool, text, sheet, query)
+                text = {
+                    "delimiter": delimiter or (written.delimiter if written else None),
+                    "quote": quote,
+                    "encoding": encoding or (written.encoding if written else None),
+                }
+                read = _named(str(source), engine, spool, text, (sheet, header_row), query)
             else:
-                raw, notes = _object(source, engine, spool), ()
+                read = _Read(_object(source, engine, spool))
+            raw = read.query
             check_texts(engine, raw, reading.kinds)
             typed, fields = recognise(engine, raw, reading)
     except BaseException:
         engine.close()
         spool.close()
         raise
-    noted = tuple(
-        field if field.kind in ("number", "date") else replace(field, notes=field.notes + notes)
-        for field in fields
-    )
+    noted = _with_notes(fields, read)
+    if origin is not None:
+        comma = any(field.decimal_comma for field in fields)
+        origin = replace(origin, style=replace(read.style, decimal="," if comma else "."))
 
     def close() -> None:
         engine.close()
         spool.close()
 
     return DuckFrame(engine, typed, noted, close=close, source=origin)
+
+
+class _Read(NamedTuple):
+    """A query over what was opened, and what was noticed of it as a whole."""
+
+    query: str
+    words: tuple[str, ...] = ()
+    """Notes on every column of words."""
+    table: tuple[str, ...] = ()
+    """Notes on the table, which its first column carries."""
+    style: TextStyle = STANDARD
+
+
+def _with_notes(fields: Sequence[Field], read: _Read) -> tuple[Field, ...]:
+    noted = []
+    for at, field in enumerate(fields):
+        notes = () if field.kind in ("number", "date") else read.words
+        notes = (*field.notes, *notes, *(() if at else read.table))
+        noted.append(replace(field, notes=notes))
+    return tuple(noted)
+
+
+def _written_as(source: Any) -> TextStyle | None:
+    """How the table of a release is written, as the manifest beside it says."""
+    if not isinstance(source, (str, PathLike)):
+        return None
+    path = Path(source)
+    try:
+        folder = path if path.is_dir() else path.parent
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        own = path.is_dir() or path.name in (manifest.get("file"), manifest.get("values"))
+        return TextStyle.from_json(manifest.get("csv")) if own else None
+    except (OSError, ValueError, AttributeError, RecursionError):  # no manifest: verbs say so
+        return None
 
 
 def _origin(source: Any) -> Source | None:
@@ -103,14 +146,14 @@ def _named(
     engine: Engine,
     spool: Spool,
     text: Mapping[str, str | None],
-    sheet: str | None,
+    sheet: tuple[str | None, int | None],
     query: str | None,
-) -> tuple[str, tuple[str, ...]]:
+) -> _Read:
     """The query over a path or URL, and notes on the whole of it."""
     from shoal.frames import sql
 
     if sql.is_database(source):
-        return parquet(sql.read_sql(source, spool, query)), ()
+        return _Read(parquet(sql.read_sql(source, spool, query)))
     if query is not None:
         raise UsageError("A query needs a database URL.", "Leave query= out.")
     refuse_address(source)
@@ -120,16 +163,17 @@ def _named(
     if suffix in _TEXT:
         from shoal.frames.csv import read_csv
 
-        spooled, notes = read_csv(path, spool, **text)
-        return parquet(spooled), notes
+        spooled, notes, style = read_csv(path, spool, **text)
+        return _Read(parquet(spooled), notes, style=style)
     if suffix in _SHEETS:
         from shoal.frames.excel import read_excel
 
-        return parquet(read_excel(path, spool, sheet)), ()
+        spooled, notes = read_excel(path, spool, *sheet)
+        return _Read(parquet(spooled), table=notes)
     if suffix == ".parquet":
-        return read_parquet(path), ()
+        return _Read(read_parquet(path))
     if suffix in _ARROW:
-        return read_feather(path, engine, spool), ()
+        return _Read(read_feather(path, engine, spool))
     raise UsageError(f"{path.name} is of an unknown kind.", f"Known endings: {_KNOWN}.")
 
 

@@ -4,10 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from shoal.errors import InputError
+
+
+@dataclass(frozen=True)
+class TextStyle:
+    """How a CSV file is written."""
+
+    delimiter: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+    def to_json(self) -> dict[str, str]:
+        """What a manifest says of it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stated: Any) -> TextStyle | None:
+        """What a manifest says; None where it says nothing that can be read."""
+        if not isinstance(stated, Mapping) or set(stated) != {"delimiter", "decimal", "encoding"}:
+            return None
+        return cls(**stated) if all(isinstance(word, str) for word in stated.values()) else None
+
+
+STANDARD = TextStyle()
 
 
 @dataclass(frozen=True)
@@ -16,6 +41,8 @@ class Source:
 
     path: Path
     state: tuple[int, ...]
+    style: TextStyle = STANDARD
+    """How it is written, where it is a text file."""
 
     @classmethod
     def of(cls, path: Path) -> Source:

@@ -6,6 +6,7 @@ apostrophe ("CSV injection"; OWASP) and are counted, so that the manifest can sa
 
 from __future__ import annotations
 
+import codecs
 import datetime
 import gzip
 import re
@@ -25,6 +26,7 @@ import pyarrow.parquet
 
 from shoal import scratch
 from shoal.errors import OutputError, UsageError
+from shoal.frames.source import STANDARD, TextStyle
 from shoal.labels import RUNS
 
 FORMATS = (".csv", ".csv.gz", ".parquet", ".feather", ".arrow", ".xlsx")
@@ -32,6 +34,7 @@ FORMATS = (".csv", ".csv.gz", ".parquet", ".feather", ".arrow", ".xlsx")
 _EXCEL_ROWS = 1_048_575  # one of Excel's 1,048,576 is the header
 _EXCEL_COLUMNS = 16_384
 _EXCEL_TEXT = 32_767
+_NO_TIME = datetime.datetime(1980, 1, 1)
 _EXCEL_EXACT = 10**15  # Excel keeps 15 digits; longer numbers are written as text
 _ELSEWHERE = "Write .parquet or .csv instead."
 _NUMBER = r"^[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
@@ -62,9 +65,12 @@ class Writer:
 
 
 @contextmanager
-def writer(path: Path, schema: pa.Schema, *, defuse: bool = True) -> Iterator[Writer]:
+def writer(
+    path: Path, schema: pa.Schema, *, defuse: bool = True, style: TextStyle = STANDARD
+) -> Iterator[Writer]:
     """Open ``path`` in the format its suffix names; what could not be finished is removed.
 
+    ``style`` is how CSV is written.
     ``defuse`` only matters where a spreadsheet reads text as if typed in: CSV and Excel.
     """
     suffix = format_of(path)
@@ -77,7 +83,7 @@ def writer(path: Path, schema: pa.Schema, *, defuse: bool = True) -> Iterator[Wr
     try:
         with _failing(), _opened(path) as handle:
             opened = True
-            sink = _sink(suffix, handle, schema)
+            sink = _sink(suffix, handle, schema, style)
             try:
                 yield Writer(sink, schema, defuse and suffix in (".csv", ".csv.gz", ".xlsx"))
             except BaseException:
@@ -145,6 +151,11 @@ def _failing() -> Iterator[None]:
             f"The file cannot be written: {error.strerror or 'the disk failed'}.",
             "Choose a folder you may write to, with enough free space.",
         ) from None
+    except UnicodeEncodeError as error:
+        raise OutputError(
+            f"The file cannot be written in the encoding {error.encoding}.",
+            "Add --csv-style standard, which is UTF-8.",
+        ) from None
     except pa.ArrowException as error:
         raise OutputError(
             f"The file cannot be written ({type(error).__name__}).",
@@ -155,16 +166,20 @@ def _failing() -> Iterator[None]:
 class _Csv:
     """Lines built column-wise; a quote only where RFC 4180 needs it, null empty, empty ``""``."""
 
-    def __init__(self, handle: IO[bytes], schema: pa.Schema) -> None:
+    def __init__(self, handle: IO[bytes], schema: pa.Schema, style: TextStyle) -> None:
         self._handle = handle
+        self._style = style
+        self._encode = (
+            None if style.encoding == "utf-8" else codecs.getincrementalencoder(style.encoding)()
+        )
         # A line of one empty cell is a blank line, which readers skip: the row would vanish.
         self._null = '""' if len(schema) == 1 else ""
         names = [pa.array([name], pa.large_string()) for name in schema.names]
-        self._lines([_quoted(name) for name in names])
+        self._lines([_quoted(name, style) for name in names])
 
     def write(self, batch: pa.RecordBatch) -> None:
         if batch.num_rows and batch.num_columns:
-            self._lines([_cells(column) for column in batch.columns])
+            self._lines([_cells(column, self._style) for column in batch.columns])
 
     def close(self) -> None:
         self._handle.close()
@@ -172,7 +187,7 @@ class _Csv:
     def _lines(self, columns: list[pa.Array]) -> None:
         line = pc.binary_join_element_wise(
             *columns,
-            pa.scalar(",", pa.large_string()),
+            pa.scalar(self._style.delimiter, pa.large_string()),
             null_handling="replace",
             null_replacement=self._null,
         )
@@ -180,18 +195,32 @@ class _Csv:
             line, pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string())
         )
         _, ends, text = ended.buffers()
-        self._handle.write(memoryview(text)[: np.frombuffer(ends, np.int64)[len(ended)]])
+        written = memoryview(text)[: np.frombuffer(ends, np.int64)[len(ended)]]
+        if self._encode is None:
+            self._handle.write(written)
+        else:
+            self._handle.write(self._encode.encode(bytes(written).decode("utf-8")))
 
 
-def _cells(column: pa.Array) -> pa.Array:
+def _cells(column: pa.Array, style: TextStyle) -> pa.Array:
     if pa.types.is_dictionary(column.type):
-        return _cells(column.dictionary).take(column.indices)
+        return _cells(column.dictionary, style).take(column.indices)
     words = column.cast(pa.large_string())
-    return _quoted(words) if _is_text(column.type) else words
+    if _is_text(column.type):
+        return _quoted(words, style)
+    if style.decimal == "." or not _has_decimals(column.type):
+        return words
+    words = pc.replace_substring(words, ".", style.decimal)
+    return _quoted(words, style) if style.delimiter == style.decimal else words
 
 
-def _quoted(words: pa.Array) -> pa.Array:
-    needed = pc.or_(pc.match_substring_regex(words, r'[",\r\n]|^\s|\s$'), pc.equal(words, ""))
+def _has_decimals(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _quoted(words: pa.Array, style: TextStyle) -> pa.Array:
+    marks = rf'["{re.escape(style.delimiter)}\r\n]|^\s|\s$'
+    needed = pc.or_(pc.match_substring_regex(words, marks), pc.equal(words, ""))
     if not pc.any(needed).as_py():
         return words
     mark, none = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
@@ -215,6 +244,7 @@ class _Excel:
         scratch.hide_names(self._parts)
         parts = {"constant_memory": True, "tmpdir": str(self._parts)}
         self._book = xlsxwriter.Workbook(self._draft, parts)
+        self._book.set_properties({"created": _NO_TIME})  # when it was made is nobody's business
         self._sheet = self._book.add_worksheet()
         self._day = self._book.add_format({"num_format": "yyyy-mm-dd"})
         self._time = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
@@ -274,7 +304,7 @@ class _Arrow:
         self._handle.close()
 
 
-def _sink(suffix: str, handle: IO[bytes], schema: pa.Schema) -> _Sink:
+def _sink(suffix: str, handle: IO[bytes], schema: pa.Schema, style: TextStyle) -> _Sink:
     if suffix == ".xlsx":
         return _Excel(handle, schema)
     if suffix == ".parquet":
@@ -282,7 +312,7 @@ def _sink(suffix: str, handle: IO[bytes], schema: pa.Schema) -> _Sink:
     if suffix in (".feather", ".arrow"):
         options = pa.ipc.IpcWriteOptions(compression="zstd", emit_dictionary_deltas=True)
         return _Arrow(handle, pa.ipc.new_file(handle, schema, options=options))
-    return _Csv(handle, schema)
+    return _Csv(handle, schema, style)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from shoal.column import describe_marks
 from shoal.errors import UsageError
 from shoal.flow import folder
 from shoal.flow.noisy.counts import Counts
@@ -67,6 +68,7 @@ def _released(source: Any, request: NoisyRequest) -> Release:
             "utility": useful, "rows": measured.rows, **_said(form),
             "notes": [
                 *notes(measured, request.spend, request.seed),
+                *describe_marks(field for field in frame.fields if field.name in measured.names),
                 *told_replaced(request.out, request.replace),
             ],
         }  # fmt: skip

@@ -17,7 +17,7 @@ from typing import Any
 
 from shoal.axis import Axis
 from shoal.collusion import refused
-from shoal.column import Column, Field
+from shoal.column import LEFT_OUT, Column, Field
 from shoal.errors import InputError, UsageError
 from shoal.flow import record
 from shoal.flow.judge import unjudged
@@ -289,7 +289,7 @@ def settled(schema: Schema) -> Schema:
     Kinds must be stated: two providers' files, each read by what it holds, might not fit. Reasons
     and comments are left out: they tell how many values and rows one provider's table has.
     """
-    bare = [c.name for c in schema.columns if not c.kind and c.role not in ("identifier", PROVIDER)]
+    bare = [c.name for c in schema.columns if not c.kind and c.role not in (*LEFT_OUT, PROVIDER)]
     if bare:
         raise UsageError(
             f"The schema does not state the kinds of: {', '.join(bare)}.",

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.column import Column
+from shoal.column import LEFT_OUT, Column
 from shoal.errors import HierarchyError, InputError, SchemaError
 from shoal.flow.encode import survey
 from shoal.flow.listing import Listing, listed
@@ -40,7 +40,7 @@ BY_CHANCE = 10
 
 def stored(schema: Schema) -> Schema:
     """What is kept of a provider's rows: the columns that publishing needs."""
-    return Schema(tuple(c for c in schema.columns if c.role != "identifier"))
+    return Schema(tuple(c for c in schema.columns if c.role not in LEFT_OUT))
 
 
 def read(source: Any, agreement: Agreement, name: str, reading: Mapping[str, Any]) -> pa.Table:
