@@ -31,8 +31,8 @@ THEORY = ROOT / "docs" / "theory"
 
 FLOORS = (
     {"kernels"},
-    {"addresses", "attained", "axis", "bands", "cells", "collusion", "column", "disclosure", "errors",
-     "hierarchy", "hints", "histogram", "knowledge", "labels", "levels", "meaning", "model",
+    {"addresses", "attained", "axis", "bands", "cells", "collusion", "column", "disclosure",
+     "errors", "hierarchy", "hints", "histogram", "knowledge", "labels", "levels", "meaning", "model",
      "odds", "reach", "release", "schema", "schematext", "scratch", "spend", "stopping", "suggest",
      "tally", "taxonomy", "whereabouts", "worlds"},
     {"attacks", "forecasts", "methods", "models", "noise", "risk", "utility", "verifiers"},

@@ -128,6 +128,13 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
     help="Of the table.",
 )
 @written(
+    "--csv-style",
+    type=click.Choice(("input", "standard")),
+    default="input",
+    show_default=True,
+    help="CSV with the delimiter, decimal sign and encoding of the input; or comma, point, UTF-8.",
+)
+@written(
     "--companion",
     type=FILE,
     metavar="DIR",

@@ -138,14 +138,16 @@ def write_buckets(made: Made, request: Request, table: Path, companion: Path, ke
     people = rows.people.take(stay).add_column(0, BUCKET, bucket)
     values = rows.values.take(move)
     if second is None:
-        defused = write_whole(table, _beside(people, values))
+        defused = write_whole(table, _beside(people, values), request.style)
     else:
         counted = _counted(values.add_column(0, BUCKET, bucket))
-        defused = write_whole(table, people) + write_whole(second, counted)
+        defused = write_whole(table, people, request.style)
+        defused += write_whole(second, counted, request.style)
     if rows.hidden.num_columns:
         write_whole(companion / PRIVATE_ROWS, rows.hidden.take(stay))
     source = _beside(rows.people, rows.values).add_column(0, BUCKET, pa.array(rows.bucket))
-    check_exact(table, second, source, published(request.schema, BUCKETS))
+    shown = published(request.schema, BUCKETS)
+    check_exact(table, second, source, shown, **request.style.reading())
     return defused
 
 
@@ -205,7 +207,9 @@ def _counted(values: pa.Table) -> pa.Table:
     return found.rename_columns([*names, COUNT])
 
 
-def check_exact(table: Path, values: Path | None, source: pa.Table, schema: Schema) -> None:
+def check_exact(
+    table: Path, values: Path | None, source: pa.Table, schema: Schema, **reading: Any
+) -> None:
     """Every bucket of the written file has the people and the values of the source, and no other.
 
     Cells are compared as they were before a spreadsheet's formulas were defused.
@@ -213,7 +217,7 @@ def check_exact(table: Path, values: Path | None, source: pa.Table, schema: Sche
     people = [BUCKET, *(column.name for column in schema.keep)]
     learnt = [BUCKET, *(column.name for column in schema.sensitive)]
     with (
-        opened_labels(table, schema, exact=True, values=values) as written,
+        opened_labels(table, schema, exact=True, values=values, **reading) as written,
         opened_labels(source, schema, exact=True) as read,
     ):
         file, rows = (listed(frame, list(schema.names)) for frame in (written, read))

@@ -183,9 +183,9 @@ def _unnamed(count: int, which: str = "") -> InputError:
     )
 
 
-def read_rows(table: Path, schema: Schema, companion: Path) -> Rows:
+def read_rows(table: Path, schema: Schema, companion: Path, **reading: Any) -> Rows:
     """Read a published table again, and the keyed person of each of its rows."""
-    with opened_labels(table, schema, exact=True) as frame:
+    with opened_labels(table, schema, exact=True, **reading) as frame:
         count = recount(frame, schema)
         class_ = by_row(frame, count)
     return Rows(count, class_, read_people(companion, len(class_)))

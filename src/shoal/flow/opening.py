@@ -72,6 +72,7 @@ def opened_labels(
     """
     learnt = {column.name: column.kind for column in schema.sensitive if column.kind}
     labels = {column.name: "label" for column in (*schema.quasi, *schema.keep)}
+    labels |= {column.name: "numeral" for column in schema.keep if column.kind == "number"}
     kinds = learnt | labels
     if exact:
         reading = {**reading, "nulls": ()}

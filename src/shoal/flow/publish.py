@@ -40,6 +40,7 @@ from shoal.flow.request import (
     ABSENT,
     BUCKETS,
     CENTROIDS,
+    LIKE_INPUT,
     OF_NOBODY,
     PARTITION,
     RANDOMISED,
@@ -56,6 +57,7 @@ from shoal.flow.verify import counted, judged_after, kept_unjudged, several
 from shoal.flow.writing import write_rows
 from shoal.frames.frame import Frame
 from shoal.frames.limits import check_labels
+from shoal.frames.source import STANDARD, TextStyle
 from shoal.methods import apart
 from shoal.methods.invariance.asking import invariance
 from shoal.model import Model
@@ -71,10 +73,10 @@ def publish(
     rule: Model | str | None = None,
     *,
     method: str | None = None, out: str | Path | None = None, form: str = PARTITION,
-    two_tables: bool = False, format: str = "csv", hold_back: float = 0.0,
-    held_back_as: str = ABSENT, replace: bool = False, dry_run: bool = False,
-    accept_keep: bool = False, companion: str | Path | None = None, population: Any = None,
-    based_on: Any = None, after: Any = (), like: Any = None, auto_hierarchies: bool = False,
+    two_tables: bool = False, format: str = "csv", csv_style: str = LIKE_INPUT,
+    hold_back: float = 0.0, held_back_as: str = ABSENT, replace: bool = False,
+    dry_run: bool = False, accept_keep: bool = False, companion: str | Path | None = None,
+    population: Any = None, based_on: Any = None, after: Any = (), like: Any = None, auto_hierarchies: bool = False,
     epsilon: Number | None = None, delta: Number = 0, marginals: AskedMarginals = None,
     seed: int | None = None, ledger: Any = None, admission: Mapping[str, Any] | None = None,
     reading: Mapping[str, Any] | None = None, progress: Progress = quiet, **parameters: Any,
@@ -86,6 +88,9 @@ def publish(
     ``dry_run`` (or without ``out``) nothing is written and the outcome alone is returned. Without
     a ``method`` it is mondrian; further ``parameters`` are the method's own. Where it works by
     levels, ``auto_hierarchies`` gives levels to numbers, dates and codes that have none.
+
+    A CSV file has the delimiter, decimal sign and encoding of the table that is read, or with
+    ``csv_style="standard"`` a comma, a point and UTF-8.
 
     With ``form="buckets"`` the quasi-identifiers are published as they are, with the number of
     each person's class, and the sensitive values permuted within the classes (``two_tables``: in
@@ -110,7 +115,7 @@ def publish(
         "rule": rule, "method": method, "two_tables": two_tables, "hold_back": hold_back,
         "population": population, "based_on": based_on, "after": several(after), "like": like,
         "auto_hierarchies": auto_hierarchies, "accept_keep": accept_keep,
-        "held_back_as": held_back_as,
+        "held_back_as": held_back_as, "csv_style": csv_style,
     }  # fmt: skip
     common: dict[str, Any] = {
         "schema": schema, "form": form, "epsilon": epsilon, "delta": delta, "seed": seed,
@@ -132,7 +137,7 @@ def _request(
     method: str | None, form: str, two_tables: bool, hold_back: float, held_back_as: str,
     accept_keep: bool, population: Any, based_on: Any, after: Sequence[Any], like: Any,
     auto_hierarchies: bool, epsilon: Number | None, delta: Number, seed: int | None, place: Place,
-    replace: bool, ledger: Any, admission: Mapping[str, Any] | None,
+    replace: bool, ledger: Any, admission: Mapping[str, Any] | None, csv_style: str,
     reading: Mapping[str, Any] | None, progress: Progress,
 ) -> Request:  # fmt: skip
     """What is asked for, where rows are published under a rule."""
@@ -155,8 +160,8 @@ def _request(
         hold_back=hold_back, held_back_as=held_back_as, accept_keep=accept_keep,
         population=population, based_on=based_on, like=like, auto_hierarchies=auto_hierarchies,
         spend=spend_of(epsilon, delta), seed=seed, out=place.out, companion=place.companion,
-        format=place.format, replace=replace, ledger=ledger, admission=admission or {},
-        reading=reading or {}, progress=progress,
+        format=place.format, csv_style=csv_style, replace=replace, ledger=ledger,
+        admission=admission or {}, reading=reading or {}, progress=progress,
     )  # fmt: skip
 
 
@@ -167,6 +172,7 @@ def _released(source: Any, request: Request, after: Any) -> Release:
     request.progress("reading", 0, 1)
     with ExitStack() as stack:
         frame, schema = _read(stack, source, schema, request)
+        request = changed(request, style=_style(frame, request))
         fitted, notes = with_levels(frame, changed(request, schema=schema.fit(frame.fields)))
         try:
             release = _publish(frame, fitted)
@@ -183,6 +189,12 @@ def _released(source: Any, request: Request, after: Any) -> Release:
     bare = unjudged(request.rule, named)
     release = changed(release, private={**release.private, "unjudged": bare, "notes": notes})
     return _told(release, request.schema, schema) if several(after) else release
+
+
+def _style(frame: Frame, request: Request) -> TextStyle:
+    """How the table is written: as the one that is read, where both are CSV."""
+    csv = request.format.startswith("csv") and request.csv_style == LIKE_INPUT
+    return frame.source.style if csv and frame.source is not None else STANDARD
 
 
 def _is_published(field: Field, schema: Schema) -> bool:
@@ -332,7 +344,8 @@ def _place(
         origin = folder.fingerprint(frame, key)
         found = _recount(table, private, request, about)
         if before is not None:
-            now = read_rows(table, record.published(request.schema), private)
+            shown = record.published(request.schema)
+            now = read_rows(table, shown, private, **request.style.reading())
             _compare(frame, request, made, before, now, key)
         about |= {"rows": found.rows, "classes": found.classes}
         record.write_json(public / MANIFEST, about)
@@ -367,8 +380,9 @@ def _recount(table: Path, private: Path, request: Request, about: dict[str, Any]
     accepted = request.accept_keep or request.form == BUCKETS
     who = provided_in(private, request.schema) if asks_providers(request.rule) else None
     with opened_labels(
-        table, schema, exact=True, values=record.values_file(request, table)
-    ) as frame:
+        table, schema, exact=True, values=record.values_file(request, table),
+        **request.style.reading(),
+    ) as frame:  # fmt: skip
         found = counted(
             frame, schema, request.rule, request.population, accepted, own=True, who=who,
             nobody=read_counterfeits(table, about),

@@ -21,6 +21,7 @@ from shoal.flow.request import (
     SYNTHETIC,
     Request,
 )
+from shoal.frames.source import STANDARD
 from shoal.hierarchy import Hierarchy, Ordered, Tree
 from shoal.histogram import Histogram
 from shoal.labels import text
@@ -171,6 +172,7 @@ def manifest(request: Request, counts: Counts, based_on: str | None = None) -> d
         "form": request.form,
         "file": f"table.{request.format}",
         **({"values": f"values.{request.format}"} if request.two_tables else {}),
+        **({} if request.style == STANDARD else {"csv": request.style.to_json()}),
         "rows": counts.rows,
         "classes": counts.classes,
         "columns": {column.name: column.role for column in schema.columns},

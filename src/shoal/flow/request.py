@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from shoal.addresses import refuse_address
 from shoal.errors import UsageError
+from shoal.frames.source import STANDARD, TextStyle
 from shoal.frames.write import format_of
 from shoal.model import Model
 from shoal.schema import Schema
@@ -28,6 +29,10 @@ OF_NOBODY = (COUNTS, SYNTHETIC)
 FORMS = (PARTITION, BUCKETS, CENTROIDS, *NOISY)
 """The forms of a release: generalised cells, or exact ones beside values permuted per class, or one
 made-up person for each class; and those of noise."""
+
+LIKE_INPUT, STANDARD_CSV = "input", "standard"
+"""How CSV is written: with the delimiter, decimal sign and encoding of the table that is read, or
+with a comma, a point and UTF-8."""
 
 ABSENT, STARRED = "absent", "starred"
 """What becomes of rows held back: they are left out, or printed as a class of ``*``."""
@@ -123,6 +128,9 @@ class Request:
     two_tables: bool = False
     """Buckets only: the people in one file and the counts of the values in another."""
     format: str = "csv"
+    style: TextStyle = STANDARD
+    """How CSV is written."""
+    csv_style: str = LIKE_INPUT
     replace: bool = False
     hold_back: float = 0.0
     """The share of rows that may be held back."""
@@ -158,6 +166,11 @@ class Request:
         if self.two_tables and self.form != BUCKETS:
             raise UsageError("Only buckets come in two tables.", f"add --form {BUCKETS}.")
         self._check_noise()
+        if self.csv_style not in (LIKE_INPUT, STANDARD_CSV):
+            raise UsageError(
+                f"There is no CSV style {self.csv_style!r}.",
+                f"write --csv-style {LIKE_INPUT} or --csv-style {STANDARD_CSV}.",
+            )
         if self.held_back_as not in (ABSENT, STARRED):
             raise UsageError(
                 "Rows held back are absent or starred.", f"write --held-back-as {STARRED}."

@@ -18,6 +18,7 @@ from shoal.flow.recoded import Labels
 from shoal.flow.record import published
 from shoal.flow.request import Request
 from shoal.frames.shuffle import shuffled
+from shoal.frames.source import STANDARD, TextStyle
 from shoal.frames.write import Writer, writer
 from shoal.schema import Schema
 
@@ -40,7 +41,7 @@ def write_rows(made: Made, request: Request, table: Path, companion: Path, key: 
             raise InputError("No row was found again.", "publish from a copy nobody writes to.")
         labels, total = made.labels(), made.counts().rows
         with (
-            writer(table, _rows(first, columns, labels).schema) as public,
+            writer(table, _rows(first, columns, labels).schema, style=request.style) as public,
             _private_writer(companion, _hidden(first, hidden)) as private,
         ):
             for batch in chain((first,), stream):
@@ -52,9 +53,9 @@ def write_rows(made: Made, request: Request, table: Path, companion: Path, key: 
     return public.defused
 
 
-def write_whole(path: Path, table: pa.Table) -> int:
+def write_whole(path: Path, table: pa.Table, style: TextStyle = STANDARD) -> int:
     """Write a table that is at hand as it is; returns how many cells were defused."""
-    with writer(path, table.schema) as sink:
+    with writer(path, table.schema, style=style) as sink:
         for batch in table.to_batches(AT_ONCE):
             sink.write(batch)
     return sink.defused

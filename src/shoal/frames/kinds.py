@@ -19,8 +19,9 @@ from shoal.frames.typed import nested, typed
 from shoal.labels import DOUBTFUL_MARKS, NULL_MARKS
 from shoal.schema import Field
 
-KINDS = ("number", "date", "code", "category", "text", "label")
-"""What a caller may state; a label is a word exactly as it stands, and only empty is null."""
+KINDS = ("number", "date", "code", "category", "text", "label", "numeral")
+"""What a caller may state; a label is a word exactly as it stands, and only empty is null. A
+numeral is a label of numbers, with a decimal point whatever sign is written."""
 _POINT = ("digits", "plain", "dotted", "either", "point", "spaced")
 _COMMA = ("digits", "dotted", "either", "comma", "spaced")
 _FEW = 1000
@@ -70,7 +71,7 @@ def recognise(engine: Engine, query: str, reading: Reading) -> tuple[str, tuple[
             f.null_marks,
             f.doubtful_marks,
             f.decimal_comma,
-        )  # fmt: skip
+        )
         for n, f in zip(names, found, strict=True)
     )
     return f"SELECT {select} FROM ({query})", fields
@@ -126,8 +127,10 @@ class Census:
 def _text(engine: Engine, column: Column, reading: Reading) -> Found:
     marks = NULL_MARKS if reading.nulls is None else reading.nulls
     forced = column.forced
-    if forced == "label":
-        return Found("category", f"nullif({column.value()}::VARCHAR, '')")
+    if forced in ("label", "numeral"):
+        word = f"nullif({column.value()}::VARCHAR, '')"
+        comma = forced == "numeral" and reading.decimal == ","
+        return Found("category", f"replace({word}, ',', '.')" if comma else word)
     if forced in (None, "category") and (words := _plain_words(engine, column, marks)):
         ordered = order_bands(words) is not None
         return Found("category", f"{column.value()}::VARCHAR", _IN_ORDER * ordered, ordered)

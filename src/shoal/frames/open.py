@@ -21,6 +21,7 @@ from shoal.frames.source import STANDARD, Source, TextStyle
 from shoal.frames.spool import Spool
 from shoal.frames.stored import parquet, read_feather, read_parquet
 from shoal.frames.write import FORMATS
+from shoal.schema import Field
 
 _TEXT = (".csv", ".tsv", ".txt")
 _SHEETS = (".xlsx", ".xls", ".ods", ".xlsm", ".xlsb")
@@ -47,8 +48,8 @@ def open(
     Everything is recognised on the whole table and told in each field's notes; whatever was
     recognised wrongly can be set: ``delimiter``, ``quote`` and ``encoding`` of text files,
     ``sheet`` and ``header_row`` of a workbook, ``query`` of a database, the ``decimal`` sign,
-    ``day_first`` in dates, ``nulls`` (marks that mean null, besides the empty cell), and ``kinds`` (number, date, code,
-    category or text, by column).
+    ``day_first`` in dates, ``nulls`` (marks that mean null, besides the empty cell), and ``kinds``
+    (number, date, code, category or text, by column).
 
     >>> import pyarrow as pa
     >>> frame = open(pa.table({"age": [34, None], "zip": ["01301", "13053"]}))

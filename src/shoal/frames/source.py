@@ -24,6 +24,10 @@ class TextStyle:
         """What a manifest says of it."""
         return asdict(self)
 
+    def reading(self) -> dict[str, Any]:
+        """How such a file is opened again: options of ``shoal.open``."""
+        return {} if self == STANDARD else asdict(self)
+
     @classmethod
     def from_json(cls, stated: Any) -> TextStyle | None:
         """What a manifest says; None where it says nothing that can be read."""

@@ -65,7 +65,7 @@ def _force(column: Column, found: Found) -> Found:
             f"Column {column.name!r} is a {found.kind}, not a {column.forced}.",
             f"Leave {column.name!r} out of kinds=.",
         )
-    kind = "category" if column.forced == "label" else column.forced
+    kind = "category" if column.forced in ("label", "numeral") else column.forced
     return Found(kind, f"({found.sql})::VARCHAR", found.notes)
 
 

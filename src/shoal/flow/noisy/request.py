@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from shoal.errors import UsageError
-from shoal.flow.request import ABSENT, COUNTS, Place, Progress, check_seed, quiet, spend_of, unspent
+from shoal.flow.request import (
+    ABSENT,
+    COUNTS,
+    LIKE_INPUT,
+    Place,
+    Progress,
+    check_seed,
+    quiet,
+    spend_of,
+    unspent,
+)
 from shoal.schema import Schema
 from shoal.spend import Number, Spend
 
@@ -80,7 +90,7 @@ def _is_set(value: Any) -> bool:
     A table is never asked whether it is true.
     """
     if isinstance(value, str | int | float | Sequence):
-        return bool(value) and value != ABSENT
+        return bool(value) and value not in (ABSENT, LIKE_INPUT)
     return value is not None
 
 
