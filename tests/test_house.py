@@ -32,9 +32,9 @@ THEORY = ROOT / "docs" / "theory"
 FLOORS = (
     {"kernels"},
     {"addresses", "attained", "axis", "bands", "cells", "collusion", "column", "disclosure",
-     "errors", "hierarchy", "hints", "histogram", "knowledge", "labels", "levels", "meaning", "model",
-     "odds", "reach", "release", "schema", "schematext", "scratch", "spend", "stopping", "suggest",
-     "tally", "taxonomy", "whereabouts", "worlds"},
+     "errors", "hierarchy", "hints", "histogram", "knowledge", "labels", "levels", "meaning",
+     "model", "odds", "reach", "release", "schema", "schematext", "scratch", "spend", "stopping",
+     "suggest", "tally", "taxonomy", "whereabouts", "worlds"},
     {"attacks", "forecasts", "methods", "models", "noise", "risk", "utility", "verifiers"},
     {"bundled", "frames", "ledger", "pages", "whole"},
     {"flow"},

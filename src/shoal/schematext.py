@@ -31,7 +31,7 @@ EDITION = 1
 
 HEADER = """\
 # What each column is: identifier, quasi, sensitive, provider, person, weight, keep or drop.
-# A column left undecided stops publishing; "*" = "drop" leaves out all that are not named.
+# A column left undecided stops publishing; "*" = "drop" leaves out all others.
 """
 
 KEYS = ("role", "kind", "hierarchy", "weight", "bounds", "domain", "missing", "reason")

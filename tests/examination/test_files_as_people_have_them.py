@@ -113,10 +113,8 @@ def test_csv_is_written_as_it_was_read(tmp_path, encoding) -> None:
     assert raw.startswith(b"\xef\xbb\xbf") == (encoding == "utf-8-sig")
     rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff")), delimiter=";"))
     assert rows[0] == ["alter", "ort", "wert"]
-    assert sorted(row[2] for row in rows[1:]) == sorted(
-        row[2] for row in csv.reader(io.StringIO(table.read_bytes().decode(encoding)), delimiter=";")
-        if row[2] != "wert"
-    )  # fmt: skip
+    read = list(csv.reader(io.StringIO(table.read_bytes().decode(encoding)), delimiter=";"))
+    assert sorted(row[2] for row in rows[1:]) == sorted(row[2] for row in read[1:])
     assert "Köln" in text
     assert release.manifest["csv"] == {"delimiter": ";", "decimal": ",", "encoding": encoding}
     assert shoal.verify(tmp_path / "r").holds

@@ -76,8 +76,9 @@ def publish(
     two_tables: bool = False, format: str = "csv", csv_style: str = LIKE_INPUT,
     hold_back: float = 0.0, held_back_as: str = ABSENT, replace: bool = False,
     dry_run: bool = False, accept_keep: bool = False, companion: str | Path | None = None,
-    population: Any = None, based_on: Any = None, after: Any = (), like: Any = None, auto_hierarchies: bool = False,
-    epsilon: Number | None = None, delta: Number = 0, marginals: AskedMarginals = None,
+    population: Any = None, based_on: Any = None, after: Any = (), like: Any = None,
+    auto_hierarchies: bool = False, epsilon: Number | None = None, delta: Number = 0,
+    marginals: AskedMarginals = None,
     seed: int | None = None, ledger: Any = None, admission: Mapping[str, Any] | None = None,
     reading: Mapping[str, Any] | None = None, progress: Progress = quiet, **parameters: Any,
 ) -> Release:  # fmt: skip

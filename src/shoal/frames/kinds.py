@@ -100,10 +100,15 @@ class Census:
             counts = dict(zip(labels, row, strict=True))
             self.all.setdefault(counts.pop("form"), {}).update(counts)
 
-    def marks(self, soft: bool) -> dict[str, int]:
-        """How often each null mark is written; the empty cell is not a mark."""
-        heads = ("null:", "soft:") if soft else ("null:",)
-        return {f[5:]: r["rows"] for f, r in sorted(self.all.items()) if f.startswith(heads)}
+    @property
+    def nulls(self) -> dict[str, int]:
+        """How often each mark that is always null is written; the empty cell is among them."""
+        return {f[5:]: r["rows"] for f, r in sorted(self.all.items()) if f.startswith("null:")}
+
+    def marks(self, *some: str) -> dict[str, int]:
+        """How often each of these marks is written where it is not always null."""
+        found = {mark: self.all.get(f"soft:{mark}") for mark in some}
+        return {mark: row["rows"] for mark, row in found.items() if row}
 
     def rows(self, *some: str) -> int:
         """How many rows are written in one of these forms."""
@@ -163,20 +168,23 @@ def _are_bands(engine: Engine, census: Census, column: Column) -> bool:
     """Whether the column has few values, not all of them numbers, in an order of their own."""
     if not 1 < census.total("distinct") <= MAX_BANDS or census.rows(*_NUMBERS) == census.live:
         return False
-    sql = _value(census, column, soft=False)[0]
+    sql = _value(census, column)[0]
     found = engine.execute(f"SELECT DISTINCT {sql} FROM ({column.query})").fetchall()
     return order_bands(row[0] for row in found if row[0] is not None) is not None
 
 
 def _value(
-    census: Census, column: Column, soft: bool
+    census: Census, column: Column, *also: str
 ) -> tuple[str, tuple[str, ...], tuple[tuple[str, int], ...]]:
-    """The column as text with nulls for marks, notes and marks; clean columns are left alone."""
+    """The column as text with nulls for marks (and these ``also``), notes, and the marks found.
+
+    Clean columns are left alone.
+    """
     sql, notes = f"{column.value()}::VARCHAR", []
     if padded := census.total("padded"):
         sql = forms.trimmed(sql)
         notes.append(f"{padded:,} values had blanks around them")
-    marks = census.marks(soft)
+    marks = census.nulls | census.marks(*also)
     if marks:
         listed = ", ".join(map(forms.literal, marks))
         sql = f"CASE WHEN {forms.trimmed(column.value())} IN ({listed}) THEN NULL ELSE {sql} END"
@@ -186,10 +194,9 @@ def _value(
 
 
 def _words(census: Census, column: Column, kind: str, ordered: bool = False) -> Found:
-    sql, notes, marks = _value(census, column, soft=False)
-    written = census.marks(soft=True)
-    doubtful = tuple((mark, written[mark]) for mark in DOUBTFUL_MARKS if mark in written)
-    doubtful = tuple(pair for pair in doubtful if pair not in marks)
+    also = DOUBTFUL_MARKS if kind == "code" else ()  # no code of digits is written so
+    sql, notes, marks = _value(census, column, *also)
+    doubtful = () if also else tuple(census.marks(*DOUBTFUL_MARKS).items())
     notes += tuple(
         f"{rows:,} values {mark!r}, which may mean missing (set with --null {mark})"
         for mark, rows in doubtful
@@ -210,7 +217,8 @@ def _words(census: Census, column: Column, kind: str, ordered: bool = False) -> 
 def _is_code(census: Census, name: str) -> bool:
     """Leading zeros, digits too long for a number, a hinted fixed width, or one shape of code."""
     live, digits = census.live, census.rows("digits")
-    if not live or live != census.total("rows"):
+    doubtful = sum(census.marks(*DOUBTFUL_MARKS).values())
+    if not live or live != census.total("rows") - doubtful:
         return False
     numeric = census.rows("zeros", "digits", "plain", "dotted")
     short, long = census.spread("digits")
@@ -258,7 +266,7 @@ def _refuse(column: Column, count: int, what: str) -> None:
 def _number(
     engine: Engine, census: Census, column: Column, decimal: str, reading: Reading
 ) -> Found:
-    value, notes, marks = _value(census, column, soft=True)
+    value, notes, marks = _value(census, column, *forms.SOFT_MARKS)
     if census.rows("digits") == census.live and census.spread("digits")[1] <= EXACT:
         return Found("number", f"CAST({value} AS BIGINT)", notes, null_marks=marks)
     infinite(column.name, census.rows("inf"))
@@ -299,7 +307,7 @@ def _order(census: Census, column: Column, reading: Reading) -> str | None:
 
 
 def _date(census: Census, column: Column, order: str, reading: Reading) -> Found:
-    value, notes, marks = _value(census, column, soft=True)
+    value, notes, marks = _value(census, column, *forms.SOFT_MARKS)
     if order != "iso":
         told = census.total("first") or census.total("second") or reading.day_first is not None
         doubt = "" if told else ": they cannot be told apart (set with day_first=)"
