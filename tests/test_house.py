@@ -52,7 +52,7 @@ ONLY = {
 }
 """What these may import beside themselves; `shoal` stands for the package's own front."""
 
-FUNCTION, KERNEL = 60, 70
+FUNCTION, KERNEL = 80, 80
 FORBIDDEN = {"utils", "util", "helpers", "misc", "base", "manager", "internals", "common"}
 
 

@@ -247,7 +247,8 @@ FIELDS: dict[str, type] = {
     "form": str, "schema": str, "rule": str, "method": str, "row_order": str, "sha256": str,
     "values_sha256": str, "based_on": str, "like": str, "rows": int, "classes": int,
     "defused_cells": int, "keep_accepted": bool, "releasable": bool, "parameters": dict,
-    "privacy": dict, "answers": dict, "spend": dict, "exact": list, "marginals": list,
+    "privacy": dict, "answers": dict, "spend": dict, "csv": dict, "exact": list,
+    "marginals": list,
 }  # fmt: skip
 """What a manifest may say besides its edition, file and columns, and the type of each."""
 

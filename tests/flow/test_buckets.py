@@ -481,9 +481,11 @@ def test_minimality_needs_all_that_the_buckets_were_made_by(whole, tmp_path):
     (tmp_path / "people.csv").write_text("sex,ill\nf,a\nm,b\n", encoding="utf-8")
     with pytest.raises(shoal.InputError, match="made by: age"):
         shoal.attack("minimality", whole / "buckets", targets=tmp_path / "people.csv")
-    out = rewritten(copy(whole, "buckets", tmp_path), exact=5)
+    out = rewritten(copy(whole, "buckets", tmp_path), exact=[])
     with pytest.raises(shoal.InputError, match="does not say"):
         shoal.attack("minimality", out, targets=whole / "people.csv")
+    with pytest.raises(shoal.InputError, match="damaged"):
+        shoal.attack("minimality", rewritten(out, exact=5), targets=whole / "people.csv")
 
 
 def test_a_control_group_has_the_exact_columns_too(whole, tmp_path):
