@@ -37,6 +37,9 @@ SHOWN = 10
      "on; 10% unless given.")  # fmt: skip
 @own("--others", type=click.IntRange(1), default=1, show_default=True, metavar="N",
      help="How many other releases there will be.")  # fmt: skip
+@own("--same-people", type=SHARE, metavar="SHARE",
+     help="Of our people in one of several others, how many are in all: 0 is independent, 1 the "
+     "same people; the worse of these two, unless given.")  # fmt: skip
 @own("--rows", type=click.IntRange(1), metavar="N", help="Rows of each; as many as ours.")
 @own("--method", metavar="NAME", help="How the others publish; as ours was, unless given.")
 @own("-m", "--model", "models", multiple=True, metavar="TEXT",
@@ -135,7 +138,7 @@ def _nothing_else(limit: float | None) -> None:
     from shoal import UsageError
 
     context, given = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
-    names = ("others", "rows", "original", "population", "models", "labels", "seed")
+    names = ("others", "same_people", "rows", "original", "population", "models", "labels", "seed")
     if limit is not None or any(context.get_parameter_source(name) is given for name in names):
         raise UsageError(
             "--validate draws its own releases from the table, and knows their truth.",

@@ -8,7 +8,8 @@ p_s = 1 - (1 - theta_i(s))^(M-1), and i is exposed with
     v_i = P(fewer than l - 1 of the other values of E appear), a Poisson binomial;
 
 the class with 1 - prod_i (1 - rho v_i), rho the share of our people who are in the other release.
-With J others i is in j of them with a binomial chance, and a value is common to all with p_s^j.
+With J others i is in all of them with the chance kappa rho of whoever is in every one, else in j of
+them with a binomial chance; a value is common to all j with p_s^j.
 
 So far everybody is alone in the other release, which errs towards more risk. People who are
 together here tend to be together there; with a chance q, say. Then
@@ -61,7 +62,8 @@ def closed_form(ours: Ours, local: Local, asked: Asked, together: float = TOGETH
     somewhere = float(ways.sum())
     exposed = _exposed(ours, local, asked, together, ways / somewhere if somewhere else ways)
     classes = 1 - _safe(ours, exposed, somewhere, together * _in_the_same(asked, somewhere))
-    details, taken = {**local.told, "together": together}, assumptions(ours, together)
+    details = {**local.told, "together": together}
+    taken = (*assumptions(ours, together), *asked.coincidence)
     return Estimate("closed form", float(classes.mean()), classes, None, taken, details)
 
 
@@ -80,15 +82,27 @@ def assumptions(ours: Ours, together: float = TOGETHER) -> tuple[str, ...]:
 
 def _in_how_many(asked: Asked) -> NDArray[np.float64]:
     """The chances that a person is in exactly 1, 2, … J of the others."""
-    ways, rho = np.ones(1), asked.overlap
+    ways, (in_all, rho) = np.ones(1), _membership(asked)
     for _ in range(asked.others):
         ways = np.append(ways * (1 - rho), 0.0) + np.append(0.0, ways * rho)
+    ways *= 1 - in_all
+    ways[-1] += in_all
     return ways[1:]
+
+
+def _membership(asked: Asked) -> tuple[float, float]:
+    """The chance of being in every other release, and of anybody else to be in a given one."""
+    in_all = asked.same_people * asked.overlap if asked.others > 1 else 0.0
+    return in_all, (asked.overlap - in_all) / (1 - in_all) if in_all < 1 else 0.0
 
 
 def _in_the_same(asked: Asked, somewhere: float) -> float:
     """How likely two people who are both elsewhere are in one and the same release there."""
-    both = 1 - (1 - asked.overlap**2) ** asked.others
+    in_all, rho = _membership(asked)
+    meeting = 1 - (1 - rho**2) ** asked.others  # of two who are not in all of them
+    elsewhere = 1 - (1 - rho) ** asked.others
+    alone = 1 - in_all
+    both = in_all**2 + 2 * in_all * alone * elsewhere + alone**2 * meeting
     return both / somewhere**2 if somewhere else 1.0
 
 

@@ -116,13 +116,17 @@ class Asked:
     l: int = 2
     """A person with fewer than so many values left is exposed."""
     others: int = 1
-    """How many other releases there are; who is in which is independent."""
+    """How many other releases there are."""
     confidence: float = 0.5
     """The paper's C: how sure it must be that l values are common."""
+    same_people: float = 0.0
+    """Of our people in one other release, the share who are in all of them; who else is in which
+    is independent. 0: independent throughout; 1: the same people are in all."""
 
     def __post_init__(self) -> None:
         _check_share("The overlap", self.overlap, "0.1")
         _check_share("The confidence", self.confidence, "0.5")
+        _check_share("same_people", self.same_people, "1")
         for name, least in (("l", 2), ("others", 1), ("rows", 1)):
             check_whole(name, getattr(self, name), least)
 
@@ -138,6 +142,24 @@ class Asked:
                 f"state a smaller overlap, or at least {found:,} rows of the other release.",
             )
         return found
+
+    def in_all(self, people: int) -> int:
+        """How many of so many people of ours are in every other release, where there are several.
+
+        Whoever is in the only one is drawn like anybody.
+        """
+        return round(self.same_people * self.shared(people)) if self.others > 1 else 0
+
+    @property
+    def coincidence(self) -> tuple[str, ...]:
+        """What is taken to be so of who is in which of several releases."""
+        if self.others == 1:
+            return ()
+        share = f"{self.same_people:.0%}"
+        told = {0.0: "who of our people is in which other release is independent",
+                1.0: "the same of our people are in every other release"}  # fmt: skip
+        some = f"{share} of our people in one other release are in all, the rest independently"
+        return (told.get(self.same_people, some), "their other people are not the same")
 
 
 def check_whole(name: str, value: object, least: int, example: int | None = None) -> None:

@@ -1,10 +1,11 @@
 """The simulation: releases that another could make, made; and the real attack on each.
 
-Our release stays as it is. Of each other release so many people are drawn from ours; the rest are
-people like ours: somebody's quasi-identifiers (of ours, or of the population where it is given)
-with a value drawn from the local distribution there (`shoal.forecasts.local`), never the person's
-own, which would make the two tables more alike than they will be. The supposed method publishes
-them under the supposed rule, and every class of ours is looked at as in `shoal.forecasts.real`.
+Our release stays as it is. Of each other release so many people are drawn from ours, of whom, where
+there are several, a share is the same in all (``same_people``); the rest are people like ours:
+somebody's quasi-identifiers (of ours, or of the population where it is given) with a value drawn
+from the local distribution there (`shoal.forecasts.local`), never the person's own, which would
+make the two tables more alike than they will be. The supposed method publishes them under the
+supposed rule, and every class of ours is looked at as in `shoal.forecasts.real`.
 
 The mean over repeats is the forecast. The interval is one of prediction: one more release drawn
 alike lies in it nine times in ten, however risks are distributed. Its ends are the repeats' risks
@@ -41,6 +42,7 @@ Publish = Callable[[Tally, np.random.Generator], Cut]
 
 STRANGERS = "like ours", "drawn from the population"
 """Who of the others' people are not ours: without a population, and with one."""
+NO_ONE = np.zeros(0, np.int64)
 MIDDLE, ENOUGH = (0.05, 0.95), 19
 """The ends of the interval, and how many repeats have them."""
 
@@ -105,7 +107,8 @@ def simulate(
             left[i] = found
             if progress:
                 progress(done, repeats)
-    return Runs(left, assumptions(ours), {**local.told, "seed": seed})
+    taken = (*assumptions(ours), *asked.coincidence)
+    return Runs(left, taken, {**local.told, "seed": seed})
 
 
 def assumptions(ours: Ours) -> tuple[str, ...]:
@@ -139,7 +142,11 @@ def _one(
 ) -> NDArray[np.int32]:
     """One repeat: the other releases, and what is left of each class of ours."""
     rng = np.random.default_rng(seed)
-    return fewest(crowd.ours, [crowd.released(asked, publish, rng) for _ in range(asked.others)])
+    people = crowd.ours.people
+    many = asked.in_all(people)
+    in_all = rng.choice(people, many, replace=False) if many else NO_ONE
+    others = [crowd.released(asked, publish, rng, in_all) for _ in range(asked.others)]
+    return fewest(crowd.ours, others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,10 +164,18 @@ class Crowd:
         people = ours.population
         return cls(ours, local, None if people is None else local.nodes_of(people.keys))
 
-    def released(self, asked: Asked, publish: Publish, rng: np.random.Generator) -> Theirs:
-        """Another release, drawn and made."""
+    def released(
+        self,
+        asked: Asked,
+        publish: Publish,
+        rng: np.random.Generator,
+        in_all: NDArray[np.int64] = NO_ONE,
+    ) -> Theirs:
+        """Another release, drawn and made; ``in_all`` are people of ours who are in all of them."""
         ours = self.ours
-        shared = rng.choice(ours.people, asked.shared(ours.people), replace=False)
+        free = np.delete(np.arange(ours.people), in_all) if len(in_all) else ours.people
+        rest = rng.choice(free, asked.shared(ours.people) - len(in_all), replace=False)
+        shared = np.concatenate([in_all, rest])
         keys, values = self.strangers(asked.rows - len(shared), rng)
         keys = np.concatenate([ours.keys[:, shared], keys], axis=1)
         values = np.concatenate([ours.values[shared], values])

@@ -107,12 +107,25 @@ def _label(value: Any) -> str:
     return "(missing)" if value is None else str(value)
 
 
+def _coinciding(asked: Numbers) -> dict[str, str]:
+    """How far our people are the same in several releases, and what the other end would give."""
+    share = asked.get("same_people")
+    if share is None:
+        return {}
+    told = f"{share:.0%} of them"
+    risks = asked.get("by_same_people", {})
+    ends = [f"with {float(end):.0%} {risk:.1%} of the classes" for end, risk in risks.items()]
+    both = f" (the worse: {', '.join(ends)})" if ends else ""
+    return {"In all of them": told + both}
+
+
 def _settings(facts: Numbers) -> Section:
     asked = facts["settings"]
     told = {
         "Other releases": asked["others"],
         "Rows of each": f"{asked['rows']:,}",
         "Our people in each": f"{asked['people']:,} of {facts['rows']:,}",
+        **_coinciding(asked),
         "Their other people": _strangers(asked),
         "Their method": asked["method"],
         "Their rule": asked["rule"],
