@@ -72,10 +72,14 @@ class _Home:
         while True:
             self.path = Path(root, f"shoal-tmp-{secrets.token_hex(8)}")
             self.path.mkdir(mode=0o700)
-            self._file = _open_folder(self.path)
+            # Until it is locked, another process may take it for a dead one's and remove it.
+            try:
+                self._file = _open_folder(self.path)
+            except FileNotFoundError:
+                continue
             if self._file is None or (hold(self._file) is not False and self.path.is_dir()):
                 break
-            os.close(self._file)  # another process took it for a dead one's, before it was locked
+            os.close(self._file)
         self.folders: set[Path] = set()
 
     def remove(self) -> None:
