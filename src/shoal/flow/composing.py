@@ -55,7 +55,7 @@ class Composing:
 _NOT_JUDGED: Mapping[str, Any] = {
     "recorded": False, "admitted": None, "overridden": False, "accepted_risk": "", "about": "",
     "reasons": [], "judged_with": [], "findings": [], "defences": [], "lacking": [],
-    "skipped": [], "unjudged": [], "notes": [], "spend": None, "position": None,
+    "skipped": [], "unjudged": [], "ways": [], "notes": [], "spend": None, "position": None,
 }  # fmt: skip
 """What is told of an admission, and what it is where there is none."""
 PUBLIC = ("attack", "on", "people", "exposed", "beyond", "limit", "exceeds", "answered_by")
@@ -82,6 +82,7 @@ def publishable(found: Composing | None) -> Composing | None:
         "lacking": [],
         "skipped": [{"attack": one["attack"]} for one in told["skipped"]],
         "unjudged": [{"reason": ""} for _ in told["unjudged"]],
+        "ways": [],
         "notes": [],
     }
     return replace(found, admission={**told, **public}, why=_unsaid(found.why))

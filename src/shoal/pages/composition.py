@@ -1,9 +1,9 @@
 """The section on composition: a release beside those before it, and those that others may make.
 
 Drawn from the JSON of what is told (``ledger``, ``recorded``, ``admitted``, ``overridden``,
-``judged_with``, ``findings``, ``defences``, ``lacking``, ``reasons``, ``skipped``, ``notes``,
-``accepted_risk``, ``spend``, ``position``, ``forecast``, ``why``); with ``fewest`` above 1 it is
-for the public, and numbers are rounded as everywhere.
+``judged_with``, ``findings``, ``defences``, ``lacking``, ``ways``, ``reasons``, ``skipped``,
+``notes``, ``accepted_risk``, ``spend``, ``position``, ``forecast``, ``why``); with ``fewest`` above
+1 it is for the public, and numbers are rounded as everywhere.
 
 Ganta, Kasiviswanathan, Smith: Composition attacks and auxiliary information in data privacy, KDD
 2008; Sattar and Helal: Privacy risk against composition attack, 2018, for the forecast.
@@ -175,6 +175,8 @@ def _defended(told: Told) -> list[Block]:
     items = [Fact("Defence", text) for text in told["defences"]]
     if not items:  # of the two defences either suffices
         items = [Fact("Defence that is lacking", text) for text in told["lacking"]]
+    if told["ways"]:  # what the ledger itself advises, which knows what was done already
+        return [Fields((*items, *(Fact("What would pass", text) for text in told["ways"])))]
     helps = {one["attack"]: one["defence"] for one in told["findings"] if one["exceeds"]}
     items += [Fact(f"What helps against {name}", text) for name, text in helps.items() if text]
     return [Fields(tuple(items))] if items else []

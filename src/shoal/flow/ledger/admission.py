@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from shoal.errors import ExposedError
 from shoal.flow.ledger.budget import Account
-from shoal.flow.ledger.cheaper import cheaper
-from shoal.flow.ledger.defences import PEOPLE
 from shoal.flow.ledger.judging import Skipped, Weighed
 from shoal.ledger import Entry, Head
 from shoal.release import EDITION, Finding, jsonable, short
@@ -71,6 +69,8 @@ class Admission:
     worst was assumed."""
     people_found: int | None = None
     """How many of the people given are found in it; None where none are given, or looked up."""
+    ways: tuple[str, ...] = ()
+    """What would let it pass, for each cause that speaks against it: a command, or several."""
     notes: tuple[str, ...] = ()
     """What its publisher should look at, though nothing speaks against it."""
     spend: Account
@@ -144,6 +144,7 @@ class Admission:
                 for entry, attack, reason in self.skipped
             ],
             "unjudged": [{"entry": entry, "reason": reason} for entry, reason in self.unjudged],
+            "ways": list(self.ways),
             "notes": list(self.notes),
             "covered": self.covered,
             "people_found": self.people_found,
@@ -163,6 +164,7 @@ def _against(one: Weighed) -> dict[str, Any]:
     return {
         "entries": list(one.entries),
         "on": one.on,
+        "joined_by": list(one.joined_by),
         "beyond": one.beyond,
         "limit": one.limit,
         "exceeds": one.exceeds,
@@ -186,8 +188,18 @@ def _exposing(one: Weighed) -> str:
     people, allowed = one.finding.people, short(100 * one.limit)
     return (
         f"{one.finding.attack} together with {_entries(one.entries)} exposes {one.beyond:,} of "
-        f"{people:,} people whom no release exposes alone (limit {allowed} %)."
+        f"{people:,} people whom no release exposes alone (limit {allowed} %): {_cause(one)}."
     )
+
+
+def _cause(one: Weighed) -> str:
+    """By what people are exposed: the column whose values are learnt, or those that join rows."""
+    if one.on:
+        return f"too few values of column {one.on!r} are left to them"
+    names = ", ".join(map(repr, one.joined_by))
+    if one.finding.attack == "order":
+        return "the rows of both stand in the same order"
+    return f"rows of both can be joined by column{'s' * (len(one.joined_by) > 1)} {names}"
 
 
 def _lines(told: Admission) -> list[str]:
@@ -251,14 +263,9 @@ class Refused(ExposedError):
 
 
 def _hint(admission: Admission) -> str:
-    """What to do first: what is cheapest, then what the attack's own defence is."""
-    exceeding = [one for one in admission.weighed if one.exceeds]
-    ways = [one.finding.defence for one in exceeding[:1]]
-    if any(PEOPLE in one for one in admission.lacking) and exceeding:
-        ways.insert(0, f"If it is based on the earlier one, {PEOPLE}; else")
-    elif admission.unjudged and not ways:
-        ways = ["give the people (--people), or say what the releases are of each other."]
-    first = " ".join(ways) or cheaper(admission.spend)
+    """What would let it pass, what is done already left out; and how to record it all the same."""
+    ways = " Besides: ".join(f"{one.rstrip('.')}." for one in admission.ways[:TOLD])
     if admission.already:  # its risk can no longer be accepted
-        return f"{first} It is recorded already: shoal ledger withdraw says that it is recalled."
-    return f'{first} To record it all the same: --accept-risk "REASON".'
+        recalled = "It is recorded already: shoal ledger withdraw says that it is recalled."
+        return f"{ways} {recalled}".strip()
+    return f'{ways} To record it all the same: --accept-risk "REASON".'.strip()

@@ -21,6 +21,7 @@ from shoal.flow.ledger.judging import (
 from shoal.flow.ledger.noisy import bare, of_nobody
 from shoal.flow.ledger.recording import FOREIGN, Candidate
 from shoal.flow.ledger.relation import UNRECORDED, lineage, unrecorded
+from shoal.flow.ledger.remedy import Refusal
 from shoal.flow.ledger.several import together
 from shoal.flow.ledger.terms import OVERLAP, Terms
 from shoal.ledger import Entry
@@ -50,20 +51,24 @@ def admission_of(
     holds, words = counted_with_earlier(bare(told.seen), earlier) if joined else (False, "")
     lacking = [f"Entry {one.past.number}: {one.finer}." for one in found if one.finer]
     spend = account(told.spend, about, entries, told.form)
+    weighed = (*(w for one in found for w in _answered(one)), *several.weighed)
+    unjudged = (
+        *([(UNRECORDED, NO_BASE)] if unrecorded(told.seen.manifest, entries) else []),
+        *((one.past.number, one.unjudged) for one in found if _open(one, holds)),
+        *several.unjudged,
+    )
+    refusal = Refusal(told.seen, found, terms.people is not None, based, terms.l)
     return Admission(
         name=told.seen.name,
         table=told.table,
         about=about,
         judged_with=tuple(_beside(one) for one in found),
-        weighed=(*(w for one in found for w in _answered(one)), *several.weighed),
+        weighed=weighed,
         defences=(*_based(found), *([words] if holds else [])),
         lacking=(*lacking, *([words] if words and not holds else [])),
         skipped=(*(s for one in found for s in one.skipped), *several.skipped),
-        unjudged=(
-            *([(UNRECORDED, NO_BASE)] if unrecorded(told.seen.manifest, entries) else []),
-            *((one.past.number, one.unjudged) for one in found if _open(one, holds)),
-            *several.unjudged,
-        ),
+        unjudged=unjudged,
+        ways=refusal.ways(weighed, unjudged, spend),
         covered=bool(found) and all(one.covered for one in found),
         people_found=_people_found(found),
         notes=spend.notes,

@@ -5,18 +5,19 @@ is. Where the earlier ones leave nothing, neither does. For sensitive values tho
 whole person count twice (``units``), so that a first randomised release may find nothing left
 where counts or a synthetic table, which are added up as they stand, would.
 
-It does not say how much smaller: ``Account.remaining`` does, of the account without the release.
+By basic composition it says how large ε may be; by the others that depends on δ and ρ as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from shoal.flow.ledger.budget import Account
-from shoal.flow.ledger.units import PERSON, Unit
-from shoal.noise.totals import ZCDP, lacking
-from shoal.spend import Spend
+from shoal.flow.ledger.units import PERSON, VALUES, Unit
+from shoal.noise.totals import BASIC, ZCDP, lacking
+from shoal.spend import Spend, in_words
 
 _USED_UP = (
     "the earlier releases use the budget up, so that no epsilon or delta is small enough: leave "
@@ -75,12 +76,32 @@ def _smaller(spend: Account, over: Sequence[Unit]) -> str:
     epsilon, delta = (any(_beyond(one, name) for one in over) for name in ("epsilon", "delta"))
     if not delta:
         wide = spend.budget is not None and spend.own.delta > spend.budget.delta
-        return f"publish with a smaller epsilon{' or delta' if wide else ''}."
+        return (
+            f"publish with a smaller epsilon{' or delta' if wide else ''}.{_at_most(spend, over)}"
+        )
     none = any(_delta_left(spend, one) <= 0 for one in over)
     way = "without a delta" if none else "with a smaller delta, or without one"
     if len(spend.spends) == 1:  # with a delta that fits, it spends what it states
         epsilon = not Spend(spend.own.epsilon).within(spend.budget or spend.own)
     return f"publish {way}{', and with a smaller epsilon' if epsilon else ''}."
+
+
+def _at_most(spend: Account, over: Sequence[Unit]) -> str:
+    """The largest ε that fits beside the earlier releases, rounded down."""
+    if spend.composition != BASIC or spend.budget is None:
+        return ""
+    randomised = len(spend.spends) - 1 in spend.narrow
+    left = [
+        (unit.budget.epsilon - unit.counted(_earlier(spend, unit)).epsilon)
+        / (2 if unit.name == VALUES and not randomised else 1)
+        for unit in over if unit.budget is not None
+    ]  # fmt: skip
+    most = min(left)
+    words = in_words(most)
+    if Fraction(words) > most:  # it is rounded up, as spends are
+        context = Context(prec=6, rounding=ROUND_FLOOR)
+        words = f"{context.divide(Decimal(most.numerator), Decimal(most.denominator)):f}"
+    return f" At most --epsilon {words} is left."
 
 
 def _beyond(unit: Unit, name: str) -> bool:

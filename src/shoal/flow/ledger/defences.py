@@ -91,8 +91,10 @@ def based_cells(known: Scene) -> tuple[bool | None, str]:
     if any(keyed_people(one) is None for one in known.releases):
         return None, UNKNOWN
     crowd = known.targets
-    if crowd is None or crowd.persons is None:
+    if crowd is None:
         return None, f"to compare cells person by person, {PEOPLE}"
+    if crowd.persons is None:
+        return None, "the people given lack the column that says who they are"
     rows = [holders(one, crowd.persons.values) for one in known.releases]
     if rows[0] is None or rows[1] is None:
         return None, UNKNOWN

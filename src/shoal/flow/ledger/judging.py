@@ -81,6 +81,9 @@ class Weighed:
     """What answers it all the same: that nobody's cell is finer than it was, person by person."""
     on: str = ""
     """The column that is learnt; empty where it is not one column's values that are."""
+    joined_by: tuple[str, ...] = ()
+    """The columns that rows are joined by, where they are: those that both publish as they are, or
+    quasi-identifiers whose cells meet."""
 
     @property
     def exceeds(self) -> bool:
@@ -249,6 +252,12 @@ class _Beside:
         return joined and all(values) and (pair.stated or not apart)
 
     @property
+    def _joined_by(self) -> tuple[str, ...]:
+        both = self.past.seen, self.new
+        plain = [name for name in both[1].plain if name in both[0].plain]
+        return tuple(plain or [name for name in both[1].quasi if name in both[0].quasi])
+
+    @property
     def _unjoinable(self) -> bool:
         """Whether noise left no column that rows could be joined by."""
         return bool(self.noisy) and not set(self.past.seen.plain) & set(self.new.plain)
@@ -336,6 +345,8 @@ class _Beside:
 
     def _weigh(self, finding: Finding, on: str = "") -> None:
         one = weighed(finding, (self.past.number,), self.terms, on)
+        if not on:
+            one = replace(one, joined_by=self._joined_by)
         self.found.append(one)
         if finding.details.get("limits") and not one.exceeds:
             self.short.append(

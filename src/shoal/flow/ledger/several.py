@@ -104,11 +104,13 @@ def _worst(pasts: Sequence[Past], new: Seen, terms: Terms, name: str) -> Several
         known = staged((*(bare(one.seen) for one in pasts), bare(new)), replace(terms, people=None))
         finding = run(WORST, known, range(len(known.releases)), asked)
     except (InputError, UsageError) as error:
-        return Several(unjudged=((entries[-1], f"{name}, several at once: {told(error)}"),))
+        return Several(
+            unjudged=((entries[-1], f"Column {name!r}, several at once: {told(error)}"),)
+        )
     one = weighed(finding, entries, terms, name)
     if not finding.details["limits"] or one.exceeds:
         return Several((one,))
-    return Several((one,), ((entries[-1], f"{name}: {_cut_short(len(pasts))}"),))
+    return Several((one,), ((entries[-1], f"Column {name!r}: {_cut_short(len(pasts))}"),))
 
 
 def _cut_short(number: int) -> str:
