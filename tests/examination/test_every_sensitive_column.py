@@ -154,3 +154,136 @@ def test_knowledge_about_a_column_is_asked_of_that_column(standing):
     found = shoal.attack("background", release, about=shoal.Atom("#1", "ward", value))
     assert (found.on, found.by_column) == ("ward", ())
     assert {one.on for one in shoal.attack("background", release).by_column} == set(SENSITIVE)
+
+
+def test_the_forecast_is_the_worst_of_every_column(standing):
+    found = shoal.forecast(standing / "release", repeats=2)
+    assert {one.on for one in found.by_column} == set(SENSITIVE)
+    assert found.risk == max(one.risk for one in found.by_column)
+    assert found.risk == shoal.forecast(standing / "release", on=found.on, repeats=2).risk
+    assert found.on in found.sentence
+    told = run("forecast", standing / "release", "--repeats", 2, "--limit", "0")
+    assert told.exit_code == 4
+    assert all(f"\n{column} " in told.stdout for column in SENSITIVE)
+
+
+def test_a_rule_of_others_about_one_column_does_not_stop_the_forecast_of_another(standing):
+    rule = "k-anonymity k=5 & distinct-diversity l=2 on=ward"
+    found = shoal.forecast(standing / "release", rule=rule, repeats=2)
+    rules = {one.on: one.settings["rule"] for one in found.by_column}
+    assert rules == {**dict.fromkeys(SENSITIVE, "k-anonymity k=5"), "ward": rule}
+    with pytest.raises(shoal.UsageError, match="another column than 'hiv'"):
+        shoal.forecast(standing / "release", rule=rule, on="hiv", repeats=2)
+
+
+def test_a_validation_tries_every_column(standing):
+    asked = {"overlaps": [20], "ks": [5], "ls": [2], "size": 100, "seeds": 1, "repeats": 2}
+    found = shoal.validate_forecast(standing / "people.csv", ROLES, **asked)
+    assert {one.on for one in found.by_column} == set(SENSITIVE)
+    errors = [one.scores["simulation"].mae for one in found.by_column]
+    assert errors == sorted(errors, reverse=True)
+    assert found.on == found.by_column[0].on
+
+
+def test_the_frontier_is_of_the_column_guessed_right_most_often(standing):
+    found = shoal.frontier(
+        standing / "people.csv", ROLES, ["k-anonymity k=5"], methods="mondrian", risk="value"
+    )
+    (point,) = found.points
+    assert set(point.by_column) == set(SENSITIVE)
+    rates = {name: one["risk_value"] for name, one in point.by_column.items()}
+    assert point.risk_value == max(rates.values()) == rates[point.column]
+    alone = shoal.frontier(
+        standing / "people.csv", ROLES, ["k-anonymity k=5"], methods="mondrian", on="disease"
+    )
+    assert alone.points[0].risk_value == rates["disease"]
+    usual = shoal.frontier(standing / "people.csv", ROLES, methods="mondrian", strengths=[3])
+    assert all(f"on={name}" in usual.points[0].rule for name in SENSITIVE)
+
+
+def test_both_schools_are_compared_on_every_column(standing):
+    found = shoal.side_by_side(
+        standing / "people.csv", ROLES, rules=["k-anonymity k=5"], forms=[], overlap=50, seeds=1
+    )
+    assert {one.column for one in found.by_column} == set(SENSITIVE)
+    added = [one.most_added for one in found.by_column]
+    assert found.column == found.by_column[0].column
+    assert added == sorted(added, reverse=True)
+
+
+@pytest.fixture(scope="module")
+def page(standing):
+    return shoal.report(standing / "release", original=standing / "people.csv")
+
+
+def text_of(page) -> str:
+    return json.dumps(page.to_json(), ensure_ascii=False)
+
+
+def test_the_report_tells_each_column_and_its_headline_is_the_worst(page):
+    by_column = {one["on"]: one for one in page.data["sensitive"]}
+    assert set(by_column) == set(SENSITIVE)
+    rates = [one["rate"] for one in page.data["sensitive"]]
+    assert rates == sorted(rates, reverse=True)
+    assert page.data["sensitive"][0]["rate"] == max(one["rate"] for one in page.data["findings"])
+    worst = page.data["findings"][0]
+    assert worst["on"] in page.lead
+    assert "Each sensitive column" in text_of(page)
+
+
+def test_no_attack_is_called_certain_of_nobody_where_one_column_is_given_away(page):
+    """The headline of certainty is that of the column with the least doubt."""
+    certain = [
+        one["on"]
+        for found in page.data["findings"]
+        for one in found["by_column"]
+        if one["sure"] >= 1 and one["exposed"]
+    ]
+    assert "ward" in certain
+    assert "No attack is certain about anybody" not in text_of(page)
+
+
+def test_what_no_requirement_is_about_is_in_the_headline_and_in_what_remains(page):
+    assert page.data["unjudged"] == ["hiv", "income", "ward"]
+    assert "NO requirement is about hiv, income and ward" in page.lead
+    remains = next(one for one in page.sections if one.heading == "Mitigation")
+    assert "No requirement is about hiv, income and ward" in str(remains)
+    assert "Without a requirement" in text_of(page)
+
+
+def test_the_public_report_tells_each_column_in_rounded_numbers(standing):
+    public = shoal.report(standing / "release", original=standing / "people.csv", public=True)
+    assert {one["on"] for one in public.data["sensitive"]} == set(SENSITIVE)
+    assert "NO requirement is about hiv, income and ward" in public.lead
+    assert all(
+        set(one) == {"on", "judged", "attack", "exposed"} for one in public.data["sensitive"]
+    )
+    sure = [key for one in public.data["sensitive"] for key in one if key in ("sure", "rate")]
+    assert sure == []
+
+
+def test_on_narrows_the_report_and_it_says_what_was_not_tried(standing):
+    made = shoal.report(standing / "release", on=["disease", "hiv"])
+    learnt = {one["on"] for found in made.data["findings"] for one in found["by_column"]}
+    assert learnt == {"disease", "hiv"}
+    assert "No attack tried to learn income and ward" in text_of(made)
+
+
+def test_every_attack_that_did_not_run_is_named_with_its_reason(page):
+    told = text_of(page)
+    assert " more" not in next(line for line in told.split('"') if line.startswith("Not tested: "))
+    for one in page.data["skipped"]:
+        assert one["attack"] in told
+        assert one["why"]
+
+
+@pytest.mark.parametrize("rule", ["k-anonymity k=5", RULE])
+def test_publish_says_loudly_which_columns_no_requirement_is_about(standing, tmp_path, rule):
+    roles = [f"--sensitive={name}" for name in SENSITIVE] + [f"--quasi={name}" for name in QUASI]
+    line = ("publish", standing / "people.csv", "--identifier", "id", *roles, "-m", rule)
+    told = run(*line, "-o", tmp_path / "release")
+    bare = [name for name in SENSITIVE if f"on={name}" not in rule]
+    assert f"WARNING: no requirement is about {', '.join(bare)}" in told.stdout
+    plain = json.loads(run(*line, "--dry-run", "--json").stdout)
+    assert plain["unjudged"] == bare
+    assert any("no requirement is about" in note.lower() for note in plain["notes"])

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from shoal.cli.options import (
     ACCEPT_KEEP,
     FILE,
+    ON,
     SHARE,
     Roles,
     Verb,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
      help="Keep finished points and the page there; a run that was stopped goes on.")  # fmt: skip
 @own("--risk", type=click.Choice(("identity", "value")), default="identity", show_default=True,
      help="The frontier's: picking a person's row, or guessing the value.")  # fmt: skip
-@own("--on", metavar="COL", help="What to learn, where several columns are sensitive.")
+@ON
 @own("--max-loss", type=SHARE, metavar="LOSS", help="Choose: the least risk with no more loss.")
 @own("--max-risk", type=SHARE, metavar="RISK", help="Choose: the least loss with no more risk.")
 @own("--hold-back", type=SHARE, default=0.0, metavar="SHARE",

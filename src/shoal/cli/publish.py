@@ -24,7 +24,7 @@ from shoal.cli.options import (
     roles,
 )
 from shoal.cli.printing import progress, show
-from shoal.cli.published import told
+from shoal.cli.published import told, unprotected
 
 if TYPE_CHECKING:
     from shoal import Release
@@ -215,7 +215,8 @@ def command(
             request, reading = {**request, "reading": reading}, {}
         with _opened(source, schema, reading, asked["based_on"] or like) as table:
             release = _made(table, schema, " & ".join(models) or None, request, explain)
-    for note in () if quiet else release.private.get("notes", ()):
+    notes = [] if quiet else release.private.get("notes", [])
+    for note in notes if as_json else (one for one in notes if one not in unprotected(release)):
         click.echo(f"Note: {note}", err=True)
     show(release, as_json, quiet, told(release, explain))
     return 0 if release.verdict.holds else 3

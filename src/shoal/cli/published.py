@@ -30,11 +30,16 @@ def told(release: Release, explain: bool) -> str:
         lines.append(str(release.private["admission"]))
     if "public_before" in release.private:
         lines.append(_after(release.private["public_before"]))
-    if bare := release.private["unjudged"]:
-        lines.append(f"No requirement is about {', '.join(bare)}: a class may share one value.")
+    lines += [f"WARNING: {note}" for note in unprotected(release)]
     if release.folder is None:
         return "\n".join((*lines, "Nothing was written (dry run)."))
     return "\n".join((*lines, *_placed(release)))
+
+
+def unprotected(release: Release) -> list[str]:
+    """The note on sensitive columns that no requirement is about, where there are any."""
+    notes = release.private.get("notes", []) if release.private["unjudged"] else []
+    return [str(note) for note in notes if str(note).startswith("no requirement is about ")]
 
 
 def _placed(release: Release) -> list[str]:

@@ -192,11 +192,12 @@ def _compared(
     worst: Finding, findings: Sequence[Finding], failures: Sequence[tuple[str, str]]
 ) -> str:
     """How the worst column stands among the others."""
-    others = [f"{one.on} ({one.rate:.1%})" for one in findings if one.exposed and one is not worst]
+    rest = sorted((one for one in findings if one is not worst), key=lambda one: -one.rate)
+    others = [f"{one.on} ({one.rate:.1%})" for one in rest if one.exposed]
     said = ""
     if worst.exposed and len(findings) > 1:
-        also = f"; {', '.join(others)} too" if others else "; no other exposes anybody"
-        said = f"Of {len(findings)} sensitive columns {worst.on} exposes most{also}."
+        also = f"most people; others are {', '.join(others)}" if others else "people, no other does"
+        said = f"Of {len(findings)} sensitive columns {worst.on} exposes {also}."
     elif len(findings) > 1:
         names = ", ".join(one.on for one in findings)
         said = f"None of {len(findings)} sensitive columns exposes anybody by it: {names}."

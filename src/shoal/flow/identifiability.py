@@ -19,6 +19,8 @@ from shoal.pages.tested import Attacked
 from shoal.pages.words import counted, in_full, listed, number, percent, share, spoken
 from shoal.release import PROMISE, Finding, Judgement
 
+WIDE = 6
+"""So many sensitive columns fit beside each other in a table."""
 SURE = 0.8
 """Who is known with at least this confidence is not well, however few they are."""
 
@@ -99,10 +101,7 @@ def _mark(one: Judgement) -> charts.Reached | None:
 def _measured(evidence: Evidence) -> list[Block]:
     if not evidence.measured:
         return []
-    rows = tuple((name, number(value)) for name, value in evidence.measured)
-    blocks: list[Block] = [
-        Table(("model", "reached"), rows, "What the table reaches for each model")
-    ]
+    blocks: list[Block] = [_reached(evidence)]
     if any(math.isinf(value) for _, value in evidence.measured):
         told = (
             "Infinite: no number is large enough to hold for every class. For β and δ, for "
@@ -111,6 +110,23 @@ def _measured(evidence: Evidence) -> list[Block]:
         )
         blocks.append(Callout(told))
     return blocks
+
+
+def _reached(evidence: Evidence) -> Table:
+    """What is reached for each model: in a column for each sensitive one where they are a few."""
+    caption = "What the table reaches for each model"
+    names = [one.name for one in evidence.columns if one.role == "sensitive"]
+    if not 1 < len(names) <= WIDE:
+        rows = [(name, number(value)) for name, value in evidence.measured]
+        return Table(("model", "reached"), tuple(rows), caption)
+    reached: dict[str, dict[str, str]] = {}
+    for text, value in evidence.measured:
+        on = next((name for name in names if text.endswith(f" on {name}")), "")
+        model = text.removesuffix(f" on {on}") if on else text
+        reached.setdefault(model, {})[on] = number(value)
+    every = [(model, *(by.get(name, by.get("", "–")) for name in names))
+             for model, by in reached.items()]  # fmt: skip
+    return Table(("model", *names), tuple(every), f"{caption}, by sensitive column")
 
 
 # Risk

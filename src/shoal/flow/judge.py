@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.column import in_a_row
 from shoal.labels import text
-from shoal.model import Model, inner, parts, products
+from shoal.model import Model, inner, parts, products, written
 from shoal.release import How, Judgement, Verdict
 from shoal.tally import Groups
 
@@ -41,6 +42,15 @@ def unjudged(rule: Model, sensitive: Sequence[str]) -> list[str]:
     asked = [part for part in inner(rule) if "sensitive" in part.needs]
     judged = {getattr(part, "on", None) or only for part in asked}
     return [name for name in sensitive if name not in judged]
+
+
+def left_to_chance(columns: Sequence[str]) -> str:
+    """What it means that no requirement is about sensitive columns, and what to ask for."""
+    return (
+        f"no requirement is about {in_a_row(columns)}: everybody in a class may share one value "
+        "there, and whoever finds the class knows it. Ask for one, such as -m "
+        f'"distinct-diversity l=2 on={written(columns[0])}".'
+    )
 
 
 def in_parts(rule: Model) -> bool:

@@ -21,7 +21,7 @@ from shoal.flow.earlier import Earlier, Rows, earlier, read_as_before, read_rows
 from shoal.flow.encode import Survey, survey
 from shoal.flow.hierarchies import offered, with_levels
 from shoal.flow.invariant import Invariant, check_invariant, keeps_signatures
-from shoal.flow.judge import in_parts, unjudged
+from shoal.flow.judge import in_parts, left_to_chance, unjudged
 from shoal.flow.like import UNKNOWN, Like, surveyed
 from shoal.flow.made import Made, Parts, Whole
 from shoal.flow.noisy.answers import unlooked, with_answers
@@ -188,6 +188,7 @@ def _released(source: Any, request: Request, after: Any) -> Release:
     notes += replaced
     named = [] if request.form == RANDOMISED else [column.name for column in schema.sensitive]
     bare = unjudged(request.rule, named)
+    notes += [left_to_chance(bare)] if bare else []
     release = changed(release, private={**release.private, "unjudged": bare, "notes": notes})
     return _told(release, request.schema, schema) if several(after) else release
 

@@ -211,24 +211,23 @@ def _by_column(evidence: Evidence) -> list[Block]:
     names = _columns(evidence)
     if len(names) < 2:
         return []
-    head = ("sensitive column", "a requirement is about it", "worst attack", "succeeds on")
-    table = tuple(_column_row(name, evidence) for name in names)
-    if evidence.public:
-        return [Table(head, tuple(row[:4] for row in table), "Each sensitive column")]
-    return [Table((*head, "how sure of somebody"), table, "Each sensitive column")]
+    head = ("sensitive column", "required", "worst attack", "succeeds on", "surest of anybody")
+    shown = 4 if evidence.public else 5
+    table = tuple(_column_row(name, evidence)[:shown] for name in names)
+    return [Table(head[:shown], table, "Each sensitive column")]
 
 
 def _column_row(name: str, evidence: Evidence) -> tuple[str, ...]:
-    judged = "NO" if name in evidence.unjudged else "yes"
+    judged = "NOTHING" if name in evidence.unjudged else "a rule on it"
     if evidence.verdict is None:
-        judged = "none was verified"
+        judged = "not known"
     elif evidence.promised is not None:
-        judged = "its values are randomised"
+        judged = "randomised"
     worst = next((one for one in evidence.by_column if one.on == name), None)
     if worst is None:
         why = "not tried" if name in evidence.unlearnt else "none could be run"
         return name, judged, why, "–", "–"
-    attack = f"{worst.attack}{bracketed(worst)}" if worst.exposed else "none succeeds"
+    attack = worst.attack if worst.exposed else "none succeeds"
     sure = max(one.sure for found in evidence.findings for one in found.each if one.on == name)
     return (
         name, judged, attack, share(worst.exposed, worst.people, evidence.fewest),
@@ -285,10 +284,10 @@ def _left_to_chance(evidence: Evidence) -> str:
     if not hit:
         return told
     each = in_full(
-        [f"{one.on} ({share(one.exposed, one.people, evidence.fewest)} of people, by {one.attack})"
+        [f"{one.on} of {share(one.exposed, one.people, evidence.fewest)} ({one.attack})"
          for one in hit]
     )  # fmt: skip
-    return f"{told} Attacks succeed by {each}."
+    return f"{told} Attacks learn {each} of the people they were tried on."
 
 
 def _kept(evidence: Evidence) -> list[Block]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 RISKS = ("identity", "value")
@@ -26,6 +26,10 @@ class Point:
     """The share of people whose sensitive value is guessed right; None: no column is sensitive."""
     base: float | None = None
     """The same by guessing the most common value."""
+    column: str = ""
+    """The sensitive column whose values are guessed right most often, where several are ..."""
+    by_column: ByColumn = field(default_factory=dict)
+    """... and of each of them ``risk_value``, ``base`` and ``known_value``."""
     known_identity: float | None = None
     """The risks where the class that holds each person is known."""
     known_value: float | None = None
@@ -64,10 +68,22 @@ class Point:
         return asdict(self)
 
 
+ByColumn = Mapping[str, Mapping[str, float]]
+"""Of each sensitive column, by its name: shares by what they are."""
+SHARES = ("risk_value", "base", "known_value")
+
+
 def _is(value: Any, kind: Any) -> bool:
     """Whether a value of JSON is what a field of a point holds: text, a share, a number."""
     if kind == "str":
         return isinstance(value, str)
+    if kind == "ByColumn":
+        each = value.values() if isinstance(value, dict) else [None]
+        return all(
+            isinstance(one, dict) and sorted(one) == sorted(SHARES)
+            and all(_is(share, "float | None") and share is not None for share in one.values())
+            for one in each
+        )  # fmt: skip
     if kind == "bool":
         return isinstance(value, bool)
     if kind == "int":

@@ -18,7 +18,7 @@ from shoal.flow.frontier.points import ROUND, Point, marked
 from shoal.flow.frontier.tables import Tables
 from shoal.flow.make import COMPILING, compiled, make
 from shoal.flow.request import Progress, Request, quiet
-from shoal.risk.exposure import exposure
+from shoal.risk.exposure import Exposure, exposure
 from shoal.tally import Cut, Tally
 from shoal.utility.loss import loss
 
@@ -36,8 +36,8 @@ class Run:
 
     kept: Kept
     tables: Tables
-    column: int | None
-    """The sensitive column that the adversary is after."""
+    columns: tuple[int, ...]
+    """The sensitive columns that the adversary is after; the worst of them is the risk."""
     risk: str
     progress: Progress
     options: tuple[str, ...] = ()
@@ -93,8 +93,17 @@ class Run:
 
     def _measured(self, table: Counted, cut: Cut) -> dict[str, Any]:
         """What a cut gives away, and what it costs."""
-        tally, found = table.tally, exposure(*table.seen(cut), self.column)
+        tally = table.tally
+        each = {at: exposure(*table.seen(cut), at) for at in self.columns or (None,)}
+        worst, found = max(each.items(), key=lambda one: _gained(one[1]))
+        several = worst is not None and len(each) > 1
         return {
+            "column": tally.sensitive[worst].name if several and worst is not None else "",
+            "by_column": {
+                tally.sensitive[at].name: _shares(one)
+                for at, one in each.items()
+                if several and at is not None
+            },
             "loss": round(loss(tally, cut), ROUND),
             "risk_identity": round(found.identity.rate, ROUND),
             "risk_value": None if found.value is None else round(found.value.rate, ROUND),
@@ -105,6 +114,20 @@ class Run:
             "classes": cut.classes,
             "held_back": cut.held_back,
         }
+
+
+def _gained(found: Exposure) -> tuple[float, float]:
+    """By which of several columns an adversary is right most often, and gains most."""
+    rate = 0.0 if found.value is None else found.value.rate
+    return rate, rate - (found.base or 0.0)
+
+
+def _shares(found: Exposure) -> dict[str, float]:
+    """What is guessed of one column, as a point tells it."""
+    assert found.value is not None
+    assert found.base is not None
+    rate, known = round(found.value.rate, ROUND), found.value.known
+    return {"risk_value": rate, "base": found.base, "known_value": known}
 
 
 def _compile(tally: Tally, request: Request) -> None:

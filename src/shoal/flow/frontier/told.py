@@ -50,7 +50,7 @@ def not_made(points: Iterable[Point]) -> list[tuple[str, str, str]]:
         sharing: dict[tuple[str, ...], list[str]] = {}
         for rule, methods in rules.items():
             sharing.setdefault(tuple(methods), []).append(rule)
-        found += [(named(who), "; ".join(some), reason) for who, some in sharing.items()]
+        found += [(", ".join(who), "; ".join(some), reason) for who, some in sharing.items()]
     return found
 
 
@@ -73,6 +73,7 @@ _WORDS = 3
 def _row(one: Point) -> tuple[str, ...]:
     """A point as the table has it."""
     value = "" if one.risk_value is None else f"{one.risk_value:.1%} ({one.base:.1%})"
+    value += f" {one.column}" if one.column else ""
     return (
         "*" if one.on_frontier else "", one.method, one.rule, f"{one.risk_identity:.2%}", value,
         f"{one.loss:.4f}", f"{one.classes:,}", f"{one.held_back:,}", f"{one.seconds:.2f}",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace as changed
+from functools import reduce
+from operator import and_
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import UsageError
+from shoal.flow.adversary import named_columns
 from shoal.flow.frontier.found import Frontier
 from shoal.flow.frontier.kept import PAGE, Before, check_place, kept
 from shoal.flow.frontier.points import RISKS, marked
@@ -39,7 +42,7 @@ def frontier(
     strengths: Sequence[int] | None = None,
     out: str | Path | None = None,
     risk: str = "identity",
-    on: str | None = None,
+    on: str | Sequence[str] | None = None,
     max_loss: float | None = None,
     max_risk: float | None = None,
     hold_back: float = 0.0,
@@ -52,11 +55,12 @@ def frontier(
     """Compare methods under rules by an adversary's success and by loss; nothing is published.
 
     Each of ``rules`` is one strength; without them they are k-anonymity with k of ``strengths``
-    and, where a column is sensitive (``on``: which, of several), two distinct values in every
+    and of every sensitive column (or of those that ``on`` names) two distinct values in every
     class. ``methods`` are all unless named. ``risk`` is what the frontier is drawn by: "identity",
-    or "value". Of what is asked for here, ``chosen`` is the least risk with a loss of at most
-    ``max_loss``, or the least loss with a risk of at most ``max_risk``, or within both.
-    ``auto_hierarchies`` gives columns levels that have none, for the methods that need them.
+    or "value", that of the column whose values are guessed right most often. Of what is asked for
+    here, ``chosen`` is the least risk with a loss of at most ``max_loss``, or the least loss with a
+    risk of at most ``max_risk``, or within both. ``auto_hierarchies`` gives columns levels that
+    have none, for the methods that need them.
 
     With ``out`` every finished point is kept in that folder, and a page is drawn there in the end:
     a run with the same table, schema and settings goes on where another stopped, or adds methods
@@ -64,7 +68,7 @@ def frontier(
     runs may work in one folder at once.
     """
     place = None if out is None else Path(out)
-    column = _column(schema, on, risk)
+    columns = _columns(schema, on, risk)
     _check(schema, risk, accept_keep, (max_loss, max_risk))
     requests = [
         Request(
@@ -72,15 +76,14 @@ def frontier(
             auto_hierarchies=auto_hierarchies, accept_keep=accept_keep, population=population,
         )
         for name in _names(methods)
-        for rule in _rules(rules, strengths, schema, column)
+        for rule in _rules(rules, strengths, schema, columns)
     ]  # fmt: skip
     before = _checked(requests, place, replace)
     progress("reading", 0, 1)
     tables = Tables.read(table, requests, population)
-    fitted = tables.schema
-    told = {"on": column, "hold_back": float(hold_back), "auto_hierarchies": auto_hierarchies}
+    fitted, told = tables.schema, _settings(columns, requests[0])
     points = kept(place, before, tables.plain.known, fitted.to_toml(), told, replace=replace)
-    at = None if column is None else fitted.sensitive.index(fitted.column(column))
+    at = tuple(fitted.sensitive.index(fitted.column(name)) for name in columns)
     run = Run(points, tables, at, risk, progress, _options(requests[0]))
     run.all(requests)
     asked = frozenset((one.method, str(one.rule)) for one in requests)
@@ -90,6 +93,16 @@ def frontier(
         if place is not None:
             _draw(found, place)
     return found
+
+
+def _settings(columns: Sequence[str], request: Request) -> dict[str, Any]:
+    """What points must have in common to be compared; several columns to learn are a list."""
+    learnt = list(columns) if len(columns) > 1 else next(iter(columns), None)
+    return {
+        "on": learnt,
+        "hold_back": float(request.hold_back),
+        "auto_hierarchies": request.auto_hierarchies,
+    }
 
 
 def _options(request: Request) -> tuple[str, ...]:
@@ -120,20 +133,18 @@ def _check(schema: Schema, risk: str, accept_keep: bool, bounds: Sequence[float 
         raise kept_unjudged(schema.keep)
 
 
-def _column(schema: Schema, on: str | None, risk: str) -> str | None:
-    """The sensitive column to learn; None: there is none."""
-    names = [column.name for column in schema.sensitive]
-    if on is not None and on not in names:
+def _columns(schema: Schema, on: str | Sequence[str] | None, risk: str) -> tuple[str, ...]:
+    """The sensitive columns to learn: those asked for, else every one."""
+    names, asked = [column.name for column in schema.sensitive], named_columns(on)
+    if unknown := [name for name in asked if name not in names]:
         raise UsageError(
-            f"There is no sensitive column {on!r}.", 'give a column the role "sensitive".'
+            f"There is no sensitive column {unknown[0]!r}.", 'give a column the role "sensitive".'
         )
-    if on is None and len(names) > 1:
-        raise UsageError(f"{len(names)} columns are sensitive.", f"name one: --on {names[0]}.")
     if risk == "value" and not names:
         raise UsageError(
             "There is no sensitive value to learn.", 'give a column the role "sensitive".'
         )
-    return on or next(iter(names), None)
+    return asked or tuple(names)
 
 
 def _names(methods: Sequence[str] | str | None) -> list[str]:
@@ -146,7 +157,7 @@ def _rules(
     rules: Sequence[Model | str] | None,
     strengths: Sequence[int] | None,
     schema: Schema,
-    column: str | None,
+    columns: Sequence[str],
 ) -> list[Model]:
     """The rules that are asked for, or those of k-anonymity by strength."""
     if rules and strengths:
@@ -154,10 +165,9 @@ def _rules(
     if rules:
         return [parse_rule(one) if isinstance(one, str) else one for one in rules]
     crowds = [KAnonymity(k) for k in strengths or STRENGTHS]
-    if column is None:
-        return [*crowds]
-    diverse = DistinctDiversity(2, column if len(schema.sensitive) > 1 else None)
-    return [one & diverse for one in crowds]
+    several = len(schema.sensitive) > 1
+    diverse = [DistinctDiversity(2, name if several else None) for name in columns]
+    return [reduce(and_, diverse, one) for one in crowds]
 
 
 def _checked(requests: Sequence[Request], place: Path | None, replace: bool) -> Before | None:
