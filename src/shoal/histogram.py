@@ -42,6 +42,11 @@ class Histogram:
         return self.sum(self.count)
 
     @property
+    def everybody(self) -> int:
+        """How many rows, or people, all classes have."""
+        return int(self.total.sum())
+
+    @property
     def distinct(self) -> NDArray[np.int64]:
         """Distinct values per class."""
         return np.diff(self.start)
@@ -140,6 +145,58 @@ class Histogram:
         if total is None:
             total = np.bincount(values, weights=counts, minlength=axis.size).astype(np.int64)
         return cls(axis, start, values, counts, total)
+
+
+@dataclass(frozen=True)
+class PeopleHistogram(Histogram):
+    """The same by people, who may have several rows and several values.
+
+    ``count`` are the people of a class who have the value there, ``total`` those of all classes; a
+    person in several classes counts in each, and once in all of them.
+    """
+
+    people: NDArray[np.int64]
+    """People per class."""
+    persons: int
+    """People in all classes."""
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """People per class."""
+        return self.people
+
+    @property
+    def everybody(self) -> int:
+        """People in all classes."""
+        return self.persons
+
+    def take(self, classes: NDArray[Any]) -> Histogram:
+        """The histogram of some classes only; the totals stay."""
+        start, pick = _some(self.start, classes)
+        return replace(
+            self, start=start, value=self.value[pick], count=self.count[pick],
+            people=self.people[classes],
+        )  # fmt: skip
+
+    @classmethod
+    def of_people(
+        cls,
+        axis: Axis,
+        class_: NDArray[Any],
+        value: NDArray[Any],
+        person: NDArray[Any],
+        classes: int,
+    ) -> PeopleHistogram:
+        """Count the people of each class by value, from rows that say whose they are."""
+        persons = int(person.max(initial=-1)) + 1
+        _, there = combinations((class_, person), (classes, persons))
+        _, having = combinations((class_, person, value), (classes, persons, axis.size))
+        _, once = combinations((person, value), (persons, axis.size))
+        ones = np.ones(len(having), np.int64)
+        counted = tabulate(class_[having], value[having], ones, classes, axis.size)
+        total = np.bincount(value[once], minlength=axis.size).astype(np.int64)
+        people = np.bincount(class_[there], minlength=classes).astype(np.int64)
+        return cls(axis, *counted, total, people, len(np.unique(person)))
 
 
 @dataclass(frozen=True)

@@ -242,3 +242,21 @@ def test_hundreds_of_random_tables_agree_with_plain_sets():
     for seed in range(100, 500):
         _check_linking(seed)
         _check_intersection(seed)
+
+
+def test_an_empty_cell_that_the_schema_calls_a_value_is_that_value(tmp_path):
+    """Who was not tested for the one is known not to have been, and that finds them."""
+    table = pa.table(
+        {
+            "age": [30] * 4,
+            "test": ["a", None, None, "b"],
+            "ill": ["x", "y", "y", "z"],
+        }
+    )
+    schema = shoal.Schema.of(quasi="age", sensitive=["test", "ill"])
+    register = pa.table({"age": [30, 30], "test": pa.array([None, "b"], pa.string())})
+    for missing, settled in (("value", 2), ("", 1)):
+        stated = schema.set(test=shoal.sensitive(missing=missing))
+        release = shoal.publish(table, stated, "k-anonymity k=2", out=tmp_path / (missing or "any"))
+        found = shoal.attack("linking", [release], targets=register, on="ill")
+        assert found.details["settled"] == settled

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from shoal.attacks.meant import asked_as
 from shoal.attacks.supposed import DEFENCE, RANDOM_WORLDS, supposed
-from shoal.attacks.view import WORST, Needs, View, named, single
+from shoal.attacks.view import WORST, Needs, NotEvaluatedError, View, named, single
 from shoal.attacks.worded import counted, rank, share
 from shoal.attacks.worst_case import Case, story
 from shoal.disclosure import IMPLICATIONS, MOST, NEGATIONS, Known, curve, max_disclosure, reaching
@@ -38,7 +38,7 @@ from shoal.knowledge import Atom, Knowledge, parse, parse_atom
 from shoal.model import Mask, Number, fraction, whole, written
 from shoal.release import Finding
 
-NEEDS = Needs(releases=1, most=1, named="about", supposed="--pieces 2")
+NEEDS = Needs(releases=1, most=1, named="about", supposed="--pieces 2", by_people=True)
 KNOWLEDGE = (IMPLICATIONS, NEGATIONS)
 PIECES = 2
 """So many pieces of knowledge, unless it is said otherwise."""
@@ -99,6 +99,7 @@ def background(
     Of the worst case: ``pieces``, 2 unless given, and ``knowledge``, implications unless given.
     """
     release, values = single(view)
+    _refuse_several(view, about is not None)
     least, known, asked = _least(sure), OPTIONS["knowing"](knowing), OPTIONS["about"](about)
     if asked is not None:
         _not_both(pieces=pieces, knowledge=knowledge)
@@ -110,6 +111,19 @@ def background(
         )
     case = Case.of(view, release, values, _pieces(pieces), _kind(knowledge))
     return _worst_case(case, least)
+
+
+def _refuse_several(view: View, asked: bool) -> None:
+    """Worlds hand out one value to each person of one class: others are not counted by it."""
+    release = view.releases[0]
+    if release.person is None:
+        return
+    if asked:
+        raise NotEvaluatedError("a row stands for a person here, and some people have several rows")
+    if not release.is_constant:
+        raise NotEvaluatedError("some people have several values, and worlds give everybody one")
+    if int(release.people.sum()) > release.persons:
+        raise NotEvaluatedError("some people are in several classes, and worlds have them in one")
 
 
 def _not_both(**given: object) -> None:
@@ -124,10 +138,10 @@ def _not_both(**given: object) -> None:
 def _worst_case(case: Case, least: Fraction) -> Finding:
     values = case.values
     reached = reaching(values, case.pieces, least, case.knowledge)
-    exposed = int(values.rows[reached].sum())
+    exposed = len(case.release.people_of(reached[case.release.class_]))
     return Finding(
         attack="background",
-        people=len(case.release.class_),
+        people=case.release.persons,
         exposed=exposed,
         sure=float(case.witness.disclosure),
         guessing=float(values.total.max() / values.total.sum()),
@@ -169,8 +183,8 @@ def _sentence(case: Case, exposed: int, least: str) -> str:
     told = f"With {_pieces_of(case)}" if case.pieces else "Without further knowledge"
     return (
         f"{told} somebody can be {share(case.witness.disclosure)} sure of a person's {name}; "
-        f"{exposed:,} of {rows:,} rows are in classes about whose people one can be at least "
-        f"{least} sure."
+        f"{exposed:,} of {rows:,} {case.release.unit} are in classes about whose people one can be "
+        f"at least {least} sure."
     )
 
 

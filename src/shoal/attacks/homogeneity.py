@@ -9,6 +9,11 @@ unless the schema says that missing is a value of its own.
 Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam: l-diversity: privacy beyond k-anonymity, ACM
 TKDD 1(1), 2007 (homogeneity attack).
 
+Where people have several rows, people are counted: a class is homogeneous when all of its people
+have one value in common there, whatever else they have. Two things more are tried then. Whoever
+knows that somebody has r rows in a class knows every value that fewer than r of its rows lack. And
+where nobody has two values, whoever knows several classes of somebody intersects them.
+
 It does not see what the adversary knows besides, nor that different values may mean the same (two
 names of one illness), nor what a second release adds. Where values may have been exchanged for
 others, one that a class shows is nobody's for sure: what can be believed is told instead.
@@ -24,12 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks.exchanged import exchanges, homogeneous
-from shoal.attacks.view import WORST, Needs, Published, View, named, single
+from shoal.attacks.persons import certain_by_classes, certain_by_number
+from shoal.attacks.view import WORST, Needs, Published, View, named, refuse_repeated, single
 from shoal.histogram import Histogram
 from shoal.model import below
 from shoal.release import Finding
 
-NEEDS = Needs(releases=1, most=1, answers=True)
+NEEDS = Needs(releases=1, most=1, answers=True, by_people=True)
 BOUNDS = tuple(Fraction(bound) for bound in ("1/4", "1/2", "3/4", "9/10", "1"))
 """The shares of a class's most common value by which its rows are counted."""
 
@@ -39,14 +45,28 @@ ASSUMPTIONS = (
 )
 
 
+OF_PEOPLE = (
+    "people are counted, of whom some have several rows: the adversary may know how many rows "
+    "somebody has in a class, and in which classes somebody is",
+)
+CLASS, NUMBER, CLASSES = "class", "number of rows", "several classes"
+MORE = {
+    NUMBER: "for who knows how many rows they have in a class",
+    CLASSES: "for who knows several of their classes",
+}
+"""What may be known of people with several rows, in words."""
+
+
 def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Finding:
     """Find the classes whose rows all have one sensitive value."""
     release, values = single(view)
     if exchanges(view):
+        refuse_repeated(view, "values that may have been exchanged are weighed by rows")
         return homogeneous(view)
     top, rows = known_top(values), values.rows
-    uniform = (values.distinct == 1) & (values.blanks == 0)
-    exposed = int(rows[uniform].sum())
+    uniform = top == rows
+    ways = _known_besides(view, release, uniform)
+    exposed = len(np.unique(np.concatenate(list(ways.values()))))
     order = _worst_first(release, top / rows)
     details = {
         "classes": len(rows),
@@ -55,19 +75,20 @@ def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Findin
         "rows_by_top_share": _by_share(top, rows),
         "guessed_right": float(top.sum() / rows.sum()),
         **({"missing": int(values.blanks.sum())} if values.all_blanks else {}),
+        **_told_of_people(release, ways),
     }
     first = int(release.class_[order[0]])
     return Finding(
         attack="homogeneity",
-        people=len(release.class_),
+        people=release.persons,
         exposed=exposed,
-        sure=float((top / rows).max()),
-        guessing=float(values.total[values.known].max(initial=0) / values.total.sum()),
-        sentence=_sentence(values, uniform, exposed),
+        sure=1.0 if exposed else float((top / rows).max()),
+        guessing=float(values.total[values.known].max(initial=0) / values.everybody),
+        sentence=_sentence(release, values, uniform, ways),
         defence="ask for diversity of the sensitive value: entropy-diversity, or at the least "
         "distinct-diversity.",
         example=_example(view, values, first, int(order[0]) + 1),
-        assumptions=ASSUMPTIONS,
+        assumptions=ASSUMPTIONS if release.person is None else (*ASSUMPTIONS, *OF_PEOPLE),
         worst=tuple((order[:WORST] + 1).tolist()),
         table="release 1",
         witness=_witness(view, values, first),
@@ -78,6 +99,28 @@ def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Findin
 def known_top(values: Histogram) -> NDArray[np.int64]:
     """Of each class the rows of its most common value, of those that are known."""
     return values.largest(np.where(values.is_blank, 0, values.count))
+
+
+def _known_besides(
+    view: View, release: Published, uniform: NDArray[np.bool_]
+) -> dict[str, NDArray[Any]]:
+    """The people about whom a value is certain, by what the adversary knows of them."""
+    ways = {CLASS: release.people_of(uniform[release.class_])}
+    if release.person is None or view.sensitive is None:
+        return ways
+    ways[NUMBER] = certain_by_number(release, view.sensitive)
+    if release.is_constant:
+        ways[CLASSES] = certain_by_classes(release, view.sensitive)
+    return ways
+
+
+def _told_of_people(release: Published, ways: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    if release.person is None:
+        return {}
+    return {
+        "counted": {"people": release.persons, "rows": len(release.class_)},
+        "certain_by": {way: len(people) for way, people in ways.items()},
+    }
 
 
 def _worst_first(release: Published, share: NDArray[Any]) -> NDArray[np.int64]:
@@ -97,19 +140,26 @@ def _by_share(top: NDArray[Any], rows: NDArray[Any]) -> list[dict[str, float | i
     ]
 
 
-def _sentence(values: Histogram, uniform: NDArray[np.bool_], exposed: int) -> str:
-    rows, name = values.rows, values.axis.name
-    if exposed:
+def _sentence(
+    release: Published, values: Histogram, uniform: NDArray[np.bool_], ways: dict[str, NDArray[Any]]
+) -> str:
+    rows, name, unit = values.rows, values.axis.name, release.unit
+    besides = "".join(
+        f"; of {len(people):,} people it is certain {MORE[way]}"
+        for way, people in ways.items()
+        if way in MORE and len(people)
+    )
+    if uniform.any():
         return (
-            f"{exposed:,} of {rows.sum():,} rows are in classes ({uniform.sum():,} of "
-            f"{len(rows):,}) whose rows all have the same {name}: finding a person's class is "
-            "enough to know it."
+            f"{len(ways[CLASS]):,} of {values.everybody:,} {unit} are in classes "
+            f"({uniform.sum():,} of {len(rows):,}) whose {unit} all have the same {name}: finding "
+            f"a person's class is enough to know it{besides}."
         )
     top = known_top(values)
     most = int((top / rows).argmax())
     return (
         f"No class has a single {name}; in the most uniform one {top[most]:,} of "
-        f"{rows[most]:,} rows have the same."
+        f"{rows[most]:,} {unit} have the same{besides}."
     )
 
 

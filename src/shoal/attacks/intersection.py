@@ -22,6 +22,12 @@ as far as the releases show it (no class, or no value left) or the tester knows 
 apart. Where nobody knows, it does not see who is in a class by chance, an outsider whose cells
 fit: give a control group to learn how often.
 
+Where people have several rows, in a release or in the table of people, rows of two releases need
+not be the same row. If nobody has two different values, all rows of a person have the same one, and
+whatever any of the known rows leaves possible in any release is intersected. Else only people of
+whom a single row is known, and who have no other in any release, are intersected; of the others
+each release leaves all values of all their classes, and the release that leaves the fewest counts.
+
 Where values may have been exchanged for others (randomised response) no value is excluded: what is
 told is how strongly each is believed, by Bayes' rule, and the bound (``shoal.attacks.exchanged``).
 """
@@ -29,6 +35,7 @@ told is how strongly each is believed, by Bayes' rule, and the bound (``shoal.at
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,12 +43,21 @@ from numpy.typing import NDArray
 
 from shoal.attacks.exchanged import exchanges, intersected
 from shoal.attacks.locate import MEANS, alike, known_location, located, look_like_means, reckoned
-from shoal.attacks.view import UNKNOWN, WORST, Needs, NobodyFoundError, People, View
+from shoal.attacks.persons import Left
+from shoal.attacks.view import (
+    UNKNOWN,
+    WORST,
+    Needs,
+    NobodyFoundError,
+    People,
+    View,
+    refuse_repeated,
+)
 from shoal.attacks.weighing import Evidence, weighted
 from shoal.errors import InputError, UsageError
 from shoal.release import Finding
 
-NEEDS = Needs(releases=2, people=True, answers=True)
+NEEDS = Needs(releases=2, people=True, answers=True, by_people=True)
 OPTIONS = {"location": known_location}
 
 AT_MOST = (1, 2, 3, 4, 5, 10)
@@ -63,7 +79,12 @@ def intersection(
     """
     _check(view)
     if exchanges(view):
+        refuse_repeated(view, "values that may have been exchanged are weighed by rows")
         return intersected(view, location)
+    assert view.people is not None
+    several = view.people.person is not None
+    if several or any(release.person is not None for release in view.releases):
+        return _of_people(view, location)
     people, evidence = _evidence(view, location)
     prior, posterior = evidence.narrowed()
     outside = np.zeros(len(people), np.bool_) if people.present is None else ~people.present
@@ -92,6 +113,42 @@ def intersection(
     )  # fmt: skip
 
 
+def _of_people(view: View, location: str) -> Finding:
+    """The same by people with several rows: what their known rows leave of their values."""
+    people, evidence = _evidence(view, location)
+    left = Left.of(view, evidence, people)
+    outside = np.zeros(len(people), np.bool_)
+    if people.present is not None:
+        outside = ~left.any_row(people.present)
+    prior, posterior = left.prior, np.where(outside, 0, left.posterior)
+    found = np.flatnonzero(posterior)
+    if not len(found):
+        raise NobodyFoundError(
+            "No person can be found in all of the releases.",
+            "check that the releases and the targets share people, columns and values.",
+        )
+    details = {
+        **_numbers(prior, posterior, outside),
+        "location": reckoned(view.releases, location)[0],
+        "means": False,
+        "counted": {"people": len(people), "rows": people.listed},
+        "is_constant": left.is_constant,
+        "weighted": {"calibrated": False, "reason": "people have several rows"},
+    }
+    rows = people.rows[left.first]
+    worst = _worst(rows[found], prior.min(axis=0)[found], posterior[found])
+    who = int(found[worst[0]])
+    example = (
+        f"Row {rows[who]:,} of the targets: {posterior[who]:,} values are left, "
+        f"{', '.join(f'{n:,}' for n in prior[:, who])} by each release alone."
+    )
+    finding = _finding(
+        view, evidence, details, worst=tuple(rows[found[worst]].tolist()), example=example,
+        witness={"row": int(rows[who]), "left": int(posterior[who])},
+    )  # fmt: skip
+    return replace(finding, assumptions=(*finding.assumptions, left.assumption))
+
+
 def _check(view: View) -> None:
     """Refuse a view that lacks what is needed."""
     if len(view.releases) < 2:
@@ -114,8 +171,8 @@ def _evidence(view: View, location: str) -> tuple[People, Evidence]:
     people, truth = view.people, view.people.values
     each, key = alike(people, view.axes, known_location(location))
     places = [located(release, view.axes, each, location) for release in view.releases]
-    histograms = [release.histogram(view.sensitive) for release in view.releases]
-    unknown = np.full(len(people), UNKNOWN, dtype=np.int32)
+    histograms = [release.row_histogram(view.sensitive) for release in view.releases]
+    unknown = np.full(people.listed, UNKNOWN, dtype=np.int32)
     return people, Evidence(places, histograms, unknown if truth is None else truth, key)
 
 

@@ -15,6 +15,11 @@ weighed (`shoal.attacks.picking`); who does not (journalist) is right, about a p
 those that a class covers, with rows / covered, at most 1. Blind guessing is 1 / people of the
 register for a row, and the most common value's share for a value.
 
+Where somebody has several rows, people are counted, not rows. The candidates of a person are the
+people whom the compatible rows are about; a value is settled where all of these have it in such a
+row. Of a person of whom several rows are known, each by its quasi-identifiers, the row that tells
+most counts: it is the class with the fewest people that is the risk.
+
 It does not see people whom the register leaves out: a match that is alone here may have a twin
 outside, and a person who is in the register but not in the release may fit a row all the same (a
 control group measures that).
@@ -22,7 +27,7 @@ control group measures that).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks.locate import MEANS, alike, known_location, located, look_like_means, reckoned
+from shoal.attacks.persons import Best, people_covered, people_fitting
 from shoal.attacks.picking import WEIGHED, Picking, picking
 from shoal.attacks.view import (
     UNKNOWN,
@@ -44,7 +50,7 @@ from shoal.attacks.view import (
 from shoal.errors import InputError
 from shoal.release import Finding
 
-NEEDS = Needs(releases=1, most=1, people=True, sensitive=False)
+NEEDS = Needs(releases=1, most=1, people=True, sensitive=False, by_people=True)
 OPTIONS = {"location": known_location}
 
 ASSUMPTIONS = (
@@ -110,36 +116,44 @@ class _Match:
     means: bool
     """Whether people fit nothing because the release gives means."""
     candidates: NDArray[np.int64]
-    """Rows that fit each person."""
+    """Rows that fit each person, or people whom these rows are about."""
     covered: NDArray[np.int64]
     """People of the register that fit each class."""
     certain: NDArray[np.bool_]
     """One row fits the person, and nobody else fits the row."""
-    settled: NDArray[np.bool_]
-    """All rows that fit the person have the same sensitive value."""
+    agreed: NDArray[np.int32]
+    """The value that all rows that fit the person have, or all people in them; -1: none."""
+    holds: NDArray[np.int32] | None
+    """The class that truly holds each person, where it is known."""
 
     @classmethod
     def of(cls, view: View, release: Published, people: People, location: str) -> _Match:
         each, key = alike(people, view.axes, location)
         start, classes = located(release, view.axes, each, location)
-        before = np.concatenate(([0], np.cumsum(release.rows[classes])))
-        candidates = before[start[1:]] - before[start[:-1]]
-        people_there = np.repeat(np.bincount(key, minlength=len(each)), np.diff(start))
-        covered = np.bincount(classes, people_there, len(release.cells)).astype(np.int64)
+        candidates, agreed = people_fitting(release, view.sensitive, (start, classes))
+        covered = people_covered((start, classes), key, people, len(release.cells))
         certain = candidates == 1
-        certain[certain] = covered[classes[start[:-1][certain]]] == 1
-        settled = _settled(view, release, start, classes)
+        alone = np.zeros(len(classes) + 1, np.int64)
+        alone[1:] = np.cumsum(covered[classes] == 1)
+        certain &= alone[start[1:]] > alone[start[:-1]]
         absent = candidates[key] == 0
+        means = location == "honest" and look_like_means(release, view.axes, people.keys, absent)
+        some = Best.of(people, candidates[key], certain[key], agreed[key])
         return cls(
-            view, release, people, start, classes, key,
-            location == "honest" and look_like_means(release, view.axes, people.keys, absent),
-            candidates[key], covered, certain[key], settled[key],
+            view, release, people.take(some.row), start, classes, key[some.row], means,
+            some.candidates, covered, some.certain, some.agreed,
+            None if release.holds is None else release.holds[some.row],
         )  # fmt: skip
+
+    @property
+    def settled(self) -> NDArray[np.bool_]:
+        """Whether there is such a value."""
+        return self.agreed >= 0
 
     @cached_property
     def right(self) -> NDArray[np.bool_] | None:
         """Whether the class that truly holds each person fits them, where that is known."""
-        holds, size = self.release.holds, len(self.covered)
+        holds, size = self.holds, len(self.covered)
         if holds is None:
             return None
         of = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
@@ -149,7 +163,9 @@ class _Match:
     def picking(self) -> Picking:
         """How often the row that is picked for a person is theirs."""
         located = self.start, self.classes
-        return picking(self.release, located, self.key, self.covered, self.right)
+        release = replace(self.release, holds=self.holds)
+        even = self.candidates.astype(np.float64)
+        return picking(release, located, self.key, self.covered, self.right, even)
 
     def fitting(self, i: int) -> NDArray[np.int64]:
         """The classes that person ``i`` fits."""
@@ -165,8 +181,9 @@ class _Match:
         row = 1 / len(self.people)
         if not self.settled.any():
             return row
-        counts = np.bincount(np.asarray(self.release.values))
-        value = float(counts.max() / counts.sum())
+        assert self.view.sensitive is not None
+        values = self.release.histogram(self.view.sensitive)
+        value = float(values.total.max() / values.everybody)
         return max(row, value) if self.certain.any() else value
 
     def worst_first(self) -> NDArray[np.int64]:
@@ -176,25 +193,8 @@ class _Match:
         return np.lexsort(keys)[: int((self.candidates > 0).sum())]
 
 
-def _settled(
-    view: View, release: Published, start: NDArray[Any], classes: NDArray[Any]
-) -> NDArray[np.bool_]:
-    """The keys all of whose compatible rows have the same sensitive value."""
-    settled = np.diff(start) > 0
-    if view.sensitive is None or release.values is None:
-        return np.zeros_like(settled)
-    if not settled.any():
-        return settled
-    values = release.histogram(view.sensitive)
-    low, high = values.value[values.start[:-1]], values.value[values.start[1:] - 1]
-    at = start[:-1][settled]  # values ascend in a class: all agree where the ends do
-    lowest = np.minimum.reduceat(low[classes], at)
-    settled[settled] = lowest == np.maximum.reduceat(high[classes], at)
-    return settled
-
-
 def _details(match: _Match) -> dict[str, Any]:
-    rows, covered, found = match.release.rows, match.covered, match.candidates > 0
+    rows, covered, found = match.release.people, match.covered, match.candidates > 0
     number, people = np.unique(match.candidates[found], return_counts=True)
     unknown = {} if match.learns else {"settled": "no sensitive column is published"}
     details: dict[str, Any] = {
@@ -213,10 +213,12 @@ def _details(match: _Match) -> dict[str, Any]:
     }
     if match.learns:
         details["settled"] = int(match.settled.sum())
-    if match.release.holds is None or match.right is None:
+    if match.release.person is not None:
+        details["counted"] = {"people": match.release.persons, "rows": len(match.release.class_)}
+    if match.holds is None or match.right is None:
         unknown["wrong_map"] = "which row is truly whose is not known"
     else:
-        details |= _scored(match, match.release.holds, match.right)
+        details |= _scored(match, match.holds, match.right)
     if match.learns and match.people.values is not None:
         details |= _right_values(match, match.people.values)
     return details | ({"not_known": unknown} if unknown else {})
@@ -232,17 +234,15 @@ def _scored(match: _Match, holds: NDArray[Any], right: NDArray[np.bool_]) -> dic
     }
     if match.view.sensitive is None or not match.learns:
         return scored
-    one = match.release.histogram(match.view.sensitive).distinct == 1
+    values = match.release.histogram(match.view.sensitive)
+    one = values.largest(values.count) == values.rows
     return scored | {"settled_assumed": int(one[holds[holds >= 0]].sum())}
 
 
 def _right_values(match: _Match, truth: NDArray[Any]) -> dict[str, int]:
     """Of the people whose value is settled, of how many it is known, and how many truly have it."""
-    assert match.view.sensitive is not None
-    values = match.release.histogram(match.view.sensitive)
-    first = match.classes[match.start[match.key[match.settled]]]
     true = truth[match.settled]
-    right = values.value[values.start[first]] == true
+    right = match.agreed[match.settled] == true
     return {"settled_right": int(right.sum()), "settled_known": int((true != UNKNOWN).sum())}
 
 
@@ -255,12 +255,13 @@ def _sentence(match: _Match, exposed: int) -> str:
     if not exposed:
         return (
             f"None of the {found:,} people who could be in the release is matched to a row; the "
-            f"easiest to find fits {match.candidates[match.candidates > 0].min():,} rows"
-            f"{_ending(match)}."
+            f"easiest to find fits {match.candidates[match.candidates > 0].min():,} "
+            f"{match.release.unit}{_ending(match)}."
         )
+    whose = "row each" if match.release.person is None else "person's rows each, some of them"
     said = (
-        f"{match.certain.sum():,} of {found:,} people who could be in the release fit one row "
-        "each that nobody else fits"
+        f"{match.certain.sum():,} of {found:,} people who could be in the release fit one {whose} "
+        "that nobody else fits"
     )
     if match.view.sensitive is None or not match.learns:
         return f"{said}: these rows have names{_ending(match)}."
@@ -286,7 +287,12 @@ def _ending(match: _Match) -> str:
 
 def _example(match: _Match, i: int) -> str:
     candidates = int(match.candidates[i])
-    rows = "one row" if candidates == 1 else f"{candidates:,} rows"
+    unit = match.release.unit
+    rows = (
+        ("one row" if unit == "rows" else "one person")
+        if candidates == 1
+        else f"{candidates:,} {unit}"
+    )
     told = [f"Row {match.people.rows[i]:,} of the register fits {rows} of the release"]
     many = float(match.picking.as_many[i])
     if match.picking.adversary == WEIGHED and many < candidates:
@@ -302,8 +308,7 @@ def _example(match: _Match, i: int) -> str:
 
 def _value(match: _Match, i: int) -> str:
     """A settled value in words."""
-    row = int((match.release.class_ == match.fitting(i)[0]).argmax())
-    return match.view.value(int(np.asarray(match.release.values)[row]))
+    return match.view.value(int(match.agreed[i]))
 
 
 def _witness(match: _Match, i: int) -> dict[str, Any]:

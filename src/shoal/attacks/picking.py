@@ -80,20 +80,19 @@ def picking(
     key: NDArray[np.int64],
     covered: NDArray[np.int64],
     right: NDArray[np.bool_] | None,
+    even: NDArray[np.float64],
 ) -> Picking:
     """How often the row that is picked for each person is theirs.
 
     ``key`` is the number of each person's key in ``located``, ``covered`` the people whom each
     class fits, and ``right`` whether the class that truly holds each person is among those that
-    fit, where that is known. Somebody fits.
+    fit, where that is known. ``even`` is how many fit each person, rows or people; somebody does.
     """
     start, classes = located
-    before = np.concatenate(([0], np.cumsum(release.rows[classes])))
-    even = (before[start[1:]] - before[start[:-1]])[key].astype(np.float64)
     found = even > 0
     if (np.diff(start) <= 1).all():
         return Picking(even, _told(even[found], 1 / even[found]))
-    near = Narrowest.of(start, classes, release.rows, covered)
+    near = Narrowest.of(start, classes, release.people, covered)
     as_many = {EVEN: even, WEIGHED: near.as_many[key]}
     holds = np.full(len(key), -1) if release.holds is None else release.holds
     there = found & (holds >= 0)
@@ -103,7 +102,7 @@ def picking(
     own = holds[there]
     hit = {EVEN: 1 / even[there], WEIGHED: near.right(key[there], own)}
     chance = {name: np.where(right[there], one, 0.0) for name, one in hit.items()}
-    known = _told(release.rows[own], 1 / release.rows[own])
+    known = _told(release.people[own], 1 / release.people[own])
     return _best(as_many, found, chance, {"counted": True, "of": int(there.sum()), ASSUMED: known})
 
 

@@ -12,6 +12,9 @@ much. The farthest class is told by the equal distance, ½ Σ |p − q|: the t t
 A row without a value is nobody's gain: it is counted apart (``missing``), unless the schema says
 that missing is a value of its own.
 
+Where people have several rows, a share is that of the people who have the value among all people
+of the class, and of the table.
+
 It does not see values that mean nearly the same (similarity attack), that a class rules a value
 out, nor beliefs that stay under ``sure`` however much they grew: the histogram of gains does.
 """
@@ -30,7 +33,7 @@ from shoal.histogram import Histogram
 from shoal.model import Number, below, fraction, written
 from shoal.release import Finding
 
-NEEDS = Needs(releases=1, most=1)
+NEEDS = Needs(releases=1, most=1, by_people=True)
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "sure": lambda sure: fraction(sure, "sure", 0, 1, above=True),
     "times": lambda times: fraction(times, "times", 1),
@@ -55,24 +58,24 @@ def skewness(
     release, values = single(view)
     least, gained = OPTIONS["sure"](sure), OPTIONS["times"](times)
     rows, total = values.rows[values.class_], values.total[values.value]
-    everybody = int(values.total.sum())
+    everybody = values.everybody
     likely = below([rows], [values.count], 1 / least) & ~values.is_blank
     hit = likely & below([rows, total], [values.count, everybody], 1 / gained)
     share, before = values.count / rows, total / everybody
     gain = np.where(values.is_blank, 0.0, values.count * everybody / (rows * total))
     number = _pair_of_row(values, release)
     order = _worst_first(number, hit, share, gain)
-    worst, exposed = int(number[order[0]]), int(values.count[hit].sum())
+    worst, exposed = int(number[order[0]]), len(release.people_of(hit[number]))
     return Finding(
         attack="skewness",
-        people=len(release.class_),
+        people=release.persons,
         exposed=exposed,
         sure=float(share[worst]),
         guessing=float(before[worst]),
-        sentence=f"For {exposed:,} of {everybody:,} rows their class makes their "
+        sentence=f"For {exposed:,} of {everybody:,} {release.unit} their class makes their "
         f"{values.axis.name} at least {float(least):.0%} likely and at least {written(gained)} "
-        f"times as likely as the whole table does; the largest gain of any row is "
-        f"{gain.max():.3g}-fold.",
+        f"times as likely as the whole table does; the largest gain of "
+        f"{'any row' if release.person is None else 'anybody'} is {gain.max():.3g}-fold.",
         defence="ask for t-closeness, or for beta-likeness where rare values matter most.",
         example=_example(view, values, worst),
         assumptions=ASSUMPTIONS,
@@ -106,7 +109,7 @@ def _worst_first(
 
 def _details(values: Histogram) -> dict[str, Any]:
     rows, total = values.rows[values.class_], values.total[values.value]
-    everybody = int(values.total.sum())
+    everybody = values.everybody
     known = np.where(values.is_blank, 0, values.count)
     # Exact, as the options are: rows whose gain is at least so much.
     least = [
@@ -126,11 +129,12 @@ def _details(values: Histogram) -> dict[str, Any]:
 
 def _example(view: View, values: Histogram, pair: int) -> str:
     count, total = int(values.count[pair]), int(values.total[values.value[pair]])
-    rows, everybody = int(values.rows[values.class_[pair]]), int(values.total.sum())
+    rows, everybody = int(values.rows[values.class_[pair]]), values.everybody
+    unit = view.releases[0].unit
     value = f" ({view.value(int(values.value[pair]))})" if view.show else ""
     return (
-        f"One {values.axis.name}{value} is that of {total:,} of all {everybody:,} rows "
-        f"({total / everybody:.1%}), but of {count:,} of the {rows:,} rows of one class "
+        f"One {values.axis.name}{value} is that of {total:,} of all {everybody:,} {unit} "
+        f"({total / everybody:.1%}), but of {count:,} of the {rows:,} {unit} of one class "
         f"({count / rows:.1%}). Whoever finds a person in this class believes it "
         f"{count * everybody / (rows * total):.3g} times as strongly as before."
     )

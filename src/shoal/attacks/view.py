@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from shoal.axis import Axis
 from shoal.cells import Cells, meeting
 from shoal.errors import InputError
-from shoal.histogram import Histogram, Pairs, Shares
-from shoal.kernels.group import tabulate
+from shoal.histogram import Histogram, Pairs, PeopleHistogram, Shares
+from shoal.kernels.group import combinations, tabulate
 from shoal.labels import text
 from shoal.tally import Cut, Tally
 
@@ -31,6 +31,17 @@ UNKNOWN, UNPUBLISHED = -1, -2
 
 class NobodyFoundError(InputError):
     """No person could be found in the releases, so there is nothing to attack."""
+
+
+class NotEvaluatedError(InputError):
+    """People have several rows, and the attack could only count rows."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"Not evaluated: {reason}.",
+            "linking, intersection, homogeneity and skewness count people; else keep one row a "
+            "person.",
+        )
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,8 @@ class Needs:
     leaves it out unless one of its own options is given."""
     provider: bool = False
     """Who provided each row: of a release its publisher alone knows it."""
+    by_people: bool = False
+    """Whether it counts people where they have several rows; else it is not evaluated there."""
     answers: bool = False
     """Whether it can tell answers from values, where values may have been exchanged for others."""
     last: bool = False
@@ -91,14 +104,65 @@ class Published:
     for each true value, all 0 for one that the release says nobody has. None: values are true."""
     spent: float | None = None
     """The epsilon of a person's answers in all columns of the release, where it states one."""
+    person: NDArray[np.int32] | None = None
+    """Whose each row is, as numbers, where somebody has several; None: a row is a person."""
+    held: NDArray[np.int64] | None = None
+    """How many rows each of the view's people has, where that is known and somebody has several."""
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
         """How many rows each class has."""
         return np.bincount(self.class_, minlength=len(self.cells)).astype(np.int64)
 
+    @cached_property
+    def people(self) -> NDArray[np.int64]:
+        """How many people each class has; somebody in several classes counts in each."""
+        first = self.first_rows
+        return np.bincount(self.class_[first], minlength=len(self.cells)).astype(np.int64)
+
+    @cached_property
+    def first_rows(self) -> NDArray[np.int64]:
+        """The first row of each person in each of their classes, ascending."""
+        if self.person is None:
+            return np.arange(len(self.class_))
+        sizes = len(self.cells), int(self.person.max(initial=-1)) + 1
+        return np.sort(combinations((self.class_, self.person), sizes)[1])
+
+    def people_of(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """The people whom some rows (numbers, or whether each) are about, each once."""
+        return np.unique(
+            (np.arange(len(self.class_)) if self.person is None else self.person)[rows]
+        )
+
+    @cached_property
+    def persons(self) -> int:
+        """How many people it is about."""
+        return len(self.class_) if self.person is None else len(np.unique(self.person))
+
+    @property
+    def unit(self) -> str:
+        """What is counted, in words."""
+        return "rows" if self.person is None else "people"
+
+    @cached_property
+    def is_constant(self) -> bool:
+        """Whether nobody has two different sensitive values."""
+        if self.person is None or self.values is None:
+            return True
+        sizes = int(self.person.max()) + 1, int(self.values.max()) + 1
+        pairs = combinations((self.person, self.values), sizes)
+        return len(pairs[1]) == self.persons
+
     def histogram(self, axis: Axis) -> Histogram:
-        """The sensitive values of each class with their counts."""
+        """The sensitive values of each class with their counts: of rows, or of people."""
+        assert self.values is not None
+        if self.person is not None:
+            classes = len(self.cells)
+            return PeopleHistogram.of_people(axis, self.class_, self.values, self.person, classes)
+        return self.row_histogram(axis)
+
+    def row_histogram(self, axis: Axis) -> Histogram:
+        """The same of rows, whosever they are."""
         assert self.values is not None
         ones = np.ones(len(self.class_), np.int64)
         return Histogram.of(axis, self.class_, self.values, ones, len(self.cells))
@@ -119,7 +183,8 @@ class People:
     """The people the adversary looks for, by what it knows about them."""
 
     keys: NDArray[Any]
-    """(columns, people): codes on the view's axes."""
+    """(columns, people): codes on the view's axes. Somebody who is listed several times has as
+    many of them, and of everything below; see ``person``."""
     rows: NDArray[np.int64]
     """Each person's row in the table they come from, the first row of data being 1."""
     values: NDArray[np.int32] | None = None
@@ -137,14 +202,23 @@ class People:
     cells: Cells | None = None
     """What is known of each, where that is not a single value in every column: a cell holds all
     values that somebody may have. None: the keys say it."""
+    person: NDArray[np.int64] | None = None
+    """Whom each row of their table is about, as numbers from 0 in the order of their first rows,
+    where somebody is listed several times; None: nobody is."""
 
     def __len__(self) -> int:
+        return int(self.keys.shape[1] if self.person is None else self.person.max(initial=-1) + 1)
+
+    @property
+    def listed(self) -> int:
+        """How many rows their table has."""
         return int(self.keys.shape[1])
 
     def take(self, people: NDArray[Any]) -> People:
         """What is known of some of them, by their numbers."""
         cells = None if self.cells is None else self.cells.take(people)
-        return People(self.keys[:, people], self.rows[people], cells=cells)
+        values = None if self.values is None else self.values[people]
+        return People(self.keys[:, people], self.rows[people], values, cells=cells)
 
     def fitting(self, classes: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The classes that each may be in: start (people + 1), classes."""
@@ -195,6 +269,13 @@ def single(view: View) -> tuple[Published, Histogram]:
     if not len(release.class_):
         raise InputError("The release has no rows.", "give a release that has rows.")
     return release, release.histogram(view.sensitive)
+
+
+def refuse_repeated(view: View, reason: str) -> None:
+    """Refuse to count rows where people have several, or are listed several times."""
+    several = any(release.person is not None for release in view.releases)
+    if several or (view.people is not None and view.people.person is not None):
+        raise NotEvaluatedError(reason)
 
 
 def with_shares(view: View) -> tuple[Published, Shares]:

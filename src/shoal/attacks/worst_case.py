@@ -47,7 +47,8 @@ class Case:
 
     def row(self, known: Known) -> int:
         """A row that stands for the person: the first, second, … of the class in the file."""
-        return int(np.flatnonzero(self.release.class_ == known.class_)[known.person]) + 1
+        first = self.release.first_rows
+        return int(first[self.release.class_[first] == known.class_][known.person]) + 1
 
     def atom(self, known: Known) -> Atom:
         """The atom, about a row of the release."""

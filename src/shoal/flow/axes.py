@@ -269,10 +269,12 @@ class Known:
         return bits
 
 
-def known_on(values: Sequence[Any], axis: Axis, *, register: bool) -> Known:
+def known_on(
+    values: Sequence[Any], axis: Axis, *, register: bool, blank_is_value: bool = False
+) -> Known:
     """The cells of a column of people on an axis that was grown from them.
 
-    In a register an empty cell is not known, and may be any value.
+    In a register an empty cell is not known, and may be any value, unless it is one of its own.
 
     >>> age = Axis("age", "number", "ordered", (20.0, 30.0, 40.0))
     >>> cells = known_on([30.0, "20-35", None], age, register=True)
@@ -290,7 +292,8 @@ def known_on(values: Sequence[Any], axis: Axis, *, register: bool) -> Known:
         blank = np.flatnonzero([value is None for value in values])
         some = list(labels)
         low[some], high[some] = _ends(list(labels.values()), axis)
-        low[blank], high[blank] = 0, axis.size - 1
+        if not blank_is_value:
+            low[blank], high[blank] = 0, axis.size - 1
         code[some] = np.where(low[some] == high[some], low[some], -1)
     return Known(axis, code, low, high, labels)
 

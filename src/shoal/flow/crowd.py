@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import InputError
-from shoal.flow.companion import hashed_values, read_people, rows_of
+from shoal.flow.companion import hashed_null, hashed_values, read_people, rows_of
+from shoal.flow.counterfeits import marker
 from shoal.flow.listing import Listing, listed
 from shoal.flow.opening import opened_some
 from shoal.flow.seen import Keyed, Seen
@@ -44,16 +47,31 @@ class Crowd:
     in a publisher's own table every cell is a value."""
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.rows) if self.person is None else int(self.person.max()) + 1
 
     @property
     def readable(self) -> dict[str, str]:
         """How another table's columns of these names are read."""
         return {name: kind for name, kind in self.kinds.items() if name in self.listings}
 
+    @cached_property
+    def person(self) -> NDArray[np.int64] | None:
+        """Whom each row is about, as numbers in the order of their first rows; None where nobody
+        is listed several times.
+        """
+        if self.persons is None or not self.is_register:
+            return None
+        _, first, number = np.unique(self.persons.codes, return_index=True, return_inverse=True)
+        if len(first) == len(self.rows):
+            return None
+        return np.argsort(np.argsort(first))[number]
+
     def sample(self, size: int, seed: int) -> Crowd:
-        """So many of them, drawn by the seed."""
-        drawn = np.sort(np.random.default_rng(seed).choice(len(self), size, replace=False))
+        """So many of them, drawn by the seed, each with all that is known."""
+        rng = np.random.default_rng(seed)
+        person = np.arange(len(self.rows)) if self.person is None else self.person
+        some = np.sort(rng.choice(len(self), size, replace=False))
+        drawn = np.flatnonzero(np.isin(person, some))
         listings = {name: _some(one, drawn) for name, one in self.listings.items()}
         persons, names = (
             None if one is None else _some(one, drawn) for one in (self.persons, self.names)
@@ -85,8 +103,9 @@ def gather(
 
     ``kinds`` say how some of them are read. ``names`` is the column that people are called by;
     without it, the only one that says who somebody is. A table that lists somebody twice is an
-    error. People who were read before (a ``Crowd``) are taken as they are. ``register``: it is what
-    an adversary knows, where cells may be empty, ``*`` or ranges.
+    error, unless it is a register with a person column: of them several rows are known. People who
+    were read before (a ``Crowd``) are taken as they are. ``register``: it is what an adversary
+    knows, where cells may be empty, ``*`` or ranges.
     """
     if isinstance(source, Crowd):
         return source
@@ -109,7 +128,9 @@ def gather(
             "The people's table has none of the releases' columns.",
             "name its columns as the releases do.",
         )
-    if person:
+    if person and register:
+        _refuse_nobody(found[person[0]], "of the people's table")
+    elif person:
         _nobody_twice(person, [found[person[0]]])
     elif others:  # namesakes are not one person: they live elsewhere, or are of another age
         quasi = [name for name in _named("quasi", schemas, fields) if name in found]
@@ -170,6 +191,51 @@ def _nobody_twice(names: Sequence[str], columns: Sequence[Listing]) -> None:
             f"({', '.join(names)} {'is' if len(names) == 1 else 'are'} the same).",
             "keep one row a person: whoever is listed twice looks like two candidates.",
         )
+
+
+def _refuse_nobody(persons: Listing, whose: str) -> None:
+    """Refuse rows that do not say whom they are about: they might be anybody's."""
+    if None in persons.values:
+        raise _unnamed(int((persons.codes == len(persons.values) - 1).sum()), whose)
+
+
+def _unnamed(rows: int, whose: str) -> InputError:
+    return InputError(
+        f"{rows:,} rows {whose} do not say whom they are about: the person is empty.",
+        "give everybody a value in the person column, or leave these rows out.",
+    )
+
+
+def person_of_rows(release: Seen) -> NDArray[np.int32] | None:
+    """Whose each row of a release is, as numbers; None where nothing says it, or nobody has two.
+
+    A counterfeit is about nobody, and looks like somebody of its own.
+    """
+    if release.person_column is not None:
+        _refuse_nobody(release.person_column, f"of {release.name}")
+        codes = release.person_column.codes.astype(np.int32)
+    elif (keyed := keyed_people(release)) is not None:
+        if empty := pc.sum(pc.equal(keyed.person, hashed_null(keyed.key))).as_py():
+            raise _unnamed(empty, f"of {release.name}")
+        codes = keyed.person.dictionary_encode().indices.to_numpy().astype(np.int32)
+        made_up = np.flatnonzero(pc.equal(keyed.person, marker(keyed.key)).to_numpy(False))
+        codes[made_up] = codes.max(initial=0) + 1 + np.arange(len(made_up))
+    else:
+        return None
+    return None if len(np.unique(codes)) == len(codes) else codes
+
+
+def rows_held(release: Seen, person: NDArray[np.int32], persons: Listing) -> NDArray[np.int64]:
+    """How many rows of a release are about each person of a table, by the rows of that table."""
+    count = np.bincount(person)
+    first = np.full(len(persons.values), -1, np.int64)
+    if release.person_column is not None:
+        words = {word: i for i, word in enumerate(release.person_column.words())}
+        codes = [words.get(word, -1) for word in persons.words()]
+        return np.append(count, 0)[np.array(codes, np.int64)][persons.codes]
+    found = holders(release, persons.values)
+    first = first if found is None else found
+    return np.where(first < 0, 0, count[person[first]])[persons.codes]
 
 
 def keyed_people(release: Seen) -> Keyed | None:

@@ -71,6 +71,8 @@ class Seen:
     """Its private companion, where that is at hand."""
     provider_column: Listing | None = None
     """Its provider column, where a table of others still has one."""
+    person_column: Listing | None = None
+    """Its person column, where a table of others still has one."""
     keyed: Keyed | None = None
     """Whose its rows are, where that is known without a companion's folder: from a ledger."""
     source: Any = None
@@ -131,7 +133,7 @@ class Seen:
         """The same, with some of its columns, declared or not, in another role."""
         more = {name: self.others[name] for name in names if name in self.others}
         columns = [
-            replace(c, role=role, hierarchy=c.hierarchy or self._by_value(c.name))
+            replace(c, role=role, hierarchy=c.hierarchy or self._by_value(c.name), missing="")
             if c.name in names
             else c
             for c in self.schema.columns
@@ -377,15 +379,17 @@ def _read(
                 "name the columns by which people can be looked up, with --quasi.",
             )
         who = [roles.provider.name] if roles.provider and roles.provider.name in there else []
-        listings = listed(frame, [*(column.name for column in columns), *who])
+        person = [roles.person.name] if roles.person and roles.person.name in there else []
+        listings = listed(frame, [*(column.name for column in columns), *who, *person])
     provider_column = listings.pop(who[0]) if who else None
+    person_column = listings.pop(person[0]) if person else None
     if release is not None:
         return Seen(name, roles, listings, release[1], provider_column=provider_column)
     decided = {column.name for column in roles.columns if column.role != "undecided"}
     undeclared = tuple(column for column in there if column not in decided)
     return Seen(
-        name, roles, listings, provider_column=provider_column, source=source,
-        undeclared=undeclared,
+        name, roles, listings, provider_column=provider_column, person_column=person_column,
+        source=source, undeclared=undeclared,
     )  # fmt: skip
 
 

@@ -8,20 +8,21 @@ are everything. One that the people's table lacks is one that the adversary does
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.view import Needs, People, Published, View
+from shoal.attacks.view import Needs, NotEvaluatedError, People, Published, View
 from shoal.axis import Axis
 from shoal.cells import Cells, as_sets, everything
+from shoal.column import MISSING_IS_VALUE
 from shoal.errors import InputError, UsageError
 from shoal.flow.axes import Reading, common_axes, known_on, value_axis
 from shoal.flow.buckets import exact_axes, placed
-from shoal.flow.crowd import Crowd, gather, holders
+from shoal.flow.crowd import Crowd, gather, holders, person_of_rows, rows_held
 from shoal.flow.listing import alike, is_suppressed, read_as
 from shoal.flow.noisy.attacked import as_answers, named_alike, refuse_answers, response_on, spent_by
 from shoal.flow.record import BUCKET
@@ -52,10 +53,14 @@ class Scene:
     """Of each release by column: labels, and rows with them, that may be groups of values."""
     by_quasi_only: bool = False
     """Whether people are looked up by the quasi-identifiers alone, whatever else is shared."""
+    valued_blanks: frozenset[str] = frozenset()
+    """The columns of which the schema says that an empty cell is a value of its own."""
     _own: dict[int, NDArray[np.int64] | None] = field(default_factory=dict, compare=False)
     """By release: the row of each of the targets' persons, where that is known."""
+    _person: dict[int, NDArray[np.int32] | None] = field(default_factory=dict, compare=False)
+    """By release: whose each row is, where somebody has several."""
     _staged: dict[tuple[str, ...], Scene] = field(default_factory=dict, compare=False)
-    """The same scene with further columns to look people up by."""
+    """By a role and names: the same scene with these columns in that role."""
 
     def columns(
         self, which: Sequence[int], needs: Needs, asked: Sequence[str] = ()
@@ -106,13 +111,19 @@ class Scene:
 
     def _by(self, names: tuple[str, ...], needs: Needs) -> Scene:
         """The same scene, where these columns are looked up too, or rows joined on them."""
-        if names not in self._staged:
-            role = "quasi" if self.attacked(needs) is not None else "keep"
+        role = "quasi" if self.attacked(needs) is not None else "keep"
+        if (role, *names) not in self._staged:
             seen = tuple(release.with_role(role, names) for release in self.releases)
             crowds = self.targets, self.control
             staged = _staged(seen, *crowds, crowds, self.show)
-            self._staged[names] = replace(staged, some=self.some, _own=self._own)
-        return self._staged[names]
+            self._staged[role, *names] = replace(
+                staged,
+                some=self.some,
+                valued_blanks=self.valued_blanks,
+                _own=self._own,
+                _person=self._person,
+            )
+        return self._staged[role, *names]
 
     def _shared_besides(
         self, which: Sequence[int], needs: Needs, on: str | None
@@ -174,6 +185,7 @@ class Scene:
             for j, i in enumerate(which)
         ]
         axes = tuple(known.axes[name] for name in names)
+        _refuse_repeated(published, crowd, needs, any(one.buckets for one in releases))
         people = None if crowd is None else self._people(crowd, axes, sensitive)
         if people is not None and crowd is not None and needs.named:
             people = replace(people, names=crowd.called)
@@ -184,7 +196,7 @@ class Scene:
             releases=tuple(published),
             sensitive=sensitive,
             shared=tuple(shared),
-            people=people and replace(people, present=_present(published)),
+            people=people and replace(people, present=self._present(which, crowd)),
             method=_method(releases[0], exact) if len(releases) == 1 else None,
             judged=tuple(axis for axis, _ in judged),
             show=self.show,
@@ -237,8 +249,11 @@ class Scene:
         class_, first = release.classes(own)
         whole, _ = release.classes(release.quasi)
         cells = self._cells(release, self.cells[i].take(whole[first]), names)
-        rows = None if crowd is None else self._rows(i, crowd)
+        person = self._person_of_rows(i)
+        rows = None if crowd is None or person is not None else self._rows(i, crowd)
         holds = None if rows is None else np.where(rows < 0, -1, class_[rows]).astype(np.int32)
+        persons = None if crowd is None else crowd.persons
+        held = None if persons is None or person is None else rows_held(release, person, persons)
 
         def labels(number: int) -> dict[str, Any]:
             found = (release.listings[name] for name in own)
@@ -246,8 +261,23 @@ class Scene:
             return dict(zip(own, words, strict=True))
 
         return Published(
-            release.name, cells, class_, holds=holds, labels=labels, centroids=release.centroids
-        )
+            release.name, cells, class_, holds=holds, labels=labels, centroids=release.centroids,
+            person=person, held=held,
+        )  # fmt: skip
+
+    def _person_of_rows(self, i: int) -> NDArray[np.int32] | None:
+        """Whose each row of a release is, where somebody has several."""
+        if i not in self._person:
+            self._person[i] = person_of_rows(self.releases[i])
+        return self._person[i]
+
+    def _present(self, which: Sequence[int], crowd: Crowd | None) -> NDArray[np.bool_] | None:
+        """Whether each person is in every release, as far as the private companions tell."""
+        if crowd is None:
+            return None
+        rows = [self._rows(i, crowd) for i in which]
+        known = [one >= 0 for one in rows if one is not None]
+        return np.logical_and.reduce(known) if known else None
 
     def _rows(self, i: int, crowd: Crowd) -> NDArray[np.int64] | None:
         """The row of a release that is each person's own, where its companion is at hand."""
@@ -275,19 +305,26 @@ class Scene:
         return Cells(ends[0], ends[1], sets)
 
     def _people(self, crowd: Crowd, axes: Sequence[Axis], sensitive: Axis | None) -> People:
-        keys, cells = _known(crowd, axes)
+        keys, cells = _known(crowd, axes, self.valued_blanks)
         truth = None
         if sensitive is not None and sensitive.name in crowd.listings:
             known = named_alike(self.releases, sensitive.name, crowd.listings[sensitive.name])
             truth = read_as(known, sensitive)
-        return People(keys, crowd.rows, truth, cells=cells)
+        return People(keys, crowd.rows, truth, cells=cells, person=crowd.person)
 
 
-def _known(crowd: Crowd, axes: Sequence[Axis]) -> tuple[NDArray[np.int32], Cells | None]:
+def _known(
+    crowd: Crowd, axes: Sequence[Axis], valued_blanks: Collection[str]
+) -> tuple[NDArray[np.int32], Cells | None]:
     """Everybody's codes on the axes; and as cells, where somebody has no single value."""
     listings = [crowd.listings[axis.name] for axis in axes]
     known = [
-        known_on(one.values, axis, register=crowd.is_register and axis.name != BUCKET)
+        known_on(
+            one.values,
+            axis,
+            register=crowd.is_register and axis.name != BUCKET,
+            blank_is_value=axis.name in valued_blanks,
+        )
         for one, axis in zip(listings, axes, strict=True)
     ]
 
@@ -332,10 +369,27 @@ def _method(release: Seen, exact: Mapping[str, Axis]) -> Method | None:
     )
 
 
-def _present(releases: Sequence[Published]) -> NDArray[np.bool_] | None:
-    """Whether each person is in every release, as far as the private companions tell."""
-    known = [one.holds >= 0 for one in releases if one.holds is not None]
-    return np.logical_and.reduce(known) if known else None
+def _refuse_repeated(
+    releases: Sequence[Published], crowd: Crowd | None, needs: Needs, buckets: bool
+) -> None:
+    """An attack that takes a row for a person says nothing where people have several.
+
+    In buckets nobody knows whose the values are.
+    """
+    if needs.by_people and not needs.named and not buckets:
+        return
+    for release in releases:
+        if release.person is not None:
+            rows, people = len(release.class_), release.persons
+            raise NotEvaluatedError(
+                f"this attack takes a row for a person, and the {rows:,} rows of {release.name} "
+                f"are about {people:,} people"
+            )
+    if crowd is not None and crowd.person is not None:
+        raise NotEvaluatedError(
+            f"this attack takes a row for a person, and the {len(crowd.rows):,} rows of the "
+            f"people's table are about {len(crowd):,} people"
+        )
 
 
 def scene(
@@ -371,7 +425,8 @@ def scene(
     people, others = (one and placed(one, seen) for one in (people, others))
     progress("reading labels", 0, 1)
     staged = _staged(seen, people, others, crowds, show)
-    return replace(staged, by_quasi_only=publisher)
+    valued = {c.name for one in seen for c in one.roles.columns if c.missing == MISSING_IS_VALUE}
+    return replace(staged, by_quasi_only=publisher, valued_blanks=frozenset(valued))
 
 
 def _staged(
