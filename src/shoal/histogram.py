@@ -76,8 +76,16 @@ class Histogram:
 
     @cached_property
     def concentrated(self) -> Histogram:
-        """The histogram where unknown values are their class's most frequent one."""
-        return self.completed(self.count)
+        """The histogram where unknown values are their class's most frequent one.
+
+        In the total they are the table's most frequent one.
+        """
+        if not self.all_blanks or not len(self.known):
+            return self.completed(self.count)
+        total = self.total.copy()
+        total[self.known[np.argmax(total[self.known])]] += self.all_blanks
+        total[self.axis.null_code] = 0
+        return replace(self.completed(self.count), total=total)
 
     def completed(self, liking: NDArray[Any]) -> Histogram:
         """The histogram where the unknown values of a class are the one with the most liking.

@@ -341,3 +341,24 @@ def test_m_invariance_refuses_missing_values_with_the_reason(tmp_path):
     with pytest.raises(shoal.ShoalError) as refused:
         shoal.publish(source, schema, "m-invariance m=2", method="invariant", out=tmp_path / "r")
     assert "missing" in f"{refused.value.fact} {refused.value.hint}"
+
+
+def test_the_worst_case_of_knowledge_takes_blanks_for_the_most_common_value(tmp_path):
+    rows = [(20, "A", "hiv"), (20, "A", "flu"), (20, "A", "flu"), (20, "A", None)]
+    found = shoal.attack(
+        "background", table(tmp_path, rows), schema=shoal.Schema.parse(SCHEMA), pieces=0
+    )
+    assert found.sure == 0.75
+    assert any("1 rows have no illness" in told for told in found.assumptions)
+
+
+def test_what_was_judged_so_is_printed(tmp_path):
+    source = table(tmp_path, people(1, 60))
+    release = shoal.publish(
+        source, shoal.Schema.parse(SCHEMA), "k-anonymity k=3", out=tmp_path / "release"
+    )
+    from shoal.cli.printing import verdict
+
+    rows = release.verdict.missing["illness"]
+    assert f"{rows} rows have no illness" in verdict(release.verdict)
+    assert f"{rows} rows have no illness" in str(release.verdict)

@@ -135,6 +135,17 @@ def _not_both(**given: object) -> None:
         )
 
 
+def _taken(case: Case) -> tuple[str, ...]:
+    """What is taken to be so of rows without a value."""
+    if not case.missing:
+        return ()
+    name = case.values.axis.name
+    return (
+        f"{case.missing:,} rows have no {name}: in each class they are taken to have its most "
+        "common one, which is the worst",
+    )
+
+
 def _worst_case(case: Case, least: Fraction) -> Finding:
     values = case.values
     reached = reaching(values, case.pieces, least, case.knowledge)
@@ -148,7 +159,7 @@ def _worst_case(case: Case, least: Fraction) -> Finding:
         sentence=_sentence(case, exposed, share(float(least))),
         defence=_defence(case, least, bool(exposed)),
         example=story(case),
-        assumptions=ASSUMPTIONS,
+        assumptions=(*ASSUMPTIONS, *_taken(case)),
         worst=tuple((_worst_first(case, reached)[:WORST] + 1).tolist()),
         table="release 1",
         witness=_witness(case),

@@ -30,7 +30,16 @@ from numpy.typing import NDArray
 
 from shoal.attacks.exchanged import exchanges, homogeneous
 from shoal.attacks.persons import certain_by_classes, certain_by_number
-from shoal.attacks.view import WORST, Needs, Published, View, named, refuse_repeated, single
+from shoal.attacks.view import (
+    WORST,
+    Needs,
+    Published,
+    View,
+    named,
+    refuse_repeated,
+    single,
+    without_value,
+)
 from shoal.histogram import Histogram
 from shoal.model import below
 from shoal.release import Finding
@@ -88,7 +97,11 @@ def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Findin
         defence="ask for diversity of the sensitive value: entropy-diversity, or at the least "
         "distinct-diversity.",
         example=_example(view, values, first, int(order[0]) + 1),
-        assumptions=ASSUMPTIONS if release.person is None else (*ASSUMPTIONS, *OF_PEOPLE),
+        assumptions=(
+            *ASSUMPTIONS,
+            *(() if release.person is None else OF_PEOPLE),
+            *without_value(values),
+        ),
         worst=tuple((order[:WORST] + 1).tolist()),
         table="release 1",
         witness=_witness(view, values, first),

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.view import WORST, Needs, Published, View, named, single
+from shoal.attacks.view import WORST, Needs, Published, View, named, single, without_value
 from shoal.histogram import Histogram
 from shoal.model import Number, below, fraction, written
 from shoal.release import Finding
@@ -78,7 +78,7 @@ def skewness(
         f"{'any row' if release.person is None else 'anybody'} is {gain.max():.3g}-fold.",
         defence="ask for t-closeness, or for beta-likeness where rare values matter most.",
         example=_example(view, values, worst),
-        assumptions=ASSUMPTIONS,
+        assumptions=(*ASSUMPTIONS, *without_value(values)),
         worst=tuple((order[:WORST] + 1).tolist()),
         table="release 1",
         witness=_witness(view, values, worst),

@@ -44,6 +44,14 @@ class NotEvaluatedError(InputError):
         )
 
 
+def without_value(values: Histogram) -> tuple[str, ...]:
+    """What is taken to be so of rows whose sensitive value is missing, where there are any."""
+    missing = int(values.blanks.sum())
+    if not missing:
+        return ()
+    return (f"of {missing:,} rows without a {values.axis.name} nothing is learnt",)
+
+
 @dataclass(frozen=True)
 class Needs:
     """What an attack needs before it can run; each attack's file states it as ``NEEDS``."""

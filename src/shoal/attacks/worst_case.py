@@ -34,16 +34,18 @@ class Case:
     each: NDArray[np.float64]
     """Of each class: the largest belief about somebody in it."""
     witness: Witness
+    missing: int = 0
+    """How many rows have a value that nobody knows."""
 
     @classmethod
     def of(
         cls, view: View, release: Published, values: Histogram, pieces: int, knowledge: str
     ) -> Case:
         """The worst that so many pieces can do; values that nobody knows are as bad as can be."""
-        values = values.concentrated
+        missing, values = int(values.blanks.sum()), values.concentrated
         most = each(values, pieces, knowledge)
         told = witness(values, pieces, knowledge)
-        return cls(view, release, values, pieces, knowledge, most, told)
+        return cls(view, release, values, pieces, knowledge, most, told, missing)
 
     def row(self, known: Known) -> int:
         """A row that stands for the person: the first, second, … of the class in the file."""

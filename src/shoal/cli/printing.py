@@ -128,7 +128,15 @@ def verdict(found: Verdict) -> str:
     lines = [counted, "", judged(found)]
     if found.kept_columns_k is not None:
         lines += ["", f"k over quasi-identifiers and kept columns: {found.kept_columns_k:,}"]
-    return "\n".join(lines)
+    return "\n".join((*lines, *[f"\n{line}" for line in missing(found)]))
+
+
+def missing(found: Verdict) -> list[str]:
+    """How rows without a sensitive value were judged, by column."""
+    return [
+        f"{rows:,} rows have no {name}: judged as the worst value for each requirement."
+        for name, rows in found.missing.items()
+    ]
 
 
 def judged(found: Verdict) -> str:

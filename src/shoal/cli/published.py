@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shoal.cli.printing import judged, levels, measured
+from shoal.cli.printing import judged, levels, measured, missing
 
 if TYPE_CHECKING:
     from shoal import Release
@@ -31,6 +31,7 @@ def told(release: Release, explain: bool) -> str:
     if "public_before" in release.private:
         lines.append(_after(release.private["public_before"]))
     lines += [f"WARNING: {note}" for note in unprotected(release)]
+    lines += missing(release.verdict)
     if release.folder is None:
         return "\n".join((*lines, "Nothing was written (dry run)."))
     return "\n".join((*lines, *_placed(release)))

@@ -168,6 +168,7 @@ def _known(known: Scene, column: str, pieces: int, rules: Sequence[CkSafety], se
     assert view.sensitive is not None
     h = view.releases[0].histogram(view.sensitive)
     groups = Groups(h.rows, (h,))
+    h = h.concentrated
     held = [(rule, rule.holds(groups)) for rule in rules]
     beyond = {Promise(float(one.c), one.k, bool(kept.all())): ~kept for one, kept in held}
     promises = tightest(beyond)
