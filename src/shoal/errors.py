@@ -5,6 +5,7 @@
     │   └── UndecidedError       an exact verdict would take too long
     ├── Interrupted     130  stopped by the user; it says what was written
     ├── NotMetError       3  the requirement cannot be met, or is not met
+    │   └── NotEvaluatedError    nobody can say whether it is met
     ├── ExposedError      4  an attack exceeded its limit
     └── InputError        5  the data is wrong
         ├── SchemaError       the schema does not fit the table
@@ -58,6 +59,10 @@ class NotMetError(ShoalError):
     """The requirement cannot be met, or a table does not meet it."""
 
     exit_code = 3
+
+
+class NotEvaluatedError(NotMetError):
+    """A requirement that nobody can judge on this table, and so counts as one that is not met."""
 
 
 class ExposedError(ShoalError):

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,8 @@ class Histogram:
     value: NDArray[np.int32]
     count: NDArray[np.int64]
     total: NDArray[np.int64]
+    sets: ValueSets | None = field(default=None, kw_only=True)
+    """Whose values they are, where counts are of persons and somebody has several values."""
 
     @cached_property
     def class_(self) -> NDArray[np.int64]:
@@ -87,6 +89,14 @@ class Histogram:
         total[self.axis.null_code] = 0
         return replace(self.completed(self.count), total=total)
 
+    @cached_property
+    def most_alike(self) -> NDArray[np.int64]:
+        """Per class the most people who may have one value in common: who has an unknown one may
+        have any."""
+        if self.sets is None:
+            return self.concentrated.largest(self.concentrated.count)
+        return self.sets.most_alike(self.axis.size)
+
     def completed(self, liking: NDArray[Any]) -> Histogram:
         """The histogram where the unknown values of a class are the one with the most liking.
 
@@ -136,7 +146,36 @@ class Histogram:
     def take(self, classes: NDArray[Any]) -> Histogram:
         """The histogram of some classes only; the totals stay."""
         start, pick = _some(self.start, classes)
-        return replace(self, start=start, value=self.value[pick], count=self.count[pick])
+        sets = self.sets and self.sets.take(classes)
+        return replace(self, start=start, value=self.value[pick], count=self.count[pick], sets=sets)
+
+    @classmethod
+    def of_persons(
+        cls,
+        axis: Axis,
+        class_: NDArray[Any],
+        value: NDArray[Any],
+        person: NDArray[Any],
+        classes: int,
+        persons: int,
+    ) -> Histogram:
+        """Count distinct persons per class and value; ``person`` is a number below ``persons``.
+
+        ``total`` counts each person of the table once for each of their values, however many
+        classes they are in.
+        """
+        pair, first = combinations((person, value), (persons, axis.size))
+        who, what = person[first], value[first].astype(np.int32)
+        total = np.bincount(what, minlength=axis.size).astype(np.int64)
+        once = np.ones(len(pair), np.int64)
+        begin, pairs, _ = tabulate(class_, pair, once, classes, len(first))
+        of = np.repeat(np.arange(classes), np.diff(begin))
+        counted = tabulate(of, what[pairs], np.ones(len(pairs), np.int64), classes, axis.size)
+        several = int((np.bincount(who, minlength=persons) > 1).sum())
+        blank = axis.null_code if axis.unknown else -1
+        triples = of, who[pairs], what[pairs]
+        sets = ValueSets.of(*triples, classes, several, blank) if several else None
+        return cls(axis, *counted, total, sets=sets)
 
     @classmethod
     def of(
@@ -153,6 +192,93 @@ class Histogram:
         if total is None:
             total = np.bincount(values, weights=counts, minlength=axis.size).astype(np.int64)
         return cls(axis, start, values, counts, total)
+
+
+@dataclass(frozen=True)
+class ValueSets:
+    """Per class the sets of values that its persons have: those of class ``i`` at
+    ``start[i]:start[i+1]``, ascending by person, then by value."""
+
+    start: NDArray[np.int64]
+    person: NDArray[np.int64]
+    value: NDArray[np.int32]
+    several: int
+    """How many persons of the whole table have more than one value."""
+    blank: int = -1
+    """The code of a value that nobody knows; -1: there is none."""
+
+    @classmethod
+    def of(
+        cls,
+        class_: NDArray[Any],
+        person: NDArray[Any],
+        value: NDArray[Any],
+        classes: int,
+        several: int,
+        blank: int = -1,
+    ) -> ValueSets:
+        """The sets of triples that occur once each."""
+        order = np.lexsort((value, person, class_))
+        start = np.concatenate(([0], np.cumsum(np.bincount(class_, minlength=classes))))
+        return cls(start, person[order].astype(np.int64), value[order], several, blank)
+
+    @cached_property
+    def class_(self) -> NDArray[np.int64]:
+        """The class of each value."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    @cached_property
+    def begins(self) -> NDArray[np.int64]:
+        """Where each person of each class begins."""
+        first = np.ones(len(self.person), dtype=bool)
+        first[1:] = (self.person[1:] != self.person[:-1]) | (self.class_[1:] != self.class_[:-1])
+        return np.flatnonzero(first)
+
+    @cached_property
+    def length(self) -> NDArray[np.int64]:
+        """How many values each person of each class has."""
+        return np.diff(np.append(self.begins, len(self.person)))
+
+    @cached_property
+    def single(self) -> NDArray[np.bool_]:
+        """Which of the values are the only one that their person has in the class, and known."""
+        alone = np.repeat(self.length == 1, self.length) & (self.value != self.blank)
+        return np.asarray(alone)
+
+    @cached_property
+    def unsure(self) -> NDArray[np.bool_]:
+        """Which persons of each class have a value that nobody knows."""
+        if not len(self.begins):
+            return np.zeros(0, np.bool_)
+        return np.logical_or.reduceat(self.value == self.blank, self.begins)
+
+    def most_alike(self, size: int) -> NDArray[np.int64]:
+        """Per class the most persons who may have one value in common."""
+        classes = len(self.start) - 1
+        sure = np.repeat(~self.unsure, self.length)
+        once = np.ones(int(sure.sum()), np.int64)
+        start, _, count = tabulate(self.class_[sure], self.value[sure], once, classes, size)
+        most = np.zeros(classes, np.int64)
+        np.maximum.at(most, np.repeat(np.arange(classes), np.diff(start)), count)
+        of_person = self.class_[self.begins]
+        return most + np.bincount(of_person, weights=self.unsure, minlength=classes).astype(
+            np.int64
+        )
+
+    def of_class(self, class_: int) -> tuple[set[frozenset[int]], set[frozenset[int]]]:
+        """The sets of one class, each once however many persons have it; and what is known of
+        those that have a value which nobody knows."""
+        low, high = self.start[class_], self.start[class_ + 1]
+        at = np.searchsorted(self.begins, (low, high))
+        parts = np.split(self.value[low:high], self.begins[at[0] : at[1]][1:] - low)
+        found = {frozenset(part.tolist()) for part in parts if len(part)}
+        unsure = {one - {self.blank} for one in found if self.blank in one}
+        return {one for one in found if self.blank not in one}, unsure
+
+    def take(self, classes: NDArray[Any]) -> ValueSets:
+        """The sets of some classes only."""
+        start, pick = _some(self.start, classes)
+        return replace(self, start=start, person=self.person[pick], value=self.value[pick])
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,15 @@ def text(value: object) -> str:
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
+def persons(number: int) -> str:
+    """So many people.
+
+    >>> persons(1), persons(1200)
+    ('1 person', '1,200 people')
+    """
+    return "1 person" if number == 1 else f"{number:,} people"
+
+
 def many(number: int | str, noun: str) -> str:
     """So many of them; the number may be in words.
 

@@ -17,6 +17,7 @@ from statistics import NormalDist
 from typing import Any, Literal
 
 from shoal.errors import InputError
+from shoal.labels import persons
 from shoal.spend import Spend
 
 EDITION = 1
@@ -41,6 +42,8 @@ class Judgement:
     failing_rows: int = 0
     worst: Mapping[str, Any] = field(default_factory=dict)
     """The witness: the worst class's rows and value, and its labels where they were asked for."""
+    reason: str = ""
+    """Why it was not evaluated; empty where it was. What is not evaluated does not hold."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,11 @@ class Verdict:
     """The smallest class over quasi-identifiers and kept columns together, where there are any."""
     missing: Mapping[str, int] = field(default_factory=dict)
     """By sensitive column how many rows have a value that nobody knows: judged as the worst."""
+    people: int | None = None
+    """How many people the rows are about, where something says so: classes are then counted by
+    distinct persons. None: each row is taken for a person."""
+    people_not_evaluated: str = ""
+    """Why people could not be counted, where the table had a column that told them apart."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; infinity is written as text."""
@@ -72,8 +80,13 @@ class Verdict:
         return cls(**rest, judgements=parts)
 
     def __str__(self) -> str:
-        lines = [f"{_rows(self.rows, self.classes)}, {self.how}"]
+        lines = [f"{_rows(self.rows, self.classes, self.people)}, {self.how}"]
+        if self.people_not_evaluated:
+            lines.append(f"  people: NOT EVALUATED, {self.people_not_evaluated}")
         for part in self.judgements:
+            if part.reason:
+                lines.append(f"  NOT EVALUATED {part.model}: {part.reason}")
+                continue
             mark = "meets" if part.holds else "DOES NOT MEET"
             line = f"  {mark} {part.model} (reaches {short(part.reached)})"
             if not part.holds:
@@ -209,7 +222,7 @@ class Release:
             return f"{rows:,} cell{'' if rows == 1 else 's'}"
         if form == "synthetic":  # before noise is drawn nobody knows how many
             return f"{rows:,} made-up people" if rows else "made-up people"
-        return _rows(rows, self.verdict.classes)
+        return _rows(rows, self.verdict.classes, self.verdict.people)
 
     __repr__ = __str__
 
@@ -234,9 +247,10 @@ def _name(model: str) -> str:
     return model.partition("(")[0].split()[0]
 
 
-def _rows(rows: int, classes: int) -> str:
+def _rows(rows: int, classes: int, people: int | None = None) -> str:
     """Rows in their classes; noisy counts and made-up people have none."""
-    return f"{rows:,} rows" + (f" in {_classes(classes)}" if classes else "")
+    whose = "" if people is None or people == rows else f" of {persons(people)}"
+    return f"{rows:,} rows{whose}" + (f" in {_classes(classes)}" if classes else "")
 
 
 def _classes(count: int) -> str:

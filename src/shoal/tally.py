@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.cells import Cells, cover_classes
-from shoal.errors import UsageError
+from shoal.errors import NotEvaluatedError, UsageError
 from shoal.histogram import Histogram, Pairs, Shares
 from shoal.kernels.group import combinations, tabulate
+from shoal.labels import persons
 
 HELD_BACK = -1
 """The class of rows that are not published."""
@@ -54,6 +55,9 @@ class Tally:
     weights: tuple[float, ...] = ()
     reference: tuple[NDArray[np.int64], ...] = ()
     """For a part of a table: per sensitive column the counts of its values in the whole table."""
+    person: NDArray[np.int32] | None = None
+    """Whom each entry is about, by number from 0 on, where some have several rows; then classes
+    are judged by their distinct persons. None: each row is somebody else."""
 
     @property
     def entries(self) -> int:
@@ -62,8 +66,13 @@ class Tally:
 
     @cached_property
     def rows(self) -> int:
-        """How many people there are."""
+        """How many rows there are."""
         return int(self.count.sum())
+
+    @cached_property
+    def persons(self) -> int:
+        """How many people there are."""
+        return self.rows if self.person is None else int(self.person.max(initial=-1)) + 1
 
     @property
     def importance(self) -> NDArray[np.float64]:
@@ -143,6 +152,7 @@ class Groups:
     """What a model judges: many classes at once, by numbers alone."""
 
     rows: NDArray[np.int64]
+    """The people of each class: its rows, or its distinct persons where some have several."""
     sensitive: tuple[Histogram, ...] = ()
     shares: tuple[Shares, ...] = ()
     """Per sensitive column who brought which rows; where there is none, one of rows alone."""
@@ -153,6 +163,8 @@ class Groups:
     that a person of the population in its cells could be in."""
     uncovered: int = 0
     """People of the population whom no class's cells contain."""
+    written: NDArray[np.int64] | None = None
+    """The rows of each class as the table has them, where people are counted instead."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -163,8 +175,18 @@ class Groups:
         return tuple(h.axis.name for h in self.sensitive)
 
     @property
+    def row_counts(self) -> NDArray[np.int64]:
+        """The rows of each class, whoever they are about."""
+        return self.rows if self.written is None else self.written
+
+    @property
     def brought(self) -> Shares:
         """Who brought which rows, whatever their sensitive values."""
+        if self.written is not None:
+            raise NotEvaluatedError(
+                "Coalitions of providers are not judged where people have several rows.",
+                'keep one row a person: --one-row "latest by COLUMN".',
+            )
         if not self.shares:
             raise UsageError(
                 "The rule asks who brought the rows, and no column says so.",
@@ -177,8 +199,25 @@ class Groups:
         any_, column = self.brought, self.names.index(self.on(name).axis.name)
         return self.shares[column] if column else any_
 
-    def on(self, name: str | None) -> Histogram:
-        """The histogram of one sensitive column; without a name, of the only one."""
+    def on(self, name: str | None, *, sets: bool = False) -> Histogram:
+        """The histogram of one sensitive column; without a name, of the only one.
+
+        ``sets``: whoever asks can judge persons who have several values. Nobody else is given such
+        a column: a distribution over values hides one that everybody shares.
+        """
+        found = self._named(name)
+        if found.sets is not None and not sets:
+            several = found.sets.several
+            raise NotEvaluatedError(
+                f"{persons(several)} {'has' if several == 1 else 'have'} several values of "
+                f"{found.axis.name!r}, and a distribution over values hides one that all people "
+                "of a class share.",
+                'keep one row a person: --one-row "latest by COLUMN"; or ask for alpha-k or '
+                "distinct-diversity, which judge sets of values.",
+            )
+        return found
+
+    def _named(self, name: str | None) -> Histogram:
         if name is None and len(self.sensitive) == 1:
             return self.sensitive[0]
         if name in self.names:
@@ -209,6 +248,7 @@ class Groups:
             cells=self.cells and self.cells.take(classes),
             population=None if self.population is None else self.population[classes],
             most_present=None if self.most_present is None else self.most_present[classes],
+            written=None if self.written is None else self.written[classes],
         )
 
     @classmethod
@@ -218,6 +258,9 @@ class Groups:
             cut.class_[cut.class_ >= 0], weights=cut.count[cut.class_ >= 0], minlength=cut.classes
         ).astype(np.int64)
         columns = sensitive_columns(tally, products)
+        if tally.person is not None:
+            whole = _by_person(tally, cut, tally.person, columns, rows)
+            return whole if tally.population is None else _covering(whole, tally.population)
         histograms = tuple(
             Histogram.of(axis, cut.class_, codes[cut.entry], cut.count, cut.classes, total)
             for (axis, codes), total in zip_longest(columns, tally.reference)
@@ -231,6 +274,28 @@ class Groups:
         )
         whole = cls(rows, histograms, shares, cut.cells)
         return whole if tally.population is None else _covering(whole, tally.population)
+
+
+def _by_person(
+    tally: Tally,
+    cut: Cut,
+    person: NDArray[np.int32],
+    columns: Iterable[tuple[Axis, NDArray[np.int32]]],
+    rows: NDArray[np.int64],
+) -> Groups:
+    """The same where some people have several rows: classes are counted by distinct persons.
+
+    Persons do not add up over entries, so that no part of an entry is left out.
+    """
+    there = (cut.class_ >= 0) & (cut.count > 0)
+    class_, entry = cut.class_[there], cut.entry[there]
+    who, once = person[entry], np.ones(len(entry), np.int64)
+    begin, _, _ = tabulate(class_, who, once, cut.classes, tally.persons)
+    histograms = tuple(
+        Histogram.of_persons(axis, class_, codes[entry], who, cut.classes, tally.persons)
+        for axis, codes in columns
+    )
+    return Groups(np.diff(begin), histograms, (), cut.cells, written=rows)
 
 
 def _covering(groups: Groups, people: Population) -> Groups:

@@ -32,7 +32,9 @@ def table(town, release):
 
 def test_json_has_the_keys_of_edition_one(release, town):
     found = shoal.audit(release.folder).to_json()
-    assert list(found) == ["edition", "rows", "classes", "reached", "risk", "utility"]
+    assert list(found) == [
+        "edition", "rows", "people", "classes", "reached", "not_evaluated", "risk", "utility",
+    ]  # fmt: skip
     assert found["edition"] == 1
     assert (found["rows"], found["classes"]) == (80, release.verdict.classes)
     for one in found["reached"]:

@@ -109,7 +109,7 @@ def test_the_manifest_says_nothing_that_the_table_does_not(town):
     assert about == release.manifest
     assert set(about) == {
         "edition", "form", "file", "sha256", "rows", "classes", "columns", "schema", "rule",
-        "method", "parameters", "row_order", "defused_cells", "keep_accepted",
+        "method", "parameters", "row_order", "defused_cells", "keep_accepted", "people",
     }  # fmt: skip
     text = str(about)
     for private in ("117", '"x"', "domain", "bounds", "intervals", "loss", "held", "key"):

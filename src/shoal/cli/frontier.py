@@ -14,6 +14,7 @@ from shoal.cli.options import (
     ACCEPT_KEEP,
     FILE,
     ON,
+    ONE_ROW_HELP,
     SHARE,
     Roles,
     Verb,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 @own("--auto-hierarchies", is_flag=True,
      help="Give levels to columns that have none, for methods that need them.")  # fmt: skip
 @own("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
+@own("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
 @own("--replace", is_flag=True, help="Start anew where another comparison is kept.")
 @own("--side-by-side", is_flag=True,
      help="Compare classes with differential privacy: join two releases of each. Stopped, it "
@@ -88,13 +90,14 @@ def command(
     """
     import shoal
 
-    schema = roles.needed()
+    schema, chosen = roles.needed(), asked["one_row"] is not None
     sides = {"epsilons": epsilons, "forms": forms, "overlap": overlap, "seeds": seeds}
     _refuse(side_by_side)
     if side_by_side:
         given = {"rules": models or None, "on": asked["on"], "out": asked["out"]}
+        given |= {"one_row": asked["one_row"], "reading": reading if chosen else None}
         try:
-            with _opened(source, schema, reading, quiet) as (step, table):
+            with _opened(source, schema, reading, quiet, chosen) as (step, table):
                 both = shoal.side_by_side(table, schema, progress=step, **given, **_given(sides))
         except KeyboardInterrupt:
             raise _stopped_aside() from None
@@ -103,9 +106,15 @@ def command(
     kept = asked["out"]
     before = _written(kept)
     try:
-        with _opened(source, schema, reading, quiet) as (step, table):
+        with _opened(source, schema, reading, quiet, chosen) as (step, table):
             found: Frontier = shoal.frontier(
-                table, schema, models or None, strengths=_numbers(strengths), progress=step, **asked
+                table,
+                schema,
+                models or None,
+                strengths=_numbers(strengths),
+                progress=step,
+                reading=reading if chosen else None,
+                **asked,
             )
     except KeyboardInterrupt:
         if kept is None:
@@ -124,11 +133,15 @@ def command(
 
 @contextmanager
 def _opened(
-    source: str, schema: Schema, reading: dict[str, Any], quiet: bool
-) -> Iterator[tuple[Callable[[str, int, int], None], Frame]]:
-    """How progress is shown, and the table, while it is worked on."""
+    source: str, schema: Schema, reading: dict[str, Any], quiet: bool, unread: bool
+) -> Iterator[tuple[Callable[[str, int, int], None], Frame | str]]:
+    """How progress is shown, and the table, while it is worked on; ``unread``: only where it is."""
     import shoal
 
+    if unread:
+        with progress(quiet) as step:
+            yield step, source
+        return
     with (
         progress(quiet) as step,
         closing(shoal.open(source, kinds=schema.kinds, **reading)) as table,

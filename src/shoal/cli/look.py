@@ -71,4 +71,5 @@ def _unique(found: Look) -> list[str]:
         for name, without, with_ in found.overlooked()[:5]
         if with_ > without
     ]
-    return [found.describe_unique(), *grown, *(["\n".join(more)] if more else [])]
+    told = [found.describe_unique(), *grown, *(["\n".join(more)] if more else [])]
+    return [*told, *found.notes]

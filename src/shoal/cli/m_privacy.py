@@ -6,7 +6,17 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import ACCEPT_KEEP, Roles, Verb, example, output, own, reading, roles
+from shoal.cli.options import (
+    ACCEPT_KEEP,
+    ONE_ROW_HELP,
+    Roles,
+    Verb,
+    example,
+    output,
+    own,
+    reading,
+    roles,
+)
 from shoal.cli.printing import progress, show
 
 
@@ -44,6 +54,7 @@ from shoal.cli.printing import progress, show
     "top-down, bottom-up, binary, adaptive. All agree.",
 )
 @ACCEPT_KEEP
+@own("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
 @own(
     "--show",
     "labels",

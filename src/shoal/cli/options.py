@@ -233,6 +233,11 @@ def write(path: Path, content: bytes) -> None:
         ) from None
 
 
+ONE_ROW_HELP = (
+    'The row that stands for a person who has several: "latest by COL", "first by COL", "random".'
+)
+
+
 def roles(command: Function) -> Function:
     """Options for the roles of columns; the command gets them as ``roles``."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import FILE, SHARE, Roles, Verb, example, output, own, reading
+from shoal.cli.options import FILE, ONE_ROW_HELP, SHARE, Roles, Verb, example, output, own, reading
 from shoal.cli.printing import Result, progress, show
 from shoal.cli.publish import CHOICE, FORMATS
 
@@ -100,11 +100,12 @@ def init(
 @own("--provider", required=True, metavar="NAME", help="Whose rows they are.")
 @AGREEMENT
 @own("--replace", is_flag=True, help="In place of rows that it added before.")
+@own("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
 @reading
 @output
 def add(
     pool: Path, source: str, provider: str, agreement: str | None, replace: bool,
-    reading: dict[str, Any], as_json: bool, quiet: bool,
+    one_row: str | None, reading: dict[str, Any], as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Add one provider's rows to a pool.
 
@@ -113,7 +114,9 @@ def add(
     """
     import shoal
 
-    made = shoal.pool_add(pool, provider, source, agreement=agreement, replace=replace, **reading)
+    made = shoal.pool_add(
+        pool, provider, source, agreement=agreement, replace=replace, one_row=one_row, **reading
+    )
     awaited = f"Still to add rows: {', '.join(made.awaited)}." if made.awaited else ""
     _tell(made, as_json, quiet, str(made), awaited)
 

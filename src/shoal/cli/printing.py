@@ -123,9 +123,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence
 def verdict(found: Verdict) -> str:
     """Whether a table holds, in a sentence, then requirement by requirement."""
     told = "holds" if found.holds else "DOES NOT HOLD"
+    alone = found.people is None or found.people == found.rows
+    whose = "" if alone else f" of {_persons(found.people or 0)}"
     among = f" in {classes(found.classes)}" if found.classes else ""
-    counted = f"{found.rows:,} rows{among}, {found.how}: {told}"
+    counted = f"{found.rows:,} rows{whose}{among}, {found.how}: {told}"
     lines = [counted, "", judged(found)]
+    reasons = dict.fromkeys(part.reason for part in found.judgements if part.reason)
+    lines += [f"Not evaluated: {why}" for why in reasons]
+    if found.people_not_evaluated:
+        lines.append(f"People are not evaluated: {found.people_not_evaluated}.")
     if found.kept_columns_k is not None:
         lines += ["", f"k over quasi-identifiers and kept columns: {found.kept_columns_k:,}"]
     return "\n".join((*lines, *[f"\n{line}" for line in missing(found)]))
@@ -149,13 +155,15 @@ def judged(found: Verdict) -> str:
     for part in found.judgements:
         labels = ", ".join(f"{key} {value}" for key, value in part.worst.get("class", {}).items())
         worst = f"{part.worst['rows']:,} rows" if "rows" in part.worst else "–"
+        worst += f" of {_persons(part.worst['people'])}" if "people" in part.worst else ""
         worst += f": {labels}" if labels else ""
         worst += _coalition(part.worst)
         failing = f"{part.failing_classes:,}", f"{part.failing_rows:,}"
         if part.model.startswith(PROMISE):  # what noise promises is no matter of classes
             failing = "–", "–"
-        held = "yes" if part.holds else "NO"
-        rows.append((held, part.model, number(part.reached), *failing, worst)[:shown])
+        held = "yes" if part.holds else "not evaluated" if part.reason else "NO"
+        reached = "–" if part.reason else number(part.reached)
+        rows.append((held, part.model, reached, *failing, worst)[:shown])
     head = ("holds", "requirement", "reached", "failing classes", "failing rows", "worst class")
     return table(head[:shown], rows, right=(2, 3, 4)[: shown - 2])
 
@@ -167,6 +175,10 @@ def _coalition(worst: Mapping[str, Any]) -> str:
     names, members = ", ".join(worst.get("coalition", ())), worst["members"]
     who = names or f"{members:,} provider{'' if members == 1 else 's'}"
     return f"; {who} together would leave {worst['left']:,}"
+
+
+def _persons(count: int) -> str:
+    return "1 person" if count == 1 else f"{count:,} people"
 
 
 def classes(count: int) -> str:

@@ -14,6 +14,7 @@ from shoal.cli.ledgers.asked import relation
 from shoal.cli.options import (
     ACCEPT_KEEP,
     FILE,
+    ONE_ROW_HELP,
     SHARE,
     Roles,
     Verb,
@@ -102,6 +103,7 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
     metavar="SHARE",
     help="Share of rows that may be left out, such as 0.05 or 5%.",
 )
+@making("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
 @written(
     "--form",
     type=click.Choice(("partition", "buckets", "centroids", "randomised", "counts", "synthetic")),
@@ -211,9 +213,10 @@ def command(
     with _ledger(asked.pop("ledger"), asked.pop("key")) as ledger, progress(quiet) as step:
         step("reading", 0, 1)
         request = {"format": format_, "progress": step, "ledger": ledger, **asked}
-        if like is not None:
+        chosen = asked["one_row"] is not None  # rows are chosen while the table is read
+        if like is not None or chosen:
             request, reading = {**request, "reading": reading}, {}
-        with _opened(source, schema, reading, asked["based_on"] or like) as table:
+        with _opened(source, schema, reading, asked["based_on"] or like or chosen) as table:
             release = _made(table, schema, " & ".join(models) or None, request, explain)
     notes = [] if quiet else release.private.get("notes", [])
     for note in notes if as_json else (one for one in notes if one not in unprotected(release)):
@@ -293,12 +296,12 @@ def _settings(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def _opened(
-    source: str, schema: Any, reading: dict[str, Any], earlier: Path | None
+    source: str, schema: Any, reading: dict[str, Any], earlier: Path | bool | None
 ) -> AbstractContextManager[Any]:
     """The table; one after an earlier release's is read as that was, so the path is enough."""
     import shoal
 
-    if earlier is not None and not reading:
+    if earlier and not reading:
         return nullcontext(source)
     return closing(shoal.open(source, kinds=schema.kinds, **reading))
 

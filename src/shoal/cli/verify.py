@@ -37,6 +37,11 @@ from shoal.cli.printing import progress, show, verdict
 )
 @ACCEPT_KEEP
 @own(
+    "--with-persons",
+    is_flag=True,
+    help="Count people by the person column of this copy; what is published has none.",
+)
+@own(
     "--show",
     "labels",
     is_flag=True,
@@ -47,13 +52,15 @@ from shoal.cli.printing import progress, show, verdict
 @output
 def command(
     source: str, models: tuple[str, ...], population: str | None, after: tuple[str, ...],
-    accept_keep: bool, labels: bool, roles: Roles, reading: dict[str, Any], as_json: bool,
-    quiet: bool,
+    accept_keep: bool, with_persons: bool, labels: bool, roles: Roles, reading: dict[str, Any],
+    as_json: bool, quiet: bool,
 ) -> int:  # fmt: skip
     """Recount a published file from scratch.
 
     SOURCE is a release folder, which says itself what it must meet, or any table with -s and -m.
-    Nothing that its maker said about it is trusted. The exit code is 3 if it does not hold.
+    Nothing that its maker said about it is trusted. People who have several rows are counted once,
+    where the private companion is at hand or --with-persons. The exit code is 3 if it does not
+    hold.
     """
     import shoal
 
@@ -61,7 +68,7 @@ def command(
         step("recounting", 0, 1)
         found = shoal.verify(
             source, roles.schema(), " & ".join(models) or None, population=population,
-            accept_keep=accept_keep, show=labels, after=after, **reading,
+            accept_keep=accept_keep, with_persons=with_persons, show=labels, after=after, **reading,
         )  # fmt: skip
     show(found, as_json, quiet, verdict(found))
     return 0 if found.holds else 3

@@ -13,21 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.axis import Axis
-from shoal.errors import UsageError
+from shoal.errors import NotEvaluatedError, UndecidedError, UsageError
 from shoal.flow.centroids import check_covers
 from shoal.flow.encode import encode
 from shoal.flow.noisy.answers import Answers, answers_of, as_answered, unlooked
 from shoal.flow.noisy.refusing import refuse_noisy
 from shoal.flow.opening import opened, opened_labels, released, released_schema
+from shoal.flow.people import PERMUTED_VALUES, as_published, people_in, people_of
 from shoal.flow.record import in_buckets, judged_in_buckets
-from shoal.flow.recount import Recount, class_sizes, leaf, read_cells, recount
+from shoal.flow.recount import People, Recount, crowds, leaf, read_cells, recount
 from shoal.flow.verify import population_of
 from shoal.frames.frame import Frame
-from shoal.labels import restored
+from shoal.labels import persons, restored
 from shoal.models import registry
 from shoal.noise.response import answered_for
 from shoal.release import EDITION, json_object, jsonable, short
-from shoal.risk import Assessment, assess
+from shoal.risk import Assessment, Members, assess
 from shoal.schema import Schema
 from shoal.tally import HELD_BACK, Cut, Groups, Tally
 from shoal.utility import (
@@ -58,6 +59,23 @@ class Reached:
 
 
 @dataclass(frozen=True)
+class NotEvaluated:
+    """A model that nobody can judge on this table, and why."""
+
+    model: str
+    on: str | None
+    parameters: tuple[tuple[str, Any], ...]
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        named = {"on": self.on} if self.on else {}
+        return json_object(
+            {"model": self.model, **named, **dict(self.parameters), "reason": self.reason}
+        )
+
+
+@dataclass(frozen=True)
 class Audit:
     """Everything measured about one table."""
 
@@ -70,6 +88,12 @@ class Audit:
     """The smallest class over quasi-identifiers and kept columns together, where there are any."""
     missing: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """By sensitive column how many rows have a value that nobody knows: judged as the worst."""
+    people: int | None = None
+    """How many people the rows are about, where something says so; classes are counted by them."""
+    not_evaluated: tuple[NotEvaluated, ...] = ()
+    """What could not be judged, because people have several rows."""
+    people_not_evaluated: str = ""
+    """Why people could not be counted, where the table had a column that told them apart."""
 
     def reached(self, model: str, on: str | None = None, **parameters: Any) -> float:
         """What the table reaches for a model, by its name (and column, and other parameters)."""
@@ -77,6 +101,9 @@ class Audit:
             same = all(dict(one.parameters).get(k) == v for k, v in parameters.items())
             if one.model == model and on in (None, one.on) and same:
                 return one.value
+        for left in self.not_evaluated:
+            if left.model == model and on in (None, left.on):
+                raise NotEvaluatedError(f"{model} was not evaluated: {left.reason}")
         known = sorted({one.model for one in self.measured})
         raise UsageError(f"{model!r} was not measured.", f"measured are: {', '.join(known)}.")
 
@@ -84,22 +111,29 @@ class Audit:
         """The audit as JSON; edition 1."""
         k = self.kept_columns_k
         kept = {} if k is None else {"kept_columns_k": k}
+        unknown = self.people_not_evaluated
         return {
             "edition": EDITION,
             "rows": self.rows,
+            "people": self.people,
+            **({"people_not_evaluated": unknown} if unknown else {}),
             "classes": self.classes,
             "reached": [one.to_json() for one in self.measured],
+            "not_evaluated": [one.to_json() for one in self.not_evaluated],
             "risk": jsonable(self.risk.to_dict() | kept),
             "utility": jsonable(self.utility),
             **({"missing": dict(self.missing)} if self.missing else {}),
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.rows:,} rows in {self.classes:,} classes"]
-        for one in self.measured:
-            extra = "".join(f" {k}={v}" for k, v in one.parameters)
-            on = f" on {one.on}" if one.on else ""
-            lines.append(_line(one.model + extra + on, one.value))
+        alone = self.people is None or self.people == self.rows
+        whose = "" if alone else f" of {persons(self.people or 0)}"
+        lines = [f"{self.rows:,} rows{whose} in {self.classes:,} classes"]
+        if self.people_not_evaluated:
+            lines.append(f"  people: not evaluated, {self.people_not_evaluated}")
+        lines += [_line(_called(one), one.value) for one in self.measured]
+        lines += [f"  {_called(one):<52} not evaluated" for one in self.not_evaluated]
+        lines += [f"  not evaluated: {why}" for why in dict.fromkeys(self._reasons())]
         lines += [_line(f"rows without {name}", rows) for name, rows in self.missing.items()]
         lines += self._risks()
         if self.kept_columns_k is not None:
@@ -115,6 +149,9 @@ class Audit:
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
 
+    def _reasons(self) -> list[str]:
+        return [one.reason for one in self.not_evaluated]
+
     def _risks(self) -> list[str]:
         risk = self.risk
         found = {
@@ -126,6 +163,12 @@ class Audit:
         for name, estimate in risk.population_uniques.items():
             found[f"share unique in the population ({name})"] = estimate.share
         return [_line(name, value) for name, value in found.items() if not math.isnan(value)]
+
+
+def _called(one: Reached | NotEvaluated) -> str:
+    """A model with its other parameters and its column."""
+    extra = "".join(f" {k}={v}" for k, v in one.parameters)
+    return one.model + extra + (f" on {one.on}" if one.on else "")
 
 
 def _line(name: str, value: float) -> str:
@@ -147,8 +190,11 @@ def audit(
     ``population`` the journalist's risk, by the quasi-identifiers and the kept columns that it
     has, with a ``sampling_fraction`` (or a column of survey weights, which tell it) population
     uniqueness.
+
+    Where a person column or a release's private companion tells, people are counted, not rows;
+    models of distributions are then evaluated only on columns of which nobody has two values.
     """
-    release = released(source)
+    given, release = source, released(source)
     buckets = release is not None and in_buckets(release[1])
     if release is not None:
         refuse_noisy(release[1], "has no classes to measure")
@@ -163,21 +209,31 @@ def audit(
         _refuse_in_buckets(original, population)
     if release is not None:
         check_covers(release[1], original, population)
+        original = as_published(given, original)
+    people, unknown = (None, "") if release is None else people_of(given, *release)
     with opened_labels(source, schema, exact=own, **reading) as frame:
-        count = recount(frame, schema)
-        rows = class_sizes(frame, schema, count)
+        people = people_in(frame, schema) if release is None else people
+        count = recount(frame, schema, people=people)
+        sizes, members = crowds(frame, schema, count, people)
         if sampling_fraction is None:
             sampling_fraction = _from_weights(frame, schema, count.tally.rows)
-        groups, seen = _classes(frame, schema, count, population, own)
+        groups, seen, seen_members = _classes(frame, schema, count, population, own, people)
+    measured, left = _reached(groups, buckets, bool(answers))
     return Audit(
-        int(groups.rows.sum()),
+        int(groups.row_counts.sum()),
         len(groups),
-        (*_reached(groups, buckets, bool(answers)), *_spent(answers)),
-        assess(rows, seen.population, sampling_fraction, population_rows=seen.rows),
+        (*measured, *_spent(answers)),
+        assess(
+            sizes, seen.population, sampling_fraction, population_rows=seen.rows,
+            members=members, population_members=seen_members, table_rows=count.tally.rows,
+        ),
         _utility(count, groups, unlooked(schema) if answers else schema, original),
-        int(rows.min()) if schema.keep else None,
+        int(sizes.min()) if schema.keep else None,
         {h.axis.name: blanks for h in groups.sensitive if (blanks := int(h.blanks.sum()))},
-    )
+        None if people is None else people.number,
+        left,
+        unknown,
+    )  # fmt: skip
 
 
 def _refuse_in_buckets(original: Any, population: Any) -> None:
@@ -197,18 +253,23 @@ def _refuse_in_buckets(original: Any, population: Any) -> None:
 
 
 def _classes(
-    frame: Frame, schema: Schema, count: Recount, population: Any, own: bool
-) -> tuple[Groups, Groups]:
-    """The classes that models judge, and those that whoever has the population sees."""
+    frame: Frame,
+    schema: Schema,
+    count: Recount,
+    population: Any,
+    own: bool,
+    people: People | None,
+) -> tuple[Groups, Groups, Members | None]:
+    """The classes that models judge, and those that whoever has the population sees with whom."""
     if population is None:
         groups = Groups.of(count.tally, count.cut)
-        return groups, groups
+        return groups, groups, count.members
     covered, known = population_of(count, schema, population, own), _known(schema, population)
     groups = Groups.of(covered.tally, covered.cut)
     if known == schema:
-        return groups, groups
-    more = population_of(recount(frame, known), known, population, own)
-    return groups, Groups.of(more.tally, more.cut)
+        return groups, groups, count.members
+    more = population_of(recount(frame, known, people=people), known, population, own)
+    return groups, Groups.of(more.tally, more.cut), more.members
 
 
 def _known(schema: Schema, population: Any) -> Schema:
@@ -241,28 +302,39 @@ def _spent(answers: Mapping[str, Answers]) -> Iterable[Reached]:
         yield Reached("differential-privacy", float(spend.epsilon), name)
 
 
-def _reached(groups: Groups, buckets: bool, answered: bool) -> Iterable[Reached]:
-    """Each model of the room on each sensitive column it can be asked about.
+def _reached(
+    groups: Groups, buckets: bool, answered: bool
+) -> tuple[tuple[Reached, ...], tuple[NotEvaluated, ...]]:
+    """Each model of the room on each sensitive column it can be asked about, and what cannot.
 
     Where quasi-identifiers are published as they are, in ``buckets``, none that hides identity.
     Where values were ``answered`` for none that judges them: answers are nobody's values.
     """
+    found, left = [], []
     for name, model in registry().items():
         named = any(field.name == "on" for field in dataclasses.fields(model))
         axes: list[Axis | None] = [h.axis for h in groups.sensitive] if named else [None]
         for axis in axes:
+            on = axis.name if axis else None
             for variant, probe in model.probes(axis):
                 unknown = "population" in probe.needs and groups.population is None
                 exchanged = answered and "sensitive" in probe.needs
                 if unknown or exchanged or (buckets and probe.identity):
                     continue
-                value, on = float(probe.reached(groups)), axis.name if axis else None
-                yield Reached(name, value, on, tuple(variant.items()))
+                with_it = tuple(variant.items())
+                try:
+                    if buckets and groups.written is not None:
+                        raise NotEvaluatedError(PERMUTED_VALUES)
+                    value = float(probe.reached(groups))
+                    found.append(Reached(name, value, on, with_it))
+                except (NotEvaluatedError, UndecidedError) as error:
+                    left.append(NotEvaluated(name, on, with_it, error.fact))
+    return tuple(found), tuple(left)
 
 
 def _utility(count: Recount, groups: Groups, schema: Schema, original: Any) -> dict[str, Any]:
     """What is known without the original, and with it what was lost."""
-    rows, classes = int(groups.rows.sum()), len(groups)
+    rows, classes = int(groups.row_counts.sum()), len(groups)
     found: dict[str, Any] = {
         "average_class_size": rows / classes,
         "discernibility": discernibility.raw(count.tally, count.cut),

@@ -32,6 +32,7 @@ from shoal.flow.noisy.rerun import Again, Ints, counted_again
 from shoal.flow.noisy.stated import stated_marginals, stated_spend
 from shoal.flow.noisy.verified import check_releasable, published_counts
 from shoal.flow.opening import opened, opened_labels, released, released_schema
+from shoal.flow.people import as_published
 from shoal.flow.record import in_counts, in_randomised
 from shoal.flow.request import Progress, quiet
 from shoal.noise.auditing import CONFIDENCE, RUNS, EpsilonAudit, audit_epsilon
@@ -105,6 +106,7 @@ def auditing(
             "add --original FILE: the table that the release was made of.",
         )
     path, manifest = told
+    original = as_published(release, original)
     check_releasable(manifest)
     claimed = _claimed(manifest)
     progress("reading", 0, 1)

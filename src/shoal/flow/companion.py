@@ -23,12 +23,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from shoal.errors import InputError
+from shoal.errors import InputError, UsageError
 from shoal.flow.folder import COMPANION, PRIVATE_ROWS, companion_of
 from shoal.flow.opening import opened, values_of
 from shoal.flow.record import published, sha256
 from shoal.flow.request import PARTITION
 from shoal.frames.frame import Coding, Distinct, Frame, Pieces
+from shoal.frames.one_row import OneRow
 from shoal.frames.source import Source
 from shoal.release import EDITION, Release
 from shoal.schema import Schema
@@ -36,7 +37,7 @@ from shoal.schema import Schema
 FACTS = ("held_back", "loss", "utility")
 PROMISED = (
     "rule", "form", "method", "parameters", "counterfeits", "marginals", "spend", "privacy",
-    "answers", "releasable",
+    "answers", "releasable", "people", "one_row",
 )  # fmt: skip
 SEAL = "rows_sha256"
 _KEY_BYTES = 32
@@ -61,6 +62,8 @@ class Companion:
     """The level of each column, where the method gave everybody the same; else none."""
     origin: str = ""
     """The keyed hash of the file that was published; none where it was a table in memory."""
+    one_row: OneRow | None = None
+    """Which row of the original stands for a person, with what was drawn for it; None: all do."""
 
     @property
     def told(self) -> dict[str, Any]:
@@ -99,7 +102,7 @@ ANOTHER = (
 
 def is_another(own: Companion | None, original: Any) -> bool:
     """Whether a file is certainly not the one that was published; where none knows it may be."""
-    if own is None or not own.origin or not isinstance(original, str | Path):
+    if own is None or not own.origin or not isinstance(original, str | os.PathLike):
         return False
     path = Path(original)
     return path.is_file() and Source.of(path).fingerprint(own.key) != own.origin
@@ -133,13 +136,15 @@ def _parsed(folder: Path, table: Path) -> Companion:
         facts, promised = ({n: told[n] for n in some if n in told} for some in (FACTS, PROMISED))
         levels = _levels(told.get("levels"))
         origin = str(told.get("input") or "")
-        found = Companion(folder, key, schema, of, second, facts, promised, levels, origin)
+        found = Companion(
+            folder, key, schema, of, second, facts, promised, levels, origin, _one_row(told)
+        )
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"The private companion of {table.absolute().parent.name!r} is missing.",
             f"put it beside the release, as {folder.name}.",
         ) from None
-    except (OSError, ValueError, KeyError, TypeError, InputError):
+    except (OSError, ValueError, KeyError, TypeError, InputError, UsageError):
         raise _damaged(folder) from None
     if edition > EDITION:
         raise InputError(
@@ -155,6 +160,13 @@ def _key(told: str) -> bytes:
     if len(key) != _KEY_BYTES:
         raise ValueError
     return key
+
+
+def _one_row(told: Mapping[str, Any]) -> OneRow | None:
+    """Which row stands for a person, as it was published; None where each has one."""
+    if "one_row" not in told:
+        return None
+    return OneRow.parse(told["one_row"], told["one_row_person"], bytes.fromhex(told["one_row_key"]))
 
 
 def _levels(told: Any) -> dict[str, int]:
@@ -184,12 +196,20 @@ def sealed_rows(folder: Path) -> dict[str, str]:
     return {SEAL: sha256(path)} if path.is_file() else {}
 
 
-def read_people(folder: Path, rows: int) -> pa.Array:
-    """The keyed person of each row of a table with so many."""
+def has_person(source: Any, table: Path) -> bool:
+    """Whether a companion is at hand whose table had a column that said who a row is about."""
+    try:
+        return _parsed(_folder(source, table), table).schema.person is not None
+    except InputError:
+        return False
+
+
+def read_people(folder: Path, rows: int | None = None) -> pa.Array:
+    """The keyed person of each row of a table (with so many, where that is known)."""
     hint = "publish the earlier release with a person column."
     person = _read_rows(folder, "person", "who the rows are about", hint)
     _check_seal(folder, needed=False)  # old companions have none
-    if len(person) != rows or person.null_count:
+    if (rows is not None and len(person) != rows) or person.null_count:
         raise _damaged(folder)
     return person
 

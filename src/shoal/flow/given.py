@@ -12,6 +12,7 @@ from shoal.column import Column
 from shoal.errors import UsageError
 from shoal.flow.adversary import named_columns
 from shoal.flow.knowing import PIECES
+from shoal.frames.one_row import Chosen
 from shoal.model import Model
 from shoal.release import Release
 from shoal.schema import Schema
@@ -72,7 +73,7 @@ def _path(source: Any) -> str | None:
     """Where a source lies; None for a table in memory."""
     if isinstance(source, Release):
         return str(source.folder)
-    return str(source) if isinstance(source, str | Path) else None
+    return str(source) if isinstance(source, str | Path | Chosen) else None
 
 
 def _name(source: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.column import in_a_row
+from shoal.errors import NotEvaluatedError
 from shoal.labels import text
 from shoal.model import Model, inner, parts, products, written
 from shoal.release import How, Judgement, Verdict
@@ -23,7 +25,7 @@ def verdict(rule: Model, groups: Groups, how: How, labels: Labels | None = None)
     """Whether classes meet a rule."""
     found = judge(rule, groups, labels)
     holds = len(groups) > 0 and all(part.holds for part in found)
-    rows = int(groups.rows.sum())
+    rows = int(groups.row_counts.sum())
     return Verdict(holds, how, rows, len(groups), found, missing=_missing(groups))
 
 
@@ -90,9 +92,18 @@ def judge(rule: Model, groups: Groups, labels: Labels | None = None) -> tuple[Ju
 
 
 def _judge(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
+    try:
+        return _evaluated(model, groups, labels)
+    except NotEvaluatedError as error:
+        return Judgement(str(model), False, math.nan, reason=error.fact)
+
+
+def _evaluated(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
     holds = model.holds(groups)
     worst = _worst(model, groups, holds)
-    witness: dict[str, Any] = {"rows": int(groups.rows[worst])}
+    witness: dict[str, Any] = {"rows": int(groups.row_counts[worst])}
+    if groups.written is not None:
+        witness["people"] = int(groups.rows[worst])
     if labels is not None:
         witness["class"] = labels(worst)
     own = getattr(model, "witness", None)
@@ -103,7 +114,7 @@ def _judge(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
         bool(holds.all()),
         float(model.reached(groups)),
         int((~holds).sum()),
-        int(groups.rows[~holds].sum()),
+        int(groups.row_counts[~holds].sum()),
         witness,
     )
 

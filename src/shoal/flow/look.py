@@ -9,6 +9,7 @@ from typing import Any
 
 from shoal.flow.encode import encode
 from shoal.flow.opening import opened
+from shoal.flow.people import DROPPED, question
 from shoal.frames.frame import Frame
 from shoal.hierarchy import Flat
 from shoal.release import EDITION, json_object
@@ -34,6 +35,17 @@ class Look:
     """The quasi-identifiers added one by one, the most revealing first."""
     unique_with_undecided: int = 0
     """People who are alone for whoever knows the undecided columns as well."""
+    notes: tuple[str, ...] = ()
+    """Questions that only the publisher can answer."""
+
+    @property
+    def units(self) -> str:
+        """What a row is: a person, unless a column says that some have several."""
+        person = self.schema.person
+        if person is None:
+            return "people"
+        profile = self.profiles[person.name]
+        return "people" if profile.distinct == profile.rows else "rows"
 
     @property
     def unique(self) -> int:
@@ -51,8 +63,8 @@ class Look:
         lines = []
         if quasi and not self.is_unsettled:
             lines.append(
-                f"{self.unique:,} of {self.rows:,} people ({self.unique / self.rows:.1%}) are "
-                f"unique on the quasi-identifiers: {quasi}."
+                f"{self.unique:,} of {self.rows:,} {self.units} ({self.unique / self.rows:.1%}) "
+                f"are unique on the quasi-identifiers: {quasi}."
             )
         elif not quasi:
             lines.append("No column is a quasi-identifier yet.")
@@ -63,7 +75,7 @@ class Look:
             lines.append(
                 f"{columns} undecided: whoever knows {'it' if len(undecided) == 1 else 'them'}"
                 f"{also} finds {'at least ' * some}{self.unique_with_undecided:,} of "
-                f"{self.rows:,} people unique ({self.unique_with_undecided / self.rows:.1%})."
+                f"{self.rows:,} {self.units} unique ({self.unique_with_undecided / self.rows:.1%})."
             )
         return "\n".join(lines)
 
@@ -128,6 +140,7 @@ class Look:
                     for c, a, b in self.overlooked()
                 ],
                 "subsets": subsets,
+                "notes": self.notes,
             }
         )
 
@@ -141,7 +154,7 @@ class Look:
                 lines.append(
                     f"With {name} as well, {with_:,} would be unique instead of {without:,}."
                 )
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
     __repr__ = __str__
 
@@ -157,7 +170,19 @@ def look(source: Any, schema: Schema | None = None, **reading: Any) -> Look:
         columns = _known(frame.fields, profiles, suggested)
         subsets, steps, unique = _subsets(frame, columns, suggested)
     rows = next(iter(profiles.values())).rows
-    return Look(rows, frame.fields, profiles, suggested, tuple(columns), subsets, steps, unique)
+    dropped = [column.name for column in suggested.columns if column.role in DROPPED]
+    asked = [] if suggested.person else question(profiles, dropped)
+    return Look(
+        rows,
+        frame.fields,
+        profiles,
+        suggested,
+        tuple(columns),
+        subsets,
+        steps,
+        unique,
+        tuple(asked),
+    )
 
 
 def _stated(suggested: Schema, schema: Schema | None) -> Schema:

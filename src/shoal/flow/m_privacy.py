@@ -24,6 +24,7 @@ from shoal.collusion import Collusion, breached, members
 from shoal.errors import InputError, UndecidedError, UsageError
 from shoal.flow.noisy.refusing import refuse_noisy
 from shoal.flow.opening import opened_labels, released, released_schema
+from shoal.flow.people import one_row_of, people_in, people_of, refuse_repeated
 from shoal.flow.providers import check_providers, provided
 from shoal.flow.record import in_buckets, in_randomised
 from shoal.flow.recount import Recount, as_coding, by_row, recount
@@ -172,6 +173,7 @@ def m_privacy(
     *,
     verifier: str = EXACT,
     accept_keep: bool = False,
+    one_row: str | None = None,
     show: bool = False,
     **reading: Any,
 ) -> MPrivate:
@@ -181,8 +183,11 @@ def m_privacy(
     quasi-identifiers are labels, as they stand. Or it is a release, whose providers are in its
     private companion. ``verifier`` is "exact" or one of the paper's (``shoal.verifiers``), whose
     checks are counted. ``show`` names the classes that break by their labels. Kept columns, which
-    no rule judges, are refused unless ``accept_keep``.
+    no rule judges, are refused unless ``accept_keep``. People who have several rows are refused
+    too; ``one_row`` says which of them stands for a person, as in ``shoal.publish``.
     """
+    if one_row is not None:
+        reading = {**reading, "one_row": one_row_of(one_row, schema)}
     asked = _against(rule, m)
     _verifier(verifier)  # one that there is not is refused before anything is read
     return judged(counted(table, schema, accept_keep, **reading), asked, verifier, show)
@@ -293,6 +298,9 @@ def counted(
         raise kept_unjudged(schema.keep)
     if release is None:
         return _counted_as_it_stands(source, schema, reading)
+    people, _ = people_of(source, *release)
+    if people is not None:
+        refuse_repeated("person", len(people.codes), people.number)
     with opened_labels(release[0], schema, exact=True, **reading) as frame:
         who = provided(source, release[0])
         count = recount(frame, schema, who)
@@ -311,6 +319,8 @@ def _counted_as_it_stands(source: Any, schema: Schema, reading: Mapping[str, Any
                 f"The table has no column {schema.provider.name!r}, which says who provided a row.",
                 "take the table as it was before that column was dropped.",
             )
+        if (people := people_in(frame, schema)) is not None and schema.person is not None:
+            refuse_repeated(schema.person.name, len(people.codes), people.number)
         count = recount(frame, schema)
         assert count.tally.provider is not None, "the schema has a provider"
         (who,) = frame.rows([as_coding(count.tally.provider)])

@@ -1,21 +1,181 @@
-"""One row a person: what every release counts on."""
+"""People: whom the rows of a table are about, and one row a person where a release counts on it.
+
+A hospital's table has a row for an encounter, and a patient several of them. Where a column says
+who a row is about (role person), classes are counted by their distinct persons; what cannot be
+judged by persons is not evaluated, and says so. The column is never published: of a release only
+the private companion tells, by keyed hashes, which rows are the same person's.
+
+What rests on one row a person (publishing, noise, coalitions of providers) refuses people who have
+several, and can be told which of them to keep (``OneRow``).
+"""
 
 from __future__ import annotations
 
-from shoal.errors import InputError
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.column import PUBLISHED
+from shoal.errors import InputError, UsageError
+from shoal.flow.companion import companion_at_hand, has_person, hashed_null, read_people
+from shoal.flow.counterfeits import marker
+from shoal.flow.opening import released
+from shoal.flow.recount import People
 from shoal.frames.frame import Frame
-from shoal.schema import Schema
+from shoal.frames.one_row import EXAMPLE, Chosen, OneRow, refuse_empty
+from shoal.schema import Profile, Schema
+
+UNKNOWN = (
+    "the table had a person column, and whose rows are whose is known by the private companion "
+    "alone, which is not at hand"
+)
+PERMUTED_VALUES = (
+    "people have several rows, and in buckets a value stands beside anybody of its class"
+)
+LOOKED_AT = 64
+"""Of so many columns that are dropped it is looked whether their values repeat."""
 
 
 def check_people(frame: Frame, schema: Schema) -> None:
     """One row a person: where a column says who a row is about, nobody may come twice."""
     if schema.person is None:
         return
-    profile = frame.profile()[schema.person.name]
-    repeated = profile.rows - profile.nulls - profile.distinct
-    if repeated:
+    name = schema.person.name
+    profile = frame.profile([name])[name]
+    refuse_empty(name, profile.nulls)
+    refuse_repeated(name, profile.rows, profile.distinct)
+
+
+ONE_ROW_HINT = f'keep one row a person: --one-row "{EXAMPLE}", "first by COLUMN" or "random".'
+
+
+def refuse_repeated(name: str, rows: int, people: int, hint: str = ONE_ROW_HINT) -> None:
+    """Refuse people who have several rows, with what to do about it."""
+    if people < rows:
         raise InputError(
-            f"{repeated:,} rows are about people who have a row already "
-            f"(column {schema.person.name!r}).",
-            "keep one row a person, for example the latest.",
+            f"{rows - people:,} rows are about people who have a row already: {rows:,} rows of "
+            f"{people:,} people (column {name!r}).",
+            hint,
         )
+
+
+def people_in(frame: Frame, schema: Schema) -> People | None:
+    """Whom the rows of a table are about, by its person column; None where it has none."""
+    if schema.person is None or schema.person.name not in {one.name for one in frame.fields}:
+        return None
+    column = frame.column(schema.person.name)
+    refuse_empty(schema.person.name, column.null_count)
+    return People.of(column)
+
+
+def people_of(source: Any, table: Path, manifest: Mapping[str, Any]) -> tuple[People | None, str]:
+    """Whom the rows of a release are about, by its private companion; else why that is not known.
+
+    Counterfeits, which are about nobody, count as somebody else each.
+    """
+    stated = "people" in manifest
+    if not stated and not has_person(source, table):
+        return None, ""
+    own = companion_at_hand(source, table)
+    if own is None or own.schema.person is None:
+        return None, UNKNOWN if stated else ""
+    return keyed_people(own.folder, own.schema, own.key), ""
+
+
+def keyed_people(folder: Path, schema: Schema, key: bytes) -> People | None:
+    """The same by the companion's folder and the publisher's schema; None without a person."""
+    if schema.person is None:
+        return None
+    keyed = read_people(folder)
+    refuse_empty(schema.person.name, _times(hashed_null(key), keyed))
+    people = People.of(keyed)
+    if _times(marker(key), keyed):
+        made = pc.equal(keyed, marker(key)).to_numpy(zero_copy_only=False)
+        codes = np.where(made, people.number + np.cumsum(made) - 1, people.codes)
+        _, codes = np.unique(codes, return_inverse=True)
+        people = People(codes.astype(np.int32), int(codes.max()) + 1)
+    return people
+
+
+def _times(one: str, keyed: pa.Array) -> int:
+    """How many rows have this hash."""
+    return int(pc.sum(pc.equal(keyed, one)).as_py() or 0)
+
+
+def one_row_of(text: str | None, schema: Schema | None, key: bytes | None = None) -> OneRow | None:
+    """Which row stands for a person, as somebody asks for it; None where nobody does.
+
+    ``key``: what was drawn for it before; else the operating system draws one.
+    """
+    if text is None:
+        return None
+    if schema is None or schema.person is None:
+        raise UsageError(
+            "One row a person is asked for, and no column says who a row is about.",
+            'give a column the role "person": --person COLUMN.',
+        )
+    return OneRow.parse(text, schema.person.name, secrets.token_bytes(32) if key is None else key)
+
+
+def as_published(release: Any, original: Any) -> Any:
+    """The original of a release, of which one row a person is read where it was published so.
+
+    Which row that is was drawn, at the least among rows that are equally late: the private
+    companion alone finds it again.
+    """
+    found = None if original is None else released(release)
+    if found is None or "one_row" not in found[1] or isinstance(original, Frame | Chosen):
+        return original
+    own = companion_at_hand(release, found[0])
+    if own is None or own.one_row is None:
+        raise InputError(
+            f"The release has one row a person ({found[1]['one_row']}), and which rows of the "
+            "original these are its private companion alone tells, which is not at hand.",
+            "put the companion beside the release, or leave --original out.",
+        )
+    return Chosen(original, own.one_row)
+
+
+def repeating(frame: Frame, schema: Schema) -> list[str]:
+    """A question about columns that are dropped and whose values repeat; none where there is none.
+
+    Where a column says who a row is about already, nothing is asked.
+    """
+    dropped = [c.name for c in schema.columns if c.role not in PUBLISHED and c.role in DROPPED]
+    if schema.person is not None or not dropped:
+        return []
+    looked = dropped[:LOOKED_AT]
+    notes = question(frame.profile(looked), looked)
+    if more := len(dropped) - len(looked):
+        notes.append(f"Of {more:,} further columns that are dropped nobody looked for repeats.")
+    return notes
+
+
+DROPPED = ("identifier", "drop")
+"""The roles of columns that are dropped and say nothing else about a row."""
+
+
+def question(profiles: Mapping[str, Profile], names: Sequence[str]) -> list[str]:
+    """The question about those of the columns whose values repeat, the most telling first."""
+    several = [name for name in names if 1 < profiles[name].distinct < _filled(profiles[name])]
+    several.sort(key=lambda name: -profiles[name].distinct)
+    if not several:
+        return []
+    each = [
+        f"{name} repeats: {_filled(profiles[name]):,} rows of {profiles[name].distinct:,} values"
+        for name in several
+    ]
+    begin, it = ("Column ", "it") if len(each) == 1 else ("Columns that are dropped: ", "one")
+    return [
+        f"{begin}{'; '.join(each)}. If {it} says who a row is about, give it the role person: "
+        f"classes are counted by rows now."
+    ]
+
+
+def _filled(profile: Profile) -> int:
+    return profile.rows - profile.nulls

@@ -31,7 +31,7 @@ from shoal.flow.noisy.request import AskedMarginals, NoisyRequest, no_marginals
 from shoal.flow.noisy.told import cautions, told_moved, told_replaced
 from shoal.flow.opening import opened, opened_labels, opened_some
 from shoal.flow.parameters import method_parameters
-from shoal.flow.people import check_people
+from shoal.flow.people import check_people, keyed_people, one_row_of, repeating
 from shoal.flow.providers import asks_providers, check_column, check_survey, provided_in
 from shoal.flow.recoding import check_alone, recoding
 from shoal.flow.recorded import recorded, with_ledger
@@ -80,7 +80,8 @@ def publish(
     auto_hierarchies: bool = False, epsilon: Number | None = None, delta: Number = 0,
     marginals: AskedMarginals = None,
     seed: int | None = None, ledger: Any = None, admission: Mapping[str, Any] | None = None,
-    reading: Mapping[str, Any] | None = None, progress: Progress = quiet, **parameters: Any,
+    one_row: str | None = None, reading: Mapping[str, Any] | None = None,
+    progress: Progress = quiet, **parameters: Any,
 ) -> Release:  # fmt: skip
     """Make a release of ``source`` that meets ``rule``, verify its file, and move it into place.
 
@@ -108,6 +109,8 @@ def publish(
     people made up from counts, and ``"randomised"``, sensitive values exchanged in a partition
     that never looked at them. A ``seed`` marks the release as not to be released.
 
+    Where a column says who a row is about (role person) nobody may have several, unless ``one_row``
+    says which is published: ``"latest by COLUMN"``, ``"first by COLUMN"`` or ``"random"``.
     With a ``ledger`` (``shoal.Ledger``, or where it is) the release is judged together with those
     recorded there, and recorded; ``admission`` are settings of ``shoal.Ledger.admit``.
     """
@@ -116,20 +119,17 @@ def publish(
         "rule": rule, "method": method, "two_tables": two_tables, "hold_back": hold_back,
         "population": population, "based_on": based_on, "after": several(after), "like": like,
         "auto_hierarchies": auto_hierarchies, "accept_keep": accept_keep,
-        "held_back_as": held_back_as, "csv_style": csv_style,
-    }  # fmt: skip
+        "held_back_as": held_back_as, "csv_style": csv_style}  # fmt: skip
     common: dict[str, Any] = {
         "schema": schema, "form": form, "epsilon": epsilon, "delta": delta, "seed": seed,
         "place": Place.of(out, companion, format, dry_run), "replace": replace, "ledger": ledger,
-        "admission": admission, "reading": reading, "progress": progress,
-    }  # fmt: skip
+        "admission": admission, "reading": reading, "progress": progress}  # fmt: skip
     if form in OF_NOBODY:
-        noisy = NoisyRequest.of({**given, **parameters}, marginals=marginals, **common)
-        return publish_noisy(source, noisy)
+        common |= {"marginals": marginals, "one_row": one_row_of(one_row, schema)}
+        return publish_noisy(source, NoisyRequest.of({**given, **parameters}, **common))
     if marginals is not None:
         raise no_marginals()
-    request = _request(parameters, **given, **common)
-    with with_ledger(request) as asked:
+    with with_ledger(_request(parameters, **given, **common, one_row=one_row)) as asked:
         return _released(source, asked, after)
 
 
@@ -139,7 +139,7 @@ def _request(
     accept_keep: bool, population: Any, based_on: Any, after: Sequence[Any], like: Any,
     auto_hierarchies: bool, epsilon: Number | None, delta: Number, seed: int | None, place: Place,
     replace: bool, ledger: Any, admission: Mapping[str, Any] | None, csv_style: str,
-    reading: Mapping[str, Any] | None, progress: Progress,
+    reading: Mapping[str, Any] | None, one_row: str | None, progress: Progress,
 ) -> Request:  # fmt: skip
     """What is asked for, where rows are published under a rule."""
     if like is not None:
@@ -162,7 +162,8 @@ def _request(
         population=population, based_on=based_on, like=like, auto_hierarchies=auto_hierarchies,
         spend=spend_of(epsilon, delta), seed=seed, out=place.out, companion=place.companion,
         format=place.format, csv_style=csv_style, replace=replace, ledger=ledger,
-        admission=admission or {}, reading=reading or {}, progress=progress,
+        admission=admission or {}, reading=reading or {}, one_row=one_row_of(one_row, schema),
+        progress=progress,
     )  # fmt: skip
 
 
@@ -177,6 +178,7 @@ def _released(source: Any, request: Request, after: Any) -> Release:
         fitted, notes = with_levels(frame, changed(request, schema=schema.fit(frame.fields)))
         try:
             release = _publish(frame, fitted)
+            notes = [*repeating(frame, fitted.schema), *notes]
         except NotMetError as error:
             hint = " ".join((error.hint, *offered(request, notes)))
             raise NotMetError(error.fact, hint) from None
@@ -237,12 +239,13 @@ def _refuse_alike(schema: Schema) -> None:
 def _read(stack: ExitStack, source: Any, schema: Schema, request: Request) -> tuple[Frame, Schema]:
     """The table, and its schema with the kinds of the release that the new one is based on."""
     some = opened if request.like is None else opened_some
-    frame = stack.enter_context(some(source, kinds=schema.kinds, **request.reading))
+    reading = {**request.reading, "one_row": request.one_row}
+    frame = stack.enter_context(some(source, kinds=schema.kinds, **reading))
     if request.based_on is None:
         return frame, schema
     settled = read_as_before(schema, frame, request.based_on)
     if settled.kinds != schema.kinds:
-        frame = stack.enter_context(opened(source, kinds=settled.kinds, **request.reading))
+        frame = stack.enter_context(opened(source, kinds=settled.kinds, **reading))
     return frame, settled
 
 
@@ -344,7 +347,7 @@ def _place(
         if isinstance(made, Invariant):
             about |= made.write_counterfeits(public)
         origin = folder.fingerprint(frame, key)
-        found = _recount(table, private, request, about)
+        found = _recount(table, private, request, about, key)
         if before is not None:
             shown = record.published(request.schema)
             now = read_rows(table, shown, private, **request.style.reading())
@@ -372,10 +375,12 @@ def _compare(
         check(frame, request.schema, before, now, key)
 
 
-def _recount(table: Path, private: Path, request: Request, about: dict[str, Any]) -> Verdict:
+def _recount(
+    table: Path, private: Path, request: Request, about: dict[str, Any], key: bytes
+) -> Verdict:
     """Verify the file that was just written, before anybody else can see it.
 
-    Where the rule asks who provided the rows, by what was written for the companion.
+    Who provided the rows and whom they are about, by what was written for the companion.
     """
     request.progress("verifying", 0, 1)
     schema = record.published(request.schema, request.form)
@@ -388,6 +393,7 @@ def _recount(table: Path, private: Path, request: Request, about: dict[str, Any]
         found = counted(
             frame, schema, request.rule, request.population, accepted, own=True, who=who,
             nobody=read_counterfeits(table, about),
+            people=keyed_people(private, request.schema, key),
         )  # fmt: skip
         found = with_answers(found, frame, about)
     if not found.holds:

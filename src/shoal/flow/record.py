@@ -21,6 +21,7 @@ from shoal.flow.request import (
     SYNTHETIC,
     Request,
 )
+from shoal.frames.one_row import OneRow
 from shoal.frames.source import STANDARD
 from shoal.hierarchy import Hierarchy, Ordered, Tree
 from shoal.histogram import Histogram
@@ -36,6 +37,10 @@ WORST_COMPLETION = "worst completion"
 """How rows without a sensitive value are judged: as if it were the worst for the rule."""
 PERMUTED = "of the people; values are permuted"
 """Whose the companion's rows are in buckets: not those of the values that stand beside them."""
+
+
+ONE_ROW_EACH = "one row each"
+"""What is said of the people of a release, where the table had a column that told them apart."""
 
 
 def published(schema: Schema, form: str = PARTITION) -> Schema:
@@ -186,7 +191,21 @@ def manifest(request: Request, counts: Counts, based_on: str | None = None) -> d
         **({"exact": exact} if buckets else {}),
         **({} if based_on is None else {"based_on": based_on}),
         **({} if request.like is None else {"like": request.like.sha256}),
+        **of_people(request.schema, request.one_row),
     }
+
+
+def of_people(schema: Schema, one_row: OneRow | None) -> dict[str, str]:
+    """What is said of the people: that each has one row, and which; nothing where none tells."""
+    each = {} if schema.person is None else {"people": ONE_ROW_EACH}
+    return each if one_row is None else {**each, "one_row": str(one_row)}
+
+
+def drawn(one_row: OneRow | None) -> dict[str, str]:
+    """By what rows were drawn to stand for people: for the private companion alone."""
+    if one_row is None:
+        return {}
+    return {"one_row_key": one_row.key.hex(), "one_row_person": one_row.person}
 
 
 def public_schema(schema: Schema, values: Mapping[str, frozenset[str]]) -> Schema:
@@ -240,6 +259,8 @@ def companion(
         "population": request.population is not None,
         "schema": whole(request.schema).to_toml(),
         **({"rows": PERMUTED} if request.form == BUCKETS else {}),
+        **of_people(request.schema, request.one_row),
+        **drawn(request.one_row),
         "verdict": verdict.to_json(),
         **facts,
         **secrets,

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.axis import Axis
@@ -23,6 +25,7 @@ from shoal.hierarchy import Flat
 from shoal.kernels.group import combinations
 from shoal.labels import ROOT, restored
 from shoal.meaning import says_nothing
+from shoal.risk import Members
 from shoal.schema import Column, Field, Schema
 from shoal.tally import Cut, Population, Tally
 
@@ -56,6 +59,34 @@ class Provided:
 
 
 @dataclass(frozen=True)
+class People:
+    """Whom each row of a table is about, in its order, by number from 0 on."""
+
+    codes: NDArray[np.int32]
+    number: int
+
+    @classmethod
+    def of(cls, column: pa.Array) -> People:
+        """Of a column that says so and has no nulls."""
+        words = column.dictionary_encode()
+        return cls(words.indices.to_numpy().astype(np.int32), len(words.dictionary))
+
+    @property
+    def repeat(self) -> bool:
+        """Whether anybody has more than one row."""
+        return self.number < len(self.codes)
+
+    def check(self, rows: int) -> None:
+        """Refuse a table of another number of rows."""
+        if rows != len(self.codes):
+            raise InputError(
+                f"The table has {rows:,} rows, and whom they are about is known of "
+                f"{len(self.codes):,}.",
+                "take the release and the companion that were written together.",
+            )
+
+
+@dataclass(frozen=True)
 class Recount:
     """A published table as a tally of its labels, cut into the classes that the labels make."""
 
@@ -64,8 +95,25 @@ class Recount:
 
     @property
     def smallest(self) -> int:
-        """The rows of the smallest class."""
-        return int(np.bincount(self.cut.class_, weights=self.cut.count).min())
+        """The people of the smallest class."""
+        return int(self.sizes.min())
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """The people of each class: its rows, or its distinct persons where some have several."""
+        if self.members is not None:
+            return np.bincount(self.members.class_)
+        return np.bincount(self.cut.class_, weights=self.cut.count).astype(np.int64)
+
+    @cached_property
+    def members(self) -> Members | None:
+        """Who is in which class, where some people have several rows; None: rows are people."""
+        person = self.tally.person
+        if person is None:
+            return None
+        who, class_ = person[self.cut.entry], self.cut.class_
+        _, first = combinations((class_, who), (self.cut.classes, self.tally.persons))
+        return Members(who[first], class_[first])
 
     def labels(self, class_: int) -> dict[str, Any]:
         """The labels of one class by column."""
@@ -79,34 +127,52 @@ def leaf(axis: Axis, code: int) -> Any:
     return None if axis.null and code == axis.size - 1 else axis.leaves[code]
 
 
-def recount(frame: Frame, schema: Schema, provided: Provided | None = None) -> Recount:
-    """Tally the labels of the quasi-identifiers as they stand.
+def recount(
+    frame: Frame,
+    schema: Schema,
+    provided: Provided | None = None,
+    people: People | None = None,
+    extra: Sequence[Column] = (),
+) -> Recount:
+    """Tally the labels of the quasi-identifiers (and of ``extra`` columns) as they stand.
 
-    Each entry of the tally is a combination of labels with sensitive values, and with a provider
-    where the table has one or ``provided`` tells; rows that agree on every label are one class.
+    Each entry of the tally is a combination of labels with sensitive values, with a provider where
+    the table has one or ``provided`` tells, and with a person where some of the ``people`` have
+    several rows; rows that agree on every label are one class.
     """
-    plan = survey(frame, _as_labels(schema, (), frame.fields))
-    return _classes(
-        plan.encode(frame).tally if provided is None else _beside(frame, plan, provided)
-    )
+    plan = survey(frame, _as_labels(schema, extra, frame.fields))
+    people = people if people is not None and people.repeat else None
+    if provided is None and people is None:
+        return _classes(plan.encode(frame).tally)
+    return _classes(_beside(frame, plan, provided, people))
 
 
-def _beside(frame: Frame, plan: Survey, provided: Provided) -> Tally:
-    """The tally of the rows, in their order, beside who provided them."""
+def _beside(frame: Frame, plan: Survey, provided: Provided | None, people: People | None) -> Tally:
+    """The tally of the rows, in their order, beside who provided them and whom they are about."""
     by_row = frame.rows(plan.codings)
-    provided.check(len(by_row[0]))
-    sizes = [*(coding.size for coding in plan.codings), provided.axis.size]
-    number, first = combinations((*by_row, provided.codes), sizes)
-    codes, q = [column[first] for column in by_row], len(plan.schema.quasi)
+    columns, sizes = [*by_row], [coding.size for coding in plan.codings]
+    if provided is not None:
+        provided.check(len(by_row[0]))
+        columns, sizes = [*columns, provided.codes], [*sizes, provided.axis.size]
+    if people is not None:
+        people.check(len(by_row[0]))
+        columns, sizes = [*columns, people.codes], [*sizes, people.number]
+    number, first = combinations(columns, sizes)
+    q, s = len(plan.schema.quasi), len(plan.schema.sensitive)
+    codes = [column[first] for column in by_row]
+    told = plan.schema.provider is not None  # by a column of the table
+    own = provided.axis if provided else plan.axes[q + s] if told else None
+    whose = provided.codes[first] if provided else codes[q + s].astype(np.int32) if told else None
     return Tally(
         plan.axes[:q],
-        plan.axes[q:],
+        plan.axes[q : q + s],
         stacked(codes[:q], len(first)),
-        stacked(codes[q:], len(first), np.int32),
+        stacked(codes[q : q + s], len(first), np.int32),
         np.bincount(number).astype(np.int64),
-        provided.axis,
-        provided.codes[first],
+        own,
+        whose,
         weights=tuple(column.weight for column in plan.schema.quasi),
+        person=None if people is None else people.codes[first],
     )
 
 
@@ -136,8 +202,21 @@ def recounts(frame: Frame, schema: Schema, extra: Sequence[Column] = ()) -> Iter
 def class_sizes(frame: Frame, schema: Schema, count: Recount) -> NDArray[np.int64]:
     """How many rows share all their labels, and the kept columns too where there are any."""
     parts = recounts(frame, schema, schema.keep) if schema.keep else [count]
-    rows = [np.bincount(one.cut.class_, weights=one.cut.count) for one in parts]
-    return np.concatenate(rows).astype(np.int64)
+    return np.concatenate([one.sizes for one in parts])
+
+
+def crowds(
+    frame: Frame, schema: Schema, count: Recount, people: People | None = None
+) -> tuple[NDArray[np.int64], Members | None]:
+    """How many people share all their labels and the kept columns, and who is where.
+
+    Nothing is told of who is where while rows are people.
+    """
+    if people is None or not people.repeat:
+        return class_sizes(frame, schema, count), None
+    if schema.keep:
+        count = recount(frame, schema, people=people, extra=schema.keep)
+    return count.sizes, count.members
 
 
 def _classes(tally: Tally) -> Recount:

@@ -31,6 +31,7 @@ from shoal.flow.noisy.evidence import of_noise
 from shoal.flow.noisy.promised import estimated, promised
 from shoal.flow.noisy.reported import page as noisy_page
 from shoal.flow.opening import opened, opened_labels, released, released_schema
+from shoal.flow.people import as_published, people_in, people_of, refuse_repeated
 from shoal.flow.record import in_buckets, sha256
 from shoal.flow.recount import Recount, class_sizes, recount
 from shoal.flow.red_team import RedTeam
@@ -91,6 +92,7 @@ def report(
     values. Further settings are those of ``shoal.red_team`` (``sample``, ``relation``,
     ``reading``) and ``accept_keep`` of ``shoal.verify``.
     """
+    original = as_published(release, original)
     given = Given(
         release, tuple(as_list(others)), original, targets, control, schema, rule, on, threshold,
         limit, checked(pieces), context, show and not public, seed, ledger, key, about, prior,
@@ -176,7 +178,7 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
     promise = _promised(given, source.manifest)
     _check_learnt(given.columns, source.schema)
     progress("counting", 0, 1)
-    count, rows = _counted(source)
+    count, rows = _counted(given, source)
     verdict = _verified(given, source)
     progress("measuring", 0, 1)
     measured = audit(given.release if made else source.table, source.schema)
@@ -259,12 +261,27 @@ def _unjudged(verdict: Verdict | None, sensitive: Sequence[str]) -> tuple[str, .
     return tuple(unjudged(rule, sensitive))
 
 
-def _counted(source: Source) -> tuple[Recount, NDArray[np.int64]]:
+def _counted(given: Given, source: Source) -> tuple[Recount, NDArray[np.int64]]:
     """The table's labels, and the rows of each class: people alike in kept columns too."""
     schema = source.schema
     with opened_labels(source.table, schema, exact=bool(source.manifest)) as frame:
+        _refuse_several(given, source, frame)
         count = recount(frame, schema)
         return count, class_sizes(frame, schema, count)
+
+
+def _refuse_several(given: Given, source: Source, frame: Frame) -> None:
+    """A report takes a row for a person: people who have several are refused."""
+    person = source.stated.person
+    if isinstance(source.table, Path) and source.manifest:
+        people = people_of(given.release, source.table, source.manifest)[0]
+    else:
+        people = people_in(frame, source.stated)
+    if people is not None:
+        refuse_repeated(
+            "person" if person is None else person.name, len(people.codes), people.number,
+            "publish it with --one-row, and report on that; shoal audit counts people as they are.",
+        )  # fmt: skip
 
 
 def _verified(given: Given, source: Source) -> Verdict | None:

@@ -196,7 +196,7 @@ def _summary(evidence: Evidence) -> Section:
     kept = ", alike in kept columns too" if evidence.kept else ""
     kept = ", alike in bucket and exact columns" if evidence.buckets else kept
     facts = (
-        Fact("rows", counted(evidence.rows, fewest), "one a person"),
+        Fact("rows", counted(evidence.rows, fewest), _whose(evidence)),
         Fact("groups", counted(evidence.classes, fewest), f"of people who look alike{kept}"),
         Fact("smallest group", alike, "people in it"),
         _worst_attack(evidence),
@@ -233,6 +233,12 @@ def _column_row(name: str, evidence: Evidence) -> tuple[str, ...]:
         name, judged, attack, share(worst.exposed, worst.people, evidence.fewest),
         percent(sure, 1),
     )  # fmt: skip
+
+
+def _whose(evidence: Evidence) -> str:
+    """Whether each row is somebody else's."""
+    known = "people" in evidence.manifest
+    return "one a person" if known else "taken for one a person: no column says who they are about"
 
 
 def _of_answers(told: Mapping[str, Any]) -> list[Fact]:
@@ -314,6 +320,8 @@ def _data(evidence: Evidence) -> Section:
     rows = [(one.name, one.role, one.fate, one.labels) for one in evidence.columns]
     table = Table(head[:3] if public else head, tuple(row[: 3 if public else 4] for row in rows))
     facts = [Fact("Rows published", counted(evidence.rows, evidence.fewest))]
+    if "one_row" in evidence.manifest:
+        facts.append(Fact("One row a person", str(evidence.manifest["one_row"])))
     if "held_back" in evidence.private:
         facts.append(Fact("Rows held back", f"{evidence.private['held_back']:,}"))
     if "another_original" in evidence.private:

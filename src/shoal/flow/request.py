@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from shoal.addresses import refuse_address
 from shoal.errors import UsageError
+from shoal.frames.one_row import OneRow
 from shoal.frames.source import STANDARD, TextStyle
 from shoal.frames.write import format_of
 from shoal.model import Model
@@ -153,6 +154,8 @@ class Request:
     """What the ledger is told: to whom, about whom, which limit (see ``shoal.Ledger.admit``)."""
     reading: Mapping[str, Any] = field(default_factory=dict)
     """How the table is read, where that is not to be recognised: options of ``shoal.open``."""
+    one_row: OneRow | None = None
+    """Which row stands for a person; None: each has one row."""
     progress: Progress = quiet
 
     def __post_init__(self) -> None:

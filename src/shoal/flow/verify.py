@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.column import PUBLISHED, Column
-from shoal.errors import InputError, NotMetError, UsageError
+from shoal.errors import InputError, NotEvaluatedError, NotMetError, UsageError
 from shoal.flow.buckets import check_rule
 from shoal.flow.centroids import check_cells
 from shoal.flow.companion import check_promised
@@ -23,6 +23,7 @@ from shoal.flow.noisy.answers import check_rule as check_answers_rule
 from shoal.flow.noisy.refusing import refuse_noisy
 from shoal.flow.noisy.verified import check_releasable, verify_noisy
 from shoal.flow.opening import opened, opened_labels, released, released_schema
+from shoal.flow.people import PERMUTED_VALUES, people_in, people_of
 from shoal.flow.providers import asks_providers, provided, without_providers
 from shoal.flow.record import (
     hashes,
@@ -31,7 +32,15 @@ from shoal.flow.record import (
     in_randomised,
     judged_in_buckets,
 )
-from shoal.flow.recount import Provided, Recount, recount, recounts, with_population
+from shoal.flow.recount import (
+    People,
+    Provided,
+    Recount,
+    crowds,
+    recount,
+    recounts,
+    with_population,
+)
 from shoal.flow.request import FORMS, NOISY, OF_NOBODY, PARTITION
 from shoal.frames.frame import Frame
 from shoal.model import Model, inner, products
@@ -51,6 +60,7 @@ def verify(
     *,
     population: Any = None,
     accept_keep: bool = False,
+    with_persons: bool = False,
     show: bool = False,
     after: Any = (),
     **reading: Any,
@@ -67,10 +77,14 @@ def verify(
     (m-privacy) is judged with the release's private companion, which alone tells who provided each
     row. A release whose noise or answers come from a seed is refused. ``reading`` says how the file
     is written, as in ``shoal.open``.
+
+    Where people have several rows, classes are counted by distinct persons: of a release by its
+    private companion, without which people are not evaluated; of another table by its person
+    column, ``with_persons``: the copy at hand has one, and what is published does not.
     """
     found = recounted(
-        source, schema, rule, population=population, accept_keep=accept_keep, show=show,
-        after=after, **reading,
+        source, schema, rule, population=population, accept_keep=accept_keep,
+        with_persons=with_persons, show=show, after=after, **reading,
     )  # fmt: skip
     release = released(source)
     if release is not None and in_randomised(release[1]):
@@ -80,8 +94,8 @@ def verify(
 
 def recounted(
     source: Any, schema: Schema | None = None, rule: Model | str | None = None, *,
-    population: Any = None, accept_keep: bool = False, show: bool = False, after: Any = (),
-    **reading: Any,
+    population: Any = None, accept_keep: bool = False, with_persons: bool = False,
+    show: bool = False, after: Any = (), **reading: Any,
 ) -> Verdict:  # fmt: skip
     """The same of answers that may be a test's: what the file holds, whoever may know the seed."""
     given, release = source, released(source)
@@ -107,12 +121,16 @@ def recounted(
     if release is not None and asks_providers(model):
         _check_files(*release)  # before a companion is said to be another table's
         who = provided(given, source, model)
+    people, unknown = (None, "") if release is None else people_of(given, *release)
     with opened_labels(source, schema, exact=own, **reading) as frame:
+        _refuse_private(frame, schema, with_persons)
+        people = people_in(frame, schema) if release is None else people
         found = counted(
-            frame, schema, model, population, accept_keep, show, own=own, who=who, nobody=nobody
-        )
+            frame, schema, model, population, accept_keep, show, own=own, who=who, nobody=nobody,
+            people=people, permuted=buckets,
+        )  # fmt: skip
         if release is not None:
-            found = with_answers(found, frame, release[1])
+            found = with_answers(replace(found, people_not_evaluated=unknown), frame, release[1])
     if release is not None and found.holds:
         same = schema.quasi == released_schema(release[1]).quasi
         _check_untouched(*release, found.rows, found.classes if same else None)
@@ -283,13 +301,19 @@ def counted(
     own: bool,
     who: Provided | None = None,
     nobody: Counterfeits | None = None,
+    people: People | None = None,
+    permuted: bool = False,
 ) -> Verdict:
     """The verdict on a frame of labels; ``own``: Shoal wrote them.
 
     ``who`` provided the rows, where the rule asks that. ``nobody``: how many rows of each class are
     counterfeits; everybody can take them off, so that all but m-invariance is judged without them.
+    ``people``: whom the rows are about, where that is known; not beside values that are
+    ``permuted``.
     """
-    _refuse_private(frame, schema)
+    several = people if people is not None and people.repeat else None
+    if several is not None:
+        _refuse_several(nobody, permuted)
     if asks_providers(rule) and who is None:
         raise without_providers(rule)
     if "cells" in rule.needs and "population" not in rule.needs:
@@ -297,9 +321,10 @@ def counted(
             "The rule judges cells by their codes, and a published file has labels only.",
             "use a rule that judges rows and values, or a dry run.",
         )
-    apart, found = in_parts(rule) and nobody is None, []
-    how: How = "counted" if who is None else "counted with the private companion"
-    for plain in recounts(frame, schema) if apart else [recount(frame, schema, who)]:
+    apart, found = in_parts(rule) and nobody is None and several is None, []
+    private = who is not None or (own and several is not None)
+    how: How = "counted with the private companion" if private else "counted"
+    for plain in recounts(frame, schema) if apart else [recount(frame, schema, who, several)]:
         count = plain
         if "population" in rule.needs:
             count = population_of(plain, schema, population, own)
@@ -308,24 +333,38 @@ def counted(
         if nobody is None:
             found.append(verdict(rule, groups, how, labels))
         else:
-            people = nobody.people(count, nobody.per_class(plain))
-            found.append(judged(rule, groups, people, nobody.rows, how, labels))
+            real = nobody.people(count, nobody.per_class(plain))
+            found.append(judged(rule, groups, real, nobody.rows, how, labels))
     kept = None
     if schema.keep:
-        kept = min(count.smallest for count in recounts(frame, schema, schema.keep))
+        kept = int(crowds(frame, schema, plain, several)[0].min())
         if not accept_keep:
             raise kept_unjudged(schema.keep, kept)
-    return together(rule, found, kept)
+    whole = together(rule, found, kept)
+    return whole if people is None else replace(whole, people=people.number)
 
 
-def _refuse_private(frame: Frame, schema: Schema) -> None:
+def _refuse_several(nobody: Counterfeits | None, permuted: bool) -> None:
+    """Refuse people with several rows where nobody can say whose values are whose."""
+    if permuted:
+        raise NotEvaluatedError(f"The rule is not evaluated: {PERMUTED_VALUES}.")
+    if nobody is not None:
+        raise NotEvaluatedError(
+            "The rule is not evaluated: people have several rows, and there are counterfeits."
+        )
+
+
+def _refuse_private(frame: Frame, schema: Schema, with_persons: bool) -> None:
     """A table that still holds names, people or providers is no release, whatever its classes."""
+    shown = PUBLISHED | {"person"} if with_persons else PUBLISHED
     roles = {column.name: column.role for column in schema.columns}
-    named = [f.name for f in frame.fields if roles.get(f.name, "quasi") not in PUBLISHED]
+    named = [f.name for f in frame.fields if roles.get(f.name, "quasi") not in shown]
     if named:
+        by = " To count people by the person column of a copy that stays here, --with-persons."
         raise NotMetError(
             f"The table holds columns that are never published: {', '.join(named)}.",
-            "drop them; a table that is not for publishing is measured by shoal audit.",
+            "drop them; a table that is not for publishing is measured by shoal audit."
+            + (by if any(roles[name] == "person" for name in named) else ""),
         )
 
 

@@ -83,10 +83,10 @@ class DuckFrame:
         if close is not None:
             close()
 
-    def profile(self) -> dict[str, Profile]:
+    def profile(self, columns: Sequence[str] | None = None) -> dict[str, Profile]:
         """For each column, its counts; null is a value in the entropy (bits), not in the others."""
         found: dict[str, Profile] = {}
-        names = [field.name for field in self._fields]
+        names = [field.name for field in self._fields] if columns is None else columns
         for lot in _lots(names):
             found.update(self._profile(lot))
         return found
@@ -223,6 +223,12 @@ class DuckFrame:
         if coding.null_code is not None and cells.null_count:
             codes[cells.is_null().to_numpy()] = coding.null_code
         return codes
+
+    def column(self, name: str) -> pa.Array:
+        """A column's values in the table's order."""
+        query = f"SELECT {self._value(name, floats=False)} AS v FROM {self._source}"
+        with self._in_order(), guarded():
+            return self._connection.sql(query).to_arrow_table()["v"].combine_chunks()
 
     @contextmanager
     def _in_order(self) -> Iterator[None]:

@@ -77,8 +77,11 @@ class Frame(Protocol):
     def close(self) -> None:
         """Release what the frame was opened on."""
 
-    def profile(self) -> Mapping[str, Profile]:
-        """For each column: rows, nulls, distinct values, values that occur once, entropy."""
+    def profile(self, columns: Sequence[str] | None = None) -> Mapping[str, Profile]:
+        """For each column: rows, nulls, distinct values, values that occur once, entropy.
+
+        Of all columns, or of those that are named.
+        """
 
     def values(self, columns: Sequence[str]) -> Mapping[str, Distinct]:
         """The distinct values of each column with their counts."""
@@ -91,6 +94,9 @@ class Frame(Protocol):
 
     def rows(self, by: Sequence[Coding]) -> tuple[Codes, ...]:
         """The codes of every row in the table's own order: one array per coding."""
+
+    def column(self, name: str) -> pa.Array:
+        """A column's values in the table's own order."""
 
     def recode(
         self,

@@ -17,6 +17,7 @@ from shoal.frames.engine import connect, guarded
 from shoal.frames.frame import Frame
 from shoal.frames.kinds import Reading, recognise
 from shoal.frames.limits import check_texts
+from shoal.frames.one_row import OneRow, check_unread, chosen
 from shoal.frames.source import STANDARD, Source, TextStyle
 from shoal.frames.spool import Spool
 from shoal.frames.stored import parquet, read_feather, read_parquet
@@ -42,6 +43,7 @@ def open(
     header_row: int | None = None,
     query: str | None = None,
     kinds: Mapping[str, str] | None = None,
+    one_row: OneRow | None = None,
 ) -> Frame:
     """Open a table: a path, a database URL, a release folder, or a table in memory.
 
@@ -49,14 +51,17 @@ def open(
     recognised wrongly can be set: ``delimiter``, ``quote`` and ``encoding`` of text files,
     ``sheet`` and ``header_row`` of a workbook, ``query`` of a database, the ``decimal`` sign,
     ``day_first`` in dates, ``nulls`` (marks that mean null, besides the empty cell), and ``kinds``
-    (number, date, code, category or text, by column).
+    (number, date, code, category or text, by column). ``one_row`` chooses the row that stands for
+    each person, as ``shoal.publish`` does.
 
     >>> import pyarrow as pa
     >>> frame = open(pa.table({"age": [34, None], "zip": ["01301", "13053"]}))
     >>> [(field.name, field.kind) for field in frame.fields]
     [('age', 'number'), ('zip', 'code')]
     """
+    source, one_row = chosen(source, one_row)
     if isinstance(source, Frame):
+        check_unread(one_row)
         return source
     marks = None if nulls is None else tuple(nulls)
     written = _written_as(source)
@@ -77,7 +82,8 @@ def open(
                 read = _Read(_object(source, engine, spool))
             raw = read.query
             check_texts(engine, raw, reading.kinds)
-            typed, fields = recognise(engine, raw, reading)
+            typing = recognise if one_row is None else one_row.keep
+            typed, fields = typing(engine, raw, reading)
     except BaseException:
         engine.close()
         spool.close()

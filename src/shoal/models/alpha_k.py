@@ -55,14 +55,13 @@ class AlphaK(Rule):
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes have k rows and no value above α."""
-        h = groups.concentrated(self.on)
-        rare = below([h.largest(h.count)], [h.rows], Fraction(self.alpha))
+        h = groups.on(self.on, sets=True)
+        rare = below([h.most_alike], [groups.rows], Fraction(self.alpha))
         return rare & (groups.rows >= self.k)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The frequency of each class's most frequent value."""
-        h = groups.concentrated(self.on)
-        return ratio([h.largest(h.count)], [h.rows])
+        return ratio([groups.on(self.on, sets=True).most_alike], [groups.rows])
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
         """A coalition of at most ``most`` of each class's providers that breaks it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,8 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.collusion import Collusion, fewest_values
+from shoal.errors import UndecidedError
+from shoal.histogram import Histogram, ValueSets
 from shoal.model import Mask, Rule, whole
 from shoal.tally import Groups
+
+MOST_STEPS = 200_000
+"""So many sets of negations are tried in one class before the search is given up."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +27,12 @@ class DistinctDiversity(Rule):
     M. Venkitasubramaniam, l-diversity: privacy beyond k-anonymity, ACM Transactions on Knowledge
     Discovery from Data 1(1), 2007; named in N. Li, T. Li and S. Venkatasubramanian, t-closeness,
     ICDE 2007.
+
+    Where people have several rows, a person's values in a class are a set, and l − 2 negations must
+    not settle a value: for every set N of at most l − 2 values, the people of the class who have
+    none of N, if there are any, have no value that all of them share. With one value a person that
+    is the same. To find the smallest N is to hit sets by as few values as can be, which is NP-hard:
+    a class that would take too long is not judged.
 
     Does not protect: against probable inference. One value may fill nearly the whole class, and
     distinct values may mean the same thing.
@@ -45,8 +57,15 @@ class DistinctDiversity(Rule):
         return self.l
 
     def holds(self, groups: Groups) -> Mask:
-        """Which classes have at least l distinct values."""
-        return np.asarray(groups.concentrated(self.on).distinct >= self.l)
+        """Which classes have at least l distinct values, or leave so many to sets of them."""
+        h = groups.on(self.on, sets=True)
+        if h.sets is None or self.l == 1:
+            return np.asarray(h.concentrated.distinct >= self.l)
+        holds = (_known_values(h) >= self.l) & (h.most_alike < groups.rows)
+        alone = _single_values(h, h.sets)
+        for class_ in np.flatnonzero(holds & (alone < self.l)).tolist():
+            holds[class_] = fewest_negations(*h.sets.of_class(class_), self.l - 2) is None
+        return np.asarray(holds)
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
         """The coalitions that leave fewer than l distinct values.
@@ -59,5 +78,139 @@ class DistinctDiversity(Rule):
         return fewest_values(shares.known, most, self.l)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
-        """Distinct values per class."""
-        return groups.concentrated(self.on).distinct.astype(np.float64)
+        """Distinct values per class; of sets one more than the fewest negations that settle one."""
+        h = groups.on(self.on, sets=True)
+        if h.sets is None:
+            return h.concentrated.distinct.astype(np.float64)
+        each, known = np.maximum(_single_values(h, h.sets), 1), _known_values(h)
+        for class_ in np.flatnonzero(each < known).tolist():
+            each[class_] = _reached(h.sets, class_, int(known[class_]))
+        return each.astype(np.float64)
+
+    def worst(self, groups: Groups) -> int:
+        """The class that meets the least; of sets, without searching classes that meet more."""
+        h = groups.on(self.on, sets=True)
+        return super().worst(groups) if h.sets is None or not len(groups) else _worst(h, h.sets)[0]
+
+    def reached(self, groups: Groups) -> float:
+        """The l of the worst class."""
+        h = groups.on(self.on, sets=True)
+        if h.sets is None or not len(groups):
+            return super().reached(groups)
+        return float(_worst(h, h.sets)[1])
+
+
+def _known_values(h: Histogram) -> NDArray[np.int64]:
+    """Distinct values per class, without those that nobody knows."""
+    return h.sum((~h.is_blank).astype(np.int64))
+
+
+def _single_values(h: Histogram, sets: ValueSets) -> NDArray[np.int64]:
+    """Per class the values that are somebody's only one; each must be negated, but for one."""
+    class_ = np.repeat(np.arange(len(sets.start) - 1), np.diff(sets.start))[sets.single]
+    pairs = np.unique(class_ * h.axis.size + sets.value[sets.single])
+    return np.bincount(pairs // h.axis.size, minlength=len(h.distinct)).astype(np.int64)
+
+
+def _worst(h: Histogram, sets: ValueSets) -> tuple[int, int]:
+    """The class that reaches the least, and what it reaches."""
+    low, known = np.maximum(_single_values(h, sets), 1), _known_values(h)
+    exact = low >= known
+    worst, least = -1, int(known.max()) + 2
+    for class_ in np.lexsort((~exact, low)).tolist():
+        if low[class_] >= least:
+            break
+        found = int(low[class_]) if exact[class_] else _reached(sets, class_, least)
+        if found < least:
+            worst, least = class_, found
+    return worst, least
+
+
+def _reached(sets: ValueSets, class_: int, most: int) -> int:
+    """The l of one class of sets, or ``most`` where it is no less."""
+    found = fewest_negations(*sets.of_class(class_), most - 2)
+    return most if found is None else found + 1
+
+
+def fewest_negations(
+    sets: Iterable[frozenset[int]], unsure: Iterable[frozenset[int]], most: int
+) -> int | None:
+    """The size of the smallest N of at most ``most`` values that settles a value; None: none does.
+
+    N settles v where somebody has none of N, and everybody who has none of N has v. Of those with
+    ``unsure`` sets a further value is not known: the worst is that it is v.
+
+    >>> a, b, ab, c = frozenset({1}), frozenset({2}), frozenset({1, 2}), frozenset({3})
+    >>> fewest_negations([a, ab], [], 5), fewest_negations([a, b, c], [], 5)
+    (0, 2)
+    >>> fewest_negations([a, b, c], [], 1), fewest_negations([a], [c], 1)
+    (None, 0)
+    """
+    kinds, steps = set(sets), iter(range(MOST_STEPS))
+    single = frozenset().union(*(one for one in kinds if len(one) == 1))
+    least: int | None = None
+    for left, value in _left(kinds, set(unsure)):
+        bound = most if least is None else least - 1
+        needed = single - {value}  # whoever has but one value is negated by that
+        if len(needed) > bound or not needed.isdisjoint(left):
+            continue
+        others = {one - left for one in kinds if value not in one and needed.isdisjoint(one)}
+        found = _fewest_hits(_minimal(others), bound - len(needed), steps)
+        least = least if found is None else found + len(needed)
+    return least
+
+
+def _left(
+    kinds: set[frozenset[int]], unsure: set[frozenset[int]]
+) -> Iterator[tuple[frozenset[int], int]]:
+    """Who may be left with which value: sets that have no part with that value among the others.
+
+    Whoever has fewer values forbids fewer negations. Where nothing is known, any value is as good.
+    """
+    for value in set().union(*kinds, *unsure) or {-1}:
+        having = {one for one in kinds if value in one} | {one | {value} for one in unsure}
+        for one in having:
+            if not any(other < one for other in having):
+                yield one, value
+
+
+def _minimal(sets: set[frozenset[int]]) -> list[frozenset[int]]:
+    """Those that contain no other: who hits them hits all."""
+    kept: list[frozenset[int]] = []
+    for one in sorted(sets, key=len):
+        if not any(other <= one for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _fewest_hits(sets: list[frozenset[int]], most: int, steps: Iterator[int]) -> int | None:
+    """The fewest values, at most ``most``, of which every set has one; None: there are none."""
+    if next(steps, None) is None:
+        raise UndecidedError(
+            "Whether negations settle a value of a class takes too long to decide: its people "
+            "have too many different sets of values.",
+            'keep one row a person: --one-row "latest by COLUMN"; or ask for a smaller l.',
+        )
+    if not sets:
+        return 0
+    if not sets[0] or _apart(sets) > most:
+        return None
+    least: int | None = None
+    for value in sorted(sets[0]):
+        bound = (most if least is None else least - 1) - 1
+        if bound < 0:
+            break
+        found = _fewest_hits([one for one in sets if value not in one], bound, steps)
+        least = least if found is None else found + 1
+    return least
+
+
+def _apart(sets: list[frozenset[int]]) -> int:
+    """How many of the sets share nothing: each takes a value of its own."""
+    seen: set[int] = set()
+    number = 0
+    for one in sets:
+        if seen.isdisjoint(one):
+            seen |= one
+            number += 1
+    return number

@@ -9,8 +9,11 @@ One file per estimator of population uniqueness; each states its assumptions, an
 estimate it says why instead of reporting 0.
 """
 
-from shoal.risk.assessment import Assessment, assess
+from shoal.risk.assessment import Assessment, Members, assess
 from shoal.risk.sizes import Estimate, Sizes
 from shoal.risk.subsets import Subset, most_revealing, subset_risks
 
-__all__ = ["Assessment", "Estimate", "Sizes", "Subset", "assess", "most_revealing", "subset_risks"]
+__all__ = [
+    "Assessment", "Estimate", "Members", "Sizes", "Subset", "assess", "most_revealing",
+    "subset_risks",
+]  # fmt: skip

@@ -31,6 +31,7 @@ from shoal.flow.forecast.reading import learnt
 from shoal.flow.forecast.score import Outcome, Trial, Validation, scored, worst_of
 from shoal.flow.opening import opened
 from shoal.flow.parameters import method_parameters
+from shoal.flow.people import check_people
 from shoal.flow.request import Progress, quiet
 from shoal.forecasts.closed_form import closed_form
 from shoal.forecasts.local import Local, local
@@ -143,6 +144,7 @@ class People:
         columns = (*schema.quasi, schema.column(on))
         names = {column.name for column in columns}
         with opened(table, kinds=schema.kinds, **reading) as frame:
+            check_people(frame, schema)
             fields = [field for field in frame.fields if field.name in names]
             plan = survey(frame, Schema(columns).fit(fields))
             *keys, values = (codes.astype(np.int32) for codes in frame.rows(plan.codings))

@@ -14,6 +14,7 @@ from shoal.flow.forecast.others import Publisher, coarse, supposed
 from shoal.flow.forecast.overlap import overlap_of
 from shoal.flow.forecast.reading import OurRelease, read_release
 from shoal.flow.forecast.result import AtRisk, Forecast, worst_of
+from shoal.flow.people import as_published
 from shoal.flow.request import Progress, quiet
 from shoal.forecasts import Asked, Estimate, Local, closed_form, local, paper, simulate
 from shoal.forecasts.ours import check_whole
@@ -70,8 +71,8 @@ def forecast(
     if out is not None:
         check_place(Path(out), internal=True, name="forecast")
     all_columns = read_release(
-        release, original=original, schema=schema, on=on, population=population, seed=seed,
-        show=show, reading=reading, progress=progress,
+        release, original=as_published(release, original), schema=schema, on=on,
+        population=population, seed=seed, show=show, reading=reading, progress=progress,
     )  # fmt: skip
     people = all_columns.ours.people
     share = wanted if wanted <= 1 else _part(int(wanted), people)

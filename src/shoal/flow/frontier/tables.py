@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +13,7 @@ from shoal.flow.encode import survey
 from shoal.flow.frontier.keeping import Counted
 from shoal.flow.hierarchies import with_levels
 from shoal.flow.opening import opened
-from shoal.flow.people import check_people
+from shoal.flow.people import check_people, repeating
 from shoal.flow.providers import check_survey
 from shoal.flow.request import Request
 from shoal.frames.frame import Frame
@@ -36,11 +36,19 @@ class Tables:
     """What to tell of kept columns and of the columns' levels."""
 
     @classmethod
-    def read(cls, table: Any, requests: Sequence[Request], population: Any) -> Tables:
+    def read(
+        cls,
+        table: Any,
+        requests: Sequence[Request],
+        population: Any,
+        reading: Mapping[str, Any],
+    ) -> Tables:
         """The table, found to be one that every rule can judge."""
-        schema = requests[0].schema
+        schema, one_row = requests[0].schema, requests[0].one_row
         with ExitStack() as stack:
-            frame = stack.enter_context(opened(table, kinds=schema.kinds))
+            frame = stack.enter_context(
+                opened(table, kinds=schema.kinds, one_row=one_row, **reading)
+            )
             schema = schema.fit(frame.fields)
             check_people(frame, schema)
             quasi = {column.name: column.kind for column in schema.quasi}
@@ -48,7 +56,8 @@ class Tables:
             plain = _counted(frame, schema, people, requests)
             levels, notes = _levels(frame, schema, requests)
             levelled = plain if levels == schema else _counted(frame, levels, people, requests)
-        return cls(schema, plain, levelled, (*_kept(schema), *notes))
+            asked = repeating(frame, schema)
+        return cls(schema, plain, levelled, (*asked, *_kept(schema), *notes))
 
     def of(self, method: str) -> Counted:
         """The table as a method is given it."""

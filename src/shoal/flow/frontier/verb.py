@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace as changed
 from functools import reduce
 from operator import and_
@@ -18,6 +18,7 @@ from shoal.flow.frontier.run import Run
 from shoal.flow.frontier.tables import Tables
 from shoal.flow.frontier.told import not_made, together
 from shoal.flow.parameters import method_parameters
+from shoal.flow.people import one_row_of
 from shoal.flow.providers import check_column
 from shoal.flow.request import Progress, Request, quiet
 from shoal.flow.verify import kept_unjudged
@@ -49,7 +50,9 @@ def frontier(
     auto_hierarchies: bool = False,
     accept_keep: bool = False,
     population: Any = None,
+    one_row: str | None = None,
     replace: bool = False,
+    reading: Mapping[str, Any] | None = None,
     progress: Progress = quiet,
 ) -> Frontier:
     """Compare methods under rules by an adversary's success and by loss; nothing is published.
@@ -60,7 +63,9 @@ def frontier(
     or "value", that of the column whose values are guessed right most often. Of what is asked for
     here, ``chosen`` is the least risk with a loss of at most ``max_loss``, or the least loss with a
     risk of at most ``max_risk``, or within both. ``auto_hierarchies`` gives columns levels that
-    have none, for the methods that need them.
+    have none, for the methods that need them. ``one_row`` says which row
+    stands for a person, as in ``shoal.publish``; here what is drawn is drawn alike every time.
+    ``reading`` says how the table is written.
 
     With ``out`` every finished point is kept in that folder, and a page is drawn there in the end:
     a run with the same table, schema and settings goes on where another stopped, or adds methods
@@ -74,13 +79,14 @@ def frontier(
         Request(
             schema=schema, rule=rule, method=name, hold_back=hold_back,
             auto_hierarchies=auto_hierarchies, accept_keep=accept_keep, population=population,
+            one_row=one_row_of(one_row, schema, key=b""),
         )
         for name in _names(methods)
         for rule in _rules(rules, strengths, schema, columns)
     ]  # fmt: skip
     before = _checked(requests, place, replace)
     progress("reading", 0, 1)
-    tables = Tables.read(table, requests, population)
+    tables = Tables.read(table, requests, population, reading or {})
     fitted, told = tables.schema, _settings(columns, requests[0])
     points = kept(place, before, tables.plain.known, fitted.to_toml(), told, replace=replace)
     at = tuple(fitted.sensitive.index(fitted.column(name)) for name in columns)
@@ -112,6 +118,7 @@ def _options(request: Request) -> tuple[str, ...]:
         "--auto-hierarchies": request.auto_hierarchies,
         "--accept-keep": request.schema.keep and request.accept_keep,
         "--population POPULATION": request.population is not None,
+        f'--one-row "{request.one_row}"': request.one_row is not None,
     }
     return tuple(option for option, needed in told.items() if needed)
 

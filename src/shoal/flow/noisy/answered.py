@@ -13,7 +13,14 @@ from typing import Any
 from shoal.errors import InputError
 from shoal.flow.noisy.about import is_random, privacy_section
 from shoal.flow.noisy.answers import ANSWERS, Answers, answers_of
-from shoal.flow.noisy.stated import AGAIN, OF_THE_FILE, differing, stated_spend
+from shoal.flow.noisy.stated import (
+    AGAIN,
+    OF_THE_FILE,
+    OF_THE_PEOPLE,
+    check_people_stated,
+    differing,
+    stated_spend,
+)
 from shoal.spend import Spend
 
 UNIT = "the sensitive values of one person, in one row"
@@ -67,7 +74,8 @@ def check_answers_stated(manifest: Mapping[str, Any]) -> None:
     words = str(manifest.get("method")), str(manifest.get("rule"))
     right = answers_stated(answers, spend, *words, seeded=not releasable)
     right["privacy"]["randomness"] = randomness  # of whichever version
-    if more := sorted({*manifest} - {*right, *OF_THE_PARTITION, *OF_THE_FILE}):
+    check_people_stated(manifest)
+    if more := sorted({*manifest} - {*right, *OF_THE_PARTITION, *OF_THE_FILE, *OF_THE_PEOPLE}):
         raise InputError(
             f"The manifest has fields that no release of this form has: {', '.join(more)}.", AGAIN
         )

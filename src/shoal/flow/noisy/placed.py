@@ -36,6 +36,7 @@ def manifest(
         **described(
             request.form, form.plan, marginals, form.steps, _stated(form, request), request.seed
         ),
+        **record.of_people(request.schema, request.one_row),
     }
 
 
@@ -79,6 +80,8 @@ def _companion(
     )  # fmt: skip
     return {
         **{name: about[name] for name in repeated},
+        **record.of_people(request.schema, request.one_row),
+        **record.drawn(request.one_row),
         "seed": request.seed,
         "schema": record.whole(form.plan.schema).to_toml(),
         "verdict": verdict.to_json(),

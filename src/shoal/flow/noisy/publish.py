@@ -23,7 +23,7 @@ from shoal.flow.noisy.told import cautions, explanation, notes, told_replaced
 from shoal.flow.noisy.useful import bins_alone, original, utility
 from shoal.flow.noisy.verified import judgement, verify_noisy
 from shoal.flow.opening import opened
-from shoal.flow.people import check_people
+from shoal.flow.people import check_people, repeating
 from shoal.flow.recorded import with_ledger
 from shoal.flow.request import COUNTS
 from shoal.noise.seeded import generator
@@ -54,11 +54,13 @@ def publish_noisy(source: Any, request: NoisyRequest) -> Release:
 def _released(source: Any, request: NoisyRequest) -> Release:
     """Plan by the schema, then read the table once, count, add noise, and publish."""
     request.progress("reading", 0, 1)
-    with opened(source, kinds=request.schema.kinds, **request.reading) as frame:
+    reading = {**request.reading, "one_row": request.one_row}
+    with opened(source, kinds=request.schema.kinds, **reading) as frame:
         form = planned(Plan.of(request.schema, frame.fields), request)
         if request.out is None:
             return _promised(form, request)
-        check_people(frame, form.plan.schema)
+        check_people(frame, request.schema)
+        asked = repeating(frame, request.schema)
         measured = Measured.of(frame, form.plan, form.marginals)
         drawn = form.drawn(measured, generator(request.seed))
         request.progress("measuring utility", 0, 1)
@@ -67,6 +69,7 @@ def _released(source: Any, request: NoisyRequest) -> Release:
         facts = {
             "utility": useful, "rows": measured.rows, **_said(form),
             "notes": [
+                *asked,
                 *notes(measured, request.spend, request.seed),
                 *describe_marks(field for field in frame.fields if field.name in measured.names),
                 *told_replaced(request.out, request.replace),

@@ -147,6 +147,8 @@ def _data(evidence: NoisyEvidence) -> Section:
     rows = tuple((one.name, one.role, one.stated, one.cells) for one in evidence.columns)
     facts = [Fact("Form", _KINDS[evidence.form])]
     facts.append(Fact("File", f"{evidence.manifest['file']}, {evidence.lines:,} rows"))
+    if "one_row" in evidence.manifest:
+        facts.append(Fact("One row a person", str(evidence.manifest["one_row"])))
     facts += [Fact(f"SHA-256 of the {what}", f"`{one}`") for what, one in evidence.hashes.items()]
     if evidence.rows is not None:
         facts.append(Fact("People in the table", f"{evidence.rows:,}", "(exactly: not public)"))

@@ -22,6 +22,7 @@ from shoal.flow.request import (
     spend_of,
     unspent,
 )
+from shoal.frames.one_row import OneRow
 from shoal.schema import Schema
 from shoal.spend import Number, Spend
 
@@ -50,6 +51,8 @@ class NoisyRequest:
     ledger: Any = None
     admission: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
+    one_row: OneRow | None = None
+    """Which row stands for a person; None: each has one row."""
     progress: Progress = quiet
 
     @classmethod
@@ -57,7 +60,7 @@ class NoisyRequest:
         cls, given: Mapping[str, Any], *, schema: Schema | None, form: str,
         epsilon: Number | None, delta: Number, marginals: AskedMarginals, seed: int | None,
         place: Place, replace: bool, ledger: Any, admission: Mapping[str, Any] | None,
-        reading: Mapping[str, Any] | None, progress: Progress,
+        reading: Mapping[str, Any] | None, one_row: OneRow | None, progress: Progress,
     ) -> NoisyRequest:  # fmt: skip
         """The request of what ``shoal.publish`` was given; ``given`` is what has no meaning here.
 
@@ -80,7 +83,7 @@ class NoisyRequest:
             schema=schema, form=form, spend=spend, marginals=_marginals(marginals, schema),
             seed=seed, out=place.out, companion=place.companion, format=place.format,
             replace=replace, ledger=ledger, admission=admission or {}, reading=reading or {},
-            progress=progress,
+            one_row=one_row, progress=progress,
         )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from shoal.flow.noisy.accounted import (
 )
 from shoal.flow.noisy.planned import Columns, Plan
 from shoal.flow.request import COUNTS, SYNTHETIC
+from shoal.frames.one_row import RANDOM, is_one_row
 from shoal.noise.mechanism import GAUSSIAN, LAPLACE
 from shoal.spend import Spend
 
@@ -39,6 +40,8 @@ AFTERWARDS = {
 """What is done with noisy counts, without another look at the rows."""
 OF_THE_FILE = ("edition", "file", "rows", "defused_cells", "sha256")
 """What only the written file can tell."""
+OF_THE_PEOPLE = ("people", "one_row")
+"""What is said of the people, where a column told them apart: nothing follows from it."""
 
 
 def described(
@@ -74,6 +77,18 @@ def described(
     }  # fmt: skip
 
 
+def check_people_stated(manifest: Mapping[str, Any]) -> None:
+    """Refuse to be told more of people than that each has one row, and which."""
+    each = manifest.get("people", record.ONE_ROW_EACH)
+    which = manifest.get("one_row", RANDOM)
+    if each != record.ONE_ROW_EACH or not is_one_row(which):
+        raise InputError(
+            f"The manifest has fields that no release of this form has: "
+            f"{', '.join(OF_THE_PEOPLE)}.",
+            AGAIN,
+        )
+
+
 def check_stated(manifest: Mapping[str, Any], plan: Plan) -> None:
     """Refuse a manifest that says anything but what follows from its steps."""
     steps, spend, privacy = read_steps(manifest), stated_spend(manifest), manifest["privacy"]
@@ -90,7 +105,8 @@ def check_stated(manifest: Mapping[str, Any], plan: Plan) -> None:
     seed = None if manifest["releasable"] else 0
     right = described(str(manifest["form"]), plan, marginals, steps, spend, seed)
     right["privacy"]["randomness"] = privacy["randomness"]  # of whichever version
-    if more := sorted({*manifest} - {*right, *OF_THE_FILE}):
+    check_people_stated(manifest)
+    if more := sorted({*manifest} - {*right, *OF_THE_FILE, *OF_THE_PEOPLE}):
         raise InputError(
             f"The manifest has fields that no release of this form has: {', '.join(more)}.", AGAIN
         )

@@ -55,6 +55,8 @@ class Partner:
     """The hash of the agreement under which they were handed in."""
     content: str = ""
     """A hash of the rows in any order and whoever's they are: by it the same rows are found."""
+    one_row: str = ""
+    """Which row stands for a person, where some had several; empty: nobody had."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +88,11 @@ class Pool:
         words = ("shoal", "pool", "add", str(self.folder), "--provider", provider)
         return " ".join((*map(shlex.quote, words), "FILE", *options))
 
-    def with_rows(self, provider: str, rows: pa.Table, content: str) -> Pool:
+    def with_rows(self, provider: str, rows: pa.Table, content: str, one_row: str = "") -> Pool:
         """The pool with one provider's rows, in place of any that were there."""
         file, packed = f"{secrets.token_hex(8)}.parquet", _parquet(rows)
         signature = sha256(packed).hexdigest()
-        partner = Partner(provider, file, rows.num_rows, signature, self.hash, content)
+        partner = Partner(provider, file, rows.num_rows, signature, self.hash, content, one_row)
         after = replace(self, partners=(*self.others(provider), partner))
         try:
             record.write_bytes(self.folder / PRIVATE / file, packed, 0o600)

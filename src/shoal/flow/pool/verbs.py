@@ -15,6 +15,7 @@ import pyarrow as pa
 from shoal.errors import InputError, OutputError
 from shoal.flow import folder
 from shoal.flow.opening import opened
+from shoal.flow.people import one_row_of
 from shoal.flow.pool import partners
 from shoal.flow.pool import rows as handed_in
 from shoal.flow.pool.agreement import Agreement, agreed, check_agreement, named
@@ -81,14 +82,16 @@ def pool_add(
     *,
     agreement: str | None = None,
     replace: bool = False,
+    one_row: str | None = None,
     **reading: Any,
 ) -> Added:
     """Hand in one provider's rows: checked against the agreed schema, and kept private.
 
     ``agreement`` is the hash that the provider agreed on (its first digits are enough); rows that
     were handed in before are kept unless ``replace``. Identifiers are not stored; who a row is
-    about (role person) is, as it stands, so that nobody is published twice. ``reading`` says how
-    the file is written, as in ``shoal.open``.
+    about (role person) is, as it stands, so that nobody is published twice. ``one_row`` says which
+    row stands for a person who has several, as in ``shoal.publish``; the pool remembers that it
+    was asked for. ``reading`` says how the file is written, as in ``shoal.open``.
     """
     name = named(provider)
     with _at_work(_named(pool)) as found:
@@ -98,10 +101,11 @@ def pool_add(
             raise InputError(
                 f"{name!r} has added its rows already.", "put others in their place with --replace."
             )
-        rows = handed_in.read(source, found.agreement, name, reading)
+        each = one_row_of(one_row, found.agreement.schema)
+        rows = handed_in.read(source, found.agreement, name, {**reading, "one_row": each})
         content = handed_in.content_of(rows, found.agreement.column.name)
         handed_in.check_new(found, name, rows, content)
-        after = found.with_rows(name, rows, content)
+        after = found.with_rows(name, rows, content, "" if each is None else str(each))
     stored = next(one for one in after.partners if one.provider == name)
     return Added(name, stored.rows, after.hash, stored.sha256, after.awaited)
 

@@ -24,6 +24,7 @@ from shoal.column import Column
 from shoal.errors import InputError, UsageError
 from shoal.flow.encode import survey
 from shoal.flow.opening import opened
+from shoal.flow.people import check_people
 from shoal.forecasts.ours import tallied
 from shoal.frames.frame import Coding, Distinct, Frame
 from shoal.schema import Schema
@@ -93,6 +94,7 @@ class Halves:
     ) -> Halves:
         """The table, if it has room for so many people in both halves."""
         with opened(table, kinds=schema.kinds, **reading) as frame:
+            check_people(frame, schema)
             people = _read(frame, schema, on)
         shared = min(SHARED, len(people) // PART) if overlap is None else overlap
         if shared < FEWEST or len(people) < 3 * shared:
@@ -133,6 +135,8 @@ class TwoTables:
                 stack.enter_context(opened(source, kinds=schema.kinds, **reading))
                 for source in (table, other)
             ]
+            for frame in frames:
+                check_people(frame, schema)
             one, two = (_ids(frame, schema.person.name) for frame in frames)
             people = _read(frames[0], schema, on, frames[1])
             second = _like(people, frames[1])

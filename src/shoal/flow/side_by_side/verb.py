@@ -14,6 +14,7 @@ from shoal.attacks.joined_beliefs import Success, success
 from shoal.errors import InputError, NotMetError, UsageError
 from shoal.flow import folder
 from shoal.flow.forecast.reading import learnt
+from shoal.flow.people import one_row_of
 from shoal.flow.request import NOISY, PARTITION, RANDOMISED, Progress, quiet
 from shoal.flow.side_by_side.guarantees import Guarantee, Unpublished
 from shoal.flow.side_by_side.outcome import Figure, Outcome
@@ -54,6 +55,7 @@ def side_by_side(
     rules: Sequence[Model | str] | None = None,
     forms: Sequence[str] = NOISY,
     out: str | Path | None = None,
+    one_row: str | None = None,
     reading: Mapping[str, Any] | None = None,
     progress: Progress = quiet,
 ) -> SideBySide:
@@ -71,19 +73,21 @@ def side_by_side(
 
     Nothing is published: releases are made in memory, their noise with a seed. With ``out`` a page
     and its JSON are written to that folder; they tell more about the table than a release does.
+    ``one_row`` says which row stands for a person who has several, as in ``shoal.publish``.
     """
     place = _place(out)
     guarantees = _guarantees(k, epsilons, rules, forms)
     check_whole("seeds", seeds, 1, 3)
     if overlap is not None:
         check_whole("overlap", overlap, 1, 500)
+    reading = {**(reading or {}), "one_row": one_row_of(one_row, schema, key=b"")}
     progress("reading", 0, 1)
     each = []
     for column in learnt(schema, on, "The table"):
         source = (
-            Halves.read(table, schema, column, overlap, reading or {})
+            Halves.read(table, schema, column, overlap, reading)
             if other is None
-            else TwoTables.read(table, other, schema, column, reading or {})
+            else TwoTables.read(table, other, schema, column, reading)
         )
         each.append(_Run(source, guarantees, seeds, progress).all())
     found = worst_of(each)
