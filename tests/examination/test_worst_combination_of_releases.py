@@ -5,6 +5,7 @@ The oracle goes through every choice of releases, and of a class in each, with p
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,7 +14,8 @@ import pytest
 
 import shoal
 from shoal.attacks import worst_pair as attacked
-from shoal.attacks.view import NobodyFoundError, Published, View
+from shoal.attacks.intersection import fewest_of_any
+from shoal.attacks.view import NobodyFoundError, People, Published, View
 from shoal.attacks.worst_pair import worst_pair
 from shoal.axis import Axis
 from shoal.cells import Cells
@@ -311,3 +313,61 @@ def test_a_red_team_combines_every_release_with_those_before():
     assert {(len(one.releases), one.exposed, one.table) for one in worst} == {
         (3, 6, "release 3"), (2, 0, "release 2")
     }  # fmt: skip
+
+
+# The people are given, and there are more combinations than can be tried one by one
+
+
+def possible_values(view, j, person):
+    """The values of all classes of a release whose cells contain a person."""
+    release, at = view.releases[j], view.people.keys[:, person]
+    inside = [
+        c for c in range(len(release.cells))
+        if all(int(code) in column for code, column in zip(at, leaves(release, c), strict=True))
+    ]  # fmt: skip
+    return set(release.values[np.isin(release.class_, inside)].tolist())
+
+
+def fewest_by_hand(view, person, l):
+    *earlier, last = (possible_values(view, j, person) for j in range(len(view.releases)))
+    fewest = l
+    for chosen in product(*([None, one] for one in earlier)):
+        sets = [last, *(one for one in chosen if one is not None)]
+        common = set.intersection(*sets)
+        if common and min(map(len, sets)) >= l:
+            fewest = min(fewest, len(common))
+    return fewest if fewest < l else 0
+
+
+def with_people(view, seed):
+    keys = np.random.default_rng(seed).integers(0, 4, (len(view.axes), 6)).astype(np.int32)
+    return replace(view, people=People(keys, np.arange(1, 7)))
+
+
+@pytest.mark.parametrize("make", [random_view, deep_view])
+def test_what_any_combination_leaves_people_by_hand(make):
+    exposed = 0
+    for seed in range(60):
+        view, l = with_people(make(seed), seed), 2 + seed % 3
+        fewest, _ = fewest_of_any(view, l, "honest", everywhere=False)
+        assert fewest.tolist() == [fewest_by_hand(view, person, l) for person in range(6)]
+        exposed += int((fewest > 0).sum())
+    assert exposed > 20
+
+
+def test_five_of_ten_releases_that_leave_one_value_are_refused_where_the_people_are_given(ledger):
+    """No four do, and all ten leave none: each other release lacks the value that is left."""
+    schema = shoal.Schema.of(quasi=["x"], sensitive=["d"])
+
+    def release(values):
+        return pa.table({"x": ["1"] * len(values), "d": list(values)})
+
+    for i, lacking in enumerate("bcdef" + "aaaaa"):
+        values = "abcdefgh".replace(lacking, "").replace("g", "").replace("h", "")
+        ledger.add_foreign(release(values + values[0] * i), schema=schema, by="another")
+    people = pa.table({"x": ["1"] * 6})
+    told = ledger.judge(release("abcdef"), schema=schema, people=people, relation="overlapping")
+    assert told.covered
+    exposing = [one for one in told.weighed if one.exceeds]
+    assert [(len(one.entries), one.beyond, one.on) for one in exposing] == [(10, 6, "d")]
+    assert not told.admitted

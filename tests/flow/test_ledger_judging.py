@@ -276,39 +276,36 @@ def test_some_of_many_releases_say_together_what_no_two_do(ledger):
     assert not told.skipped
 
 
-def test_combinations_that_were_not_tried_are_said(ledger, monkeypatch):
+def test_combinations_that_are_too_many_to_be_tried_are_worked_out_at_once(ledger, monkeypatch):
     monkeypatch.setattr(several, "MOST", 3)
     for i in range(4):
         ledger.add_foreign(one_class("abc" + "a" * i), schema=X, by=f"hospital {i}")
     told = ledger.judge(one_class("abcb"), schema=X, people=pa.table({"x": ["1"]}))
     learnt = [one for one in told.weighed if one.finding.attack == "intersection"]
     assert [one.entries for one in learnt if len(one.entries) > 1] == [
-        (2, 3), (2, 4), (2, 5), (2, 3, 4, 5),
+        (2, 3), (2, 4), (2, 5), (2, 3, 4, 5), (2, 3, 4, 5),
     ]  # fmt: skip
-    ((number, attack, why),) = told.skipped
-    assert (number, attack) == (5, "intersection")
-    assert why == "d: Not all combinations of 2 to 3 of the 4 earlier releases were tried."
+    assert learnt[-1].finding.details["exposed_by_any_combination"] == 0
+    assert not told.skipped
 
 
 @pytest.mark.parametrize(
-    ("releases", "tried", "said"),
-    [(2, 1, ""), (7, 120, ""), (8, 201, "of 5 to 7 of the 8"), (10, 201, "of 4 to 9 of the 10")],
+    ("releases", "tried", "all_of_them"),
+    [(2, 1, True), (7, 120, True), (8, 201, False), (10, 201, False)],
 )
-def test_combinations_grow_up_to_a_number(releases, tried, said):
-    tries, left = several._by_size(range(releases))
+def test_combinations_grow_up_to_a_number(releases, tried, all_of_them):
+    tries, complete = several._by_size(range(releases))
     assert len(set(tries)) == len(tries) == tried
     assert tries[-1] == tuple(range(releases))
-    assert said in left
-    assert bool(said) == bool(left)
+    assert complete == all_of_them
 
 
 def test_where_people_are_known_just_their_combinations_are_tried(monkeypatch):
     held = np.array([[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [0, 0, 1, 1, 0], [1, 1, 1, 0, 1]], bool)
-    assert several._of_people(held, range(4)) == ([(0, 1, 3), (1, 2), (0, 2, 3)], "")
-    assert several._of_people(held, [0, 2]) == ([(0, 2)], "")
+    assert several._of_people(held, range(4)) == ([(0, 1, 3), (1, 2), (0, 2, 3)], True)
+    assert several._of_people(held, [0, 2]) == ([(0, 2)], True)
     monkeypatch.setattr(several, "MOST", 1)
-    tries, left = several._of_people(held, range(4))
-    assert (tries, left) == ([(0, 1, 3)], "2 combinations that people are in were not tried.")
+    assert several._of_people(held, range(4)) == ([(0, 1, 3)], False)
 
 
 def test_people_who_are_known_are_followed_through_all_releases(ledger, town):
@@ -323,6 +320,26 @@ def test_people_who_are_known_are_followed_through_all_releases(ledger, town):
     told = ledger.judge(last, people=every)
     at_once = {one.entries: one.finding.people for one in told.weighed if len(one.entries) > 1}
     assert at_once == {(2, 3): 20, (2, 3, 4): 10}
+
+
+def test_people_who_are_known_are_followed_where_combinations_are_too_many(
+    ledger, town, monkeypatch
+):
+    """All are in the first two, half of them in the third: each is in one combination."""
+    rows = town.people(60, 7)
+    for i, step in enumerate((1, 1, 2)):
+        source = town.write(town.folder / f"many {i} rows.csv", rows[::step])
+        made = town.publish(f"k-anonymity k={i + 2}", source=source, out=town.folder / f"many {i}")
+        ledger.admit(made, accept_risk="so")
+    every = town.write(town.folder / "many rows.csv", rows)
+    last = town.publish(source=every, out=town.folder / "many", method="hilbert")
+    tried = [one for one in ledger.judge(last, people=every).weighed if len(one.entries) > 1]
+    monkeypatch.setattr(several, "MOST", 0)
+    (worked_out,) = [
+        one for one in ledger.judge(last, people=every).weighed if len(one.entries) > 1
+    ]
+    assert worked_out.beyond == sum(one.beyond for one in tried) > 0
+    assert worked_out.finding.people == 60
 
 
 # What was accepted

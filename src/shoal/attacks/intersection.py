@@ -66,6 +66,8 @@ BESIDE = {
     "assumed": "if the class that holds each is known (assumed location)",
     "honest": "if every class whose cells contain them is possible (honest location)",
 }
+WORK = 5_000_000_000
+"""So many words of sets of values may be compared to look at every combination of releases."""
 NAMED = 10
 """How many values or classes an example or a witness lists."""
 
@@ -147,6 +149,47 @@ def _of_people(view: View, location: str) -> Finding:
         witness={"row": int(rows[who]), "left": int(posterior[who])},
     )  # fmt: skip
     return replace(finding, assumptions=(*finding.assumptions, left.assumption))
+
+
+def fewest_of_any(
+    view: View, l: int, location: str, *, everywhere: bool
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
+    """The fewest values that any of the releases leave everybody together with the last.
+
+    0 where no combination leaves fewer than ``l`` of which none of its releases does alone; and who
+    is found in the last. ``everywhere``: it is known who is in which, so that what counts are all
+    that hold the person. Else a value that may be left is held against every release that has it:
+    no combination that leaves it leaves fewer. None where that is more work than ``WORK``.
+    """
+    _check(view)
+    refuse_repeated(view, "what any combination of releases leaves is worked out by rows")
+    people, evidence = _evidence(view, location)
+    sets = [evidence.possible(j) for j in range(len(view.releases))]
+    for release, own in zip(view.releases, sets, strict=True):
+        if release.holds is not None:
+            own[release.holds < 0] = 0
+    *earlier, last = sets
+    number = [np.bitwise_count(one).sum(axis=1).astype(np.int64) for one in sets]
+    if everywhere:
+        small = np.any([(n > 0) & (n < l) for n in number], axis=0)
+        left = last.copy()
+        for own, n in zip(earlier, number, strict=False):
+            left[n > 0] &= own[n > 0]
+        fewest = np.bitwise_count(left).sum(axis=1).astype(np.int64)
+        return np.where((fewest < l) & ~small, fewest, 0), number[-1] > 0
+    values = np.flatnonzero(view.releases[-1].histogram(evidence.histograms[-1].axis).total)
+    if len(values) * len(sets) * last.size > WORK:
+        return None
+    fewest = np.full(len(people), l, np.int64)
+    for value in values:
+        word, bit = value >> 6, np.uint64(1) << np.uint64(value & 63)
+        may = np.flatnonzero(((last[:, word] & bit) != 0) & (number[-1] >= l))
+        left = last[may]
+        for own, n in zip(earlier, number, strict=False):
+            also = ((own[may, word] & bit) != 0) & (n[may] >= l)
+            left[also] &= own[may][also]
+        fewest[may] = np.minimum(fewest[may], np.bitwise_count(left).sum(axis=1))
+    return np.where(fewest < l, fewest, 0), number[-1] > 0
 
 
 def _check(view: View) -> None:

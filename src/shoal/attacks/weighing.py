@@ -109,6 +109,18 @@ class Evidence:
         share_out(narrow, keys, len(classes), start, classes, sets, prior, posterior)
         return prior[:, self.key], posterior[self.key]
 
+    def possible(self, release: int) -> NDArray[np.uint64]:
+        """The values that one of the releases leaves everybody, as bits (people, words)."""
+        (start, classes), values = self.located[release], self.histograms[release]
+        class_ = np.repeat(np.arange(len(values.distinct)), values.distinct)
+        each, words = np.arange(len(values.value)), (len(self.total) + 63) // 64
+        sets = members(values.value, each, class_, len(values.distinct), words)
+        left = np.zeros((len(start) - 1, words), np.uint64)
+        found = np.diff(start) > 0
+        if found.any():
+            left[found] = np.bitwise_or.reduceat(sets[classes], start[:-1][found], axis=0)
+        return left[self.key]
+
     def weighed(self, who: NDArray[np.int64], temperature: float = 1.0) -> Weighed:
         """The values left for the people ``who``, weighed at a temperature."""
         return self._weighed(self.key[who], self.truth[who], temperature)

@@ -66,7 +66,7 @@ def admission_of(
         weighed=weighed,
         defences=(*_based(found), *([words] if holds else [])),
         lacking=(*lacking, *([words] if words and not holds else [])),
-        skipped=(*(s for one in found for s in one.skipped), *several.skipped),
+        skipped=tuple(s for one in found for s in one.skipped),
         unjudged=unjudged,
         ways=refusal.ways(weighed, unjudged, spend),
         covered=bool(found) and all(one.covered for one in found),

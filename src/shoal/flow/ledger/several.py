@@ -4,7 +4,8 @@ Three releases may say together what no two of them do: whoever is in all has a 
 possible (Ganta, Kasiviswanathan, Smith: Composition attacks and auxiliary information in data
 privacy, KDD 2008). Where whose the rows are is known of all releases, everybody's values are
 intersected over just those that hold the person, which is the most that can be learnt. Else
-combinations are tried, the smaller first, and all at once; what was not tried is said.
+combinations are tried, the smaller first, and all at once. Where there are too many to be tried one
+by one, what any of them leaves is worked out value by value (``fewest_of_any``).
 
 Where nobody says who is in which, the worst is assumed: over any number of the releases with which
 a pair was judged so, the worst combination of classes is searched. Whoever is in a release that the
@@ -23,15 +24,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.attacks.intersection import fewest_of_any
 from shoal.attacks.view import NobodyFoundError
 from shoal.errors import InputError, UsageError
-from shoal.flow.adversary import Asked, run, told
+from shoal.flow.adversary import Asked, needed, run, told
 from shoal.flow.crowd import holders
 from shoal.flow.ledger.judging import (
     WORST,
     Pair,
     Past,
-    Skipped,
     Weighed,
     learnable,
     location,
@@ -42,9 +43,10 @@ from shoal.flow.ledger.noisy import bare, of_nobody
 from shoal.flow.ledger.terms import Terms
 from shoal.flow.seen import Seen
 from shoal.flow.view import Scene
+from shoal.release import Finding
 
 MOST = 200
-"""So many combinations of earlier releases are tried for a column."""
+"""So many combinations of earlier releases are tried one by one for a column."""
 
 Some = tuple[int, ...]
 """Which of the earlier releases, by their places."""
@@ -55,7 +57,6 @@ class Several(NamedTuple):
 
     weighed: tuple[Weighed, ...] = ()
     unjudged: tuple[tuple[int, str], ...] = ()
-    skipped: tuple[Skipped, ...] = ()
 
 
 def together(pasts: Sequence[Past], new: Seen, terms: Terms, pairs: Sequence[Pair]) -> Several:
@@ -72,7 +73,6 @@ def _joined(found: Sequence[Several]) -> Several:
     return Several(
         tuple(one for each in found for one in each.weighed),
         tuple(one for each in found for one in each.unjudged),
-        tuple(one for each in found for one in each.skipped),
     )
 
 
@@ -131,14 +131,43 @@ def _to_people(pasts: Sequence[Past], new: Seen, terms: Terms) -> Several:
         return Several(unjudged=((pasts[-1].number, f"All at once: {told(error)}"),))
     held, found = _held(known), list[Several]()
     for name, where in _columns(known, terms.on).items():
-        tries, left = _of_people(held, where) if held is not None else _by_size(where)
+        tries, complete = _of_people(held, where) if held is not None else _by_size(where)
         for i, some in enumerate(tries):
             terms.progress("judging with several releases", i, len(tries))
             found.append(_tried(known, pasts, some, name, terms))
-        if left:
-            reason = pasts[where[-1]].number, "intersection", f"{name}: {left}"
-            found.append(Several(skipped=(reason,)))
+        if not complete:
+            found.append(_any_of_them(known, pasts, where, name, terms, held is not None))
     return _joined(found)
+
+
+def _any_of_them(
+    known: Scene, pasts: Sequence[Past], where: Sequence[int], name: str, terms: Terms,
+    everywhere: bool,
+) -> Several:  # fmt: skip
+    """What any combination leaves the people, where there are too many to be tried one by one."""
+    entries = tuple(pasts[i].number for i in where)
+    try:
+        view = known.view((*where, len(pasts)), needed("intersection", {}), name)
+        fewest = fewest_of_any(view, terms.l, location(known), everywhere=everywhere)
+    except (InputError, UsageError) as error:
+        return Several(unjudged=((entries[-1], f"Column {name!r}, several: {told(error)}"),))
+    if fewest is None:
+        return Several(unjudged=((entries[-1], f"Column {name!r}: {_cut_short(len(where))}"),))
+    left, there = fewest
+    exposed, people = int((left > 0).sum()), int(there.sum())
+    finding = Finding(
+        attack="intersection",
+        people=people,
+        exposed=exposed,
+        sure=1 / max(1, int(left[left > 0].min(initial=terms.l))),
+        guessing=0.0,
+        sentence=f"{exposed:,} of {people:,} people are left fewer than {terms.l} values of {name} "
+        f"by some of the {len(where):,} earlier releases together with this one, of which none "
+        "leaves them so few alone.",
+        defence="ask for larger and more varied classes (composition).",
+        details={"releases": len(where), "exposed_by_any_combination": exposed},
+    )
+    return Several((Weighed(finding, entries, exposed, terms.limit, on=name),))
 
 
 def _columns(known: Scene, on: str | None) -> dict[str, list[int]]:
@@ -178,26 +207,19 @@ def _held(known: Scene) -> NDArray[np.bool_] | None:
     return np.stack(rows[:-1])[:, rows[-1]] if rows else None
 
 
-def _of_people(held: NDArray[np.bool_], where: Sequence[int]) -> tuple[list[Some], str]:
-    """The combinations that people are in, those of most people first; and what is left out."""
+def _of_people(held: NDArray[np.bool_], where: Sequence[int]) -> tuple[list[Some], bool]:
+    """The combinations that people are in, those of most people first; whether these are all."""
     kinds, people = np.unique(held[list(where)], axis=1, return_counts=True)
     order = np.argsort(-people, kind="stable")
     every = [tuple(where[i] for i in np.flatnonzero(kinds[:, j]).tolist()) for j in order]
     every = [some for some in every if len(some) > 1]
-    left = len(every) - MOST
-    return every[:MOST], f"{left:,} combinations that people are in were not tried." * (left > 0)
+    return every[:MOST], len(every) <= MOST
 
 
-def _by_size(where: Sequence[int]) -> tuple[list[Some], str]:
-    """Combinations by growing size, and all at once; and what is left out."""
+def _by_size(where: Sequence[int]) -> tuple[list[Some], bool]:
+    """Combinations by growing size, and all at once; whether these are all."""
     number = len(where)
     sizes = range(2, number)
     every = chain.from_iterable(combinations(where, size) for size in sizes)
     tries = [*islice(every, MOST), tuple(where)]
-    short = [n for n in sizes if sum(comb(number, size) for size in range(2, n + 1)) > MOST]
-    if not short:
-        return tries, ""
-    to = f" to {short[-1]}" if len(short) > 1 else ""
-    return tries, (
-        f"Not all combinations of {short[0]}{to} of the {number} earlier releases were tried."
-    )
+    return tries, sum(comb(number, size) for size in sizes) <= MOST
