@@ -270,6 +270,59 @@ def quoted(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 
+LIKE_A_VALUE = "its name looks like a value: is the header missing?"
+"""The note on a column whose name may be somebody's cell."""
+_VALUE = re.compile(
+    r"[+-]?[\d.,:/ %€$£-]*\d[\d.,:/ %€$£-]*|\S+@\S+|.{81,}|true|false|yes|no|null|nan|n/?a",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def is_like_a_value(name: str) -> bool:
+    """Whether a column's name may be a cell: a number, a date, an address, a whole sentence.
+
+    >>> [is_like_a_value(name) for name in ("age", "zip_5", "34", "2020-01-31", "ann@home.org")]
+    [False, False, True, True, True]
+    """
+    return _VALUE.fullmatch(name.strip()) is not None
+
+
+def shown(name: str) -> str:
+    """A column's name for an error: what may be a cell is not shown.
+
+    >>> shown("age"), shown("34")
+    ("'age'", 'whose name looks like a value')
+    """
+    return "whose name looks like a value" if is_like_a_value(name) else repr(name)
+
+
+def may_lack_header(fields: Iterable[Field]) -> bool:
+    """Whether the names of a table's columns may be the values of its first row."""
+    return any(is_like_a_value(field.name) or LIKE_A_VALUE in field.notes for field in fields)
+
+
+def list_columns(fields: Sequence[Field], known: Iterable[str] = ()) -> str:
+    """A table's columns for an error, unless the header may be somebody's row.
+
+    It is a header where all of the ``known`` names are in it; or, where some of them are or none
+    is known, where no name of it looks like a value.
+
+    >>> list_columns([Field("age", "number"), Field("sex", "category")], ["age", "zip"])
+    'The table has: "age", "sex".'
+    >>> list_columns([Field("34", "number"), Field("f", "category")]).partition(":")[0]
+    'The table has 2 columns, whose names may be values and are not shown'
+    """
+    names, wanted = [field.name for field in fields], set(known)
+    is_known = bool(wanted) and wanted <= set(names)
+    is_strange = bool(wanted) and wanted.isdisjoint(names)
+    if not is_known and (is_strange or may_lack_header(fields)):
+        return (
+            f"The table has {len(names):,} columns, whose names may be values and are not shown: "
+            "check that its first row is a header; shoal look lists the columns."
+        )
+    return f"The table has: {', '.join(map(quoted, names))}."
+
+
 def in_a_row(names: Iterable[str]) -> str:
     """Columns' names in a sentence: in double quotes where a comma would make two of one.
 

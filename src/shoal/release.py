@@ -260,7 +260,7 @@ def _classes(count: int) -> str:
 FIELDS: dict[str, type] = {
     "form": str, "schema": str, "rule": str, "method": str, "row_order": str, "sha256": str,
     "values_sha256": str, "based_on": str, "like": str, "rows": int, "classes": int,
-    "defused_cells": int, "keep_accepted": bool, "releasable": bool, "parameters": dict,
+    "defused_cells": int, "keep_accepted": bool, "releasable": bool,
     "privacy": dict, "answers": dict, "spend": dict, "csv": dict, "exact": list,
     "marginals": list,
 }  # fmt: skip

@@ -29,8 +29,11 @@ from shoal.column import (
     default_hierarchy,
     drop,
     identifier,
+    is_like_a_value,
     is_pattern,
     keep,
+    list_columns,
+    may_lack_header,
     person,
     provider,
     quasi,
@@ -218,9 +221,10 @@ class Schema:
         names = [field.name for field in fields]
         _unique(names, "The table")
         expanded = self.expand(names)
-        _present(expanded.names, names)
+        _present(expanded.names, fields)
         own = {column.name: column for column in expanded.columns}
-        _decided(expanded.undecided, [name for name in names if name not in own])
+        missing = [name for name in names if name not in own]
+        _decided(expanded.undecided, missing, fields if not own else ())
         fitted = replace(self, columns=tuple(_settle(own[field.name], field) for field in fields))
         _at_most_one(fitted)
         if not fitted.quasi:
@@ -314,11 +318,12 @@ def _unique(names: Sequence[str], where: str) -> None:
 
 
 def _alike(name: str, names: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(names), n=1)
+    close = difflib.get_close_matches(name, [n for n in names if not is_like_a_value(n)], n=1)
     return f"Did you mean {quoted(close[0])}?" if close else ""
 
 
-def _present(names: Sequence[str], table: Sequence[str]) -> None:
+def _present(names: Sequence[str], fields: Sequence[Field]) -> None:
+    table = {field.name for field in fields}
     gone = [name for name in names if name not in table]
     if gone and is_pattern(gone[0]):
         raise SchemaError(
@@ -326,16 +331,22 @@ def _present(names: Sequence[str], table: Sequence[str]) -> None:
             "A pattern only leaves columns out (drop, identifier); name the others one by one.",
         )
     if gone:
+        alike = "" if may_lack_header(fields) else _alike(gone[0], table)
         raise SchemaError(
             f"The table lacks columns of the schema: {_list(gone)}.",
-            _alike(gone[0], table) or f"The table has: {_list(table)}.",
+            alike or list_columns(fields, names),
         )
 
 
-def _decided(undecided: Sequence[Column], missing: Sequence[str]) -> None:
+def _decided(
+    undecided: Sequence[Column], missing: Sequence[str], unknown: Sequence[Field] = ()
+) -> None:
+    """Refuse what nobody decided; ``unknown``: the table's columns, where none is known by name."""
     names = [*(column.name for column in undecided), *missing]
     if not names:
         return
+    if may_lack_header(unknown):
+        raise SchemaError("The schema names no column.", list_columns(unknown))
     first = undecided[0] if undecided else None
     why = f" About {quoted(first.name)}: {first.reason}." if first and first.reason else ""
     unnamed = f" ({len(missing)} of them not in the schema)" if missing else ""

@@ -129,7 +129,7 @@ def release(tmp_path):
     [
         *(("rule", value) for value in (0, [], {}, 1.5, True, ["k-anonymity k=2"])),
         ("schema", 7), ("form", []), ("columns", {"age": 1}), ("rows", -1), ("rows", "30"),
-        ("parameters", []), ("method", {}), ("privacy", "much"), ("file", 3), ("classes", 1e9),
+        ("method", {}), ("privacy", "much"), ("file", 3), ("classes", 1e9),
     ],
 )  # fmt: skip
 def test_a_manifest_with_a_value_of_another_type_is_damaged(release, verb, field, value):

@@ -144,7 +144,10 @@ def _parsed(folder: Path, table: Path) -> Companion:
             f"The private companion of {table.absolute().parent.name!r} is missing.",
             f"put it beside the release, as {folder.name}.",
         ) from None
-    except (OSError, ValueError, KeyError, TypeError, InputError, UsageError):
+    except (
+        OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError,
+        InputError, UsageError,
+    ):  # fmt: skip
         raise _damaged(folder) from None
     if edition > EDITION:
         raise InputError(

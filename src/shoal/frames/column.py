@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import duckdb
 
+from shoal.column import shown
 from shoal.errors import InputError
 from shoal.frames import forms
 
@@ -65,7 +66,7 @@ def infinite(name: str, count: int) -> None:
     """Infinite values have no place on a scale: say so by column and count."""
     if count:
         raise InputError(
-            f"Column {name!r} holds {count:,} infinite values.",
+            f"Column {shown(name)} holds {count:,} infinite values.",
             "Replace them with a number or leave them empty.",
         )
 

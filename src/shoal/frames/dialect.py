@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,14 +83,13 @@ def _chunks(path: Path) -> Iterator[bytes]:
         with _bytes(path) as stream:
             while chunk := stream.read(_CHUNK):
                 yield chunk
-    except (EOFError, gzip.BadGzipFile):
+    except (EOFError, gzip.BadGzipFile, zlib.error):
         raise InputError(f"{path.name} is not a whole gzip file.", "Copy it again.") from None
 
 
 def _encoding(path: Path, given: str | None) -> str:
     """Read the file once: lines of bounded length, no NUL, and every byte valid."""
-    with _bytes(path) as stream:
-        head = stream.read(4)
+    head = next(_chunks(path), b"")[:4]
     name = given or next((name for bom, name in _BOMS if head.startswith(bom)), "utf-8")
     try:
         name = "utf-8-sig" if codecs.lookup(name).name == "utf-8" else name

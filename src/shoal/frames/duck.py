@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.column import list_columns
 from shoal.errors import InputError, UsageError
 from shoal.frames.engine import guarded
 from shoal.frames.frame import Codes, Coding, Counted, Distinct, Pieces
@@ -340,9 +341,7 @@ class DuckFrame:
 
     def _at(self, name: str) -> int:
         if name not in self._position:
-            raise UsageError(
-                f"There is no column {name!r}.", f"Columns: {', '.join(self._position)}."
-            )
+            raise UsageError(f"There is no column {name!r}.", list_columns(self._fields))
         return self._position[name]
 
     def _kind(self, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, time
 from itertools import chain, islice
 from pathlib import Path
@@ -29,29 +30,45 @@ def read_excel(
     if header_row is not None and header_row < 1:
         raise UsageError("The first row of a sheet is row 1.", "Set header_row= to 1 or more.")
     check_workbook(path)
-    try:
+    with _guarded(path):
         book = calamine.CalamineWorkbook.from_path(str(path))
+        chosen = book.get_sheet_by_name(_sheet(book.sheet_names, sheet))
+        rows = chosen.iter_rows()
+        head = [[_cell(cell) for cell in row] for row in islice(rows, _HEAD)]
+        if not head:
+            raise InputError(f"The sheet in {path.name} is empty.", "Choose another with sheet=.")
+        at = _find_header(head) if header_row is None else header_row - 1
+        while at >= len(head) and (row := next(rows, None)) is not None:
+            head.append([_cell(cell) for cell in row])
+        if not 0 <= at < len(head):
+            raise UsageError(
+                f"Row {header_row:,} of the sheet is empty.", "Set header_row= to the header's row."
+            )
+        names = clean_names(head[at])
+        rest = chain(head[at + 1 :], ([_cell(cell) for cell in row] for row in rows))
+        skipped = at > 0 and header_row is None
+        note = f"header in row {1 + at}, what stands above is left out (set with --header-row)"
+        return spool.rows(names, _rows(rest, len(names), at + 2)), (note,) * skipped
+
+
+@contextmanager
+def _guarded(path: Path) -> Iterator[None]:
+    """Turn the reader's errors into ours, and what it does not expect in a damaged file."""
+    import python_calamine as calamine
+
+    damaged = InputError(f"{path.name} is not a workbook.", "Save it again as .xlsx.")
+    try:
+        yield
     except calamine.PasswordError:
         raise InputError(f"{path.name} has a password.", "Save it without one first.") from None
     except (calamine.CalamineError, calamine.XmlError, calamine.ZipError):
-        raise InputError(f"{path.name} is not a workbook.", "Save it again as .xlsx.") from None
-    chosen = book.get_sheet_by_name(_sheet(book.sheet_names, sheet))
-    rows = chosen.iter_rows()
-    head = [[_cell(cell) for cell in row] for row in islice(rows, _HEAD)]
-    if not head:
-        raise InputError(f"The sheet in {path.name} is empty.", "Choose another with sheet=.")
-    at = _find_header(head) if header_row is None else header_row - 1
-    while at >= len(head) and (row := next(rows, None)) is not None:
-        head.append([_cell(cell) for cell in row])
-    if not 0 <= at < len(head):
-        raise UsageError(
-            f"Row {header_row:,} of the sheet is empty.", "Set header_row= to the header's row."
-        )
-    names = clean_names(head[at])
-    rest = chain(head[at + 1 :], ([_cell(cell) for cell in row] for row in rows))
-    skipped = at > 0 and header_row is None
-    note = f"header in row {1 + at}, what stands above is left out (set with --header-row)"
-    return spool.rows(names, _rows(rest, len(names), at + 2)), (note,) * skipped
+        raise damaged from None
+    except (OSError, ValueError, OverflowError):
+        raise damaged from None
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":  # of the reader's own language, no Exception
+            raise damaged from None
+        raise
 
 
 def _find_header(head: Sequence[Sequence[str | None]]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from shoal.errors import InputError
@@ -25,12 +24,15 @@ def clean_names(names: Iterable[object]) -> list[str]:
         raise InputError("The table has no columns.", "Check that this is the right table.")
     check_names(cleaned)
     # The engine compares names without regard to case, so `Age` and `age` cannot stand together.
-    times = Counter(name.casefold() for name in cleaned)
-    if twice := sorted({name for name in cleaned if times[name.casefold()] > 1}):
-        raise InputError(
-            f"Column names occur more than once: {', '.join(map(repr, twice[:_SHOWN]))}"
-            f"{' and others' if len(twice) > _SHOWN else ''}.",
-            "Give every column its own name; upper and lower case count as the same.",
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(cleaned, 1):
+        places.setdefault(name.casefold(), []).append(place)
+    if twice := [some for some in places.values() if len(some) > 1]:
+        listed = "; ".join(" and ".join(map(str, some[:_SHOWN])) for some in twice[:_SHOWN])
+        raise InputError(  # by their places: without a header, the names are somebody's row
+            f"Columns have the same name: {listed}{'; and others' if len(twice) > _SHOWN else ''}.",
+            "Give every column its own name in the first row; upper and lower case count as the "
+            "same.",
         )
     return cleaned
 

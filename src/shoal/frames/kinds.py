@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from shoal.bands import MAX_BANDS, order_bands
+from shoal.column import LIKE_A_VALUE, is_like_a_value, list_columns
 from shoal.errors import InputError, UsageError
 from shoal.frames import forms
 from shoal.frames.column import EXACT, HINT, Column, Engine, Found, infinite, is_wide, whole
@@ -51,7 +52,9 @@ def recognise(engine: Engine, query: str, reading: Reading) -> tuple[str, tuple[
     described = engine.execute(f"DESCRIBE {query}").fetchall()
     names = clean_names(row[0] for row in described)
     if unknown := sorted(set(reading.kinds) - set(names)):
-        raise UsageError(f"There is no column {unknown[0]!r}.", f"Columns: {', '.join(names)}.")
+        fields = tuple(Field(name, "text", _headless(name)) for name in names)
+        hint = list_columns(fields, reading.kinds)
+        raise UsageError(f"There is no column {unknown[0]!r}.", hint)
     for name, row in zip(names, described, strict=True):
         nested(name, row[1])
     counted = engine.execute(f"SELECT count(*) FROM ({query})").fetchall()[0]
@@ -79,8 +82,7 @@ def recognise(engine: Engine, query: str, reading: Reading) -> tuple[str, tuple[
 
 def _headless(name: str) -> tuple[str, ...]:
     """A name that looks like a cell: perhaps the table has no header."""
-    number = re.fullmatch(r"[+-]?[\d.,:/-]+", name)
-    return ("its name looks like a value: is the header missing?",) if number else ()
+    return (LIKE_A_VALUE,) if is_like_a_value(name) else ()
 
 
 class Census:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from shoal.column import shown
 from shoal.errors import InputError
 from shoal.frames import forms
 from shoal.frames.column import Engine
@@ -86,7 +87,7 @@ def check_texts(engine: Engine, query: str, kinds: Mapping[str, str]) -> None:
         found = engine.execute(f"SELECT {longest} FROM ({query})").fetchall()[0]
         for column, characters in zip(lot, found, strict=True):
             if characters is not None and characters > TEXT_LIMIT:
-                raise text_too_long(f"column {column!r}")
+                raise text_too_long(f"column {shown(column)}")
 
 
 def check_labels(values: Mapping[str, Sequence[object]]) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shoal.addresses import refuse_address
+from shoal.column import LIKE_A_VALUE
 from shoal.errors import InputError, UsageError
+from shoal.frames import forms
 from shoal.frames.column import Engine
 from shoal.frames.duck import DuckFrame
 from shoal.frames.engine import connect, guarded
@@ -27,6 +29,7 @@ from shoal.schema import Field
 _TEXT = (".csv", ".tsv", ".txt")
 _SHEETS = (".xlsx", ".xls", ".ods", ".xlsm", ".xlsb")
 _ARROW = (".feather", ".arrow")
+_LOT = 500  # columns that one query looks at
 _KNOWN = ", ".join((*_TEXT, *_SHEETS, ".parquet", *_ARROW))
 
 
@@ -84,6 +87,8 @@ def open(
             check_texts(engine, raw, reading.kinds)
             typing = recognise if one_row is None else one_row.keep
             typed, fields = typing(engine, raw, reading)
+            if isinstance(source, (str, PathLike)) and _is_text(str(source)):
+                fields = _doubted(engine, raw, fields)
     except BaseException:
         engine.close()
         spool.close()
@@ -134,6 +139,27 @@ def _written_as(source: Any) -> TextStyle | None:
         return None
 
 
+def _is_text(source: str) -> bool:
+    """Whether a header, and not the format, says what the columns are called."""
+    return source.lower().removesuffix(".gz").endswith((*_TEXT, *_SHEETS))
+
+
+def _doubted(engine: Engine, query: str, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """The fields, with a note on those whose name is one of their own values too."""
+    doubted = []
+    for at in range(0, len(fields), _LOT):
+        lot = fields[at : at + _LOT]
+        tests = ", ".join(
+            f"bool_or({forms.trimmed(forms.name(field.name))} = {forms.literal(field.name)})"
+            for field in lot
+        )
+        found = engine.execute(f"SELECT {tests} FROM ({query})").fetchall()[0]
+        for field, is_value in zip(lot, found, strict=True):
+            noted = is_value and LIKE_A_VALUE not in field.notes
+            doubted.append(replace(field, notes=(*field.notes, LIKE_A_VALUE)) if noted else field)
+    return tuple(doubted)
+
+
 def _origin(source: Any) -> Source | None:
     """The file that is opened, as it stands before it is read; None where there is none."""
     if not isinstance(source, (str, PathLike)):
@@ -178,7 +204,7 @@ def _named(
         spooled, notes = read_excel(path, spool, *sheet)
         return _Read(parquet(spooled), table=notes)
     if suffix == ".parquet":
-        return _Read(read_parquet(path))
+        return _Read(read_parquet(path, engine))
     if suffix in _ARROW:
         return _Read(read_feather(path, engine, spool))
     raise UsageError(f"{path.name} is of an unknown kind.", f"Known endings: {_KNOWN}.")

@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
+from shoal.column import shown
 from shoal.errors import InputError, UsageError
 from shoal.frames import forms
 from shoal.frames.header import clean_names
@@ -87,7 +88,8 @@ def _cells(cursor: sqlite3.Cursor, names: list[str]) -> Iterator[list[str | None
             for name, cell in zip(names, row, strict=True):
                 if isinstance(cell, bytes):
                     raise InputError(
-                        f"Column {name!r} is a column of binary data.", "Leave it out with query=."
+                        f"Column {shown(name)} is a column of binary data.",
+                        "Leave it out with query=.",
                     )
             yield [None if cell is None else str(cell) for cell in row]
 

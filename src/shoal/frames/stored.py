@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import IO, Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -28,17 +29,21 @@ def parquet(path: Path) -> str:
     >>> parquet(Path("a[1].parquet"))
     "SELECT * FROM read_parquet('a[[]1].parquet')"
     """
-    exact = re.sub(r"([*?\[])", r"[\1]", str(path))  # the engine would take these as patterns
-    return f"SELECT * FROM read_parquet({literal(exact)})"
+    return f"SELECT * FROM read_parquet({_exact(path)})"
 
 
-def read_parquet(path: Path) -> str:
+def _exact(path: Path) -> str:
+    """A path as SQL; the engine would take some of its characters as patterns."""
+    return literal(re.sub(r"([*?\[])", r"[\1]", str(path)))
+
+
+def read_parquet(path: Path, engine: Engine) -> str:
     """A Parquet file, checked."""
     try:
         described = pq.read_metadata(path)
         clean_names(described.schema.to_arrow_schema().names)
-        _check_counts(path, described)
-    except (pa.ArrowException, OSError, OverflowError, UnicodeError):
+        _check_counts(path, engine, described)
+    except (pa.ArrowException, duckdb.Error, OSError, OverflowError, UnicodeError, IndexError):
         raise InputError(
             f"{path.name} is not a Parquet file, or its columns nest too deeply.",
             "Export it again, with one value in each cell.",
@@ -46,43 +51,47 @@ def read_parquet(path: Path) -> str:
     return parquet(path)
 
 
-def _check_counts(path: Path, described: pq.FileMetaData) -> None:
+def _check_counts(path: Path, engine: Engine, described: pq.FileMetaData) -> None:
     """Refuse a file whose end claims more or fewer rows than its pages hold.
 
-    The engine takes the claim for the truth, and leaves the rows beyond it out.
+    The engine takes the claim for the truth, and leaves the rows beyond it out. What the end says
+    of columns is asked of the engine: Arrow ends the process where it is damaged.
     """
-    groups = [described.row_group(i) for i in range(described.num_row_groups)]
-    agrees = sum(group.num_rows for group in groups) == described.num_rows
+    chunks = engine.execute(
+        "SELECT row_group_id, row_group_num_rows, column_id, num_values, data_page_offset,"
+        f" dictionary_page_offset, total_compressed_size FROM parquet_metadata({_exact(path)})"
+    ).fetchall()
+    rows = sum({group: rows for group, rows, *_ in chunks}.values())
+    agrees = rows == described.num_rows
+    flat = [
+        described.schema.column(place).max_repetition_level == 0
+        for place in range(len(described.schema))
+    ]
     with path.open("rb") as stream:
-        for group in groups:
-            for place in range(group.num_columns):
-                chunk = group.column(place)
-                flat = described.schema.column(place).max_repetition_level == 0
-                if flat and agrees:
-                    agrees = chunk.num_values == group.num_rows == _count_values(stream, chunk)
+        for _, rows, place, values, *extent in chunks:
+            if agrees and flat[place]:
+                agrees = values == rows == _count_values(stream, *extent)
     if not agrees:
         raise InputError(
             f"{path.name} claims another number of rows than it holds.", "Export it again."
         )
 
 
-def _count_values(stream: IO[bytes], chunk: pq.ColumnChunkMetaData) -> int:
+def _count_values(stream: IO[bytes], data: int, dictionary: int | None, size: int) -> int:
     """The values of a column's pages, by the header of each page."""
-    at = chunk.data_page_offset
-    if chunk.dictionary_page_offset is not None:
-        at = min(at, chunk.dictionary_page_offset) if chunk.dictionary_page_offset > 0 else at
-    end, values = at + chunk.total_compressed_size, 0
+    at = min(data, dictionary) if dictionary else data
+    end, values = at + size, 0
     while 0 <= at < end:
         stream.seek(at)
         page, length = _read_struct(stream.read(min(end - at, _PAGE_HEADER)))
-        size = page.get(_COMPRESSED_SIZE)
-        if not isinstance(size, int) or size < 0:
+        packed = page.get(_COMPRESSED_SIZE)
+        if not isinstance(packed, int) or packed < 0:
             raise OSError
         header = page.get(_DATA_PAGE, page.get(_DATA_PAGE_2))
         if isinstance(header, dict):
             count = header.get(1)
             values += count if isinstance(count, int) else 0
-        at += length + size
+        at += length + packed
     return values
 
 
@@ -93,7 +102,10 @@ def read_feather(path: Path, engine: Engine, spool: Spool) -> str:
     try:
         opened = dataset.dataset(path, format="ipc")
         clean_names(opened.schema.names)
-    except (pa.ArrowException, OSError):
+        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+            for batch in map(reader.get_batch, range(reader.num_record_batches)):
+                batch.validate(full=True)  # the engine ends the process where it is damaged
+    except (pa.ArrowException, OSError, UnicodeError):
         return _stream(path, spool)
     engine.register("source", opened)
     return "SELECT * FROM source"
@@ -103,9 +115,14 @@ def _stream(path: Path, spool: Spool) -> str:
     try:
         with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as reader:
             clean_names(reader.schema.names)
-            return parquet(spool.batches(reader.schema, reader))
-    except (pa.ArrowException, OSError):
+            return parquet(spool.batches(reader.schema, map(_validated, reader)))
+    except (pa.ArrowException, OSError, UnicodeError):
         raise InputError(f"{path.name} is not an Arrow file.", "Export it again.") from None
+
+
+def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
+    batch.validate(full=True)
+    return batch
 
 
 def _read_struct(content: bytes) -> tuple[dict[int, Any], int]:
