@@ -7,6 +7,7 @@ import re
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,17 @@ def first(ledger):
     done = ledger("admit", GT1, *QUASI, "--to", "the public")
     assert done.exit_code == 0, done.output
     return done
+
+
+@pytest.fixture
+def gone(ledger, here):
+    """The same of a table that is no longer there."""
+    copied = here / "unmoved" / "table.csv"
+    copied.parent.mkdir()
+    copied.write_bytes(Path(GT1).read_bytes())
+    done = ledger("admit", copied, *QUASI, "--to", "the public")
+    assert done.exit_code == 0, done.output
+    copied.unlink()
 
 
 def loaded(done, code=0):
@@ -126,7 +138,7 @@ def test_what_was_accepted_is_the_measure_when_all_are_judged_again(ledger):
     assert "1 of 2 releases" in done.stderr
 
 
-@pytest.mark.usefixtures("first")
+@pytest.mark.usefixtures("gone")
 def test_releases_of_others_count_and_withdrawn_ones_stay(ledger):
     done = ledger("add-foreign", GT3, *QUASI, "--by", "Harbour", "--to", "all")
     assert done.exit_code == 0, done.output
@@ -158,7 +170,14 @@ def test_a_changed_entry_and_a_cut_tail_leave_with_3(ledger, first, here):
         book.execute("DELETE FROM shoal_ledger_sealed WHERE number = 2")
         book.execute("DELETE FROM shoal_ledger_entries WHERE number = 2")
         book.commit()
-    assert ledger("verify").exit_code == 0  # a shorter chain has nothing wrong in it
+    told = loaded(
+        ledger("verify", "--json"), 3
+    )  # the key's folder remembers, and triggers are gone
+    assert "older copy" in told["problems"][0]
+    assert "triggers" in told["problems"][1]
+    (here / "releases.key.heads").unlink()
+    told = loaded(ledger("verify", "--restore-triggers", "--json"))
+    assert told["whole"]  # a shorter chain has nothing wrong in it
     told = loaded(ledger("verify", "--head", noted, "--json"), 3)
     assert not told["whole"]
     assert "2" in told["problems"][0]

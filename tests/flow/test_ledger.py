@@ -466,8 +466,8 @@ def test_other_ages_cannot_be_the_same_people(ledger):
     assert [one[1] for one in told.skipped] == ["worst-pair"]
 
 
-def test_only_what_was_never_out_is_left_out(ledger, town):
-    ledger.admit(town.first)
+def test_only_what_was_never_out_is_left_out(ledger, town, tmp_path):
+    ledger.admit(town.first, place=tmp_path / "unmoved" / "release")
     ledger.withdraw(2, "the folder could not be moved", never_out=True)
     assert ledger.admit(town.careless).judged_with == ()
     ledger.withdraw(4, "a mistake")

@@ -52,9 +52,11 @@ NOT_WHOLE = 3
         "shoal ledger list --all --json",
         "shoal ledger show 3 --json",
         "shoal ledger verify --head 12:5a0c…",
+        "shoal ledger verify --restore-triggers",
         "shoal ledger recheck --people patients.csv",
         'shoal ledger withdraw 3 --reason "recalled"',
         'shoal ledger withdraw 4 --never-out --reason "it was not sent"',
+        'shoal ledger acknowledge release/ --reason "restored from the backup of 3 May"',
         'shoal ledger key --new "Harbour" -o harbour.key',
         'shoal ledger trust "Harbour" 9f2c…',
     ),
@@ -225,18 +227,24 @@ def show_(number: int, where: tuple[str, Path | None], as_json: bool, quiet: boo
 @place
 @own("--head", "heads", multiple=True, metavar="N:HASH",
      help="A head noted earlier, on a report say; repeatable.")  # fmt: skip
+@own("--restore-triggers", is_flag=True,
+     help="Put back what lets the database refuse changes, then verify.")  # fmt: skip
 @output
 def verify(
-    where: tuple[str, Path | None], heads: tuple[str, ...], as_json: bool, quiet: bool
-) -> int:
+    where: tuple[str, Path | None], heads: tuple[str, ...], restore_triggers: bool, as_json: bool,
+    quiet: bool,
+) -> int:  # fmt: skip
     """Verify the chain: numbers, hashes, signatures, sealed content.
 
-    Entries cut off at the end are found by --head only: nothing in a shorter chain is wrong. The
-    exit code is 3 if the chain does not verify.
+    Entries cut off at the end are found by --head, and by what the key's folder remembers: nothing
+    in a shorter chain is wrong. Dropped append-only triggers are reported too. The exit code is 3
+    if the ledger does not verify.
     """
     import shoal
 
     with shoal.Ledger(*where) as book:
+        if restore_triggers:
+            book.guard()
         checks = [book.check(), *(book.check(noted) for noted in heads)]
         found = list(dict.fromkeys(problem for one in checks for problem in one))
         last, known = None if found else book.head(), book.key is not None
@@ -245,6 +253,8 @@ def verify(
         lines = [f"The ledger is whole: {last.number:,} entries, head {last}"]
         lines += [] if known else ["Without its key: whether it is yours, nobody can tell."]
         lines += [] if heads else ["Only a head noted earlier (--head) shows a tail cut off."]
+    if any("triggers" in one for one in found):
+        lines.append("To put the triggers back: shoal ledger verify --restore-triggers")
     facts = {"whole": not found, "head": last and str(last), "problems": found}
     show(Told(facts), as_json, quiet, "\n".join(lines))
     return NOT_WHOLE if found else 0
@@ -310,6 +320,38 @@ def withdraw(
     with shoal.Ledger(*where) as book:
         entry = book.withdraw(number, reason, never_out=never_out)
         text = f"Entry {entry.number}: release {number} is withdrawn"
+        tell(book, as_json, quiet, text, entry=entry.to_json())
+
+
+@command.command(
+    "acknowledge",
+    cls=Verb,
+    epilog=example('shoal ledger acknowledge --reason "restored from the backup of 3 May"'),
+)
+@click.argument("releases", nargs=-1, type=FILE, metavar="[RELEASE]...")
+@place
+@own("--reason", required=True, metavar="TEXT", help="How the entries were lost.")
+@output
+def acknowledge(
+    releases: tuple[Path, ...], where: tuple[str, Path | None], reason: str, as_json: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Go on with a ledger that lost its last entries.
+
+    For a backup that was put back. What the key's folder remembers of lost spends stays counted;
+    record releases that are out again with `shoal ledger admit`. RELEASE are folders whose
+    manifests tell of lost entries.
+    """
+    import shoal
+
+    with shoal.Ledger(*where) as book:
+        entry = book.acknowledge(reason, releases)
+        lost, spends = int(entry.body["lost"]), len(entry.body["spends"])
+        text = (
+            f"Entry {entry.number}: the ledger goes on without {lost:,} entries\n"
+            f"Spends of lost entries that stay counted: {spends:,}\n"
+            "Record what is out again: shoal ledger admit RELEASE"
+        )
         tell(book, as_json, quiet, text, entry=entry.to_json())
 
 

@@ -28,6 +28,7 @@ from shoal.flow.folder import COMPANION, PRIVATE_ROWS, companion_of
 from shoal.flow.opening import opened, values_of
 from shoal.flow.record import published, sha256
 from shoal.flow.request import PARTITION
+from shoal.flow.sketch import SKETCH, Sketch
 from shoal.frames.frame import Coding, Distinct, Frame, Pieces
 from shoal.frames.one_row import OneRow
 from shoal.frames.source import Source
@@ -64,6 +65,8 @@ class Companion:
     """The keyed hash of the file that was published; none where it was a table in memory."""
     one_row: OneRow | None = None
     """Which row of the original stands for a person, with what was drawn for it; None: all do."""
+    sketch: Sketch | None = None
+    """Of the people; None in old companions, and of very large tables."""
 
     @property
     def told(self) -> dict[str, Any]:
@@ -136,8 +139,9 @@ def _parsed(folder: Path, table: Path) -> Companion:
         facts, promised = ({n: told[n] for n in some if n in told} for some in (FACTS, PROMISED))
         levels = _levels(told.get("levels"))
         origin = str(told.get("input") or "")
+        sketch = Sketch.from_json(told.get(SKETCH))
         found = Companion(
-            folder, key, schema, of, second, facts, promised, levels, origin, _one_row(told)
+            folder, key, schema, of, second, facts, promised, levels, origin, _one_row(told), sketch
         )
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(

@@ -53,6 +53,7 @@ from shoal.flow.request import (
     unstated,
 )
 from shoal.flow.signatures import check_signatures, signed
+from shoal.flow.sketch import companion_sketch
 from shoal.flow.verify import counted, judged_after, kept_unjudged, several
 from shoal.flow.writing import write_rows
 from shoal.frames.frame import Frame
@@ -355,6 +356,7 @@ def _place(
         about |= {"rows": found.rows, "classes": found.classes}
         record.write_json(public / MANIFEST, about)
         sealed = {"key": key.hex(), "input": origin, **record.sealed(files), **sealed_rows(private)}
+        sealed |= companion_sketch(frame, request.schema)
         facts = made.facts() | promised(about) | record.repeated(about)
         told = record.companion(request, found, facts, **sealed)
         record.write_json(private / folder.COMPANION, told, 0o600)

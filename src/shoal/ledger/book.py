@@ -45,10 +45,12 @@ from shoal.ledger.tables import (
     ENTRIES,
     SEALED,
     edition_of,
+    guard,
     is_older,
     is_taken,
     migrate,
     must_be_todays,
+    unguarded,
 )
 
 _LARGEST = 2**28
@@ -214,6 +216,16 @@ class Book:
             self._verified.adopt(walk, entries)
             self._verified.save(self.place)
         return tuple(found)
+
+    def unguarded(self) -> tuple[str, ...]:
+        """The tables that the database no longer keeps from being changed."""
+        with self.place.reading() as connection:
+            return tuple(unguarded(connection))
+
+    def guard(self) -> None:
+        """Let the database refuse changes again, where its triggers were dropped."""
+        with self.place.writing() as connection:
+            guard(connection)
 
     @contextmanager
     def _reading(self) -> Iterator[sa.Connection]:

@@ -27,7 +27,7 @@ EDITION = 1
 FIRST = "0" * 64
 """What the founding entry has for the hash of the one before."""
 FOUNDING, PUBLISHER = "founding", "publisher"
-KINDS = (FOUNDING, "release", "foreign", PUBLISHER, "withdrawn")
+KINDS = (FOUNDING, "release", "foreign", PUBLISHER, "withdrawn", "restored")
 _PREFIX = b"shoal ledger entry 1\n"
 _HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
 

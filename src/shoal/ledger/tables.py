@@ -2,7 +2,7 @@
 
 Triggers refuse to change or delete a row, and to add any but the next: a slip of the hand, or of a
 program, is stopped in the database itself. They do not stop the database's owner, who can drop
-them; what such a hand changed is found by the chain.
+them; what such a hand changed is found by the chain, and that triggers are gone is told by a check.
 """
 
 from __future__ import annotations
@@ -52,17 +52,66 @@ _NEXT = {
     " AND NOT EXISTS (SELECT 1 FROM shoal_ledger_sealed WHERE number = NEW.number)",
 }
 _REFUSED = "a ledger is only ever added to"
+_RAISED = f"RAISE EXCEPTION '{_REFUSED}' USING ERRCODE = 'integrity_constraint_violation'"
 
 
 def _first(connection: sa.Connection) -> None:
     METADATA.create_all(connection)
-    if connection.dialect.name == "sqlite":
-        statements = _sqlite_triggers()
-    else:
-        schema = connection.execute(sa.select(sa.func.current_schema())).scalar_one()
-        statements = _postgresql_triggers(connection.dialect.identifier_preparer.quote(schema))
-    for statement in statements:
+    for statement in _triggers(connection):
         connection.exec_driver_sql(statement)
+
+
+def _triggers(connection: sa.Connection) -> list[str]:
+    """The statements that make the triggers, and in PostgreSQL their functions."""
+    if connection.dialect.name == "sqlite":
+        return [*_sqlite_triggers()]
+    schema = connection.execute(sa.select(sa.func.current_schema())).scalar_one()
+    return [*_postgresql_triggers(connection.dialect.identifier_preparer.quote(schema))]
+
+
+def unguarded(connection: sa.Connection) -> list[str]:
+    """The tables of which a trigger is missing, disabled, or another than it was made."""
+    if connection.dialect.name == "sqlite":
+        query = "SELECT tbl_name, sql FROM sqlite_master WHERE type = 'trigger'"
+        there = {" ".join(str(sql).split()) for _, sql in connection.exec_driver_sql(query)}
+        return [
+            table.name for table in _NEXT
+            if any(
+                " ".join(made.split()) not in there
+                for made in _sqlite_triggers() if f" ON {table.name} " in made
+            )
+        ]  # fmt: skip
+    found: dict[str, set[str]] = {table.name: set() for table in _NEXT}
+    for table in _NEXT:
+        rows = connection.execute(_GUARDS, {"table": table.name})
+        found[table.name] = {name for name, source in rows if _guards(table, name, source)}
+    return [name for name, there in found.items() if there != {f"{name}_insert", f"{name}_change"}]
+
+
+_GUARDS = sa.text(
+    "SELECT t.tgname, p.prosrc FROM pg_catalog.pg_trigger t"
+    " JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid"
+    " WHERE t.tgrelid = to_regclass(:table) AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')"
+)
+
+
+def _guards(table: sa.Table, name: str, source: str) -> bool:
+    """Whether a trigger's function refuses what it was made to refuse."""
+    asks = f"IF NOT ({_NEXT[table]}) THEN" if name.endswith("_insert") else f"BEGIN {_RAISED}"
+    return asks in source and _RAISED in source
+
+
+def guard(connection: sa.Connection) -> None:
+    """Put back the triggers, inside the caller's transaction."""
+    for statement in _triggers(connection):
+        words = statement.split()
+        if words[1] == "TRIGGER":
+            on = (
+                "" if connection.dialect.name == "sqlite" else f" ON {words[words.index('ON') + 1]}"
+            )
+            connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {words[2]}{on}")
+        again = statement.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION")
+        connection.exec_driver_sql(again)
 
 
 def _sqlite_triggers() -> Iterator[str]:
@@ -79,7 +128,7 @@ def _sqlite_triggers() -> Iterator[str]:
 def _postgresql_triggers(schema: str) -> Iterator[str]:
     # whatever path the writer has, a trigger looks at the tables beside its own, never at others
     made = f"RETURNS trigger LANGUAGE plpgsql SET search_path = {schema}, pg_temp AS"
-    raised = f"RAISE EXCEPTION '{_REFUSED}' USING ERRCODE = 'integrity_constraint_violation'"
+    raised = _RAISED
     for table, is_next in _NEXT.items():
         name = table.name
         yield (f"CREATE FUNCTION {name}_refused() {made} $$ BEGIN {raised}; END $$")

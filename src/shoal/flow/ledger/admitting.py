@@ -50,7 +50,7 @@ def admission_of(
     joined = any(one.relation != OVERLAP for one in found)
     holds, words = counted_with_earlier(bare(told.seen), earlier) if joined else (False, "")
     lacking = [f"Entry {one.past.number}: {one.finer}." for one in found if one.finer]
-    spend = account(told.spend, about, entries, told.form)
+    spend = account(told.spend, about, entries, told.form, told.table)
     weighed = (*(w for one in found for w in _answered(one)), *several.weighed)
     unjudged = (
         *([(UNRECORDED, NO_BASE)] if unrecorded(told.seen.manifest, entries) else []),

@@ -7,7 +7,8 @@ account, and the budget is for each.
 
 A release that states no spend is not under differential privacy, and spends nothing here: what it
 gives away is for the attacks to find. Foreign releases count as far as their makers state it, and
-one that was never out spends nothing. Releases that protect different things are not added up: an
+one that was never out spends nothing. What the key's folder remembers of entries that the ledger
+lost (``memory``) counts still. Releases that protect different things are not added up: an
 account has a total for each unit of protection (``units``), and the budget holds for each.
 """
 
@@ -19,7 +20,7 @@ from functools import cached_property
 from typing import Any
 
 from shoal.errors import InputError, UsageError
-from shoal.flow.ledger.standing import somewhere
+from shoal.flow.ledger.standing import RESTORED, somewhere
 from shoal.flow.ledger.units import VALUES, Unit, plain, units
 from shoal.flow.request import RANDOMISED
 from shoal.ledger import Entry
@@ -169,16 +170,32 @@ def stated(manifest: Mapping[str, Any] | None) -> Spend:
         ) from None
 
 
-def account(own: Spend, about: str, entries: Sequence[Entry], form: str = "") -> Account:
-    """The account of the people that a release of some form is about, with this release in it."""
+def account(
+    own: Spend, about: str, entries: Sequence[Entry], form: str = "", table: str = ""
+) -> Account:
+    """The account of the people that a release of some form is about, with this release in it.
+
+    ``table`` is the release's, which may have been recorded before, in an entry that was lost.
+    """
+    recorded = [one.body for one in somewhere(entries)]
     spending = [
-        one.body for one in somewhere(entries)
-        if one.body.get("about") == about and one.body.get("spend")
+        body for body in (*recorded, *_lost(entries, [*recorded, {"table": table, "about": about}]))
+        if body.get("about") == about and body.get("spend")
     ]  # fmt: skip
     spends = [*(recorded_spend(body) for body in spending), *([own] if own else [])]
     forms = [*(body.get("form") for body in spending), *([form] if own else [])]
     narrow = frozenset(i for i, one in enumerate(forms) if one == RANDOMISED)
     return Account(own, tuple(spends), *budget(entries), narrow, planned=bool(own))
+
+
+def _lost(
+    entries: Sequence[Entry], recorded: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """What entries that the ledger lost spent, but for releases that are recorded again."""
+    again = {(body.get("table"), body.get("about")) for body in recorded}
+    restored = [entry.body["spends"] for entry in entries if entry.kind == RESTORED]
+    lost = {(one["entry"], one["table"]): one for spends in restored for one in spends}
+    return [one for one in lost.values() if (one["table"], one.get("about")) not in again]
 
 
 def recorded_spend(body: Mapping[str, Any]) -> Spend:

@@ -2,7 +2,8 @@
 
 The distinct published rows (labels and values as they stand in the table), which of them each row
 of the table is, the manifest, what is known of the columns with their hierarchies, and, where the
-release's companion has it, the keyed hash of the person of each row with its key. Rows keep the
+release's companion has it, the keyed hash of the person of each row with its key; the folder in
+which it was to lie, and a sketch of its people. Rows keep the
 order of the published table, so that a finding counts them as whoever has the table does.
 Noisy counts and made-up people are kept as they stand: their rows are nobody's.
 
@@ -29,6 +30,7 @@ from shoal.flow.crowd import keyed_people
 from shoal.flow.listing import Listing
 from shoal.flow.record import whole
 from shoal.flow.seen import Keyed, Seen
+from shoal.flow.sketch import Sketch
 from shoal.release import jsonable
 from shoal.schema import Schema
 
@@ -37,8 +39,8 @@ ABOUT, PUBLISHED, ROWS = "about.json", "published.arrow", "rows.arrow"
 _KEPT_ROLES = frozenset({"quasi", "sensitive", "keep", "person"})
 
 
-def pack(seen: Seen) -> bytes:
-    """A release as it was read, as the bytes that are sealed."""
+def pack(seen: Seen, place: str = "", sketch: Sketch | None = None) -> bytes:
+    """A release as it was read, where it lies, and its people's sketch: the bytes to be sealed."""
     keyed = keyed_people(seen)
     number, first = _distinct(seen)
     about = {
@@ -47,6 +49,8 @@ def pack(seen: Seen) -> bytes:
         "roles": _roles(seen).to_toml(),
         "manifest": jsonable(seen.manifest),
         "key": None if keyed is None else keyed.key.hex(),
+        "place": place,
+        "sketch": None if sketch is None else sketch.to_json(),
     }
     published = {name: _column(one, first) for name, one in seen.listings.items()}
     rows = {"row": pa.array(number)} | ({} if keyed is None else {"person": keyed.person})
@@ -78,6 +82,16 @@ def unpack(content: bytes) -> Seen:
             "check it with shoal ledger verify.",
         ) from None
     return Seen(about["name"], roles, listings, about["manifest"], keyed=keyed)
+
+
+def place_and_sketch(content: bytes) -> tuple[str, Sketch | None]:
+    """Where a sealed release was to lie, and the sketch of its people; empty in old contents."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            about = json.loads(archive.read(ABOUT))
+        return str(about.get("place") or ""), Sketch.from_json(about.get("sketch"))
+    except (zipfile.BadZipFile, KeyError, ValueError, AttributeError):
+        return "", None
 
 
 def digest(seen: Seen) -> str:

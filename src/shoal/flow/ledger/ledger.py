@@ -20,10 +20,11 @@ from typing import Any
 
 from shoal.addresses import refuse_address
 from shoal.errors import InputError, OutputError, UsageError
+from shoal.flow.ledger import memory
 from shoal.flow.ledger.admission import Admission, Position, Refused
 from shoal.flow.ledger.admitting import accepted, admission_of
 from shoal.flow.ledger.budget import Account, account, check_adds_up, founded, stated
-from shoal.flow.ledger.geometry import unpack
+from shoal.flow.ledger.geometry import place_and_sketch, unpack
 from shoal.flow.ledger.judging import Pair, Past, staged
 from shoal.flow.ledger.noisy import of_nobody
 from shoal.flow.ledger.recording import (
@@ -38,16 +39,18 @@ from shoal.flow.ledger.recording import (
     spending,
     table_hash,
 )  # fmt: skip
-from shoal.flow.ledger.relation import DECLARED, lineage
+from shoal.flow.ledger.relation import DECLARED, UNRECORDED, lineage
 from shoal.flow.ledger.standing import (
     JUDGED,
     PEOPLE,
     RELEASE,
+    RESTORED,
     WITHDRAWN,
     beside,
     check_related,
     check_withdrawable,
     known_abouts,
+    never_out,
     new_about,
     of_table,
     somewhere,
@@ -168,14 +171,32 @@ class Ledger:
 
     def check(self, head: Head | str | None = None) -> tuple[str, ...]:
         """What is wrong with the chain; empty where it is whole. ``head`` is one noted earlier."""
-        return self.book.check(Head.parse(head) if isinstance(head, str) else head)
+        found = self.book.check(Head.parse(head) if isinstance(head, str) else head)
+        if not found:
+            try:
+                self._outline()
+            except InputError as error:  # an older copy is a whole chain
+                found = (error.fact,)
+        return (*found, *self._unguarded())
+
+    def guard(self) -> None:
+        """Let the database refuse changes again, where its append-only triggers were dropped."""
+        self.book.guard()
+
+    def _unguarded(self) -> list[str]:
+        """That somebody took away what keeps entries from being changed."""
+        return [
+            f"The append-only triggers of {table} are missing or were changed: the database no "
+            "longer refuses to change it."
+            for table in self.book.unguarded()
+        ]
 
     def position(self, release: Any, about: str | None = None) -> Position | None:
         """Where a release stands, by the hash of its table; None where it is not recorded.
 
         ``about`` says which is meant where the same table is recorded about several.
         """
-        outline, table = self.book.outline(), table_hash(release)
+        outline, table = self._outline(), table_hash(release)
         whose = None if about is None else whom(about, known_abouts(outline))
         found = of_table(self._related(outline, None, tables=(table,)), table, whose)
         return None if found is None else Position(found.number, found.hash, outline.head)
@@ -194,6 +215,7 @@ class Ledger:
         relation: str | Mapping[int, str] | None = None, to: str = "", l: int = 2,
         limit: float = 0.0, accept_risk: str | None = None, name: str | None = None,
         reading: Mapping[str, Any] | None = None, show: bool = False, progress: Progress = quiet,
+        place: Path | None = None,
     ) -> Admission:  # fmt: skip
         """Judge a release together with the earlier ones about the same people, and record it.
 
@@ -203,20 +225,25 @@ class Ledger:
         exposes a larger share of people than ``limit`` beyond what each release gives away alone,
         unless ``accept_risk`` says why that is accepted. A release that is recorded already
         about these people is told, and not recorded twice; whether it is ``admitted`` is what is
-        found now. ``name`` is what it is called, if not as its folder.
+        found now. ``name`` is what it is called, if not as its folder; ``place`` is where it is
+        to lie, if it is moved afterwards.
+
+        A release about the people of others that are recorded about another name is refused too:
+        by two names they would have the budget twice.
         """
         terms = Terms(people=people, on=on, relation=relation, l=l, limit=limit, reading=reading,
                       show=show, progress=progress)  # fmt: skip
         if accept_risk is not None and not accept_risk.strip():
             raise UsageError("The risk is accepted without a reason.", "say why.")
-        told = self._checked(release, schema, terms).called(name)
+        told = self._checked(release, schema, terms).called(name).placed(place)
         pairs: dict[int, Pair] = {}
         while True:
-            outline = self.book.outline()
+            outline = self._outline(told)
             about = whom(about, known_abouts(outline))
             entries = self._relevant(outline, about, told, terms)
             if (known := of_table(entries, told.table, about)) is not None:
                 return self._again(told, known, outline, terms)
+            self._check_never_out(entries, told)
             found = self._judged(told, about, outline, terms, pairs)
             if found.reasons and accept_risk is None:
                 raise Refused(found)
@@ -226,6 +253,9 @@ class Ledger:
                 entry = self.book.append(body, told.packed, expected=outline.head)
             except Moved:  # somebody was faster: judge again, with what is new
                 continue
+            self._remember(entry)
+            if told.folder is not None and told.folder.is_dir():
+                memory.write_note(told.folder, self.book.identity, entry.head)
             return found.recorded(entry, entry.head)
 
     def judge(
@@ -243,12 +273,14 @@ class Ledger:
         """
         terms = Terms(people=people, on=on, relation=relation, l=l, limit=limit, reading=reading,
                       show=show, progress=progress)  # fmt: skip
-        told, outline = self._checked(release, schema, terms), self.book.outline()
+        told = self._checked(release, schema, terms)
+        outline = self._outline(told)
         about = None if about is None else whom(about, known_abouts(outline))
         entries = self._relevant(outline, about, told, terms)
         if (known := of_table(entries, told.table, about)) is not None:
             return self._again(told, known, outline, terms)
-        return self._judged(told, PEOPLE if about is None else about, outline, terms, {})
+        about = PEOPLE if about is None else about
+        return self._judged(told, about, outline, terms, {})
 
     def recheck(
         self, *, people: Any = None, schema: Schema | None = None, on: str | None = None,
@@ -265,7 +297,7 @@ class Ledger:
         terms = Terms(people=people, on=on, l=l, limit=limit or 0.0, reading=reading, show=show,
                       progress=progress)  # fmt: skip
         _ = self.keys
-        outline, found = self.book.outline(), []
+        outline, found = self._outline(), []
         released = [one for one in somewhere(self.entries()) if one.kind == RELEASE]
         for one in released:
             told = Candidate(self._kept(one), str(one.body["table"]))
@@ -295,7 +327,7 @@ class Ledger:
         if not of_nobody(told.seen):
             staged((told.seen,), Terms())  # what cannot be read is not found out at the next one
         while True:
-            outline = self.book.outline()
+            outline = self._outline(told)
             about = whom(about, known_abouts(outline))
             entries = self._relevant(outline, about, told, Terms())
             if (known := of_table(entries, told.table, about)) is not None:
@@ -304,7 +336,7 @@ class Ledger:
             check_adds_up(told.spend, entries)
             body = foreign_body(told, by, about, to)
             try:
-                return self.book.append(body, told.packed, expected=outline.head)
+                return self._remember(self.book.append(body, told.packed, expected=outline.head))
             except Moved:
                 continue
 
@@ -312,23 +344,138 @@ class Ledger:
         """Record that a release was withdrawn; later ones are judged together with it still.
 
         Unless it was ``never_out``: recorded, but nobody was given it, which only its own
-        publisher can know.
+        publisher can know; it is refused while the release lies in its place, or beside that.
         """
         if not reason.strip():
             raise UsageError("The release is withdrawn without a reason.", "say why.")
         body = {"kind": WITHDRAWN, "number": number, "reason": reason, "never_out": never_out}
+        _ = self.keys
         while True:
-            outline = self.book.outline()
+            outline = self._outline()
             entries = [*self.book.some((number,)), *self.withdrawals((number,))]
-            check_withdrawable(number, entries, never_out)
+            check_withdrawable(number, entries, never_out, self.keys.public)
+            if never_out and (lies := self._lying(entries[0])) is not None:
+                raise UsageError(
+                    f"Entry {number} cannot be said never to have been out: the release lies in "
+                    f"{lies.name!r}.",
+                    "remove it first if nobody was given it; else leave --never-out away.",
+                )
             try:
-                return self.book.append(body, expected=outline.head)
+                return self._remember(self.book.append(body, expected=outline.head))
             except Moved:  # somebody may have withdrawn it meanwhile
                 continue
 
     def trust(self, name: str, public: str) -> Entry:
         """Let another publisher add to the ledger, by its public key."""
-        return self.book.append({"kind": PUBLISHER, "name": name, "public": public})
+        self._outline()
+        return self._remember(self.book.append({"kind": PUBLISHER, "name": name, "public": public}))
+
+    def acknowledge(self, reason: str, releases: Iterable[str | Path] = ()) -> Entry:
+        """Go on with a ledger that lacks entries which are remembered: a copy that was put back.
+
+        What the key's folder remembers of the lost entries' spends stays counted. ``releases`` are
+        folders whose manifests tell of lost entries: record these releases again.
+        """
+        if not reason.strip():
+            raise UsageError("The loss is acknowledged without a reason.", "say why: --reason.")
+        outline = self.book.outline()
+        notes = [memory.note_of(memory.manifest_in(Path(one)), self.book.identity)
+                 for one in releases]  # fmt: skip
+        kept = None if self.key is None else memory.recall(self.key, self.book.identity)
+        known = [*([kept.head] if kept else []), *(head for head in notes if head)]
+        behind = [head for head in known if not self._has(head, outline)]
+        if not behind:
+            raise UsageError(
+                "The ledger has every head that is remembered.", "nothing is to be acknowledged."
+            )
+        spends = () if kept is None else kept.spends
+        lost = [dict(one) for one in spends if not self._counts(one)]
+        body = {
+            "kind": RESTORED, "reason": reason, "behind": sorted({*map(str, behind)}),
+            "lost": max(head.number for head in behind) - outline.head.number, "spends": lost,
+        }  # fmt: skip
+        return self._remember(self.book.append(body, expected=outline.head))
+
+    # What is remembered elsewhere
+
+    def _outline(self, told: Candidate | None = None) -> Outline:
+        """The ledger's outline; refused where it lacks a head that is remembered."""
+        outline = self.book.outline()
+        identity, known = self.book.identity, list[tuple[str, Head]]()
+        if self.key is not None and (kept := memory.recall(self.key, identity)) is not None:
+            known.append(("the key's folder", kept.head))
+        if told is not None and told.place is not None:
+            known += memory.notes_beside(told.place, identity)
+        if told is not None and (head := memory.note_of(told.seen.manifest, identity)):
+            known.append((told.seen.name, head))
+        for where, head in known:
+            if not self._has(head, outline):
+                raise InputError(
+                    f"The ledger ends with entry {outline.head.number} and lacks what {where} "
+                    f"remembers of entry {head.number}: an older copy was put in its place.",
+                    "put the newest copy back. If it is lost: shoal ledger acknowledge --reason "
+                    '"…", which keeps what is known to be spent; then record the releases again.',
+                )
+        return outline
+
+    def _has(self, head: Head, outline: Outline) -> bool:
+        """Whether a head is in the chain, or was acknowledged to be lost."""
+        if head == outline.head:
+            return True
+        if [entry.hash for entry in self.book.some((head.number,))] == [head.hash]:
+            return True
+        restored = self.book.some(outline.numbers(_restores))
+        return any(str(head) in entry.body.get("behind", ()) for entry in restored)
+
+    def _counts(self, spend: Mapping[str, Any]) -> bool:
+        """Whether the entry of something that was spent is still in the chain."""
+        found = self.book.some((int(spend.get("entry", 0)),))
+        return any(entry.body.get("table") == spend.get("table") for entry in found)
+
+    def _remember(self, entry: Entry) -> Entry:
+        """Write down an entry of our own beside the key, while its ledger cannot forget it."""
+        if self.key is not None:
+            identity = self.book.identity
+            before = memory.recall(self.key, identity) or memory.Remembered(entry.head)
+            memory.remember(self.key, identity, before.after(entry))
+        return entry
+
+    def _lying(self, entry: Entry) -> Path | None:
+        """Where a recorded release lies now, if that is where it was to lie, or beside it."""
+        place = place_and_sketch(self.book.sealed(entry.number))[0] if entry.sealed_sha256 else ""
+        return memory.lying((Path(place),), str(entry.body["table"])) if place else None
+
+    def _check_never_out(self, entries: Sequence[Entry], told: Candidate) -> None:
+        """Refuse to go on where a release lies in its place that was said never to be out."""
+        gone = never_out(entries)
+        for entry in entries:
+            if entry.number not in gone or entry.body.get("table") == told.table:
+                continue
+            if (lies := self._lying(entry)) is not None:
+                raise InputError(
+                    f"Entry {entry.number} was said never to have been out, and the release lies "
+                    f"in {lies.name!r}.",
+                    f"remove it, or record it again: shoal ledger admit {lies}.",
+                )
+
+    def _sharing(
+        self, told: Candidate, about: str, outline: Outline
+    ) -> dict[str, tuple[int, float]]:
+        """Other names under which releases about the same people are recorded: entry and share."""
+        if told.sketch is None:
+            return {}
+        inside = {outline.facts(n).get("number") for n in outline.numbers(_never_out)}
+        found: dict[str, tuple[int, float]] = {}
+        for number in outline.numbers(
+            lambda f: bool(f.get("sketched")) and f.get("about") != about
+        ):
+            name = str(outline.facts(number).get("about"))
+            if number in inside or name in found:
+                continue
+            other = place_and_sketch(self.book.sealed(number))[1]
+            if other is not None and told.sketch.is_about_people_of(other):
+                found[name] = number, told.sketch.shared_with(other)
+        return found
 
     # Steps
 
@@ -352,7 +499,11 @@ class Ledger:
         pasts = self._pasts(told, about, entries)
         check_related(terms.relation, entries)
         found = admission_of(told, about, entries, pasts, terms, pairs)
-        return replace(found, notes=(*found.notes, *new_about(about, known_abouts(outline))))
+        shared = self._sharing(told, about, outline)
+        notes = [] if shared else [*new_about(about, known_abouts(outline))]
+        notes += [f"{one} See shoal ledger verify." for one in self._unguarded()]
+        same = [(UNRECORDED, _same_people(name, *one)) for name, one in shared.items()]
+        return replace(found, notes=(*found.notes, *notes), unjudged=(*found.unjudged, *same))
 
     def _relevant(
         self, outline: Outline, about: str | None, told: Candidate, terms: Terms
@@ -384,6 +535,7 @@ class Ledger:
             return same and facts.get("kind") in JUDGED and ("spend" in facts or not spending)
 
         wanted = {1, *outline.numbers(fits), *outline.of_tables(tables), *numbers}
+        wanted |= {*outline.numbers(_restores)}
         gone = [n for n in outline.numbers(_withdraws) if outline.facts(n).get("number") in wanted]
         return self.book.some([*wanted, *gone])
 
@@ -426,6 +578,22 @@ class Ledger:
 
 def _withdraws(facts: Mapping[str, Any]) -> bool:
     return facts.get("kind") == WITHDRAWN
+
+
+def _never_out(facts: Mapping[str, Any]) -> bool:
+    return _withdraws(facts) and bool(facts.get("never_out"))
+
+
+def _restores(facts: Mapping[str, Any]) -> bool:
+    return facts.get("kind") == RESTORED
+
+
+def _same_people(name: str, number: int, share: float) -> str:
+    return (
+        f"About {round(100 * share):,} % of the people are those of entry {number}, which is about "
+        f"{name!r}: by two names they would have the budget twice, and would not be judged "
+        f'together. Write --about "{name}".'
+    )
 
 
 def _as_then(terms: Terms, body: Mapping[str, Any], limit: float | None) -> Terms:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, UsageError
-from shoal.flow.companion import check_promised, read_companion
+from shoal.flow.companion import Companion, check_promised, read_companion
 from shoal.flow.ledger.admission import Admission, in_short
 from shoal.flow.ledger.budget import recorded_spend, stated
 from shoal.flow.ledger.geometry import digest, pack
+from shoal.flow.ledger.memory import manifest_hash
 from shoal.flow.ledger.noisy import as_it_stands, check_noise, form_of, of_nobody
 from shoal.flow.ledger.standing import JUDGED
 from shoal.flow.ledger.terms import Terms
@@ -24,8 +25,8 @@ from shoal.flow.opening import opened_labels, released
 from shoal.flow.record import hashes, sha256
 from shoal.flow.request import NOISY, OF_NOBODY, Progress, quiet
 from shoal.flow.seen import Seen, look_at
+from shoal.flow.sketch import Sketch
 from shoal.ledger import Entry
-from shoal.release import MANIFEST
 from shoal.schema import Schema
 from shoal.spend import Number, Spend
 
@@ -48,11 +49,17 @@ class Candidate:
     manifest: str = ""
     said: Mapping[str, Any] = field(default_factory=dict)
     """What its entry says, or is to say, of its spend and form, where that is known."""
+    folder: Path | None = None
+    """Where it was read from; None: a table in memory, or one out of the ledger."""
+    place: Path | None = None
+    """Where it lies, or is to lie once it is recorded."""
+    sketch: Sketch | None = None
+    """Of its people, where its companion has one."""
 
     @cached_property
     def packed(self) -> bytes:
         """What is sealed of it."""
-        return pack(self.seen)
+        return pack(self.seen, "" if self.place is None else str(self.place), self.sketch)
 
     @cached_property
     def spend(self) -> Spend:
@@ -68,6 +75,10 @@ class Candidate:
         """The same under another name, where one is given."""
         return self if name is None else replace(self, seen=replace(self.seen, name=name))
 
+    def placed(self, place: Path | None) -> Candidate:
+        """The same, to be moved to a place, where one is given."""
+        return self if place is None else replace(self, place=place.absolute())
+
     def facts(self) -> dict[str, Any]:
         """What is said of it in the open."""
         told = self.seen.manifest or {}
@@ -79,6 +90,7 @@ class Candidate:
         return {
             "name": self.seen.name, "table": self.table, **second, "manifest": self.manifest,
             **repeated, "rows": self.seen.rows, **classes, "columns": columns, **spend,
+            **({"sketched": True} if self.sketch is not None else {}),
         }  # fmt: skip
 
     @property
@@ -102,23 +114,38 @@ def candidate(
         if own:
             _check_named(source, seen.roles)
         file = Path(source) if isinstance(source, str | Path) else None
-        return Candidate(seen, sha256(file) if file and file.is_file() else digest(seen))
+        lies = file.absolute() if file and file.is_file() else None
+        return Candidate(seen, sha256(lies) if lies else digest(seen), folder=lies, place=lies)
     table, manifest = release
-    files = hashes(table, table.with_name(manifest["values"]) if "values" in manifest else None)
+    files = _hashes(table, manifest)
     if any(manifest.get(name) != value for name, value in files.items()):
         raise InputError(
             f"{table.name} was changed after it was published, or its manifest was.",
             "publish it again, or take the files as they were published.",
         )
-    if own:
-        _check_companion(source, table, manifest)
+    companion = _checked_companion(source, table, manifest) if own else None
     check_noise(source, manifest)
     if manifest.get("form") in OF_NOBODY:
         seen = as_it_stands(table, manifest)
     else:
         (seen,) = look_at([source], schema, progress)
-    whole = sha256(table.with_name(MANIFEST))
-    return Candidate(seen, files["sha256"], files.get("values_sha256", ""), whole)
+    lies = table.absolute().parent
+    return Candidate(
+        seen, files["sha256"], files.get("values_sha256", ""), manifest_hash(lies), folder=lies,
+        place=lies, sketch=None if companion is None else companion.sketch,
+    )  # fmt: skip
+
+
+def _hashes(table: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The hashes of a release's files, which must be there."""
+    try:
+        return hashes(table, table.with_name(manifest["values"]) if "values" in manifest else None)
+    except OSError as error:
+        name = Path(error.filename or table).name
+        raise InputError(
+            f"The release has no file {name}, or it cannot be read.",
+            "put the file back as it was published, or publish the release again.",
+        ) from None
 
 
 def _check_alone(source: Any) -> None:
@@ -148,14 +175,15 @@ def _check_named(source: Any, roles: Schema) -> None:
         )
 
 
-def _check_companion(source: Any, table: Path, manifest: dict[str, Any]) -> None:
+def _checked_companion(source: Any, table: Path, manifest: dict[str, Any]) -> Companion:
     """A release of ours has its companion, which alone says how labels were made and whose rows."""
     try:
-        read_companion(source, table)
+        found = read_companion(source, table)
     except InputError as error:
         hint = f"{error.hint} A release that somebody else made: shoal ledger add-foreign."
         raise InputError(error.fact, hint) from None
     check_promised(source, table, manifest)
+    return found
 
 
 def release_body(told: Candidate, admission: Admission, to: str, terms: Terms) -> dict[str, Any]:
@@ -231,6 +259,10 @@ def table_hash(source: Any) -> str:
     if file is None:
         raise UsageError(
             "A table in memory has no hash of its own.", "give the release's folder or file."
+        )
+    if not file.is_file():
+        raise InputError(
+            f"The release has no file {file.name}.", "put it back, or publish the release again."
         )
     return sha256(file)
 

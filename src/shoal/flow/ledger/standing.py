@@ -16,7 +16,8 @@ from shoal.ledger import Entry, Outline
 
 JUDGED = RELEASE, FOREIGN = "release", "foreign"
 """The kinds of entries that later releases are judged with: our own, and other people's."""
-WITHDRAWN = "withdrawn"
+WITHDRAWN, RESTORED = "withdrawn", "restored"
+"""That a release was taken back; and that a ledger without its last entries is used knowingly."""
 PEOPLE = "people"
 """Whom releases are about, where nobody says it."""
 
@@ -118,11 +119,20 @@ def check_related(relation: str | Mapping[int, str] | None, entries: Sequence[En
         )
 
 
-def check_withdrawable(number: int, entries: Sequence[Entry], never_out: bool) -> None:
+def check_withdrawable(
+    number: int, entries: Sequence[Entry], never_out: bool, own: str = ""
+) -> None:
     """Refuse to withdraw what is no release, is withdrawn, or cannot be said never to be out."""
     kind = {one.number: one.kind for one in entries}.get(number)
     if kind not in JUDGED:
         raise UsageError(f"Entry {number} is no release.", "shoal ledger list shows them.")
+    signer = {one.number: one.signer for one in entries}[number]
+    if never_out and kind == RELEASE and signer != own:
+        raise UsageError(
+            f"Entry {number} is a release of another publisher, who alone can say that it was "
+            "never out.",
+            "leave --never-out away: later releases are judged together with it.",
+        )
     if never_out and kind == FOREIGN:
         raise UsageError(
             f"Entry {number} is a release by somebody else, who may have given it to others.",

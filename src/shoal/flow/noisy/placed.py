@@ -19,6 +19,7 @@ from shoal.flow.noisy.request import NoisyRequest
 from shoal.flow.noisy.stated import described
 from shoal.flow.noisy.verified import recounted
 from shoal.flow.recorded import recorded
+from shoal.flow.sketch import companion_sketch
 from shoal.flow.writing import write_whole
 from shoal.frames.frame import Frame
 from shoal.release import EDITION, MANIFEST, Release, Verdict
@@ -62,6 +63,7 @@ def place(frame: Frame, form: Form, drawn: Drawn, request: NoisyRequest, out: Pa
         record.write_json(public / MANIFEST, about)
         told = _companion(form, request, found, about, facts)
         told |= {"key": key.hex(), "input": folder.fingerprint(frame, key)}
+        told |= companion_sketch(frame, request.schema)
         record.write_json(private / folder.COMPANION, told, 0o600)
         with recorded(request, Release(about, found, public, private), frame) as admitted:
             request.progress("moving into place", 0, 1)

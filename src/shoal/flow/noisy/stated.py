@@ -38,8 +38,8 @@ AFTERWARDS = {
     SYNTHETIC: ("a graphical model is fitted to the noisy counts", "people are drawn from it"),
 }
 """What is done with noisy counts, without another look at the rows."""
-OF_THE_FILE = ("edition", "file", "rows", "defused_cells", "sha256")
-"""What only the written file can tell."""
+OF_THE_FILE = ("edition", "file", "rows", "defused_cells", "sha256", "ledgers")
+"""What only the written file can tell, and at which head a ledger admitted it."""
 OF_THE_PEOPLE = ("people", "one_row")
 """What is said of the people, where a column told them apart: nothing follows from it."""
 

@@ -17,17 +17,14 @@ It does not see releases of another pool about the same people, nor one that was
 from __future__ import annotations
 
 import json
-import re
-import secrets
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from shoal import scratch
-from shoal.errors import InputError, OutputError, UsageError
-from shoal.flow.folder import PRIVATE, repair
+from shoal.errors import InputError, UsageError
+from shoal.flow import folder
+from shoal.flow.folder import PRIVATE
 from shoal.flow.opening import released
 from shoal.flow.pool.store import write_over
 from shoal.release import EDITION
@@ -104,66 +101,42 @@ def recorded(pool: Path, earlier: Sequence[Published], new: Published, out: Path
 
 
 @contextmanager
-def working(pool: Path, finals: Sequence[Path], earlier: int) -> Iterator[Path]:
-    """A folder in which a release is made, written down for whoever comes after a killed run.
+def working(pool: Path, finals: Sequence[Path], earlier: int) -> Iterator[None]:
+    """Write down that a release is made, for whoever comes after a killed run.
 
     ``finals`` are the folders that it is moved to, the release's last; ``earlier``: how many
     releases there were.
     """
-    out = finals[-1].absolute()
-    root = out.with_name(f".{out.name}-{secrets.token_hex(6)}")
     note = pool / PRIVATE / WORKING
-    fresh = [str(one.absolute()) for one in finals if not one.exists()]
-    places = {"root": str(root), "out": str(out), "fresh": fresh}
-    write_over(note, {"edition": EDITION, **places, "earlier": earlier})
+    places = [str(one.absolute()) for one in finals]
+    write_over(note, {"edition": EDITION, "places": places, "earlier": earlier})
     try:
-        try:
-            scratch.pend(root)
-        except OSError:
-            raise OutputError(
-                f"The folder that should hold {out.name!r} cannot be written.",
-                "choose another place.",
-            ) from None
-        yield root
+        yield
     finally:
-        shutil.rmtree(root, ignore_errors=True)
-        scratch.settle(root)
         note.unlink(missing_ok=True)
 
 
 def settle(pool: Path) -> None:
-    """Undo what a killed run had begun; only while the pool is locked.
+    """Come to an end with what a killed run had begun; only while the pool is locked.
 
-    The folder that it filled is removed. Where the release did not get to its place, its line is
-    taken back, and so is what had been moved already to places where nothing stood.
+    Folders that were being moved are moved, or none of them; what was being filled is removed.
+    Where the release did not get to its place, its line is taken back.
     """
     note = pool / PRIVATE / WORKING
     try:
         begun = json.loads(note.read_text(encoding="utf-8"))
-        root, out, earlier = Path(begun["root"]), Path(begun["out"]), int(begun["earlier"])
-        fresh = [Path(one) for one in begun["fresh"]]
+        places, earlier = [Path(one) for one in begun["places"]], int(begun["earlier"])
+        out = places[-1]
     except FileNotFoundError:
         return
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
         note.unlink(missing_ok=True)  # nobody wrote it: it is replaced whole or not at all
         return
-    repair(out)  # a move that was begun is finished, so that the release is there
-    aside = rf"\.{re.escape(out.name)}-[0-9a-f]+"
-    ours = root.parent == out.parent and re.fullmatch(aside, root.name)
+    folder.tidy(*places)
     releases = published(pool)
     if len(releases) > earlier and not _is(out, releases[-1]):
-        for place in fresh if ours else ():
-            if place.parent == out.parent and place.name.startswith(out.name):
-                _remove(place)
         _write(pool / PRIVATE / PUBLISHED, releases[:earlier])
-    if ours:
-        _remove(root)
     note.unlink(missing_ok=True)
-
-
-def _remove(folder: Path) -> None:
-    if not folder.is_symlink():
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write(path: Path, releases: Sequence[Published]) -> None:

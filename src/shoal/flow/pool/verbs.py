@@ -150,7 +150,8 @@ def pool_publish(
         partners.check_free(beside, replace)
         rows = found.rows()
         handed_in.check_apart(found, rows)
-        with working(home, (companion, beside, place), len(earlier)) as root:
+        finals = companion, beside, place
+        with working(home, finals, len(earlier)), folder.aside(place) as (root,):
             release = _published(found.agreement, rows, root / place.name, format, progress)
             progress("looking from every side", 0, 1)
             told = partners.facts(found, release, date.today(), len(earlier))
