@@ -6,7 +6,7 @@ it, "privacy.model", or with its format and path, "finding worst"; these go befo
 
 WORDS = {
     "about": "whose account it is in the ledger: which people",
-    "above": "share of rows whose risk is above the threshold",
+    "above": "share of people whose risk is above the threshold",
     "absent": "people asked for who are not in all releases",
     "accepted_risk": "why it was recorded all the same; empty where that was not needed",
     "admitted": "whether nothing speaks against it, or somebody accepted what does",
@@ -107,6 +107,10 @@ WORDS = {
     "paper": "where it comes from",
     "paragraphs": "text before the blocks",
     "parameters": "of the method",
+    "not_evaluated": "models that could not be judged, because people have several rows",
+    "people_not_evaluated": "why people could not be counted; empty where they were, or nobody asked",
+    "one_row": "which row stands for a person who has several",
+    "reason": "why it was not evaluated; empty where it was",
     "people": "how many people were attacked, or are supposed",
     "people_found": "how many of the people given are in it",
     "people_given": "whether a table of the people was given",

@@ -49,8 +49,9 @@ NOT_MET, EXPOSED = 3, 4
      help="With --public: the fewest people that a number may stand for.")  # fmt: skip
 @own("--context", type=FILE, metavar="FILE", help="Who publishes, to whom, and why (TOML).")
 @own("--title", metavar="TEXT", help="The report's title.")
-@own("--threshold", type=click.FloatRange(0, 1, min_open=True), default=0.2, show_default=True,
-     metavar="RISK", help="Risk of being found above which people are counted.")  # fmt: skip
+@own("--threshold", metavar="RISK",
+     help="Risk of being found above which people are counted, such as 1/11; else 1/k of the "
+     "requirement, or 0.2.")  # fmt: skip
 @own("--limit", type=SHARE, metavar="SHARE",
      help="Leave with 4 where an attack succeeds on a larger share of people.")  # fmt: skip
 @own("--ledger", metavar="PATH-OR-URL",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from shoal.errors import UsageError
 from shoal.flow.adversary import named_columns
 from shoal.flow.knowing import PIECES
 from shoal.frames.one_row import Chosen
-from shoal.model import Model
+from shoal.model import Model, Number, fraction
 from shoal.release import Release
 from shoal.schema import Schema
 
@@ -35,7 +36,8 @@ class Given:
     schema: Schema | None = None
     rule: Model | str | None = None
     on: str | Sequence[str] | None = None
-    threshold: float = 0.2
+    threshold: Number | None = None
+    """The risk above which people are counted; None: as the requirement has it."""
     limit: float | None = None
     pieces: int = PIECES
     context: Mapping[str, Any] | str | Path | None = None
@@ -62,11 +64,19 @@ class Given:
             raise UsageError(
                 "The limit is a share of people, from 0 to 1.", "write for example 0.05."
             )
-        if not LEAST < self.threshold <= 1:
-            raise UsageError(
-                f"The threshold of risk is more than {LEAST} and at most 1.",
-                "write for example 0.2: five people who look alike.",
-            )
+        if self.threshold is not None:
+            threshold_of(self.threshold)
+
+
+def threshold_of(risk: Number) -> Fraction:
+    """A threshold of risk as it was written, exactly."""
+    try:
+        return fraction(risk, "threshold", Fraction(str(LEAST)), 1, above=True)
+    except UsageError:
+        raise UsageError(
+            f"The threshold of risk is more than {LEAST} and at most 1.",
+            "write for example 1/11: eleven people who look alike.",
+        ) from None
 
 
 def _path(source: Any) -> str | None:
@@ -101,7 +111,7 @@ def commands(given: Given) -> tuple[str, ...]:
         "--sample": given.settings.get("sample"),
         "--prior": None if isinstance(given.prior, Mapping) else given.prior,
         "--people": given.people,
-        "--threshold": f"{given.threshold:g}",
+        "--threshold": None if given.threshold is None else str(given.threshold),
         "--seed": str(given.seed),
     }
     flags = [part for one in given.others for part in ("--with", _name(one))]

@@ -140,7 +140,7 @@ def _at_risk(evidence: Evidence) -> list[Block]:
     told = (
         f"Whoever knows a person's {known} finds the person's group and is right about "
         "the row with one in the number of people who look alike. A threshold of "
-        f"{risk.threshold:.3g} means at least {math.ceil(round(1 / risk.threshold, 9)):,} people."
+        f"{risk.threshold:.3g} means at least {risk.fewest_alike:,} people."
     )
     mean = percent(risk.marketer, 1)
     if evidence.public:
@@ -149,15 +149,15 @@ def _at_risk(evidence: Evidence) -> list[Block]:
     if not evidence.public:
         items.insert(0, _worst_fact("highest (prosecutor)", risk.prosecutor, risk.notes))
         items.insert(1, _worst_fact("highest (journalist)", risk.journalist, risk.notes))
-    above = round(risk.above * risk.rows)
+    above = risk.people_above
     items.append(
-        Fact("above the threshold", share(above, risk.rows, fewest),
-             f"{counted(above, fewest)} of {counted(risk.rows, fewest)} people")
+        Fact("above the threshold", share(above, risk.people, fewest),
+             f"{counted(above, fewest)} of {counted(risk.people, fewest)} people")
     )  # fmt: skip
     return [
         Text("Risk of being found", (told, _ADVERSARIES)),
         Facts(tuple(items)),
-        Chart(exposure.risk(evidence.sizes, risk.threshold, fewest)),
+        Chart(exposure.risk(evidence.sizes, risk.limit, fewest)),
     ]
 
 

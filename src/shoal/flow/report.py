@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -23,7 +24,7 @@ from shoal.flow.context import read_context
 from shoal.flow.distribution import Distribution, distribution
 from shoal.flow.encode import encode
 from shoal.flow.evidence import DROPPED, FATES, FEWEST, Described, Evidence, publishable
-from shoal.flow.given import Given, commands
+from shoal.flow.given import Given, commands, threshold_of
 from shoal.flow.judge import unjudged
 from shoal.flow.knowing import PIECES, checked, knowing, not_run
 from shoal.flow.noisy.evidence import gathered as noise_gathered
@@ -44,8 +45,10 @@ from shoal.flow.wording import of_answers
 from shoal.frames.frame import Frame
 from shoal.hierarchy import Flat
 from shoal.kernels.group import combinations
-from shoal.model import Model
+from shoal.model import Model, Number, inner
 from shoal.models import rule as parse_rule
+from shoal.models.alpha_k import AlphaK
+from shoal.models.k_anonymity import KAnonymity
 from shoal.pages import Page
 from shoal.pages.page import check_place
 from shoal.release import MANIFEST, Verdict
@@ -54,12 +57,16 @@ from shoal.schema import Schema
 from shoal.tally import Tally
 from shoal.utility import marginals
 
+RISK = Fraction(1, 5)
+"""The risk above which people are counted where no requirement says how many are to be alike."""
+
 
 def report(
     release: Any, *, others: Any = (), original: Any = None, targets: Any = None,
     control: Any = None, schema: Schema | None = None, rule: Model | str | None = None,
-    on: str | Sequence[str] | None = None, threshold: float = 0.2, limit: float | None = None,
-    pieces: int = PIECES, public: bool = False, fewest: int = FEWEST, title: str | None = None,
+    on: str | Sequence[str] | None = None, threshold: Number | None = None,
+    limit: float | None = None, pieces: int = PIECES, public: bool = False, fewest: int = FEWEST,
+    title: str | None = None,
     context: Mapping[str, Any] | str | Path | None = None, out: str | Path | None = None,
     show: bool = False, seed: int = 0, ledger: Any = None, key: str | Path | None = None,
     about: str | None = None, prior: Any = None, people: int | None = None,
@@ -71,7 +78,8 @@ def report(
     any table. It is attacked by itself, and together with ``others``: one or several further
     releases about the same people. ``targets`` are the people an adversary knows; without them
     those of the ``original`` are, which also shows what the table was before. ``threshold`` is the
-    risk above which people are counted, ``limit`` the share of people on whom an attack may
+    risk above which people are counted (1/k where the requirement says k, else 0.2), ``limit`` the
+    share of people on whom an attack may
     succeed, ``on`` the column to learn, or several of them (every sensitive one unless told),
     ``pieces`` how many pieces of knowledge beyond the table somebody is supposed to have at the
     most. ``context`` says who publishes and why (a mapping, or a TOML file). With ``out`` the page
@@ -198,7 +206,7 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
         sizes=_sizes(rows),
         sizes_before=sizes_before,
         distributions=distributions,
-        risk=assess(rows, threshold=given.threshold),
+        risk=assess(rows, threshold=_threshold(given, source)),
         columns=_columns(source, count),
         verdict=verdict,
         measured=_named(measured),
@@ -268,6 +276,19 @@ def _counted(given: Given, source: Source) -> tuple[Recount, NDArray[np.int64]]:
         _refuse_several(given, source, frame)
         count = recount(frame, schema)
         return count, class_sizes(frame, schema, count)
+
+
+def _threshold(given: Given, source: Source) -> Fraction:
+    """The risk above which people are counted: that of the class sizes that are required."""
+    if given.threshold is not None:
+        return threshold_of(given.threshold)
+    rule = given.rule or source.manifest.get("rule")
+    try:
+        models = inner(parse_rule(rule)) if rule else ()
+    except UsageError:  # a model of the user's own has no text
+        models = ()
+    asked = [one.k for one in models if isinstance(one, KAnonymity | AlphaK)]
+    return Fraction(1, max(asked)) if asked else RISK
 
 
 def _refuse_several(given: Given, source: Source, frame: Frame) -> None:

@@ -7,7 +7,6 @@ A pure function: nothing is read or measured here. What nobody said is left as a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -355,7 +354,7 @@ def _drawn(evidence: Evidence) -> list[Block]:
 
 def _needed_k(evidence: Evidence) -> int:
     """The fewest people a class must have by the threshold of risk."""
-    return math.ceil(round(1 / evidence.risk.threshold, 9))
+    return evidence.risk.fewest_alike
 
 
 # Mitigation
@@ -437,11 +436,11 @@ def _advised(evidence: Evidence) -> list[Block]:
 
 def _remaining(evidence: Evidence) -> list[str]:
     risk, fewest = evidence.risk, evidence.fewest
-    above = round(risk.above * risk.rows)
+    above = risk.people_above
     limit = f"{100 * risk.threshold:.3g}%"
     told = [f"{FOUND}, by exact columns: that is public."] if evidence.buckets else []
     if above:
-        people = f"{counted(above, fewest).capitalize()} of {counted(risk.rows, fewest)} people"
+        people = f"{counted(above, fewest).capitalize()} of {counted(risk.people, fewest)} people"
         told.append(f"{people} have a risk above {limit}.")
     elif not evidence.buckets:
         told.append(f"Nobody's risk of being found is above {limit}.")
@@ -473,7 +472,7 @@ def _governance(evidence: Evidence, version: str) -> Section:
 def _repeated(evidence: Evidence) -> list[str]:
     """The commands that name no file."""
     limit = "" if evidence.limit is None else f" --limit {evidence.limit:g}"
-    asked = f"--fewest {evidence.fewest} --threshold {evidence.risk.threshold:g}{limit}"
+    asked = f"--fewest {evidence.fewest} --threshold {evidence.risk.limit}{limit}"
     verified = ["shoal verify RELEASE"] if evidence.manifest else []
     return [*verified, f"shoal report RELEASE --public {asked} -o report.html"]
 

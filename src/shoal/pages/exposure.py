@@ -23,7 +23,7 @@ CONFIDENCES = 10
 """The curve of confidence goes down to one in so many."""
 
 
-def risk(sizes: Mapping[int, int], threshold: float, fewest: int = 1) -> Spec:
+def risk(sizes: Mapping[int, int], threshold: float | Fraction, fewest: int = 1) -> Spec:
     """People by their risk, 1 / size of their class, against a threshold; size -> classes.
 
     A class exactly at the threshold is not above it; the comparison is exact.

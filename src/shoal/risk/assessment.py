@@ -74,11 +74,25 @@ class Assessment:
     notes: Mapping[str, str] = field(default_factory=dict)
     people: int = 0
     """How many people the rows are about: as many, unless some have several."""
+    limit: Fraction = Fraction(1, 5)
+    """The threshold, exactly."""
+
+    @property
+    def fewest_alike(self) -> int:
+        """The fewest people of a class whose risk is not above the threshold."""
+        return math.ceil(1 / self.limit)
+
+    @property
+    def people_above(self) -> int:
+        """How many people have a risk above the threshold."""
+        return round(self.above * self.people) if self.people else 0
 
     def to_dict(self) -> dict[str, Any]:
         """The assessment for JSON; what is not known is null."""
         found: dict[str, Any] = {}
         for name, value in vars(self).items():
+            if name == "limit":
+                continue
             found[name] = plain(value) if isinstance(value, float) else value
         estimates = self.population_uniques
         found["population_uniques"] = {name: e.to_dict() for name, e in estimates.items()}
@@ -90,7 +104,7 @@ def assess(
     rows: Any,
     population_counts: Any = None,
     sampling_fraction: float | None = None,
-    threshold: float = 0.2,
+    threshold: float | Fraction = 0.2,
     *,
     population_rows: Any = None,
     members: Members | None = None,
@@ -141,6 +155,7 @@ def assess(
         population_uniques=estimates,
         notes=(notes if sizes.rows else {}) | more,
         people=people,
+        limit=limit,
     )
 
 
