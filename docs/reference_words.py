@@ -108,7 +108,7 @@ WORDS = {
     "paragraphs": "text before the blocks",
     "parameters": "of the method",
     "not_evaluated": "models that could not be judged, because people have several rows",
-    "people_not_evaluated": "why people could not be counted; empty where they were, or nobody asked",
+    "people_not_evaluated": "why people could not be counted, or empty",
     "one_row": "which row stands for a person who has several",
     "reason": "why it was not evaluated; empty where it was",
     "people": "how many people were attacked, or are supposed",
