@@ -159,6 +159,14 @@ def test_identifiers_of_a_table_of_others_place_nobody():
     assert found.exposed == 0
 
 
+def test_columns_that_a_pattern_drops_place_nobody():
+    table = pa.table({"row_id": list("abcd"), "age": ["30-39"] * 4, "diagnosis": list("xyxy")})
+    register = pa.table({"row_id": list("abcd"), "age": [31, 32, 33, 34]})
+    schema = shoal.Schema.of(quasi="age", sensitive="diagnosis", drop="*_id")
+    found = shoal.attack("linking", [table], targets=register, schema=schema)
+    assert found.exposed == 0
+
+
 def test_two_tables_of_others_are_joined_on_a_column_that_nobody_declared():
     number = [7, 8, 9, 10]
     one = pa.table({"age": ["30-39"] * 4, "sex": list("ffmm"), "number": number})

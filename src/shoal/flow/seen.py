@@ -385,7 +385,8 @@ def _read(
     person_column = listings.pop(person[0]) if person else None
     if release is not None:
         return Seen(name, roles, listings, release[1], provider_column=provider_column)
-    decided = {column.name for column in roles.columns if column.role != "undecided"}
+    stated = roles.expand(there).columns  # a pattern leaves columns out
+    decided = {column.name for column in stated if column.role != "undecided"}
     undeclared = tuple(column for column in there if column not in decided)
     return Seen(
         name, roles, listings, provider_column=provider_column, person_column=person_column,
