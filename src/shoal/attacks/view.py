@@ -39,8 +39,8 @@ class NotEvaluatedError(InputError):
     def __init__(self, reason: str) -> None:
         super().__init__(
             f"Not evaluated: {reason}.",
-            "linking, intersection, homogeneity and skewness count people; else keep one row a "
-            "person.",
+            "linking, intersection, homogeneity and skewness count people; or publish one row a "
+            'person: --one-row "latest by COLUMN".',
         )
 
 
