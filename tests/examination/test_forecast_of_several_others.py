@@ -19,7 +19,7 @@ from shoal.forecasts.simulation import Crowd
 from shoal.methods import method
 from shoal.models import rule
 
-SIZE, SEEDS = 3000, range(4)
+SIZE, SEEDS = 3000, range(3)
 
 
 def publish(k):

@@ -19,9 +19,11 @@ J. Official Statistics 17 (2001).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import betaln, digamma, gammaln
 
 from shoal.risk.sizes import Estimate, Sizes, missing, nobody
@@ -62,18 +64,25 @@ def pitman(sizes: Sizes, fraction: float) -> Estimate:
 
 def fit(sizes: Sizes) -> tuple[float, float]:
     """θ and α of the largest likelihood, for at least two classes, of which one has two rows."""
+
+    def slope(alpha: float) -> float:
+        return float(_profile_slope(sizes, np.array([alpha]))[0])
+
     grid = 1 / (1 + np.exp(-ODDS))
     falls = _profile_slope(sizes, grid) <= 0
     # Each step from rising to falling holds a peak; the edge is one if the slope falls from it.
-    low, high = grid[:-1][~falls[:-1] & falls[1:]], grid[1:][~falls[:-1] & falls[1:]]
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        beyond = _profile_slope(sizes, middle) <= 0
-        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-    peaks = np.concatenate([[0.0], (low + high) / 2])
+    steps = np.flatnonzero(~falls[:-1] & falls[1:])
+    peaks = np.array([0.0, *(_peak(slope, grid[i], grid[i + 1]) for i in steps)])
     thetas = best_thetas(sizes, peaks)
     highest = int(np.argmax(log_likelihood(sizes, thetas, peaks)))
     return float(thetas[highest]), float(peaks[highest])
+
+
+def _peak(slope: Callable[[float], float], low: float, high: float) -> float:
+    """Where the slope turns; an end where rounding hides that it does."""
+    if slope(low) <= 0:
+        return low
+    return high if slope(high) > 0 else float(brentq(slope, low, high, xtol=1e-15))
 
 
 def expected_uniques(theta: float, alpha: float, population: int) -> float:
