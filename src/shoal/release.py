@@ -1,7 +1,9 @@
 """What comes out: a release, the verdict on it, what an attack found. Frozen; JSON and back.
 
 The manifest is public and holds nothing that the published table does not. What else there is
-to know (how many rows were held back, the loss, keys) belongs to the private companion.
+to know (how many rows were held back, the loss, keys) belongs to the private companion. How many
+rows were held back is not thereby a secret: whoever knows how many rows the table had takes the
+published ones off.
 """
 
 from __future__ import annotations

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
+from shoal import scratch
 from shoal.errors import OutputError
 
 HINT = "choose a folder you may write to, with enough free space."
@@ -23,7 +26,9 @@ def put(path: Path, content: str | bytes, *, mode: int = 0o666, hint: str = HINT
         try:
             # As bytes: a system's own line ends would be another content.
             binary = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            _remove_leftovers(path)
             with open(os.open(part, binary, mode), "wb") as file:
+                scratch.hold(file.fileno())
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -34,3 +39,13 @@ def put(path: Path, content: str | bytes, *, mode: int = 0o666, hint: str = HINT
         raise OutputError(
             f"{path.name} cannot be written: {error.strerror or 'the disk failed'}.", hint
         ) from None
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what processes that were killed left beside a file: nobody holds it."""
+    left = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
+    with suppress(OSError):
+        for name in filter(left.fullmatch, os.listdir(path.parent)):
+            with suppress(OSError), path.with_name(name).open("rb") as file:
+                if scratch.hold(file.fileno()):
+                    path.with_name(name).unlink()

@@ -68,7 +68,7 @@ def test_a_table_that_was_changed_is_refused(town):
     first = town.publish()
     with first.path.open("a", encoding="utf-8") as handle:
         handle.write("1,f,02138,flu\n")
-    with pytest.raises(shoal.InputError, match="another table"):
+    with pytest.raises(shoal.InputError, match="was changed after it was published"):
         second(town, town.rows)
 
 

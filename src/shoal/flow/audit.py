@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from shoal.axis import Axis
 from shoal.errors import NotEvaluatedError, UndecidedError, UsageError
 from shoal.flow.centroids import check_covers
+from shoal.flow.companion import released
 from shoal.flow.encode import encode
 from shoal.flow.noisy.answers import Answers, answers_of, as_answered, unlooked
 from shoal.flow.noisy.refusing import refuse_noisy
-from shoal.flow.opening import opened, opened_labels, released, released_schema
+from shoal.flow.opening import opened, opened_labels, released_schema
 from shoal.flow.people import PERMUTED_VALUES, as_published, people_in, people_of
 from shoal.flow.record import in_buckets, judged_in_buckets
 from shoal.flow.recount import People, Recount, crowds, leaf, read_cells, recount

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import UsageError
-from shoal.flow.companion import ANOTHER, companion_at_hand, is_another
+from shoal.flow.companion import ANOTHER, companion_at_hand, is_another, released
 from shoal.flow.noisy.accounted import read_steps
 from shoal.flow.noisy.answers import answer_counts, answers_of
 from shoal.flow.noisy.measured import Measured
@@ -31,7 +31,7 @@ from shoal.flow.noisy.planned import Plan
 from shoal.flow.noisy.rerun import Again, Ints, counted_again
 from shoal.flow.noisy.stated import stated_marginals, stated_spend
 from shoal.flow.noisy.verified import check_releasable, published_counts
-from shoal.flow.opening import opened, opened_labels, released, released_schema
+from shoal.flow.opening import opened, opened_labels, released_schema
 from shoal.flow.people import as_published
 from shoal.flow.record import in_counts, in_randomised
 from shoal.flow.request import Progress, quiet

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from shoal.axis import Axis
 from shoal.cells import cover_classes
 from shoal.errors import UsageError
+from shoal.flow.companion import released
 from shoal.flow.encode import Survey
 from shoal.flow.made import Whole
 from shoal.flow.make import make
-from shoal.flow.opening import released
 from shoal.flow.recoded import Labels
 from shoal.flow.record import in_centroids
 from shoal.flow.request import STARRED, Request

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -24,10 +25,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, UsageError
-from shoal.flow.folder import COMPANION, PRIVATE_ROWS, companion_of
-from shoal.flow.opening import opened, values_of
+from shoal.flow.folder import COMPANION, COUNTERFEITS, PRIVATE_ROWS, companion_of
+from shoal.flow.opening import changed_since, opened, read_release, values_of
 from shoal.flow.record import published, sha256
-from shoal.flow.request import PARTITION
+from shoal.flow.request import OF_NOBODY, PARTITION
 from shoal.flow.sketch import SKETCH, Sketch
 from shoal.frames.frame import Coding, Distinct, Frame, Pieces
 from shoal.frames.one_row import OneRow
@@ -42,6 +43,7 @@ PROMISED = (
 )  # fmt: skip
 SEAL = "rows_sha256"
 _KEY_BYTES = 32
+_TICK = 10**9
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Companion:
     """Which row of the original stands for a person, with what was drawn for it; None: all do."""
     sketch: Sketch | None = None
     """Of the people; None in old companions, and of very large tables."""
+    verdict: Mapping[str, Any] = field(default_factory=dict)
+    """What was counted when it was published."""
 
     @property
     def told(self) -> dict[str, Any]:
@@ -77,15 +81,113 @@ class Companion:
         return {"sha256": self.table_sha256, **second, "columns": roles, **self.promised}
 
 
+def released(source: Any) -> tuple[Path, dict[str, Any]] | None:
+    """The table's file and the manifest of a release (its folder, or a ``Release``), else None.
+
+    Every verb opens a release by this. What can be checked is: the files have the hashes that the
+    manifest tells, and the private companion, where it is at hand, is the one that was written
+    with them, with all of its rows, and tells the same. How many rows the table has is counted
+    when it is read.
+    """
+    release = read_release(source)
+    if release is not None:
+        check_files(*release)
+        check_companion(source, *release)
+        _check_nobody(*release)
+    return release
+
+
+def check_files(table: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse files that have not the hashes that the manifest tells."""
+    told = {table: manifest.get("sha256")}
+    if "values" in manifest:
+        told[table.with_name(str(manifest["values"]))] = manifest.get("values_sha256")
+    fake = manifest.get("counterfeits")
+    if isinstance(fake, Mapping) and "sha256" in fake:
+        told[table.with_name(COUNTERFEITS)] = fake["sha256"]
+    if any(_sha256(file) != hash_ for file, hash_ in told.items()):
+        raise changed_since(" or ".join(file.name for file in told))
+
+
+def _check_nobody(table: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a table of noise with another number of rows than told: no other reader counts it."""
+    if manifest.get("form") in OF_NOBODY and "rows" in manifest:
+        with opened(table, nulls=()) as frame:
+            if frame.count_rows() != manifest["rows"]:
+                raise changed_since(table.name)
+
+
+def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a companion that is damaged, another release's, or tells other than the manifest.
+
+    Whoever has none, or may not read it, compares files and manifest only.
+    """
+    folder = _folder(source, table)
+    if not os.access(folder / COMPANION, os.R_OK):
+        return
+    own = _parsed(folder, table)
+    if own.table_sha256 != _sha256(table):
+        raise _another(own)
+    told = {**own.told, **_counts(own.verdict, manifest)}
+    if differ := [name for name, value in told.items() if manifest.get(name) != value]:
+        raise InputError(
+            f"The manifest and the private companion {folder.name!r} do not agree on: "
+            f"{', '.join(differ)}.",
+            "take the release and the companion that were written together, or publish it again.",
+        )
+    _check_rows(own, manifest)
+
+
+def _counts(verdict: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts that the companion and the manifest both tell."""
+    return {n: verdict[n] for n in ("rows", "classes") if n in verdict and n in manifest}
+
+
+def _check_rows(own: Companion, manifest: Mapping[str, Any]) -> None:
+    """The companion's rows are there, as they were written, one for each row of the table."""
+    path = own.folder / PRIVATE_ROWS
+    asked = own.schema.person is not None or own.schema.provider is not None
+    if manifest.get("form") in OF_NOBODY or not (asked or _seal(own.folder)):
+        return
+    try:
+        there = pq.read_metadata(path).num_rows
+    except FileNotFoundError:
+        raise _rowless(own.folder) from None
+    except (OSError, ValueError, pa.ArrowException):
+        raise _damaged(own.folder) from None
+    _check_seal(own.folder, needed=False)  # old companions have none
+    if there != manifest.get("rows"):
+        raise InputError(
+            f"The private companion {own.folder.name!r} has not as many rows as the table.",
+            "take the release and the companion that were written together, or publish it again.",
+        )
+
+
+def _rowless(folder: Path) -> InputError:
+    return InputError(
+        f"The private companion {folder.name!r} lacks its file {PRIVATE_ROWS}.",
+        "take a whole copy of the companion.",
+    )
+
+
+def _check_belongs(own: Companion, table: Path) -> None:
+    second = values_of(table)
+    whole = _sha256(table), "" if second is None else _sha256(second)
+    if (own.table_sha256, own.values_sha256) != whole:
+        raise _another(own)
+
+
+def _another(own: Companion) -> InputError:
+    return InputError(
+        f"The private companion {own.folder.name!r} belongs to another table.",
+        "take the release and the companion that were written together.",
+    )
+
+
 def read_companion(source: Any, table: Path) -> Companion:
     """The companion of a release's table: where the ``Release`` says, else beside the folder."""
-    found, second = _parsed(_folder(source, table), table), values_of(table)
-    whole = _sha256(table), "" if second is None else _sha256(second)
-    if (found.table_sha256, found.values_sha256) != whole:
-        raise InputError(
-            f"The private companion {found.folder.name!r} belongs to another table.",
-            "take the release and the companion that were written together.",
-        )
+    found = _parsed(_folder(source, table), table)
+    _check_belongs(found, table)
     return found
 
 
@@ -111,20 +213,6 @@ def is_another(own: Companion | None, original: Any) -> bool:
     return path.is_file() and Source.of(path).fingerprint(own.key) != own.origin
 
 
-def check_promised(source: Any, table: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse a manifest that says otherwise than the private companion, where one is at hand."""
-    folder = _folder(source, table)
-    if not os.access(folder / COMPANION, os.R_OK):  # who has none compares files and manifest only
-        return
-    own = _parsed(folder, table)
-    if differ := [name for name, value in own.told.items() if manifest.get(name) != value]:
-        raise InputError(
-            f"The manifest and the private companion {own.folder.name!r} do not agree on: "
-            f"{', '.join(differ)}.",
-            "take the release and the companion that were written together, or publish it again.",
-        )
-
-
 def _folder(source: Any, table: Path) -> Path:
     own = source.companion if isinstance(source, Release) else None
     return own or companion_of(table.absolute().parent)
@@ -138,10 +226,21 @@ def _parsed(folder: Path, table: Path) -> Companion:
         second = str(told.get("values_sha256", ""))
         facts, promised = ({n: told[n] for n in some if n in told} for some in (FACTS, PROMISED))
         levels = _levels(told.get("levels"))
-        origin = str(told.get("input") or "")
+        origin, verdict = str(told.get("input") or ""), dict(told.get("verdict") or {})
         sketch = Sketch.from_json(told.get(SKETCH))
         found = Companion(
-            folder, key, schema, of, second, facts, promised, levels, origin, _one_row(told), sketch
+            folder,
+            key,
+            schema,
+            of,
+            second,
+            facts,
+            promised,
+            levels,
+            origin,
+            _one_row(told),
+            sketch,
+            verdict,
         )
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
@@ -183,11 +282,26 @@ def _levels(told: Any) -> dict[str, int]:
     return dict(found) if whole else {}
 
 
-def _sha256(table: Path) -> str:
+_hashes: dict[tuple[str, int, int, int], str] = {}
+
+
+def _sha256(file: Path) -> str:
+    """The hash of a file, taken once as long as the file does not change.
+
+    One that was written a moment ago is read again each time: it could be changed within the same
+    tick of the disk's clock.
+    """
     try:
-        return sha256(table)
+        now = file.stat()
+        stamp = str(file.absolute()), now.st_ino, now.st_size, now.st_mtime_ns
+        if stamp in _hashes:
+            return _hashes[stamp]
+        found = sha256(file)
     except OSError:
-        raise InputError(f"{table.name} cannot be opened.", "check the release folder.") from None
+        raise InputError(f"{file.name} cannot be opened.", "check the release folder.") from None
+    if time.time_ns() - now.st_mtime_ns > _TICK:
+        _hashes[stamp] = found
+    return found
 
 
 def _damaged(folder: Path) -> InputError:
@@ -234,10 +348,7 @@ def _read_rows(folder: Path, column: str, what: str, hint: str) -> pa.Array:
     path = folder / PRIVATE_ROWS
     try:
         if not path.is_file() and _seal(folder):
-            raise InputError(
-                f"The private companion {folder.name!r} lacks its file {PRIVATE_ROWS}.",
-                "take a whole copy of the companion.",
-            )
+            raise _rowless(folder)
         if not path.is_file() or column not in pq.read_schema(path).names:
             raise InputError(f"The private companion {folder.name!r} does not say {what}.", hint)
         return pq.read_table(path, columns=[column])[column].combine_chunks()
@@ -248,8 +359,8 @@ def _read_rows(folder: Path, column: str, what: str, hint: str) -> pa.Array:
 def _check_seal(folder: Path, needed: bool) -> None:
     """The companion's rows must be as they were published: by their hash, where it is there."""
     try:
-        seal, now = _seal(folder), sha256(folder / PRIVATE_ROWS)
-    except (OSError, ValueError, AttributeError):
+        seal, now = _seal(folder), _sha256(folder / PRIVATE_ROWS)
+    except (OSError, ValueError, AttributeError, InputError):
         raise _damaged(folder) from None
     if needed and not seal:
         raise InputError(

@@ -25,10 +25,11 @@ from shoal.flow.companion import (
     hashed_values,
     read_companion,
     read_people,
+    released,
     rows_of,
 )
 from shoal.flow.noisy.refusing import refuse_noisy
-from shoal.flow.opening import opened_labels, released, released_schema
+from shoal.flow.opening import opened_labels, released_schema
 from shoal.flow.record import in_buckets, in_randomised
 from shoal.flow.recount import Recount, by_row, recount
 from shoal.frames.frame import Distinct, Frame

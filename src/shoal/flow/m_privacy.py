@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from shoal.collusion import Collusion, breached, members
 from shoal.errors import InputError, UndecidedError, UsageError
+from shoal.flow.companion import released
 from shoal.flow.noisy.refusing import refuse_noisy
-from shoal.flow.opening import opened_labels, released, released_schema
+from shoal.flow.opening import opened_labels, released_schema
 from shoal.flow.people import one_row_of, people_in, people_of, refuse_repeated
 from shoal.flow.providers import check_providers, provided
 from shoal.flow.record import in_buckets, in_randomised

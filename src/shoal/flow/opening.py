@@ -62,18 +62,20 @@ def opened_labels(
     exact: bool,
     some: bool = False,
     values: Path | None = None,
+    as_told: bool = True,
     **reading: Any,
 ) -> Iterator[Frame]:
     """A published table with its labels exactly as they stand: two that differ are never one.
 
     ``exact``: a release's, where in the sensitive columns too only empty cells are null.
     ``some``: the table need not have all of the schema's columns. ``values``: the second table of
-    a release that has two; where the manifest beside the first names it, it is found.
+    a release that has two; where the manifest beside the first names it, it is found. Where the
+    manifest tells another number of rows, that is an error, unless ``as_told`` is false.
     """
     learnt = {column.name: column.kind for column in schema.sensitive if column.kind}
     labels = {column.name: "label" for column in (*schema.quasi, *schema.keep)}
     labels |= {column.name: "numeral" for column in schema.keep if column.kind == "number"}
-    kinds = learnt | labels
+    kinds, file = learnt | labels, source
     if exact:
         reading = {**reading, "nulls": ()}
         values = values or values_of(source)
@@ -81,7 +83,28 @@ def opened_labels(
         source, kinds = joined((source, values), (labels, learnt), reading)
         reading = {"nulls": ()}
     with (opened_some if some else opened)(source, kinds=kinds, **reading) as frame:
+        if exact and as_told:
+            _check_rows(file, frame)
         yield frame
+
+
+def _check_rows(table: Any, frame: Frame) -> None:
+    """Refuse a table with another number of rows than its manifest tells, where one is there."""
+    folder = table.parent if isinstance(table, Path) else None
+    if folder is None or not (folder / MANIFEST).is_file():
+        return
+    rows = _manifest(folder).get("rows")
+    if rows is not None and rows != frame.count_rows():
+        raise changed_since(table.name)
+
+
+def changed_since(names: str) -> InputError:
+    """What is said of a release that is not as it was published."""
+    return InputError(
+        f"{names} was changed after it was published, or its manifest was.",
+        "publish it again, or take the files as they were published; to look at the table as it "
+        "stands, give it by its own name.",
+    )
 
 
 def values_of(table: Any) -> Path | None:
@@ -160,8 +183,11 @@ def _agreeing(
     return times
 
 
-def released(source: Any) -> tuple[Path, dict[str, Any]] | None:
-    """The table's file and the manifest of a release (its folder, or a ``Release``), else None."""
+def read_release(source: Any) -> tuple[Path, dict[str, Any]] | None:
+    """The table's file and the manifest of a release (its folder, or a ``Release``), else None.
+
+    Nothing is checked but that they can be read: `shoal.flow.companion.released` does that.
+    """
     folder = source.path.parent if isinstance(source, Release) else source
     if isinstance(folder, (str, Path)) and "://" not in str(folder):
         repair(Path(folder))

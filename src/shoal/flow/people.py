@@ -22,9 +22,8 @@ import pyarrow.compute as pc
 
 from shoal.column import PUBLISHED
 from shoal.errors import InputError, UsageError
-from shoal.flow.companion import companion_at_hand, has_person, hashed_null, read_people
+from shoal.flow.companion import companion_at_hand, has_person, hashed_null, read_people, released
 from shoal.flow.counterfeits import marker
-from shoal.flow.opening import released
 from shoal.flow.recount import People
 from shoal.frames.frame import Frame
 from shoal.frames.one_row import EXAMPLE, Chosen, OneRow, refuse_empty

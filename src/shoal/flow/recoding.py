@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import InputError, SchemaError, UsageError
-from shoal.flow.companion import Companion, check_promised, read_companion
+from shoal.flow.companion import Companion, read_companion, released
 from shoal.flow.examples import examples
-from shoal.flow.opening import opened_labels, released, released_schema
+from shoal.flow.opening import opened_labels, released_schema
 from shoal.flow.recount import Recount, leaf, recount
 from shoal.flow.request import PARTITION
 from shoal.hierarchy import (
@@ -173,7 +173,6 @@ def recoding(source: Any) -> Recoding:
             "name one that was published with --form partition.",
         )
     companion = read_companion(source, table)
-    check_promised(source, table, manifest)
     of = Recoding(table, manifest, companion)
     of.check_levels()
     return of

@@ -18,7 +18,7 @@ from shoal.column import PUBLISHED, Column
 from shoal.errors import UsageError
 from shoal.flow.audit import Audit, audit, beside
 from shoal.flow.colluding import colluding
-from shoal.flow.companion import Companion, companion_at_hand, is_another
+from shoal.flow.companion import Companion, companion_at_hand, is_another, released
 from shoal.flow.composing import composing
 from shoal.flow.context import read_context
 from shoal.flow.distribution import Distribution, distribution
@@ -31,7 +31,7 @@ from shoal.flow.noisy.evidence import gathered as noise_gathered
 from shoal.flow.noisy.evidence import of_noise
 from shoal.flow.noisy.promised import estimated, promised
 from shoal.flow.noisy.reported import page as noisy_page
-from shoal.flow.opening import opened, opened_labels, released, released_schema
+from shoal.flow.opening import opened, opened_labels, released_schema
 from shoal.flow.people import as_published, people_in, people_of, refuse_repeated
 from shoal.flow.record import in_buckets, sha256
 from shoal.flow.recount import Recount, class_sizes, recount

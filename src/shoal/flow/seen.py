@@ -23,11 +23,11 @@ from shoal.axis import Axis
 from shoal.cells import Cells
 from shoal.column import PUBLISHED, Column
 from shoal.errors import InputError, UsageError
-from shoal.flow.companion import Companion, companion_at_hand
+from shoal.flow.companion import Companion, companion_at_hand, released
 from shoal.flow.listing import Listing, listed
 from shoal.flow.noisy.answers import Answers, answers_of, as_answered
 from shoal.flow.noisy.refusing import refuse_noisy
-from shoal.flow.opening import opened, opened_labels, released, released_schema
+from shoal.flow.opening import opened, opened_labels, released_schema
 from shoal.flow.providers import check_providers, largest_m, provided_in
 from shoal.flow.record import in_buckets, in_centroids
 from shoal.flow.recount import Provided, Recount

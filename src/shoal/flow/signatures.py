@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.errors import InputError, NotMetError, SchemaError
-from shoal.flow.companion import hashed
+from shoal.flow.companion import hashed, released
 from shoal.flow.counterfeits import marker
 from shoal.flow.earlier import Earlier, Rows, everybody
-from shoal.flow.opening import opened_labels, released, released_schema
+from shoal.flow.opening import opened_labels, released_schema
 from shoal.flow.recount import Recount, as_coding, leaf
 from shoal.frames.frame import Frame
 from shoal.labels import restored

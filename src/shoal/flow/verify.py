@@ -12,7 +12,7 @@ from shoal.column import PUBLISHED, Column
 from shoal.errors import InputError, NotEvaluatedError, NotMetError, UsageError
 from shoal.flow.buckets import check_rule
 from shoal.flow.centroids import check_cells
-from shoal.flow.companion import check_promised
+from shoal.flow.companion import check_companion, released
 from shoal.flow.counterfeits import Counterfeits, judged, read_counterfeits
 from shoal.flow.encode import encode
 from shoal.flow.examples import examples
@@ -22,7 +22,7 @@ from shoal.flow.noisy.answers import as_answered, with_answers
 from shoal.flow.noisy.answers import check_rule as check_answers_rule
 from shoal.flow.noisy.refusing import refuse_noisy
 from shoal.flow.noisy.verified import check_releasable, verify_noisy
-from shoal.flow.opening import opened, opened_labels, released, released_schema
+from shoal.flow.opening import opened, opened_labels, read_release, released_schema
 from shoal.flow.people import PERMUTED_VALUES, people_in, people_of
 from shoal.flow.providers import asks_providers, provided, without_providers
 from shoal.flow.record import (
@@ -86,7 +86,7 @@ def verify(
         source, schema, rule, population=population, accept_keep=accept_keep,
         with_persons=with_persons, show=show, after=after, **reading,
     )  # fmt: skip
-    release = released(source)
+    release = read_release(source)
     if release is not None and in_randomised(release[1]):
         check_releasable(release[1])
     return found
@@ -98,7 +98,7 @@ def recounted(
     show: bool = False, after: Any = (), **reading: Any,
 ) -> Verdict:  # fmt: skip
     """The same of answers that may be a test's: what the file holds, whoever may know the seed."""
-    given, release = source, released(source)
+    given, release = source, read_release(source)
     if release is not None and release[1].get("form") in OF_NOBODY:
         return _noise(given, release, schema, rule, population, after)
     buckets = release is not None and in_buckets(release[1])
@@ -122,7 +122,7 @@ def recounted(
         _check_files(*release)  # before a companion is said to be another table's
         who = provided(given, source, model)
     people, unknown = (None, "") if release is None else people_of(given, *release)
-    with opened_labels(source, schema, exact=own, **reading) as frame:
+    with opened_labels(source, schema, exact=own, as_told=False, **reading) as frame:
         _refuse_private(frame, schema, with_persons)
         people = people_in(frame, schema) if release is None else people
         found = counted(
@@ -134,7 +134,7 @@ def recounted(
     if release is not None and found.holds:
         same = schema.quasi == released_schema(release[1]).quasi
         _check_untouched(*release, found.rows, found.classes if same else None)
-        check_promised(given, *release)
+        check_companion(given, *release)
         check_answers_stated(release[1])
     return found
 
@@ -159,7 +159,7 @@ def _noise(given: Any, release: tuple[Path, dict[str, Any]], *asked: Any) -> Ver
     if any(asked):
         refuse_noisy(release[1], "keeps no rule, and is judged by its noise alone")
     found = verify_noisy(*release)
-    check_promised(given, *release)
+    check_companion(given, *release)
     return found
 
 

@@ -198,6 +198,10 @@ class DuckFrame:
         self._rows = rows
         return Counted(tuple(codes), count)
 
+    def count_rows(self) -> int:
+        """How many rows there are."""
+        return int(self._fetch(f"SELECT count(*) FROM {self._source}")[0][0])
+
     def rows(self, by: Sequence[Coding]) -> tuple[Codes, ...]:
         """The codes of every row in the table's order; a value without a code is an error.
 

@@ -92,6 +92,9 @@ class Frame(Protocol):
     def tally(self, by: Sequence[Coding]) -> Counted:
         """One group-by in the engine: the distinct combinations of codes with counts."""
 
+    def count_rows(self) -> int:
+        """How many rows there are."""
+
     def rows(self, by: Sequence[Coding]) -> tuple[Codes, ...]:
         """The codes of every row in the table's own order: one array per coding."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, UsageError
-from shoal.flow.companion import Companion, check_promised, read_companion
+from shoal.flow.companion import Companion, read_companion, released
 from shoal.flow.ledger.admission import Admission, in_short
 from shoal.flow.ledger.budget import recorded_spend, stated
 from shoal.flow.ledger.geometry import digest, pack
@@ -21,7 +21,7 @@ from shoal.flow.ledger.memory import manifest_hash
 from shoal.flow.ledger.noisy import as_it_stands, check_noise, form_of, of_nobody
 from shoal.flow.ledger.standing import JUDGED
 from shoal.flow.ledger.terms import Terms
-from shoal.flow.opening import opened_labels, released
+from shoal.flow.opening import opened_labels
 from shoal.flow.record import hashes, sha256
 from shoal.flow.request import NOISY, OF_NOBODY, Progress, quiet
 from shoal.flow.seen import Seen, look_at
@@ -118,12 +118,7 @@ def candidate(
         return Candidate(seen, sha256(lies) if lies else digest(seen), folder=lies, place=lies)
     table, manifest = release
     files = _hashes(table, manifest)
-    if any(manifest.get(name) != value for name, value in files.items()):
-        raise InputError(
-            f"{table.name} was changed after it was published, or its manifest was.",
-            "publish it again, or take the files as they were published.",
-        )
-    companion = _checked_companion(source, table, manifest) if own else None
+    companion = _checked_companion(source, table) if own else None
     check_noise(source, manifest)
     if manifest.get("form") in OF_NOBODY:
         seen = as_it_stands(table, manifest)
@@ -175,14 +170,13 @@ def _check_named(source: Any, roles: Schema) -> None:
         )
 
 
-def _checked_companion(source: Any, table: Path, manifest: dict[str, Any]) -> Companion:
+def _checked_companion(source: Any, table: Path) -> Companion:
     """A release of ours has its companion, which alone says how labels were made and whose rows."""
     try:
         found = read_companion(source, table)
     except InputError as error:
         hint = f"{error.hint} A release that somebody else made: shoal ledger add-foreign."
         raise InputError(error.fact, hint) from None
-    check_promised(source, table, manifest)
     return found
 
 

@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from shoal.column import in_a_row
 from shoal.errors import InputError, UsageError
+from shoal.flow.companion import released
 from shoal.flow.listing import listed
 from shoal.flow.noisy.answers import Answers, answers_of
-from shoal.flow.opening import opened_labels, released, released_schema
+from shoal.flow.opening import opened_labels, released_schema
 from shoal.kernels.group import combinations
 from shoal.release import EDITION, jsonable
 

@@ -15,7 +15,7 @@ from typing import Any
 from shoal.column import Column
 from shoal.errors import NotMetError, UsageError
 from shoal.flow.auditing import auditing
-from shoal.flow.companion import companion_at_hand, is_another
+from shoal.flow.companion import companion_at_hand, is_another, released
 from shoal.flow.composing import Composing, composing, publishable
 from shoal.flow.context import read_context
 from shoal.flow.given import Given, commands
@@ -23,7 +23,7 @@ from shoal.flow.noisy.accuracy import Reread, compared, useful
 from shoal.flow.noisy.planned import Plan
 from shoal.flow.noisy.promised import promised
 from shoal.flow.noisy.verified import recounted
-from shoal.flow.opening import released, released_schema
+from shoal.flow.opening import released_schema
 from shoal.flow.record import sha256
 from shoal.flow.request import OF_NOBODY, Progress
 from shoal.flow.verify import verify

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shoal.errors import InputError
+from shoal.flow.companion import released
 from shoal.flow.noisy.accounted import CHOICE
 from shoal.flow.noisy.drawn import Form
 from shoal.flow.noisy.measured import Measured
-from shoal.flow.opening import released
 from shoal.labels import many
 from shoal.spend import Spend, in_words
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from shoal.errors import InputError, UsageError
 from shoal.flow import folder
 from shoal.flow.folder import PRIVATE
-from shoal.flow.opening import released
+from shoal.flow.opening import read_release
 from shoal.flow.pool.store import write_over
 from shoal.release import EDITION
 
@@ -76,7 +76,7 @@ def check_only(
 
 def _is(out: Path, last: Published) -> bool:
     """Whether a folder holds that release; one of the same name elsewhere does not."""
-    found = released(out) if out.exists() else None
+    found = read_release(out) if out.exists() else None
     return found is not None and found[1].get("sha256") == last.table_sha256
 
 
