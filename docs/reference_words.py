@@ -185,6 +185,7 @@ WORDS = {
     "verdict": "whether the rule is met, as [a verdict](#verdict)",
     "version": "of Shoal",
     "vulnerable": "people about whom both releases say more than either",
+    "ways": "what would let a refused release pass, for each cause: a command, or several",
     "where": "what its rows have in other columns",
     "why": "the reason",
     "witness": "what proves it: rows, classes, counts; values only where they were asked for",
