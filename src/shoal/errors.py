@@ -17,7 +17,7 @@ The number is the exit code of the command line.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 
 class ShoalError(Exception):
@@ -34,6 +34,33 @@ class ShoalError(Exception):
         super().__init__(fact, hint)
         self.fact = fact
         self.hint = hint
+
+    @staticmethod
+    def collect(*checks: Callable[[], object]) -> None:
+        """Make all the checks, and raise what they have to say as one error.
+
+        >>> def refuse(fact):
+        ...     raise UsageError(fact, "change it.")
+        >>> ShoalError.collect(lambda: refuse("A is wrong."), lambda: refuse("B is wrong."))
+        Traceback (most recent call last):
+        shoal.errors.UsageError: A is wrong.
+        B is wrong.
+        Hint: change it.
+        """
+        amiss: dict[str, ShoalError] = {}
+        for check in checks:
+            try:
+                check()
+            except ShoalError as error:
+                amiss.setdefault(str(error), error)
+        errors = list(amiss.values())
+        if len(errors) == 1:
+            raise errors[0]
+        if errors:
+            kinds = {type(error) for error in errors}
+            kind = kinds.pop() if len(kinds) == 1 else UsageError
+            hints = dict.fromkeys(error.hint for error in errors if error.hint)
+            raise kind("\n".join(error.fact for error in errors), "\n".join(hints))
 
     def __str__(self) -> str:
         return f"{self.fact}\nHint: {self.hint}" if self.hint else self.fact

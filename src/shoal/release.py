@@ -286,10 +286,6 @@ def read_manifest(text: str) -> dict[str, Any]:
             raise ValueError
         if "values" in manifest and not re.fullmatch(r"values\.[a-z.]+", manifest["values"]):
             raise ValueError
-        if not all(
-            _fits(manifest[name], kind) for name, kind in FIELDS.items() if name in manifest
-        ):
-            raise ValueError
         if not all(isinstance(role, str) for role in manifest["columns"].values()):
             raise ValueError
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -300,6 +296,12 @@ def read_manifest(text: str) -> dict[str, Any]:
         raise InputError(
             f"The manifest is of edition {edition}; this program reads up to {EDITION}.",
             "update Shoal.",
+        )
+    known = {name: kind for name, kind in FIELDS.items() if name in manifest}
+    if wrong := [name for name, kind in known.items() if not _fits(manifest[name], kind)]:
+        raise InputError(
+            f"The manifest is damaged: {', '.join(wrong)} cannot be what it says.",
+            "publish the release again, or audit its table file alone.",
         )
     return manifest  # type: ignore[no-any-return]
 

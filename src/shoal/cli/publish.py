@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -203,9 +203,10 @@ def command(
     """
 
     like = asked["like"]
-    _check(models, like, asked)
+    needs_roles = like is None or roles.given
+    _check_first(source, models, roles if needs_roles else None, asked)
     asked["marginals"] = _marginals(asked["marginals"], named)
-    schema = roles.needed() if like is None or roles.given else None
+    schema = roles.needed() if needs_roles else None
     given = {"relaxed": relaxed, "order": list(order), "choice": choice, "measure": measure}
     record = {name: asked.pop(name) for name in RECORDED}
     asked["admission"] = {name: value for name, value in record.items() if value is not None}
@@ -213,11 +214,8 @@ def command(
     with _ledger(asked.pop("ledger"), asked.pop("key")) as ledger, progress(quiet) as step:
         step("reading", 0, 1)
         request = {"format": format_, "progress": step, "ledger": ledger, **asked}
-        chosen = asked["one_row"] is not None  # rows are chosen while the table is read
-        if like is not None or chosen:
-            request, reading = {**request, "reading": reading}, {}
-        with _opened(source, schema, reading, asked["based_on"] or like or chosen) as table:
-            release = _made(table, schema, " & ".join(models) or None, request, explain)
+        request["reading"] = reading  # what is asked is checked before the table is read
+        release = _made(source, schema, " & ".join(models) or None, request, explain)
     notes = [] if quiet else release.private.get("notes", [])
     for note in notes if as_json else (one for one in notes if one not in unprotected(release)):
         click.echo(f"Note: {note}", err=True)
@@ -225,13 +223,38 @@ def command(
     return 0 if release.verdict.holds else 3
 
 
-def _check(models: tuple[str, ...], like: Path | None, asked: Mapping[str, Any]) -> None:
+def _check_first(
+    source: str, models: tuple[str, ...], roles: Roles | None, asked: Mapping[str, Any]
+) -> None:
+    """Refuse, all at once and before a row is read, what the command line has wrong."""
+    import shoal
+
+    ruled = bool(models) or asked["like"] is not None or asked["form"] in UNRULED
+    shoal.ShoalError.collect(
+        lambda: None if ruled else _refuse_unruled(),
+        *(functools.partial(shoal.rule, model) for model in models),
+        lambda: None if roles is None else roles.needed(),
+        lambda: None if asked["dry_run"] else _check_folders(asked),
+        lambda: _check_source(source),
+    )
+
+
+def _refuse_unruled() -> None:
+    from shoal import UsageError
+
+    raise UsageError("No requirement is given.", 'add -m "k-anonymity k=10".')
+
+
+def _check_source(source: str) -> None:
+    from shoal import InputError
+
+    if "://" not in source and "@" not in source and not Path(source).exists():
+        raise InputError(f"There is no file {Path(source).name}.", "Check the path.")
+
+
+def _check_folders(asked: Mapping[str, Any]) -> None:
     from shoal import OutputError, UsageError
 
-    if not models and like is None and asked["form"] not in UNRULED:
-        raise UsageError("No requirement is given.", 'add -m "k-anonymity k=10".')
-    if asked["dry_run"]:
-        return
     if asked["out"] is None:
         raise UsageError("No folder is given.", "add -o release/, or --dry-run to write nothing.")
     for folder in filter(None, (asked["out"], asked["companion"])):
@@ -239,6 +262,10 @@ def _check(models: tuple[str, ...], like: Path | None, asked: Mapping[str, Any])
             raise OutputError(
                 f"There is no folder {folder.parent}.", "create it, or choose another place."
             )
+    if (asked["out"] / "manifest.json").exists() and not asked["replace"]:
+        raise UsageError(
+            f"{asked['out'].name!r} exists already.", "choose another folder, or add --replace."
+        )
 
 
 def _marginals(number: int | None, named: tuple[str, ...]) -> Any:
@@ -293,17 +320,6 @@ def _settings(pairs: Sequence[str]) -> dict[str, str]:
         if found.setdefault(name, value) != value:
             raise shoal.UsageError(f"--set gives {name} two values.", "leave one out.")
     return found
-
-
-def _opened(
-    source: str, schema: Any, reading: dict[str, Any], earlier: Path | bool | None
-) -> AbstractContextManager[Any]:
-    """The table; one after an earlier release's is read as that was, so the path is enough."""
-    import shoal
-
-    if earlier and not reading:
-        return nullcontext(source)
-    return closing(shoal.open(source, kinds=schema.kinds, **reading))
 
 
 def _made(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.column import PUBLISHED, Field, describe_marks
-from shoal.errors import NotMetError, UsageError
+from shoal.errors import NotMetError, ShoalError, UsageError
 from shoal.flow import folder, record
 from shoal.flow.based import Based, check, known
 from shoal.flow.buckets import Buckets, check_request, write_buckets
@@ -61,7 +61,7 @@ from shoal.frames.limits import check_labels
 from shoal.frames.source import STANDARD, TextStyle
 from shoal.methods import apart
 from shoal.methods.invariance.asking import invariance
-from shoal.model import Model
+from shoal.model import Model, inner, written
 from shoal.models import rule as parse_rule
 from shoal.release import MANIFEST, Release, Verdict
 from shoal.schema import Schema
@@ -208,23 +208,49 @@ def _is_published(field: Field, schema: Schema) -> bool:
 
 def _checked(request: Request, after: Any) -> Schema:
     """The schema that classes are made by; refuses, before any reading, what cannot be done."""
+    ShoalError.collect(
+        lambda: _check_form(request, after),
+        lambda: check_earlier(request.based_on),
+        lambda: check_invariant(request),
+        lambda: check_column(request.rule, request.schema),
+        lambda: _check_on(request),
+        lambda: _check_kept(request, after),
+        lambda: _check_place(request),
+    )
+    return _schema_after(request, after)
+
+
+def _check_form(request: Request, after: Any) -> None:
     if request.form == BUCKETS:
         check_request(request, several(after))
     if request.form == CENTROIDS:
         check_centroids(request)
     if request.form == RANDOMISED:
         check_randomised(request, several(after))
-    check_earlier(request.based_on)
-    check_invariant(request)
-    check_column(request.rule, request.schema)
+
+
+def _check_on(request: Request) -> None:
+    """Refuse a rule about a column that the schema gives another role than sensitive."""
+    sensitive = [column.name for column in request.schema.sensitive]
+    others = {column.name for column in request.schema.columns} - set(sensitive)
+    for part in inner(request.rule):
+        for name in (getattr(part, "on", None) or "").split("*"):
+            if name in others:
+                known = ", ".join(f"on={written(one)}" for one in sensitive) or "none"
+                raise UsageError(f"There is no sensitive column {name!r}.", f"name one: {known}.")
+
+
+def _check_kept(request: Request, after: Any) -> None:
     schema = _schema_after(request, after)
     if request.form != BUCKETS:
         _refuse_alike(schema)
     if schema.keep and not request.accept_keep:
         raise kept_unjudged(schema.keep)
+
+
+def _check_place(request: Request) -> None:
     if request.out is not None:
         folder.check_free(request.out, _companion(request.out, request), request.replace)
-    return schema
 
 
 def _refuse_alike(schema: Schema) -> None:

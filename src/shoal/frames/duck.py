@@ -72,6 +72,7 @@ class DuckFrame:
         self._types = tuple(str(t) for t in types)
         self._position = {field.name: i for i, field in enumerate(fields)}
         self._rows: int | None = None
+        self._profiles: dict[str, Profile] | None = None
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -86,11 +87,14 @@ class DuckFrame:
 
     def profile(self, columns: Sequence[str] | None = None) -> dict[str, Profile]:
         """For each column, its counts; null is a value in the entropy (bits), not in the others."""
+        if self._profiles is not None:
+            return dict(self._profiles)
         found: dict[str, Profile] = {}
         names = [field.name for field in self._fields] if columns is None else columns
         for lot in _lots(names):
             found.update(self._profile(lot))
-        return found
+        self._profiles = found
+        return dict(found)
 
     def _profile(self, names: Sequence[str]) -> dict[str, Profile]:
         text = ", ".join(f"v{i}::VARCHAR" for i in range(len(names)))
