@@ -20,7 +20,7 @@ def test_it_compares_and_chooses(frontier, here):
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("4 of 4 releases can be made; *: the frontier\n")
     assert "k-anonymity k=4 & distinct-diversity l=2" in result.output
-    assert "the least loss with a risk of at most 0.2." in result.output
+    assert "the least loss with a risk of anybody of at most 0.2." in result.output
     assert "To publish it: shoal publish TABLE -s SCHEMA --method" in result.output
     assert "The page: found/frontier.html" in result.output
     assert {path.name for path in here.iterdir()} == {"patients.csv", "found"}
@@ -58,7 +58,7 @@ def test_a_choice_that_nothing_meets_is_3(frontier):
     both = frontier("-m", "k-anonymity k=4", "--max-loss", "0", "--max-risk", "1", "--json")
     assert both.exit_code == 3
     assert json.loads(both.stdout)["chosen"] is None
-    assert "a risk of at most 1 and a loss of at most 0" in both.stderr
+    assert "a risk of anybody of at most 1 and a loss of at most 0" in both.stderr
     assert "best(" not in both.stderr
 
 
@@ -125,7 +125,7 @@ def test_a_share_may_be_a_percentage(frontier, shoal):
     result = frontier(*rule, "--hold-back", "5%", "--max-risk", "30%", "--auto-hierarchies")
     assert result.exit_code == 0, result.output
     assert "--hold-back 0.05 --auto-hierarchies -o release/" in result.stdout
-    assert "a risk of at most 0.3." in result.stdout
+    assert "a risk of anybody of at most 0.3." in result.stdout
     for arguments in (("--hold-back", "5"), ("--max-loss", "few")):
         assert "is no share: write for example 0.05 or 5%." in frontier(*arguments).output
     assert "is no share" in shoal("pool", "init", "p", "--hold-back", "101%").output

@@ -60,3 +60,17 @@ def test_a_guide_that_names_one_in_eleven_asks_for_eleven() -> None:
     (line,) = (one for one in guide.splitlines() if "European Medicines Agency" in one)
     assert "k-anonymity k=11" in line
     assert "10 or 11" not in line
+
+
+def test_a_risk_of_at_most_so_much_is_the_worst_persons_unless_it_says_average() -> None:
+    """Ten classes of 40 and one of 2: half of a chance for two people, 1 in 37 on average."""
+    table = crowd([40] * 10 + [2])
+    rules = ["k-anonymity k=2", "k-anonymity k=10"]
+    mean = shoal.frontier(table, SCHEMA, rules, methods="mondrian", max_average_risk=0.1)
+    worst = shoal.frontier(table, SCHEMA, rules, methods="mondrian", max_risk=0.1)
+    assert (mean.chosen.rule, mean.chosen.smallest) == ("k-anonymity k=2", 2)
+    assert worst.chosen.rule == "k-anonymity k=10"
+    assert worst.chosen.smallest >= 10
+    assert "a risk of anybody of at most 0.1" in worst.wanted
+    with pytest.raises(shoal.NotMetError, match="the least risk of the person most at risk"):
+        mean.best(risk=0.0001)

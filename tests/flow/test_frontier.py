@@ -51,14 +51,16 @@ def test_the_best_within_a_bound():
     points = [point(0.1, 0.5), point(0.2, 0.3), point(0.4, 0.1), point(0.5, 0.2)]
     found = Frontier(marked(points, "identity"), 100)
     assert found.best(loss=0.3).risk_identity == 0.3
-    assert found.best(risk=0.2).loss == 0.4
-    assert found.best(risk=0.4, loss=0.45).loss == 0.2
+    assert found.best(average_risk=0.2).loss == 0.4
+    assert found.best(average_risk=0.4, loss=0.45).loss == 0.2
     for bounds, said in (
-        ({"risk": 0.05}, "No release has a risk of at most 0.05: the least risk is 0.1."),
+        ({"average_risk": 0.05},
+         "No release has an average risk of at most 0.05: the least average risk is 0.1."),
         ({"loss": 0.05}, "No release has a loss of at most 0.05: the least loss is 0.1."),
-        ({"loss": 0.3, "risk": 0.2}, "a risk of at most 0.2 and a loss of at most 0.3: "
+        ({"loss": 0.3, "average_risk": 0.2}, "risk of at most 0.2 and a loss of at most 0.3: "
          "the least loss at that risk is 0.4."),
-        ({"loss": 0.3, "risk": 0.05}, "and a loss of at most 0.3: the least risk is 0.1."),
+        ({"loss": 0.3, "average_risk": 0.05},
+         "and a loss of at most 0.3: the least average risk is 0.1."),
     ):  # fmt: skip
         with pytest.raises(shoal.NotMetError) as error:
             found.best(**bounds)
@@ -74,19 +76,21 @@ def test_ties_within_a_bound_go_to_what_is_better_otherwise():
     points = [point(0.3, 0.1, rows=1), point(0.2, 0.1, rows=2), point(0.2, 0.15)]
     found = Frontier(marked(points, "identity"), 100)
     assert found.best(loss=0.5).rows == 2
-    assert found.best(risk=0.5).rows == 2
+    assert found.best(average_risk=0.5).rows == 2
 
 
 def test_it_is_chosen_among_what_was_asked_for():
     kept, asked = Point("other", "r", 0.1, 0.1), Point("m", "r", 0.3, 0.2)
-    found = Frontier(marked([kept, asked], "identity"), 100, asked={("m", "r")}, max_risk=0.5)
+    found = Frontier(
+        marked([kept, asked], "identity"), 100, asked={("m", "r")}, max_average_risk=0.5
+    )
     assert found.chosen == found.points[1]
-    assert found.best(risk=0.5) == found.points[1]
+    assert found.best(average_risk=0.5) == found.points[1]
     assert replace(found, asked=None).chosen == found.points[0]
     assert "1 of earlier runs" in str(found)
     with pytest.raises(shoal.NotMetError):
-        replace(found, max_risk=0.15).check()
-    bare = replace(found, max_risk=None)
+        replace(found, max_average_risk=0.15).check()
+    bare = replace(found, max_average_risk=None)
     assert bare.chosen is None
     bare.check()
     with pytest.raises(shoal.NotMetError, match="No release could be made"):

@@ -52,7 +52,10 @@ if TYPE_CHECKING:
      help="The frontier's: picking a person's row, or guessing the value.")  # fmt: skip
 @ON
 @own("--max-loss", type=SHARE, metavar="LOSS", help="Choose: the least risk with no more loss.")
-@own("--max-risk", type=SHARE, metavar="RISK", help="Choose: the least loss with no more risk.")
+@own("--max-risk", type=SHARE, metavar="RISK",
+     help="Choose: the least loss where nobody's risk is higher.")  # fmt: skip
+@own("--max-average-risk", type=SHARE, metavar="RISK",
+     help="The same of the average over people.")  # fmt: skip
 @own("--hold-back", type=SHARE, default=0.0, metavar="SHARE",
      help="Share of rows that may be left out, such as 0.05 or 5%.")  # fmt: skip
 @own("--auto-hierarchies", is_flag=True,
@@ -150,8 +153,8 @@ def _opened(
 
 
 _SIDES = ("epsilons", "forms", "overlap", "seeds")
-_ALONE = ("strengths", "methods", "risk", "max_loss", "max_risk", "hold_back", "auto_hierarchies",
-          "population", "replace", "accept_keep")  # fmt: skip
+_ALONE = ("strengths", "methods", "risk", "max_loss", "max_risk", "max_average_risk",
+          "hold_back", "auto_hierarchies", "population", "replace", "accept_keep")  # fmt: skip
 
 
 def _refuse(side_by_side: bool) -> None:

@@ -12,12 +12,15 @@ from typing import Any
 from shoal.errors import NotMetError, UsageError
 from shoal.flow.frontier.points import Point
 from shoal.flow.frontier.told import lines
+from shoal.model import fraction
 from shoal.release import EDITION, jsonable, short
 from shoal.risk.exposure import ASSUMPTIONS
 
 _HINT = "allow more, let rows be held back (--hold-back), or try other rules (-m)."
 
 
+Bound = tuple[float | None, float | None, float | None]
+"""The largest loss, risk of anybody and average risk; None: any."""
 SECRET = frozenset({"key", "table", "schema"})
 """Settings by which a table could be guessed: kept in the folder, for its owner."""
 
@@ -38,9 +41,12 @@ class Frontier:
     """The methods and rules that were asked for now, to choose among; None: all of them."""
     max_loss: float | None = None
     max_risk: float | None = None
-    """The bounds to choose within; None: there is none."""
+    """The bounds to choose within; None: there is none. The risk is that of the person most at
+    risk, whose class is known."""
     notes: tuple[str, ...] = ()
     """What is to be told of kept columns and of the columns' levels."""
+    max_average_risk: float | None = None
+    """A bound on the mean over people instead, as the frontier is drawn by it."""
     known: tuple[str, ...] = ()
     """The kept columns, which the adversary knows too."""
     options: tuple[str, ...] = ()
@@ -67,58 +73,87 @@ class Frontier:
     @property
     def chosen(self) -> Point | None:
         """The best of what was asked for within the bounds that were given; None: there is none."""
-        if self.max_loss is None and self.max_risk is None:
+        if not self._is_bound:
             return None
-        return next(iter(self._within(self.max_loss, self.max_risk)), None)
+        return next(iter(self._within(*self._bound)), None)
 
-    def best(self, *, loss: float | None = None, risk: float | None = None) -> Point:
+    @property
+    def _bound(self) -> Bound:
+        return self.max_loss, self.max_risk, self.max_average_risk
+
+    @property
+    def _is_bound(self) -> bool:
+        return any(one is not None for one in self._bound)
+
+    def best(
+        self,
+        *,
+        loss: float | None = None,
+        risk: float | None = None,
+        average_risk: float | None = None,
+    ) -> Point:
         """The least risk at a loss of at most so much, or the least loss at such a risk.
 
-        With both bounds it is the least loss within them.
+        ``risk`` is that of the person most at risk, whose class is known; ``average_risk`` the mean
+        over people. With several bounds it is the least loss within them.
         """
-        if loss is None and risk is None:
+        if loss is None and risk is None and average_risk is None:
             raise UsageError("A bound is needed.", "say best(loss=0.1), or best(risk=0.05).")
-        found = self._within(loss, risk)
+        found = self._within(loss, risk, average_risk)
         if not found:
-            raise self._nothing_within(loss, risk)
+            raise self._nothing_within(loss, risk, average_risk)
         return found[0]
 
     def check(self) -> None:
         """Refuse where nothing that was asked for can be made, or is within the bounds."""
-        if self.max_loss is not None or self.max_risk is not None:
-            self.best(loss=self.max_loss, risk=self.max_risk)
+        if self._is_bound:
+            loss, risk, average = self._bound
+            self.best(loss=loss, risk=risk, average_risk=average)
         elif all(one.loss is None for one in self.now):
             raise NotMetError("No release could be made.", _HINT)
 
-    def _within(self, loss: float | None, risk: float | None) -> list[Point]:
+    def _within(self, loss: float | None, risk: float | None, average: float | None) -> list[Point]:
         """The points within the bounds, the best first."""
         some = [(pair, one) for one in self.now if (pair := one.pair(self.risk))]
+        safest = risk is None and average is None
         within = [
-            ((lost, gained) if risk is not None else (gained, lost), one)
+            ((gained, lost) if safest else (lost, gained), one)
             for (lost, gained), one in some
-            if (loss is None or lost <= loss) and (risk is None or gained <= risk)
+            if (loss is None or lost <= loss) and self._is_safe(one, risk, average)
         ]
         return [one for _, one in sorted(within, key=lambda found: found[0])]
 
-    def _nothing_within(self, loss: float | None, risk: float | None) -> NotMetError:
-        pairs = [pair for one in self.now if (pair := one.pair(self.risk))]
-        if not pairs:
+    def _is_safe(self, point: Point, risk: float | None, average: float | None) -> bool:
+        """Whether nobody's risk is above a bound, exactly, nor the average above another."""
+        pair, worst = point.pair(self.risk), point.worst(self.risk)
+        if average is not None and (pair is None or pair[1] > average):
+            return False
+        return risk is None or (worst is not None and worst <= fraction(risk, "risk", 0, 1))
+
+    def _nothing_within(
+        self, loss: float | None, risk: float | None, average: float | None
+    ) -> NotMetError:
+        made = [(pair, one) for one in self.now if (pair := one.pair(self.risk))]
+        if not made:
             return NotMetError("No release could be made.", _HINT)
-        safe = [lost for lost, gained in pairs if risk is None or gained <= risk]
-        least = (
-            f"the least loss at that risk is {short(min(safe))}" if safe and risk is not None
-            else f"the least loss is {short(min(safe))}" if safe
-            else f"the least risk is {short(min(gained for _, gained in pairs))}"
-        )  # fmt: skip
-        return NotMetError(f"No release has {_bounds(loss, risk)}: {least}.", _HINT)
+        safe = [lost for (lost, _), one in made if self._is_safe(one, risk, average)]
+        worst = [found for _, one in made if (found := one.worst(self.risk)) is not None]
+        if safe:
+            at_that = "" if risk is None and average is None else " at that risk"
+            least = f"the least loss{at_that} is {short(min(safe))}"
+        elif risk is not None and worst:
+            least = f"the least risk of the person most at risk is {short(float(min(worst)))}"
+        else:
+            least = f"the least average risk is {short(min(gained for (_, gained), _ in made))}"
+        return NotMetError(f"No release has {_bounds(loss, risk, average)}: {least}.", _HINT)
 
     @property
     def wanted(self) -> str:
         """What is chosen by, in words; empty where no bound was given."""
-        if self.max_loss is None and self.max_risk is None:
+        if not self._is_bound:
             return ""
-        least = "risk" if self.max_risk is None else "loss"
-        return f"the least {least} with {_bounds(self.max_loss, self.max_risk)}"
+        least = "risk" if self.max_risk is None and self.max_average_risk is None else "loss"
+        return f"the least {least} with {_bounds(*self._bound)}"
 
     @property
     def command(self) -> str:
@@ -160,8 +195,8 @@ class Frontier:
     __repr__ = __str__
 
 
-def _bounds(loss: float | None, risk: float | None) -> str:
-    told = {"a risk": risk, "a loss": loss}
+def _bounds(loss: float | None, risk: float | None, average: float | None) -> str:
+    told = {"a risk of anybody": risk, "an average risk": average, "a loss": loss}
     return " and ".join(
         f"{what} of at most {short(at)}" for what, at in told.items() if at is not None
     )

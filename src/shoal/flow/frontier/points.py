@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from fractions import Fraction
 from typing import Any
 
 RISKS = ("identity", "value")
@@ -34,6 +35,12 @@ class Point:
     """The risks where the class that holds each person is known."""
     known_value: float | None = None
     rows: int = 0
+    smallest: int = 0
+    """The people of the smallest class, for whoever knows kept columns too; 0: not counted."""
+    likeliest: int = 0
+    """Where a value is surest: how many people of a class have it ..."""
+    likeliest_of: int = 0
+    """... and how many people that class has."""
     classes: int = 0
     held_back: int = 0
     seconds: float = 0.0
@@ -55,6 +62,12 @@ class Point:
     def risk(self, of: str) -> float | None:
         """The risk of identity, or of value."""
         return self.risk_identity if of == "identity" else self.risk_value
+
+    def worst(self, of: str) -> Fraction | None:
+        """The risk of the person most at risk, whose class is known; None: it was not counted."""
+        if of == "identity":
+            return Fraction(1, self.smallest) if self.smallest else None
+        return Fraction(self.likeliest, self.likeliest_of) if self.likeliest_of else None
 
     def pair(self, of: str) -> tuple[float, float] | None:
         """The loss and the risk by which points are compared; None: it made nothing."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from shoal.flow.frontier.points import ROUND, Point, marked
 from shoal.flow.frontier.tables import Tables
 from shoal.flow.make import COMPILING, compiled, make
 from shoal.flow.request import Progress, Request, quiet
+from shoal.histogram import Histogram
 from shoal.risk.exposure import Exposure, exposure
 from shoal.tally import Cut, Tally
 from shoal.utility.loss import loss
@@ -113,7 +115,24 @@ class Run:
             "rows": tally.rows - cut.held_back,
             "classes": cut.classes,
             "held_back": cut.held_back,
+            **_worst(*table.seen(cut), self.columns),
         }
+
+
+def _worst(tally: Tally, cut: Cut, columns: Sequence[int]) -> dict[str, int]:
+    """The smallest class, and the surest value of any column, counted in people."""
+    there = cut.class_ >= 0
+    sizes = np.bincount(cut.class_[there], cut.count[there], cut.classes).astype(np.int64)
+    found = {"smallest": int(sizes[sizes > 0].min(initial=tally.rows))}
+    surest = Fraction(0)
+    for at in columns:
+        codes = tally.values[at][cut.entry]
+        h = Histogram.of(tally.sensitive[at], cut.class_, codes, cut.count, cut.classes)
+        for most, size in set(zip(h.most_alike.tolist(), h.rows.tolist(), strict=True)):
+            if size and Fraction(most, size) > surest:
+                surest = Fraction(most, size)
+                found |= {"likeliest": most, "likeliest_of": size}
+    return found
 
 
 def _gained(found: Exposure) -> tuple[float, float]:

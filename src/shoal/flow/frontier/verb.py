@@ -46,6 +46,7 @@ def frontier(
     on: str | Sequence[str] | None = None,
     max_loss: float | None = None,
     max_risk: float | None = None,
+    max_average_risk: float | None = None,
     hold_back: float = 0.0,
     auto_hierarchies: bool = False,
     accept_keep: bool = False,
@@ -62,7 +63,8 @@ def frontier(
     class. ``methods`` are all unless named. ``risk`` is what the frontier is drawn by: "identity",
     or "value", that of the column whose values are guessed right most often. Of what is asked for
     here, ``chosen`` is the least risk with a loss of at most ``max_loss``, or the least loss with a
-    risk of at most ``max_risk``, or within both. ``auto_hierarchies`` gives columns levels that
+    risk of anybody of at most ``max_risk`` (``max_average_risk``: on average), or within all of
+    these. ``auto_hierarchies`` gives columns levels that
     have none, for the methods that need them. ``one_row`` says which row
     stands for a person, as in ``shoal.publish``; here what is drawn is drawn alike every time.
     ``reading`` says how the table is written.
@@ -74,7 +76,7 @@ def frontier(
     """
     place = None if out is None else Path(out)
     columns = _columns(schema, on, risk)
-    _check(schema, risk, accept_keep, (max_loss, max_risk))
+    _check(schema, risk, accept_keep, (max_loss, max_risk, max_average_risk))
     requests = [
         Request(
             schema=schema, rule=rule, method=name, hold_back=hold_back,
@@ -94,7 +96,13 @@ def frontier(
     run.all(requests)
     asked = frozenset((one.method, str(one.rule)) for one in requests)
     with points.together():
-        found = changed(run.found(), asked=asked, max_loss=max_loss, max_risk=max_risk)
+        found = changed(
+            run.found(),
+            asked=asked,
+            max_loss=max_loss,
+            max_risk=max_risk,
+            max_average_risk=max_average_risk,
+        )
         points.write(found)
         if place is not None:
             _draw(found, place)
