@@ -31,8 +31,8 @@ EXACT = Context(prec=60)
 """Sixty digits: what is computed from a ``logarithm`` must be computed in this context too."""
 NEAR = 1e-9
 """Relative distance to a threshold under which floats are not trusted to decide."""
-_BITS = 512
-"""Binary digits of a parameter's numerator and denominator: floats hold all such fractions."""
+_MOST = 2**512
+"""The largest parameter, and the inverse of the smallest: floats hold what is computed from it."""
 _LARGEST = 2**53
 """The largest whole parameter: larger ones are not exact as floats."""
 
@@ -320,7 +320,7 @@ def fraction(
         exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
     except (ValueError, TypeError, ZeroDivisionError, OverflowError) as error:
         raise UsageError(f"{name} is not a number.", hint) from error
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _BITS:
+    if exact and not Fraction(1, _MOST) <= abs(exact) <= _MOST:
         raise UsageError(f"{name} is beyond all numbers that are computed with.", hint)
     if exact < low or exact > high or (above and exact == low):
         limits = f"above {low}" if above else f"at least {low}"

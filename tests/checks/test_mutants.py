@@ -128,15 +128,15 @@ MUTANTS = {
     "missing values forgiven": (
         MODELS + "delta_disclosure",
         "_per_class",
-        "np.where(h.distinct == np.count_nonzero(h.total), change, np.inf)",
-        "change",
+        "np.where(has_all, h.largest(np.where(known, change, 0.0)), np.inf)",
+        "h.largest(np.where(known, change, 0.0))",
         "delta-disclosure delta=1",
     ),
     "frequency cap strict": (
         MODELS + "alpha_k",
         "AlphaK.holds",
-        "[h.rows], Fraction(self.alpha))",
-        "[h.rows], Fraction(self.alpha), strict=True)",
+        "[groups.rows], Fraction(self.alpha))",
+        "[groups.rows], Fraction(self.alpha), strict=True)",
         "alpha-k alpha=0.5 k=2",
     ),
     "distance to the class's own values only": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
+from shoal.errors import UsageError
+from shoal.models import rule
 
 ROWS = 1_000
 
@@ -196,3 +199,12 @@ def test_a_wrong_password_is_said_to_be_one(guarded_server, door):
         shoal.Ledger(address) if door == "ledger" else shoal.open(f"{address}&table=people")
     assert "lets nobody in under this name and password" in caught.value.fact
     assert "wrong" not in str(caught.value)
+
+
+def test_an_exact_parameter_may_have_many_digits_but_not_any_size():
+    exact = Fraction(3**400, 3**400 + 1)
+    text = str(rule(f"alpha-k alpha={exact} k=2"))
+    assert Fraction(rule(text).alpha) == exact
+    for beyond in ("1e999", "1e-999", f"1/{9**400}", str(9**400)):
+        with pytest.raises(UsageError, match="beyond all numbers"):
+            rule(f"recursive-diversity c={beyond} l=2")

@@ -155,7 +155,8 @@ def run(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> Finding:
     wanted = needed(name, asked.options)
     findings: list[Finding] = []
     failures: list[tuple[str, InputError | UsageError]] = []
-    for column in scene.columns(which, wanted, _spoken_of(asked) or asked.columns):
+    spoken_of = [name for name in _spoken_of(asked) if _is_published(scene, which, name)]
+    for column in scene.columns(which, wanted, spoken_of or asked.columns):
         try:
             view = scene.view(which, wanted, column)
             findings.append(carried_out(name, scene, view, asked))
@@ -170,6 +171,11 @@ def _spoken_of(asked: Asked) -> tuple[str, ...]:
     """The column that a question names, as in "Ed.disease=flu": no other is learnt by it."""
     question = None if asked.columns else asked.options.get("about")
     return () if question is None else (parse_atom(question).column,)
+
+
+def _is_published(scene: Scene, which: Sequence[int], name: str) -> bool:
+    """Whether all of the releases publish a column as it is; the attack refuses any other."""
+    return all(name in scene.releases[i].plain for i in which)
 
 
 def worst_of(findings: Sequence[Finding], failures: Sequence[tuple[str, str]] = ()) -> Finding:
