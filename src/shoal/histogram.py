@@ -77,6 +77,23 @@ class Histogram:
         return occurs[occurs != self.axis.null_code] if self.axis.unknown else occurs
 
     @cached_property
+    def without_blanks(self) -> Histogram:
+        """The histogram of known values alone: what is unknown adds no value to a class."""
+        blank = self.is_blank
+        if not blank.any():
+            return self
+        total = self.total.copy()
+        total[self.axis.null_code] = 0
+        run = np.concatenate(([0], np.cumsum(~blank)))
+        return replace(
+            self,
+            start=run[self.start],
+            value=self.value[~blank],
+            count=self.count[~blank],
+            total=total,
+        )
+
+    @cached_property
     def concentrated(self) -> Histogram:
         """The histogram where unknown values are their class's most frequent one.
 

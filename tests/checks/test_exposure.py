@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -55,6 +56,7 @@ def by_hand(tally, cut) -> tuple[float, ...]:
     rows = Counter(class_ for _, class_, _ in people)
     covered = Counter(c for key, _, _ in people for c in fits[key])
     values = {c: Counter(v for _, own, v in people if own == c) for c in rows}
+    blank = tally.sensitive[0].null_code if tally.sensitive[0].unknown else -1
     totals = np.zeros(4)
     for key, own, value in people:
         classes = fits[key]
@@ -63,13 +65,17 @@ def by_hand(tally, cut) -> tuple[float, ...]:
         several = [c for c in classes if covered[c] == narrow]
         totals[1] += (own in several) / len(several) / rows[own]
         for at, weight in ((2, Counter()), (3, covered)):
+            if value == blank:
+                continue
             likely = Counter()
             for c in classes:
                 for v, n in values[c].items():
-                    likely[v] += n / (weight[c] or 1)
+                    if v != blank:
+                        likely[v] += n / (weight[c] or 1)
             best = [v for v, n in likely.items() if np.isclose(n, max(likely.values()))]
             totals[at] += (value in best) / len(best)
-    return tuple(totals / len(people))
+    valued = sum(value != blank for _, _, value in people)
+    return tuple(totals / np.array([len(people), len(people), valued, valued]))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -86,6 +92,35 @@ def test_risks_are_those_counted_person_by_person(seed):
     assert found.identity.rate <= found.identity.known + 1e-12  # nobody beats who knows the class
     assert exposure(tally, cut).identity == found.identity
     assert exposure(tally, cut).value is None
+
+
+def with_blanks(tally, share, seed=0):
+    """The same table where some entries have no value that is known."""
+    axis = replace(tally.sensitive[0], null=True, unknown=True)
+    lost = np.random.default_rng(seed).random(tally.entries) < share
+    values = tally.values.copy()
+    values[0] = np.where(lost, axis.null_code, values[0])
+    return replace(tally, sensitive=(axis, *tally.sensitive[1:]), values=values)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_missing_value_is_none_that_is_guessed(seed):
+    tally, cut = overlapping(seed)
+    tally = with_blanks(tally, 0.4, seed)
+    found, everybody = exposure(tally, cut, 0), people_of(tally, cut)
+    assert found.value is not None
+    told = (found.identity.even, found.identity.weighed, found.value.even, found.value.weighed)
+    assert told == pytest.approx(by_hand(tally, cut))
+    known = [(c, v) for _, c, v in everybody if v != tally.sensitive[0].null_code]
+    assert len(known) < len(everybody)
+    assert found.base == max(Counter(v for _, v in known).values()) / len(known)
+    most = [max(Counter(v for own, v in known if own == c).values()) for c in {c for c, _ in known}]
+    assert found.value.known == pytest.approx(sum(most) / len(known))
+
+
+def test_where_every_value_is_missing_nothing_is_guessed():
+    tally, cut = overlapping(0)
+    assert exposure(with_blanks(tally, 2.0), cut, 0) == exposure(tally, cut)
 
 
 def test_a_part_at_a_time_gives_the_same(monkeypatch):

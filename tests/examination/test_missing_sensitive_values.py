@@ -362,3 +362,67 @@ def test_what_was_judged_so_is_printed(tmp_path):
     rows = release.verdict.missing["illness"]
     assert f"{rows} rows have no illness" in verdict(release.verdict)
     assert f"{rows} rows have no illness" in str(release.verdict)
+
+
+# Values that are left: a blank is none of them
+
+
+def published(folder, name, classes):
+    """A table as it is published: rows of a class each, with their values."""
+    path = folder / f"{name}.csv"
+    rows = [f"{label},A,{value or ''}" for label, values in classes.items() for value in values]
+    path.write_text("\n".join(["age,town,illness", *rows, ""]), encoding="utf-8")
+    return path
+
+
+FIRST = {"20": ["hiv", "flu", None], "30": [None, None, None], "40": ["cold", "flu"]}
+SECOND = {"20": ["hiv", "cold", None], "30": ["cold", "flu"], "40": ["cold", "flu"]}
+
+
+def both_ways(attack, folder, **options):
+    """The attack on two tables with blanks: where a blank may be any value, and where it is one."""
+    tables = [published(folder, "one", FIRST), published(folder, "other", SECOND)]
+    for text in (SCHEMA, SCHEMA + 'missing = "value"\n'):
+        yield shoal.attack(attack, tables, schema=shoal.Schema.parse(text), **options)
+
+
+def test_a_blank_in_two_classes_is_no_second_value_that_they_leave(tmp_path):
+    unknown, valued = both_ways("worst-pair", tmp_path)
+    assert (unknown.exposed, unknown.sure, valued.exposed) == (3, 1, 0)
+    assert (unknown.details["missing"], unknown.details["in_classes_of_missing"]) == (5, 3)
+    assert any("5 rows have no illness" in told for told in unknown.assumptions)
+    assert "missing" not in valued.details
+
+
+def test_a_ledger_refuses_a_release_that_leaves_one_value_and_blanks(tmp_path):
+    tables = [published(tmp_path, "one", FIRST), published(tmp_path, "other", SECOND)]
+    for name, text in (("any", SCHEMA), ("own", SCHEMA + 'missing = "value"\n')):
+        schema = shoal.Schema.parse(text)
+        with shoal.Ledger.init(tmp_path / f"{name}.db") as ledger:
+            ledger.add_foreign(tables[0], schema=schema, by="another")
+            judged = ledger.judge(tables[1], schema=schema, relation="overlapping")
+        assert any(one.exceeds for one in judged.weighed) == (name == "any")
+
+
+def test_a_forecast_counts_known_values_alone(tmp_path):
+    rows = people(2, 120, missing=0.5)
+    found = {}
+    for name, more in (("any", ""), ("own", 'missing = "value"\n')):
+        schema = shoal.Schema.parse(SCHEMA + more)
+        release = shoal.publish(
+            table(tmp_path, rows), schema, "k-anonymity k=4", out=tmp_path / name
+        )
+        found[name] = shoal.forecast(release.folder, overlap=0.5, repeats=5)
+    assert found["any"].risk > found["own"].risk
+    told = [one for estimate in found["any"].estimates.values() for one in estimate.assumptions]
+    assert any("have no illness: it may be any" in one for one in told)
+
+
+def test_a_frontier_guesses_no_missing_value(tmp_path):
+    rows = [(20 + i, "A", "flu" if i % 4 == 0 else None) for i in range(40)]
+    found = shoal.frontier(
+        table(tmp_path, rows), shoal.Schema.parse(SCHEMA), ["k-anonymity k=4"],
+        methods=["mondrian"], risk="value",
+    )  # fmt: skip
+    assert {point.base for point in found.points} == {1.0}
+    assert any("people whose value is missing" in told for told in found.assumptions)

@@ -88,6 +88,23 @@ def deep_view(seed):
     return View(axes, tuple(made), axis)
 
 
+def with_blanks(view, seed):
+    """The same releases where some rows, and all of some classes, have no value that is known."""
+    rng, made = np.random.default_rng(seed), []
+    axis = replace(view.sensitive, null=True, unknown=True)
+    for one in view.releases:
+        lost = rng.random(len(one.class_)) < 0.3
+        lost |= (rng.random(len(one.cells)) < 0.1)[one.class_]
+        made.append(replace(one, values=np.where(lost, axis.null_code, one.values)))
+    return replace(view, releases=tuple(made), sensitive=axis)
+
+
+def known_values(view, release, rows):
+    """The values of some rows, without a missing one, which may be any."""
+    axis = view.sensitive
+    return set(release.values[rows].tolist()) - ({axis.null_code} if axis.unknown else set())
+
+
 def leaves(release, class_):
     """The leaves of each column of a class's cell."""
     cells, found = release.cells, []
@@ -106,14 +123,14 @@ def have_a_point_in_common(cells):
 
 def share_values(view):
     """Whether each release has a value that the last has: else they may be spelt differently."""
-    *earlier, last = (set(one.values.tolist()) for one in view.releases)
+    *earlier, last = (known_values(view, one, slice(None)) for one in view.releases)
     return all(one & last for one in earlier)
 
 
 def fewest_left(view, l):
     """Of each class of the last release the fewest values that a combination leaves; and pairs."""
     sides = [
-        [(leaves(one, c), set(one.values[one.class_ == c].tolist())) for c in range(len(one.cells))]
+        [(leaves(one, c), known_values(view, one, one.class_ == c)) for c in range(len(one.cells))]
         for one in view.releases
     ]
     worst, met = {}, 0
@@ -158,7 +175,7 @@ def check_witness(view, finding, left):
     assert len({one.name for one, _ in steps}) == len(steps)
     assert steps[-1][0] is view.releases[-1]
     assert have_a_point_in_common([leaves(*step) for step in steps])
-    has = [set(one.values[one.class_ == class_].tolist()) for one, class_ in steps]
+    has = [known_values(view, one, one.class_ == class_) for one, class_ in steps]
     assert finding.witness["left"] == len(set.intersection(*has)) == left
     assert left < min(map(len, has))
 
@@ -166,6 +183,13 @@ def check_witness(view, finding, left):
 def test_every_combination_of_small_releases_by_hand():
     beyond = [check(random_view(seed), l) for l in (2, 3, 4) for seed in range(150)]
     assert sum(map(bool, beyond)) > 20  # of many no two classes tell what three do
+
+
+def test_every_combination_of_releases_with_missing_values_by_hand():
+    views = [with_blanks(random_view(seed), seed) for seed in range(150)]
+    views += [with_blanks(deep_view(seed), seed) for seed in range(100)]
+    beyond = [check(view, 2 + i % 3) for i, view in enumerate(views)]
+    assert sum(map(bool, beyond)) > 5
 
 
 @pytest.mark.long
@@ -325,7 +349,7 @@ def possible_values(view, j, person):
         c for c in range(len(release.cells))
         if all(int(code) in column for code, column in zip(at, leaves(release, c), strict=True))
     ]  # fmt: skip
-    return set(release.values[np.isin(release.class_, inside)].tolist())
+    return known_values(view, release, np.isin(release.class_, inside))
 
 
 def fewest_by_hand(view, person, l):

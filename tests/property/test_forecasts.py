@@ -154,6 +154,86 @@ def test_people_of_a_divided_entry_are_spread_over_its_pieces():
     assert len({tuple(one.tolist()) for one in found}) == 3
 
 
+def with_blanks(table, seed=0, alone=2):
+    """The same people of whom some, and all of one class, have no value that is known."""
+    axis = replace(table.sensitive, null=True, unknown=True)
+    lost = np.random.default_rng(seed).random(table.people) < 0.3
+    values = np.where(lost | (table.class_ == alone), axis.null_code, table.values)
+    return replace(table, sensitive=axis, values=values.astype(np.int32))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_missing_values_are_none_of_those_that_are_left(seed):
+    rng = np.random.default_rng(seed)
+    table = with_blanks(ours(rng, values=69), seed)
+    null = table.sensitive.null_code
+    held = rng.random((9, 128)) < 0.5
+    held[:, null + 1 :] = False
+    held[3] = np.arange(128) == null  # nothing but missing values: it excludes none
+    place = rng.integers(-1, 9, table.people).astype(np.int32)
+    bits = np.packbits(held, axis=1, bitorder="little").view("<u8")
+    expected = [[] for _ in range(table.classes)]
+    for i, c in enumerate(table.class_):
+        left = set(table.values[table.class_ == c].tolist()) - {null}
+        if place[i] in (-1, 3):
+            continue
+        left &= set(np.flatnonzero(held[place[i]]).tolist())
+        if left:
+            expected[c].append(len(left))
+    found = fewest(table, [Theirs(place, bits)])
+    assert found.tolist() == [min(some, default=0) for some in expected]
+    assert found[2] == 0
+
+
+@pytest.mark.parametrize("l", [2, 3])
+@pytest.mark.parametrize("others", [1, 2])
+def test_the_closed_form_with_missing_values_is_the_sum_over_all_that_may_appear(l, others):
+    table = with_blanks(ours(np.random.default_rng(3), people=24, classes=4))
+    known, asked = in_one_node(table), Asked(1.0, 24, l, others, same_people=1.0)
+    start, own, chance = appearing(table, known, np.arange(table.people))
+    assert (own < 0).tolist() == (table.values == table.sensitive.null_code).tolist()
+    expected = np.zeros(table.people)
+    for i in range(table.people):
+        events = range(start[i], start[i + 1])
+        for there in product((0, 1), repeat=len(events)):
+            odds = prod(
+                1.0 if e == own[i] else chance[e] ** others if t else 1 - chance[e] ** others
+                for e, t in zip(events, there, strict=True)
+            )
+            if own[i] >= 0 and not there[own[i] - start[i]]:
+                continue
+            expected[i] += odds * (1 <= sum(there) < l)
+    found = closed_form(table, known, asked, together=0.0)
+    safe = [np.prod(1 - expected[table.class_ == c]) for c in range(4)]
+    assert found.classes == pytest.approx(1 - np.array(safe))
+    assert found.classes[2] == 0
+    assert any("classes have nothing else" in told for told in found.assumptions)
+
+
+@pytest.mark.parametrize("reading", ["at least", "best subset"])
+def test_the_paper_s_estimate_counts_known_values_alone(reading):
+    table = with_blanks(ours(np.random.default_rng(5)))
+    found = paper(table, Asked(0.5, 60), reading)
+    valued = replace(table, sensitive=replace(table.sensitive, unknown=False))
+    as_value = paper(valued, Asked(0.5, 60), reading)
+    assert found.classes[2] == 0
+    assert (np.delete(found.classes, 2) >= np.delete(as_value.classes, 2)).all()
+    assert found.classes.sum() > np.delete(as_value.classes, 2).sum()
+
+
+def test_values_that_we_lack_are_not_taken_for_missing_ones():
+    table = replace(
+        with_blanks(ours(np.random.default_rng(2))), population_elsewhere=30,
+        population_values=np.full(6, 10),
+    )  # fmt: skip
+    null, lacking = table.sensitive.null_code, table.sensitive.size
+    codes = table.on_everywhere(np.array([0, null, lacking], np.int32))
+    assert codes.tolist() == [0, table.everywhere.null_code, null]
+    assert table.everywhere.unknown
+    runs = simulate(table, in_one_node(table), Asked(0.5, 60), mondrian(4), repeats=3)
+    assert (runs.left[:, 2] == 0).all()
+
+
 # The paper's estimator
 
 

@@ -52,6 +52,33 @@ def without_value(values: Histogram) -> tuple[str, ...]:
     return (f"of {missing:,} rows without a {values.axis.name} nothing is learnt",)
 
 
+def missing_values(view: View) -> dict[str, Any]:
+    """How many rows of the releases have no sensitive value, and how many are in classes of nothing
+    but such rows: details of a finding, where there are any.
+    """
+    assert view.sensitive is not None
+    values = [one.row_histogram(view.sensitive) for one in view.releases]
+    missing = sum(int(one.blanks.sum()) for one in values)
+    if not missing:
+        return {}
+    nothing = sum(int(one.blanks[one.without_blanks.distinct == 0].sum()) for one in values)
+    return {"missing": missing, "in_classes_of_missing": nothing}
+
+
+def no_value_added(view: View) -> tuple[str, ...]:
+    """What is taken to be so of rows without a value where the values left are counted."""
+    assert view.sensitive is not None
+    counts = missing_values(view)
+    if not counts:
+        return ()
+    name, nothing = view.sensitive.name, counts["in_classes_of_missing"]
+    alone = f"; {nothing:,} of them are in classes of nothing else, which tell nothing"
+    return (
+        f"{counts['missing']:,} rows have no {name}: it may be any, and adds none to the values "
+        f"left{alone if nothing else ''}",
+    )
+
+
 @dataclass(frozen=True)
 class Needs:
     """What an attack needs before it can run; each attack's file states it as ``NEEDS``."""

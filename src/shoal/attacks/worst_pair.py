@@ -15,6 +15,9 @@ After Ganta, Kasiviswanathan, Smith: Composition attacks and auxiliary informati
 KDD 2008, with the worst assumed about who is in them; 1 ≤ |S1 ∩ S2| < l is the vulnerable class of
 Sattar and Helal: Privacy risk against composition attack, 2018, definitions 2 to 4.
 
+A row without a value may have any: it adds none to its class's, so that blanks never make more
+values look left. A class of nothing but such rows leaves nothing that is known, and exposes nobody.
+
 It does not say that anybody is in all of them: cells may meet where nobody is. Nor does it see
 somebody who could be in several classes of a release, which leaves more values. Give the
 intersection the people, where they are known, for what is true of them. The search for
@@ -31,7 +34,15 @@ from numpy.typing import NDArray
 
 from shoal.attacks.exchanged import exchanges, unpaired
 from shoal.attacks.linked import side
-from shoal.attacks.view import WORST, Needs, NobodyFoundError, Published, View
+from shoal.attacks.view import (
+    WORST,
+    Needs,
+    NobodyFoundError,
+    Published,
+    View,
+    missing_values,
+    no_value_added,
+)
 from shoal.cells import meet, meeting
 from shoal.errors import InputError, UsageError
 from shoal.histogram import Histogram
@@ -101,7 +112,7 @@ def worst_pair(
     if exchanges(view):
         return unpaired(view, least)
     *earlier, last = view.releases
-    values = [one.histogram(sensitive) for one in view.releases]
+    values = [one.histogram(sensitive).without_blanks for one in view.releases]
     _check_comparable(view, values)
     sides = [_side(*each) for each in zip(view.releases, values, strict=True)]
     words, boxes = sides[-1][1], [side for side, _ in sides]
@@ -193,7 +204,7 @@ def _finding(view: View, values: tuple[Histogram, Histogram], found: Paired, l: 
         "leave so few.",
         defence=DEFENCE,
         example=_example(view, values, pair),
-        assumptions=ASSUMPTIONS,
+        assumptions=(*ASSUMPTIONS, *no_value_added(view)),
         worst=tuple((rows[np.lexsort((rows, left[rows]))[:WORST]] + 1).tolist()),
         table="release 2",
         witness=_witness(view, values, pair),
@@ -203,6 +214,7 @@ def _finding(view: View, values: tuple[Histogram, Histogram], found: Paired, l: 
             "pairs_exposing": int(found.few.sum()),
             "classes_exposed": int((found.few > 0).sum()),
             "values_left": {n: int((left == n).sum()) for n in np.unique(left[rows]).tolist()},
+            **missing_values(view),
         },
     )
 
@@ -280,7 +292,11 @@ class _Several:
             sentence=self._sentence(left),
             defence=DEFENCE,
             example="" if class_ is None else self._example(class_),
-            assumptions=(*ASSUMPTIONS_OF_SEVERAL, *self._limits(fewest)),
+            assumptions=(
+                *ASSUMPTIONS_OF_SEVERAL,
+                *no_value_added(self.view),
+                *self._limits(fewest),
+            ),
             worst=tuple((rows[np.lexsort((rows, left[rows]))[:WORST]] + 1).tolist()),
             table=f"release {len(self.view.releases)}",
             witness={} if class_ is None else self._witness(class_),
@@ -292,6 +308,7 @@ class _Several:
                 "exposed_by_no_pair": int((left > 0).sum() - self.by_pairs[self.last.class_].sum()),
                 "values_left": {n: int((left == n).sum()) for n in np.unique(left[rows]).tolist()},
                 "limits": self.unfinished,
+                **missing_values(self.view),
             },
         )
 

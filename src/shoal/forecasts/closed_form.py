@@ -63,7 +63,7 @@ def closed_form(ours: Ours, local: Local, asked: Asked, together: float = TOGETH
     exposed = _exposed(ours, local, asked, together, ways / somewhere if somewhere else ways)
     classes = 1 - _safe(ours, exposed, somewhere, together * _in_the_same(asked, somewhere))
     details = {**local.told, "together": together}
-    taken = (*assumptions(ours, together), *asked.coincidence)
+    taken = (*assumptions(ours, together), *asked.coincidence, *ours.blank_assumption)
     return Estimate("closed form", float(classes.mean()), classes, None, taken, details)
 
 
@@ -112,10 +112,14 @@ def _exposed(
     """v_i: of each of our people the chance of being exposed, given they are in another release."""
     company = together * asked.shared(ours.people) / asked.rows
     found = np.zeros(ours.people)
-    for people in _parts(ours.histogram.distinct[ours.class_]):
+    for people in _parts(ours.known.distinct[ours.class_]):
         start, own, appears = appearing(ours, local, people, company)
         for j, chance in enumerate(ways, start=1):
-            found[people] += chance * fewer(start, appears**j, own, asked.l - 1)
+            few = fewer(start, appears**j, own, asked.l - 1)
+            if (own < 0).any():  # of a person without a value, none of the class's is sure to be
+                some = fewer(start, appears**j, own, asked.l) - fewer(start, appears**j, own, 1)
+                few = np.where(own < 0, some, few)
+            found[people] += chance * few
     return found
 
 
@@ -133,23 +137,27 @@ def _parts(pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 def appearing(
     ours: Ours, local: Local, people: NDArray[np.int64], company: float = 0.0
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """p_s for some people and each value of their class: start, where the own is, the chances.
+    """p_s for some people and each known value of their class: start, where the own is (−1: it is
+    missing), the chances.
 
     ``company``: the share c of people beside a person there who are of the person's class here.
     """
-    histogram, class_ = ours.histogram, ours.class_[people]
+    histogram, class_ = ours.known, ours.class_[people]
+    rows = ours.histogram.rows
     number = histogram.distinct[class_]
     start = np.concatenate([[0], np.cumsum(number)])
     of = np.repeat(np.arange(len(people)), number)
     pair = np.arange(len(of)) + (histogram.start[class_] - start[:-1])[of]
-    person, value, rest = people[of], histogram.value[pair], (histogram.rows[class_] - 1)[of]
+    person, value, rest = people[of], histogram.value[pair], (rows[class_] - 1)[of]
     own = value == ours.values[person]
     beside = (histogram.count[pair] - own) / np.maximum(rest, 1)
     theta = (1 - company) * local.theta(person, value) + company * beside
     with np.errstate(divide="ignore", invalid="ignore"):  # what everybody has appears for sure
         appears = -np.expm1(rest * np.log1p(-np.minimum(theta, 1.0)))
     appears[rest == 0] = 0.0
-    return start, np.flatnonzero(own), appears
+    at = np.full(len(people), -1)
+    at[of[own]] = np.flatnonzero(own)
+    return start, at, appears
 
 
 def _safe(

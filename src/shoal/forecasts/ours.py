@@ -64,13 +64,45 @@ class Ours:
         return Histogram.of(self.sensitive, self.class_, self.values, ones, self.classes)
 
     @cached_property
+    def known(self) -> Histogram:
+        """The same of known values alone: a missing one adds none to those that are left."""
+        return self.histogram.without_blanks
+
+    @cached_property
     def bits(self) -> NDArray[np.uint64]:
-        """The sensitive values of every class as sets, (classes, words)."""
+        """The known sensitive values of every class as sets, (classes, words)."""
         everyone = np.arange(self.people)
         found: NDArray[np.uint64] = members(
             self.values, everyone, self.class_, self.classes, self.sensitive.words
         )
-        return found
+        return found & self.known_bits
+
+    @cached_property
+    def known_bits(self) -> NDArray[np.uint64]:
+        """The codes of the sensitive axis that are values, as bits (words,)."""
+        axis = self.sensitive
+        codes = np.arange(axis.null_code if axis.unknown else axis.size)
+        found: NDArray[np.uint64] = members(
+            codes, codes, np.zeros(len(codes), np.int64), 1, axis.words
+        )
+        return np.asarray(found[0])
+
+    @property
+    def missing(self) -> int:
+        """How many of our people have no value, where that is none of its own."""
+        return self.histogram.all_blanks
+
+    @property
+    def blank_assumption(self) -> tuple[str, ...]:
+        """What is taken to be so of people without a value, where there are any."""
+        if not self.missing:
+            return ()
+        nothing = int((self.known.distinct == 0).sum())
+        alone = f"; {nothing:,} classes have nothing else, and count as not exposed"
+        return (
+            f"{self.missing:,} of our people have no {self.sensitive.name}: it may be any, and "
+            f"adds none to the values left{alone if nothing else ''}",
+        )
 
     @cached_property
     def prior(self) -> NDArray[np.float64]:
@@ -94,11 +126,22 @@ class Ours:
     @cached_property
     def everywhere(self) -> Axis:
         """The sensitive axis of others' tables: with a last code more where they have values that
-        we lack. It lies beside all of ours, as null does."""
+        we lack. It lies beside all of ours, as null does; see ``on_everywhere``."""
         axis = self.sensitive
         if not self.population_elsewhere:
             return axis
         return replace(axis, leaves=(*axis.leaves, *([None] if axis.null else [])), null=True)
+
+    def on_everywhere(self, values: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Codes of values on that axis, of which a missing one stays the last: where it is no value
+        of its own, values that we lack have the code before it."""
+        axis = self.sensitive
+        if not (self.population_elsewhere and axis.unknown):
+            return values
+        found = values.copy()
+        found[values == axis.null_code] = axis.size
+        found[values == axis.size] = axis.null_code
+        return found
 
 
 @dataclass(frozen=True)

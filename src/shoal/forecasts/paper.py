@@ -40,16 +40,16 @@ def paper(ours: Ours, asked: Asked, reading: str = "at least") -> Estimate:
             f"There is no reading {reading!r}.", f"the readings are: {', '.join(READINGS)}."
         )
     chance = value_chances(ours, asked)
-    start = ours.histogram.start
+    start = ours.known.start
     if reading == "at least":
         common = 1 - fewer(start, chance, np.full(ours.classes, -1), asked.l)
     else:
         common = _all_of_the_likeliest(start, chance, asked.l)
+    common[ours.known.distinct == 0] = 1.0  # of missing values alone nothing is known
     exposed = common < asked.confidence
     details = {"reading": reading, "confidence": asked.confidence, "exposed": int(exposed.sum())}
-    return Estimate(
-        f"paper, {reading}", float(exposed.mean()), 1 - common, None, assumptions(ours), details
-    )
+    taken = (*assumptions(ours), *ours.blank_assumption)
+    return Estimate(f"paper, {reading}", float(exposed.mean()), 1 - common, None, taken, details)
 
 
 def assumptions(ours: Ours) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ def assumptions(ours: Ours) -> tuple[str, ...]:
 
 def value_chances(ours: Ours, asked: Asked) -> NDArray[np.float64]:
     """p_s^J of each value of each class, in the histogram's order."""
-    histogram = ours.histogram
+    histogram = ours.known
     record = class_chances(ours)[histogram.class_] * ours.prior[histogram.value]
     # 1 - (1 - x)^n without cancellation, for x is tiny and n large.
     with np.errstate(divide="ignore"):

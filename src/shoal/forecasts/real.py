@@ -6,6 +6,9 @@ too is left with fewer than l sensitive values, those of his class here that are
 there; the risk is the share of our classes that are exposed. No common value at all is no
 match, and nothing is learned (1 <= common < l).
 
+A missing value may be any: it is not counted among the values, of ours or of theirs, so that it
+never makes more look left. A class of nothing but missing values says nothing, and excludes none.
+
 Each person's true class in either release is taken as known. Does not count people who are in our
 release alone, nor what an adversary learns short of l values.
 """
@@ -54,8 +57,11 @@ def fewest(ours: Ours, theirs: Sequence[Theirs]) -> NDArray[np.int32]:
     common = ours.bits[ours.class_]
     elsewhere = np.zeros(ours.people, np.bool_)
     for one in theirs:
+        values = one.bits & ours.known_bits
         there = one.class_ != HELD_BACK
-        common[there] &= one.bits[one.class_[there]]
+        if ours.sensitive.unknown:  # what a class of nothing but missing values has, nobody knows
+            there[there] = _says_something(one.bits, ours)[one.class_[there]]
+        common[there] &= values[one.class_[there]]
         elsewhere |= there
     left = np.bitwise_count(common).sum(axis=1)
     counted = np.flatnonzero(elsewhere & (left > 0))
@@ -63,6 +69,15 @@ def fewest(ours: Ours, theirs: Sequence[Theirs]) -> NDArray[np.int32]:
     found = np.full(ours.classes, most, np.int32)
     np.minimum.at(found, ours.class_[counted], left[counted].astype(np.int32))
     return np.where(found == most, NOBODY, found).astype(np.int32)
+
+
+def _says_something(bits: NDArray[np.uint64], ours: Ours) -> NDArray[np.bool_]:
+    """Which classes there have more than missing values: a value of ours, or one that we lack."""
+    null = ours.everywhere.null_code
+    blank = np.zeros(bits.shape[1], np.uint64)
+    if null >> 6 < len(blank):
+        blank[null >> 6] = np.uint64(1) << np.uint64(null & 63)
+    return np.asarray((bits & ~blank).any(axis=1))
 
 
 def release_of(

@@ -107,7 +107,7 @@ def simulate(
             left[i] = found
             if progress:
                 progress(done, repeats)
-    taken = (*assumptions(ours), *asked.coincidence)
+    taken = (*assumptions(ours), *asked.coincidence, *ours.blank_assumption)
     return Runs(left, taken, {**local.told, "seed": seed})
 
 
@@ -178,7 +178,7 @@ class Crowd:
         shared = np.concatenate([in_all, rest])
         keys, values = self.strangers(asked.rows - len(shared), rng)
         keys = np.concatenate([ours.keys[:, shared], keys], axis=1)
-        values = np.concatenate([ours.values[shared], values])
+        values = ours.on_everywhere(np.concatenate([ours.values[shared], values]))
         axis = ours.everywhere
         tally, entry = tallied(ours.quasi, axis, keys, values)
         cut = publish(tally, rng)

@@ -12,6 +12,9 @@ identity  the share of people whose row is picked: any of the rows that fit, or 
           that fits the fewest people
 value     the share of people of whom the likeliest value of these rows is right
 
+A missing value is none to be guessed, unless the schema says that it is one: people without a
+value are left out of the share.
+
 Where things are equally likely one of them is picked at random, and the expected share is counted.
 Beside both stands what they would be if the class that holds each person were known, as an insider
 may (assumed location): where cells do not overlap it is the same. The even adversary's identity is
@@ -45,7 +48,8 @@ ASSUMPTIONS = (
     "a person could be in every class whose cells contain them (honest location); either all rows "
     "of these are equally likely, or narrow classes are likelier than wide ones: whichever "
     "succeeds more often counts",
-    "the value that is guessed is the likeliest one of these rows",
+    "the value that is guessed is the likeliest one of these rows; people whose value is missing "
+    "are left out, for nobody can say whether a guess is right",
     "nothing else is known: no other release, no other column, not how the classes were made",
 )
 
@@ -92,12 +96,15 @@ def exposure(tally: Tally, cut: Cut, column: int | None = None) -> Exposure:
     if column is None:
         return Exposure(identity)
     axis, codes = tally.sensitive[column], tally.values[column]
-    values = Histogram.of(axis, cut.class_, codes[cut.entry], cut.count, cut.classes)
+    values = Histogram.of(axis, cut.class_, codes[cut.entry], cut.count, cut.classes).without_blanks
+    valued = float(values.total.sum())
+    if not valued:
+        return Exposure(identity)
     step = max(1, min(AT_ONCE, CELLS // axis.size))
     parts = (one.guessed(values, codes, covered) for one in people.located(cut, step))
-    right = sum(parts, np.zeros(2)) / everybody
-    known = values.largest(values.count).sum() / everybody
-    return Exposure(identity, Success.of(right, known), float(values.total.max() / everybody))
+    right = sum(parts, np.zeros(2)) / valued
+    known = values.largest(values.count).sum() / valued
+    return Exposure(identity, Success.of(right, known), float(values.total.max() / valued))
 
 
 @dataclass(frozen=True)
@@ -163,11 +170,14 @@ class _Part:
         """Of how many the likeliest value is right: by rows, and weighed by the people who fit."""
         weighed = values.count / covered[values.class_]
         counts = (self.fits @ _matrix(values, one) for one in (values.count, weighed))
-        return np.array([self._right(one.toarray(), codes) for one in counts])
+        return np.array([self._right(one.toarray(), codes, values.total > 0) for one in counts])
 
-    def _right(self, likely: NDArray[np.float64], codes: NDArray[Any]) -> float:
-        """Of how many people the likeliest value of their key is their own."""
+    def _right(
+        self, likely: NDArray[np.float64], codes: NDArray[Any], known: NDArray[np.bool_]
+    ) -> float:
+        """Of how many people the likeliest value of their key is their own, a known one."""
         best = likely >= likely.max(axis=1, keepdims=True) * (1 - NEAR)
+        best &= known
         own = best[self.key, codes[self.entry]]
         return float(np.dot(self.count, own / best.sum(axis=1)[self.key]))
 

@@ -158,7 +158,7 @@ def _found(
         ours.classes,
         {one.name: one for one in estimates},
         _exposed(read, estimates[0]),
-        int((ours.histogram.distinct < asked.l).sum()),
+        int(((ours.known.distinct > 0) & (ours.known.distinct < asked.l)).sum()),
         settings,
         (
             *read.suppositions,
@@ -227,7 +227,7 @@ def _estimates(
 def _exposed(read: OurRelease, estimate: Estimate) -> tuple[AtRisk, ...]:
     """The classes that may be exposed, the likeliest first; of equals the one with fewer values."""
     ours, published = read.ours, read.view.releases[0]
-    values = ours.histogram.distinct
+    values = ours.known.distinct
     rows = np.bincount(ours.class_, minlength=ours.classes)
     _, first = np.unique(ours.class_, return_index=True)
     order = np.lexsort((rows, values, -estimate.classes))[:LISTED]

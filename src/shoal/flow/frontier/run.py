@@ -104,7 +104,7 @@ class Run:
             "by_column": {
                 tally.sensitive[at].name: _shares(one)
                 for at, one in each.items()
-                if several and at is not None
+                if several and at is not None and one.value is not None
             },
             "loss": round(loss(tally, cut), ROUND),
             "risk_identity": round(found.identity.rate, ROUND),
