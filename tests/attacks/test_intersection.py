@@ -171,6 +171,65 @@ def spread(view, size) -> View:
     return replace(view, releases=releases, people=people, sensitive=axis)
 
 
+def with_blanks(view, seed, share=0.4) -> View:
+    """The same view where many rows have no value that is known."""
+    rng = np.random.default_rng(seed)
+    axis = replace(view.sensitive, null=True, unknown=True)
+    made = tuple(
+        replace(
+            one, values=np.where(rng.random(len(one.values)) < share, axis.null_code, one.values)
+        )
+        for one in view.releases
+    )
+    return replace(view, releases=made, sensitive=axis)
+
+
+def known_values_left(view, key):
+    """By release the known values left and whether a blank may be the person's; then what all
+    leave: None where a release has no class, "nothing" where all may be blank.
+    """
+    null, by = view.sensitive.null_code, []
+    for release in view.releases:
+        counts = counts_of(release, classes_of(release, key))
+        by.append((set(counts) - {null}, null in counts))
+    if not all(known or blank for known, blank in by):
+        return by, None
+    speaking = [known for known, _ in by if known]
+    if speaking and (left := set.intersection(*speaking)):
+        return by, left
+    sure = [known for known, blank in by if not blank]
+    return by, set.intersection(*sure) if sure else "nothing"
+
+
+@pytest.mark.parametrize(("seed", "releases", "values"), list(product(range(12), (2, 3), (7, 70))))
+def test_a_missing_value_adds_none_to_those_left(seed, releases, values):
+    view = with_blanks(spread(random_view(seed, releases), values), seed)
+    everybody = [
+        known_values_left(view, view.people.keys[:, i].tolist()) for i in range(len(view.people))
+    ]
+    sizes = [len(left) for _, left in everybody if isinstance(left, set) and left]
+    if not sizes:
+        with pytest.raises(NobodyFoundError):
+            intersection(view)
+        return
+    found = intersection(view)
+    assert (found.people, found.exposed) == (len(sizes), sizes.count(1))
+    assert found.details["candidates_after"] == dict(sorted(Counter(sizes).items()))
+    assert found.details["nothing_known"] == sum(left == "nothing" for _, left in everybody)
+    assert found.details["no_value_left"] == sum(left == set() for _, left in everybody)
+    blanks = sum(int((one.values == view.sensitive.null_code).sum()) for one in view.releases)
+    assert found.details["missing"] == blanks
+    assert any("adds none to the values left" in told for told in found.assumptions)
+    settled = [(i, *left) for i, (_, left) in enumerate(everybody)
+               if isinstance(left, set) and len(left) == 1]  # fmt: skip
+    assert found.details["right"] == sum(view.people.values[i] == v for i, v in settled)
+    by_people = intersection(
+        replace(view, people=replace(view.people, person=np.arange(len(view.people))))
+    )
+    assert by_people.details["candidates_after"] == found.details["candidates_after"]
+    assert by_people.details["nothing_known"] == found.details["nothing_known"]
+
+
 @pytest.mark.parametrize("temperature", [1.0, 2.5])
 @pytest.mark.parametrize("releases", [2, 4])
 def test_values_are_weighed_by_how_often_each_release_has_them(releases, temperature):

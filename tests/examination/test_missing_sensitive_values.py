@@ -394,6 +394,24 @@ def test_a_blank_in_two_classes_is_no_second_value_that_they_leave(tmp_path):
     assert "missing" not in valued.details
 
 
+def test_an_intersection_counts_known_values_and_whom_nothing_is_known_of(tmp_path):
+    targets = tmp_path / "targets.csv"
+    targets.write_text("age,town\n20,A\n30,A\n40,A\n", encoding="utf-8")
+    unknown, valued = both_ways("intersection", tmp_path, targets=targets)
+    assert unknown.details["candidates_after"] == {1: 1, 2: 2}  # hiv; a class of blanks bars none
+    assert (unknown.exposed, unknown.worst[0]) == (1, 1)
+    assert unknown.details["nothing_known"] == 0
+    assert valued.exposed == 0
+    assert any("5 rows have no illness" in told for told in unknown.assumptions)
+    silent = published(tmp_path, "silent", {"30": [None, None], "20": ["hiv", "flu"]})
+    found = shoal.attack(
+        "intersection", [tmp_path / "one.csv", silent], schema=shoal.Schema.parse(SCHEMA),
+        targets=targets,
+    )  # fmt: skip
+    assert (found.people, found.exposed, found.details["nothing_known"]) == (1, 0, 1)
+    assert "of 1 nothing is known" in found.sentence
+
+
 def test_a_ledger_refuses_a_release_that_leaves_one_value_and_blanks(tmp_path):
     tables = [published(tmp_path, "one", FIRST), published(tmp_path, "other", SECOND)]
     for name, text in (("any", SCHEMA), ("own", SCHEMA + 'missing = "value"\n')):

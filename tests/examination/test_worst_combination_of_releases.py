@@ -368,11 +368,13 @@ def with_people(view, seed):
     return replace(view, people=People(keys, np.arange(1, 7)))
 
 
+@pytest.mark.parametrize("blanks", [False, True])
 @pytest.mark.parametrize("make", [random_view, deep_view])
-def test_what_any_combination_leaves_people_by_hand(make):
+def test_what_any_combination_leaves_people_by_hand(make, blanks):
     exposed = 0
     for seed in range(60):
         view, l = with_people(make(seed), seed), 2 + seed % 3
+        view = with_blanks(view, seed) if blanks else view
         fewest, _ = fewest_of_any(view, l, "honest", everywhere=False)
         assert fewest.tolist() == [fewest_by_hand(view, person, l) for person in range(6)]
         exposed += int((fewest > 0).sum())

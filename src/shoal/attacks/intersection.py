@@ -28,6 +28,11 @@ whatever any of the known rows leaves possible in any release is intersected. El
 whom a single row is known, and who have no other in any release, are intersected; of the others
 each release leaves all values of all their classes, and the release that leaves the fewest counts.
 
+A row without a value may have any. It adds none to the values left, so that blanks never make more
+look possible; but whoever may be such a row is excluded by nothing there. A release that leaves no
+known value says nothing of a person; nor, where the known values of all have none in common, does
+one in which the person's may be missing. Of whom no release says anything is counted apart.
+
 Where values may have been exchanged for others (randomised response) no value is excluded: what is
 told is how strongly each is believed, by Bayes' rule, and the bound (``shoal.attacks.exchanged``).
 """
@@ -51,6 +56,8 @@ from shoal.attacks.view import (
     NobodyFoundError,
     People,
     View,
+    missing_values,
+    no_value_added,
     refuse_repeated,
 )
 from shoal.attacks.weighing import Evidence, weighted
@@ -87,19 +94,21 @@ def intersection(
     several = view.people.person is not None
     if several or any(release.person is not None for release in view.releases):
         return _of_people(view, location)
-    people, evidence = _evidence(view, location)
+    people, evidence = _known_evidence(view, location)
     prior, posterior = evidence.narrowed()
     outside = np.zeros(len(people), np.bool_) if people.present is None else ~people.present
     posterior[outside] = 0
     found, means = np.flatnonzero(posterior), _means(view, location, prior == 0)
     if not len(found):
+        _refuse_nothing(evidence.nothing)
         check = "check that the releases and the targets share people, columns and values"
         raise NobodyFoundError(
             "No person can be found in all of the releases.", f"{MEANS if means else check}."
         )
     rng = np.random.default_rng(0) if rng is None else rng
     details = {
-        **_numbers(prior, posterior, outside),
+        **_numbers(prior, posterior, outside, evidence.nothing),
+        **missing_values(view),
         "location": reckoned(view.releases, location)[0],
         "means": means,
         "weighted": weighted(evidence, found, people.keys, rng),
@@ -125,12 +134,14 @@ def _of_people(view: View, location: str) -> Finding:
     prior, posterior = left.prior, np.where(outside, 0, left.posterior)
     found = np.flatnonzero(posterior)
     if not len(found):
+        _refuse_nothing(left.nothing)
         raise NobodyFoundError(
             "No person can be found in all of the releases.",
             "check that the releases and the targets share people, columns and values.",
         )
     details = {
-        **_numbers(prior, posterior, outside),
+        **_numbers(prior, posterior, outside, left.nothing),
+        **missing_values(view),
         "location": reckoned(view.releases, location)[0],
         "means": False,
         "counted": {"people": len(people), "rows": people.listed},
@@ -163,7 +174,8 @@ def fewest_of_any(
     """
     _check(view)
     refuse_repeated(view, "what any combination of releases leaves is worked out by rows")
-    people, evidence = _evidence(view, location)
+    people, plain = _evidence(view, location)
+    evidence = plain.without_blanks
     sets = [evidence.possible(j) for j in range(len(view.releases))]
     for release, own in zip(view.releases, sets, strict=True):
         if release.holds is not None:
@@ -175,9 +187,14 @@ def fewest_of_any(
         left = last.copy()
         for own, n in zip(earlier, number, strict=False):
             left[n > 0] &= own[n > 0]
+        at_odds = ~left.any(axis=1) & ~plain.unsure(len(earlier))  # a value is missing somewhere
+        left[at_odds] = last[at_odds]
+        for j, (own, n) in enumerate(zip(earlier, number, strict=False)):
+            told = at_odds & (n > 0) & ~plain.unsure(j)
+            left[told] &= own[told]
         fewest = np.bitwise_count(left).sum(axis=1).astype(np.int64)
         return np.where((fewest < l) & ~small, fewest, 0), number[-1] > 0
-    values = np.flatnonzero(view.releases[-1].histogram(evidence.histograms[-1].axis).total)
+    values = np.flatnonzero(evidence.histograms[-1].total)
     if len(values) * len(sets) * last.size > WORK:
         return None
     fewest = np.full(len(people), l, np.int64)
@@ -219,6 +236,21 @@ def _evidence(view: View, location: str) -> tuple[People, Evidence]:
     return people, Evidence(places, histograms, unknown if truth is None else truth, key)
 
 
+def _known_evidence(view: View, location: str) -> tuple[People, Evidence]:
+    """The same by known values alone."""
+    people, plain = _evidence(view, location)
+    return people, Evidence.of_known(plain)
+
+
+def _refuse_nothing(nothing: NDArray[np.bool_] | None) -> None:
+    if nothing is not None and nothing.any():
+        raise NobodyFoundError(
+            f"Nothing is known of {int(nothing.sum()):,} people: their values may be missing in "
+            "all of the releases.",
+            'if a missing value means something, say so in the schema: missing = "value".',
+        )
+
+
 def _means(view: View, location: str, missing: NDArray[np.bool_]) -> bool:
     """Whether people are in no class of a release (releases, people) because it gives means."""
     assert view.people is not None
@@ -229,17 +261,24 @@ def _means(view: View, location: str, missing: NDArray[np.bool_]) -> bool:
 
 
 def _numbers(
-    prior: NDArray[np.int32], posterior: NDArray[np.int32], outside: NDArray[np.bool_]
+    prior: NDArray[np.int32],
+    posterior: NDArray[np.int32],
+    outside: NDArray[np.bool_],
+    nothing: NDArray[np.bool_] | None,
 ) -> dict[str, Any]:
-    """Effective anonymity before and after over the people found, and who was not found."""
+    """Effective anonymity before and after over the people found, and who was not found; and of how
+    many there ``nothing`` is known."""
     found = posterior > 0
     missing = prior == 0
+    unknown = np.zeros(len(found), np.bool_) if nothing is None else nothing & ~outside
+    lost = ~found & ~unknown
     absent = {
         "asked": len(found),
-        "absent": int((~found).sum()),
+        "absent": int(lost.sum()),
         "absent_by_release": missing.sum(axis=1).tolist(),
         "known_absent": int(outside.sum()),
-        "no_value_left": int((~found & ~missing.any(axis=0) & ~outside).sum()),
+        "no_value_left": int((lost & ~missing.any(axis=0) & ~outside).sum()),
+        **({} if nothing is None else {"nothing_known": int(unknown.sum())}),
     }
     prior, after = prior[:, found], posterior[found]
     before = prior.min(axis=0)
@@ -272,12 +311,12 @@ def _beside(
         return {}
     if location == "honest" and not _overlaps(evidence):
         return {}
-    beside = _evidence(view, other)[1]
+    beside = _known_evidence(view, other)[1]
     prior, posterior = beside.narrowed()
     posterior[outside] = 0
     if not posterior.any() or (other == "honest" and not _overlaps(beside)):
         return {}
-    numbers = _numbers(prior, posterior, outside)
+    numbers = _numbers(prior, posterior, outside, beside.nothing)
     told = {key: numbers[key] for key in ("prior", "posterior", "mean_drop", "vulnerable", "pvp")}
     after = posterior[posterior > 0]
     return {other: {"people": len(after), "exposed": int((after == 1).sum()), **told}}
@@ -314,6 +353,7 @@ def _finding(view: View, evidence: Evidence, details: dict[str, Any], **worst: A
             "the adversary knows each person's quasi-identifiers",
             "the person is in every release with the same sensitive value",
             *reckoned(view.releases, details["location"])[1],
+            *no_value_added(view),
         ),
         details=details,
         **worst,
@@ -332,9 +372,11 @@ def _told_beside(details: dict[str, Any]) -> str:
 def _not_found(details: dict[str, Any]) -> str:
     """The people of whom nothing was said, to end a sentence with."""
     absent, left_none = details["absent"], details["no_value_left"]
+    unknown = details.get("nothing_known", 0)
+    said = f"; of {unknown:,} nothing is known, for values are missing" if unknown else ""
     if not absent:
-        return ""
-    said = (
+        return said
+    said += (
         f"; {absent:,} of the {details['asked']:,} people asked for were not found in all of them"
     )
     if left_none:
@@ -378,8 +420,9 @@ def _shown(view: View, people: People, evidence: Evidence, who: int) -> tuple[st
 
 def _step(view: View, evidence: Evidence, j: int, who: int) -> tuple[dict[str, Any], list[int]]:
     """What one release says of one person, and the values it leaves."""
-    release, near = view.releases[j], evidence.classes(j, who)
-    values = np.unique(evidence.histograms[j].take(near).value).tolist()
+    release, near = view.releases[j], evidence.classes_seen(j, who)
+    said = evidence.histograms[j].take(evidence.classes(j, who))
+    values = np.unique(said.value).tolist()
     step: dict[str, Any] = {
         "release": release.name,
         "classes": near[:NAMED].tolist(),

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from shoal.attacks.locate import Located, ranges
 from shoal.attacks.view import UNKNOWN, People, Published, View
-from shoal.attacks.weighing import Evidence
+from shoal.attacks.weighing import Evidence, silent_releases
 from shoal.axis import Axis
 from shoal.kernels.group import combinations, members
 
@@ -208,6 +208,8 @@ class Left:
     posterior: NDArray[np.int32]
     is_constant: bool
     """Whether nobody has two different values, as far as anything says."""
+    nothing: Flags | None
+    """Of whom no release says anything, where values are missing; None: of nobody."""
     _person: Ints
 
     @classmethod
@@ -216,9 +218,8 @@ class Left:
         person = np.arange(people.listed) if people.person is None else people.person
         order = np.argsort(person, kind="stable")
         _, start = np.unique(person[order], return_index=True)
-        sets = np.stack(
-            [_values_left(evidence, j)[evidence.key] for j in range(len(view.releases))]
-        )
+        every, known = range(len(view.releases)), evidence.without_blanks
+        sets = np.stack([_values_left(known, j)[evidence.key] for j in every])
         is_constant = _is_constant(view, people, person)
         if is_constant:
             blank = np.asarray(~sets.any(axis=2))  # a known row that is in no class says nothing
@@ -227,12 +228,20 @@ class Left:
             joined[nowhere] = 0
         else:
             joined = np.bitwise_or.reduceat(sets[:, order], start, axis=1)
+        single = is_constant | ~_has_several(view, people, person)
+        nothing = None
+        if known is not evidence:
+            unsure = np.stack([evidence.unsure(j) for j in every])[:, order]
+            unsure = np.logical_or.reduceat(unsure, start, axis=1)
+            silent = silent_releases(joined, unsure, single)
+            joined[silent] = _as_set(known.total)
+            nothing = np.asarray(silent.all(axis=0))
         prior = np.bitwise_count(joined).sum(axis=2).astype(np.int32)
         common = np.bitwise_count(np.bitwise_and.reduce(joined, axis=0)).sum(axis=1)
-        fewest = prior.min(axis=0)
-        single = is_constant | ~_has_several(view, people, person)
-        posterior = np.where(single, common, fewest).astype(np.int32)
-        return cls(order[start], prior, posterior, is_constant, person)
+        posterior = np.where(single, common, prior.min(axis=0)).astype(np.int32)
+        if nothing is not None:
+            posterior[nothing] = 0
+        return cls(order[start], prior, posterior, is_constant, nothing, person)
 
     def any_row(self, flags: Flags) -> Flags:
         """Whether anything holds of any row of each person."""
@@ -266,6 +275,13 @@ def _values_left(evidence: Evidence, release: int) -> NDArray[np.uint64]:
     return found
 
 
+def _as_set(total: Ints) -> NDArray[np.uint64]:
+    """The values that occur, as bits (words,)."""
+    codes = np.flatnonzero(total)
+    words, one = (len(total) + 63) // 64, np.zeros(len(codes), np.int64)
+    return np.asarray(members(codes, np.arange(len(codes)), one, 1, words)[0])
+
+
 def _filled(sets: NDArray[np.uint64], blank: Flags) -> NDArray[np.uint64]:
     """The sets with all codes where they are blank."""
     full = sets.copy()
@@ -278,11 +294,13 @@ def _is_constant(view: View, people: People, person: Ints) -> bool:
     of somebody with several rows.
     """
     told = [release for release in view.releases if release.person is not None]
-    if not all(release.is_constant for release in told):
+    axis = view.sensitive
+    blank = axis.null_code if axis is not None and axis.unknown else UNKNOWN
+    if not all(release.is_constant_but_for(blank) for release in told):
         return False
     if people.values is None:
         return bool(told)
-    known = people.values != UNKNOWN
+    known = (people.values != UNKNOWN) & (people.values != blank)
     pairs = np.unique(np.stack((person[known], people.values[known])), axis=1)
     return pairs.shape[1] == len(np.unique(person[known])) and bool(told or known.any())
 

@@ -6,7 +6,7 @@ Everything is codes: labels were read on common axes, values numbered alike in a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -184,9 +184,18 @@ class Published:
         """Whether nobody has two different sensitive values."""
         if self.person is None or self.values is None:
             return True
-        sizes = int(self.person.max()) + 1, int(self.values.max()) + 1
+        sizes = int(self.person.max(initial=-1)) + 1, int(self.values.max(initial=-1)) + 1
         pairs = combinations((self.person, self.values), sizes)
         return len(pairs[1]) == self.persons
+
+    def is_constant_but_for(self, blank: int) -> bool:
+        """The same where one of the codes is a missing value, which may be any."""
+        if self.person is None or self.values is None:
+            return True
+        known = self.values != blank
+        return replace(
+            self, class_=self.class_[known], values=self.values[known], person=self.person[known]
+        ).is_constant
 
     def histogram(self, axis: Axis) -> Histogram:
         """The sensitive values of each class with their counts: of rows, or of people."""

@@ -12,13 +12,16 @@ They are not quite, so the posterior is too sure of itself. It is called a confi
 was calibrated by temperature (Guo, Pleiss, Sun, Weinberger: On calibration of modern neural
 networks, ICML 2017): posterior^(1/T), renormalised, T by maximum likelihood on a random half of
 the people whose values are known, judged on the other half. People who are alike fall in one half.
+
+A missing value may be any. It adds none to the values left; a release whose classes have nothing
+but missing values says nothing of who is in them (``silent_releases``).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -67,6 +70,52 @@ class Evidence:
     """Of each person; see ``People.values``."""
     key: NDArray[np.int64]
     """The number of each person's key in ``located``."""
+    seen: Sequence[Located] | None = None
+    """The classes that fit each key, where ``located`` has one of anything in their place."""
+    nothing: NDArray[np.bool_] | None = None
+    """Of whom no release says anything, where values are missing; None: of nobody."""
+
+    @classmethod
+    def of_known(cls, plain: Evidence) -> Evidence:
+        """The same by known values; what says nothing of somebody leaves every value there is."""
+        values, keys = plain.histograms, len(plain.located[0][0]) - 1
+        if not any(one.all_blanks for one in values):
+            return plain
+        known = plain.without_blanks
+        every = np.arange(keys)
+        sets = np.stack([replace(known, key=every).possible(j) for j in range(len(values))])
+        unsure = np.stack([replace(plain, key=every).unsure(j) for j in range(len(values))])
+        silent = silent_releases(sets, unsure)
+        total = np.flatnonzero(known.total)
+        anything = total.astype(np.int32), known.total[total]
+        return replace(
+            known,
+            located=[
+                _moved(one, len(h.distinct), flags)
+                for one, h, flags in zip(plain.located, values, silent, strict=True)
+            ],
+            histograms=[_with_class(one, *anything) for one in known.histograms],
+            seen=plain.located,
+            nothing=np.asarray(silent.all(axis=0))[plain.key],
+        )
+
+    @property
+    def without_blanks(self) -> Evidence:
+        """The evidence of the known values alone."""
+        if not any(one.all_blanks for one in self.histograms):
+            return self
+        null = self.histograms[0].axis.null_code
+        return replace(
+            self,
+            histograms=[one.without_blanks for one in self.histograms],
+            truth=np.where(self.truth == null, np.int32(UNKNOWN), self.truth),
+        )
+
+    def unsure(self, release: int) -> NDArray[np.bool_]:
+        """Whether a row without a value may be somebody's by one of the releases."""
+        start, classes = self.located[release]
+        before = np.concatenate(([0], np.cumsum(self.histograms[release].blanks[classes])))
+        return np.asarray((before[start[1:]] > before[start[:-1]])[self.key])
 
     @cached_property
     def total(self) -> NDArray[np.int64]:
@@ -95,8 +144,20 @@ class Evidence:
         start, classes = self.located[release]
         return classes[start[self.key[who]] : start[self.key[who] + 1]]
 
+    def classes_seen(self, release: int, who: int) -> NDArray[np.int64]:
+        """The classes that fit a person in one of the releases, whatever they say."""
+        start, classes = (self.located if self.seen is None else self.seen)[release]
+        return classes[start[self.key[who]] : start[self.key[who] + 1]]
+
     def narrowed(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """How many values each release leaves everybody, (releases, people), and all together."""
+        """How many values each release leaves everybody, (releases, people), and all together; 0 of
+        whom nothing is known."""
+        prior, posterior = self._narrowed()
+        if self.nothing is not None:
+            posterior[self.nothing] = 0
+        return prior, posterior
+
+    def _narrowed(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         (start, classes), (begin, value, _), size = self._places, self._pairs, len(self.total)
         keys = start.shape[1] - 1
         if size > DENSE:
@@ -140,6 +201,45 @@ class Evidence:
         known = ends, classes, *self._pairs, share, np.repeat(truth, 2), temperature
         share_out(weigh, len(key), prior.size, every_other, *known, *filled)
         return Weighed(*filled)
+
+
+def silent_releases(
+    sets: NDArray[np.uint64], unsure: NDArray[np.bool_], joined: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """Which releases say nothing of somebody who is there, because values are missing.
+
+    ``sets`` (releases, people, words) are the known values that each leaves, ``unsure`` (releases,
+    people) whether a row without a value may be theirs. One that leaves no known value says
+    nothing. Where the others have none in common, somebody's value must be missing somewhere:
+    those say nothing where it may be. ``joined``: whose releases are intersected at all.
+    """
+    known = sets.any(axis=2)
+    silent = unsure & ~known
+    whole = np.where(silent[:, :, None], ~np.uint64(0), sets)
+    at_odds = (unsure | known).all(axis=0) & ~np.bitwise_and.reduce(whole, axis=0).any(axis=1)
+    if joined is not None:
+        at_odds &= joined
+    return np.asarray(silent | (at_odds & unsure))
+
+
+def _moved(located: Located, class_: int, who: NDArray[np.bool_]) -> Located:
+    """The same where some keys are in one class alone."""
+    start, classes = located
+    length = np.where(who, 1, np.diff(start))
+    there = np.repeat(who, length)
+    found = np.full(len(there), class_, np.int64)
+    found[~there] = classes[np.repeat(~who, np.diff(start))]
+    return np.concatenate(([0], np.cumsum(length))), found
+
+
+def _with_class(values: Histogram, value: NDArray[np.int32], count: NDArray[np.int64]) -> Histogram:
+    """The histogram with one class more; the totals stay."""
+    return replace(
+        values,
+        start=np.append(values.start, values.start[-1] + len(value)),
+        value=np.concatenate((values.value, value)),
+        count=np.concatenate((values.count, count)),
+    )
 
 
 def weighted(
