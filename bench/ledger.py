@@ -2,72 +2,119 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bench.measure import Line, program, seconds
+from bench.measure import Line, Spent, program, seconds
 
-ENTRIES, MOST = 100_000, 0.2
-SMALL = {"ledger": {"entries": 2_000}}
-POSTGRESQL = "SHOAL_BENCH_POSTGRESQL"
-"""Names the address of an empty PostgreSQL database, to measure that too."""
-TABLE = "age,ill\n" + "".join(f"{20 + i // 10},{'abcde'[i % 5]}\n" for i in range(200))
-
-
-def run(entries: int = ENTRIES) -> Iterator[Line]:
-    """``list`` and ``admit --dry-run``: what the entries add, in seconds of CPU."""
-    with tempfile.TemporaryDirectory() as folder:
-        yield from _measured("SQLite", Path(folder), "", entries)
-    if address := os.environ.get(POSTGRESQL):
-        with tempfile.TemporaryDirectory() as folder:
-            yield from _measured("PostgreSQL", Path(folder), address, entries)
-
-
-def _measured(name: str, folder: Path, address: str, entries: int) -> Iterator[Line]:
+if TYPE_CHECKING:
     from shoal.ledger import Book, Keys
 
-    (folder / "t.csv").write_text(TABLE, encoding="utf-8")
-    empty, long = (str(folder / f"{one}.db") for one in ("empty", "long"))
-    keys = Keys.new("bench")
-    for where in (empty, long):
-        keys.write(Path(where).with_suffix(".key"))
-        Book.create(where, keys, {}).close()
-    if address:
-        long = address
-        Book.create(long, keys, {}).close()
-    with Book.open(long, keys) as book:
-        _fill(book, entries)
-        book.check()  # and its checkpoint is kept
-    verbs = {"list": ("list",), "admit --dry-run": ("admit", str(folder / "t.csv"), "--quasi",
-             "age", "--sensitive", "ill", "--dry-run")}  # fmt: skip
-    for verb, words in verbs.items():
-        line = [sys.executable, "-c", "from shoal.cli.main import main; main()", "ledger", *words]
-        key = ("--key", str(folder / "long.key"))
-        ours, none = (
-            program([*line, "--ledger", where, *key, "--json"], 5) for where in (long, empty)
-        )
-        told = f"{seconds(ours.cpu)} : {seconds(none.cpu)}"
-        case = f"ledger {verb}, {entries:,} entries in {name}, more than in an empty one"
-        yield Line(case, told, ours.cpu - none.cpu, MOST, unit=" s")
+ENTRIES, MOST, TURNS = 100_000, 0.2, 3
+SMALL = {"ledger": {"entries": 2_000, "turns": 2}}
+SCHEMAS = ("none", "many")
 
 
-def _fill(book: object, entries: int) -> None:
-    """Entries about other people, as they would be recorded, in one transaction."""
+def run(entries: int = ENTRIES, turns: int = TURNS) -> Iterator[Line]:
+    """``list`` and ``admit``: what the entries add, in seconds of CPU of the whole command."""
+    from tests.servers import running_postgresql
+
+    from shoal.ledger import Keys
+
+    with tempfile.TemporaryDirectory() as made:
+        folder, keys = Path(made), Keys.new("bench")
+        none, many = (str(folder / f"{name}.db") for name in SCHEMAS)
+        _found(none, keys)
+        _found(many, keys, entries)
+        with running_postgresql() as url:
+            # before anything is admitted to it
+            copies = url and _copied(url, keys, many)
+            yield from _compared("SQLite", folder, keys, (none, many), turns)
+            if copies:
+                yield from _compared("PostgreSQL", folder, keys, copies, turns)
+
+
+def _compared(
+    kind: str, folder: Path, keys: Keys, ledgers: tuple[str, str], turns: int
+) -> Iterator[Line]:
     from shoal.ledger import Book
-    from shoal.ledger.chain import next_entry
-    from shoal.ledger.stored import insert
 
-    assert isinstance(book, Book)
-    assert book.keys is not None
-    head = book.head()
-    with book.place.writing() as connection:
-        while head.number < entries:
-            table, about = f"{head.number:064x}", f"people {head.number % 50}"
-            body = {"kind": "release", "by": "bench", "at": "2026-01-01T00:00", "table": table,
-                    "about": about}  # fmt: skip
-            entry = next_entry(head, book.keys, body, "")
-            insert(connection, entry, None)
-            head = entry.head
+    # what is remembered beside the key is one ledger's, not its copy's
+    key = folder / f"{kind}.key"
+    keys.write(key)
+    with Book.open(ledgers[1], keys) as book:
+        entries = book.head().number
+    for verb in ("list", "admit"):
+        runs = [[_spent(verb, key, where, turn) for where in ledgers] for turn in range(turns)]
+        none, many = (min(spent.cpu for spent in column) for column in zip(*runs, strict=True))
+        case = f"ledger {verb}, {entries:,} entries in {kind}, more than with none"
+        yield Line(case, f"{seconds(many)} : {seconds(none)}", many - none, MOST, unit=" s")
+
+
+def _spent(verb: str, key: Path, where: str, turn: int) -> Spent:
+    """A whole command; each turn admits a table about other people, the same to both ledgers."""
+    words = ["ledger", verb, "--ledger", where, "--key", str(key), "--json"]
+    if verb == "admit":
+        table = key.with_name(f"table-{turn}.csv")
+        rows = (f"{turn + i // 10},{'abcde'[i % 5]}\n" for i in range(200))
+        table.write_text("age,ill\n" + "".join(rows), encoding="utf-8")
+        words += [str(table), "--quasi", "age", "--sensitive", "ill", "--about", f"turn {turn}"]
+    return program([sys.executable, "-c", "from shoal.cli.main import main; main()", *words])
+
+
+def _found(where: str, keys: Keys, entries: int = 0) -> None:
+    """A ledger with so many entries, each hashed and signed, which its publisher has verified."""
+    import sqlalchemy as sa
+
+    from shoal.ledger import Book
+    from shoal.ledger.tables import ENTRIES as TABLE
+
+    with Book.create(where, keys, {}) as book:
+        if rows := _rows(book, keys, entries):
+            with book.place.writing() as connection:
+                connection.execute(sa.insert(TABLE), rows)
+        problems = book.check()  # and keeps its checkpoint
+        assert not problems, problems[0]
+
+
+def _rows(book: Book, keys: Keys, entries: int) -> list[dict[str, object]]:
+    from shoal.ledger.chain import canonical, next_entry
+
+    head, rows = book.head(), []
+    while head.number < entries:
+        body = {
+            "kind": "release", "by": keys.name, "at": "2026-01-01T00:00:00.000+00:00",
+            "table": f"{head.number:064x}", "about": f"people {head.number % 50}",
+        }  # fmt: skip
+        entry = next_entry(head, keys, body, "")
+        rows.append(entry.to_json() | {"kind": entry.kind, "body": canonical(entry.body)})
+        del rows[-1]["edition"]
+        head = entry.head
+    return rows
+
+
+def _copied(url: str, keys: Keys, many: str) -> tuple[str, str]:
+    """An empty ledger in PostgreSQL, and one with the rows of another, in schemas of their own."""
+    import psycopg
+    import sqlalchemy as sa
+
+    from shoal.ledger.checkpoint import CHECKPOINTS
+    from shoal.ledger.place import place
+    from shoal.ledger.tables import ENTRIES as TABLE
+    from shoal.ledger.tables import migrate
+
+    with psycopg.connect(url, autocommit=True) as database:
+        for name in SCHEMAS:
+            database.execute(f"CREATE SCHEMA {name}")  # type: ignore[arg-type]
+    none, copy = (f"{url}&options=-csearch_path%3D{name}" for name in SCHEMAS)
+    _found(none, keys)
+    with place(many).reading() as source, place(copy).writing() as target:
+        migrate(target)
+        CHECKPOINTS.create(target)
+        for table in (TABLE, CHECKPOINTS):
+            rows = source.execute(sa.select(table).order_by(*table.primary_key)).mappings()
+            target.execute(sa.insert(table), [dict(row) for row in rows])
+    return none, copy

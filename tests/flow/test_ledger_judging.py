@@ -253,6 +253,11 @@ def test_what_it_is_based_on_is_judged_with_whomever_it_is_about(ledger, town):
     ledger.admit(town.first, about="patients")
     told = ledger.judge(based, people=town.lists["all"], about="staff")
     assert [(one.entry, one.relation) for one in told.judged_with] == [(2, "same table")]
+    ((_, why),) = told.unjudged  # by two names the same people would have the budget twice
+    assert not told.admitted
+    assert 'Write --about "patients"' in why
+    told = ledger.judge(based, people=town.lists["all"], about="patients")
+    assert [(one.entry, one.relation) for one in told.judged_with] == [(2, "same table")]
     assert (told.admitted, told.unjudged) == (True, ())
 
 

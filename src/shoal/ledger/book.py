@@ -185,7 +185,7 @@ class Book:
             stored = connection.execute(query).scalar()
         if not expected and stored is None:
             raise InputError(f"Entry {number} has no sealed content.", "Ask for another entry.")
-        if stored is None or sha256(stored) != expected:
+        if not isinstance(stored, bytes) or sha256(stored) != expected:
             raise InputError(
                 f"The sealed content of entry {number} is not the one that was recorded.", VERIFY
             )

@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import compress, count
 from typing import Any
 
 import sqlalchemy as sa
@@ -33,6 +34,7 @@ import sqlalchemy as sa
 from shoal.errors import InputError
 from shoal.ledger.chain import FIRST, Entry, Head, canonical
 from shoal.ledger.keys import Keys, signed
+from shoal.ledger.tables import Blob
 
 FACTS = ("kind", "about", "spend", "form", "never_out", "number", "sketched")
 """What a record tells of an entry's body, where that says so."""
@@ -52,7 +54,7 @@ CHECKPOINTS = sa.Table(
     sa.Column("signer", sa.Text, primary_key=True),
     sa.Column("walked", sa.Text, primary_key=True),
     sa.Column("first", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("content", Blob, nullable=False),
     sa.Column("signature", sa.Text, nullable=False),
 )
 """No part of an edition: a ledger without it is whole, and older programs read one with it."""
@@ -70,12 +72,14 @@ class Outline:
     def numbers(self, fits: Callable[[Mapping[str, Any]], bool]) -> list[int]:
         """The numbers of entries whose facts fit, in order."""
         fitting = [fits(facts) for facts in self._facts]
-        return [number for number, code in enumerate(self._codes, 1) if fitting[code]]
+        if not any(fitting):  # as of most kinds: then a long chain is not gone through
+            return []
+        return [*compress(count(1), map(fitting.__getitem__, self._codes))]
 
     def of_tables(self, tables: Iterable[str]) -> list[int]:
         """The numbers of entries that may be of one of some tables, by a part of their hash."""
         wanted = {_number_of(table) for table in tables}
-        return [number for number, table in enumerate(self._tables, 1) if table in wanted]
+        return [*compress(count(1), map(wanted.__contains__, self._tables))] if wanted else []
 
     def distinct(self) -> tuple[Mapping[str, Any], ...]:
         """All that is known of any entry, each time once."""
@@ -91,8 +95,9 @@ class Index:
 
     def __init__(self) -> None:
         self._seals, self._codes, self._tables = bytearray(), array("I"), array("Q")
-        self._facts: list[Mapping[str, Any]] = []
+        self._facts: tuple[Mapping[str, Any], ...] = ()
         self._code_of: dict[str, int] = {}
+        """Distinct facts as text, in the order in which they came; ``_facts`` are these, read."""
 
     @property
     def size(self) -> int:
@@ -103,9 +108,8 @@ class Index:
         """The next entry, verified."""
         table = entry.body.get("table")
         self._seals += seal(entry)
-        self._codes.append(
-            self._code({name: entry.body[name] for name in FACTS if name in entry.body})
-        )
+        facts = {name: entry.body[name] for name in FACTS if name in entry.body}
+        self._codes.append(self._code(canonical(facts)))
         self._tables.append(_number_of(table) if table else 0)
 
     def seal(self, number: int) -> bytes:
@@ -114,18 +118,22 @@ class Index:
 
     def outline(self, head: Head) -> Outline:
         """What is known of all entries."""
-        return Outline(head, self._codes[:], self._tables[:], tuple(self._facts))
+        if len(self._facts) < len(self._code_of):  # at once: that is quicker by far
+            new = [*self._code_of][len(self._facts) :]
+            self._facts = (*self._facts, *json.loads(f"[{','.join(new)}]"))
+        return Outline(head, self._codes[:], self._tables[:], self._facts)
 
-    def block(self, first: int) -> tuple[list[Mapping[str, Any]], bytes]:
-        """Distinct facts and records of the block that begins with an entry, to be stored."""
+    def block(self, first: int) -> tuple[list[str], bytes]:
+        """Distinct facts as text, and records, of the block that begins with an entry."""
         part = slice(first - 1, first - 1 + BLOCK)
         known = {code: i for i, code in enumerate(dict.fromkeys(self._codes[part]))}
         codes = array("I", (known[code] for code in self._codes[part]))
         seals = bytes(self._seals[_SEAL * part.start : _SEAL * part.stop])
         records = seals + _bytes(codes) + _bytes(self._tables[part])
-        return [self._facts[code] for code in known], records
+        texts = [*self._code_of]
+        return [texts[code] for code in known], records
 
-    def extend(self, facts: Iterable[Mapping[str, Any]], records: bytes) -> None:
+    def extend(self, facts: Iterable[str], records: bytes) -> None:
         """A stored block, after what is there."""
         if len(records) != _SIZE:
             raise ValueError
@@ -136,16 +144,12 @@ class Index:
         if sys.byteorder == "big":
             codes.byteswap()
             tables.byteswap()
-        self._codes.extend(known[code] for code in codes)
+        self._codes.extend(map(known.__getitem__, codes))
         self._tables.extend(tables)
         self._seals += records[:_CODES]
 
-    def _code(self, facts: Mapping[str, Any]) -> int:
-        text = canonical(facts)
-        if text not in self._code_of:
-            self._code_of[text] = len(self._facts)
-            self._facts.append(facts)
-        return self._code_of[text]
+    def _code(self, facts: str) -> int:
+        return self._code_of.setdefault(facts, len(self._code_of))
 
 
 def _bytes(numbers: array[int]) -> bytes:
@@ -174,19 +178,21 @@ def load(connection: sa.Connection, keys: Keys, ledger: str) -> Checkpoint | Non
     """The publisher's own blocks; None where there are none, or one is not as it was written."""
     if not sa.inspect(connection).has_table(CHECKPOINTS.name):
         return None
-    own, when = CHECKPOINTS.c.signer == keys.public, CHECKPOINTS.c.walked
-    newest = connection.execute(sa.select(sa.func.max(when)).where(own)).scalar()
-    blocks = sa.select(CHECKPOINTS).where(own, when == newest).order_by(CHECKPOINTS.c.first)
+    public = keys.public
+    own, when = CHECKPOINTS.c.signer == public, CHECKPOINTS.c.walked
     index, head = Index(), _START
     try:
+        newest = connection.execute(sa.select(sa.func.max(when)).where(own)).scalar()
+        blocks = sa.select(CHECKPOINTS).where(own, when == newest).order_by(CHECKPOINTS.c.first)
         for row in connection.execute(blocks):
-            line, records = _opened(row, keys.public, ledger)
+            line, records = _opened(row, public, ledger)
             if (line["first"], line["previous"], line["walked"]) != (
                 head.number + 1, head.hash, newest,
             ):  # fmt: skip
                 return None
             index.extend(line["facts"], records)
             head = Head(index.size, str(line["hash"]))
+        index.outline(head)  # reads all facts
         walked = datetime.fromisoformat(str(newest)) if head.number else None
     except (ValueError, KeyError, TypeError, IndexError, InputError, sa.exc.DBAPIError):
         return None
@@ -201,8 +207,10 @@ _TRUSTED = timedelta(days=TRUSTED_DAYS)
 
 def _opened(row: sa.Row[Any], public: str, ledger: str) -> tuple[dict[str, Any], bytes]:
     """A block's line and records; raises where the signature is not the publisher's."""
-    content = bytes(row.content)
-    if not signed(public, row.signature, _message(ledger, content)):
+    content = row.content
+    if not isinstance(content, bytes) or not signed(
+        public, row.signature, _message(ledger, content)
+    ):
         raise ValueError
     line, _, records = content.partition(b"\n")
     told = json.loads(line)

@@ -101,6 +101,8 @@ class Place:
             yield
         except DBAPIError as error:
             raise _said(self, kind, error) from None
+        except UnicodeDecodeError:  # by SQLite, whose message repeats a damaged schema
+            raise _NO_LEDGER[0](_NO_LEDGER[1].format(name=self.name), _NO_LEDGER[2]) from None
         except SQLAlchemyError as error:
             raise kind(f"{self.name} failed ({type(error).__name__}).", _AGAIN) from None
 

@@ -27,7 +27,7 @@ from shoal.ledger.checking import EMPTY, Walk, publisher_of
 from shoal.ledger.checkpoint import BLOCK, Index, Outline, seal
 from shoal.ledger.keys import Keys
 from shoal.ledger.place import Place
-from shoal.ledger.tables import ENTRIES, SEALED
+from shoal.ledger.tables import ENTRIES, SEALED, damaged
 
 VERIFY = "shoal ledger verify tells what was changed."
 
@@ -189,7 +189,11 @@ _COLUMNS = ENTRIES.columns.keys()
 
 
 def _entry(row: sa.Row[Any]) -> Entry:
-    return Entry(
-        number=row.number, previous=row.previous, hash=row.hash, signer=row.signer,
-        signature=row.signature, body=body_of(row.body, row.kind), sealed_sha256=row.sealed_sha256,
-    )  # fmt: skip
+    if not isinstance(row.number, int):
+        raise damaged()
+    # SQLite lets anything be put in the place of a text; as text no hash fits it
+    previous, hash_, signer, signature, sealed = map(
+        str, (row.previous, row.hash, row.signer, row.signature, row.sealed_sha256)
+    )
+    body = body_of(row.body, row.kind)
+    return Entry(row.number, previous, hash_, signer, signature, body, sealed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -16,6 +17,20 @@ from shoal.errors import InputError
 
 METADATA = sa.MetaData()
 """The tables as edition 1 made them: a later edition adds to them in a migration of its own."""
+
+
+class Blob(sa.LargeBinary):
+    """Bytes, read as they are stored.
+
+    In SQLite a damaged cell may be a number, and so many bytes would be made of it.
+    """
+
+    cache_ok = True
+
+    def result_processor(self, dialect: Any, coltype: Any) -> None:
+        """None: nothing is made of them."""
+        return None
+
 
 EDITIONS = sa.Table(
     "shoal_ledger_editions",
@@ -41,7 +56,7 @@ SEALED = sa.Table(
     sa.Column(
         "number", sa.Integer, sa.ForeignKey(ENTRIES.c.number), primary_key=True, autoincrement=False
     ),
-    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("content", Blob, nullable=False),
 )
 
 _NEXT = {
@@ -158,7 +173,15 @@ def edition_of(connection: sa.Connection) -> int:
 
 
 def _newest(connection: sa.Connection) -> int:
-    return connection.execute(sa.select(sa.func.max(EDITIONS.c.edition))).scalar() or 0
+    newest = connection.execute(sa.select(sa.func.max(EDITIONS.c.edition))).scalar() or 0
+    if not isinstance(newest, int):
+        raise damaged()
+    return newest
+
+
+def damaged() -> InputError:
+    """That a column of numbers holds something else."""
+    return InputError("The ledger's database is damaged.", "Restore a copy of it.")
 
 
 def must_be_todays(connection: sa.Connection) -> None:

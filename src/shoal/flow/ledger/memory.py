@@ -91,7 +91,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))["ledgers"]
         return dict(found)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
 
 
@@ -123,7 +123,7 @@ def manifest_in(folder: Path) -> dict[str, Any] | None:
     """The manifest of a folder as it stands; None where there is none to read."""
     try:
         found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -146,20 +146,22 @@ def pool_publish(
         _check_complete(found)
         earlier = published(home)
         check_only(earlier, place, replace=replace, again=again)
-        folder.check_free(place, companion, replace)
-        partners.check_free(beside, replace)
-        rows = found.rows()
-        handed_in.check_apart(found, rows)
         finals = companion, beside, place
-        with working(home, finals, len(earlier)), folder.aside(place) as (root,):
-            release = _published(found.agreement, rows, root / place.name, format, progress)
-            progress("looking from every side", 0, 1)
-            told = partners.facts(found, release, date.today(), len(earlier))
-            signature, pages = partners.write(root / beside.name, told)
-            new, hidden = root / place.name, folder.companion_of(root / place.name)
-            pairs = (hidden, companion), (root / beside.name, beside), (new, place)
-            with recorded(home, earlier, _record(told, signature, place), place):
-                folder.move(*pairs, replace=replace)
+        # from here on something is written beside the release, be it an empty file
+        with working(home, finals, len(earlier)):
+            folder.check_free(place, companion, replace)
+            partners.check_free(beside, replace)
+            rows = found.rows()
+            handed_in.check_apart(found, rows)
+            with folder.aside(place) as (root,):
+                release = _published(found.agreement, rows, root / place.name, format, progress)
+                progress("looking from every side", 0, 1)
+                told = partners.facts(found, release, date.today(), len(earlier))
+                signature, pages = partners.write(root / beside.name, told)
+                new, hidden = root / place.name, folder.companion_of(root / place.name)
+                pairs = (hidden, companion), (root / beside.name, beside), (new, place)
+                with recorded(home, earlier, _record(told, signature, place), place):
+                    folder.move(*pairs, replace=replace)
     release = _moved(release, place, companion)
     return Pooled(release, told.certificate, signature, beside, pages, told.counts)
 
