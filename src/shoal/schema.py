@@ -11,6 +11,7 @@ import fnmatch
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from typing import Protocol
 
@@ -147,11 +148,14 @@ class Schema:
         after = before | {n: as_column(n, role, before.get(n)) for n, role in asked.items()}
         return replace(self, columns=tuple(after.values()))
 
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
     def column(self, name: str) -> Column:
         """The column of that name."""
-        for column in self.columns:
-            if column.name == name:
-                return column
+        if (column := self._by_name.get(name)) is not None:
+            return column
         raise SchemaError(
             f"The schema has no column {quoted(name)}.", _alike(name, self.names) or role_hint(name)
         )

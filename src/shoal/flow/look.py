@@ -18,6 +18,8 @@ from shoal.schema import Column, Field, Profile, Schema
 
 MOST_COLUMNS = 12
 """Subsets of more columns than this are not all counted."""
+MOST_QUASI = 24
+"""Of more quasi-identifiers than this, those with the most entropy are counted."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +61,22 @@ class Look:
 
     def describe_unique(self) -> str:
         """How many people stand out, and what undecided columns would add."""
-        quasi = ", ".join(column.name for column in self.schema.quasi)
+        every = [column.name for column in self.schema.quasi]
+        quasi = [name for name in every if name in self.columns]
         lines = []
-        if quasi and not self.is_unsettled:
+        if every and not self.is_unsettled:
+            some = len(quasi) < len(every) and len(quasi) == MOST_QUASI
+            which = f"{len(quasi):,} of the {len(every):,} quasi-identifiers" if some else ""
             lines.append(
-                f"{self.unique:,} of {self.rows:,} {self.units} ({self.unique / self.rows:.1%}) "
-                f"are unique on the quasi-identifiers: {quasi}."
+                f"{'At least ' * some}{self.unique:,} of {self.rows:,} {self.units} "
+                f"({self.unique / self.rows:.1%}) are unique on "
+                f"{which or 'the quasi-identifiers'}: {', '.join(quasi if some else every)}."
             )
-        elif not quasi:
+        elif not every:
             lines.append("No column is a quasi-identifier yet.")
         if undecided := self.schema.undecided:
             columns = "1 column is" if len(undecided) == 1 else f"{len(undecided):,} columns are"
-            also = " as well" if quasi else ""
+            also = " as well" if every else ""
             some = any(column.name not in self.columns for column in undecided)
             lines.append(
                 f"{columns} undecided: whoever knows {'it' if len(undecided) == 1 else 'them'}"
@@ -219,13 +225,14 @@ def _subsets(
 
 def _known(fields: Sequence[Field], profiles: Mapping[str, Profile], schema: Schema) -> list[str]:
     """The columns that an adversary might know: not those dropped, nor the sensitive ones alone."""
+    roles = {column.name: column.role for column in schema.columns}
     able = [
         f.name
         for f in fields
-        if f.kind != "text"
-        and schema.column(f.name).role in ("quasi", "keep", "undecided", "sensitive")
+        if f.kind != "text" and roles[f.name] in ("quasi", "keep", "undecided", "sensitive")
     ]
-    first = [name for name in able if schema.column(name).role == "quasi"]
-    rest = sorted((n for n in able if n not in first), key=lambda n: -profiles[n].entropy)
+    able.sort(key=lambda name: -profiles[name].entropy)
+    first = [name for name in able if roles[name] == "quasi"][:MOST_QUASI]
+    rest = [name for name in able if roles[name] != "quasi"]
     chosen = {*first, *rest[: max(0, MOST_COLUMNS - len(first))]}
     return [f.name for f in fields if f.name in chosen]

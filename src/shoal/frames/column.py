@@ -40,6 +40,18 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Select:
+    """Columns, each an expression under a name, of a query; as text, all of them."""
+
+    columns: tuple[tuple[str, str], ...]
+    query: str
+
+    def __str__(self) -> str:
+        picked = ", ".join(f"{sql} AS {forms.name(name)}" for name, sql in self.columns)
+        return f"SELECT {picked} FROM ({self.query})"
+
+
+@dataclass(frozen=True)
 class Found:
     """A decision: the kind, the SQL that yields typed values, and notes."""
 
@@ -71,10 +83,15 @@ def infinite(name: str, count: int) -> None:
         )
 
 
+def exact_sql(number: str) -> str:
+    """Whether a DOUBLE is whole, and no digit of it is lost, as SQL."""
+    return f"{number} = floor({number}) AND abs({number}) < 1e{EXACT}"
+
+
 def whole(engine: Engine, column: Column, sql: str) -> str:
     """The number as BIGINT where every value is whole, so that `34` and `34.0` are one value."""
     checked = engine.execute(
-        f"SELECT count(*) FILTER (isinf(x)), bool_and(x = floor(x) AND abs(x) < 1e{EXACT})"
+        f"SELECT count(*) FILTER (isinf(x)), bool_and({exact_sql('x')})"
         f" FROM (SELECT {sql} AS x FROM ({column.query}))"
     ).fetchall()[0]
     endless, exact = checked

@@ -9,6 +9,7 @@ group-by on one key and a recoding is one join on it. Inside, columns are called
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -23,6 +24,8 @@ from numpy.typing import NDArray
 
 from shoal.column import list_columns
 from shoal.errors import InputError, UsageError
+from shoal.frames.census import LONG, MOST_BYTES, MOST_CELLS, MOST_COLUMNS
+from shoal.frames.column import Select
 from shoal.frames.engine import guarded
 from shoal.frames.frame import Codes, Coding, Counted, Distinct, Pieces
 from shoal.frames.packing import assignment, code_type, packed_sql, packing, unpack
@@ -30,10 +33,12 @@ from shoal.frames.source import Source
 from shoal.schema import Field, Profile
 
 _BATCH = 122_880  # DuckDB's own row group: batches are handed over without being cut
+_SMALL_BATCH = 2_048  # the engine's own vector
 _PARTS = count()  # numbers the parts of tables
 _SETS = 32  # grouping() returns a 64-bit mask; fewer sets at once also bound memory
 _EXACT = 2**53  # integers below this are exact, and alone, as float
 _KEYED_HASH = "substr(sha256($key::BLOB || encode(coalesce('=' || who, 'null'))), 1, 32)"
+_POSITION = re.compile(r"\bc(\d+)\b")
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 
 
@@ -54,7 +59,7 @@ class DuckFrame:
     def __init__(
         self,
         connection: duckdb.DuckDBPyConnection,
-        query: str,
+        query: str | Select,
         fields: tuple[Field, ...],
         close: Callable[[], object] | None = None,
         source: Source | None = None,
@@ -63,16 +68,16 @@ class DuckFrame:
         self._connection = connection
         self._fields = fields
         self._close = close
-        names = ", ".join(f"c{i}" for i in range(len(fields)))
-        self._source = f"(SELECT * FROM ({query}) AS raw({names})) AS t"
+        self._query = query
         with guarded():
-            types = connection.sql(f"SELECT * FROM {self._source}").types
+            described = connection.execute(f"DESCRIBE {query}").fetchall()
+        types = [row[1] for row in described]
         if len(types) != len(fields):
             raise UsageError(f"The query has {len(types)} columns, but {len(fields)} are named.")
         self._types = tuple(str(t) for t in types)
         self._position = {field.name: i for i, field in enumerate(fields)}
         self._rows: int | None = None
-        self._profiles: dict[str, Profile] | None = None
+        self._profiles: dict[str, Profile] = {}
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -87,14 +92,43 @@ class DuckFrame:
 
     def profile(self, columns: Sequence[str] | None = None) -> dict[str, Profile]:
         """For each column, its counts; null is a value in the entropy (bits), not in the others."""
-        if self._profiles is not None:
-            return dict(self._profiles)
-        found: dict[str, Profile] = {}
         names = [field.name for field in self._fields] if columns is None else columns
-        for lot in _lots(names):
-            found.update(self._profile(lot))
-        self._profiles = found
-        return dict(found)
+        wanted = [name for name in names if name not in self._profiles]
+        for lot in self._lots_of_cells(wanted):
+            self._profiles.update(self._profile_cells(lot))
+        for lot in _lots([name for name in wanted if name not in self._profiles]):
+            self._profiles.update(self._profile(lot))
+        return {name: self._profiles[name] for name in names}
+
+    def _lots_of_cells(self, names: Sequence[str]) -> list[Sequence[str]]:
+        """The columns by lots whose cells fit into memory; none where one column is too long.
+
+        Planning a query takes the engine longer than counting a few thousand rows of a column.
+        """
+        if len(names) < 2 or (rows := self.count_rows()) > LONG:
+            return []
+        most = min(MOST_COLUMNS, MOST_CELLS // max(1, rows))
+        return [names[at : at + most] for at in range(0, len(names), most)]
+
+    def _profile_cells(self, names: Sequence[str]) -> dict[str, Profile]:
+        """The profiles of columns that are counted outside the engine; none if they swell."""
+        picked = ", ".join(
+            f"{self._value(name, floats=False)}::VARCHAR AS v{i}" for i, name in enumerate(names)
+        )
+        batches, size = [], 0
+        query = f"SELECT {picked} FROM {self._rows_for(picked)}"
+        for batch in self._stream(query, rows=_SMALL_BATCH):
+            batches.append(batch)
+            size += batch.nbytes
+            if size > MOST_BYTES:
+                return {}
+        if not batches:
+            return {}
+        cells = pa.Table.from_batches(batches)
+        self._rows = cells.num_rows
+        return {
+            name: _profile_of(column) for name, column in zip(names, cells.columns, strict=True)
+        }
 
     def _profile(self, names: Sequence[str]) -> dict[str, Profile]:
         text = ", ".join(f"v{i}::VARCHAR" for i in range(len(names)))
@@ -143,7 +177,7 @@ class DuckFrame:
         sets = ", ".join(f"({v})" for v in every)
         return (
             f"SELECT grouping({', '.join(every)}) AS g, {', '.join(every)}, count(*) AS n"
-            f" FROM (SELECT {picked} FROM {self._source}) GROUP BY GROUPING SETS ({sets})"
+            f" FROM (SELECT {picked} FROM {self._rows_for(picked)}) GROUP BY GROUPING SETS ({sets})"
         )
 
     def only(self, column: str, values: Sequence[Any], null: bool = False) -> DuckFrame:
@@ -158,7 +192,8 @@ class DuckFrame:
             self._connection.unregister("shoal_values")
         value = self._value(column, floats=True)
         kept = f"{value} IN (SELECT v FROM {name})" + (f" OR {value} IS NULL" if null else "")
-        query = f"SELECT * FROM {self._source} WHERE {kept}"
+        every = ", ".join(f"c{i}" for i in range(len(self._fields)))
+        query = f"SELECT {every} FROM {self._rows_for(every)} WHERE {kept}"
         return DuckFrame(self._connection, query, self._fields, source=self.source)
 
     def tally(self, by: Sequence[Coding]) -> Counted:
@@ -204,28 +239,37 @@ class DuckFrame:
 
     def count_rows(self) -> int:
         """How many rows there are."""
-        return int(self._fetch(f"SELECT count(*) FROM {self._source}")[0][0])
+        return int(self._fetch(f"SELECT count(*) FROM {self._rows_for()}")[0][0])
 
     def rows(self, by: Sequence[Coding]) -> tuple[Codes, ...]:
         """The codes of every row in the table's order; a value without a code is an error.
 
-        Column by column: memory holds the values of one, and all codes.
+        Column by column where the table is long: memory holds the values of a lot of cells, and
+        all codes.
         """
         with self._in_order():
-            found = [self._row_codes(coding) for coding in by]
+            most = max(1, min(MOST_COLUMNS, MOST_CELLS // max(1, self.count_rows())))
+            lots = [by[at : at + most] for at in range(0, len(by), most)]
+            found = [codes for lot in lots for codes in self._row_codes(lot)]
         if any((codes < 0).any() for codes in found):
             self._uncoded(by)
         return tuple(
             codes.astype(code_type(coding.size)) for codes, coding in zip(found, by, strict=True)
         )
 
-    def _row_codes(self, coding: Coding) -> NDArray[np.int32]:
-        """The code of one column in each row; -1 for a value that has none."""
-        value = self._value(coding.column, floats=True)
-        known = _arrow(self._kind(coding.column), coding.values)
+    def _row_codes(self, by: Sequence[Coding]) -> list[NDArray[np.int32]]:
+        """The codes of some columns in each row; -1 for a value that has none."""
+        values = [self._value(coding.column, floats=True) for coding in by]
+        picked = ", ".join(f"{value} AS v{i}" for i, value in enumerate(values))
         with guarded():
-            query = f"SELECT {value} AS v FROM {self._source}"
-            cells = self._connection.sql(query).to_arrow_table()["v"]
+            query = f"SELECT {picked} FROM {self._rows_for(picked)}"
+            table = self._connection.sql(query).to_arrow_table()
+        return [
+            self._codes_of(coding, cells) for coding, cells in zip(by, table.columns, strict=True)
+        ]
+
+    def _codes_of(self, coding: Coding, cells: pa.ChunkedArray) -> NDArray[np.int32]:
+        known = _arrow(self._kind(coding.column), coding.values)
         at = pc.index_in(cells.cast(known.type), value_set=known).fill_null(len(known))
         every = np.append(np.asarray(coding.codes, np.int32), np.int32(-1))
         codes: NDArray[np.int32] = every[at.to_numpy()]
@@ -235,7 +279,8 @@ class DuckFrame:
 
     def column(self, name: str) -> pa.Array:
         """A column's values in the table's order."""
-        query = f"SELECT {self._value(name, floats=False)} AS v FROM {self._source}"
+        value = self._value(name, floats=False)
+        query = f"SELECT {value} AS v FROM {self._rows_for(value)}"
         with self._in_order(), guarded():
             return self._connection.sql(query).to_arrow_table()["v"].combine_chunks()
 
@@ -300,7 +345,8 @@ class DuckFrame:
             f"{packed_sql([codes[i] for i in column], [by[i].size for i in column])} AS k{j}"
             for j, column in enumerate(plan)
         ]
-        return f"(SELECT {', '.join([*keys, *extra])} FROM {self._source} {joins})"
+        picked = ", ".join([*keys, *extra])
+        return f"(SELECT {picked} FROM {self._rows_for(picked, joins)} {joins})"
 
     def _coded(self, by: Sequence[Coding]) -> tuple[list[str], str]:
         """For each coding an expression of the row's code (NULL: none), and the joins it needs."""
@@ -336,7 +382,7 @@ class DuckFrame:
         """Raise with each column that holds values without a code, and in how many rows."""
         codes, joins = self._coded(by)
         wanted = ", ".join(f"count(*) FILTER (WHERE ({code}) IS NULL)" for code in codes)
-        counts = self._fetch(f"SELECT {wanted} FROM {self._source} {joins}")[0]
+        counts = self._fetch(f"SELECT {wanted} FROM {self._rows_for(wanted, joins)} {joins}")[0]
         found = "; ".join(
             f"column {coding.column!r} in {count} rows"
             for coding, count in zip(by, counts, strict=True)
@@ -355,6 +401,19 @@ class DuckFrame:
     def _kind(self, name: str) -> str:
         return self._fields[self._at(name)].kind
 
+    def _rows_for(self, *expressions: str) -> str:
+        """The table as ``t``, with no more columns than the expressions need.
+
+        Whatever the engine has to plan of a wide table costs more than to read it.
+        """
+        if isinstance(self._query, str):
+            names = ", ".join(f"c{i}" for i in range(len(self._fields)))
+            return f"(SELECT * FROM ({self._query}) AS raw({names})) AS t"
+        needed = sorted({int(i) for sql in expressions for i in _POSITION.findall(sql)})
+        columns = self._query.columns
+        picked = ", ".join(f"{columns[i][1]} AS c{i}" for i in needed) or "1 AS one"
+        return f"(SELECT {picked} FROM ({self._query.query})) AS t"
+
     def _value(self, name: str, floats: bool) -> str:
         """The column in the form in which its values are compared."""
         at = self._at(name)
@@ -370,10 +429,12 @@ class DuckFrame:
         with guarded():
             return self._connection.execute(sql).fetchall()
 
-    def _stream(self, sql: str, parameters: object = None) -> Iterator[pa.RecordBatch]:
+    def _stream(
+        self, sql: str, parameters: object = None, rows: int = _BATCH
+    ) -> Iterator[pa.RecordBatch]:
         """The result batch by batch; leaving the loop early frees the connection."""
         with guarded():
-            reader = self._connection.sql(sql, params=parameters).to_arrow_reader(_BATCH)
+            reader = self._connection.sql(sql, params=parameters).to_arrow_reader(rows)
         try:
             while True:
                 with guarded():
@@ -389,6 +450,27 @@ def _arrow(kind: str, values: Sequence[Any]) -> pa.Array:
     if kind == "number":
         return pa.array(np.asarray(values, np.float64) + 0.0)
     return pa.array(values, pa.date32() if kind == "date" else pa.string())
+
+
+def _profile_of(column: pa.ChunkedArray) -> Profile:
+    """The profile of a column of texts."""
+    counted = column.value_counts()
+    texts, counts = counted.field(0), counted.field(1).to_numpy()
+    sizes = pc.utf8_length(texts)
+    there = sizes.is_valid().to_numpy(zero_copy_only=False)
+    own = counts[there]
+    total = int(counts.sum())
+    entropy = max(log2(total) - float((counts * np.log2(counts)).sum()) / total, 0.0)
+    lengths = sizes.to_numpy(zero_copy_only=False)[there]
+    return Profile(
+        total,
+        total - int(own.sum()),
+        len(own),
+        int((own == 1).sum()),
+        entropy,
+        int(lengths.min(initial=np.iinfo(np.int32).max)) if len(own) else 0,
+        int(lengths.max(initial=0)),
+    )
 
 
 def _lots(names: Sequence[str]) -> list[Sequence[str]]:

@@ -14,6 +14,8 @@ SOFT_MARKS = ("-", "--", ".", "none", "None", "NONE", *DOUBTFUL_MARKS)
 """Null only among numbers or dates: elsewhere `none` and `-` are values (no disease, negative)."""
 
 BLANKS = " \t\r\n\u00a0"
+_BLANKS_SQL = "' \t\r\n' || chr(160)"
+"""The same in ASCII: where one character of a query is not, the driver looks at each of them."""
 
 _EXPONENT = r"([eE][+-]?\d+)?"
 _PATTERNS = (  # the first that fits, on the whole value
@@ -57,7 +59,7 @@ def name(column: str) -> str:
 
 def trimmed(value: str) -> str:
     """The value without blanks around it."""
-    return f"trim({value}, {literal(BLANKS)})"
+    return f"trim({value}, {_BLANKS_SQL})"
 
 
 def census(column: str, query: str, marks: Sequence[str], dates: bool = False) -> str:
@@ -81,30 +83,66 @@ _COUNTS = """sum(n)::BIGINT AS rows, count(DISTINCT v) AS distinct,
 
 def _formed(column: str, query: str, marks: Sequence[str]) -> str:
     """Each distinct value ``v`` of a column with its number of rows, its form and its head."""
+    counted = f"SELECT {name(column)}::VARCHAR AS r, count(*) AS n FROM ({query}) GROUP BY 1"
+    return f"WITH counted AS ({counted}), {_shaped('r, n', 'counted', marks)}"
+
+
+def _shaped(own: str, counted: str, marks: Sequence[str]) -> str:
+    """The text ``v``, form and head of each value ``r`` of a relation, beside its ``own``."""
     cases = "".join(
         f" WHEN regexp_full_match(v, {literal(pattern)}) THEN {literal(form)}"
         for form, pattern in _PATTERNS
     )
     null = ", ".join(map(literal, ("", *marks)))
     soft = ", ".join(map(literal, SOFT_MARKS))
-    return f"""
-        WITH counted AS (
-            SELECT {name(column)}::VARCHAR AS r, count(*) AS n FROM ({query}) GROUP BY 1
-        ), formed AS (
-            SELECT r, n, coalesce({trimmed("r")}, '') AS v,
+    return f"""formed AS (
+            SELECT {own}, coalesce({trimmed("r")}, '') AS v,
                 CASE WHEN v IN ({null}) THEN 'null:' || v
                      WHEN v IN ({soft}) THEN 'soft:' || v{cases} ELSE 'word' END AS form
-            FROM counted
+            FROM {counted}
         ), shaped AS (
             SELECT *, regexp_replace(regexp_replace(v[:3], '[A-Za-z]', 'A', 'g'), '\\d', '9', 'g')
                 AS head FROM formed
         )"""
 
 
+def texts(source: str, marks: Sequence[str]) -> str:
+    """A query with the form of each text ``r`` of a relation (``k``, ``r``), as in `census`."""
+    return f"WITH {_shaped('k, r', source, marks)} SELECT * FROM shaped"
+
+
+def censuses(counts: str, texts: str, dates: bool = False) -> str:
+    """The `census` of many columns at once: of ``counts``, (``i``, ``k``, ``n``) for each value.
+
+    How often the ``i``-th column holds the ``k``-th of the ``texts``. Rows begin with ``i``; those
+    of ``dates`` are only for the forms of dates. ``written`` counts the values that are not NULL.
+    """
+    if not dates:
+        return (
+            f"SELECT i, form, {_COUNTS}, count(*) AS raw, count(r) AS written"
+            f" FROM {counts} JOIN {texts} USING (k) GROUP BY i, form"
+        )
+    flags = ", ".join(f"({test}) AS {label}" for label, test in _date_tests().items())
+    sums = ", ".join(
+        f"coalesce(sum(n) FILTER ({label}), 0)::BIGINT AS {label}" for label in _date_tests()
+    )
+    return (
+        f"SELECT i, form, {sums} FROM {counts} JOIN (SELECT k, form, {flags} FROM {texts}"
+        " WHERE form IN ('iso', 'parts')) USING (k) GROUP BY i, form"
+    )
+
+
 def _dates() -> str:
     """How the dates among the values read, day first and month first."""
+    return ", ".join(
+        f"coalesce(sum(n) FILTER ({test}), 0)::BIGINT AS {label}"
+        for label, test in _date_tests().items()
+    )
+
+
+def _date_tests() -> dict[str, str]:
     part = "form = 'parts' AND TRY_CAST(regexp_extract(v, '^(\\d+)\\D(\\d+)', {}) AS INTEGER) > 12"
-    tests = {
+    return {
         "first": part.format(1),
         "second": part.format(2),
         "short": "form = 'parts' AND regexp_full_match(v, '.*\\D\\d\\d')",
@@ -114,18 +152,15 @@ def _dates() -> str:
         "bad_day": f"form = 'parts' AND {date('v', 'day', safe=True)} IS NULL",
         "bad_month": f"form = 'parts' AND {date('v', 'month', safe=True)} IS NULL",
     }
-    return ", ".join(
-        f"coalesce(sum(n) FILTER ({test}), 0)::BIGINT AS {label}" for label, test in tests.items()
-    )
 
 
-def number(value: str, decimal: str) -> str:
+def number(value: str, decimal: str, safe: bool = False) -> str:
     """A text value as DOUBLE, its thousands separators taken out."""
     group = ("[.'" if decimal == "," else "[,'") + " \\x{a0}\\x{202f}]"
     bare = f"regexp_replace({value}, {literal(group)}, '', 'g')"
     if decimal == ",":
         bare = f"replace({bare}, ',', '.')"
-    return f"CAST({bare} AS DOUBLE)"
+    return f"{'TRY_CAST' if safe else 'CAST'}({bare} AS DOUBLE)"
 
 
 def date(value: str, order: str, safe: bool = False) -> str:

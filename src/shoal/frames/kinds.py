@@ -7,28 +7,25 @@ here, on those counts. Every guess that could have gone another way is told in t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shoal.bands import MAX_BANDS, order_bands
+from shoal.bands import order_bands
 from shoal.column import LIKE_A_VALUE, is_like_a_value, list_columns
 from shoal.errors import InputError, UsageError
 from shoal.frames import forms
-from shoal.frames.column import EXACT, HINT, Column, Engine, Found, infinite, is_wide, whole
+from shoal.frames.census import COMMA, NUMBERS, POINT, Census, Evidence, Inquiry
+from shoal.frames.column import EXACT, HINT, Column, Engine, Found, Select, infinite, is_wide
 from shoal.frames.header import clean_names
-from shoal.frames.typed import nested, typed
+from shoal.frames.typed import has_type, measure, nested, typed
 from shoal.labels import DOUBTFUL_MARKS, NULL_MARKS
 from shoal.schema import Field
 
 KINDS = ("number", "date", "code", "category", "text", "label", "numeral")
 """What a caller may state; a label is a word exactly as it stands, and only empty is null. A
 numeral is a label of numbers, with a decimal point whatever sign is written."""
-_POINT = ("digits", "plain", "dotted", "either", "point", "spaced")
-_COMMA = ("digits", "dotted", "either", "comma", "spaced")
-_FEW = 1000
 _IN_ORDER = ("values in an order of their own",)
 _WORDS = re.compile(r"[^\W\d_]([^\W\d]|[.,&()/ -]){0,39}(?<! )")
-_NUMBERS = ("zeros", *_POINT, "comma")
 
 
 @dataclass(frozen=True)
@@ -47,8 +44,13 @@ class Reading:
             raise UsageError(f"There is no kind {wrong[0]!r}.", f"Use one of {', '.join(KINDS)}.")
 
 
-def recognise(engine: Engine, query: str, reading: Reading) -> tuple[str, tuple[Field, ...]]:
-    """The query with typed columns under public names, and the fields."""
+def recognise(
+    engine: Engine, query: str, reading: Reading, longest: Mapping[str, int] | None = None
+) -> tuple[Select, tuple[Field, ...]]:
+    """The query with typed columns under public names, and the fields.
+
+    Text columns whose ``longest`` text is known (bytes, by name) are looked at many at a time.
+    """
     described = engine.execute(f"DESCRIBE {query}").fetchall()
     names = clean_names(row[0] for row in described)
     if unknown := sorted(set(reading.kinds) - set(names)):
@@ -60,11 +62,12 @@ def recognise(engine: Engine, query: str, reading: Reading) -> tuple[str, tuple[
     counted = engine.execute(f"SELECT count(*) FROM ({query})").fetchall()[0]
     if not counted[0]:
         raise InputError("The table has no rows.", "Check that this is the right table.")
-    found = []
-    for name, row in zip(names, described, strict=True):
-        column = Column(row[0], name, query, reading.kinds.get(name))
-        found.append(typed(engine, column, row[1]) or _text(engine, column, reading))
-    select = ", ".join(f"{f.sql} AS {forms.name(n)}" for n, f in zip(names, found, strict=True))
+    raw = [
+        (Column(row[0], name, query, reading.kinds.get(name)), row[1])
+        for name, row in zip(names, described, strict=True)
+    ]
+    found = _decide(engine, raw, reading, counted[0], longest or {})
+    columns = tuple((name, one.sql) for name, one in zip(names, found, strict=True))
     fields = tuple(
         Field(
             n,
@@ -77,7 +80,31 @@ def recognise(engine: Engine, query: str, reading: Reading) -> tuple[str, tuple[
         )
         for n, f in zip(names, found, strict=True)
     )
-    return f"SELECT {select} FROM ({query})", fields
+    return Select(columns, query), fields
+
+
+def _decide(
+    engine: Engine,
+    columns: Sequence[tuple[Column, str]],
+    reading: Reading,
+    rows: int,
+    longest: Mapping[str, int],
+) -> list[Found]:
+    """What each column is, by its type; an error is about the first column that has one."""
+    marks = NULL_MARKS if reading.nulls is None else reading.nulls
+    texts = [
+        column
+        for column, kind in columns
+        if not has_type(kind) and column.forced not in ("label", "numeral")
+    ]
+    inquiry = Inquiry(engine, texts, marks, rows, longest)
+    measured = measure(engine, columns)
+    decisions = [
+        typed(engine, column, kind, measured) or _text(inquiry, column, reading)
+        for column, kind in columns
+    ]
+    inquiry.close()
+    return decisions
 
 
 def _headless(name: str) -> tuple[str, ...]:
@@ -85,94 +112,42 @@ def _headless(name: str) -> tuple[str, ...]:
     return (LIKE_A_VALUE,) if is_like_a_value(name) else ()
 
 
-class Census:
-    """The counts of a text column's forms."""
-
-    def __init__(self, engine: Engine, column: Column, marks: tuple[str, ...]) -> None:
-        self.all: dict[str, dict[str, int]] = {}
-        self._count(engine, forms.census(column.raw, column.query, marks))
-        if {"iso", "parts"} & self.all.keys():
-            self._count(engine, forms.census(column.raw, column.query, marks, dates=True))
-        self.live = sum(row["rows"] for form, row in self.all.items() if ":" not in form)
-
-    def _count(self, engine: Engine, query: str) -> None:
-        result = engine.execute(query)
-        labels = [item[0] for item in result.description or ()]
-        for row in result.fetchall():
-            counts = dict(zip(labels, row, strict=True))
-            self.all.setdefault(counts.pop("form"), {}).update(counts)
-
-    @property
-    def nulls(self) -> dict[str, int]:
-        """How often each mark that is always null is written; the empty cell is among them."""
-        return {f[5:]: r["rows"] for f, r in sorted(self.all.items()) if f.startswith("null:")}
-
-    def marks(self, *some: str) -> dict[str, int]:
-        """How often each of these marks is written where it is not always null."""
-        found = {mark: self.all.get(f"soft:{mark}") for mark in some}
-        return {mark: row["rows"] for mark, row in found.items() if row}
-
-    def rows(self, *some: str) -> int:
-        """How many rows are written in one of these forms."""
-        return sum(self.all[form]["rows"] for form in some if form in self.all)
-
-    def total(self, what: str) -> int:
-        """A count summed over the forms that are values; of dates 0 where none is among them."""
-        return sum(
-            row.get(what, 0) for form, row in self.all.items() if not form.startswith("null:")
-        )
-
-    def spread(self, *some: str) -> tuple[int, int]:
-        """Shortest and longest value written in one of these forms."""
-        seen = [self.all[form] for form in some if form in self.all]
-        return (
-            min((row["shortest"] for row in seen), default=0),
-            max((row["longest"] for row in seen), default=0),
-        )
-
-
-def _text(engine: Engine, column: Column, reading: Reading) -> Found:
-    marks = NULL_MARKS if reading.nulls is None else reading.nulls
+def _text(inquiry: Inquiry, column: Column, reading: Reading) -> Found:
     forced = column.forced
     if forced in ("label", "numeral"):
         word = f"nullif({column.value()}::VARCHAR, '')"
         comma = forced == "numeral" and reading.decimal == ","
         return Found("category", f"replace({word}, ',', '.')" if comma else word)
-    if forced in (None, "category") and (words := _plain_words(engine, column, marks)):
+    evidence = inquiry.ask(column)
+    if forced in (None, "category") and (words := _plain_words(evidence, reading)):
         ordered = order_bands(words) is not None
         return Found("category", f"{column.value()}::VARCHAR", _IN_ORDER * ordered, ordered)
-    census = Census(engine, column, marks)
-    if forced in (None, "category") and _are_bands(engine, census, column):
+    census = evidence.census
+    if forced in (None, "category") and _are_bands(evidence):
         return _words(census, column, "category", ordered=True)
     if forced is None and _is_code(census, column.name):
         return _words(census, column, "code")
     if forced in (None, "number") and (decimal := _decimal(census, column, reading)):
-        return _number(engine, census, column, decimal, reading)
+        return _number(evidence, column, decimal, reading)
     if forced in (None, "date") and (order := _order(census, column, reading)):
         return _date(census, column, order, reading)
     kind = forced or ("text" if _is_prose(census) else "category")
     return _words(census, column, kind)
 
 
-def _plain_words(engine: Engine, column: Column, marks: tuple[str, ...]) -> list[str]:
+def _plain_words(evidence: Evidence, reading: Reading) -> list[str]:
     """The values where all are short words, beyond doubt: most columns are; a census is slow."""
-    found = engine.execute(
-        f"SELECT DISTINCT {column.value()}::VARCHAR FROM ({column.query}) LIMIT {_FEW + 1}"
-    ).fetchall()
-    words = [row[0] for row in found if row[0] is not None]
-    if len(found) > _FEW or not {*marks, *forms.SOFT_MARKS}.isdisjoint(words):
+    marks = NULL_MARKS if reading.nulls is None else reading.nulls
+    words = evidence.few_texts()
+    if not {*marks, *forms.SOFT_MARKS}.isdisjoint(words):
         return []
     plain = all(_WORDS.fullmatch(word) and word.count(" ") < 3 for word in words)
     return words if plain else []
 
 
-def _are_bands(engine: Engine, census: Census, column: Column) -> bool:
+def _are_bands(evidence: Evidence) -> bool:
     """Whether the column has few values, not all of them numbers, in an order of their own."""
-    if not 1 < census.total("distinct") <= MAX_BANDS or census.rows(*_NUMBERS) == census.live:
-        return False
-    sql = _value(census, column)[0]
-    found = engine.execute(f"SELECT DISTINCT {sql} FROM ({column.query})").fetchall()
-    return order_bands(row[0] for row in found if row[0] is not None) is not None
+    return evidence.census.may_be_bands and order_bands(evidence.values()) is not None
 
 
 def _value(
@@ -203,7 +178,7 @@ def _words(census: Census, column: Column, kind: str, ordered: bool = False) -> 
         f"{rows:,} values {mark!r}, which may mean missing (set with --null {mark})"
         for mark, rows in doubtful
     )
-    numbers, live = census.rows(*_NUMBERS), census.total("rows")
+    numbers, live = census.rows(*NUMBERS), census.total("rows")
     if not live:
         notes += ("no values",)
     elif kind == "category" and 0 < numbers < live and not ordered:
@@ -247,7 +222,7 @@ def _is_prose(census: Census) -> bool:
 def _decimal(census: Census, column: Column, reading: Reading) -> str | None:
     """The decimal sign under which every value is a number."""
     extra = ("inf", "zeros") if column.forced else ("inf",)
-    fits = {".": census.rows(*_POINT, *extra), ",": census.rows(*_COMMA, *extra)}
+    fits = {".": census.rows(*POINT, *extra), ",": census.rows(*COMMA, *extra)}
     signs = [reading.decimal] if reading.decimal else [".", ","]
     if census.live and census.live != census.rows("inf"):
         for sign in signs:
@@ -265,9 +240,8 @@ def _refuse(column: Column, count: int, what: str) -> None:
     )
 
 
-def _number(
-    engine: Engine, census: Census, column: Column, decimal: str, reading: Reading
-) -> Found:
+def _number(evidence: Evidence, column: Column, decimal: str, reading: Reading) -> Found:
+    census = evidence.census
     value, notes, marks = _value(census, column, *forms.SOFT_MARKS)
     if census.rows("digits") == census.live and census.spread("digits")[1] <= EXACT:
         return Found("number", f"CAST({value} AS BIGINT)", notes, null_marks=marks)
@@ -278,7 +252,7 @@ def _number(
         notes += ("decimal comma",)
     elif census.rows("either") and not reading.decimal:
         notes += ("a comma before three digits read as thousands separator (set with decimal=)",)
-    sql = whole(engine, column, sql)
+    sql = evidence.whole(sql, "plain" if plain else decimal)
     return Found("number", sql, notes, null_marks=marks, decimal_comma=decimal == ",")
 
 

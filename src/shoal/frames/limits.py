@@ -39,6 +39,7 @@ SMALL = 64 << 20
 """Bytes that any workbook may unpack to, whatever its size."""
 
 _PIECE = 1 << 20
+_LOT = 2500  # columns that one query looks at
 _DEFLATED = 8
 _CELL_HINT = "Delete the empty rows and columns around the table, or export it as CSV or Parquet."
 _TEXT_HINT = "Shorten it or leave its column out, and export the table again."
@@ -67,10 +68,11 @@ def text_too_long(where: str) -> InputError:
     )
 
 
-def check_texts(engine: Engine, query: str, kinds: Mapping[str, str]) -> None:
+def check_texts(engine: Engine, query: str, kinds: Mapping[str, str]) -> dict[str, int]:
     """Refuse texts beyond the limit, by the engine, before any of them is taken out of it.
 
-    Labels of a release are not looked at: one may list every value of a large class.
+    Returns the bytes of each text column's longest text. Labels of a release are not looked at:
+    one may list every value of a large class.
     """
     described = engine.execute(f"DESCRIBE {query}").fetchall()
     texts = [
@@ -78,16 +80,17 @@ def check_texts(engine: Engine, query: str, kinds: Mapping[str, str]) -> None:
         for name, type_, *_ in described
         if type_.startswith(("VARCHAR", "ENUM")) and kinds.get(name) != "label"
     ]
-    for lot in (texts[at : at + 500] for at in range(0, len(texts), 500)):
-        cells = (f"{forms.name(column)}::VARCHAR" for column in lot)
-        longest = ", ".join(
-            f"max(CASE WHEN strlen({cell}) > {TEXT_LIMIT} THEN length({cell}) END)"
-            for cell in cells
-        )
-        found = engine.execute(f"SELECT {longest} FROM ({query})").fetchall()[0]
-        for column, characters in zip(lot, found, strict=True):
-            if characters is not None and characters > TEXT_LIMIT:
+    longest: dict[str, int] = {}
+    for lot in (texts[at : at + _LOT] for at in range(0, len(texts), _LOT)):
+        sizes = ", ".join(f"max(strlen({forms.name(column)}::VARCHAR))" for column in lot)
+        found = engine.execute(f"SELECT {sizes} FROM ({query})").fetchall()[0]
+        longest |= {column: size or 0 for column, size in zip(lot, found, strict=True)}
+    for column, size in longest.items():
+        if size > TEXT_LIMIT:  # of bytes, and the limit is of characters
+            characters = f"SELECT max(length({forms.name(column)}::VARCHAR)) FROM ({query})"
+            if engine.execute(characters).fetchall()[0][0] > TEXT_LIMIT:
                 raise text_too_long(f"column {shown(column)}")
+    return longest
 
 
 def check_labels(values: Mapping[str, Sequence[object]]) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from shoal.errors import InputError, UsageError
 from shoal.frames import forms
-from shoal.frames.column import Engine
+from shoal.frames.column import Engine, Select
 from shoal.frames.header import clean_names
 from shoal.frames.kinds import Reading, recognise
 from shoal.labels import many
@@ -69,10 +69,12 @@ class OneRow:
     def __str__(self) -> str:
         return f"{self.which} by {self.by}" if self.by else self.which
 
-    def keep(self, engine: Engine, raw: str, reading: Reading) -> tuple[str, tuple[Field, ...]]:
+    def keep(
+        self, engine: Engine, raw: str, reading: Reading, longest: Mapping[str, int] | None = None
+    ) -> tuple[Select, tuple[Field, ...]]:
         """The typed columns of the rows that stand for people, as a query, and their fields."""
-        own = [str(row[0]) for row in engine.execute(f"DESCRIBE {raw}").fetchall()]
-        names = dict(zip(clean_names(own), map(forms.name, own), strict=True))
+        raw_names = [str(row[0]) for row in engine.execute(f"DESCRIBE {raw}").fetchall()]
+        names = dict(zip(clean_names(raw_names), map(forms.name, raw_names), strict=True))
         self._check(names)
         more, kinds = self._chosen_by(names), {**reading.kinds, TIE: "label"}
         for name, column in ((PERSON, self.person), (ORDER, self.by)):
@@ -80,10 +82,10 @@ class OneRow:
                 kinds[name] = kind
         extra = ", ".join(f"{sql} AS {forms.name(name)}" for name, sql in more.items())
         typed, fields = recognise(
-            engine, f"SELECT *, {extra} FROM ({raw})", replace(reading, kinds=kinds)
+            engine, f"SELECT *, {extra} FROM ({raw})", replace(reading, kinds=kinds), longest
         )
         self._check_order({field.name: field.kind for field in fields})
-        self._check_named(engine, typed)
+        self._check_named(engine, str(typed))
         shown = tuple(field for field in fields if field.name not in more)
         picked = ", ".join(forms.name(field.name) for field in shown)
         way = "DESC" if self.which == LATEST else "ASC"
@@ -93,7 +95,8 @@ class OneRow:
             f" row_number() OVER (PARTITION BY {forms.name(PERSON)}"
             f" ORDER BY {', '.join([*order, forms.name(TIE)])}) = 1"
         )
-        return f"SELECT * FROM {_TABLE}", shown
+        own = tuple((field.name, forms.name(field.name)) for field in shown)
+        return Select(own, f"SELECT * FROM {_TABLE}"), shown
 
     def _chosen_by(self, names: Mapping[str, str]) -> dict[str, str]:
         """What rows are chosen by, as SQL by name; a date that is read has lost its time of day."""

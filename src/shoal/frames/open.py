@@ -29,7 +29,7 @@ from shoal.schema import Field
 _TEXT = (".csv", ".tsv", ".txt")
 _SHEETS = (".xlsx", ".xls", ".ods", ".xlsm", ".xlsb")
 _ARROW = (".feather", ".arrow")
-_LOT = 500  # columns that one query looks at
+_LOT = 2500  # columns that one query looks at
 _KNOWN = ", ".join((*_TEXT, *_SHEETS, ".parquet", *_ARROW))
 
 
@@ -84,9 +84,9 @@ def open(
             else:
                 read = _Read(_object(source, engine, spool))
             raw = read.query
-            check_texts(engine, raw, reading.kinds)
+            longest = check_texts(engine, raw, reading.kinds)
             typing = recognise if one_row is None else one_row.keep
-            typed, fields = typing(engine, raw, reading)
+            typed, fields = typing(engine, raw, reading, longest)
             if isinstance(source, (str, PathLike)) and _is_text(str(source)):
                 fields = _doubted(engine, raw, fields)
     except BaseException:
@@ -146,18 +146,31 @@ def _is_text(source: str) -> bool:
 
 def _doubted(engine: Engine, query: str, fields: tuple[Field, ...]) -> tuple[Field, ...]:
     """The fields, with a note on those whose name is one of their own values too."""
-    doubted = []
-    for at in range(0, len(fields), _LOT):
-        lot = fields[at : at + _LOT]
+    asked = [field for field in fields if _may_hold_its_name(field)]
+    doubted: set[str] = set()
+    for at in range(0, len(asked), _LOT):
+        lot = asked[at : at + _LOT]
         tests = ", ".join(
             f"bool_or({forms.trimmed(forms.name(field.name))} = {forms.literal(field.name)})"
             for field in lot
         )
-        found = engine.execute(f"SELECT {tests} FROM ({query})").fetchall()[0]
-        for field, is_value in zip(lot, found, strict=True):
-            noted = is_value and LIKE_A_VALUE not in field.notes
-            doubted.append(replace(field, notes=(*field.notes, LIKE_A_VALUE)) if noted else field)
-    return tuple(doubted)
+        answers = engine.execute(f"SELECT {tests} FROM ({query})").fetchall()[0]
+        doubted |= {field.name for field, is_value in zip(lot, answers, strict=True) if is_value}
+    return tuple(
+        replace(field, notes=(*field.notes, LIKE_A_VALUE)) if field.name in doubted else field
+        for field in fields
+    )
+
+
+def _may_hold_its_name(field: Field) -> bool:
+    """Whether a value can be the column's name, which is not in doubt already.
+
+    No number or date begins with a letter, and the marks that do are known.
+    """
+    if LIKE_A_VALUE in field.notes:
+        return False
+    is_word = field.name[:1].isalpha() and field.name not in dict(field.null_marks)
+    return field.kind not in ("number", "date") or not is_word
 
 
 def _origin(source: Any) -> Source | None:

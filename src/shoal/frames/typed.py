@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import duckdb
+
 from shoal.errors import InputError
-from shoal.frames.column import EXACT, HINT, Column, Engine, Found, infinite, is_wide, whole
+from shoal.frames.column import EXACT, HINT, Column, Engine, Found, exact_sql, infinite, is_wide
+
+Measured = tuple[Any, ...]
+"""What the engine counted of one column, in the order of its type's aggregates."""
+
+_LOT = 250  # columns that one query measures
 
 _INTEGERS = {
     "TINYINT",
@@ -39,18 +50,82 @@ def nested(name: str, kind: str) -> None:
             )
 
 
-def typed(engine: Engine, column: Column, kind: str) -> Found | None:
-    """The decision for a column with a type of its own; None where it is read as text."""
+def has_type(kind: str) -> bool:
+    """Whether a column of this type is judged by it; all others are read as text."""
+    return _aggregates("", kind) is not None
+
+
+def measure(engine: Engine, columns: Sequence[tuple[Column, str]]) -> dict[str, Measured]:
+    """What the engine counts of the columns with a type of their own, by name, many at a time.
+
+    Where that fails nothing is told of these columns: each is measured by itself, in their order.
+    """
+    wanted = [
+        (column.raw, column.query, aggregates)
+        for column, kind in columns
+        if (aggregates := _aggregates(column.value(), kind))
+    ]
+    measured: dict[str, Measured] = {}
+    for lot in (wanted[at : at + _LOT] for at in range(0, len(wanted), _LOT)):
+        every = ", ".join(sql for _, _, aggregates in lot for sql in aggregates)
+        try:
+            counts = iter(engine.execute(f"SELECT {every} FROM ({lot[0][1]})").fetchall()[0])
+        except duckdb.DataError:
+            continue
+        for raw, _, aggregates in lot:
+            measured[raw] = tuple(islice(counts, len(aggregates)))
+    return measured
+
+
+def _aggregates(value: str, kind: str) -> tuple[str, ...] | None:
+    """What is counted of a column of this type; nothing where the type says it all."""
     if kind in _INTEGERS:
-        found = _integer(engine, column)
-    elif kind in ("FLOAT", "DOUBLE") or kind.startswith("DECIMAL"):
-        found = _real(engine, column, kind)
-    elif kind == "DATE" or kind.startswith("TIMESTAMP"):
-        found = _moment(engine, column, kind)
+        return f"min({value})", f"max({value})"
+    if kind in ("FLOAT", "DOUBLE") or kind.startswith("DECIMAL"):
+        x = f"CAST({value} AS DOUBLE)"
+        numbers = f"FILTER (NOT isnan({x}))"
+        return (
+            f"count({x})",
+            f"count(*) FILTER (isnan({x}))",
+            f"count(*) FILTER (isinf({x}))",
+            f"bool_and({exact_sql(x)}) {numbers}",
+            f"min({x}) {numbers}",
+            f"max({x}) {numbers}",
+        )
+    if kind.startswith("TIMESTAMP"):
+        x = f"{_moment_sql(value, kind)}::TIMESTAMP"
+        return (
+            f"count(*) FILTER ({x} <> date_trunc('day', {x}))",
+            f"count(*) FILTER (NOT isfinite({x}))",
+        )
+    return () if kind in ("DATE", "BOOLEAN") else None
+
+
+def _moment_sql(value: str, kind: str) -> str:
+    return f"({value} AT TIME ZONE 'UTC')" if kind == "TIMESTAMP WITH TIME ZONE" else value
+
+
+def typed(
+    engine: Engine, column: Column, kind: str, measured: Mapping[str, Measured]
+) -> Found | None:
+    """The decision for a column with a type of its own; None where it is read as text."""
+    aggregates = _aggregates(column.value(), kind)
+    if aggregates is None:
+        return None
+    counts = measured.get(column.raw, ())
+    if aggregates and not counts:
+        query = f"SELECT {', '.join(aggregates)} FROM ({column.query})"
+        counts = engine.execute(query).fetchall()[0]
+    if kind in _INTEGERS:
+        found = _integer(column, *counts)
     elif kind == "BOOLEAN":
         found = Found("category", f"{column.value()}::VARCHAR")
+    elif kind == "DATE":
+        found = Found("date", column.value())
+    elif kind.startswith("TIMESTAMP"):
+        found = _moment(column, kind, *counts)
     else:
-        return None
+        found = _real(column, *counts)
     return _force(column, found)
 
 
@@ -69,10 +144,8 @@ def _force(column: Column, found: Found) -> Found:
     return Found(kind, f"({found.sql})::VARCHAR", found.notes)
 
 
-def _integer(engine: Engine, column: Column) -> Found:
+def _integer(column: Column, low: int | None, high: int | None) -> Found:
     value = column.value()
-    bounds = engine.execute(f"SELECT min({value}), max({value}) FROM ({column.query})")
-    low, high = bounds.fetchall()[0]
     if low is None or high is None:
         return Found("category", f"{value}::VARCHAR", ("no values",))
     if max(len(str(abs(low))), len(str(abs(high)))) > EXACT:
@@ -83,13 +156,10 @@ def _integer(engine: Engine, column: Column) -> Found:
     return Found("number", f"CAST({value} AS BIGINT)")
 
 
-def _real(engine: Engine, column: Column, kind: str) -> Found:
+def _real(
+    column: Column, some: int, unknown: int, endless: int, exact: bool, low: float, high: float
+) -> Found:
     value = f"CAST({column.value()} AS DOUBLE)"
-    counted = engine.execute(
-        f"SELECT count(x), count(*) FILTER (isnan(x)), count(*) FILTER (isinf(x))"
-        f" FROM (SELECT {value} AS x FROM ({column.query}))"
-    ).fetchall()[0]
-    some, unknown, endless = counted
     infinite(column.name, endless)
     if some == unknown:
         return Found("category", "CAST(NULL AS VARCHAR)", ("no values",))
@@ -97,25 +167,16 @@ def _real(engine: Engine, column: Column, kind: str) -> Found:
     if unknown:
         value = f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
         notes = (f"{unknown:,} nulls written 'NaN'",)
-    sql = whole(engine, column, value)
-    if sql != value and HINT.search(column.name):  # whole codes that a null turned into floats
-        integers = Column("x", column.name, f"SELECT {sql} AS x FROM ({column.query})")
-        if _integer(engine, integers).kind == "code":
-            return Found("code", f"({sql})::VARCHAR", notes)
+    if not exact:
+        return Found("number", value, notes)
+    sql = f"CAST({value} AS BIGINT)"
+    # whole codes that a null turned into floats
+    if HINT.search(column.name) and _integer(column, int(low), int(high)).kind == "code":
+        return Found("code", f"({sql})::VARCHAR", notes)
     return Found("number", sql, notes)
 
 
-def _moment(engine: Engine, column: Column, kind: str) -> Found:
-    value = column.value()
-    if kind == "DATE":
-        return Found("date", value)
-    if kind == "TIMESTAMP WITH TIME ZONE":
-        value = f"({value} AT TIME ZONE 'UTC')"
-    counted = engine.execute(
-        f"SELECT count(*) FILTER (x <> date_trunc('day', x)), count(*) FILTER (NOT isfinite(x))"
-        f" FROM (SELECT {value}::TIMESTAMP AS x FROM ({column.query}))"
-    ).fetchall()[0]
-    timed, endless = counted
+def _moment(column: Column, kind: str, timed: int, endless: int) -> Found:
     infinite(column.name, endless)
     notes = (f"{timed:,} times of day left out",) if timed else ()
-    return Found("date", f"CAST({value} AS DATE)", notes)
+    return Found("date", f"CAST({_moment_sql(column.value(), kind)} AS DATE)", notes)
