@@ -47,6 +47,11 @@ _SCALES: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("leicht",), ("mittel", "mäßig"), ("schwer",)),
 )  # fmt: skip
 """Words that have an order; those in one bracket mean the same place of it."""
+_ASIDE = frozenset((
+    "na", "n/a", "nan", "unknown", "not known", "missing", "other", "others", "refused",
+    "unbekannt", "keine angabe", "k.a.", "andere",
+))  # fmt: skip
+"""Words that stand beside bands for those who are in none; they come last."""
 _MIN_WORDS = 3
 """`S` and `M` alone may be single and married: so many words of a scale make an order."""
 
@@ -58,15 +63,19 @@ def order_bands(values: Iterable[str]) -> tuple[str, ...] | None:
     ('[0-10)', '[10-20)', '[20-30)')
     >>> order_bands(["80+", "<30", "30-79"]), order_bands(["L", "S", "M"])
     (('<30', '30-79', '80+'), ('S', 'M', 'L'))
+    >>> order_bands(["NA", "10-19", "5-9"])
+    ('5-9', '10-19', 'NA')
     >>> order_bands(["C00-D48", "A00-B99"]), order_bands(["flu", "asthma"])
     (('A00-B99', 'C00-D48'), None)
     """
-    texts = sorted(set(values))
+    every = sorted(set(values))
+    aside = [text for text in every if text.strip().casefold() in _ASIDE]
+    texts = [text for text in every if text not in aside]
     if not 2 <= len(texts) <= MAX_BANDS:
         return None
     for ordering in (_order_numbers, _order_codes, _order_numerals, _order_words):
         if (ordered := ordering(texts)) is not None:
-            return ordered
+            return (*ordered, *aside)
     return None
 
 

@@ -117,7 +117,7 @@ def test_a_companion_that_was_changed_is_refused(shoal, here, release):
     seal.write_text(json.dumps(resealed), encoding="utf-8")
     done = shoal("attack", "coalition", release)
     assert done.exit_code == 5
-    assert f"{len(who)} rows and its private companion {len(who) - 1}" in done.stderr
+    assert "has not as many rows as the table" in done.stderr
     path.unlink()
     done = shoal("attack", "coalition", release)
     assert done.exit_code == 5

@@ -45,7 +45,7 @@ def test_as_json_with_a_requirement_and_reading_options_of_its_own(shoal, here, 
     assert told["manifest"]["rule"] == "k-anonymity k=4"
     assert told["rows_not_covered"] == 0
     assert told["people_in_both"] is None
-    assert ["is not known" in note for note in told["notes"]] == [True]
+    assert sum("is not known" in note for note in told["notes"]) == 1
     assert "Note: How many people are in the other release too is not known" in done.stderr
 
 
@@ -94,8 +94,8 @@ def test_automatic_hierarchies_are_offered_on_standard_error(shoal, roles):
     line = ("publish", "patients.csv", *roles, *RULE, "--method", "chain", "--dry-run")
     done = shoal(*line, "--json")
     note = 'Column "age" has no levels between its values and *'
-    assert done.stderr.startswith(f"Note: {note}")
-    assert json.loads(done.stdout)["notes"][0].startswith(note)
+    assert f"Note: {note}" in done.stderr
+    assert sum(one.startswith(note) for one in json.loads(done.stdout)["notes"]) == 1
     assert shoal(*line, "--quiet").stderr == ""
     given = shoal(*line, "--auto-hierarchies", "--json")
     assert "was given automatic ones" in given.stderr

@@ -159,7 +159,7 @@ def tallied(source: Any) -> Counter[tuple[Any, ...]]:
 
 
 def published(source: Any, folder: Path) -> Counter[tuple[str, ...]]:
-    release = shoal.publish(source, SCHEMA, RULE, out=folder / "release")
+    release = shoal.publish(source, SCHEMA, RULE, out=folder / "release", csv_style="standard")
     with release.path.open(encoding="utf-8", newline="") as handle:
         head, *rows = csv.reader(handle)
     assert head == NAMES

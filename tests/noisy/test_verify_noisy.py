@@ -151,7 +151,7 @@ WORDS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "dice": (lambda m: m["privacy"].update(randomness="dice"), "where its noise comes from"),
     "two marks": (lambda m: m["privacy"].update(randomness=SEEDED), "says two things"),
     "the other mark": (lambda m: m.update(releasable=False), "says two things"),
-    "marked by a word": (lambda m: m.update(releasable="yes"), "says two things"),
+    "marked by a word": (lambda m: m.update(releasable="yes"), "releasable cannot be"),
 }
 
 

@@ -95,7 +95,7 @@ def _check_audit(releases: Sequence[Any], given: Sequence[Any], options: Mapping
             f"{AUDITING} takes one release, and {len(releases)} are given.",
             "give one, and the table that it was made of as --original FILE.",
         )
-    if any(one is not None for one in given) or set(options) - {"runs", "confidence"}:
+    if any(one not in (None, ()) for one in given) or set(options) - {"runs", "confidence"}:
         raise UsageError(
             f"{AUDITING} looks at no rows: it takes a release and its original alone.",
             "leave everything out but --original FILE and --runs N.",

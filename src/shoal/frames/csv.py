@@ -53,7 +53,7 @@ def _style(dialect: Dialect) -> TextStyle:
 def _notes(dialect: Dialect, given: str | None) -> tuple[str, ...]:
     if dialect.encoding != "cp1252" or given:
         return ()
-    return ("not UTF-8, read as Windows-1252 (set with encoding=)",)
+    return ("the file is not UTF-8 and is read as Windows-1252 (set with --encoding)",)
 
 
 def _header(records: Reader, path: Path) -> list[str]:

@@ -109,20 +109,14 @@ class _Read(NamedTuple):
     """A query over what was opened, and what was noticed of it as a whole."""
 
     query: str
-    words: tuple[str, ...] = ()
-    """Notes on every column of words."""
-    table: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     """Notes on the table, which its first column carries."""
     style: TextStyle = STANDARD
 
 
 def _with_notes(fields: Sequence[Field], read: _Read) -> tuple[Field, ...]:
-    noted = []
-    for at, field in enumerate(fields):
-        notes = () if field.kind in ("number", "date") else read.words
-        notes = (*field.notes, *notes, *(() if at else read.table))
-        noted.append(replace(field, notes=notes))
-    return tuple(noted)
+    first, *others = fields
+    return replace(first, notes=first.notes + read.notes), *others
 
 
 def _written_as(source: Any) -> TextStyle | None:
@@ -210,12 +204,12 @@ def _named(
         from shoal.frames.csv import read_csv
 
         spooled, notes, style = read_csv(path, spool, **text)
-        return _Read(parquet(spooled), notes, style=style)
+        return _Read(parquet(spooled), notes, style)
     if suffix in _SHEETS:
         from shoal.frames.excel import read_excel
 
         spooled, notes = read_excel(path, spool, *sheet)
-        return _Read(parquet(spooled), table=notes)
+        return _Read(parquet(spooled), notes)
     if suffix == ".parquet":
         return _Read(read_parquet(path, engine))
     if suffix in _ARROW:

@@ -148,8 +148,8 @@ def _rows(
         else None,
         "Value": [risk_told(one, "value") for one in points] if value and full else None,
         "Value (guessing)": [_beside(one) for one in points] if value and not full else None,
-        "Of column": [one["column"] for one in points]
-        if any(one["column"] for one in points)
+        "Of column": [one.get("column") for one in points]
+        if any(one.get("column") for one in points)
         else None,
         "Loss": [f"{one['loss']:.4f}" for one in points],
         "Classes": [one["classes"] for one in points],
