@@ -302,8 +302,11 @@ def _check_linking(seed, view_of=_view):
     )
 
 
-def _values_left(tables, register):
-    """How many values are left of each person who is found in every release."""
+def _values_left(tables, register, held=None):
+    """How many values are left of each person who is found in every release.
+
+    ``held`` says of each release which cell holds each row of the register, where that is known.
+    """
     people, left = _by_person(register), {}
     repeated = [len({p for _, _, p in rows}) < len(rows) for rows in tables]
     constant = any(repeated) and all(
@@ -312,10 +315,18 @@ def _values_left(tables, register):
     )
     several_rows = len(register) > len(people) or any(repeated)
     for person, vectors in people.items():
-        each = [
-            [some for known in vectors if (some := {v for c, v, _ in rows if _fits(known, (c,))})]
-            for rows in tables
-        ]
+        if held is None:
+            each = [
+                [{v for c, v, _ in rows if _fits(known, (c,))} for known in vectors]
+                for rows in tables
+            ]
+        else:
+            listed = [i for i, (_, p) in enumerate(register) if p == person]
+            each = [
+                [{v for c, v, _ in rows if c == cells[i]} for i in listed]
+                for rows, cells in zip(tables, held, strict=True)
+            ]
+        each = [[some for some in by_release if some] for by_release in each]
         if not all(each):
             continue
         several = len(vectors) > 1 or any(
@@ -340,6 +351,34 @@ def _check_intersection(seed, view_of=_view):
             intersection(view_of(tables, register))
         return
     found = intersection(view_of(tables, register))
+    assert found.details["candidates_after"] == {
+        n: expected.count(n) for n in sorted(set(expected))
+    }
+    assert (found.people, found.exposed) == (len(expected), expected.count(1))
+
+
+def _check_intersection_of_known_classes(seed):
+    """The same where the class that holds each row of the register is known."""
+    rng = random.Random(seed)
+    tables, register = _case(rng, 2)
+    held = [
+        [rng.choice([None, *(cell for cell, _, _ in rows)]) for _ in register] for rows in tables
+    ]
+    view = _view(tables, register)
+    releases = []
+    for release, rows, cells in zip(view.releases, tables, held, strict=True):
+        class_of = {
+            cell: int(class_) for (cell, _, _), class_ in zip(rows, release.class_, strict=True)
+        }
+        holds = np.array([class_of.get(cell, -1) for cell in cells], np.int32)
+        releases.append(replace(release, holds=holds))
+    view = replace(view, releases=tuple(releases))
+    expected = list(_values_left(tables, register, held).values())
+    if not expected:
+        with pytest.raises(NobodyFoundError):
+            intersection(view, location="assumed")
+        return
+    found = intersection(view, location="assumed")
     assert found.details["candidates_after"] == {
         n: expected.count(n) for n in sorted(set(expected))
     }
@@ -390,7 +429,13 @@ def _check_skewness(seed):
     assert (found.people, found.exposed) == (len(everybody), len(hit))
 
 
-CHECKS = (_check_linking, _check_intersection, _check_homogeneity, _check_skewness)
+CHECKS = (
+    _check_linking,
+    _check_intersection,
+    _check_intersection_of_known_classes,
+    _check_homogeneity,
+    _check_skewness,
+)
 
 
 @pytest.mark.parametrize("check", CHECKS)

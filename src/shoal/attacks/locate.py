@@ -78,7 +78,7 @@ def alike(people: People, axes: Sequence[Axis], location: str) -> tuple[People, 
     Where classes are known, people with the same key may be in different ones.
     """
     if location == "assumed":
-        return people, np.arange(len(people))
+        return people, np.arange(people.listed)
     if people.cells is not None:
         first, number = people.cells.unique()
         return people.take(first), number
