@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from shoal.attacks.exchanged import exchanges, homogeneous
 from shoal.attacks.persons import certain_by_classes, certain_by_number
 from shoal.attacks.view import (
+    UNKNOWN,
     WORST,
     Needs,
     Published,
@@ -122,7 +123,8 @@ def _known_besides(
     if release.person is None or view.sensitive is None:
         return ways
     ways[NUMBER] = certain_by_number(release, view.sensitive)
-    if release.is_constant:
+    blank = view.sensitive.null_code if view.sensitive.unknown else UNKNOWN
+    if release.is_constant_but_for(blank):
         ways[CLASSES] = certain_by_classes(release, view.sensitive)
     return ways
 

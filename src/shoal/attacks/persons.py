@@ -152,11 +152,17 @@ def certain_by_number(release: Published, axis: Axis) -> NDArray[Any]:
 
 
 def certain_by_classes(release: Published, axis: Axis) -> NDArray[Any]:
-    """The people whose classes have one value in common, where nobody has two values."""
+    """The people whose classes have one value in common, where nobody has two values.
+
+    A class in which somebody's value is missing excludes none, so that the others decide.
+    """
     assert release.person is not None
-    values, first = release.row_histogram(axis), release.first_rows
-    class_, person = release.class_[first], release.person[first]
-    size = int(person.max()) + 1
+    assert release.values is not None
+    values, size = release.row_histogram(axis), int(release.person.max()) + 1
+    known = np.flatnonzero(~(axis.unknown & (release.values == axis.null_code)))
+    sizes = len(release.cells), size
+    _, first = combinations((release.class_[known], release.person[known]), sizes)
+    class_, person = release.class_[known[first]], release.person[known[first]]
     length = values.distinct[class_]
     value = values.value[ranges(values.start[:-1][class_], length)]
     who = np.repeat(person, length)
