@@ -180,3 +180,19 @@ def test_two_tables_of_others_are_joined_on_a_column_that_nobody_declared():
 def test_a_register_that_shares_nothing_is_still_refused(release):
     with pytest.raises(InputError, match="none of the releases' columns"):
         shoal.attack("linking", [release], targets=pa.table({"height": [170, 180]}))
+
+
+@pytest.mark.parametrize("keep", [("weight",), ()])
+@pytest.mark.parametrize("sign", [",", "."])
+def test_numbers_of_somebody_else_s_table_are_the_same_however_they_are_written(
+    tmp_path, keep: tuple[str, ...], sign: str
+) -> None:
+    """A decimal comma in a table that is no release of ours hides nobody."""
+    release, register = tmp_path / "table.csv", tmp_path / "register.csv"
+    rows = [("30-39", f"{i},5", ("flu", "hiv", "cold")[i % 3]) for i in range(30)]
+    release.write_text("age;weight;illness\n" + "\n".join(map(";".join, rows)) + "\n")
+    known = "\n".join(f"{30 + i % 10};{i}{sign}5" for i in range(30))
+    register.write_text(f"age;weight\n{known}\n")
+    schema = shoal.Schema.of(quasi="age", sensitive="illness", keep=keep)
+    finding = shoal.attack("linking", [release], schema=schema, targets=register)
+    assert finding.details["certain"] == 30

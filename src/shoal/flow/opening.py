@@ -63,6 +63,7 @@ def opened_labels(
     some: bool = False,
     values: Path | None = None,
     as_told: bool = True,
+    recognised: Mapping[str, str] | None = None,
     **reading: Any,
 ) -> Iterator[Frame]:
     """A published table with its labels exactly as they stand: two that differ are never one.
@@ -71,11 +72,12 @@ def opened_labels(
     ``some``: the table need not have all of the schema's columns. ``values``: the second table of
     a release that has two; where the manifest beside the first names it, it is found. Where the
     manifest tells another number of rows, that is an error, unless ``as_told`` is false.
+    ``recognised``: by kept column the kind that its values are read as, in place of labels.
     """
     learnt = {column.name: column.kind for column in schema.sensitive if column.kind}
     labels = {column.name: "label" for column in (*schema.quasi, *schema.keep)}
     labels |= {column.name: "numeral" for column in schema.keep if column.kind == "number"}
-    kinds, file = learnt | labels, source
+    kinds, file = learnt | labels | dict(recognised or {}), source
     if exact:
         reading = {**reading, "nulls": ()}
         values = values or values_of(source)

@@ -368,8 +368,9 @@ def _joined(given: Schema | None, own: Schema | None, private: Companion | None)
 def _read(
     source: Any, release: tuple[Path, dict[str, Any]] | None, roles: Schema, number: int
 ) -> Seen:
-    table = source if release is None else release[0]
-    with opened_labels(table, roles, exact=release is not None, some=True) as frame:
+    table, own = (source, False) if release is None else (release[0], True)
+    kinds = {} if own else _recognised(source, [c.name for c in roles.keep if not c.kind])
+    with opened_labels(table, roles, exact=own, some=True, recognised=kinds) as frame:
         there = [field.name for field in frame.fields]
         columns = [c for c in roles.columns if c.name in there and c.role in PUBLISHED]
         name = _name(source, release, number)
@@ -392,6 +393,18 @@ def _read(
         name, roles, listings, provider_column=provider_column, person_column=person_column,
         source=source, undeclared=undeclared,
     )  # fmt: skip
+
+
+def _recognised(source: Any, names: Sequence[str]) -> dict[str, str]:
+    """Columns of somebody's table that are published as they are, and are numbers or dates.
+
+    Another table may write them otherwise, with a decimal comma or the day first.
+    """
+    if not names:
+        return {}
+    with opened(source) as frame:
+        kinds = {field.name: field.kind for field in frame.fields}
+    return {name: kinds[name] for name in names if kinds.get(name) in ("number", "date")}
 
 
 def with_shared_columns(seen: Sequence[Seen], known: Collection[str]) -> tuple[Seen, ...]:
@@ -419,8 +432,8 @@ def with_shared_columns(seen: Sequence[Seen], known: Collection[str]) -> tuple[S
 def _with_others(seen: Seen, names: Sequence[str]) -> Seen:
     if not names:
         return seen
-    labels = Schema(tuple(Column(name, "keep") for name in names))
-    with opened_labels(seen.source, labels, exact=False, some=True) as frame:
+    labels, kinds = Schema(tuple(Column(n, "keep") for n in names)), _recognised(seen.source, names)
+    with opened_labels(seen.source, labels, exact=False, some=True, recognised=kinds) as frame:
         return replace(seen, others=listed(frame, names))
 
 
