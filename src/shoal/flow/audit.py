@@ -20,7 +20,13 @@ from shoal.flow.encode import encode
 from shoal.flow.noisy.answers import Answers, answers_of, as_answered, unlooked
 from shoal.flow.noisy.refusing import refuse_noisy
 from shoal.flow.opening import opened, opened_labels, released_schema
-from shoal.flow.people import PERMUTED_VALUES, as_published, people_in, people_of
+from shoal.flow.people import (
+    PERMUTED_VALUES,
+    as_published,
+    people_of,
+    people_or_reason,
+    person_of_release,
+)
 from shoal.flow.record import in_buckets, judged_in_buckets
 from shoal.flow.recount import People, Recount, crowds, leaf, read_cells, recount
 from shoal.flow.verify import population_of
@@ -212,13 +218,16 @@ def audit(
         check_covers(release[1], original, population)
         original = as_published(given, original)
     people, unknown = (None, "") if release is None else people_of(given, *release)
+    person = None if release is None else person_of_release(given, source)
     with opened_labels(source, schema, exact=own, **reading) as frame:
-        people = people_in(frame, schema) if release is None else people
+        schema = schema.expand([field.name for field in frame.fields])
+        if release is None:
+            people, unknown = people_or_reason(frame, schema)
         count = recount(frame, schema, people=people)
         sizes, members = crowds(frame, schema, count, people)
         if sampling_fraction is None:
             sampling_fraction = _from_weights(frame, schema, count.tally.rows)
-        groups, seen, seen_members = _classes(frame, schema, count, population, own, people)
+        groups, seen, seen_members = _classes(frame, schema, count, population, own, people, person)
     measured, left = _reached(groups, buckets, bool(answers))
     return Audit(
         int(groups.row_counts.sum()),
@@ -260,16 +269,18 @@ def _classes(
     population: Any,
     own: bool,
     people: People | None,
+    person: str | None,
 ) -> tuple[Groups, Groups, Members | None]:
     """The classes that models judge, and those that whoever has the population sees with whom."""
     if population is None:
         groups = Groups.of(count.tally, count.cut)
         return groups, groups, count.members
-    covered, known = population_of(count, schema, population, own), _known(schema, population)
+    covered = population_of(count, schema, population, own, person)
+    known = _known(schema, population)
     groups = Groups.of(covered.tally, covered.cut)
     if known == schema:
         return groups, groups, count.members
-    more = population_of(recount(frame, known, people=people), known, population, own)
+    more = population_of(recount(frame, known, people=people), known, population, own, person)
     return groups, Groups.of(more.tally, more.cut), more.members
 
 

@@ -30,6 +30,7 @@ def with_caveats(found: Finding, scene: Scene, view: View) -> Finding:
         _unmatched(scene, view, names),
         _not_looked_up(seen, view),
         _emptied(seen, view),
+        _whose(seen),
     ):
         if numbers:
             details = {**found.details, key: numbers}
@@ -103,6 +104,20 @@ def _emptied(seen: list[Seen], view: View) -> Caveat:
     total = sum(count.values())
     words = f"{total:,} empty cells in tables of others are suppressed: anything is possible there"
     return "empty_cells", count, [words]
+
+
+def _whose(seen: list[Seen]) -> Caveat:
+    """Tables of others that lack the column which would say whose their rows are."""
+    lacking = {
+        one.name: one.rows
+        for one in seen
+        if one.manifest is None and one.roles.person is not None and one.person_column is None
+    }
+    words = (
+        "each row is taken for a person: whose rows are whose is not evaluated, for the person "
+        f"column is not in {in_a_row(list(lacking))}"
+    )
+    return "rows_of_unknown_people", lacking, [words]
 
 
 def _empty_cells(seen: list[Seen], view: View) -> Iterator[tuple[str, int]]:

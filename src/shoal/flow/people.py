@@ -33,6 +33,9 @@ UNKNOWN = (
     "the table had a person column, and whose rows are whose is known by the private companion "
     "alone, which is not at hand"
 )
+LACKING = (
+    "the schema names a person column, and the table lacks it: whose rows are whose is not known"
+)
 PERMUTED_VALUES = (
     "people have several rows, and in buckets a value stands beside anybody of its class"
 )
@@ -70,6 +73,36 @@ def people_in(frame: Frame, schema: Schema) -> People | None:
     column = frame.column(schema.person.name)
     refuse_empty(schema.person.name, column.null_count)
     return People.of(column)
+
+
+def people_or_reason(frame: Frame, schema: Schema) -> tuple[People | None, str]:
+    """The same; and why it is not known, where the schema names a column that the table lacks."""
+    people = people_in(frame, schema)
+    return people, LACKING if people is None and schema.person is not None else ""
+
+
+def check_population(population: Frame, schema: Schema, person: str | None = None) -> None:
+    """A population is counted by its rows: nobody may be in it twice, as far as it says who.
+
+    ``person``: the column that says so, unless the schema names one.
+    """
+    person = schema.person.name if schema.person else person
+    if person is None or person not in {one.name for one in population.fields}:
+        return
+    profile = population.profile([person])[person]
+    rows = profile.rows - profile.nulls
+    if profile.distinct < rows:
+        raise InputError(
+            f"{rows - profile.distinct:,} rows of the population are about people who have a row "
+            f"already: {rows:,} rows of {profile.distinct:,} people (column {person!r}).",
+            "give a population with one row a person.",
+        )
+
+
+def person_of_release(source: Any, table: Path) -> str | None:
+    """What the person column of a release's table was called, where its companion is at hand."""
+    own = companion_at_hand(source, table)
+    return None if own is None or own.schema.person is None else own.schema.person.name
 
 
 def people_of(source: Any, table: Path, manifest: Mapping[str, Any]) -> tuple[People | None, str]:

@@ -31,7 +31,7 @@ from shoal.flow.noisy.request import AskedMarginals, NoisyRequest, no_marginals
 from shoal.flow.noisy.told import cautions, told_moved, told_replaced
 from shoal.flow.opening import opened, opened_labels, opened_some
 from shoal.flow.parameters import method_parameters
-from shoal.flow.people import check_people, keyed_people, one_row_of, repeating
+from shoal.flow.people import check_people, check_population, keyed_people, one_row_of, repeating
 from shoal.flow.providers import asks_providers, check_column, check_survey, provided_in
 from shoal.flow.recoding import check_alone, recoding
 from shoal.flow.recorded import recorded, with_ledger
@@ -347,6 +347,7 @@ def _survey(
         people = None
         if request.population is not None:
             people = stack.enter_context(opened(request.population, kinds=quasi))
+            check_population(people, request.schema)
         plan = look(frame, request.schema, people, also)
     check_labels({name: distinct.values for name, distinct in plan.found.items()})
     check_survey(request.rule, plan)

@@ -23,7 +23,13 @@ from shoal.flow.noisy.answers import check_rule as check_answers_rule
 from shoal.flow.noisy.refusing import refuse_noisy
 from shoal.flow.noisy.verified import check_releasable, verify_noisy
 from shoal.flow.opening import opened, opened_labels, read_release, released_schema
-from shoal.flow.people import PERMUTED_VALUES, people_in, people_of
+from shoal.flow.people import (
+    PERMUTED_VALUES,
+    check_population,
+    people_of,
+    people_or_reason,
+    person_of_release,
+)
 from shoal.flow.providers import asks_providers, provided, without_providers
 from shoal.flow.record import (
     hashes,
@@ -122,15 +128,19 @@ def recounted(
         _check_files(*release)  # before a companion is said to be another table's
         who = provided(given, source, model)
     people, unknown = (None, "") if release is None else people_of(given, *release)
+    person = None if release is None else person_of_release(given, source)
     with opened_labels(source, schema, exact=own, as_told=False, **reading) as frame:
+        schema = schema.expand([field.name for field in frame.fields])
         _refuse_private(frame, schema, with_persons)
-        people = people_in(frame, schema) if release is None else people
+        if release is None:
+            people, unknown = people_or_reason(frame, schema)
         found = counted(
             frame, schema, model, population, accept_keep, show, own=own, who=who, nobody=nobody,
-            people=people, permuted=buckets,
+            people=people, permuted=buckets, person=person,
         )  # fmt: skip
+        found = replace(found, people_not_evaluated=unknown)
         if release is not None:
-            found = with_answers(replace(found, people_not_evaluated=unknown), frame, release[1])
+            found = with_answers(found, frame, release[1])
     if release is not None and found.holds:
         same = schema.quasi == released_schema(release[1]).quasi
         _check_untouched(*release, found.rows, found.classes if same else None)
@@ -303,13 +313,15 @@ def counted(
     nobody: Counterfeits | None = None,
     people: People | None = None,
     permuted: bool = False,
+    person: str | None = None,
 ) -> Verdict:
     """The verdict on a frame of labels; ``own``: Shoal wrote them.
 
     ``who`` provided the rows, where the rule asks that. ``nobody``: how many rows of each class are
     counterfeits; everybody can take them off, so that all but m-invariance is judged without them.
     ``people``: whom the rows are about, where that is known; not beside values that are
-    ``permuted``.
+    ``permuted``. ``person``: what the column is called that a population may say it by, where the
+    schema does not.
     """
     several = people if people is not None and people.repeat else None
     if several is not None:
@@ -327,7 +339,7 @@ def counted(
     for plain in recounts(frame, schema) if apart else [recount(frame, schema, who, several)]:
         count = plain
         if "population" in rule.needs:
-            count = population_of(plain, schema, population, own)
+            count = population_of(plain, schema, population, own, person)
         groups = Groups.of(count.tally, count.cut, products(rule))
         labels = plain.labels if show else None
         if nobody is None:
@@ -378,14 +390,20 @@ def kept_unjudged(columns: Sequence[Column], kept: int | None = None) -> NotMetE
     )
 
 
-def population_of(count: Recount, schema: Schema, population: Any, own: bool) -> Recount:
-    """The recount with the people of a population table that its cells cover."""
+def population_of(
+    count: Recount, schema: Schema, population: Any, own: bool, person: str | None = None
+) -> Recount:
+    """The recount with the people of a population table that its cells cover.
+
+    ``person``: the column by which the population may say who is who, unless the schema says so.
+    """
     if population is None:
         raise UsageError(
             "The rule compares with a population and none is given.", "add --population FILE."
         )
     kinds = {column.name: column.kind for column in schema.quasi if column.kind}
     with opened(population, kinds=kinds) as people:
+        check_population(people, schema, person)
         fields = [field for field in people.fields if field.name in schema.names]
         quasi = replace(schema, columns=schema.quasi).fit(
             [field for field in fields if schema.column(field.name).role == "quasi"]

@@ -13,7 +13,7 @@ from shoal.flow.encode import survey
 from shoal.flow.frontier.keeping import Counted
 from shoal.flow.hierarchies import with_levels
 from shoal.flow.opening import opened
-from shoal.flow.people import check_people, repeating
+from shoal.flow.people import check_people, check_population, repeating
 from shoal.flow.providers import check_survey
 from shoal.flow.request import Request
 from shoal.frames.frame import Frame
@@ -53,6 +53,8 @@ class Tables:
             check_people(frame, schema)
             quasi = {column.name: column.kind for column in schema.quasi}
             people = population and stack.enter_context(opened(population, kinds=quasi))
+            if people:
+                check_population(people, schema)
             plain = _counted(frame, schema, people, requests)
             levels, notes = _levels(frame, schema, requests)
             levelled = plain if levels == schema else _counted(frame, levels, people, requests)
