@@ -196,3 +196,30 @@ def test_numbers_of_somebody_else_s_table_are_the_same_however_they_are_written(
     schema = shoal.Schema.of(quasi="age", sensitive="illness", keep=keep)
     finding = shoal.attack("linking", [release], schema=schema, targets=register)
     assert finding.details["certain"] == 30
+
+
+def test_values_of_kept_columns_that_nobody_of_the_register_has_are_no_groups() -> None:
+    """Most rows have a value that nobody has, and somebody a value that no row has."""
+    release = pa.table({
+        "city": ["a", "b", "a", "b", "a", "a"],
+        "memo": ["n", "o", "n", "o", "n", "n"],
+        "illness": ["z", "x", "z", "x", "y", "z"],
+    })  # fmt: skip
+    register = pa.table({"city": [None, "a", "a"], "memo": ["o", "m", "o"]})
+    schema = shoal.Schema.of(quasi="city", sensitive="illness", keep="memo")
+    finding = shoal.attack("linking", [release], schema=schema, targets=register)
+    assert finding.details["placed_by"]["columns"] == ["city", "memo"]
+    assert finding.exposed == 1
+
+
+def test_it_is_said_where_a_shared_column_could_not_be_looked_up_by() -> None:
+    """Nobody says what the column is: its words may be groups of values."""
+    release = pa.table({
+        "city": ["a", "b"] * 6,
+        "region": ["north", "south"] * 6,
+        "illness": ["x", "y", "z"] * 4,
+    })  # fmt: skip
+    register = pa.table({"city": ["a", "b"], "region": ["rome", "milan"]})
+    schema = shoal.Schema.of(quasi="city", sensitive="illness")
+    finding = shoal.attack("linking", [release], schema=schema, targets=register)
+    assert any("not evaluated" in one for one in finding.assumptions)

@@ -309,7 +309,8 @@ def test_a_taxonomy_from_a_file_is_kept_in_the_companion(town):
 def test_a_rule_about_the_population_is_judged_on_the_new_cells(town):
     town.publish("k-map k=4", population=town.table)
     rows = later(town.rows, 6)
-    everybody = town.write(town.folder / "everybody.csv", [*rows, *town.rows])
+    each = {row["patient"]: row for row in [*rows, *town.rows]}
+    everybody = town.write(town.folder / "everybody.csv", list(each.values()))
     release = second(town, rows, "k-map k=4", population=everybody)
     assert release.verdict.holds
     assert release.private["rows_new"] == 20

@@ -238,6 +238,7 @@ def _strongest(name: str, view: View, asked: Asked) -> tuple[Finding, View]:
     """
     found: list[tuple[Finding, View]] = []
     errors: list[ShoalError] = []
+    lacking: tuple[str, ...] = ()
     for widen in (lambda: view, view.wider):
         try:
             if widen is not None:
@@ -245,9 +246,12 @@ def _strongest(name: str, view: View, asked: Asked) -> tuple[Finding, View]:
                 found.append((_attack(name, seen, asked), seen))
         except (InputError, UsageError) as error:  # the other columns may still tell something
             errors.append(error)
+            if widen is view.wider and not isinstance(error, NobodyFoundError):
+                lacking = (f"by further shared columns it is not evaluated: {told(error)}",)
     if not found:
         raise errors[0]
     finding, used = max(found, key=lambda one: (one[0].exposed, one[0].sure))
+    finding = replace(finding, assumptions=(*finding.assumptions, *lacking))
     if view.insider is None:
         return finding, used
     try:

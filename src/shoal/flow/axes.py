@@ -133,7 +133,7 @@ class _Labels:
 
         Where nothing is known of people, these are words that no other release has.
         """
-        if not self._open(i):
+        if not self._open(i) or self.name in self.seen[i].as_they_are:
             return 0, 0
         asked = self.labels[i], self.columns[i].kind
         odd = strange(*asked, self.known or self._named_beside(i), self.spellings[i])

@@ -81,6 +81,8 @@ class Seen:
     """The columns of a table of others that nobody gave a role."""
     others: Mapping[str, Listing] = field(default_factory=dict)
     """Those of them that another table has too."""
+    as_they_are: frozenset[str] = frozenset()
+    """Quasi-identifiers whose cells are values, for the column is kept or sensitive there."""
 
     @cached_property
     def schema(self) -> Schema:
@@ -141,7 +143,9 @@ class Seen:
         columns += [Column(name, role, hierarchy=self._by_value(name)) for name in more]
         hidden = [c for c in self.roles.columns if c.name not in self.listings]
         roles = Schema((*columns, *(c for c in hidden if c.name not in more)))
-        return replace(self, roles=roles, listings={**self.listings, **more})
+        values = self.as_they_are | {name for name in names if name in self.plain}
+        listings = {**self.listings, **more}
+        return replace(self, roles=roles, listings=listings, as_they_are=frozenset(values))
 
     def _by_value(self, name: str) -> Hierarchy | None:
         """How a column is read whose cells are single values, or so many that sets are too large;
