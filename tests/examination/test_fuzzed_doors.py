@@ -244,12 +244,12 @@ def test_workbooks(folder, edits):
     check_table(folder / "a.xlsx", damage(WORKBOOK, edits))
 
 
-@fuzzed(st.sampled_from(CELLS), EDITS)
+@fuzzed(st.sampled_from(CELLS), EDITS, many=150)
 def test_parts_of_workbooks(folder, part, edits):
     check_table(folder / "a.xlsx", zipped(PARTS | {part: damage(PARTS[part], edits)}))
 
 
-@fuzzed(st.sampled_from(CELLS), SPLICES)
+@fuzzed(st.sampled_from(CELLS), SPLICES, many=150)
 def test_words_in_workbooks(folder, part, splices):
     changed = splice(PARTS[part].decode(), splices).encode()
     check_table(folder / "a.xlsx", zipped(PARTS | {part: changed}))
