@@ -60,7 +60,8 @@ def pack(codes: Sequence[Codes], sizes: Sequence[int], rows: int) -> NDArray[np.
     key = np.zeros(rows, np.uint64)
     for column, size in zip(codes, sizes, strict=True):
         key *= np.uint64(size)
-        np.add(key, column, out=key, casting="unsafe")  # in place: converts a block at a time
+        # In place, a block at a time; signed codes would else be added as doubles, exact to 2**53.
+        np.add(key, column, out=key, dtype=np.uint64, casting="unsafe")
     return key
 
 

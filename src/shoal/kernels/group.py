@@ -102,7 +102,8 @@ def combinations(
             number, first = numbered(key)
             key, top = number.astype(np.uint64), len(first)
         key *= np.uint64(size)
-        np.add(key, column, out=key, casting="unsafe")
+        # Signed codes would else be added as doubles, which are exact to 2**53 only.
+        np.add(key, column, out=key, dtype=np.uint64, casting="unsafe")
         top *= size
     found: tuple[NDArray[np.int32], NDArray[np.int64]] = numbered(key)
     return found
