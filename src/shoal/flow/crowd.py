@@ -25,6 +25,7 @@ from shoal.flow.listing import Listing, listed
 from shoal.flow.opening import opened_some
 from shoal.flow.seen import Keyed, Seen
 from shoal.frames.frame import Frame
+from shoal.frames.one_row import LATEST, RANDOM, OneRow
 from shoal.kernels.group import combinations
 from shoal.schema import Schema
 
@@ -122,12 +123,18 @@ def gather(
         person = _named("person", schemas, fields)[:1]
         others = [name for name in _named("identifier", schemas, fields) if name not in known]
         called = _called(names, fields, [*person, *others])
-        found = listed(frame, list(dict.fromkeys((*known, *person, *others, *called))))
+        which = _published_row(releases, fields) if person else None
+        order = [] if which is None else [which.by]
+        found = listed(frame, list(dict.fromkeys((*known, *person, *others, *called, *order))))
     if not found:
         raise InputError(
             "The people's table has none of the releases' columns.",
             "name its columns as the releases do.",
         )
+    rows = np.arange(len(next(iter(found.values())).codes))
+    if which is not None:
+        rows = _one_row_each(found[person[0]], found[which.by], latest=which.which == LATEST)
+        found = {name: _some(one, rows) for name, one in found.items()}
     if person and register:
         _refuse_nobody(found[person[0]], "of the people's table")
     elif person:
@@ -135,10 +142,31 @@ def gather(
     elif others:  # namesakes are not one person: they live elsewhere, or are of another age
         quasi = [name for name in _named("quasi", schemas, fields) if name in found]
         _nobody_twice([*others, *quasi], [found[name] for name in (*others, *quasi)])
-    rows = np.arange(1, len(next(iter(found.values())).codes) + 1)
     persons, named = (found[one[0]] if one else None for one in (person, called))
     shared = {name: found[name] for name in known}
-    return Crowd(shared, fields, rows, persons, named, register)
+    return Crowd(shared, fields, rows + 1, persons, named, register)
+
+
+def _published_row(releases: Sequence[Seen], there: Mapping[str, str]) -> OneRow | None:
+    """Which row of a person the releases can have, where all say it and the table can tell.
+
+    The manifest is public: whoever knows several rows of somebody knows which to look for.
+    """
+    stated = {str((release.manifest or {}).get("one_row", RANDOM)) for release in releases}
+    which = OneRow.parse(next(iter(stated)), "", b"") if len(stated) == 1 else None
+    known = which is not None and there.get(which.by) in ("number", "date")
+    return which if known else None
+
+
+def _one_row_each(persons: Listing, order: Listing, latest: bool) -> NDArray[np.int64]:
+    """The first or latest row of each person, as the table has them; a row without comes last."""
+    known = [at for at, value in enumerate(order.values) if value is not None]
+    rank = np.full(len(order.values), np.inf)
+    place = np.arange(len(known), dtype=np.float64)
+    rank[sorted(known, key=lambda at: order.values[at])] = -place if latest else place
+    rows = np.lexsort((rank[order.codes], persons.codes))
+    _, first = np.unique(persons.codes[rows], return_index=True)
+    return np.sort(rows[first])
 
 
 @contextmanager
