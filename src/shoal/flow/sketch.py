@@ -8,8 +8,9 @@ estimated; tables of at most ``SIZE`` people are compared exactly. One person mo
 one hash, never the whole.
 
 People are known by the person column; without one each distinct row stands for a person, by all of
-its columns that have a role. A sketch tells who is in a table to whoever can guess people: it lies
-in the private companion, which tells that already, and in the ledger under its key.
+its columns that have a role, but for those that are dropped. A sketch tells who is in a table to
+whoever can guess people: it lies in the private companion, which tells that already, and in the
+ledger under its key.
 
 It does not find the same people under other numbers (new pseudonyms, another spelling), nor,
 without a person column, rows of which a column was changed, added or left out. Tables of more than
@@ -90,7 +91,8 @@ def sketch_of(frame: Frame, schema: Schema) -> Sketch | None:
     if person is not None and person.name in there:
         names, of = [person.name], PERSONS
     else:
-        names, of = sorted(c.name for c in schema.columns if c.name in there), ROWS
+        known = (c.name for c in schema.columns if c.name in there and c.role != "drop")
+        names, of = sorted(known), ROWS
     hashes = _hashes(frame, names) if names else np.zeros(0, np.uint64)
     lowest = np.unique(hashes)[:SIZE].tolist()
     return Sketch(of, tuple(lowest)) if lowest else None
