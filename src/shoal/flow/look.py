@@ -59,13 +59,18 @@ class Look:
         """Whether nobody is unique only because columns are still undecided."""
         return not self.unique and bool(self.schema.undecided)
 
+    @property
+    def counts_all_quasi(self) -> bool:
+        """Whether uniqueness is counted on every quasi-identifier; else it is a lower bound."""
+        return all(column.name in self.columns for column in self.schema.quasi)
+
     def describe_unique(self) -> str:
         """How many people stand out, and what undecided columns would add."""
         every = [column.name for column in self.schema.quasi]
         quasi = [name for name in every if name in self.columns]
         lines = []
         if every and not self.is_unsettled:
-            some = len(quasi) < len(every) and len(quasi) == MOST_QUASI
+            some = not self.counts_all_quasi
             which = f"{len(quasi):,} of the {len(every):,} quasi-identifiers" if some else ""
             lines.append(
                 f"{'At least ' * some}{self.unique:,} of {self.rows:,} {self.units} "
@@ -140,6 +145,7 @@ class Look:
                 "unique": None if self.is_unsettled else self.unique,
                 "undecided": [column.name for column in self.schema.undecided],
                 "unique_with_undecided": self.unique_with_undecided,
+                "unique_on_all_quasi": self.counts_all_quasi,
                 "growth": [{"column": c, "unique": u} for c, u in self.growth()],
                 "overlooked": [
                     {"column": c, "unique_without": a, "unique_with": b}
