@@ -284,7 +284,7 @@ def _by_column(flags: dict[str, Sequence[str]]) -> dict[str, str]:
 
 _READING = "Reading (recognised unless set)"
 READING = ("delimiter", "quote", "encoding", "decimal", "day_first", "nulls", "sheet",
-           "header_row", "query")  # fmt: skip
+           "header_row", "header", "query")  # fmt: skip
 
 
 def reading(command: Function) -> Function:
@@ -309,7 +309,9 @@ def reading(command: Function) -> Function:
                help="A mark that means null; repeatable."),
         option("--sheet", metavar="NAME", help="Sheet of a workbook."),
         option("--header-row", type=click.IntRange(1), metavar="N",
-               help="Row of a sheet that names the columns."),
+               help="Row of a file or sheet that names the columns."),
+        option("--no-header", "header", is_flag=True, flag_value=False, default=None,
+               help="The first row is data: columns are called \"column 1\", \"column 2\", …"),
         option("--query", metavar="SQL", help="Query of a database."),
     ]  # fmt: skip
     return _stacked(collected, options)

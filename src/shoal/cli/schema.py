@@ -35,7 +35,8 @@ def command(
     """
     with progress(quiet) as step:
         step("looking", 0, 1)
-        _, schema = roles.suggested(source, reading)
+        frame, schema = roles.suggested(source, reading)
+        frame.check_header()
     text = schema.to_toml()
     if out is not None:
         write(out, text.encode())

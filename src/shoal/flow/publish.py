@@ -268,6 +268,7 @@ def _read(stack: ExitStack, source: Any, schema: Schema, request: Request) -> tu
     some = opened if request.like is None else opened_some
     reading = {**request.reading, "one_row": request.one_row}
     frame = stack.enter_context(some(source, kinds=schema.kinds, **reading))
+    frame.check_header()
     if request.based_on is None:
         return frame, schema
     settled = read_as_before(schema, frame, request.based_on)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import InputError
 from shoal.frames.dialect import Dialect, detect, reader, text
-from shoal.frames.header import WrongRows, clean_names
+from shoal.frames.header import FIRST_ROW, Head, WrongRows, clean_names
 from shoal.frames.source import TextStyle
 from shoal.frames.spool import Spool
 
@@ -31,13 +31,16 @@ def read_csv(
     delimiter: str | None = None,
     quote: str | None = None,
     encoding: str | None = None,
+    head: Head = FIRST_ROW,
 ) -> tuple[Path, tuple[str, ...], TextStyle]:
     """Spool a text table; returns the Parquet file, what was noticed, and how it is written."""
     dialect = detect(path, delimiter, quote, encoding)
     with text(path, dialect.encoding) as stream:
         records = reader(stream, dialect)
-        names = clean_names(_header(records, path))
+        top = _header(records, path, 0 if head.absent else head.at)
+        names = clean_names([""] * len(top) if head.absent else top)
         rows = _records(records, len(names))
+        rows = chain([top], rows) if head.absent else rows
         first = next(rows, None)
         if first is None:
             raise InputError(f"{path.name} has a header but no rows.", "Check the export.")
@@ -56,9 +59,10 @@ def _notes(dialect: Dialect, given: str | None) -> tuple[str, ...]:
     return ("the file is not UTF-8 and is read as Windows-1252 (set with --encoding)",)
 
 
-def _header(records: Reader, path: Path) -> list[str]:
+def _header(records: Reader, path: Path, above: int) -> list[str]:
+    """The row that names the columns, ``above`` so many; empty lines on top do not count."""
     try:
-        return next(row for row in records if row)
+        return next(islice((row for row in records if row), above, None))
     except (csv.Error, StopIteration):
         raise InputError(
             f"The header of {path.name} cannot be read.", "Check the quotes in its first line."

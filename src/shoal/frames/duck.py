@@ -28,6 +28,7 @@ from shoal.frames.census import LONG, MOST_BYTES, MOST_CELLS, MOST_COLUMNS
 from shoal.frames.column import Select
 from shoal.frames.engine import guarded
 from shoal.frames.frame import Codes, Coding, Counted, Distinct, Pieces
+from shoal.frames.header import refuse_headless
 from shoal.frames.packing import assignment, code_type, packed_sql, packing, unpack
 from shoal.frames.source import Source
 from shoal.schema import Field, Profile
@@ -78,6 +79,11 @@ class DuckFrame:
         self._position = {field.name: i for i, field in enumerate(fields)}
         self._rows: int | None = None
         self._profiles: dict[str, Profile] = {}
+
+    def check_header(self) -> None:
+        """Raise where the names of the columns seem to be the first row's values."""
+        if self.source is not None and self.source.has_header:
+            refuse_headless(self._fields)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from shoal.errors import InputError, UsageError
-from shoal.frames.header import WrongRows, clean_names
+from shoal.frames.header import FIRST_ROW, Head, WrongRows, clean_names
 from shoal.frames.limits import TEXT_LIMIT, check_workbook, text_too_long
 from shoal.frames.spool import Spool
 
@@ -18,17 +18,15 @@ _HEAD = 30
 
 
 def read_excel(
-    path: Path, spool: Spool, sheet: str | None = None, header_row: int | None = None
+    path: Path, spool: Spool, sheet: str | None = None, stated: Head = FIRST_ROW
 ) -> tuple[Path, tuple[str, ...]]:
     """Spool one sheet; returns the Parquet file and what was noticed on the way.
 
-    The header is the sheet's row ``header_row``, the first being 1; else the first row that is as
+    The header is the sheet's row that is ``stated``; else the first row that is as
     wide as the table, where there are only titles above. Text cells keep their leading zeros.
     """
     import python_calamine as calamine  # only this door needs it
 
-    if header_row is not None and header_row < 1:
-        raise UsageError("The first row of a sheet is row 1.", "Set header_row= to 1 or more.")
     check_workbook(path)
     with _guarded(path):
         book = calamine.CalamineWorkbook.from_path(str(path))
@@ -37,16 +35,16 @@ def read_excel(
         head = [[_cell(cell) for cell in row] for row in islice(rows, _HEAD)]
         if not head:
             raise InputError(f"The sheet in {path.name} is empty.", "Choose another with sheet=.")
-        at = _find_header(head) if header_row is None else header_row - 1
+        at = stated.at if stated.stated else _find_header(head)
         while at >= len(head) and (row := next(rows, None)) is not None:
             head.append([_cell(cell) for cell in row])
-        if not 0 <= at < len(head):
+        if at >= len(head):
             raise UsageError(
-                f"Row {header_row:,} of the sheet is empty.", "Set header_row= to the header's row."
+                f"Row {at + 1:,} of the sheet is empty.", "Set header_row= to the header's row."
             )
-        names = clean_names(head[at])
+        names = clean_names([""] * len(head[0]) if stated.absent else head[at])
         rest = chain(head[at + 1 :], ([_cell(cell) for cell in row] for row in rows))
-        skipped = at > 0 and header_row is None
+        skipped = at > 0 and not stated.stated
         note = f"header in row {1 + at}, what stands above is left out (set with --header-row)"
         return spool.rows(names, _rows(rest, len(names), at + 2)), (note,) * skipped
 

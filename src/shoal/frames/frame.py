@@ -74,6 +74,9 @@ class Frame(Protocol):
     def fields(self) -> tuple[Field, ...]:
         """The columns, in order, with the kind each was recognised as."""
 
+    def check_header(self) -> None:
+        """Raise where the names of the columns seem to be the first row's values."""
+
     def close(self) -> None:
         """Release what the frame was opened on."""
 

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from shoal.errors import InputError
+from shoal.column import LIKE_A_VALUE, Field
+from shoal.errors import InputError, UsageError
 from shoal.frames.limits import check_names
 
 _SHOWN = 5  # wrong rows listed by number; the rest are only counted
+
+
+@dataclass(frozen=True)
+class Head:
+    """Where somebody says that a file's header is: ``at`` counts from 0, and is -1 without one."""
+
+    at: int = 0
+    stated: bool = False
+
+    @classmethod
+    def of(cls, row: int | None, header: bool) -> Head:
+        """The header in row ``row`` of the file, the first being 1, or none at all."""
+        if not header and row is not None:
+            raise UsageError("A table without a header has it in no row.", "Leave header_row= out.")
+        if row is not None and row < 1:
+            raise UsageError("The first row of a table is row 1.", "Set header_row= to 1 or more.")
+        return cls(-1, True) if not header else cls() if row is None else cls(row - 1, True)
+
+    @property
+    def absent(self) -> bool:
+        """Whether the first row is data already."""
+        return self.at < 0
+
+
+FIRST_ROW = Head()
 
 
 def clean_names(names: Iterable[object]) -> list[str]:
@@ -35,6 +62,22 @@ def clean_names(names: Iterable[object]) -> list[str]:
             "same.",
         )
     return cleaned
+
+
+def refuse_headless(fields: Sequence[Field]) -> None:
+    """Refuse a file whose first row, taken for names, is data: names are published as they are.
+
+    That is so where the names of two columns, or of all, look like a value or are one of their own.
+    """
+    doubtful = sum(LIKE_A_VALUE in field.notes for field in fields)
+    if doubtful < min(2, len(fields)):
+        return
+    raise InputError(
+        f"The table seems to have no header: the names of {doubtful:,} of its {len(fields):,} "
+        "columns look like values, and names are published.",
+        'if its first row is data, add --no-header: the columns are called "column 1", "column 2" '
+        "and so on; or give the file a header. If its first row is the header, add --header-row 1.",
+    )
 
 
 class WrongRows:

@@ -17,6 +17,7 @@ from shoal.frames.column import Engine
 from shoal.frames.duck import DuckFrame
 from shoal.frames.engine import connect, guarded
 from shoal.frames.frame import Frame
+from shoal.frames.header import Head
 from shoal.frames.kinds import Reading, recognise
 from shoal.frames.limits import check_texts
 from shoal.frames.one_row import OneRow, check_unread, chosen
@@ -44,6 +45,7 @@ def open(
     nulls: Sequence[str] | None = None,
     sheet: str | None = None,
     header_row: int | None = None,
+    header: bool = True,
     query: str | None = None,
     kinds: Mapping[str, str] | None = None,
     one_row: OneRow | None = None,
@@ -52,10 +54,11 @@ def open(
 
     Everything is recognised on the whole table and told in each field's notes; whatever was
     recognised wrongly can be set: ``delimiter``, ``quote`` and ``encoding`` of text files,
-    ``sheet`` and ``header_row`` of a workbook, ``query`` of a database, the ``decimal`` sign,
-    ``day_first`` in dates, ``nulls`` (marks that mean null, besides the empty cell), and ``kinds``
-    (number, date, code, category or text, by column). ``one_row`` chooses the row that stands for
-    each person, as ``shoal.publish`` does.
+    ``sheet`` of a workbook, ``header_row`` of both (a header that is stated is believed), or
+    ``header=False`` where the first row is data (columns are called ``column 1``, ``column 2`` and
+    so on), ``query`` of a database, the ``decimal`` sign, ``day_first`` in dates, ``nulls`` (marks
+    that mean null, besides the empty cell), and ``kinds`` (number, date, code, category or text, by
+    column). ``one_row`` chooses the row that stands for each person, as ``shoal.publish`` does.
 
     >>> import pyarrow as pa
     >>> frame = open(pa.table({"age": [34, None], "zip": ["01301", "13053"]}))
@@ -66,6 +69,7 @@ def open(
     if isinstance(source, Frame):
         check_unread(one_row)
         return source
+    head = Head.of(header_row, header)
     marks = None if nulls is None else tuple(nulls)
     written = _written_as(source)
     decimal = decimal or (written.decimal if written else None)
@@ -80,7 +84,7 @@ def open(
                     "quote": quote,
                     "encoding": encoding or (written.encoding if written else None),
                 }
-                read = _named(str(source), engine, spool, text, (sheet, header_row), query)
+                read = _named(str(source), engine, spool, text, (sheet, head), query)
             else:
                 read = _Read(_object(source, engine, spool))
             raw = read.query
@@ -88,7 +92,7 @@ def open(
             typing = recognise if one_row is None else one_row.keep
             typed, fields = typing(engine, raw, reading, longest)
             if isinstance(source, (str, PathLike)) and _is_text(str(source)):
-                fields = _doubted(engine, raw, fields)
+                fields = _believed(fields) if head.stated else _doubted(engine, raw, fields)
     except BaseException:
         engine.close()
         spool.close()
@@ -97,6 +101,7 @@ def open(
     if origin is not None:
         comma = any(field.decimal_comma for field in fields)
         origin = replace(origin, style=replace(read.style, decimal="," if comma else "."))
+        origin = replace(origin, has_header=_is_text(origin.path.name))
 
     def close() -> None:
         engine.close()
@@ -136,6 +141,12 @@ def _written_as(source: Any) -> TextStyle | None:
 def _is_text(source: str) -> bool:
     """Whether a header, and not the format, says what the columns are called."""
     return source.lower().removesuffix(".gz").endswith((*_TEXT, *_SHEETS))
+
+
+def _believed(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """The fields without a doubt about their names, where somebody has said where the header is."""
+    plain = (tuple(note for note in field.notes if note != LIKE_A_VALUE) for field in fields)
+    return tuple(replace(field, notes=notes) for field, notes in zip(fields, plain, strict=True))
 
 
 def _doubted(engine: Engine, query: str, fields: tuple[Field, ...]) -> tuple[Field, ...]:
@@ -186,7 +197,7 @@ def _named(
     engine: Engine,
     spool: Spool,
     text: Mapping[str, str | None],
-    sheet: tuple[str | None, int | None],
+    sheet: tuple[str | None, Head],
     query: str | None,
 ) -> _Read:
     """The query over a path or URL, and notes on the whole of it."""
@@ -203,7 +214,7 @@ def _named(
     if suffix in _TEXT:
         from shoal.frames.csv import read_csv
 
-        spooled, notes, style = read_csv(path, spool, **text)
+        spooled, notes, style = read_csv(path, spool, head=sheet[1], **text)
         return _Read(parquet(spooled), notes, style)
     if suffix in _SHEETS:
         from shoal.frames.excel import read_excel

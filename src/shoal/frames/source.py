@@ -47,6 +47,8 @@ class Source:
     state: tuple[int, ...]
     style: TextStyle = STANDARD
     """How it is written, where it is a text file."""
+    has_header: bool = False
+    """Whether a row of it names the columns, and not its format."""
 
     @classmethod
     def of(cls, path: Path) -> Source:

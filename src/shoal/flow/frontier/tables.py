@@ -49,6 +49,7 @@ class Tables:
             frame = stack.enter_context(
                 opened(table, kinds=schema.kinds, one_row=one_row, **reading)
             )
+            frame.check_header()
             schema = schema.fit(frame.fields)
             check_people(frame, schema)
             quasi = {column.name: column.kind for column in schema.quasi}

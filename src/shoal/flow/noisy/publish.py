@@ -56,6 +56,7 @@ def _released(source: Any, request: NoisyRequest) -> Release:
     request.progress("reading", 0, 1)
     reading = {**request.reading, "one_row": request.one_row}
     with opened(source, kinds=request.schema.kinds, **reading) as frame:
+        frame.check_header()
         form = planned(Plan.of(request.schema, frame.fields), request)
         if request.out is None:
             return _promised(form, request)

@@ -48,6 +48,7 @@ def read(source: Any, agreement: Agreement, name: str, reading: Mapping[str, Any
     kinds = {column.name: column.kind for column in _handed_in(agreement)}
     try:
         with opened_some(source, kinds=kinds, **reading) as frame:
+            frame.check_header()
             return _rows(frame, agreement, name)
     except InputError as error:
         # Whoever opens a table of their own may choose its kinds; here all that is agreed on.
