@@ -300,7 +300,7 @@ WORDS = {
     "red team by_column": "of each sensitive column the worst that an attack found, the worst "
     "column first",
     "red team by_column.on": "the sensitive column",
-    "red team by_column.attack": "the attack that exposes most people by it",
+    "red team by_column.attack": "the attack that exposes the largest share of people by it",
     "red team skipped": "the attacks that did not run, each with the reason; of an attack that ran "
     "on some of the columns, those that it did not run on",
     "details.placed_by": "the columns that people were looked up by",
@@ -311,7 +311,8 @@ WORDS = {
     "it, and the worst that an attack found",
     "sensitive.on": "the column's name",
     "sensitive.judged": "whether a requirement is about it; null where none was verified",
-    "sensitive.attack": "the attack that exposes most people by it; null where none ran",
+    "sensitive.attack": "the attack that exposes the largest share of people by it; null where "
+    "none ran",
     "data.unjudged": "the sensitive columns that no requirement is about",
     "knowledge.by_column": "where several columns are sensitive, the worst about each",
     "finding interval": "95 % confidence interval of the rate, where people were sampled",

@@ -54,8 +54,9 @@ def test_the_red_team_ranks_and_says_what_did_not_run(shoal, ganta):
     done = shoal("attack", "red-team", *ganta)
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
-    assert lines[0].split()[:3] == ["attack", "exposed", "share"]
-    assert lines[1].startswith("intersection")
+    assert lines[0].startswith("Ranked by the share of people exposed")
+    assert lines[2].split()[:3] == ["attack", "exposed", "share"]
+    assert lines[3].startswith("intersection")
     told, _, rest = done.stdout.partition("Did not run:")
     assert "what helps" in told
     for name in ("complementary", "temporal", "minimality"):

@@ -1,4 +1,4 @@
-"""Red team: all attacks that apply, ranked by harm; the others say why they did not run."""
+"""Red team: all attacks that apply, the worst first; the others say why they did not run."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def test_with_everything_all_run(town, pair):
     assert "complementary" in dict(over_time.skipped)
 
 
-def test_the_most_harmful_comes_first(town, pair):
+def test_the_largest_share_of_people_comes_first(town, pair):
     found = red_team(pair, targets=town.table, schema=town.schema())
-    harms = [harm(one) for one in found.findings]
-    assert harms == sorted(harms, reverse=True)
-    assert harms[0] > 0
-    assert found.rate == max(one.rate for one in found.findings)
+    ranks = [(one.rate, harm(one)) for one in found.findings]
+    assert ranks == sorted(ranks, reverse=True)
+    assert min(ranks[0]) > 0
+    assert found.rate == found.findings[0].rate == max(one.rate for one in found.findings)
 
 
 def finding(name="a", exposed=10, sure=1.0, guessing=0.25, control=None):

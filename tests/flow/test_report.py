@@ -18,6 +18,7 @@ from shoal.errors import InputError, NotMetError, UsageError
 from shoal.flow.context import read_context
 from shoal.flow.distribution import distribution
 from shoal.flow.evidence import Described, Evidence, publishable
+from shoal.flow.red_team import ranked
 from shoal.flow.reported import lead, page
 from shoal.flow.wording import WORDS
 from shoal.pages import Callout, Chart, Page
@@ -137,19 +138,30 @@ def test_what_does_not_hold_or_exceeds_the_limit_is_said_first():
     assert calm.sections[0].blocks[1].heading == "Within the limit"
 
 
-def test_the_worst_attack_is_the_most_harmful_one():
-    """Belief in the values of many is less than certainty about some: findings come ranked."""
+def test_the_worst_attack_is_the_one_that_exposes_the_largest_share_of_people():
+    """Findings come ranked: by the share exposed, not by what is added to guessing."""
     many = finding(attack="skewness", exposed=300, sure=0.6, guessing=0.4, sentence="Many.")
-    both = (finding(), many)
+    fewer = finding(attack="skewness", exposed=30, sure=0.6, guessing=0.4, sentence="Fewer.")
+    assert (
+        "by the share of people exposed is skewness: Many."
+        in page(evidence(findings=ranked((finding(), many)))).lead
+    )
+    both = ranked((fewer, finding()))
     made = page(evidence(findings=both))
-    assert made.lead.endswith("The worst of 2 attacks on it is intersection: " + both[0].sentence)
+    assert made.lead.endswith(
+        "The worst of 2 attacks on it by the share of people exposed is intersection: "
+        + finding().sentence
+    )
     tile = made.sections[0].blocks[0].items[3]
     assert (tile.value, tile.note) == ("9.2%", "intersection (their value is known for certain)")
     assert "Intersection succeeds on 9.2% of 400 people (their value" in " ".join(titles(made))
     told = "As published, intersection succeeds on 9.2% of 400 people (their value is known for"
     assert told in texts(made)
     public = page(publishable(evidence(findings=both), 10))
-    assert "The worst of 2 attacks on it, intersection, succeeds on 10% of 400" in public.lead
+    assert (
+        "The worst of 2 attacks on it by the share of people exposed, intersection, succeeds on "
+        "10% of 400"
+    ) in public.lead
     assert "believed at 50% or more, at least 2 times as much as before" in texts(public)
     nobody = finding(attack="homogeneity", exposed=0, sure=0.5)
     assert "skewness: Many." in page(evidence(findings=(nobody, many))).lead

@@ -17,6 +17,10 @@ OPTIONS = ("location", "pieces", "sure", "knowledge", "about", "knowing", "coali
 """The options that are an attack's own, left to its defaults where they are not given."""
 EXPOSED = 4
 """The exit code when an attack exceeded its limit."""
+RANKED_BY = (
+    "Ranked by the share of people exposed; where that is equal, by what the attack adds to "
+    "guessing and to what it finds in a control group."
+)
 AUDITING = "auditing"
 """The attack whose limit is what the release states itself."""
 
@@ -160,7 +164,7 @@ def _interval(found: Finding) -> str:
 
 
 def ranked(found: RedTeam) -> str:
-    """All findings, the most harmful first, then what did not run and why."""
+    """All findings, the largest share of people first, then what did not run and why."""
     several = len(found.columns) > 1
     rows = [
         (one.attack, *([one.on or "–"] if several else []), f"{one.exposed:,} of {one.people:,}",
@@ -170,7 +174,7 @@ def ranked(found: RedTeam) -> str:
     learnt = ["worst column"] if several else []
     head = ("attack", *learnt, "exposed", "share", "sure", "guessing", "what was found")
     helps = {one.attack: one.defence for one in found.findings if one.exposed}
-    lines = [table(head, rows, right=range(1 + several, 5 + several))]
+    lines = [RANKED_BY, "", table(head, rows, right=range(1 + several, 5 + several))]
     if several:
         lines += ["", "Exposed, by sensitive column:", _matrix(found)]
     if helps:

@@ -199,11 +199,18 @@ def _compared(
 ) -> str:
     """How the worst column stands among the others."""
     rest = sorted((one for one in findings if one is not worst), key=lambda one: -one.rate)
-    others = [f"{one.on} ({one.rate:.1%})" for one in rest if one.exposed]
+    equal = [worst.on, *(one.on for one in rest if one.rate == worst.rate)]
+    others = [f"{one.on} ({one.rate:.1%})" for one in rest if 0 < one.rate < worst.rate]
     said = ""
     if worst.exposed and len(findings) > 1:
-        also = f"most people; others are {', '.join(others)}" if others else "people, no other does"
-        said = f"Of {len(findings)} sensitive columns {worst.on} exposes {also}."
+        most = f"{worst.on} exposes the largest share of people by it"
+        if len(equal) > 1:
+            names = f"{', '.join(equal[:-1])} and {equal[-1]}"
+            most = f"{names} each expose the largest share of people by it ({worst.rate:.1%})"
+        elif not others:
+            most = f"{worst.on} exposes people by it, no other does"
+        less = f"; others are {', '.join(others)}" if others else ""
+        said = f"Of {len(findings)} sensitive columns {most}{less}."
     elif len(findings) > 1:
         names = ", ".join(one.on for one in findings)
         said = f"None of {len(findings)} sensitive columns exposes anybody by it: {names}."

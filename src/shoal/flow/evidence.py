@@ -154,7 +154,7 @@ class Evidence:
 
     @property
     def worst(self) -> Finding | None:
-        """The most harmful attack that succeeds on anybody; else the first of those that ran."""
+        """The attack that exposes the largest share of people: findings come ranked by it."""
         successful = (one for one in self.findings if one.exposed)
         return next(successful, self.findings[0] if self.findings else None)
 

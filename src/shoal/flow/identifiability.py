@@ -215,7 +215,7 @@ def _doubtlessness(found: Finding) -> tuple[bool, float, float]:
 
 
 def _headline(evidence: Evidence) -> str:
-    """What the most harmful attack does, with what its success means; empty: none succeeds."""
+    """What the worst attack does, with what its success means; empty: none succeeds."""
     worst = evidence.worst
     if worst is None or not worst.exposed:
         return f"{FOUND}; no attack on its values succeeds" if evidence.buckets else ""

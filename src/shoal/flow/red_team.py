@@ -1,8 +1,10 @@
-"""Red team: every attack that the given tables allow, ranked by harm, and what the others lack.
+"""Red team: every attack that the given tables allow, the worst first, and what the others lack.
 
-Harm is what an attack adds: the share of people exposed beyond that of the control group (where
-there is one), times how much surer than blind guessing the adversary is about the worst-hit.
-It orders findings; it does not say how bad it is for anybody.
+The worst attack is the one that exposes the largest share of people: whose value is certain is
+exposed, also where most people have that value and guessing would often be right. Of attacks that
+expose equal shares the one with more harm comes first. Harm is what an attack adds: the share of
+people exposed beyond that of the control group (where there is one), times how much surer than
+blind guessing the adversary is about the worst-hit. Neither says how bad it is for anybody.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from shoal.schema import Schema
 
 @dataclass(frozen=True)
 class RedTeam:
-    """What all attacks found, the most harmful first, and why the others did not run."""
+    """What all attacks found, the largest share of people first, and why the others did not run."""
 
     findings: tuple[Finding, ...]
     skipped: tuple[tuple[str, str], ...]
@@ -84,6 +86,11 @@ def in_short(found: Finding) -> dict[str, Any]:
         "on": found.on, "attack": found.attack, "people": found.people, "exposed": found.exposed,
         "rate": found.rate, "sure": found.sure, "guessing": found.guessing,
     }  # fmt: skip
+
+
+def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings by the share of people exposed, the largest first; equal shares by harm."""
+    return tuple(sorted(findings, key=lambda one: (-one.rate, -harm(one), one.attack)))
 
 
 def harm(found: Finding) -> float:
@@ -144,8 +151,7 @@ def red_team(
     if not findings:
         reasons = dict.fromkeys(reason for _, reason in skipped)
         raise UsageError("No attack can run on what is given.", " ".join(reasons))
-    ranked = sorted(findings, key=lambda one: (-harm(one), one.attack))
-    return RedTeam(tuple(ranked), tuple(dict.fromkeys(skipped)))
+    return RedTeam(ranked(findings), tuple(dict.fromkeys(skipped)))
 
 
 def _groups(name: str, count: int) -> list[tuple[int, ...]]:

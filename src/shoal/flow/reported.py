@@ -165,7 +165,7 @@ def _stated(evidence: Evidence) -> str:
 
 
 def _worst(evidence: Evidence) -> str:
-    """What the most harmful attack found; in its own words where they are not for the public."""
+    """What the worst attack found; in its own words where they are not for the public."""
     worst, tried = evidence.worst, len(evidence.findings)
     it = "its values" if evidence.buckets else "it"
     if worst is None:
@@ -173,7 +173,11 @@ def _worst(evidence: Evidence) -> str:
     if not worst.exposed:
         none = f"None of {tried} attacks on {it} succeeds"
         return f"{none if tried > 1 else f'The attack on {it} fails'}{_still_sure(evidence)}."
-    most = f"The worst of {tried} attacks on {it}" if tried > 1 else f"The attack on {it}"
+    most = (
+        f"The worst of {tried} attacks on {it} by the share of people exposed"
+        if tried > 1
+        else f"The attack on {it}"
+    )
     if evidence.public:
         return f"{most}, {evidence.named(worst)}, {succeeds(worst, evidence)}."
     return f"{most} is {worst.attack}: {worst.sentence}"

@@ -13,7 +13,7 @@ from typing import Any
 
 from shoal.attacks import attacks, needs
 from shoal.flow.adversary import RED_TEAM, Asked, check_names, told
-from shoal.flow.red_team import RedTeam, attempt, harm
+from shoal.flow.red_team import RedTeam, attempt, ranked
 from shoal.flow.request import Progress, quiet
 from shoal.flow.view import scene
 from shoal.release import Finding
@@ -35,7 +35,7 @@ def trials(
     progress: Progress = quiet,
     **options: Any,
 ) -> RedTeam:
-    """Attack the first of the releases in every way that applies; the most harmful comes first.
+    """Attack the first of the releases in every way that applies; the worst comes first.
 
     Arguments as in ``shoal.red_team``. Unlike there it is no error when nothing can be tried: the
     report says so.
@@ -60,8 +60,7 @@ def trials(
                 skipped += [(f"{label} on {column}", why) for column, why in found.not_evaluated]
             else:
                 skipped.append((label, told(found)))
-    ranked = sorted(findings, key=lambda one: (-harm(one), one.attack))
-    return RedTeam(tuple(ranked), tuple(skipped))
+    return RedTeam(ranked(findings), tuple(skipped))
 
 
 def _groups(name: str, count: int) -> list[tuple[int, ...]]:

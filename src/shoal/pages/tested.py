@@ -89,7 +89,7 @@ def _attack_words(one: Attacked, fewest: int) -> tuple[str, str]:
 
 
 def _attack_title(found: Sequence[Attacked], fewest: int) -> str:
-    """What the first attack that succeeds does: they come with the most harmful first."""
+    """What the first attack that succeeds does: they come with the worst first."""
     if not found:
         return "No attack could be run"
     worst = next((one for one in found if one.exposed), None)
