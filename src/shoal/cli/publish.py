@@ -25,7 +25,7 @@ from shoal.cli.options import (
     roles,
 )
 from shoal.cli.printing import progress, show
-from shoal.cli.published import told, unprotected
+from shoal.cli.published import told, warnings
 
 if TYPE_CHECKING:
     from shoal import Release
@@ -217,7 +217,7 @@ def command(
         request["reading"] = reading  # what is asked is checked before the table is read
         release = _made(source, schema, " & ".join(models) or None, request, explain)
     notes = [] if quiet else release.private.get("notes", [])
-    for note in notes if as_json else (one for one in notes if one not in unprotected(release)):
+    for note in notes if as_json else (one for one in notes if one not in warnings(release)):
         click.echo(f"Note: {note}", err=True)
     show(release, as_json, quiet, told(release, explain))
     return 0 if release.verdict.holds else 3

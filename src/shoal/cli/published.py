@@ -30,17 +30,22 @@ def told(release: Release, explain: bool) -> str:
         lines.append(str(release.private["admission"]))
     if "public_before" in release.private:
         lines.append(_after(release.private["public_before"]))
-    lines += [f"WARNING: {note}" for note in unprotected(release)]
+    lines += [f"WARNING: {note}" for note in warnings(release)]
     lines += missing(release.verdict)
     if release.folder is None:
         return "\n".join((*lines, "Nothing was written (dry run)."))
     return "\n".join((*lines, *_placed(release)))
 
 
-def unprotected(release: Release) -> list[str]:
-    """The note on sensitive columns that no requirement is about, where there are any."""
-    notes = release.private.get("notes", []) if release.private["unjudged"] else []
-    return [str(note) for note in notes if str(note).startswith("no requirement is about ")]
+def warnings(release: Release) -> list[str]:
+    """The notes on what may undo the promise: columns that repeat, and such that no rule is about.
+
+    Columns that repeat may say that a person has several rows, where each was taken for a person.
+    """
+    notes = [str(note) for note in release.private.get("notes", [])]
+    repeats = [note for note in notes if note in release.private.get("repeats", [])]
+    bare = notes if release.private["unjudged"] else []
+    return repeats + [note for note in bare if note.startswith("no requirement is about ")]
 
 
 def _placed(release: Release) -> list[str]:

@@ -36,7 +36,7 @@ from shoal.frames.source import Source
 from shoal.release import EDITION, Release
 from shoal.schema import Schema
 
-FACTS = ("held_back", "loss", "utility")
+FACTS = ("held_back", "loss", "utility", "repeats")
 PROMISED = (
     "rule", "form", "method", "parameters", "counterfeits", "marginals", "spend", "privacy",
     "answers", "releasable", "people", "one_row",

@@ -182,7 +182,7 @@ def look(source: Any, schema: Schema | None = None, **reading: Any) -> Look:
         columns = _known(frame.fields, profiles, suggested)
         subsets, steps, unique = _subsets(frame, columns, suggested)
     rows = next(iter(profiles.values())).rows
-    dropped = [column.name for column in suggested.columns if column.role in DROPPED]
+    dropped = [column for column in suggested.columns if column.role in DROPPED]
     asked = [] if suggested.person else question(profiles, dropped)
     return Look(
         rows,

@@ -12,6 +12,7 @@ several, and can be told which of them to keep (``OneRow``).
 from __future__ import annotations
 
 import secrets
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.column import PUBLISHED
+from shoal.column import PUBLISHED, Column
 from shoal.errors import InputError, UsageError
 from shoal.flow.companion import companion_at_hand, has_person, hashed_null, read_people, released
 from shoal.flow.counterfeits import marker
@@ -39,8 +40,6 @@ LACKING = (
 PERMUTED_VALUES = (
     "people have several rows, and in buckets a value stands beside anybody of its class"
 )
-LOOKED_AT = 64
-"""Of so many columns that are dropped it is looked whether their values repeat."""
 
 
 def check_people(frame: Frame, schema: Schema) -> None:
@@ -178,35 +177,50 @@ def repeating(frame: Frame, schema: Schema) -> list[str]:
 
     Where a column says who a row is about already, nothing is asked.
     """
-    dropped = [c.name for c in schema.columns if c.role not in PUBLISHED and c.role in DROPPED]
+    dropped = [c for c in schema.columns if c.role not in PUBLISHED and c.role in DROPPED]
     if schema.person is not None or not dropped:
         return []
-    looked = dropped[:LOOKED_AT]
-    notes = question(frame.profile(looked), looked)
-    if more := len(dropped) - len(looked):
-        notes.append(f"Of {more:,} further columns that are dropped nobody looked for repeats.")
-    return notes
+    return question(frame.profile([column.name for column in dropped]), dropped)
 
 
 DROPPED = ("identifier", "drop")
 """The roles of columns that are dropped and say nothing else about a row."""
+_NAMED = 5
+"""So many columns are named in a question; the others are counted."""
+_FEW = 20
+"""A dropped column of at most so many values is about something else than people."""
 
 
-def question(profiles: Mapping[str, Profile], names: Sequence[str]) -> list[str]:
-    """The question about those of the columns whose values repeat, the most telling first."""
-    several = [name for name in names if 1 < profiles[name].distinct < _filled(profiles[name])]
+def question(profiles: Mapping[str, Profile], columns: Sequence[Column]) -> list[str]:
+    """The question about those of the columns that may say who a row is about.
+
+    The values of an identifier need but repeat; those of a column that is dropped for any reason
+    are as many as people may be: more than a few, and at least a tenth of the rows.
+    """
+    several = [c.name for c in columns if _may_say_who(profiles[c.name], c.role)]
     several.sort(key=lambda name: -profiles[name].distinct)
     if not several:
         return []
     each = [
         f"{name} repeats: {_filled(profiles[name]):,} rows of {profiles[name].distinct:,} values"
-        for name in several
+        for name in several[:_NAMED]
     ]
-    begin, it = ("Column ", "it") if len(each) == 1 else ("Columns that are dropped: ", "one")
+    more = len(several) - len(each)
+    rest = f"; and {more:,} {'other' if more == 1 else 'others'}" if more else ""
+    begin, it = ("Column ", "it") if len(several) == 1 else ("Columns that are dropped: ", "one")
     return [
-        f"{begin}{'; '.join(each)}. If {it} says who a row is about, give it the role person: "
-        f"classes are counted by rows now."
+        f"{begin}{'; '.join(each)}{rest}. If {it} says who a row is about, give it the role person "
+        f"(--person {shlex.quote(several[0])}): classes are counted by rows, and one person may "
+        "fill a class."
     ]
+
+
+def _may_say_who(profile: Profile, role: str) -> bool:
+    """Whether the values of a column that is dropped may be people who have several rows."""
+    filled = _filled(profile)
+    if not 1 < profile.distinct < filled:
+        return False
+    return role == "identifier" or (profile.distinct > _FEW and 10 * profile.distinct >= filled)
 
 
 def _filled(profile: Profile) -> int:

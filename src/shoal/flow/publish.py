@@ -179,10 +179,11 @@ def _released(source: Any, request: Request, after: Any) -> Release:
         fitted, notes = with_levels(frame, changed(request, schema=schema.fit(frame.fields)))
         try:
             release = _publish(frame, fitted)
-            notes = [*repeating(frame, fitted.schema), *notes]
+            repeats = repeating(frame, fitted.schema)
         except NotMetError as error:
             hint = " ".join((error.hint, *offered(request, notes)))
             raise NotMetError(error.fact, hint) from None
+    notes = [*repeats, *notes]
     notes += describe_marks(field for field in frame.fields if _is_published(field, fitted.schema))
     notes += [UNKNOWN] * (release.private.get("people_in_both", 0) is None)
     notes += told_counterfeits(release.private)
@@ -192,7 +193,8 @@ def _released(source: Any, request: Request, after: Any) -> Release:
     named = [] if request.form == RANDOMISED else [column.name for column in schema.sensitive]
     bare = unjudged(request.rule, named)
     notes += [left_to_chance(bare)] if bare else []
-    release = changed(release, private={**release.private, "unjudged": bare, "notes": notes})
+    release = changed(release, private={**release.private, "unjudged": bare, "repeats": repeats})
+    release = changed(release, private={**release.private, "notes": notes})
     return _told(release, request.schema, schema) if several(after) else release
 
 
@@ -386,6 +388,7 @@ def _place(
         sealed = {"key": key.hex(), "input": origin, **record.sealed(files), **sealed_rows(private)}
         sealed |= companion_sketch(frame, request.schema)
         facts = made.facts() | promised(about) | record.repeated(about)
+        facts |= {"repeats": repeating(frame, request.schema)}
         told = record.companion(request, found, facts, **sealed)
         record.write_json(private / folder.COMPANION, told, 0o600)
         with recorded(request, Release(about, found, public, private), frame) as admitted:

@@ -240,8 +240,11 @@ def _column_row(name: str, evidence: Evidence) -> tuple[str, ...]:
 
 def _whose(evidence: Evidence) -> str:
     """Whether each row is somebody else's."""
-    known = "people" in evidence.manifest
-    return "one a person" if known else "taken for one a person: no column says who they are about"
+    if "people" in evidence.manifest:
+        return "one a person"
+    if repeats := evidence.private.get("repeats"):
+        return f"taken for one a person. WARNING: {' '.join(map(str, repeats))}"
+    return "taken for one a person: no column of the schema says who they are about"
 
 
 def _of_answers(told: Mapping[str, Any]) -> list[Fact]:

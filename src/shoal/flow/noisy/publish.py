@@ -69,6 +69,7 @@ def _released(source: Any, request: NoisyRequest) -> Release:
         useful = utility(tally, form.plan, drawn.estimates) | {"bins": bins_alone(tally, measured)}
         facts = {
             "utility": useful, "rows": measured.rows, **_said(form),
+            "repeats": asked,
             "notes": [
                 *asked,
                 *notes(measured, request.spend, request.seed),
