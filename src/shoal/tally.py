@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from shoal.axis import Axis
 from shoal.cells import Cells, cover_classes
+from shoal.column import toml_key
 from shoal.errors import NotEvaluatedError, UsageError
 from shoal.histogram import Histogram, Pairs, Shares
 from shoal.kernels.group import combinations, tabulate
@@ -346,5 +347,7 @@ def _name_one(names: Iterable[str]) -> str:
     names = tuple(names)
     if not names:
         return 'give a column the role "sensitive".'
-    joint = f', or on="{"*".join(names)}" for their product' if len(names) > 1 else ""
-    return f"name one: on={names[0]!r}{joint}."
+    if len(names) == 1:
+        return f"name it: on={toml_key(names[0])}."
+    each = ", ".join(f"on={toml_key(name)}" for name in names)
+    return f"write the requirement once for each column that it is about: {each}."

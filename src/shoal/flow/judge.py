@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.column import in_a_row
-from shoal.errors import NotEvaluatedError
+from shoal.errors import NotEvaluatedError, UsageError
 from shoal.labels import text
 from shoal.model import Model, inner, parts, products, written
 from shoal.release import How, Judgement, Verdict
@@ -44,6 +45,24 @@ def unjudged(rule: Model, sensitive: Sequence[str]) -> list[str]:
     asked = [part for part in inner(rule) if "sensitive" in part.needs]
     judged = {getattr(part, "on", None) or only for part in asked}
     return [name for name in sensitive if name not in judged]
+
+
+def refuse_unnamed(rule: Model, sensitive: Sequence[str]) -> None:
+    """Refuse a requirement that does not say which of several sensitive columns it is about.
+
+    The product of all of them would be met where one of them is the same for everybody.
+    """
+    for part in parts(rule):
+        asked: Any = part
+        names_none = is_dataclass(part) and getattr(part, "on", "") is None
+        apart = "sensitive" in part.needs and not str(part).startswith("m-invariance ")
+        if len(sensitive) > 1 and names_none and apart:  # m-invariance is about one column alone
+            each = (str(replace(asked, on=name)) for name in sensitive)
+            flags = (f"-m {shlex.quote(one)}" if '"' in one else f'-m "{one}"' for one in each)
+            raise UsageError(
+                f"{len(sensitive)} columns are sensitive, and {part} names none of them.",
+                f"ask for one requirement per column: {' '.join(flags)}.",
+            )
 
 
 def left_to_chance(columns: Sequence[str]) -> str:

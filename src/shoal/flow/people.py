@@ -49,10 +49,19 @@ def check_people(frame: Frame, schema: Schema) -> None:
     name = schema.person.name
     profile = frame.profile([name])[name]
     refuse_empty(name, profile.nulls)
-    refuse_repeated(name, profile.rows, profile.distinct)
+    refuse_repeated(name, profile.rows, profile.distinct, _one_row_hint(frame))
 
 
-ONE_ROW_HINT = f'keep one row a person: --one-row "{EXAMPLE}", "first by COLUMN" or "random".'
+ONE_ROW_HINT = f'keep one row a person: --one-row random, or "{EXAMPLE}" or "first by COLUMN".'
+
+
+def _one_row_hint(frame: Frame) -> str:
+    """How to keep one row a person: by the first date that the table has, else by chance."""
+    dates = [field.name for field in frame.fields if field.kind == "date"]
+    if not dates:
+        return ONE_ROW_HINT
+    by = dates[0]
+    return f'keep one row a person: --one-row "latest by {by}", "first by {by}" or random.'
 
 
 def refuse_repeated(name: str, rows: int, people: int, hint: str = ONE_ROW_HINT) -> None:

@@ -21,7 +21,7 @@ from shoal.flow.earlier import Earlier, Rows, earlier, read_as_before, read_rows
 from shoal.flow.encode import Survey, survey
 from shoal.flow.hierarchies import offered, with_levels
 from shoal.flow.invariant import Invariant, check_invariant, keeps_signatures
-from shoal.flow.judge import in_parts, left_to_chance, unjudged
+from shoal.flow.judge import in_parts, left_to_chance, refuse_unnamed, unjudged
 from shoal.flow.like import UNKNOWN, Like, surveyed
 from shoal.flow.made import Made, Parts, Whole
 from shoal.flow.noisy.answers import unlooked, with_answers
@@ -234,6 +234,8 @@ def _check_form(request: Request, after: Any) -> None:
 def _check_on(request: Request) -> None:
     """Refuse a rule about a column that the schema gives another role than sensitive."""
     sensitive = [column.name for column in request.schema.sensitive]
+    if request.form != RANDOMISED:
+        refuse_unnamed(request.rule, sensitive)
     others = {column.name for column in request.schema.columns} - set(sensitive)
     for part in inner(request.rule):
         for name in (getattr(part, "on", None) or "").split("*"):

@@ -26,7 +26,7 @@ from shoal.frames.kinds import Reading, recognise
 from shoal.labels import many
 from shoal.schema import Field
 
-EXAMPLE = "latest by admitted"
+EXAMPLE = "latest by COLUMN"
 FIRST, LATEST, RANDOM = "first", "latest", "random"
 PERSON, ORDER, TIME, TIE = "shoal person", "shoal order", "shoal time", "shoal tie"
 """The columns by which rows are chosen, while they are."""
