@@ -108,6 +108,7 @@ WORDS = {
     "paragraphs": "text before the blocks",
     "parameters": "of the method",
     "not_evaluated": "models that could not be judged, because people have several rows",
+    "changed": "where the files are not those that were published: that they were changed",
     "people_not_evaluated": "why people could not be counted, or empty",
     "one_row": "which row stands for a person who has several",
     "reason": "why it was not evaluated; empty where it was",

@@ -66,10 +66,16 @@ class Verdict:
     distinct persons. None: each row is taken for a person."""
     people_not_evaluated: str = ""
     """Why people could not be counted, where the table had a column that told them apart."""
+    changed: str = ""
+    """That the files are not those that were published, where they are not."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; infinity is written as text."""
-        told = {name: value for name, value in asdict(self).items() if name != "missing" or value}
+        told = {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in ("missing", "changed") or value
+        }
         return {"edition": EDITION, **jsonable(told)}
 
     @classmethod
@@ -83,6 +89,8 @@ class Verdict:
 
     def __str__(self) -> str:
         lines = [f"{_rows(self.rows, self.classes, self.people)}, {self.how}"]
+        if self.changed:
+            lines.append(f"  CHANGED: {self.changed}")
         if self.people_not_evaluated:
             lines.append(f"  people: NOT EVALUATED, {self.people_not_evaluated}")
         for part in self.judgements:

@@ -130,6 +130,8 @@ def verdict(found: Verdict) -> str:
     lines = [counted, "", judged(found)]
     reasons = dict.fromkeys(part.reason for part in found.judgements if part.reason)
     lines += [f"Not evaluated: {why}" for why in reasons]
+    if found.changed:
+        lines.append(f"WARNING: {found.changed}.")
     if found.people_not_evaluated:
         lines.append(f"People are not evaluated: {found.people_not_evaluated}.")
     if found.kept_columns_k is not None:

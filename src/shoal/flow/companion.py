@@ -122,7 +122,7 @@ def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> No
 
     Whoever has none, or may not read it, compares files and manifest only.
     """
-    folder = _folder(source, table)
+    folder = companion_folder(source, table)
     if not os.access(folder / COMPANION, os.R_OK):
         return
     own = _parsed(folder, table)
@@ -186,7 +186,7 @@ def _another(own: Companion) -> InputError:
 
 def read_companion(source: Any, table: Path) -> Companion:
     """The companion of a release's table: where the ``Release`` says, else beside the folder."""
-    found = _parsed(_folder(source, table), table)
+    found = _parsed(companion_folder(source, table), table)
     _check_belongs(found, table)
     return found
 
@@ -213,7 +213,8 @@ def is_another(own: Companion | None, original: Any) -> bool:
     return path.is_file() and Source.of(path).fingerprint(own.key) != own.origin
 
 
-def _folder(source: Any, table: Path) -> Path:
+def companion_folder(source: Any, table: Path) -> Path:
+    """Where the private companion of a release lies, if it is at hand."""
     own = source.companion if isinstance(source, Release) else None
     return own or companion_of(table.absolute().parent)
 
@@ -320,7 +321,7 @@ def sealed_rows(folder: Path) -> dict[str, str]:
 def has_person(source: Any, table: Path) -> bool:
     """Whether a companion is at hand whose table had a column that said who a row is about."""
     try:
-        return _parsed(_folder(source, table), table).schema.person is not None
+        return _parsed(companion_folder(source, table), table).schema.person is not None
     except InputError:
         return False
 

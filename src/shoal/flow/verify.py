@@ -12,10 +12,11 @@ from shoal.column import PUBLISHED, Column
 from shoal.errors import InputError, NotEvaluatedError, NotMetError, UsageError
 from shoal.flow.buckets import check_rule
 from shoal.flow.centroids import check_cells
-from shoal.flow.companion import check_companion, released
+from shoal.flow.companion import check_companion, companion_folder, released
 from shoal.flow.counterfeits import Counterfeits, judged, read_counterfeits
 from shoal.flow.encode import encode
 from shoal.flow.examples import examples
+from shoal.flow.folder import COMPANION
 from shoal.flow.judge import in_parts, together, verdict
 from shoal.flow.noisy.answered import check_answers_stated
 from shoal.flow.noisy.answers import as_answered, with_answers
@@ -25,6 +26,7 @@ from shoal.flow.noisy.verified import check_releasable, verify_noisy
 from shoal.flow.opening import opened, opened_labels, read_release, released_schema
 from shoal.flow.people import (
     PERMUTED_VALUES,
+    UNKNOWN,
     check_population,
     people_of,
     people_or_reason,
@@ -146,6 +148,22 @@ def recounted(
         _check_untouched(*release, found.rows, found.classes if same else None)
         check_companion(given, *release)
         check_answers_stated(release[1])
+    return found if release is None else _with_change(found, given, *release)
+
+
+def _with_change(found: Verdict, given: Any, table: Path, manifest: dict[str, Any]) -> Verdict:
+    """The verdict on a release's files, which says so where they are not those published.
+
+    The private companion of what was published tells nothing of the rows of another file.
+    """
+    try:
+        _check_files(table, manifest)
+    except InputError as error:
+        why = found.people_not_evaluated
+        is_there = (companion_folder(given, table) / COMPANION).is_file()
+        if why == UNKNOWN and is_there:
+            why = "the private companion is that of the table as it was published"
+        return replace(found, changed=error.fact.removesuffix("."), people_not_evaluated=why)
     return found
 
 
