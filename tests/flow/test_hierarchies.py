@@ -105,7 +105,8 @@ def test_ordered_distance_survives_the_file(town):
 
 @pytest.fixture
 def population(town):
-    everybody = town.people(400, seed=5) + town.rows
+    others = [row | {"patient": f"N{i}"} for i, row in enumerate(town.people(400, seed=5))]
+    everybody = others + town.rows
     return town.write(town.folder / "everybody.csv", everybody)
 
 
