@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+import shoal.frames.forms as forms
 from shoal.bands import MAX_BANDS
-from shoal.frames import forms
 from shoal.frames.column import Column, Engine, exact_sql, infinite, whole
 
 FEW = 1000

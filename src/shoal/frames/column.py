@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import duckdb
 
+import shoal.frames.forms as forms
 from shoal.column import shown
 from shoal.errors import InputError
-from shoal.frames import forms
 
 HINT = re.compile(r"zip|postal|post.?code|plz|code|icd", re.IGNORECASE)
 """Names of columns whose numbers identify rather than count."""

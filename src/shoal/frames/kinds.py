@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import shoal.frames.forms as forms
 from shoal.bands import order_bands
 from shoal.column import LIKE_A_VALUE, is_like_a_value, list_columns
 from shoal.errors import InputError, UsageError
-from shoal.frames import forms
 from shoal.frames.census import COMMA, NUMBERS, POINT, Census, Evidence, Inquiry
 from shoal.frames.column import EXACT, HINT, Column, Engine, Found, Select, infinite, is_wide
 from shoal.frames.header import clean_names

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+import shoal.frames.forms as forms
 from shoal.column import shown
 from shoal.errors import InputError
-from shoal.frames import forms
 from shoal.frames.column import Engine
 
 COLUMN_LIMIT = 20_000

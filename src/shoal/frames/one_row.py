@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import shoal.frames.forms as forms
 from shoal.errors import InputError, UsageError
-from shoal.frames import forms
 from shoal.frames.column import Engine, Select
 from shoal.frames.header import clean_names
 from shoal.frames.kinds import Reading, recognise

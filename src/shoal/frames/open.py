@@ -9,10 +9,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import shoal.frames.forms as forms
 from shoal.addresses import refuse_address
 from shoal.column import LIKE_A_VALUE
 from shoal.errors import InputError, UsageError
-from shoal.frames import forms
 from shoal.frames.column import Engine
 from shoal.frames.duck import DuckFrame
 from shoal.frames.engine import connect, guarded
@@ -201,10 +201,10 @@ def _named(
     query: str | None,
 ) -> _Read:
     """The query over a path or URL, and notes on the whole of it."""
-    from shoal.frames import sql
+    from shoal.frames.sql import is_database, read_sql
 
-    if sql.is_database(source):
-        return _Read(parquet(sql.read_sql(source, spool, query)))
+    if is_database(source):
+        return _Read(parquet(read_sql(source, spool, query)))
     if query is not None:
         raise UsageError("A query needs a database URL.", "Leave query= out.")
     refuse_address(source)

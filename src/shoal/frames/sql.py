@@ -13,9 +13,9 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
+import shoal.frames.forms as forms
 from shoal.column import shown
 from shoal.errors import InputError, UsageError
-from shoal.frames import forms
 from shoal.frames.header import clean_names
 from shoal.frames.spool import Spool
 

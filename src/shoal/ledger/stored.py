@@ -20,8 +20,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+import shoal.ledger.checkpoint as checkpoint
 from shoal.errors import InputError, OutputError
-from shoal.ledger import checkpoint
 from shoal.ledger.chain import FIRST, FOUNDING, PUBLISHER, Entry, body_of, canonical, is_whole
 from shoal.ledger.checking import EMPTY, Walk, publisher_of
 from shoal.ledger.checkpoint import BLOCK, Index, Outline, seal

@@ -18,9 +18,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import shoal.flow.ledger.memory as memory
 from shoal.addresses import refuse_address
 from shoal.errors import InputError, OutputError, UsageError
-from shoal.flow.ledger import memory
 from shoal.flow.ledger.admission import Admission, Position, Refused
 from shoal.flow.ledger.admitting import accepted, admission_of
 from shoal.flow.ledger.budget import Account, account, check_adds_up, founded, stated

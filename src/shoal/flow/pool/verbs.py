@@ -12,12 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
+import shoal.flow.pool.partners as partners
+import shoal.flow.pool.rows as handed_in
 from shoal.errors import InputError, OutputError
 from shoal.flow import folder
 from shoal.flow.opening import opened
 from shoal.flow.people import one_row_of
-from shoal.flow.pool import partners
-from shoal.flow.pool import rows as handed_in
 from shoal.flow.pool.agreement import Agreement, agreed, check_agreement, named
 from shoal.flow.pool.published import (
     Published,
