@@ -9,7 +9,7 @@ DOCS_READY := $(VENV)/.ready-docs
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long lint docs bench clean
+.PHONY: help demo test test-long coverage mutants lint docs bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,15 @@ test: $(DOCS_READY) ## run the test suite (ARGS="-k csv" narrows it)
 
 test-long: $(DOCS_READY) ## run what is long by nature: kills, fuzzing, thousands of random tables
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m long $(ARGS)
+
+coverage: $(DOCS_READY) ## run the test suite with branch coverage, and print the total
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest --numprocesses 2 --dist worksteal $(ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --format=total
+
+mutants: $(DOCS_READY) ## which of the mutants in tests/mutants the tests notice (under an hour)
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .
@@ -38,7 +47,7 @@ bench: $(READY) ## measure speed and loss as ratios in one run
 	$(BIN)/python -m bench $(ARGS)
 
 clean: ## remove what make and the tools made
-	rm -rf $(VENV) shoal-demo site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) shoal-demo site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
 	rm -rf docs/reference/*.md docs/papers/images
 	find docs/papers -name '*.md' ! -name index.md -delete
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
