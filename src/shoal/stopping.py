@@ -16,6 +16,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any, Protocol
 
 from shoal import scratch
@@ -118,16 +119,24 @@ def _forget() -> None:
         _told.release()
 
 
-def _stop(number: int, frame: object) -> None:
+def _stop(number: int, frame: FrameType | None) -> None:
     """In the main thread, as soon as it looks up."""
     global _received
     if requested.is_set():  # a second Ctrl-C does not disturb the first one's clearing up
         return
     _received = number
     requested.set()
-    if _installed and _tell is None:
-        _end()  # nothing but loading has been done
+    if _installed and (_tell is None or _is_importing(frame)):
+        # Nothing but loading has been done, or a library is half loaded: whoever asked for it
+        # would ask again while unwinding, and some end the process when they are loaded twice.
+        _end()
     raise KeyboardInterrupt
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+        frame = frame.f_back
+    return frame is not None
 
 
 def _watch(reading: int) -> None:

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass
@@ -60,6 +61,13 @@ class Killer:
         self._server.stdin.write(json.dumps(asked) + "\n")
         self._server.stdin.flush()
         return Ended(**json.loads(self._server.stdout.readline()))
+
+    def duration(self, folder: Path, *args: object) -> float:
+        """How many seconds a command line takes when nobody kills it."""
+        begun = time.monotonic()
+        ended = self.shoal(folder, *args)
+        assert ended.code == 0, ended.err
+        return time.monotonic() - begun
 
 
 def serve() -> None:

@@ -104,10 +104,12 @@ def test_a_command_killed_at_every_point(killer, copy, command):
 @pytest.mark.parametrize("command", [ADD, PUBLISH], ids=["add", "publish"])
 def test_a_command_killed_at_random(killer, copy, command):
     draw = random.Random(7)
+    duration = killer.duration(copy(), *command)
     kills = 0
     for _ in range(20):
         folder = copy()
-        kills += killer.shoal(folder, *command, after=draw.uniform(0, 0.6)).code == -9
+        after = draw.uniform(0, duration) if kills else 0  # the first is killed on any machine
+        kills += killer.shoal(folder, *command, after=after).code == -9
         must_go_on(killer, folder)
         shutil.rmtree(folder)
     assert kills
