@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import itertools
 import json
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -64,7 +66,8 @@ class Line(NamedTuple):
 
 def made(folder: Path) -> list[Format]:
     """One of each, in a folder that may be thrown away."""
-    people, others = (_some(name, folder) for name in ("st_anna.csv", "harbour.csv"))
+    people = _some("st_anna.csv", folder, delimiter=";")  # the manifest says what is not as usual
+    others = _some("harbour.csv", folder)
     rule = "k-anonymity k=5 & distinct-diversity l=2"
     release = shoal.publish(people, ROLES, rule, out=folder / "release")
     other = shoal.publish(others, ROLES, rule, out=folder / "other")
@@ -107,10 +110,12 @@ def made(folder: Path) -> list[Format]:
     return [one._replace(document=json.loads(json.dumps(one.document))) for one in formats]
 
 
-def _some(name: str, folder: Path) -> Path:
+def _some(name: str, folder: Path, delimiter: str = ",") -> Path:
     """The first rows of a bundled table: as good to show a format, and quicker."""
-    rows = bundled.path(name).read_text(encoding="utf-8").splitlines(keepends=True)
-    (folder / name).write_text("".join(rows[:ROWS]), encoding="utf-8")
+    with bundled.path(name).open(encoding="utf-8", newline="") as file:
+        rows = list(itertools.islice(csv.reader(file), ROWS))
+    with (folder / name).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter=delimiter, lineterminator="\n").writerows(rows)
     return folder / name
 
 

@@ -32,6 +32,11 @@ class Histogram:
     total: NDArray[np.int64]
     sets: ValueSets | None = field(default=None, kw_only=True)
     """Whose values they are, where counts are of persons and somebody has several values."""
+    people: NDArray[np.int64] | None = field(default=None, kw_only=True)
+    """People per class, where shares are of people, who may have several values; None: shares are
+    of what is counted."""
+    persons: int | None = field(default=None, kw_only=True)
+    """People in all classes, likewise; somebody in several classes is one of them."""
 
     @cached_property
     def class_(self) -> NDArray[np.int64]:
@@ -40,13 +45,13 @@ class Histogram:
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
-        """Rows per class."""
-        return self.sum(self.count)
+        """Rows per class, or people."""
+        return self.sum(self.count) if self.people is None else self.people
 
     @property
     def everybody(self) -> int:
         """How many rows, or people, all classes have."""
-        return int(self.total.sum())
+        return int(self.total.sum()) if self.persons is None else self.persons
 
     @property
     def distinct(self) -> NDArray[np.int64]:
@@ -163,8 +168,14 @@ class Histogram:
     def take(self, classes: NDArray[Any]) -> Histogram:
         """The histogram of some classes only; the totals stay."""
         start, pick = _some(self.start, classes)
-        sets = self.sets and self.sets.take(classes)
-        return replace(self, start=start, value=self.value[pick], count=self.count[pick], sets=sets)
+        return replace(
+            self,
+            start=start,
+            value=self.value[pick],
+            count=self.count[pick],
+            sets=self.sets and self.sets.take(classes),
+            people=None if self.people is None else self.people[classes],
+        )
 
     @classmethod
     def of_persons(
@@ -193,6 +204,16 @@ class Histogram:
         triples = of, who[pairs], what[pairs]
         sets = ValueSets.of(*triples, classes, several, blank) if several else None
         return cls(axis, *counted, total, sets=sets)
+
+    def as_shares_of_people(self, class_: NDArray[Any], person: NDArray[Any]) -> Histogram:
+        """Counts of persons as shares of a class's people, from the rows that say whose they are.
+
+        What somebody with several values gives to each of them is then a share, not a sum.
+        """
+        classes = len(self.start) - 1
+        _, first = combinations((class_, person), (classes, int(person.max(initial=-1)) + 1))
+        people = np.bincount(class_[first], minlength=classes).astype(np.int64)
+        return replace(self, people=people, persons=len(np.unique(person)), sets=None)
 
     @classmethod
     def of(
@@ -296,58 +317,6 @@ class ValueSets:
         """The sets of some classes only."""
         start, pick = _some(self.start, classes)
         return replace(self, start=start, person=self.person[pick], value=self.value[pick])
-
-
-@dataclass(frozen=True)
-class PeopleHistogram(Histogram):
-    """The same by people, who may have several rows and several values.
-
-    ``count`` are the people of a class who have the value there, ``total`` those of all classes; a
-    person in several classes counts in each, and once in all of them.
-    """
-
-    people: NDArray[np.int64]
-    """People per class."""
-    persons: int
-    """People in all classes."""
-
-    @cached_property
-    def rows(self) -> NDArray[np.int64]:
-        """People per class."""
-        return self.people
-
-    @property
-    def everybody(self) -> int:
-        """People in all classes."""
-        return self.persons
-
-    def take(self, classes: NDArray[Any]) -> Histogram:
-        """The histogram of some classes only; the totals stay."""
-        start, pick = _some(self.start, classes)
-        return replace(
-            self, start=start, value=self.value[pick], count=self.count[pick],
-            people=self.people[classes],
-        )  # fmt: skip
-
-    @classmethod
-    def of_people(
-        cls,
-        axis: Axis,
-        class_: NDArray[Any],
-        value: NDArray[Any],
-        person: NDArray[Any],
-        classes: int,
-    ) -> PeopleHistogram:
-        """Count the people of each class by value, from rows that say whose they are."""
-        persons = int(person.max(initial=-1)) + 1
-        _, there = combinations((class_, person), (classes, persons))
-        _, having = combinations((class_, person, value), (classes, persons, axis.size))
-        _, once = combinations((person, value), (persons, axis.size))
-        ones = np.ones(len(having), np.int64)
-        counted = tabulate(class_[having], value[having], ones, classes, axis.size)
-        total = np.bincount(value[once], minlength=axis.size).astype(np.int64)
-        people = np.bincount(class_[there], minlength=classes).astype(np.int64)
-        return cls(axis, *counted, total, people, len(np.unique(person)))
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,9 @@ class Members:
 
 Meaning = Everything | Between | Masked | Span | Members
 
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=(\d+))")
+"""A comma between digits, which may be a decimal sign; with the digits after it."""
+
 
 def read(label: str, kind: str) -> Meaning | None:
     """What a label says in a column of this kind; None when it says nothing certain.
@@ -159,6 +162,24 @@ def read(label: str, kind: str) -> Meaning | None:
     ends = read_range(label)
     found = Span(*ends) if ends else _members(label)
     return None if isinstance(found, Members) and _two_numbers(label, found) else found
+
+
+def with_decimal_points(label: str, is_decimal: bool = False) -> str:
+    """A number, or a range of numbers, whose decimal commas are points.
+
+    What can be read as it stands is left alone, and so are three digits after every comma, which
+    may be thousands, unless ``is_decimal`` says that a comma is the decimal sign.
+
+    >>> with_decimal_points("30,5-40,5"), with_decimal_points("[20, 30]")
+    ('30.5-40.5', '[20, 30]')
+    >>> with_decimal_points("1,000-2,000"), with_decimal_points("1,000-2,000", is_decimal=True)
+    ('1,000-2,000', '1.000-2.000')
+    """
+    pointed = _DECIMAL_COMMA.sub(".", label)
+    if pointed == label or "." in label or read(label, "number") is not None:
+        return label
+    is_decimal = is_decimal or any(len(digits) != 3 for digits in _DECIMAL_COMMA.findall(label))
+    return pointed if is_decimal and read(pointed, "number") is not None else label
 
 
 def says_nothing(label: str) -> bool:

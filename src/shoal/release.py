@@ -68,13 +68,15 @@ class Verdict:
     """Why people could not be counted, where the table had a column that told them apart."""
     changed: str = ""
     """That the files are not those that were published, where they are not."""
+    unjudged: tuple[str, ...] = ()
+    """The sensitive columns that no requirement is about."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; infinity is written as text."""
         told = {
             name: value
             for name, value in asdict(self).items()
-            if name not in ("missing", "changed") or value
+            if name not in ("missing", "changed", "unjudged") or value
         }
         return {"edition": EDITION, **jsonable(told)}
 
@@ -84,13 +86,15 @@ class Verdict:
         parts = tuple(
             Judgement(**{**part, "reached": float(part["reached"])}) for part in data["judgements"]
         )
-        rest = {k: v for k, v in data.items() if k not in ("edition", "judgements")}
-        return cls(**rest, judgements=parts)
+        rest = {k: v for k, v in data.items() if k not in ("edition", "judgements", "unjudged")}
+        return cls(**rest, judgements=parts, unjudged=tuple(data.get("unjudged", ())))
 
     def __str__(self) -> str:
         lines = [f"{_rows(self.rows, self.classes, self.people)}, {self.how}"]
         if self.changed:
             lines.append(f"  CHANGED: {self.changed}")
+        if self.unjudged:
+            lines.append(f"  NOT JUDGED: {', '.join(self.unjudged)}, which no requirement is about")
         if self.people_not_evaluated:
             lines.append(f"  people: NOT EVALUATED, {self.people_not_evaluated}")
         for part in self.judgements:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shoal import testing
-from shoal.attacks.linking import linking
+from shoal.attacks.linking import REGISTER, linking
 from shoal.attacks.view import UNKNOWN, UNPUBLISHED, NobodyFoundError, People, Published, View
 from shoal.axis import Axis
 from shoal.cells import Cells
@@ -263,7 +263,9 @@ def test_averages_are_linked_by_their_centres():
 
 def test_a_known_class_needs_no_register_and_another_location_is_refused():
     view = random_view(3)
-    assert linking(view, location="assumed").to_json() == linking(view).to_json()
+    honest, assumed = (linking(view, location=one) for one in ("honest", "assumed"))
+    assert set(assumed.assumptions) - set(honest.assumptions) == {REGISTER}
+    assert replace(assumed, assumptions=honest.assumptions).to_json() == honest.to_json()
     with pytest.raises(UsageError, match="no location 'nearby'"):
         linking(view, location="nearby")
 

@@ -281,8 +281,12 @@ def test_some_of_many_releases_say_together_what_no_two_do(ledger):
     assert not told.skipped
 
 
-def test_combinations_that_are_too_many_to_be_tried_are_worked_out_at_once(ledger, monkeypatch):
-    monkeypatch.setattr(several, "MOST", 3)
+@pytest.mark.parametrize(("limit", "value"), [("MOST", 3), ("STEPS", 15)])
+def test_combinations_that_are_too_many_to_be_tried_are_worked_out_at_once(
+    ledger, monkeypatch, limit, value
+):
+    """Of one person and five releases 15 steps are three combinations."""
+    monkeypatch.setattr(several, limit, value)
     for i in range(4):
         ledger.add_foreign(one_class("abc" + "a" * i), schema=X, by=f"hospital {i}")
     told = ledger.judge(one_class("abcb"), schema=X, people=pa.table({"x": ["1"]}))
@@ -299,18 +303,17 @@ def test_combinations_that_are_too_many_to_be_tried_are_worked_out_at_once(ledge
     [(2, 1, True), (7, 120, True), (8, 201, False), (10, 201, False)],
 )
 def test_combinations_grow_up_to_a_number(releases, tried, all_of_them):
-    tries, complete = several._by_size(range(releases))
+    tries, complete = several._by_size(range(releases), several.MOST)
     assert len(set(tries)) == len(tries) == tried
     assert tries[-1] == tuple(range(releases))
     assert complete == all_of_them
 
 
-def test_where_people_are_known_just_their_combinations_are_tried(monkeypatch):
+def test_where_people_are_known_just_their_combinations_are_tried():
     held = np.array([[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [0, 0, 1, 1, 0], [1, 1, 1, 0, 1]], bool)
-    assert several._of_people(held, range(4)) == ([(0, 1, 3), (1, 2), (0, 2, 3)], True)
-    assert several._of_people(held, [0, 2]) == ([(0, 2)], True)
-    monkeypatch.setattr(several, "MOST", 1)
-    assert several._of_people(held, range(4)) == ([(0, 1, 3)], False)
+    assert several._of_people(held, range(4), 3) == ([(0, 1, 3), (1, 2), (0, 2, 3)], True)
+    assert several._of_people(held, [0, 2], 3) == ([(0, 2)], True)
+    assert several._of_people(held, range(4), 1) == ([(0, 1, 3)], False)
 
 
 def test_people_who_are_known_are_followed_through_all_releases(ledger, town):

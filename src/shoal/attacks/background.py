@@ -216,14 +216,16 @@ def _defence(case: Case, least: Fraction, exposed: bool) -> str:
     )  # fmt: skip
     whole_table = f"even the whole table as one class leaves {share(floor)} with {pieces}"
     if (exposed or worst >= least) and floor < least:
-        return DEFENCE.format(c=written(least), k=k)
+        asked = f"ck-safety c={written(least)} k={k}"
+        return DEFENCE.format(requirement=case.view.about(asked))
     if exposed or worst >= least:
         return f"little: {whole_table}. Coarser values would help more."
     enough = f"nothing is needed at {share(float(least))}: with {pieces} nobody becomes so sure."
     c = f"{(floor + worst) / 2:.2g}"
     if not floor < float(c) <= min(worst, float(least)):
         return enough
-    return f'{enough} To go further ask for a smaller c: "ck-safety c={c} k={k}"; {whole_table}.'
+    asked = case.view.about(f"ck-safety c={c} k={k}")
+    return f"{enough} To go further ask for a smaller c: {asked}; {whole_table}."
 
 
 def _witness(case: Case) -> dict[str, Any]:

@@ -65,7 +65,7 @@ from shoal.errors import InputError, UsageError
 from shoal.release import Finding
 
 NEEDS = Needs(releases=2, people=True, answers=True, by_people=True)
-OPTIONS = {"location": known_location}
+OPTIONS = {"location": known_location, "weigh": bool}
 
 AT_MOST = (1, 2, 3, 4, 5, 10)
 """PVP at confidence 1 / n counts people with at most n values left: exact, without a fraction."""
@@ -80,11 +80,16 @@ NAMED = 10
 
 
 def intersection(
-    view: View, *, rng: np.random.Generator | None = None, location: str = "honest"
+    view: View,
+    *,
+    rng: np.random.Generator | None = None,
+    location: str = "honest",
+    weigh: bool = True,
 ) -> Finding:
     """Intersect the values that each release leaves possible for each person.
 
-    Where a release shows answers in place of values, which exclude none: what is believed.
+    Where a release shows answers in place of values, which exclude none: what is believed. Not to
+    ``weigh`` the values that are left, which takes most of the time, is for who counts them alone.
     """
     _check(view)
     if exchanges(view):
@@ -111,7 +116,9 @@ def intersection(
         **missing_values(view),
         "location": reckoned(view.releases, location)[0],
         "means": means,
-        "weighted": weighted(evidence, found, people.keys, rng),
+        "weighted": weighted(evidence, found, people.keys, rng)
+        if weigh
+        else {"calibrated": False, "reason": "only how many values are left was asked"},
         **_beside(view, evidence, location, outside),
     }
     if people.values is not None:
@@ -152,7 +159,7 @@ def _of_people(view: View, location: str) -> Finding:
     worst = _worst(rows[found], prior.min(axis=0)[found], posterior[found])
     who = int(found[worst[0]])
     example = (
-        f"Row {rows[who]:,} of the targets: {posterior[who]:,} values are left, "
+        f"Row {rows[who]:,} of the targets: {_values_left(int(posterior[who]))}, "
         f"{', '.join(f'{n:,}' for n in prior[:, who])} by each release alone."
     )
     finding = _finding(
@@ -160,6 +167,10 @@ def _of_people(view: View, location: str) -> Finding:
         witness={"row": int(rows[who]), "left": int(posterior[who])},
     )  # fmt: skip
     return replace(finding, assumptions=(*finding.assumptions, left.assumption))
+
+
+def _values_left(number: int) -> str:
+    return "1 value is left" if number == 1 else f"{number:,} values are left"
 
 
 def fewest_of_any(

@@ -63,6 +63,11 @@ DEFENCE = (
     "and ask for diversity of the sensitive value."
 )
 
+REGISTER = (
+    "the location was asked to be assumed, but a register does not say which class holds whom: "
+    "everybody is looked for in all cells that contain them"
+)
+
 
 def linking(
     view: View, *, rng: np.random.Generator | None = None, location: str = "honest"
@@ -72,10 +77,12 @@ def linking(
     A ``location`` "assumed" is taken for "honest": who knows the class asks no register. What
     such an adversary gains is told beside, where it is known which class holds whom.
     """
-    location = "honest" if known_location(location) == "assumed" else location
+    asked, location = location, "honest" if known_location(location) == "assumed" else location
     if not view.releases or view.people is None:
         raise InputError("Linking needs a release and a register.", "give a table of people.")
     location, assumed = reckoned(view.releases, location)
+    if asked != location:
+        assumed = (*assumed, REGISTER)
     match = _Match.of(view, view.releases[0], view.people, location)
     found = match.candidates > 0
     if not found.any():

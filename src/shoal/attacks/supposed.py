@@ -39,7 +39,7 @@ RANDOM_WORLDS = (
     "the adversary knows that the people are in the release, and each one's class",
     "every way to deal a class's values out to its people is equally likely (random worlds)",
 )
-DEFENCE = 'ask for safety from so many pieces of knowledge: "ck-safety c={c} k={k}".'
+DEFENCE = "ask for safety from so many pieces of knowledge: {requirement}."
 COMBINATIONS = 10_000
 """So many combinations of the classes that people could be in are tried."""
 _STEPS, _DRAWS = 1_000, 2_000  # what each combination is allowed at least
@@ -115,7 +115,7 @@ def supposed(
         sure=case.most[1].probability,
         guessing=float(values.total[of_word[about.value]] / values.total.sum()),
         sentence=_sentence(case),
-        defence=_defence(sure, len(knowing), reached),
+        defence=_defence(view, sure, len(knowing), reached),
         example=_example(case),
         assumptions=_assumptions(case),
         worst=(case.who.row,),
@@ -194,10 +194,11 @@ def _told(found: Belief) -> float | Fraction:
     return found.probability if found.exact is None else found.exact
 
 
-def _defence(sure: Fraction, pieces: int, reached: bool) -> str:
+def _defence(view: View, sure: Fraction, pieces: int, reached: bool) -> str:
     if not reached:
         return f"nothing is needed at {share(float(sure))}: what is known does not make so sure."
-    return DEFENCE.format(c=written(sure), k=min(max(pieces, 1), MOST_PIECES))
+    k = min(max(pieces, 1), MOST_PIECES)
+    return DEFENCE.format(requirement=view.about(f"ck-safety c={written(sure)} k={k}"))
 
 
 def _assumptions(case: _Case) -> tuple[str, ...]:

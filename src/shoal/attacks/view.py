@@ -5,6 +5,7 @@ Everything is codes: labels were read on common axes, values numbered alike in a
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 from shoal.axis import Axis
 from shoal.cells import Cells, meeting
 from shoal.errors import InputError
-from shoal.histogram import Histogram, Pairs, PeopleHistogram, Shares
+from shoal.histogram import Histogram, Pairs, Shares
 from shoal.kernels.group import combinations, tabulate
 from shoal.labels import text
+from shoal.model import written
 from shoal.tally import Cut, Tally
 
 WORST = 20
@@ -201,8 +203,10 @@ class Published:
         """The sensitive values of each class with their counts: of rows, or of people."""
         assert self.values is not None
         if self.person is not None:
-            classes = len(self.cells)
-            return PeopleHistogram.of_people(axis, self.class_, self.values, self.person, classes)
+            persons = int(self.person.max(initial=-1)) + 1
+            rows = self.class_, self.values, self.person
+            counted = Histogram.of_persons(axis, *rows, len(self.cells), persons)
+            return counted.as_shares_of_people(self.class_, self.person)
         return self.row_histogram(axis)
 
     def row_histogram(self, axis: Axis) -> Histogram:
@@ -290,11 +294,20 @@ class View:
     """The names of those who provided the rows, where it is known who provided which."""
     withstood: int = 1
     """How many providers together the release promises to withstand; 1 where it promises none."""
+    several_sensitive: bool = False
+    """Whether a release has other sensitive columns beside the one to learn."""
     wider: Callable[[], View] | None = None
     """The same with every further column that is shared, whatever its role; None: there is none."""
     insider: Callable[[], View] | None = None
     """That with the other sensitive columns too which the people's table holds, where it holds the
     one to learn: a tester's table, of which nobody says that an adversary has it."""
+
+    def about(self, requirement: str) -> str:
+        """A requirement as it is written of this release: of several columns it names the one."""
+        if self.sensitive is None or not self.several_sensitive:
+            return f'"{requirement}"'
+        asked = f"{requirement} on={written(self.sensitive.name)}"
+        return shlex.quote(asked) if '"' in asked else f'"{asked}"'
 
     def value(self, code: int) -> str:
         """A sensitive value in words, where values may be shown."""

@@ -52,7 +52,9 @@ AUDITING = "auditing"
     "--location",
     type=click.Choice(("honest", "assumed", "centroid")),
     help="For linking and intersection, how people are found: in all cells that contain them "
-    "(the default), in their own, or by the nearest centre.",
+    "(the default), in their own, or by the nearest centre. Linking asks a register, which does "
+    "not say whose class is whose: it takes their own for all cells, and prints beside what "
+    "knowing it would add.",
 )
 @own("--pieces", type=int, metavar="N", help="Pieces of background knowledge; 2 unless given.")
 @own("--sure", type=float, metavar="SHARE", help="How likely a value must become to count.")

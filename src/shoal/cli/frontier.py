@@ -123,6 +123,8 @@ def command(
         if kept is None:
             raise
         raise _stopped(before, _written(kept), asked["replace"]) from None
+    for warning in () if quiet else found.warnings:
+        click.echo(f"WARNING: {warning}", err=True)
     for note in () if quiet else found.notes:
         click.echo(f"Note: {note}", err=True)
     show(found, as_json, quiet, _text(found, kept))

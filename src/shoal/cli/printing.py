@@ -132,11 +132,22 @@ def verdict(found: Verdict) -> str:
     lines += [f"Not evaluated: {why}" for why in reasons]
     if found.changed:
         lines.append(f"WARNING: {found.changed}.")
+    if found.unjudged:
+        lines.append(f"WARNING: {_left_to_chance(found.unjudged)}")
     if found.people_not_evaluated:
         lines.append(f"People are not evaluated: {found.people_not_evaluated}.")
     if found.kept_columns_k is not None:
         lines += ["", f"k over quasi-identifiers and kept columns: {found.kept_columns_k:,}"]
     return "\n".join((*lines, *[f"\n{line}" for line in missing(found)]))
+
+
+def _left_to_chance(columns: Sequence[str]) -> str:
+    """What it means that no requirement is about sensitive columns, and what to ask for."""
+    return (
+        f"no requirement is about {', '.join(columns)}: everybody in a class may share one value "
+        'there. Ask for one, such as -m "distinct-diversity l=2", with on=COLUMN where several are '
+        "sensitive."
+    )
 
 
 def missing(found: Verdict) -> list[str]:

@@ -206,11 +206,17 @@ def split_labels(
             labels.append(value)
     if unread:
         raise InputError(
-            f"{unread:,} values of column {columns[0].name!r} in the people's table are neither "
-            f"{columns[0].kind}s nor ranges of them.",
+            f"{_unread(unread, columns[0])}.",
             "correct them, or leave them empty where they are not known.",
         )
     return points, labels
+
+
+def _unread(number: int, column: Column) -> str:
+    where = f"of column {column.name!r} in the people's table"
+    if number == 1:
+        return f"1 value {where} is neither a {column.kind} nor a range of {column.kind}s"
+    return f"{number:,} values {where} are neither {column.kind}s nor ranges of them"
 
 
 def _asked_as(word: str, columns: Sequence[Column], valued: Collection[str]) -> Meaning | None:

@@ -27,6 +27,7 @@ from shoal.flow.seen import Keyed, Seen
 from shoal.frames.frame import Frame
 from shoal.frames.one_row import LATEST, RANDOM, OneRow
 from shoal.kernels.group import combinations
+from shoal.meaning import with_decimal_points
 from shoal.schema import Schema
 
 
@@ -142,6 +143,10 @@ def gather(
     elif others:  # namesakes are not one person: they live elsewhere, or are of another age
         quasi = [name for name in _named("quasi", schemas, fields) if name in found]
         _nobody_twice([*others, *quasi], [found[name] for name in (*others, *quasi)])
+    if register:
+        decimal = (reading or {}).get("decimal")
+        numbers = [name for name in known if kinds.get(name) == "number"]
+        found |= {name: _with_decimal_points(found[name], decimal) for name in numbers}
     persons, named = (found[one[0]] if one else None for one in (person, called))
     shared = {name: found[name] for name in known}
     return Crowd(shared, fields, rows + 1, persons, named, register)
@@ -189,6 +194,20 @@ def _opened_ranges(source: Any, *, kinds: Mapping[str, str], **reading: Any) -> 
             }
             frame = stack.enter_context(opened_some(source, kinds={**kinds, **loose}, **reading))
         yield frame
+
+
+def _with_decimal_points(listing: Listing, decimal: str | None) -> Listing:
+    """Numbers that were read as words, for there are ranges among them, with points in them."""
+    if decimal == "." or not any(isinstance(value, str) for value in listing.values):
+        return listing
+    words = [
+        with_decimal_points(value, decimal == ",") if isinstance(value, str) else value
+        for value in listing.values
+    ]
+    distinct = list(dict.fromkeys(words))
+    place = {word: i for i, word in enumerate(distinct)}
+    codes = np.array([place[word] for word in words], listing.codes.dtype)
+    return Listing(tuple(distinct), codes[listing.codes])
 
 
 def _called(names: str | None, there: Mapping[str, str], who: Sequence[str]) -> list[str]:

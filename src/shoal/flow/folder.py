@@ -107,16 +107,17 @@ def check_ours(
     """Refuse a place that cannot be written, or holds what is not ours to replace.
 
     ``mark`` is the file that a folder has when it is one of ours, ``ours`` the names of its files;
-    a release and a companion say themselves which they are.
+    a release and a companion say themselves which they are. An empty folder is free.
     """
-    if (folder.exists() or folder.is_symlink()) and not replace:
+    taken = os.path.lexists(folder) and not _is_empty(folder)
+    if taken and not replace:
         raise _taken(folder)
-    if folder.exists() and (folder.is_symlink() or not (folder / mark).is_file()):
+    if taken and folder.exists() and (folder.is_symlink() or not (folder / mark).is_file()):
         raise UsageError(
             f"{folder.name!r} exists and is not {what}; it is not replaced.",
             "choose another folder.",
         )
-    if folder.exists() and any(_strangers(folder, ours)):
+    if taken and folder.exists() and any(_strangers(folder, ours)):
         raise UsageError(
             f"{folder.name!r} holds files that are not {what}'s; it is not replaced.",
             "move them away, or choose another folder.",
@@ -124,6 +125,13 @@ def check_ours(
     parent = folder.absolute().parent
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         raise _unwritable(folder)
+
+
+def _is_empty(place: Path) -> bool:
+    """Whether a place is a folder in which nothing is: no link to one, nor where one stands."""
+    if not place.is_dir() or place.is_symlink() or place.resolve() == Path.cwd():
+        return False
+    return not any(place.iterdir())
 
 
 def _strangers(folder: Path, ours: str | None = None) -> Iterator[str]:
@@ -256,7 +264,8 @@ class _Step:
 def move(*pairs: tuple[Path, Path], replace: bool) -> None:
     """Rename each new folder to its final name: all of them or, come what may, none.
 
-    What stands there is refused unless ``replace``: it may have come while the new one was made.
+    What stands there is refused unless ``replace``, except an empty folder: it may have come while
+    the new one was made.
     It is set aside first, put back when anything fails (Ctrl-C too), and removed at the end. A
     process that is killed in between, or a disk without power, leaves a journal beside the last of
     the final places, by which the next command that opens it comes to the end (`repair`). The
@@ -266,8 +275,9 @@ def move(*pairs: tuple[Path, Path], replace: bool) -> None:
     with closing(_hold_journal(out)) as journal:
         steps = [_Step.of(new.absolute(), final.absolute()) for new, final in pairs]
         try:
-            if not replace and (taken := [step.final for step in steps if step.replaces]):
-                raise _taken(taken[0])
+            held = [step.final for step in steps if step.replaces and not _is_empty(step.final)]
+            if held and not replace:
+                raise _taken(held[0])
             for step in steps:
                 _persist(step.new)
             # Nobody who stops this process removes them now: they are the journal's.

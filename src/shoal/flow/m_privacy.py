@@ -320,7 +320,14 @@ def _counted_as_it_stands(source: Any, schema: Schema, reading: Mapping[str, Any
                 f"The table has no column {schema.provider.name!r}, which says who provided a row.",
                 "take the table as it was before that column was dropped.",
             )
-        if (people := people_in(frame, schema)) is not None and schema.person is not None:
+        if schema.person is not None:
+            if (people := people_in(frame, schema)) is None:
+                raise InputError(
+                    f"The table has no column {schema.person.name!r}, which says who a row is "
+                    "about: its rows may be of fewer people.",
+                    "take the table as it was before that column was dropped, or a schema without "
+                    "a person column.",
+                )
             refuse_repeated(schema.person.name, len(people.codes), people.number)
         count = recount(frame, schema)
         assert count.tally.provider is not None, "the schema has a provider"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shoal.column import PUBLISHED, Column
-from shoal.errors import InputError, NotEvaluatedError, NotMetError, UsageError
+from shoal.errors import InputError, NotEvaluatedError, NotMetError, ShoalError, UsageError
 from shoal.flow.buckets import check_rule
 from shoal.flow.centroids import check_cells
 from shoal.flow.companion import check_companion, companion_folder, released
@@ -17,7 +18,7 @@ from shoal.flow.counterfeits import Counterfeits, judged, read_counterfeits
 from shoal.flow.encode import encode
 from shoal.flow.examples import examples
 from shoal.flow.folder import COMPANION
-from shoal.flow.judge import in_parts, together, verdict
+from shoal.flow.judge import in_parts, together, unjudged, verdict
 from shoal.flow.noisy.answered import check_answers_stated
 from shoal.flow.noisy.answers import as_answered, with_answers
 from shoal.flow.noisy.answers import check_rule as check_answers_rule
@@ -49,11 +50,11 @@ from shoal.flow.recount import (
     recounts,
     with_population,
 )
-from shoal.flow.request import FORMS, NOISY, OF_NOBODY, PARTITION
+from shoal.flow.request import FORMS, NOISY, OF_NOBODY, PARTITION, RANDOMISED
 from shoal.frames.frame import Frame
 from shoal.model import Model, inner, products
 from shoal.models import rule as parse_rule
-from shoal.release import How, Verdict
+from shoal.release import MANIFEST, How, Verdict
 from shoal.schema import Schema
 from shoal.tally import Groups, Population
 
@@ -119,7 +120,7 @@ def recounted(
         rule = rule or manifest.get("rule")
         accept_keep = accept_keep or bool(manifest.get("keep_accepted")) or buckets
     if schema is None or rule is None:
-        raise _unstated()
+        raise _unstated(given, schema, rule)
     model = parse_rule(rule) if isinstance(rule, str) else rule
     if release is not None:
         _check_asked(release[1], model, after)
@@ -143,6 +144,9 @@ def recounted(
         found = replace(found, people_not_evaluated=unknown)
         if release is not None:
             found = with_answers(found, frame, release[1])
+    is_answered = release is not None and release[1].get("form") == RANDOMISED
+    sensitive = [] if is_answered else [column.name for column in schema.sensitive]
+    found = replace(found, unjudged=tuple(unjudged(model, sensitive)))
     if release is not None and found.holds:
         same = schema.quasi == released_schema(release[1]).quasi
         _check_untouched(*release, found.rows, found.classes if same else None)
@@ -191,10 +195,25 @@ def _noise(given: Any, release: tuple[Path, dict[str, Any]], *asked: Any) -> Ver
     return found
 
 
-def _unstated() -> UsageError:
+def _unstated(source: Any, schema: Schema | None, rule: Model | str | None) -> ShoalError:
+    place = Path(source) if isinstance(source, str | Path) else None
+    if place is not None and place.is_dir():
+        tables = sorted(one.name for one in place.glob("table.*")) or ["TABLE"]
+        table = shlex.quote(str(place / tables[0]))
+        return InputError(
+            f"{place.name!r} is a folder, but not a release: it has no {MANIFEST}.",
+            "say what the columns are, then name the table and the rule:\n"
+            f"  shoal schema {table} -o schema.toml\n"
+            f'  shoal verify {table} -s schema.toml -m "k-anonymity k=5"',
+        )
+    lacking = [
+        *(["the roles of its columns (-s schema.toml, or --quasi COLUMN)"] * (schema is None)),
+        *(['the rule (-m "k-anonymity k=5")'] * (rule is None)),
+    ]
+    writing = " shoal schema TABLE -o schema.toml writes the roles." if schema is None else ""
     return UsageError(
-        "To verify a table that is not a release folder, the schema and the rule are needed.",
-        'add -s schema.toml -m "k-anonymity k=5".',
+        "A table that is not a release folder does not say what it promises.",
+        f"add {' and '.join(lacking)}.{writing}",
     )
 
 

@@ -201,6 +201,7 @@ class Scene:
             judged=tuple(axis for axis, _ in judged),
             show=self.show,
             withstood=releases[0].withstood,
+            several_sensitive=len({c.name for r in releases for c in r.schema.sensitive}) > 1,
             providers=None if provided is None else provided.axis,
         )
 

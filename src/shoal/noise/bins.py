@@ -185,7 +185,7 @@ def all_bins(schema: Schema) -> tuple[Bins, ...]:
         except SchemaError as error:
             amiss.append(error)
     if amiss:
-        raise together(amiss)
+        raise _several_open(amiss) or together(amiss)
     return tuple(found)
 
 
@@ -353,7 +353,7 @@ def _places(axis: Axis) -> NDArray[np.float64]:
     return axis.positions
 
 
-def _open(column: Column, kind: str) -> SchemaError:
+def _open(column: Column, kind: str) -> OpenDomainError:
     """The schema does not say what the column may hold."""
     if kind in ("", "number", "date"):
         low, high = (_FIRST.toordinal(), _LAST.toordinal()) if kind == "date" else (0, 120)
@@ -368,9 +368,32 @@ def _open(column: Column, kind: str) -> SchemaError:
             f'{first}  # if it holds numbers\n# domain = ["A", "B"]  # if it holds other values'
         )
         hint = hint.replace(first, either)
+    return OpenDomainError(column.name, fact, hint)
+
+
+class OpenDomainError(SchemaError):
+    """The schema does not say what a column may hold."""
+
+    def __init__(self, column: str, fact: str, hint: str) -> None:
+        super().__init__(
+            f"Column {quoted(column)} {fact}, and what it may hold is never taken from the rows.",
+            hint,
+        )
+        self.column = column
+
+
+def _several_open(amiss: Sequence[InputError]) -> SchemaError | None:
+    """What the schema lacks of several columns, in one sentence; None where more is wrong."""
+    open_ = [error for error in amiss if isinstance(error, OpenDomainError)]
+    if len(open_) < 2 or len(open_) < len(amiss):
+        return None
+    names = ", ".join(quoted(error.column) for error in open_)
     return SchemaError(
-        f"Column {quoted(column.name)} {fact}, and what it may hold is never taken from the rows.",
-        hint,
+        f"The schema does not say what {len(open_):,} columns may hold, which is never taken from "
+        f"the rows: {names}.",
+        "under [columns.NAME] of each write bounds = [0, 120] if it holds numbers, else domain = "
+        '["A", "B"] with all of its values; shoal schema TABLE -o schema.toml writes a schema to '
+        "begin with.",
     )
 
 

@@ -30,7 +30,8 @@ def frontier_page(
     points, risk = facts["points"], str(facts["risk"])
     made = [one for one in points if one["loss"] is not None]
     best = [one for one in drawn[risk] if one["on_frontier"]]
-    sections = [_front(facts, drawn[risk], best), *_other(drawn, risk)]
+    warnings = tuple(Callout(text, "warning") for text in facts.get("warnings", ()))
+    sections = [_front(facts, drawn[risk], best, warnings), *_other(drawn, risk)]
     return Page(
         "Which release to make",
         (*sections, _every(made, not_made, facts["notes"]), _rests_on(facts)),
@@ -42,12 +43,16 @@ def frontier_page(
     )
 
 
-def _front(facts: Mapping[str, Any], drawn: Sequence[Point], best: Sequence[Point]) -> Section:
+def _front(
+    facts: Mapping[str, Any],
+    drawn: Sequence[Point],
+    best: Sequence[Point],
+    warnings: tuple[Callout, ...],
+) -> Section:
     if not best:
         text = "No method meets any of the rules: below stands why. Weaker rules, or rows held back"
-        return Section(
-            "The frontier", (), (Callout(f"{text} (`--hold-back`), may help.", "warning"),)
-        )
+        none_made = Callout(f"{text} (`--hold-back`), may help.", "warning")
+        return Section("The frontier", (), (*warnings, none_made))
     words = (
         "Every point is a release that one method would make under one rule. On the frontier are "
         "those than which no other has less risk without more loss, or less loss without more "
@@ -56,6 +61,7 @@ def _front(facts: Mapping[str, Any], drawn: Sequence[Point], best: Sequence[Poin
     )
     risk = str(facts["risk"])
     blocks = (
+        *warnings,
         Chart(frontier_chart(drawn, risk), _note(risk)),
         Table(*_rows(best), caption="On the frontier, by loss"),
         *_choice(facts),

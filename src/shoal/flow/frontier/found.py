@@ -45,6 +45,8 @@ class Frontier:
     risk, whose class is known."""
     notes: tuple[str, ...] = ()
     """What is to be told of kept columns and of the columns' levels."""
+    warnings: tuple[str, ...] = ()
+    """What may undo every promise: columns that may say that somebody has several rows."""
     max_average_risk: float | None = None
     """A bound on the mean over people instead, as the frontier is drawn by it."""
     known: tuple[str, ...] = ()
@@ -179,6 +181,7 @@ class Frontier:
             "settings": jsonable(settings),
             "assumptions": self.assumptions,
             "notes": list(self.notes),
+            **({"warnings": list(self.warnings)} if self.warnings else {}),
             "points": [jsonable(one.to_json()) for one in self.points],
             "wanted": self.wanted,
             "chosen": chosen,

@@ -62,7 +62,8 @@ class Run:
         return Frontier(
             marked(tuple(kept.points.values()), self.risk),
             tables.plain.tally.rows, self.risk, kept.settings, kept.place, notes=tables.notes,
-            known=tuple(one.name for one in tables.schema.keep), options=self.options,
+            warnings=tables.warnings, known=tuple(one.name for one in tables.schema.keep),
+            options=self.options,
         )  # fmt: skip
 
     def _within(self, at: int, of: int) -> Progress:

@@ -33,6 +33,8 @@ class Tables:
     levelled: Counted
     """The same table with automatic levels; where none were needed or asked for, it is plain."""
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """Questions about columns that may say that somebody has several rows."""
     """What to tell of kept columns and of the columns' levels."""
 
     @classmethod
@@ -60,7 +62,7 @@ class Tables:
             levels, notes = _levels(frame, schema, requests)
             levelled = plain if levels == schema else _counted(frame, levels, people, requests)
             asked = repeating(frame, schema)
-        return cls(schema, plain, levelled, (*asked, *_kept(schema), *notes))
+        return cls(schema, plain, levelled, (*_kept(schema), *notes), tuple(asked))
 
     def of(self, method: str) -> Counted:
         """The table as a method is given it."""

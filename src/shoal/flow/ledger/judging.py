@@ -332,7 +332,7 @@ class _Beside:
         return True
 
     def _run(self, name: str, on: str = "", relation: str = "") -> Finding | None:
-        options = {"l": self.terms.l, "location": location(self.known)}
+        options = {"l": self.terms.l, "location": location(self.known), "weigh": False}
         asked = Asked(on=on or None, relation=relation, options=options)
         try:
             if wrong := unmet(name, self.known, BOTH, asked):

@@ -4,8 +4,9 @@ Three releases may say together what no two of them do: whoever is in all has a 
 possible (Ganta, Kasiviswanathan, Smith: Composition attacks and auxiliary information in data
 privacy, KDD 2008). Where whose the rows are is known of all releases, everybody's values are
 intersected over just those that hold the person, which is the most that can be learnt. Else
-combinations are tried, the smaller first, and all at once. Where there are too many to be tried one
-by one, what any of them leaves is worked out value by value (``fewest_of_any``).
+combinations are tried, the smaller first, and all at once. Where they are too many to be tried one
+by one (``MOST``), or too many people are to be looked for by each of them (``STEPS``), what any of
+them leaves is worked out value by value (``fewest_of_any``).
 
 Where nobody says who is in which, the worst is assumed: over any number of the releases with which
 a pair was judged so, the worst combination of classes is searched. Whoever is in a release that the
@@ -47,6 +48,9 @@ from shoal.release import Finding
 
 MOST = 200
 """So many combinations of earlier releases are tried one by one for a column."""
+
+STEPS = 2_000_000
+"""So often somebody is looked for in a release by these combinations, at most, all together."""
 
 Some = tuple[int, ...]
 """Which of the earlier releases, by their places."""
@@ -131,7 +135,8 @@ def _to_people(pasts: Sequence[Past], new: Seen, terms: Terms) -> Several:
         return Several(unjudged=((pasts[-1].number, f"All at once: {told(error)}"),))
     held, found = _held(known), list[Several]()
     for name, where in _columns(known, terms.on).items():
-        tries, complete = _of_people(held, where) if held is not None else _by_size(where)
+        most = _affordable(known, where)
+        tries, complete = _by_size(where, most) if held is None else _of_people(held, where, most)
         for i, some in enumerate(tries):
             terms.progress("judging with several releases", i, len(tries))
             found.append(_tried(known, pasts, some, name, terms))
@@ -184,7 +189,7 @@ def _columns(known: Scene, on: str | None) -> dict[str, list[int]]:
 def _tried(known: Scene, pasts: Sequence[Past], some: Some, name: str, terms: Terms) -> Several:
     """One column intersected over some of the earlier releases and the new one."""
     entries = tuple(pasts[i].number for i in some)
-    asked = Asked(on=name, options={"location": location(known)})
+    asked = Asked(on=name, options={"location": location(known), "weigh": False})
     try:
         finding = run("intersection", known, (*some, len(pasts)), asked)
     except NobodyFoundError:
@@ -207,19 +212,25 @@ def _held(known: Scene) -> NDArray[np.bool_] | None:
     return np.stack(rows[:-1])[:, rows[-1]] if rows else None
 
 
-def _of_people(held: NDArray[np.bool_], where: Sequence[int]) -> tuple[list[Some], bool]:
+def _affordable(known: Scene, where: Sequence[int]) -> int:
+    """How many combinations may be tried one by one."""
+    people = 1 if known.targets is None else len(known.targets.rows)
+    return min(MOST, STEPS // (max(1, people) * (len(where) + 1)))
+
+
+def _of_people(held: NDArray[np.bool_], where: Sequence[int], most: int) -> tuple[list[Some], bool]:
     """The combinations that people are in, those of most people first; whether these are all."""
     kinds, people = np.unique(held[list(where)], axis=1, return_counts=True)
     order = np.argsort(-people, kind="stable")
     every = [tuple(where[i] for i in np.flatnonzero(kinds[:, j]).tolist()) for j in order]
     every = [some for some in every if len(some) > 1]
-    return every[:MOST], len(every) <= MOST
+    return every[:most], len(every) <= most
 
 
-def _by_size(where: Sequence[int]) -> tuple[list[Some], bool]:
+def _by_size(where: Sequence[int], most: int) -> tuple[list[Some], bool]:
     """Combinations by growing size, and all at once; whether these are all."""
     number = len(where)
     sizes = range(2, number)
     every = chain.from_iterable(combinations(where, size) for size in sizes)
-    tries = [*islice(every, MOST), tuple(where)]
-    return tries, sum(comb(number, size) for size in sizes) <= MOST
+    tries = [*islice(every, most), tuple(where)]
+    return tries, sum(comb(number, size) for size in sizes) <= most

@@ -68,12 +68,14 @@ def _handed_in(agreement: Agreement) -> list[Column]:
 
 def _rows(frame: Frame, agreement: Agreement, name: str) -> pa.Table:
     there, wanted = {field.name for field in frame.fields}, _handed_in(agreement)
-    if more := sorted(there.difference(agreement.schema.names)):
+    schema = agreement.schema.expand([field.name for field in frame.fields])
+    agreed = [column.name for column in schema.columns if column.role != "undecided"]
+    if more := sorted(there.difference(agreed)):
         raise SchemaError(
             f"{_columns(len(more))} not agreed on: {', '.join(more)}.",
             f"leave {'it' if len(more) == 1 else 'them'} out of the file.",
         )
-    dropped = [c for c in agreement.schema.columns if c not in wanted and c.name in there]
+    dropped = [c for c in schema.columns if c not in wanted and c.name in there]
     # What is dropped may be written in any way.
     fitted = Schema((*wanted, *(replace(c, kind="") for c in dropped))).fit(frame.fields)
     check_people(frame, fitted)
