@@ -203,9 +203,10 @@ def test_a_kept_column_may_be_asked_for_besides(ledger):
     names = ("d", "job")
     first, then = one_class("ABCD", "pqrs", names=names), one_class("ABCD", "pxyz", names=names)
     told = after(ledger, first, then, KEPT, relation="overlapping")
-    assert (told.admitted, found(told)) == (True, {("worst-pair", "d"): 0})
+    assert found(told) == {("worst-pair", "d"): 4}  # A alone has the same job in both
+    assert told.weighed[0].joined_by == ("job",)
     asked = ledger.judge(then, schema=KEPT, relation="overlapping", on="job")
-    assert found(asked) == {("worst-pair", "d"): 0, ("worst-pair", "job"): 4}
+    assert found(asked) == {("worst-pair", "d"): 4, ("worst-pair", "job"): 4}
 
 
 def test_a_column_that_the_earlier_release_lacks_is_said_to_be(ledger):

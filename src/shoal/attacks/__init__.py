@@ -15,8 +15,8 @@ from shoal.release import Finding
 
 SHARED = frozenset({
     "believing", "corresponding", "exchanged", "foretelling", "insiders", "joined_beliefs",
-    "linked", "locate", "meant", "persons", "picking", "supposed", "view", "weighing", "worded",
-    "worst_case",
+    "linked", "locate", "meant", "persons", "picking", "shared_rows", "supposed", "view",
+    "weighing", "worded", "worst_case",
 })  # fmt: skip
 """Files of this room that are not attacks themselves."""
 

@@ -195,11 +195,15 @@ def _exposing(one: Weighed) -> str:
 def _cause(one: Weighed) -> str:
     """By what people are exposed: the column whose values are learnt, or those that join rows."""
     if one.on:
-        return f"too few values of column {one.on!r} are left to them"
-    names = ", ".join(map(repr, one.joined_by))
+        joined = f", where rows are joined by {_columns(one.joined_by)}" if one.joined_by else ""
+        return f"too few values of column {one.on!r} are left to them{joined}"
     if one.finding.attack == "order":
         return "the rows of both stand in the same order"
-    return f"rows of both can be joined by column{'s' * (len(one.joined_by) > 1)} {names}"
+    return f"rows of both can be joined by {_columns(one.joined_by)}"
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
 
 
 def _lines(told: Admission) -> list[str]:

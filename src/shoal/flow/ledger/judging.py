@@ -17,6 +17,9 @@ releases that overlap is so then too.
 
 It does not see releases that the ledger was not told of, nor columns that are called differently.
 What several earlier releases tell at once is judged in ``several``.
+
+Columns that both keep join their rows: what is left then is worked out too (``shared_rows``), and
+the worse of the two counts. What cannot be worked out so is unjudged.
 """
 
 from __future__ import annotations
@@ -25,9 +28,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
+
+from shoal.attacks.shared_rows import JoinedRows
 from shoal.attacks.view import NobodyFoundError
 from shoal.errors import InputError, UsageError
-from shoal.flow.adversary import Asked, run, told, unmet
+from shoal.flow.adversary import Asked, needed, run, told, unmet
 from shoal.flow.crowd import Crowd, gather, holders
 from shoal.flow.ledger.covering import covering
 from shoal.flow.ledger.defences import based_cells
@@ -322,8 +328,30 @@ class _Beside:
         """
         people = self.known.targets is not None and self._learnt("intersection", name)
         if wide or (people and self.covering.whole):
-            return people
-        return self._learnt(WORST, name) or self.nobody
+            return people and self._learnt_by_rows("intersection", name)
+        learnt = self._learnt(WORST, name) or self.nobody
+        if people and not self._learnt_by_rows("intersection", name):
+            return False
+        return learnt and (self.nobody or self._learnt_by_rows(WORST, name))
+
+    def _learnt_by_rows(self, attack: str, name: str) -> bool:
+        """What is left of a column where rows agree in kept columns too; whether that is told.
+
+        It is weighed where it exposes more people than what leaves the kept columns aside.
+        """
+        try:
+            by_rows = weighed_by_rows(
+                attack, self.known, BOTH, (self.past.number,), name, self.terms
+            )
+        except (InputError, UsageError) as error:
+            self.skipped.append((self.past.number, attack, f"By kept columns: {told(error)}"))
+            return False
+        if by_rows is None:
+            return True
+        alike = [one for one in self.found if (one.finding.attack, one.on) == (attack, name)]
+        if not alike or by_rows.beyond > alike[0].beyond:
+            self.found = [one for one in self.found if one not in alike] + [by_rows]
+        return True
 
     def _learnt(self, attack: str, name: str) -> bool:
         if (finding := self._run(attack, name)) is None:
@@ -352,6 +380,67 @@ class _Beside:
             self.short.append(
                 f"The search of {finding.attack} was cut short: more people may be exposed."
             )
+
+
+def shared_kept(releases: Sequence[Seen], learnt: str) -> tuple[str, ...]:
+    """The columns that all releases publish as they are and call kept; not one that is learnt.
+
+    One that has a single value, the same in all of them, tells nobody from anybody.
+    """
+    names = [column.name for column in releases[0].schema.keep if column.name != learnt]
+    shared = [
+        name for name in names
+        if all(name in {column.name for column in one.schema.keep} for one in releases)
+    ]  # fmt: skip
+    values = {
+        name: {word for one in releases for word in one.listings[name].words()} for name in shared
+    }
+    return tuple(name for name in shared if len(values[name]) > 1)
+
+
+def weighed_by_rows(
+    attack: str, known: Scene, which: Sequence[int], entries: tuple[int, ...], on: str,
+    terms: Terms,
+) -> Weighed | None:  # fmt: skip
+    """What some releases leave of a column where rows are joined by the columns that all keep.
+
+    None where they keep none together. ``attack`` says of whom: of the people, or of whoever the
+    worst is assumed to be so.
+    """
+    releases = [known.releases[i] for i in which]
+    names = shared_kept(releases, on)
+    if not names or any(one.buckets for one in releases):
+        return None
+    view = known.view(which, needed(attack, {}), on)
+    if any(one.person is not None for one in view.releases):
+        raise InputError(
+            "People have several rows in one of the releases, and kept values may differ in them.",
+            "publish one row a person.",
+        )
+    rows = JoinedRows.of(view, names)
+    if attack == WORST:
+        exposed = rows.exposed_rows(terms.l)
+        there = np.ones(len(exposed), np.bool_)
+    else:
+        exposed, there = rows.exposed_people(terms.l, location(known))
+    number, people = int(exposed.sum()), int(there.sum())
+    if not people:
+        return None
+    whose = f"rows of {view.releases[-1].name} are of people who" if attack == WORST else "people"
+    finding = Finding(
+        attack=attack,
+        people=people,
+        exposed=number,
+        sure=1 / (terms.l - 1) if number else 1 / terms.l,
+        guessing=0.0,
+        sentence=f"{number:,} of {people:,} {whose} are left fewer than {terms.l} values of {on} "
+        f"where rows of the releases are joined by what all of them publish as it is: "
+        f"{', '.join(names)}.",
+        defence=f"leave out {', '.join(names)}, or ask for larger and more varied classes.",
+        assumptions=("whoever is in several releases has the same kept values in all of them",),
+        details={"joined_by": list(names)},
+    )
+    return Weighed(finding, entries, number, terms.limit, on=on, joined_by=names)
 
 
 def weighed(finding: Finding, entries: tuple[int, ...], terms: Terms, on: str = "") -> Weighed:

@@ -10,6 +10,7 @@ It does not promise that larger classes are large enough: that is judged when th
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -105,6 +106,12 @@ class Refusal:
 
     def _against_values(self, one: Weighed, pairs: Sequence[Pair]) -> list[str]:
         ways = []
+        if one.joined_by:
+            dropped = " ".join(f"--drop {shlex.quote(name)}" for name in one.joined_by)
+            ways.append(
+                "leave out what an earlier release publishes as it is too: "
+                f"{self._publish(self._rule)} {dropped}"
+            )
         if one.finding.attack == WORST:
             ways.append(self._say_people(pairs))
         ways.append(self._larger(one.on, len(one.entries)))

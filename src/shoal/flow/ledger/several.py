@@ -16,6 +16,7 @@ reaches its limit leaves the release unjudged.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, combinations, islice
@@ -37,8 +38,10 @@ from shoal.flow.ledger.judging import (
     Weighed,
     learnable,
     location,
+    shared_kept,
     staged,
     weighed,
+    weighed_by_rows,
 )
 from shoal.flow.ledger.noisy import bare, of_nobody
 from shoal.flow.ledger.terms import Terms
@@ -112,9 +115,28 @@ def _worst(pasts: Sequence[Past], new: Seen, terms: Terms, name: str) -> Several
             unjudged=((entries[-1], f"Column {name!r}, several at once: {told(error)}"),)
         )
     one = weighed(finding, entries, terms, name)
-    if not finding.details["limits"] or one.exceeds:
+    if one.exceeds:
+        return Several((one,))
+    if names := _kept_by_three(known.releases, name):
+        return Several((one,), ((entries[-1], f"Column {name!r}: {_not_joined(names)}"),))
+    if not finding.details["limits"]:
         return Several((one,))
     return Several((one,), ((entries[-1], f"Column {name!r}: {_cut_short(len(pasts))}"),))
+
+
+def _kept_by_three(releases: Sequence[Seen], name: str) -> tuple[str, ...]:
+    """The columns by which rows of the new release can be joined with two earlier ones."""
+    *earlier, new = releases
+    shared = [shared_kept((one, new), name) for one in earlier]
+    times = Counter(column for columns in shared for column in columns)
+    return tuple(column for column, number in times.items() if number > 1)
+
+
+def _not_joined(names: Sequence[str]) -> str:
+    return (
+        f"several earlier releases publish {', '.join(names)} as it is, as this one does, and what "
+        "their rows say together is not evaluated of people who are not given."
+    )
 
 
 def _cut_short(number: int) -> str:
@@ -154,6 +176,12 @@ def _any_of_them(
     try:
         view = known.view((*where, len(pasts)), needed("intersection", {}), name)
         fewest = fewest_of_any(view, terms.l, location(known), everywhere=everywhere)
+        if names := _kept_by_three([known.releases[i] for i in (*where, len(pasts))], name):
+            raise InputError(
+                f"Several of the releases publish {', '.join(names)} as it is, and they are too "
+                "many for their rows to be joined.",
+                "leave these columns out.",
+            )
     except (InputError, UsageError) as error:
         return Several(unjudged=((entries[-1], f"Column {name!r}, several: {told(error)}"),))
     if fewest is None:
@@ -196,7 +224,14 @@ def _tried(known: Scene, pasts: Sequence[Past], some: Some, name: str, terms: Te
         return Several()
     except (InputError, UsageError) as error:
         return Several(unjudged=((entries[-1], f"Several at once: {told(error)}"),))
-    return Several((weighed(finding, entries, terms, name),))
+    one = weighed(finding, entries, terms, name)
+    try:
+        which = (*some, len(pasts))
+        by_rows = weighed_by_rows("intersection", known, which, entries, name, terms)
+    except (InputError, UsageError) as error:
+        why = f"Column {name!r}, several by kept columns: {told(error)}"
+        return Several((one,), ((entries[-1], why),))
+    return Several((one if by_rows is None or by_rows.beyond <= one.beyond else by_rows,))
 
 
 def _held(known: Scene) -> NDArray[np.bool_] | None:
