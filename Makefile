@@ -9,7 +9,7 @@ DOCS_READY := $(VENV)/.ready-docs
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long coverage mutants lint docs bench clean
+.PHONY: help demo test test-long replay coverage mutants lint docs bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ test: $(DOCS_READY) ## run the test suite (ARGS="-k csv" narrows it)
 
 test-long: $(DOCS_READY) ## run what is long by nature: kills, fuzzing, thousands of random tables
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m long $(ARGS)
+
+replay: $(READY) ## hold what every verb does against the recording (ARGS="ledger report" narrows it)
+	$(BIN)/python -m tests.frozen replay $(ARGS)
 
 coverage: $(DOCS_READY) ## run the test suite with branch coverage, and print the total
 	$(BIN)/coverage erase
