@@ -22,6 +22,7 @@ from tests.mutants.placing import ROOT, CannotBePlacedError, Mutant, Source
 KILLED, SURVIVED, UNPLACED = "killed", "survived", "cannot be placed"
 UNCOVERED = "survived: no test runs its line"
 LATE, UNCLEAR = "no verdict in time", "unclear: its test fails without the mutant too"
+READS_CODE = "inspect.getsource"
 FIRST_SECONDS = 10.0
 """Tests of so many seconds are run first: most mutants do not survive them."""
 
@@ -44,6 +45,8 @@ class Covering:
         self.tree = measurement.tree
         self.source = Source(measurement.tree / "src" / "shoal")
         self.seconds = measurement.seconds_of_passed_tests()
+        files = (self.tree / "tests").rglob("*.py")
+        self.readers = {file for file in files if READS_CODE in file.read_text(encoding="utf-8")}
         self.data = coverage.CoverageData(basename=str(measurement.data))
         self.data.read()
 
@@ -55,10 +58,15 @@ class Covering:
         else:
             lines = [(place.path, line) for line in place.lines]
         tests = {test for path, line in lines for test in self._contexts(path).get(line, ())}
-        return self._in_turn(tests & self.seconds.keys())
+        passing = tests & self.seconds.keys()
+        return self._in_turn({test for test in passing if not self._reads_code(test)})
 
     def _contexts(self, path: Path) -> dict[int, list[str]]:
         return self.data.contexts_by_lineno(str(path))
+
+    def _reads_code(self, test: str) -> bool:
+        """Whether a test looks at the text of the code, and would notice any change of it."""
+        return self.tree / test.partition("::")[0] in self.readers
 
     def _in_turn(self, tests: Collection[str]) -> list[str]:
         by_file: dict[str, list[str]] = {}
