@@ -83,7 +83,9 @@ def run(measurement: Measurement, only: str | None, seconds: float, processes: i
 
     with ThreadPoolExecutor(processes) as pool:
         verdicts = list(pool.map(judge, enumerate(mutants, start=1)))
-    flawed = failing_without(one.by for one in verdicts if one.outcome == KILLED and "::" in one.by)
+    flawed = failing_without(
+        {one.by for one in verdicts if one.outcome == KILLED and "::" in one.by}
+    )
     verdicts = [replace(one, outcome=UNCLEAR) if one.by in flawed else one for one in verdicts]
     numbers = Counter(one.outcome for one in verdicts)
     print("\n".join(f"{number:>4} {outcome}" for outcome, number in numbers.most_common()))

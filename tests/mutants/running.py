@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -99,11 +99,13 @@ def run_mutant(mutant: Mutant, covering: Covering, budget: float) -> Verdict:
     return Verdict(mutant, outcome, by, run, round(time.monotonic() - started, 1))
 
 
-def failing_without(tests: Iterable[str]) -> set[str]:
+def failing_without(tests: Collection[str]) -> set[str]:
     """Which of the tests fail in a copy that has no mutant."""
+    if not tests:
+        return set()
     with tempfile.TemporaryDirectory(prefix="shoal-mutant") as folder:
         tree = copy_tree(ROOT, Path(folder) / "tree")
-        outcomes, _ = _pytest(tree, sorted(set(tests)), 1800, "--maxfail=1000")
+        outcomes, _ = _pytest(tree, sorted(tests), 1800, "--maxfail=1000")
         return {test for test in tests if outcomes.get(test) != "passed"}
 
 
