@@ -129,7 +129,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     if _installed and (_tell is None or _is_importing(frame)):
         # Nothing but loading has been done, or a library is half loaded: whoever asked for it
         # would ask again while unwinding, and some end the process when they are loaded twice.
-        _end()
+        end()
     raise KeyboardInterrupt
 
 
@@ -151,10 +151,11 @@ def _watch(reading: int) -> None:
                 engine.interrupt()
         threading.Event().wait(GRACE / 5)
     requested.set()
-    _end()
+    end()
 
 
-def _end() -> None:
+def end() -> None:
+    """Say that the run was stopped, unless that is said already, and leave."""
     if may_tell():
         if _tell is None:
             os.write(2, b"Stopped.\n")

@@ -17,7 +17,7 @@ def run() -> None:
         main(prog_name="shoal")
     finally:
         if stopping.requested.is_set():
-            stopping.leave()
+            stopping.end()
         stopping.ignore()  # all is done and told: what Python does yet is not to be disturbed
 
 
