@@ -26,6 +26,7 @@ CASES = {
     "composition": "what two independent releases give away; time against k alone",
     "noise": "error of noisy counts beside theory; 36 marginals of 1 M rows; synthetic people",
     "ledger": "verbs of a ledger of 100,000 entries against an empty one",
+    "wide": "look and publish of 5,000 columns against reading the file and counting values",
     "publish": "Parquet to verified Parquet, 10 M rows, against hand-written SQL",
     "pycanon": "audit of Adult against pycanon's report",
     "anonypy": "Mondrian at 200 k rows against anonypy",

@@ -228,12 +228,21 @@ def section(column: Column) -> str:
 
 
 def _new(columns: Sequence[Column]) -> str:
+    """A text of its own; what many columns have alike is written once and repeated."""
     import tomlkit
 
-    document = tomlkit.parse(f"{HEADER}edition = {EDITION}\n")
+    settings: dict[str, str] = {}
+    sections = []
     for column in columns:
-        _append(document, column)
-    return document.as_string()
+        plain = _plain(column)
+        told = repr(plain)
+        if told not in settings:
+            table = tomlkit.document()
+            for key, value in plain.items():
+                table[key] = _item(value)
+            settings[told] = table.as_string()
+        sections.append(f"\n[columns.{tomlkit.key(column.name).as_string()}]\n{settings[told]}")
+    return f"{HEADER}edition = {EDITION}\n{''.join(sections)}"
 
 
 def _edit(columns: Sequence[Column], source: Source) -> str:

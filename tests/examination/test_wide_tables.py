@@ -5,16 +5,21 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import shoal
+from shoal import schematext
 from shoal.errors import ShoalError
+from shoal.flow.encode import encode
 from shoal.flow.look import MOST_QUASI
-from shoal.frames import census, engine
+from shoal.frames import census, duck, engine
 
 _COLUMNS = 2_000
 _MOST_QUERIES = 100
@@ -193,3 +198,62 @@ def test_lots_are_bounded_by_cells_and_bytes(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(census, "LONG", 1)
     by_themselves = _open(pa.table(drawn))
     assert together == in_threes == by_themselves
+
+
+def _write_quasi(path: Path, columns: int, rows: int) -> list[str]:
+    draw = random.Random(3)
+    names = [f"q{i}" for i in range(columns)]
+    lines = [",".join([*names, "ill"])]
+    for _ in range(rows):
+        cells = [str(draw.randint(0, 9)) if i % 2 else draw.choice("abcd") for i in range(columns)]
+        lines.append(",".join([*cells, draw.choice(("flu", "hiv"))]))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return names
+
+
+def test_three_hundred_quasi_identifiers_fit_into_memory(tmp_path: Path) -> None:
+    names = _write_quasi(tmp_path / "wide.csv", 300, 60)
+    schema = shoal.Schema.of(quasi=names, sensitive="ill")
+    release = shoal.publish(tmp_path / "wide.csv", schema, "k-anonymity k=3", out=tmp_path / "out")
+    assert release.verdict.holds
+    assert release.verdict.rows == 60
+
+
+def test_codes_of_many_columns_are_joined_in_stages_as_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = _write_quasi(tmp_path / "wide.csv", 70, 200)
+    schema = shoal.Schema.of(quasi=names, sensitive="ill")
+    counted = []
+    for joins in (1_000, 32, 1):
+        monkeypatch.setattr(duck, "_JOINS", joins)
+        with closing(shoal.open(tmp_path / "wide.csv")) as frame:
+            tally = encode(frame, schema.fit(frame.fields)).tally
+        keys = np.column_stack([*tally.keys, tally.count])
+        counted.append(sorted(map(tuple, keys.tolist())))
+    assert counted[0] == counted[1] == counted[2]
+
+
+def test_what_many_columns_have_alike_is_written_as_each_would_be() -> None:
+    columns = {f"note {i}": "drop" for i in range(5)} | {"*_id": "identifier", "é.x": "drop"}
+    schema = shoal.Schema.of(quasi=["age", "home town"], sensitive="ill").set(columns)
+    text = schema.to_toml()
+    assert shoal.Schema.parse(text).columns == schema.columns
+    for column in schema.columns:
+        assert schematext.section(column) in text
+
+
+def test_columns_that_are_dropped_are_not_recognised(tmp_path: Path) -> None:
+    lines = ["age,ill,note", *(f"{30 + i % 3},flu,{i % 4}" for i in range(12))]
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    frame = shoal.open(tmp_path / "people.csv", left_out=lambda names: ["note"])
+    assert [field.kind for field in frame.fields] == ["number", "category", "category"]
+    assert frame.column("note").to_pylist()[:3] == ["0", "1", "2"]
+    frame.close()
+
+
+def test_what_does_not_fit_is_told_by_what_there_is_too_little_of() -> None:
+    full = "failed to offload data block (limit set by the 'max_temp_directory_size' setting)"
+    for message, fact in ((full, "disk space"), ("could not allocate block", "more memory than")):
+        with pytest.raises(ShoalError, match=fact), engine.guarded():
+            raise duckdb.OutOfMemoryException(message)

@@ -7,13 +7,14 @@ it begins, line breaks inside quotes included, and never skips or pads one.
 from __future__ import annotations
 
 import csv
+import zlib
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.errors import InputError
-from shoal.frames.dialect import Dialect, detect, reader, text
+from shoal.errors import InputError, ShoalError
+from shoal.frames.dialect import Dialect, detect, glimpse, reader, text
 from shoal.frames.header import FIRST_ROW, Head, WrongRows, clean_names
 from shoal.frames.source import TextStyle
 from shoal.frames.spool import Spool
@@ -46,6 +47,23 @@ def read_csv(
             raise InputError(f"{path.name} has a header but no rows.", "Check the export.")
         spooled = spool.rows(names, chain([first], rows))
     return spooled, _notes(dialect, encoding), _style(dialect)
+
+
+def glimpse_names(
+    path: Path,
+    delimiter: str | None = None,
+    quote: str | None = None,
+    encoding: str | None = None,
+    head: Head = FIRST_ROW,
+) -> list[str] | None:
+    """The names in a text table's header, before any of its rows is read; None where unclear."""
+    try:
+        dialect = glimpse(path, delimiter, quote, encoding)
+        with text(path, dialect.encoding) as stream:
+            top = _header(reader(stream, dialect), path, 0 if head.absent else head.at)
+        return clean_names([""] * len(top) if head.absent else top)
+    except (ShoalError, OSError, EOFError, ValueError, LookupError, zlib.error):
+        return None  # reading it says what is wrong
 
 
 def _style(dialect: Dialect) -> TextStyle:

@@ -52,7 +52,20 @@ def detect(
     for what, given in (("delimiter", delimiter or ","), ("quote", quote or '"')):
         if len(given) != 1:
             raise UsageError(f"The {what} must be one character.", f"Set {what}= to one character.")
-    found = _encoding(path, encoding)
+    return _shape(path, _encoding(path, encoding), delimiter, quote)
+
+
+def glimpse(
+    path: Path, delimiter: str | None = None, quote: str | None = None, encoding: str | None = None
+) -> Dialect:
+    """The dialect as the beginning of a file shows it; whether the rest is text, nobody has read.
+
+    Raises `UnicodeError` where the beginning is in another encoding.
+    """
+    return _shape(path, encoding or "utf-8-sig", delimiter, quote)
+
+
+def _shape(path: Path, found: str, delimiter: str | None, quote: str | None) -> Dialect:
     with text(path, found) as stream:
         head = stream.read(_HEAD)
     if not head.strip():

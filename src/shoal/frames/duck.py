@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from itertools import count
 from math import log2
 from typing import Any
@@ -36,6 +36,9 @@ from shoal.schema import Field, Profile
 _BATCH = 122_880  # DuckDB's own row group: batches are handed over without being cut
 _SMALL_BATCH = 2_048  # the engine's own vector
 _PARTS = count()  # numbers the parts of tables
+_JOINS = (
+    32  # codings that one query joins: each holds memory until all of the query's rows are read
+)
 _SETS = 32  # grouping() returns a 64-bit mask; fewer sets at once also bound memory
 _EXACT = 2**53  # integers below this are exact, and alone, as float
 _KEYED_HASH = "substr(sha256($key::BLOB || encode(coalesce('=' || who, 'null'))), 1, 32)"
@@ -206,22 +209,21 @@ class DuckFrame:
         """One group-by on the packed codes; a value without a code is an error, never dropped."""
         plan = packing([coding.size for coding in by])
         keys = ", ".join(f"k{j}" for j in range(len(plan)))
-        rows = self._keyed(by, plan, ())
         lots: list[list[Codes]] = [[] for _ in by]
         counts: list[NDArray[Any]] = []
         uncoded = False
-        for batch in self._stream(f"SELECT {keys}, count(*) AS n FROM {rows} GROUP BY {keys}"):
-            packed = batch.columns[:-1]
-            uncoded = uncoded or any(key.null_count for key in packed)
-            if uncoded:
-                continue
-            for column, key in zip(plan, packed, strict=True):
-                for i, codes in zip(
-                    column, unpack(key.to_numpy(), [by[i].size for i in column]), strict=True
-                ):
-                    lots[i].append(codes)
-            count = batch.column(len(plan)).to_numpy()
-            counts.append(count.astype(np.min_scalar_type(count.max(initial=0))))
+        with self._keyed(by, plan, ()) as rows:
+            for batch in self._stream(f"SELECT {keys}, count(*) AS n FROM {rows} GROUP BY {keys}"):
+                packed = batch.columns[:-1]
+                uncoded = uncoded or any(key.null_count for key in packed)
+                if uncoded:
+                    continue
+                for column, key in zip(plan, packed, strict=True):
+                    sizes = [by[i].size for i in column]
+                    for i, codes in zip(column, unpack(key.to_numpy(), sizes), strict=True):
+                        lots[i].append(codes)
+                count = batch.column(len(plan)).to_numpy()
+                counts.append(count.astype(np.min_scalar_type(count.max(initial=0))))
         if uncoded:
             self._uncoded(by)
         return self._counted(by, lots, counts)
@@ -324,16 +326,21 @@ class DuckFrame:
         picked = ", ".join(["class_", *columns, *[_KEYED_HASH for _ in who]])
         names = ["class_", *carry, *["person_" for _ in who]]
         on = " AND ".join(f"r.k{j} = p.k{j}" for j in range(len(plan)))
-        rows = self._keyed(by, plan, [*columns, *who])
         self._connection.register("shoal_pieces", table)
         try:
-            for batch in self._stream(
-                f"SELECT {picked} FROM {rows} AS r JOIN shoal_pieces AS p ON {on}",
-                {"key": hashlib.sha256(key).digest()} if who else None,
+            secret = {"key": hashlib.sha256(key).digest()} if who else None
+            with (
+                self._keyed(by, plan, [*columns, *who]) as rows,
+                closing(
+                    self._stream(
+                        f"SELECT {picked} FROM {rows} AS r JOIN shoal_pieces AS p ON {on}", secret
+                    )
+                ) as batches,
             ):
-                drawn = draw(pa.RecordBatch.from_arrays(batch.columns, names))
-                seen += drawn.num_rows
-                yield drawn
+                for batch in batches:
+                    drawn = draw(pa.RecordBatch.from_arrays(batch.columns, names))
+                    seen += drawn.num_rows
+                    yield drawn
         finally:
             self._connection.unregister("shoal_pieces")
         if seen != expected:
@@ -342,27 +349,74 @@ class DuckFrame:
                 "Publish from a copy that nobody writes to.",
             )
 
+    @contextmanager
     def _keyed(
         self, by: Sequence[Coding], plan: Sequence[Sequence[int]], extra: Sequence[str]
-    ) -> str:
-        """A subquery of the rows with their packed keys k0, k1, … and further expressions."""
-        codes, joins = self._coded(by)
-        keys = [
-            f"{packed_sql([codes[i] for i in column], [by[i].size for i in column])} AS k{j}"
-            for j, column in enumerate(plan)
-        ]
-        picked = ", ".join([*keys, *extra])
-        return f"(SELECT {picked} FROM {self._rows_for(picked, joins)} {joins})"
+    ) -> Iterator[str]:
+        """A subquery of the rows with their packed keys k0, k1, … and further expressions.
 
-    def _coded(self, by: Sequence[Coding]) -> tuple[list[str], str]:
-        """For each coding an expression of the row's code (NULL: none), and the joins it needs."""
-        codes, joins = [], []
-        for i, coding in enumerate(by):
-            value = self._mapping(i, coding)
+        Where there are many codings, a table for each lot of keys holds the keys before it and the
+        columns that are still needed: one query that joins hundreds would not fit into memory.
+        """
+        *first, last = _lots_of_keys(plan)
+        stages: list[str] = []
+        try:
+            for lot in first:
+                stages.append(self._stage(by, plan, lot, extra, stages))
+            keys, joins = self._keys(by, plan, last)
+            picked = ", ".join([*(f"k{j}" for j in range(last[0])), *keys, *extra])
+            yield f"(SELECT {picked} FROM {self._staged(stages, picked, joins)} {joins})"
+        finally:
+            for stage in stages:
+                self._fetch(f"DROP TABLE IF EXISTS {stage}")
+
+    def _stage(
+        self,
+        by: Sequence[Coding],
+        plan: Sequence[Sequence[int]],
+        lot: Sequence[int],
+        extra: Sequence[str],
+        stages: Sequence[str],
+    ) -> str:
+        """Store the keys of a lot with the keys before them, and the columns that come after."""
+        keys, joins = self._keys(by, plan, lot)
+        later = [f"c{self._at(by[i].column)}" for column in plan[lot[-1] + 1 :] for i in column]
+        also = [f"c{at}" for sql in extra for at in _POSITION.findall(sql)]
+        before = [f"k{j}" for j in range(lot[0])]
+        picked = ", ".join([*before, *keys, *dict.fromkeys([*later, *also])])
+        name = f"shoal_keys_{next(_PARTS)}"
+        self._fetch(
+            f"CREATE TEMP TABLE {name} AS"
+            f" SELECT {picked} FROM {self._staged(stages, picked, joins)} {joins}"
+        )
+        for stage in stages[-1:]:
+            self._fetch(f"DROP TABLE IF EXISTS {stage}")
+        return name
+
+    def _staged(self, stages: Sequence[str], *expressions: str) -> str:
+        """The last stage as ``t``, or the table itself where there is none yet."""
+        return f"{stages[-1]} AS t" if stages else self._rows_for(*expressions)
+
+    def _keys(
+        self, by: Sequence[Coding], plan: Sequence[Sequence[int]], lot: Sequence[int]
+    ) -> tuple[list[str], str]:
+        """The packed keys of a lot, as expressions under their names, and the joins they need."""
+        codes, joins = self._coded(by, [i for j in lot for i in plan[j]])
+        keys = [
+            f"{packed_sql([codes[i] for i in plan[j]], [by[i].size for i in plan[j]])} AS k{j}"
+            for j in lot
+        ]
+        return keys, joins
+
+    def _coded(self, by: Sequence[Coding], some: Sequence[int]) -> tuple[dict[int, str], str]:
+        """For some codings an expression of the row's code (NULL: none), and the joins for them."""
+        codes, joins = {}, []
+        for i in some:
+            value = self._mapping(i, by[i])
             joins.append(f"LEFT JOIN shoal_map_{i} AS m{i} ON {value} = m{i}.v")
-            null = f"CASE WHEN {value} IS NULL THEN {coding.null_code}::UBIGINT END"
+            null = f"CASE WHEN {value} IS NULL THEN {by[i].null_code}::UBIGINT END"
             code = f"m{i}.code"
-            codes.append(code if coding.null_code is None else f"coalesce({code}, {null})")
+            codes[i] = code if by[i].null_code is None else f"coalesce({code}, {null})"
         return codes, " ".join(joins)
 
     def _mapping(self, i: int, coding: Coding) -> str:
@@ -386,9 +440,13 @@ class DuckFrame:
 
     def _uncoded(self, by: Sequence[Coding]) -> None:
         """Raise with each column that holds values without a code, and in how many rows."""
-        codes, joins = self._coded(by)
-        wanted = ", ".join(f"count(*) FILTER (WHERE ({code}) IS NULL)" for code in codes)
-        counts = self._fetch(f"SELECT {wanted} FROM {self._rows_for(wanted, joins)} {joins}")[0]
+        counts: list[int] = []
+        for at in range(0, len(by), _JOINS):
+            lot = range(at, min(at + _JOINS, len(by)))
+            codes, joins = self._coded(by, lot)
+            wanted = ", ".join(f"count(*) FILTER (WHERE ({codes[i]}) IS NULL)" for i in lot)
+            query = f"SELECT {wanted} FROM {self._rows_for(wanted, joins)} {joins}"
+            counts += self._fetch(query)[0]
         found = "; ".join(
             f"column {coding.column!r} in {count} rows"
             for coding, count in zip(by, counts, strict=True)
@@ -437,7 +495,7 @@ class DuckFrame:
 
     def _stream(
         self, sql: str, parameters: object = None, rows: int = _BATCH
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Generator[pa.RecordBatch]:
         """The result batch by batch; leaving the loop early frees the connection."""
         with guarded():
             reader = self._connection.sql(sql, params=parameters).to_arrow_reader(rows)
@@ -481,6 +539,20 @@ def _profile_of(column: pa.ChunkedArray) -> Profile:
 
 def _lots(names: Sequence[str]) -> list[Sequence[str]]:
     return [names[i : i + _SETS] for i in range(0, len(names), _SETS)]
+
+
+def _lots_of_keys(plan: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The keys by lots of few codings, or of one key that has many; at least one lot.
+
+    >>> _lots_of_keys([range(20), range(20, 30), range(30, 50), range(50, 99)])
+    [[0, 1], [2], [3]]
+    """
+    lots: list[list[int]] = [[]]
+    for j, column in enumerate(plan):
+        if lots[-1] and sum(len(plan[i]) for i in lots[-1]) + len(column) > _JOINS:
+            lots.append([])
+        lots[-1].append(j)
+    return lots
 
 
 def _mask(i: int, n: int) -> int:

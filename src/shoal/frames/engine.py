@@ -16,7 +16,8 @@ from shoal.errors import InputError, UsageError
 MEMORY = "1500MB"
 """What the engine may hold before it spills to disk; the tally itself lives outside it."""
 
-
+_NO_DISK = re.compile(r"max_temp_directory_size|disk space|no space left|offload", re.IGNORECASE)
+"""How the engine says that it could not spill."""
 _ENCRYPTED = {"temp_file_encryption": "true", "force_mbedtls_unsafe": "true"}
 """The engine's own encryption of what it spills, with a key that it has in memory only.
 
@@ -62,11 +63,8 @@ def guarded() -> Iterator[None]:
         if "interrupted" not in str(error).lower():
             raise
         raise KeyboardInterrupt from None  # how the engine reports Ctrl-C
-    except duckdb.OutOfMemoryException:
-        raise InputError(
-            "The table needs more memory or temporary disk space than there is.",
-            "Free space in the temporary folder (TMPDIR), or use fewer columns.",
-        ) from None
+    except duckdb.OutOfMemoryException as error:
+        raise _out_of_room(str(error)) from None
     except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException):
         raise  # ours: a query that was written wrongly
     except (duckdb.Error, pa.ArrowException, OverflowError, UnicodeError) as error:
@@ -76,3 +74,16 @@ def guarded() -> Iterator[None]:
             f"The table cannot be read{where} ({type(error).__name__}).",
             "Check that every value of a column is of the column's kind.",
         ) from None
+
+
+def _out_of_room(message: str) -> InputError:
+    """The error for what does not fit: on disk, where the engine says so, or else in memory."""
+    if _NO_DISK.search(message):
+        return InputError(
+            "The table needs more temporary disk space than there is.",
+            "Free space in the temporary folder, or set TMPDIR to a folder with more.",
+        )
+    return InputError(
+        f"The table needs more memory than the {MEMORY} that one step may use.",
+        "Use fewer columns: give those that are not needed the role drop.",
+    )

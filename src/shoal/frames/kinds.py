@@ -7,7 +7,7 @@ here, on those counts. Every guess that could have gone another way is told in t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import shoal.frames.forms as forms
@@ -27,6 +27,9 @@ numeral is a label of numbers, with a decimal point whatever sign is written."""
 _IN_ORDER = ("values in an order of their own",)
 _WORDS = re.compile(r"[^\W\d_]([^\W\d]|[.,&()/ -]){0,39}(?<! )")
 
+LeftOut = Callable[[Sequence[str]], Iterable[str]]
+"""Picks, of the names of a table's columns, those that are left out of all that is done with it."""
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -36,6 +39,7 @@ class Reading:
     day_first: bool | None = None
     nulls: tuple[str, ...] | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
+    left_out: LeftOut | None = None
 
     def __post_init__(self) -> None:
         if self.decimal not in (None, ".", ","):
@@ -54,16 +58,17 @@ def recognise(
     described = engine.execute(f"DESCRIBE {query}").fetchall()
     names = clean_names(row[0] for row in described)
     if unknown := sorted(set(reading.kinds) - set(names)):
-        fields = tuple(Field(name, "text", _headless(name)) for name in names)
-        hint = list_columns(fields, reading.kinds)
+        hint = list_columns(name_fields(names), reading.kinds)
         raise UsageError(f"There is no column {unknown[0]!r}.", hint)
     for name, row in zip(names, described, strict=True):
         nested(name, row[1])
     counted = engine.execute(f"SELECT count(*) FROM ({query})").fetchall()[0]
     if not counted[0]:
         raise InputError("The table has no rows.", "Check that this is the right table.")
+    unread = () if reading.left_out is None else reading.left_out(names)
+    kinds = dict.fromkeys(unread, "label") | dict(reading.kinds)
     raw = [
-        (Column(row[0], name, query, reading.kinds.get(name)), row[1])
+        (Column(row[0], name, query, kinds.get(name)), row[1])
         for name, row in zip(names, described, strict=True)
     ]
     found = _decide(engine, raw, reading, counted[0], longest or {})
@@ -105,6 +110,11 @@ def _decide(
     ]
     inquiry.close()
     return decisions
+
+
+def name_fields(names: Iterable[str]) -> tuple[Field, ...]:
+    """Columns of which the names alone are known."""
+    return tuple(Field(name, "text", _headless(name)) for name in names)
 
 
 def _headless(name: str) -> tuple[str, ...]:

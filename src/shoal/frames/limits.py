@@ -68,11 +68,13 @@ def text_too_long(where: str) -> InputError:
     )
 
 
-def check_texts(engine: Engine, query: str, kinds: Mapping[str, str]) -> dict[str, int]:
+def check_texts(
+    engine: Engine, query: str, kinds: Mapping[str, str], known: Mapping[str, int]
+) -> dict[str, int]:
     """Refuse texts beyond the limit, by the engine, before any of them is taken out of it.
 
-    Returns the bytes of each text column's longest text. Labels of a release are not looked at:
-    one may list every value of a large class.
+    Returns the bytes of each text column's longest text; of some they may be ``known`` already.
+    Labels of a release are not looked at: one may list every value of a large class.
     """
     described = engine.execute(f"DESCRIBE {query}").fetchall()
     texts = [
@@ -80,8 +82,9 @@ def check_texts(engine: Engine, query: str, kinds: Mapping[str, str]) -> dict[st
         for name, type_, *_ in described
         if type_.startswith(("VARCHAR", "ENUM")) and kinds.get(name) != "label"
     ]
-    longest: dict[str, int] = {}
-    for lot in (texts[at : at + _LOT] for at in range(0, len(texts), _LOT)):
+    longest = {column: known[column] for column in texts if column in known}
+    unknown = [column for column in texts if column not in known]
+    for lot in (unknown[at : at + _LOT] for at in range(0, len(unknown), _LOT)):
         sizes = ", ".join(f"max(strlen({forms.name(column)}::VARCHAR))" for column in lot)
         found = engine.execute(f"SELECT {sizes} FROM ({query})").fetchall()[0]
         longest |= {column: size or 0 for column, size in zip(lot, found, strict=True)}

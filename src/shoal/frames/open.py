@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -18,7 +19,7 @@ from shoal.frames.duck import DuckFrame
 from shoal.frames.engine import connect, guarded
 from shoal.frames.frame import Frame
 from shoal.frames.header import Head
-from shoal.frames.kinds import Reading, recognise
+from shoal.frames.kinds import LeftOut, Reading, name_fields, recognise
 from shoal.frames.limits import check_texts
 from shoal.frames.one_row import OneRow, check_unread, chosen
 from shoal.frames.source import STANDARD, Source, TextStyle
@@ -49,6 +50,7 @@ def open(
     query: str | None = None,
     kinds: Mapping[str, str] | None = None,
     one_row: OneRow | None = None,
+    left_out: LeftOut | None = None,
 ) -> Frame:
     """Open a table: a path, a database URL, a release folder, or a table in memory.
 
@@ -59,6 +61,8 @@ def open(
     so on), ``query`` of a database, the ``decimal`` sign, ``day_first`` in dates, ``nulls`` (marks
     that mean null, besides the empty cell), and ``kinds`` (number, date, code, category or text, by
     column). ``one_row`` chooses the row that stands for each person, as ``shoal.publish`` does.
+    ``left_out`` picks, of the columns' names, those that nobody will use: they are read as text,
+    and what they are is not recognised.
 
     >>> import pyarrow as pa
     >>> frame = open(pa.table({"age": [34, None], "zip": ["01301", "13053"]}))
@@ -73,7 +77,7 @@ def open(
     marks = None if nulls is None else tuple(nulls)
     written = _written_as(source)
     decimal = decimal or (written.decimal if written else None)
-    reading = Reading(decimal, day_first, marks, dict(kinds or {}))
+    reading = Reading(decimal, day_first, marks, dict(kinds or {}), left_out)
     engine, spool = connect(), Spool()
     origin = _origin(source)
     try:
@@ -88,11 +92,13 @@ def open(
             else:
                 read = _Read(_object(source, engine, spool))
             raw = read.query
-            longest = check_texts(engine, raw, reading.kinds)
+            longest = check_texts(engine, raw, reading.kinds, spool.longest)
             typing = recognise if one_row is None else one_row.keep
             typed, fields = typing(engine, raw, reading, longest)
             if isinstance(source, (str, PathLike)) and _is_text(str(source)):
-                fields = _believed(fields) if head.stated else _doubted(engine, raw, fields)
+                fields = (
+                    _believed(fields) if head.stated else _doubted(engine, raw, fields, longest)
+                )
     except BaseException:
         engine.close()
         spool.close()
@@ -108,6 +114,32 @@ def open(
         spool.close()
 
     return DuckFrame(engine, typed, noted, close=close, source=origin)
+
+
+def glimpse_fields(
+    source: Any,
+    *,
+    delimiter: str | None = None,
+    quote: str | None = None,
+    encoding: str | None = None,
+    header_row: int | None = None,
+    header: bool = True,
+    **_: Any,
+) -> tuple[Field, ...] | None:
+    """The columns of a text table by its header, before a row is read; None where unclear.
+
+    Their kinds are not known yet.
+    """
+    from shoal.frames.csv import glimpse_names
+
+    if not isinstance(source, (str, PathLike)) or not Path(source).is_file():
+        return None
+    if not str(source).lower().removesuffix(".gz").endswith(_TEXT):
+        return None
+    written = _written_as(source) or STANDARD
+    given = delimiter or (written.delimiter if written is not STANDARD else None)
+    names = glimpse_names(Path(source), given, quote, encoding, Head.of(header_row, header))
+    return None if names is None else name_fields(names)
 
 
 class _Read(NamedTuple):
@@ -149,9 +181,19 @@ def _believed(fields: tuple[Field, ...]) -> tuple[Field, ...]:
     return tuple(replace(field, notes=notes) for field, notes in zip(fields, plain, strict=True))
 
 
-def _doubted(engine: Engine, query: str, fields: tuple[Field, ...]) -> tuple[Field, ...]:
-    """The fields, with a note on those whose name is one of their own values too."""
-    asked = [field for field in fields if _may_hold_its_name(field)]
+def _doubted(
+    engine: Engine, query: str, fields: tuple[Field, ...], longest: Mapping[str, int]
+) -> tuple[Field, ...]:
+    """The fields, with a note on those whose name is one of their own values too.
+
+    ``longest`` tells the bytes of each column's longest text, where they are known.
+    """
+    asked = [
+        field
+        for field in fields
+        if _may_hold_its_name(field)
+        and longest.get(field.name, math.inf) >= len(field.name.encode(errors="replace"))
+    ]
     doubted: set[str] = set()
     for at in range(0, len(asked), _LOT):
         lot = asked[at : at + _LOT]

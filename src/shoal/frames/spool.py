@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -19,6 +20,8 @@ from shoal.scratch import Nameless
 
 _CELLS = 500_000  # cells converted at a time: a few tens of megabytes
 _CHARACTERS = 1 << 25  # and no more text than this, however long the cells are
+_GROUP_ROWS = 122_880  # rows that are stored together: the engine's own number
+_GROUP_BYTES = 1 << 25  # and no more than this
 _ROWS = 64  # rows whose text is counted together
 
 Row = Sequence[str | None]
@@ -35,6 +38,8 @@ class Spool:
 
     def __init__(self) -> None:
         self._files: list[Nameless] = []
+        self.longest: dict[str, int] = {}
+        """Bytes of the longest text of each column that came as rows of text."""
 
     def path(self) -> Path:
         """The place for one more file."""
@@ -44,15 +49,21 @@ class Spool:
     def rows(self, names: Sequence[str], rows: Iterable[Row]) -> Path:
         """Write rows of text under ``names``; every row has as many cells as there are names."""
         schema = pa.schema([(name, pa.string()) for name in names])
-        return self.batches(schema, _text_batches(schema, rows))
+        return self.batches(schema, self._measured(_text_batches(schema, rows)))
+
+    def _measured(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                self.longest[name] = max(self.longest.get(name, 0), _longest(column))
+            yield batch
 
     def batches(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Path:
         """Write Arrow batches as they come."""
         try:
             path = self.path()
             with pq.ParquetWriter(path, schema) as writer:
-                for batch in batches:
-                    writer.write_batch(batch)
+                for group in _groups(batches):
+                    writer.write_table(pa.Table.from_batches(group, schema))
         except OSError as error:
             raise InputError(
                 f"The temporary folder cannot be written ({error.strerror or 'no reason given'}).",
@@ -84,3 +95,26 @@ def _text_batches(schema: pa.Schema, rows: Iterable[Row]) -> Iterator[pa.RecordB
 def _text_batch(schema: pa.Schema, block: list[Row]) -> pa.RecordBatch:
     columns = [pa.array(column, pa.string()) for column in zip(*block, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """The batches by groups of rows: each piece of a column costs a reader time of its own."""
+    group: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        group.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if rows >= _GROUP_ROWS or size >= _GROUP_BYTES:
+            yield group
+            group, rows, size = [], 0, 0
+    if group:
+        yield group
+
+
+def _longest(texts: pa.Array) -> int:
+    """The bytes of the longest of the texts; by their ends, because an array of its own for each
+    of thousands of columns takes longer than the texts themselves.
+    """
+    ends = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, 4 * texts.offset)
+    return int(np.diff(ends).max(initial=0))
