@@ -25,6 +25,7 @@ _WHERE = {
         "UndecidedError",
         "UsageError",
     ),
+    "shoal.flow.asking": ("check_request",),
     "shoal.flow.attack": ("attack",),
     "shoal.flow.audit": ("Audit", "audit"),
     "shoal.flow.demo": ("demo",),

@@ -222,13 +222,7 @@ class Schema:
         """The schema settled for a table: its columns in the table's order, kinds and hierarchies
         filled in. Raises `SchemaError` where the two do not fit or something is undecided.
         """
-        names = [field.name for field in fields]
-        _unique(names, "The table")
-        expanded = self.expand(names)
-        _present(expanded.names, fields)
-        own = {column.name: column for column in expanded.columns}
-        missing = [name for name in names if name not in own]
-        _decided(expanded.undecided, missing, fields if not own else ())
+        own = {column.name: column for column in self.check_names(fields).columns}
         fitted = replace(self, columns=tuple(_settle(own[field.name], field) for field in fields))
         _at_most_one(fitted)
         if not fitted.quasi:
@@ -237,6 +231,22 @@ class Schema:
                 role_hint(fields[0].name if fields else "age"),
             )
         return fitted
+
+    def check_names(self, fields: Sequence[Field], *, some: bool = False) -> Schema:
+        """The schema with the table's columns in the place of patterns, and a role for each.
+
+        Raises `SchemaError` where the table lacks a column; or, unless ``some`` columns need no
+        role yet, where nobody has decided on one. The kinds of the fields are not looked at.
+        """
+        names = [field.name for field in fields]
+        _unique(names, "The table")
+        expanded = self.expand(names)
+        _present(expanded.names, fields)
+        if not some:
+            own = set(expanded.names)
+            missing = [name for name in names if name not in own]
+            _decided(expanded.undecided, missing, fields if not own else ())
+        return expanded
 
     def expand(self, names: Sequence[str]) -> Schema:
         """The schema with the table's columns in the place of patterns such as ``*_id``.

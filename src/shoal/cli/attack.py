@@ -101,6 +101,11 @@ def command(
 
     options = {one: asked.pop(one) for one in OPTIONS}
     options = {one: value for one, value in options.items() if value not in (None, ())}
+    shoal.check_request(
+        releases=releases, files=[asked["targets"], asked["original"], asked["control"]],
+        schema=roles.schema, on=asked["on"], attack=name, options=options,
+        relation=relation or "", has_targets=asked["targets"] is not None,
+    )  # fmt: skip
     with progress(quiet) as step:
         found: Finding | RedTeam = shoal.attack(
             name, list(releases), schema=roles.schema(), relation=relation or "", show=labels,

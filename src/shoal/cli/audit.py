@@ -40,6 +40,12 @@ def command(
     """
     import shoal
 
+    shoal.check_request(
+        tables=[source],
+        files=[asked["original"], asked["population"]],
+        schema=roles.schema,
+        reading=reading,
+    )
     with progress(quiet) as step:
         step("measuring", 0, 1)
         found = shoal.audit(source, roles.schema(), **asked, **reading)

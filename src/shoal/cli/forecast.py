@@ -81,7 +81,21 @@ def command(
     With --validate the estimators are tried out on a table of yours: parts of it that share people
     are published and attacked, and what was estimated is held against what came true.
     """
+    import shoal
 
+    shoal.check_request(
+        lambda: _nothing_else(limit) if validate else _check_single(asked),
+        tables=[source] if validate else [],
+        releases=[] if validate else [source],
+        files=[asked["original"], asked["population"]],
+        schema=roles.needed if validate else roles.schema,
+        rules=asked["models"],
+        on=asked["on"],
+        method=asked["method"] or "",
+        page=asked["out"],
+        page_name="forecast",
+        reading=asked["reading"],
+    )
     with progress(quiet) as step:
         if validate:
             tried = _validated(source, roles, limit, step, asked)
@@ -99,14 +113,23 @@ def command(
 def _forecast(source: str, roles: Roles, step: Any, asked: dict[str, Any]) -> Forecast:
     import shoal
 
-    if asked.pop("ks") or asked.pop("seeds"):
-        raise shoal.UsageError("--k and --seeds are for --validate.", "leave them out.")
+    del asked["ks"], asked["seeds"]
     overlap, l = _one("overlap", asked.pop("overlap"), 0.1), _one("l", asked.pop("ls"), 2)
     models, labels = asked.pop("models"), asked.pop("labels")
     return shoal.forecast(
         source, schema=roles.schema(), overlap=overlap, l=l, rule=" & ".join(models) or None,
         show=labels, progress=step, **asked,
     )  # fmt: skip
+
+
+def _check_single(asked: dict[str, Any]) -> None:
+    """Refuse options that only a validation has, or takes several of."""
+    from shoal import UsageError
+
+    if asked["ks"] or asked["seeds"]:
+        raise UsageError("--k and --seeds are for --validate.", "leave them out.")
+    _one("overlap", asked["overlap"], 0.1)
+    _one("l", asked["ls"], 2)
 
 
 def _one(name: str, given: Sequence[Any], unless: Any) -> Any:
@@ -123,7 +146,6 @@ def _validated(
 ) -> Validation:
     import shoal
 
-    _nothing_else(limit)
     several = {"overlaps": asked["overlap"], "ks": asked["ks"], "ls": asked["ls"]}
     chosen = {name: value for name, value in several.items() if value}
     names = ("on", "method", "seeds")

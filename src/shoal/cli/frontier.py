@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -93,9 +94,22 @@ def command(
     """
     import shoal
 
+    methods = [name.strip() for name in (asked["methods"] or "").split(",") if name.strip()]
+    shoal.check_request(
+        lambda: _refuse(side_by_side),
+        lambda: _numbers(strengths),
+        *(functools.partial(shoal.check_request, method=name) for name in methods),
+        tables=[source],
+        files=[asked["population"]],
+        schema=roles.needed,
+        some_columns=side_by_side,
+        rules=models,
+        has_population=asked["population"] is not None,
+        one_row=asked["one_row"],
+        reading=reading,
+    )
     schema, chosen = roles.needed(), asked["one_row"] is not None
     sides = {"epsilons": epsilons, "forms": forms, "overlap": overlap, "seeds": seeds}
-    _refuse(side_by_side)
     if side_by_side:
         given = {"rules": models or None, "on": asked["on"], "out": asked["out"]}
         given |= {"one_row": asked["one_row"], "reading": reading if chosen else None}

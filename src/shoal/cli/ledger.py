@@ -130,6 +130,10 @@ def admit(
     """
     import shoal
 
+    shoal.check_request(
+        releases=[release], files=[asked["people"]], schema=roles.schema, ledger=where[0],
+        key=where[1],
+    )  # fmt: skip
     asked |= {"schema": roles.schema(), "show": labels}
     with shoal.Ledger(*where) as book, progress(quiet) as step:
         try:

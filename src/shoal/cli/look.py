@@ -31,6 +31,7 @@ def command(source: str, roles: Roles, reading: dict[str, Any], as_json: bool, q
     """
     import shoal
 
+    shoal.check_request(tables=[source], schema=roles.schema, reading=reading)
     with progress(quiet) as step:
         step("looking", 0, 1)
         if roles.given:

@@ -79,6 +79,10 @@ def command(
     """
     import shoal
 
+    shoal.check_request(
+        tables=[source], schema=roles.schema, rules=models, one_row=asked["one_row"],
+        reading=reading,
+    )  # fmt: skip
     with progress(quiet) as step:
         step("trying coalitions", 0, 1)
         found = shoal.m_privacy(

@@ -69,17 +69,16 @@ def init(
     """
     import shoal
 
-    if file is None:
-        raise shoal.UsageError(
-            "No schema is given.", "add -s schema.toml (shoal schema writes one)."
-        )
-    if not models:
-        raise shoal.UsageError(
-            "No requirement is given.", 'add -m "m-privacy m=1 (k-anonymity k=5)".'
-        )
-    schema = Roles(file, {}, hierarchies).needed()
-    if choice:
-        asked["choice"] = choice
+    roles, own = Roles(file, {}, hierarchies), {"choice": choice} if choice else {}
+    shoal.check_request(
+        lambda: _check_terms(file, models),
+        schema=None if file is None else roles.needed,
+        rules=models,
+        method=asked["method"],
+        parameters=own,
+    )
+    schema = roles.needed()
+    asked |= own
     made = shoal.pool_init(pool, schema, " & ".join(models), **asked)
     _tell(
         made,
@@ -88,6 +87,27 @@ def init(
         str(made),
         "Let every provider compare the agreement before adding rows.",
     )
+
+
+def _check_terms(file: Path | None, models: tuple[str, ...]) -> None:
+    from shoal import ShoalError
+
+    ShoalError.collect(
+        lambda: None if file else _refuse_unstated(),
+        lambda: None if models else _refuse_unruled(),
+    )
+
+
+def _refuse_unstated() -> None:
+    from shoal import UsageError
+
+    raise UsageError("No schema is given.", "add -s schema.toml (shoal schema writes one).")
+
+
+def _refuse_unruled() -> None:
+    from shoal import UsageError
+
+    raise UsageError("No requirement is given.", 'add -m "m-privacy m=1 (k-anonymity k=5)".')
 
 
 @command.command(
@@ -114,6 +134,7 @@ def add(
     """
     import shoal
 
+    shoal.check_request(lambda: shoal.pool_status(pool), files=[source])
     made = shoal.pool_add(
         pool, provider, source, agreement=agreement, replace=replace, one_row=one_row, **reading
     )
@@ -152,16 +173,28 @@ def publish(pool: Path, out: Path | None, as_json: bool, quiet: bool, **asked: A
     """
     import shoal
 
-    if out is None:
-        raise shoal.UsageError("No folder is given.", "add -o release/.")
+    shoal.check_request(
+        lambda: shoal.pool_status(pool), lambda: _check_folder(out, asked["replace"])
+    )
     with progress(quiet) as step:
-        made = shoal.pool_publish(pool, out, progress=step, **asked)
+        made = shoal.pool_publish(pool, out or Path(), progress=step, **asked)
     _tell(
         made, as_json, quiet, str(made),
         f"Published in {made.release.folder}, read again and verified.",
         f"For the partners, the certificate and a page each: {made.folder}",
         f"Private companion in {made.release.companion}: keep it, do not publish it.",
     )  # fmt: skip
+
+
+def _check_folder(out: Path | None, replace: bool) -> None:
+    from shoal import UsageError
+
+    if out is None:
+        raise UsageError("No folder is given.", "add -o release/.")
+    if (out / "manifest.json").exists() and not replace:
+        raise UsageError(
+            f"{out.name!r} exists already.", "choose another folder, or add --replace."
+        )
 
 
 def _tell(made: Result, as_json: bool, quiet: bool, *lines: str) -> None:

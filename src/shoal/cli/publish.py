@@ -202,15 +202,15 @@ def command(
     recounted, and only then moved to its place.
     """
 
-    like = asked["like"]
-    needs_roles = like is None or roles.given
-    _check_first(source, models, roles if needs_roles else None, asked)
+    needs_roles = asked["like"] is None or roles.given
+    given = {"relaxed": relaxed, "order": list(order), "choice": choice, "measure": measure}
+    given = {name: value for name, value in given.items() if value}
+    _check_first(source, models, roles if needs_roles else None, reading, given, settings, asked)
     asked["marginals"] = _marginals(asked["marginals"], named)
     schema = roles.needed() if needs_roles else None
-    given = {"relaxed": relaxed, "order": list(order), "choice": choice, "measure": measure}
     record = {name: asked.pop(name) for name in RECORDED}
     asked["admission"] = {name: value for name, value in record.items() if value is not None}
-    asked |= _together({name: value for name, value in given.items() if value}, settings)
+    asked |= _together(given, settings)
     with _ledger(asked.pop("ledger"), asked.pop("key")) as ledger, progress(quiet) as step:
         step("reading", 0, 1)
         request = {"format": format_, "progress": step, "ledger": ledger, **asked}
@@ -224,32 +224,69 @@ def command(
 
 
 def _check_first(
-    source: str, models: tuple[str, ...], roles: Roles | None, asked: Mapping[str, Any]
-) -> None:
-    """Refuse, all at once and before a row is read, what the command line has wrong."""
+    source: str, models: tuple[str, ...], roles: Roles | None, reading: dict[str, Any],
+    given: dict[str, Any], settings: Sequence[str], asked: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """Refuse, all at once and before a row is read, what the command line has wrong.
+
+    Where that is nothing of its own, publishing itself checks what is asked, all at once.
+    """
     import shoal
 
-    ruled = bool(models) or asked["like"] is not None or asked["form"] in UNRULED
-    shoal.ShoalError.collect(
+    by_noise = asked["form"] in UNRULED
+    ruled = bool(models) or asked["like"] is not None or by_noise
+    own = [
         lambda: None if ruled else _refuse_unruled(),
         *(functools.partial(shoal.rule, model) for model in models),
         lambda: None if roles is None else roles.needed(),
         lambda: None if asked["dry_run"] else _check_folders(asked),
-        lambda: _check_source(source),
+        lambda: _together(given, settings),
+        lambda: _refuse_key(asked["ledger"], asked["key"]),
+    ]
+    try:
+        shoal.check_request(*own, ledger=asked["ledger"], key=asked["key"])
+        return
+    except shoal.ShoalError:
+        own.append(lambda: _check_parameters(asked, given, settings))
+    shoal.check_request(
+        *own,
+        tables=[source],
+        files=[asked["population"]],
+        releases=[asked["based_on"], asked["like"], *asked["after"]],
+        schema=None if roles is None else roles.needed,
+        some_columns=by_noise or asked["like"] is not None,
+        rules=models,
+        one_column_each=asked["form"] != "randomised",
+        has_population=asked["population"] is not None,
+        one_row=asked["one_row"],
+        ledger=asked["ledger"],
+        key=asked["key"],
+        reading=reading,
     )
+
+
+def _check_parameters(
+    asked: Mapping[str, Any], given: dict[str, Any], settings: Sequence[str]
+) -> None:
+    """Refuse a method, or a parameter, that there is not; noise alone takes none."""
+    import shoal
+
+    chosen = _together(given, settings)
+    if asked["like"] is None and asked["form"] not in UNRULED:
+        shoal.check_request(method=asked["method"] or "mondrian", parameters=chosen)
+
+
+def _refuse_key(ledger: str | None, key: Path | None) -> None:
+    from shoal import UsageError
+
+    if key is not None and ledger is None:
+        raise UsageError("A key is given, and no ledger.", "add --ledger PATH.")
 
 
 def _refuse_unruled() -> None:
     from shoal import UsageError
 
     raise UsageError("No requirement is given.", 'add -m "k-anonymity k=10".')
-
-
-def _check_source(source: str) -> None:
-    from shoal import InputError
-
-    if "://" not in source and "@" not in source and not Path(source).exists():
-        raise InputError(f"There is no file {Path(source).name}.", "Check the path.")
 
 
 def _check_folders(asked: Mapping[str, Any]) -> None:
@@ -283,9 +320,7 @@ def _ledger(where: str | None, key: Path | None) -> AbstractContextManager[Any]:
 
     if key is None:
         return nullcontext(where)
-    if where is None:
-        raise shoal.UsageError("A key is given, and no ledger.", "add --ledger PATH.")
-    found: AbstractContextManager[Any] = shoal.Ledger(where, key)
+    found: AbstractContextManager[Any] = shoal.Ledger(where or "", key)
     return found
 
 

@@ -90,10 +90,18 @@ def command(
     """
     import shoal
 
-    if out is None and not as_json:
-        raise shoal.UsageError("Nothing says where the report goes.", "add -o report.html.")
-    if labels and asked["public"]:
-        raise shoal.UsageError("A public report shows nobody's values.", "leave --show out.")
+    shoal.check_request(
+        lambda: _check_asked(out, as_json, labels and asked["public"]),
+        releases=[release, *asked["others"]],
+        files=[asked[name] for name in ("original", "targets", "control", "context")],
+        schema=roles.schema,
+        rules=models,
+        on=asked["on"],
+        page=out,
+        page_is_public=asked["public"],
+        ledger=asked["ledger"],
+        key=asked["key"],
+    )
     with progress(quiet) as step:
         page = shoal.report(
             release, schema=roles.schema(), rule=" & ".join(models) or None, show=labels,
@@ -116,6 +124,15 @@ def command(
         click.echo(f"{_refused(page.data['composition'])}: see Composition.", err=True)
         return EXPOSED
     return 0
+
+
+def _check_asked(out: Path | None, as_json: bool, shown_to_all: bool) -> None:
+    from shoal import UsageError
+
+    if out is None and not as_json:
+        raise UsageError("Nothing says where the report goes.", "add -o report.html.")
+    if shown_to_all:
+        raise UsageError("A public report shows nobody's values.", "leave --show out.")
 
 
 def _refused(composition: Mapping[str, Any]) -> str:

@@ -33,6 +33,9 @@ def command(
     Each role comes with its reason; what is not clear is left `undecided`. With -s the file is
     kept as it is, comments included, and columns that it lacks are added.
     """
+    import shoal
+
+    shoal.check_request(tables=[source], schema=roles.schema, outputs=[out], reading=reading)
     with progress(quiet) as step:
         step("looking", 0, 1)
         frame, schema = roles.suggested(source, reading)

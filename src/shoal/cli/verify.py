@@ -64,6 +64,10 @@ def command(
     """
     import shoal
 
+    shoal.check_request(
+        tables=[source], files=[population], releases=after, schema=roles.schema, rules=models,
+        has_population=population is not None, reading=reading,
+    )  # fmt: skip
     with progress(quiet) as step:
         step("recounting", 0, 1)
         found = shoal.verify(

@@ -52,7 +52,7 @@ from shoal.schema import Schema
 Numbers = NDArray[np.int64]
 
 
-def check_request(request: Request, after: Sequence[Any]) -> None:
+def check_buckets(request: Request, after: Sequence[Any]) -> None:
     """Refuse, before anything is read, what cannot be published in buckets."""
     schema = request.schema
     taken = {BUCKET, COUNT} if request.two_tables else {BUCKET}

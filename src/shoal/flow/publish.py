@@ -6,14 +6,16 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace as changed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from shoal.column import PUBLISHED, Field, describe_marks
-from shoal.errors import NotMetError, ShoalError, UsageError
+from shoal.errors import NotMetError, UsageError
 from shoal.flow import folder, record
+from shoal.flow.asking import attempt, check_on, check_request, reraise
 from shoal.flow.based import Based, check, known
-from shoal.flow.buckets import Buckets, check_request, write_buckets
+from shoal.flow.buckets import Buckets, check_buckets, write_buckets
 from shoal.flow.centroids import Centroids, check_centroids, check_earlier
 from shoal.flow.companion import sealed_rows
 from shoal.flow.counterfeits import promised, read_counterfeits, told_counterfeits
@@ -21,7 +23,7 @@ from shoal.flow.earlier import Earlier, Rows, earlier, read_as_before, read_rows
 from shoal.flow.encode import Survey, survey
 from shoal.flow.hierarchies import offered, with_levels
 from shoal.flow.invariant import Invariant, check_invariant, keeps_signatures
-from shoal.flow.judge import in_parts, left_to_chance, refuse_unnamed, unjudged
+from shoal.flow.judge import in_parts, left_to_chance, unjudged
 from shoal.flow.like import UNKNOWN, Like, surveyed
 from shoal.flow.made import Made, Parts, Whole
 from shoal.flow.noisy.answers import unlooked, with_answers
@@ -57,11 +59,12 @@ from shoal.flow.sketch import companion_sketch
 from shoal.flow.verify import counted, judged_after, kept_unjudged, several
 from shoal.flow.writing import write_rows
 from shoal.frames.frame import Frame
+from shoal.frames.kinds import LeftOut
 from shoal.frames.limits import check_labels
 from shoal.frames.source import STANDARD, TextStyle
 from shoal.methods import apart
 from shoal.methods.invariance.asking import invariance
-from shoal.model import Model, inner, written
+from shoal.model import Model
 from shoal.models import rule as parse_rule
 from shoal.release import MANIFEST, Release, Verdict
 from shoal.schema import Schema
@@ -130,7 +133,16 @@ def publish(
         return publish_noisy(source, NoisyRequest.of({**given, **parameters}, **common))
     if marginals is not None:
         raise no_marginals()
-    with with_ledger(_request(parameters, **given, **common, one_row=one_row)) as asked:
+    request, amiss = attempt(lambda: _request(parameters, **given, **common, one_row=one_row))
+    check_request(
+        *(_checks(request, after) if amiss is None else [partial(reraise, amiss)]),
+        tables=[source], files=[population], releases=[based_on, like, *several(after)],
+        schema=schema, some_columns=like is not None,
+        rules=[rule] if isinstance(rule, str) else [], one_column_each=form != RANDOMISED,
+        has_population=population is not None, method="" if like else method or "mondrian",
+        parameters=parameters, one_row=one_row, ledger=ledger, reading=reading,
+    )  # fmt: skip
+    with with_ledger(request) as asked:
         return _released(source, asked, after)
 
 
@@ -169,8 +181,8 @@ def _request(
 
 
 def _released(source: Any, request: Request, after: Any) -> Release:
-    """Check what is asked, read the table, and publish it."""
-    schema = _checked(request, after)
+    """Read the table, and publish it; what is asked was checked before."""
+    schema = _schema_after(request, after)
     replaced = told_replaced(request.out, request.replace)
     request.progress("reading", 0, 1)
     with ExitStack() as stack:
@@ -208,40 +220,27 @@ def _is_published(field: Field, schema: Schema) -> bool:
     return schema.column(field.name).role in PUBLISHED
 
 
-def _checked(request: Request, after: Any) -> Schema:
-    """The schema that classes are made by; refuses, before any reading, what cannot be done."""
-    ShoalError.collect(
+def _checks(request: Request, after: Any) -> list[Callable[[], object]]:
+    """What is refused before any reading because it cannot be done."""
+    return [
         lambda: _check_form(request, after),
         lambda: check_earlier(request.based_on),
         lambda: check_invariant(request),
         lambda: check_column(request.rule, request.schema),
-        lambda: _check_on(request),
+        lambda: check_on(request.rule, request.schema, request.form != RANDOMISED),
         lambda: _check_kept(request, after),
         lambda: _check_place(request),
-    )
-    return _schema_after(request, after)
+        lambda: _schema_after(request, after),
+    ]
 
 
 def _check_form(request: Request, after: Any) -> None:
     if request.form == BUCKETS:
-        check_request(request, several(after))
+        check_buckets(request, several(after))
     if request.form == CENTROIDS:
         check_centroids(request)
     if request.form == RANDOMISED:
         check_randomised(request, several(after))
-
-
-def _check_on(request: Request) -> None:
-    """Refuse a rule about a column that the schema gives another role than sensitive."""
-    sensitive = [column.name for column in request.schema.sensitive]
-    if request.form != RANDOMISED:
-        refuse_unnamed(request.rule, sensitive)
-    others = {column.name for column in request.schema.columns} - set(sensitive)
-    for part in inner(request.rule):
-        for name in (getattr(part, "on", None) or "").split("*"):
-            if name in others:
-                known = ", ".join(f"on={written(one)}" for one in sensitive) or "none"
-                raise UsageError(f"There is no sensitive column {name!r}.", f"name one: {known}.")
 
 
 def _check_kept(request: Request, after: Any) -> None:
@@ -270,7 +269,7 @@ def _refuse_alike(schema: Schema) -> None:
 def _read(stack: ExitStack, source: Any, schema: Schema, request: Request) -> tuple[Frame, Schema]:
     """The table, and its schema with the kinds of the release that the new one is based on."""
     some = opened if request.like is None else opened_some
-    reading = {**request.reading, "one_row": request.one_row}
+    reading = {**request.reading, "one_row": request.one_row, "left_out": _left_out(request)}
     frame = stack.enter_context(some(source, kinds=schema.kinds, **reading))
     frame.check_header()
     if request.based_on is None:
@@ -279,6 +278,17 @@ def _read(stack: ExitStack, source: Any, schema: Schema, request: Request) -> tu
     if settled.kinds != schema.kinds:
         frame = stack.enter_context(opened(source, kinds=settled.kinds, **reading))
     return frame, settled
+
+
+def _left_out(request: Request) -> LeftOut | None:
+    """The columns with the role drop: of those it is enough to know how often they repeat.
+
+    An earlier release tells how columns are read, and where a column says who a row is about, an
+    error may propose any date of the table to choose a row by.
+    """
+    if request.schema.person or request.based_on is not None or request.like is not None:
+        return None
+    return lambda names: [column.name for column in request.schema.expand(names).drop]
 
 
 def _told(release: Release, asked: Schema, judged: Schema) -> Release:

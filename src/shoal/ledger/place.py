@@ -123,13 +123,19 @@ def place(where: str | Path, patience: float = PATIENCE, *, new: bool = False) -
     )
 
 
-def _sqlite(path: Path, patience: float, new: bool) -> Place:
+def check_file(path: Path) -> None:
+    """Refuse a path where no file of a ledger is."""
     if path.is_dir():
         raise InputError(f"{path.name or path} is a folder.", "Name a file in it.")
-    if not (new or path.is_file()):
+    if not path.is_file():
         raise InputError(
             f"There is no ledger {path.name}.", "shoal ledger init makes one; or check the path."
         )
+
+
+def _sqlite(path: Path, patience: float, new: bool) -> Place:
+    if not new or path.is_dir():
+        check_file(path)
     mode = "mode=rwc" if new else _mode(path.resolve())
     address = f"{path.absolute().as_uri()}?{mode}"
 
