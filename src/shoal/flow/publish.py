@@ -36,7 +36,7 @@ from shoal.flow.parameters import method_parameters
 from shoal.flow.people import check_people, check_population, keyed_people, one_row_of, repeating
 from shoal.flow.providers import asks_providers, check_column, check_survey, provided_in
 from shoal.flow.recoding import check_alone, recoding
-from shoal.flow.recorded import recorded, with_ledger
+from shoal.flow.recorded import check_recording, recorded, with_ledger
 from shoal.flow.recount import PART_ROWS
 from shoal.flow.request import (
     ABSENT,
@@ -230,6 +230,7 @@ def _checks(request: Request, after: Any) -> list[Callable[[], object]]:
         lambda: check_on(request.rule, request.schema, request.form != RANDOMISED),
         lambda: _check_kept(request, after),
         lambda: _check_place(request),
+        lambda: check_recording(request),
         lambda: _schema_after(request, after),
     ]
 

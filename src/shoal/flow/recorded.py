@@ -55,15 +55,13 @@ class Recordable(Protocol):
 Asked = TypeVar("Asked", bound=Recordable)
 
 
-@contextmanager
-def with_ledger(request: Asked) -> Iterator[Asked]:
-    """The request with its ledger open, if it has one; what was opened here is closed here."""
+def check_recording(request: Asked) -> None:
+    """Refuse what a ledger cannot be told, or could not judge, before anything is made."""
     if request.ledger is None:
         if request.admission:
             raise UsageError(
                 "What a ledger is to be told is given, and no ledger.", "add --ledger PATH."
             )
-        yield request
         return
     if request.out is None:
         raise UsageError(
@@ -71,6 +69,15 @@ def with_ledger(request: Asked) -> Iterator[Asked]:
             "leave the ledger out, or publish.",
         )
     _check_told(request.admission)
+
+
+@contextmanager
+def with_ledger(request: Asked) -> Iterator[Asked]:
+    """The request with its ledger open, if it has one; what was opened here is closed here."""
+    check_recording(request)
+    if request.ledger is None:
+        yield request
+        return
     from shoal.flow.ledger import Ledger  # databases and cryptography, which few releases need
 
     own = not isinstance(request.ledger, Ledger)
