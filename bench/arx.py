@@ -13,9 +13,9 @@ import numpy as np
 import shoal
 from bench.data import Codes, adult_codes, folder, mixed, parquet
 from bench.measure import Unavailable
-from shoal.flow.encode import encode
-from shoal.tally import Cut, Tally
-from shoal.utility._counting import rows_after
+from shoal.core.tally import Cut, Tally
+from shoal.measures._counting import rows_after
+from shoal.releases.tallying import encode
 
 NINE = (
     "sex", "age", "race", "marital_status", "education", "native_country", "workclass",

@@ -20,13 +20,13 @@ from bench import tallies
 from bench.data import QUASI, remixed
 from bench.measure import Line, against, seconds, spent
 from shoal.attacks.intersection import intersection
-from shoal.attacks.view import People, Published, View
-from shoal.cells import Cells
-from shoal.kernels.group import members
+from shoal.core.cells import Cells
+from shoal.core.release import Finding
+from shoal.core.tally import Tally
+from shoal.core.theory.adversary_view import People, Published, View
+from shoal.kernels.grouping import members
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
-from shoal.release import Finding
-from shoal.tally import Tally
 
 K = "k-anonymity k=5"
 VALUES, RELEASES, OWN = 247, 4, 10

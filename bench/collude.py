@@ -30,11 +30,11 @@ from bench import tallies
 from bench.data import CACHE, QUASI, Codes, adult_codes, remixed, source
 from bench.measure import Line, Spent, Unavailable, against, seconds
 from shoal import Release, Schema
-from shoal.axis import Axis
+from shoal.core.axis import Axis
+from shoal.core.tally import Cut, Groups, Tally
 from shoal.methods import methods
 from shoal.models import rule
 from shoal.studies.splits import KINDS, split
-from shoal.tally import Cut, Groups, Tally
 
 SENSITIVE, PROVIDER = "occupation", "provider"
 COLUMNS = tuple(name for name in QUASI if name != SENSITIVE)

@@ -20,11 +20,11 @@ from bench import tallies
 from bench.data import QUASI, adult_codes, folder, remixed
 from bench.loss import ncp
 from bench.measure import Line, Unavailable, against, seconds
-from shoal.flow.encode import encode
-from shoal.kernels.group import members
+from shoal.core.tally import Cut, Tally
+from shoal.kernels.grouping import members
 from shoal.methods import method
 from shoal.models import rule
-from shoal.tally import Cut, Tally
+from shoal.releases.tallying import encode
 
 SENSITIVE, SHARED, SEEDS = "occupation", 5_000, range(4)
 SEVEN = tuple(name for name in QUASI if name != SENSITIVE)

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from bench import tallies
 from bench.data import adult_codes, source
 from bench.measure import Line, Unavailable, against, seconds, spent
-from shoal.disclosure import curve, max_disclosure
-from shoal.histogram import Histogram
+from shoal.core.histogram import Histogram
+from shoal.core.tally import Cut, Tally
+from shoal.core.theory.disclosure import curve, max_disclosure
+from shoal.measures.loss import loss
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
-from shoal.tally import Cut, Tally
-from shoal.utility.loss import loss
 
 PEOPLE, LARGE, VALUES, PIECES = 40, 200, 14, 13
 ADULT = ("age", "education_num", "marital_status", "race", "sex")

@@ -19,10 +19,10 @@ from bench import arx
 from bench.data import CACHE, adult_codes
 from bench.measure import ROOT, Line, Unavailable, environment, program, seconds
 from bench.yardstick import beside, scale, scaled
+from shoal.core.tally import Cut, Groups, Tally
 from shoal.methods.full_domain import full_domain
 from shoal.methods.local import local
 from shoal.models import rule
-from shoal.tally import Cut, Groups, Tally
 
 K = "k-anonymity k=5"
 L, T = f"{K} & entropy-diversity l=4", f"{K} & t-closeness t=0.2"

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from bench.measure import Line, Spent, program, seconds
 
 if TYPE_CHECKING:
-    from shoal.ledger import Book, Keys
+    from shoal.ledger.chain.book import Book
+    from shoal.ledger.chain.keys import Keys
 
 ENTRIES, MOST, TURNS = 100_000, 0.2, 3
 SMALL = {"ledger": {"entries": 2_000, "turns": 2}}
@@ -22,7 +23,7 @@ def run(entries: int = ENTRIES, turns: int = TURNS) -> Iterator[Line]:
     """``list`` and ``admit``: what the entries add, in seconds of CPU of the whole command."""
     from tests.servers import running_postgresql
 
-    from shoal.ledger import Keys
+    from shoal.ledger.chain.keys import Keys
 
     with tempfile.TemporaryDirectory() as made:
         folder, keys = Path(made), Keys.new("bench")
@@ -40,7 +41,7 @@ def run(entries: int = ENTRIES, turns: int = TURNS) -> Iterator[Line]:
 def _compared(
     kind: str, folder: Path, keys: Keys, ledgers: tuple[str, str], turns: int
 ) -> Iterator[Line]:
-    from shoal.ledger import Book
+    from shoal.ledger.chain.book import Book
 
     # what is remembered beside the key is one ledger's, not its copy's
     key = folder / f"{kind}.key"
@@ -69,8 +70,8 @@ def _found(where: str, keys: Keys, entries: int = 0) -> None:
     """A ledger with so many entries, each hashed and signed, which its publisher has verified."""
     import sqlalchemy as sa
 
-    from shoal.ledger import Book
-    from shoal.ledger.tables import ENTRIES as TABLE
+    from shoal.ledger.chain.book import Book
+    from shoal.ledger.chain.tables import ENTRIES as TABLE
 
     with Book.create(where, keys, {}) as book:
         if rows := _rows(book, keys, entries):
@@ -81,7 +82,7 @@ def _found(where: str, keys: Keys, entries: int = 0) -> None:
 
 
 def _rows(book: Book, keys: Keys, entries: int) -> list[dict[str, object]]:
-    from shoal.ledger.chain import canonical, next_entry
+    from shoal.ledger.chain.entries import canonical, next_entry
 
     head, rows = book.head(), []
     while head.number < entries:
@@ -101,10 +102,10 @@ def _copied(url: str, keys: Keys, many: str) -> tuple[str, str]:
     import psycopg
     import sqlalchemy as sa
 
-    from shoal.ledger.checkpoint import CHECKPOINTS
-    from shoal.ledger.place import place
-    from shoal.ledger.tables import ENTRIES as TABLE
-    from shoal.ledger.tables import migrate
+    from shoal.ledger.chain.checkpoint import CHECKPOINTS
+    from shoal.ledger.chain.database import place
+    from shoal.ledger.chain.tables import ENTRIES as TABLE
+    from shoal.ledger.chain.tables import migrate
 
     with psycopg.connect(url, autocommit=True) as database:
         for name in SCHEMAS:

@@ -17,12 +17,12 @@ from bench.data import QUASI, adult_codes, source
 from bench.measure import Line
 from shoal import Schema
 from shoal import open as open_frame
-from shoal.axis import Axis
-from shoal.flow.encode import encode
+from shoal.core.axis import Axis
+from shoal.core.tally import Cut, Tally
+from shoal.measures.loss import loss
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
-from shoal.tally import Cut, Tally
-from shoal.utility.loss import loss
+from shoal.releases.tallying import encode
 
 BEST = {5: 0.040, 10: 0.066, 50: 0.159}
 """NCP of the best of the peers (mosaicrown's Mondrian) by k."""

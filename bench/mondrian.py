@@ -10,9 +10,9 @@ from bench import tallies
 from bench.bare import bare
 from bench.data import Codes, adult_codes, remixed
 from bench.measure import Line, Spent, against, seconds, spent
+from shoal.core.tally import Cut, Tally
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
-from shoal.tally import Cut, Tally
 
 K = "k-anonymity k=10"
 ALL = f"{K} & entropy-diversity l=3 & t-closeness t=0.5"

@@ -20,17 +20,17 @@ import numpy as np
 import shoal
 from bench.data import COLUMNS, DAYS, NUMBERS, Codes, adult_codes, parquet, remixed
 from bench.measure import Line, against, seconds, spent
-from shoal.errors import UsageError
-from shoal.flow.noisy.accuracy import mean_size
-from shoal.flow.noisy.counts import Counts, added
-from shoal.flow.noisy.measured import Measured, tabulated
-from shoal.flow.noisy.planned import Plan, settled
-from shoal.flow.noisy.synthetic import Synthetic
-from shoal.flow.opening import opened
-from shoal.noise.consistency import consistent
-from shoal.noise.response import response
-from shoal.schema import Schema
-from shoal.spend import asked
+from shoal.core.errors import UsageError
+from shoal.core.schema import Schema
+from shoal.core.spend import asked
+from shoal.dp.consistency import consistent
+from shoal.dp.randomised_response import response
+from shoal.releases.forms._noise.measured import Measured, tabulated
+from shoal.releases.forms._noise.plan import Plan, settled
+from shoal.releases.forms.counts import Counts, added
+from shoal.releases.forms.synthetic import Synthetic
+from shoal.releases.reader import opened
+from shoal.reports.noise.evidence import mean_size
 
 EPSILONS = ("0.1", "0.3", "1", "3", "10")
 NEAR = 1.05

@@ -17,11 +17,11 @@ from bench.data import QUASI, adult_codes, folder, remixed
 from bench.loss import ncp
 from bench.measure import Line, Spent, Unavailable, seconds, spent
 from bench.yardstick import yardstick
-from shoal.flow.encode import encode
+from shoal.core.tally import Cut, Groups, Tally
+from shoal.measures.loss import loss
 from shoal.methods import methods
 from shoal.models import rule
-from shoal.tally import Cut, Groups, Tally
-from shoal.utility.loss import loss
+from shoal.releases.tallying import encode
 
 METHODS = ("mondrian", "greedy", "tree-order", "hilbert", "k-similar", "microaggregation")
 BEST, LINEAR = "tree-order", "microaggregation"

@@ -16,11 +16,11 @@ from bench.data import CACHE, QUASI, SENSITIVE, parquet
 from bench.measure import Line, Spent, program, seconds
 from shoal import Schema
 from shoal import open as open_frame
-from shoal.axis import Axis
-from shoal.flow.encode import encode
+from shoal.core.axis import Axis
+from shoal.core.tally import Cut, Tally
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
-from shoal.tally import Cut, Tally
+from shoal.releases.tallying import encode
 
 WARM_ROWS = 5_000
 SMALL = {"publish": {"rows": 200_000}, "large": {"rows": 1_000_000}}

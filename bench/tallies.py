@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.data import QUASI, SENSITIVE, Codes
-from shoal.axis import Axis
-from shoal.tally import Tally
+from shoal.core.axis import Axis
+from shoal.core.tally import Tally
 
 
 def axis(name: str, size: int, shape: str) -> Axis:

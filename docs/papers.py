@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import shoal
-from shoal.pages.drawing import svg
-from shoal.pages.drawing import table as behind
-from shoal.pages.study_told import (
+from shoal.reports.charts.theme import svg
+from shoal.reports.charts.theme import table as behind
+from shoal.studies import PAPERS
+from shoal.studies.outcome import EDITION
+from shoal.studies.pages.told import (
     BESIDE,
     DECIDED,
     HEADS,
@@ -28,9 +30,7 @@ from shoal.pages.study_told import (
     trace,
     warnings,
 )
-from shoal.pages.study_words import VERDICTS, counts, ended, summed_up, verdict, whole
-from shoal.studies import PAPERS
-from shoal.studies.outcome import EDITION
+from shoal.studies.pages.words import VERDICTS, counts, ended, summed_up, verdict, whole
 
 HERE = Path(__file__).parent / "papers"
 RESULTS = "results"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
-from shoal.pages.drawing import COLOUR, PALETTE, WIDTH, Spec, chart, svg
+from shoal.reports.charts.theme import COLOUR, PALETTE, WIDTH, Spec, chart, svg
 
 IMAGES = Path(__file__).parent / "images"
 ROW = 46

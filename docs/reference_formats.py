@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from reference_words import meaning
 
 import shoal
-from shoal import bundled
+from shoal.data import bundled
 
 DEEP = 4
 """So many keys below one another are listed."""

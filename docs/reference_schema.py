@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.cli.options import ROLES as FLAGS
-from shoal.column import DEFAULTS, KINDS, PUBLISHED, ROLES
-from shoal.hierarchy import DATE_LEVELS, Hierarchy
-from shoal.schema import Schema
-from shoal.schematext import EDITION, KEYS
+from shoal.core.column import DEFAULTS, KINDS, PUBLISHED, ROLES
+from shoal.core.hierarchy import DATE_LEVELS, Hierarchy
+from shoal.core.schema import Schema
+from shoal.core.schema_toml import EDITION, KEYS
 
 UNDECIDED = "Not said yet. Publishing stops, and names the column."
 

@@ -23,9 +23,10 @@ from contextlib import suppress
 from pathlib import Path
 
 LOADED = (
-    "pandas", "shoal.flow.attack", "shoal.flow.audit", "shoal.flow.forecast", "shoal.flow.frontier",
-    "shoal.flow.ledger", "shoal.flow.pool", "shoal.flow.publish", "shoal.flow.report",
-    "shoal.flow.verify",
+    "pandas", "shoal.verbs.attack", "shoal.verbs.audit", "shoal.verbs.forecast",
+    "shoal.verbs.frontier",
+    "shoal.ledger", "shoal.pool", "shoal.verbs.publish", "shoal.reports.report",
+    "shoal.releases.verification",
 )  # fmt: skip
 LARGEST = 1 << 20
 
@@ -56,7 +57,7 @@ def serve(address: str) -> None:
 def warm() -> None:
     """Make a release and a report once, so that forks have the compiled kernels in memory."""
     import shoal
-    from shoal.flow.demo import schema
+    from shoal.reports.demo import schema
 
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
         table = shoal.bundled.path("st_anna.csv")

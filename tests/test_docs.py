@@ -22,10 +22,10 @@ from click.testing import CliRunner
 import shoal
 from shoal.attacks import attacks
 from shoal.cli.main import main as command
-from shoal.column import ROLES
+from shoal.core.column import ROLES
+from shoal.measures import measures
 from shoal.methods import methods
 from shoal.models import registry
-from shoal.utility import measures
 
 ROOT = Path(__file__).resolve().parent.parent
 CLAIMS = ROOT / "docs/papers/index.md"

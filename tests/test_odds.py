@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from shoal.odds import moved, right_at_most
+from shoal.core.theory.odds import moved, right_at_most
 
 
 def test_a_belief_moves_by_its_odds():

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.pages.drawing import svg
-from shoal.pages.study_charts import grid, lines
+from shoal.reports.charts.theme import svg
 from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Number, number
 from shoal.studies.experiment import Experiment, Paper
 from shoal.studies.outcome import Study
+from shoal.studies.pages.charts import grid, lines
 
 DOCS = Path(__file__).parent.parent / "docs"
 NAME = "ganta-figure-1"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.column import KINDS, ROLES
-from shoal.schematext import KEYS
+from shoal.core.column import KINDS, ROLES
+from shoal.core.schema_toml import KEYS
 
 DOCS = Path(__file__).parent.parent / "docs"
 FORMATS = (

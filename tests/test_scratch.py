@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shoal import scratch
+from shoal.core import temporary_files
 
 
 def test_a_folder_that_another_process_sweeps_before_it_is_locked_is_made_again(
@@ -10,7 +10,7 @@ def test_a_folder_that_another_process_sweeps_before_it_is_locked_is_made_again(
 ):
     """Between making a folder and locking it, a sweep may take it for one that was left."""
     swept = []
-    open_folder = scratch._open_folder
+    open_folder = temporary_files._open_folder
 
     def open_after_a_sweep(path):
         if not swept:
@@ -18,8 +18,8 @@ def test_a_folder_that_another_process_sweeps_before_it_is_locked_is_made_again(
             path.rmdir()
         return open_folder(path)
 
-    monkeypatch.setattr(scratch, "_open_folder", open_after_a_sweep)
-    home = scratch._Home(str(tmp_path))
+    monkeypatch.setattr(temporary_files, "_open_folder", open_after_a_sweep)
+    home = temporary_files._Home(str(tmp_path))
     assert swept != [home.path]
     assert home.path.is_dir()
     home.remove()

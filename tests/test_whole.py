@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from shoal import OutputError
-from shoal.whole import put
+from shoal.core.atomic_file import put
 
 
 def test_text_and_bytes_are_written_as_they_are(tmp_path):

@@ -11,9 +11,9 @@ from typing import Any
 __version__ = "0.1.0"
 
 _WHERE = {
-    "shoal.collusion": ("Collusion",),
-    "shoal.disclosure": ("max_disclosure",),
-    "shoal.errors": (
+    "shoal.core.theory.collusion": ("Collusion",),
+    "shoal.core.theory.disclosure": ("max_disclosure",),
+    "shoal.core.errors": (
         "ExposedError",
         "HierarchyError",
         "InputError",
@@ -25,25 +25,28 @@ _WHERE = {
         "UndecidedError",
         "UsageError",
     ),
-    "shoal.flow.asking": ("check_request",),
-    "shoal.flow.attack": ("attack",),
-    "shoal.flow.audit": ("Audit", "audit"),
-    "shoal.flow.demo": ("demo",),
-    "shoal.flow.fetch": ("Fetched", "datasets", "fetch"),
-    "shoal.flow.forecast": ("Forecast", "Validation", "forecast", "validate_forecast"),
-    "shoal.flow.frontier": ("Frontier", "frontier"),
-    "shoal.flow.ledger": ("Admission", "Ledger", "Refused"),
-    "shoal.flow.look": ("Look", "look"),
-    "shoal.flow.m_privacy": ("MPrivate", "m_privacy"),
-    "shoal.flow.noisy.estimates": ("Estimates", "estimates"),
-    "shoal.flow.pool": ("Pooled", "pool_add", "pool_init", "pool_publish", "pool_status"),
-    "shoal.flow.publish": ("publish",),
-    "shoal.flow.red_team": ("RedTeam", "red_team"),
-    "shoal.flow.report": ("report",),
-    "shoal.flow.side_by_side": ("SideBySide", "side_by_side"),
-    "shoal.flow.verify": ("verify",),
-    "shoal.frames": ("Frame", "open"),
-    "shoal.hierarchy": (
+    "shoal.verbs.request_check": ("check_request",),
+    "shoal.verbs.attack": ("attack",),
+    "shoal.verbs.audit": ("Audit", "audit"),
+    "shoal.reports.demo": ("demo",),
+    "shoal.data": ("Fetched", "datasets", "fetch"),
+    "shoal.forecasts.result": ("Forecast",),
+    "shoal.forecasts.score": ("Validation",),
+    "shoal.forecasts.validation": ("validate_forecast",),
+    "shoal.verbs.forecast": ("forecast",),
+    "shoal.verbs.frontier": ("Frontier", "frontier"),
+    "shoal.ledger": ("Admission", "Ledger", "Refused"),
+    "shoal.verbs.look": ("Look", "look"),
+    "shoal.verbs.m_privacy": ("MPrivate", "m_privacy"),
+    "shoal.releases.estimates": ("Estimates", "estimates"),
+    "shoal.pool": ("Pooled", "pool_add", "pool_init", "pool_publish", "pool_status"),
+    "shoal.verbs.publish": ("publish",),
+    "shoal.verbs.red_team": ("RedTeam", "red_team"),
+    "shoal.reports.report": ("report",),
+    "shoal.verbs.side_by_side": ("SideBySide", "side_by_side"),
+    "shoal.releases.verification": ("verify",),
+    "shoal.engines": ("Frame", "open"),
+    "shoal.core.hierarchy": (
         "Hierarchy",
         "dates",
         "equal_frequency",
@@ -56,7 +59,7 @@ _WHERE = {
         "to_arx_csv",
         "tree",
     ),
-    "shoal.knowledge": ("Atom", "Implication"),
+    "shoal.core.theory.knowledge": ("Atom", "Implication"),
     "shoal.models": ("rule",),
     "shoal.models.alpha_k": ("AlphaK",),
     "shoal.models.beta_likeness": ("BetaLikeness",),
@@ -72,11 +75,11 @@ _WHERE = {
     "shoal.models.m_privacy": ("MPrivacy",),
     "shoal.models.recursive_diversity": ("RecursiveDiversity",),
     "shoal.models.t_closeness": ("TCloseness",),
-    "shoal.noise.auditing": ("EpsilonAudit", "audit_epsilon"),
-    "shoal.noise.semantics": ("SemanticPrivacy", "semantic_privacy"),
-    "shoal.release": ("Finding", "Release", "Verdict"),
-    "shoal.model": ("Model", "Rule"),
-    "shoal.schema": (
+    "shoal.dp.audit": ("EpsilonAudit", "audit_epsilon"),
+    "shoal.dp.semantics": ("SemanticPrivacy", "semantic_privacy"),
+    "shoal.core.release": ("Finding", "Release", "Verdict"),
+    "shoal.core.model": ("Model", "Rule"),
+    "shoal.core.schema": (
         "Column",
         "Schema",
         "drop",
@@ -88,13 +91,13 @@ _WHERE = {
         "sensitive",
         "weight",
     ),
-    "shoal.spend": ("Spend",),
+    "shoal.core.spend": ("Spend",),
     "shoal.studies": ("experiments",),
     "shoal.studies.outcome": ("Study",),
     "shoal.studies.running": ("study", "study_all"),
     "shoal.studies.splits": ("split",),
     "shoal.studies.summary": ("Checked",),
-    "shoal.worlds": ("Belief", "belief"),
+    "shoal.core.theory.worlds": ("Belief", "belief"),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 __all__ = sorted([*_HOME, "__version__", "bundled"])
@@ -102,7 +105,7 @@ __all__ = sorted([*_HOME, "__version__", "bundled"])
 
 def __getattr__(name: str) -> Any:
     if name == "bundled":
-        return import_module("shoal.bundled")
+        return import_module("shoal.data.bundled")
     if name not in _HOME:
         raise AttributeError(f"module 'shoal' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from shoal.attacks.view import Published, View
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.hierarchy import ordered, prefixes
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.hierarchy import ordered, prefixes
+from shoal.core.theory.adversary_view import Published, View
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 

@@ -12,13 +12,13 @@ import pytest
 from tests.attacks.releases import golden
 
 from shoal.attacks.background import background
-from shoal.attacks.view import People, Published, View
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.disclosure import each, max_disclosure
-from shoal.errors import InputError
-from shoal.knowledge import Atom, Implication
-from shoal.worlds import belief
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.errors import InputError
+from shoal.core.theory.adversary_view import People, Published, View
+from shoal.core.theory.disclosure import each, max_disclosure
+from shoal.core.theory.knowledge import Atom, Implication
+from shoal.core.theory.worlds import belief
 
 FIGURE = golden("martin_fig1_3")
 ROWS = FIGURE["fig3"]

@@ -14,13 +14,13 @@ import pytest
 from tests.attacks.releases import golden
 
 import shoal
-from shoal import bundled
-from shoal.attacks import insiders as module
+from shoal.attacks import coalition as module
 from shoal.attacks.coalition import coalition
-from shoal.attacks.view import Published, View
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.errors import InputError, UsageError
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.errors import InputError, UsageError
+from shoal.core.theory.adversary_view import Published, View
+from shoal.data import bundled
 
 ILLNESS = Axis("illness", "category", "flat", ("asthma", "flu", "ulcer"), null=True)
 CLINICS = Axis(

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from tests.attacks import releases
 
-from shoal.attacks import linked
+from shoal.attacks._shared import row_links
+from shoal.attacks._shared.row_links import link
 from shoal.attacks.complementary import complementary
-from shoal.attacks.linked import link
 from shoal.attacks.temporal import temporal
-from shoal.attacks.view import NobodyFoundError, Published, View
-from shoal.axis import Axis
-from shoal.cells import Cells, meeting
-from shoal.errors import InputError
-from shoal.hierarchy import ordered
-from shoal.kernels.forced import Pairs, assign, bridges, bundled
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells, meeting
+from shoal.core.errors import InputError
+from shoal.core.hierarchy import ordered
+from shoal.core.theory.adversary_view import NobodyFoundError, Published, View
+from shoal.kernels.assignment import Pairs, assign, bridges, bundled
 
 FIG = releases.golden("sweeney_fig4_5")
 ADDED = FIG["temporal"]["added_released"]
@@ -339,9 +339,9 @@ def test_more_pairs_than_memory_allows_are_refused(monkeypatch):
     links, before = link(seen), complementary(seen)
     pairs = len(meeting(*(half.twins.cells for half in links.halves))[1])
     assert pairs > 1_500
-    monkeypatch.setattr(linked, "MEMORY", pairs * (linked.PAIR + 24 * 4))
+    monkeypatch.setattr(row_links, "MEMORY", pairs * (row_links.PAIR + 24 * 4))
     assert complementary(seen) == before  # part by part
-    monkeypatch.setattr(linked, "MEMORY", linked.MEMORY - 1)
+    monkeypatch.setattr(row_links, "MEMORY", row_links.MEMORY - 1)
     with pytest.raises(InputError, match=f"More than {pairs - 1:,} pairs"):
         complementary(seen)
 

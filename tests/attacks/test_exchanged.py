@@ -12,18 +12,26 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.attacks.believing import SURE, believed, bound
-from shoal.attacks.exchanged import OTHERS, _Learnt
-from shoal.attacks.foretelling import Channel, _Others, by_class, by_everybody, prior_of
+from shoal.attacks._shared.beliefs import (
+    SURE,
+    Channel,
+    _Others,
+    believed,
+    bound,
+    by_class,
+    by_everybody,
+    prior_of,
+)
+from shoal.attacks._shared.exchanged_values import OTHERS, _Learnt
 from shoal.attacks.homogeneity import homogeneity
 from shoal.attacks.intersection import intersection
-from shoal.attacks.view import People, Published, View
 from shoal.attacks.worst_pair import worst_pair
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.errors import InputError
-from shoal.noise.response import response
-from shoal.spend import asked
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.errors import InputError
+from shoal.core.spend import asked
+from shoal.core.theory.adversary_view import People, Published, View
+from shoal.dp.randomised_response import response
 
 SEVEN = ("age", "workclass", "education_num", "marital_status", "race", "sex", "native_country")
 

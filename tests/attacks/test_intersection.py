@@ -12,10 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoal.attacks import needs, weighing
+from shoal.attacks import needs
+from shoal.attacks._shared import value_weights
+from shoal.attacks._shared.location import located
 from shoal.attacks.intersection import AT_MOST, intersection
-from shoal.attacks.locate import located
-from shoal.attacks.view import (
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.errors import InputError, UsageError
+from shoal.core.theory.adversary_view import (
     UNKNOWN,
     UNPUBLISHED,
     WORST,
@@ -24,12 +28,8 @@ from shoal.attacks.view import (
     Published,
     View,
 )
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.errors import InputError, UsageError
-from shoal.kernels.group import members
-from shoal.testing import check_attack
-from shoal.testing.views import reordered
+from shoal.kernels.grouping import members
+from shoal.testing.checks import check_attack, reordered
 
 intersection_module = import_module("shoal.attacks.intersection")
 
@@ -237,7 +237,7 @@ def test_values_are_weighed_by_how_often_each_release_has_them(releases, tempera
         view = random_view(seed, releases)
         places = [located(one, AXES, view.people) for one in view.releases]
         histograms = [one.histogram(view.sensitive) for one in view.releases]
-        evidence = weighing.Evidence(
+        evidence = value_weights.Evidence(
             places, histograms, view.people.values, np.arange(len(view.people))
         )
         who = np.arange(len(view.people))[::-1].copy()
@@ -263,7 +263,7 @@ def test_a_value_of_a_long_list_is_searched_for():
     both = Published("both", everything, class_, values)
     one = Published("one", everything.take(np.array([1])), class_[300:] - 1, values[300:])
     people = People(np.zeros((3, 1), np.int32), np.ones(1, np.int64), np.array([7], np.int32))
-    evidence = weighing.Evidence(
+    evidence = value_weights.Evidence(
         [located(r, AXES, people) for r in (both, one)],
         [r.histogram(axis) for r in (both, one)], people.values, np.arange(1),
     )  # fmt: skip
@@ -547,17 +547,17 @@ def test_two_halves_of_everybody_and_twins_together():
     keys, truth = view.people.keys, view.people.values
     columns = (*keys, truth)
     known = np.arange(400)
-    learn, judge = weighing._halves(columns, known, np.random.default_rng(0))
+    learn, judge = value_weights._halves(columns, known, np.random.default_rng(0))
     assert sorted([*learn, *judge]) == known.tolist()
     twins = [{(*keys[:, i], truth[i]) for i in half} for half in (learn, judge)]
     assert not twins[0] & twins[1]
-    other, _ = weighing._halves(columns, known, np.random.default_rng(1))
+    other, _ = value_weights._halves(columns, known, np.random.default_rng(1))
     assert set(other) != set(learn)
 
 
 def test_no_more_people_are_weighed_than_is_useful(monkeypatch):
-    monkeypatch.setattr(weighing, "LEARNERS", 200)
-    monkeypatch.setattr(weighing, "JUDGED", 300)
+    monkeypatch.setattr(value_weights, "LEARNERS", 200)
+    monkeypatch.setattr(value_weights, "JUDGED", 300)
     found = intersection(overconfident()).details["weighted"]
     assert 200 <= found["learned_on"] <= 210
     assert 300 <= found["judged_on"] <= 310

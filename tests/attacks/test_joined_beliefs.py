@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from shoal import testing
-from shoal.attacks.joined_beliefs import Classes, Naive, beliefs, success
-from shoal.attacks.weighing import Evidence
-from shoal.cells import Cells
-from shoal.histogram import Histogram
-from shoal.noise.response import response
-from shoal.spend import asked
+from shoal.attacks._shared.joined_beliefs import Classes, Naive, beliefs, success
+from shoal.attacks._shared.value_weights import Evidence
+from shoal.core.cells import Cells
+from shoal.core.histogram import Histogram
+from shoal.core.spend import asked
+from shoal.dp.randomised_response import response
 
 
 def cells(*ends: tuple[int, int]) -> Cells:

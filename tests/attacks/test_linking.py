@@ -11,13 +11,20 @@ import pytest
 
 from shoal import testing
 from shoal.attacks.linking import REGISTER, linking
-from shoal.attacks.view import UNKNOWN, UNPUBLISHED, NobodyFoundError, People, Published, View
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.errors import InputError, UsageError
-from shoal.release import jsonable
-from shoal.risk.exposure import exposure
-from shoal.tally import Cut
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.errors import InputError, UsageError
+from shoal.core.release import jsonable
+from shoal.core.tally import Cut
+from shoal.core.theory.adversary_view import (
+    UNKNOWN,
+    UNPUBLISHED,
+    NobodyFoundError,
+    People,
+    Published,
+    View,
+)
+from shoal.measures.risk.exposure import exposure
 
 
 def ordered(name: str, size: int) -> Axis:

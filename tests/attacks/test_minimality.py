@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 
 from shoal.attacks.minimality import minimality
-from shoal.attacks.view import NobodyFoundError, People, Published, View
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.errors import InputError, NotMetError, UsageError
-from shoal.kernels.margins import filled, fillings
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.errors import InputError, NotMetError, UsageError
+from shoal.core.model import Model
+from shoal.core.release import jsonable, wilson
+from shoal.core.tally import Tally
+from shoal.core.theory.adversary_view import NobodyFoundError, People, Published, View
+from shoal.kernels.combinatorics import filled, fillings
 from shoal.methods.mondrian import mondrian
-from shoal.model import Model
 from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.models.k_anonymity import KAnonymity
-from shoal.release import jsonable, wilson
-from shoal.tally import Tally
-from shoal.testing.views import reordered
+from shoal.testing.checks import reordered
 
 ILLNESS = Axis("illness", "category", "flat", ("asthma", "flu", "gout", "hiv", "ulcer"))
 

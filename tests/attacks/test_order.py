@@ -10,10 +10,10 @@ from tests.attacks import releases
 
 from shoal.attacks import order as module
 from shoal.attacks.order import order
-from shoal.attacks.view import Published, View
-from shoal.cells import Cells
-from shoal.errors import InputError, UsageError
-from shoal.hierarchy import ordered
+from shoal.core.cells import Cells
+from shoal.core.errors import InputError, UsageError
+from shoal.core.hierarchy import ordered
+from shoal.core.theory.adversary_view import Published, View
 
 FIG = releases.golden("sweeney_fig3")
 

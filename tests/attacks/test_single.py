@@ -12,11 +12,11 @@ import pytest
 
 from shoal.attacks.homogeneity import homogeneity
 from shoal.attacks.skewness import skewness
-from shoal.attacks.view import Published, View
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.errors import InputError, UsageError
-from shoal.release import jsonable
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.errors import InputError, UsageError
+from shoal.core.release import jsonable
+from shoal.core.theory.adversary_view import Published, View
 
 ILLNESS = Axis("illness", "category", "flat", ("asthma", "flu", "ulcer"), null=True)
 BOTH = pytest.mark.parametrize("attack", [homogeneity, skewness])

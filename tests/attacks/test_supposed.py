@@ -11,12 +11,12 @@ import pytest
 from tests.attacks.test_background import ROWS, figure_3, histograms, random_rows, text, view_of
 
 from shoal.attacks.background import background
-from shoal.attacks.view import People, View
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.errors import InputError, UsageError
-from shoal.knowledge import Atom, Implication
-from shoal.worlds import ImpossibleError, belief
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.errors import InputError, UsageError
+from shoal.core.theory.adversary_view import People, View
+from shoal.core.theory.knowledge import Atom, Implication
+from shoal.core.theory.worlds import ImpossibleError, belief
 
 FORMULAS = [
     ("Ed.Disease=Lung Cancer", (), "2/5"),
@@ -114,7 +114,7 @@ def test_a_belief_that_is_sampled_says_so(monkeypatch):
     def sampled(*given, **more):
         return belief(*given, **{**more, "most": 0, "draws": 2000})
 
-    monkeypatch.setattr("shoal.attacks.supposed.belief", sampled)
+    monkeypatch.setattr("shoal.attacks.background.belief", sampled)
     about, knowing, _ = FORMULAS[-1]
     found = background(figure_3(), about=about, knowing=knowing, rng=np.random.default_rng(1))
     low, high = found.details["interval"]
@@ -304,7 +304,7 @@ def test_where_no_combination_is_possible_the_knowledge_contradicts_the_table():
 
 
 def test_too_many_combinations_are_refused(monkeypatch):
-    monkeypatch.setattr("shoal.attacks.supposed.COMBINATIONS", 3)
+    monkeypatch.setattr("shoal.attacks.background.COMBINATIONS", 3)
     view = overlapping([0, 0, 0, 1, 1], [0, 0, 1, 0, 2], OVERLAP)
     with pytest.raises(InputError, match="4 combinations of classes; at most 3"):
         background(view, about="A.illness=a", knowing="not B.illness=a")

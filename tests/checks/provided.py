@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.axis import Axis
-from shoal.tally import Cut, Groups, Tally
+from shoal.core.axis import Axis
+from shoal.core.tally import Cut, Groups, Tally
 
 
 def provided(classes) -> Groups:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.axis import Axis
-from shoal.hierarchy import (
+from shoal.core.axis import Axis
+from shoal.core.hierarchy import (
     Hierarchy,
     dates,
     equal_frequency,

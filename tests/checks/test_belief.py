@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoal.errors import InputError, UsageError
-from shoal.knowledge import Atom, Implication, parse, parse_atom
-from shoal.worlds import belief
+from shoal.core.errors import InputError, UsageError
+from shoal.core.theory.knowledge import Atom, Implication, parse, parse_atom
+from shoal.core.theory.worlds import belief
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "martin_fig1_3.json"
 
@@ -200,7 +200,7 @@ def test_the_interval_of_drawn_worlds_covers_the_exact_answer():
 
 
 def test_drawn_worlds_repeat_with_their_seed_and_come_in_batches(monkeypatch):
-    monkeypatch.setattr("shoal.worlds._BATCH", 50_000)
+    monkeypatch.setattr("shoal.core.theory.worlds._BATCH", 50_000)
     first, second = (
         belief(*entangled(), rng=np.random.default_rng(1), most=10, draws=30_001) for _ in "ab"
     )

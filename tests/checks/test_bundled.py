@@ -6,8 +6,8 @@ import csv
 from collections import Counter
 from datetime import date
 
-from shoal import bundled
-from shoal.bundled.make import MEDICAL, TREATMENTS, VOTER_LIST, town
+from shoal.data import bundled
+from shoal.data.bundled.make import MEDICAL, TREATMENTS, VOTER_LIST, town
 
 LINK = ("zip", "birth_date", "sex")
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from shoal.cells import Cells, meet, meeting
-from shoal.kernels import boxtree
+from shoal.core.cells import Cells, meet, meeting
+from shoal.kernels import box_tree
 
 SEEDS = range(12)
 
@@ -135,10 +135,10 @@ def test_a_search_compares_few_of_many_boxes():
     start, found = cells.contains(points)
     assert np.diff(start).tolist() == [1] * 200
     assert np.array_equal(grid[order][found], points.T // 5)
-    tree = boxtree.grow(
+    tree = box_tree.grow(
         cells.low, cells.high, np.zeros((8000, 0), np.uint64), np.zeros((3, 2), int)
     )
-    assert max(looked_at(tree, point) for point in points.T.tolist()) <= 4 * boxtree.LEAF
+    assert max(looked_at(tree, point) for point in points.T.tolist()) <= 4 * box_tree.LEAF
 
 
 def test_threads_find_what_one_thread_finds():

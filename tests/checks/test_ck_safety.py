@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from tests.checks.worlds import least, reference
 
-from shoal.axis import Axis
-from shoal.errors import NotMetError, UsageError
-from shoal.histogram import Histogram
+from shoal.core.axis import Axis
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.histogram import Histogram
+from shoal.core.tally import Groups, Tally
 from shoal.methods.chain import chain
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.models.ck_safety import CkSafety
-from shoal.tally import Groups, Tally
-from shoal.testing import sample
+from shoal.testing.random_tables import sample
 
 VALUES = 20
 

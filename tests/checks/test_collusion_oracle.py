@@ -1,4 +1,4 @@
-"""`shoal.collusion` against brute force, and brute force against the paper's table."""
+"""`shoal.core.theory.collusion` against brute force, and brute force against the paper's table."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ import pytest
 from tests.checks import coalitions
 from tests.checks.provided import provided, random_classes
 
-from shoal.axis import Axis
-from shoal.collusion import breached, fewest_values, members
-from shoal.collusion import fewest as fewest_module
-from shoal.collusion.fewest import smallest_union
-from shoal.histogram import Shares
-from shoal.kernels import collude
+from shoal.core.axis import Axis
+from shoal.core.histogram import Shares
+from shoal.core.theory import collusion as fewest_module
+from shoal.core.theory.collusion import breached, fewest_values, members, smallest_union
+from shoal.kernels import coalition as collude
+from shoal.models._verifiers import verifiers
 from shoal.models.alpha_k import AlphaK
 from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.m_privacy import MPrivacy
-from shoal.verifiers import verifiers
 
 TABLE = json.loads(
     (Path(__file__).parent.parent / "golden" / "mprivacy_table1.json").read_text(encoding="utf-8")

@@ -21,11 +21,11 @@ import pytest
 from tests.property.adult_seven import SEVEN
 
 import shoal
-from shoal.flow.encode import encode
-from shoal.kernels.group import members
+from shoal.core.tally import Groups
+from shoal.kernels.grouping import members
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
-from shoal.tally import Groups
+from shoal.releases.tallying import encode
 
 SHARED, SEEDS = 5_000, range(4)
 AWARE = "k-anonymity k=5 & composition l={} alpha={}"

@@ -23,8 +23,10 @@ from tests.checks.worlds import (
     worst,
 )
 
-from shoal.axis import Axis
-from shoal.disclosure import (
+from shoal.core.axis import Axis
+from shoal.core.errors import InputError, UsageError
+from shoal.core.histogram import Histogram
+from shoal.core.theory.disclosure import (
     IMPLICATIONS,
     NEGATIONS,
     Known,
@@ -34,8 +36,6 @@ from shoal.disclosure import (
     reaching,
     witness,
 )
-from shoal.errors import InputError, UsageError
-from shoal.histogram import Histogram
 
 BOTH = (IMPLICATIONS, NEGATIONS)
 CLOSE = 1e-12

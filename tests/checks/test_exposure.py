@@ -10,10 +10,10 @@ import pytest
 
 from shoal import testing
 from shoal.attacks.linking import linking
-from shoal.attacks.view import People, Published, View
-from shoal.risk import exposure as module
-from shoal.risk.exposure import exposure
-from shoal.tally import Cut
+from shoal.core.tally import Cut
+from shoal.core.theory.adversary_view import People, Published, View
+from shoal.measures.risk import exposure as module
+from shoal.measures.risk.exposure import exposure
 
 
 def overlapping(seed: int) -> tuple:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 import shoal
-from shoal.flow.forecast.validation import validate_forecast
+from shoal.forecasts.validation import validate_forecast
 
 QUASI = ("age", "sex", "race", "education_num", "native_country")
 """Sattar and Helal's columns, as Adult has them."""

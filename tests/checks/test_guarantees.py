@@ -7,16 +7,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shoal.axis import Axis, Level
-from shoal.cells import Cells
-from shoal.errors import UsageError
-from shoal.hierarchy import Flat, Ordered
-from shoal.histogram import Histogram
+from shoal.core.axis import Axis, Level
+from shoal.core.cells import Cells
+from shoal.core.errors import UsageError
+from shoal.core.hierarchy import Flat, Ordered
+from shoal.core.histogram import Histogram
+from shoal.core.tally import Cut, Groups, Population, Tally
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.models.entropy_diversity import entropy_reaches
-from shoal.tally import Cut, Groups, Population, Tally
-from shoal.testing import check_method
+from shoal.testing.method_check import check_method
 
 
 def independent(rows: int, seed: int) -> Tally:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.axis import Axis
-from shoal.errors import HierarchyError
-from shoal.hierarchy import (
+from shoal.core.axis import Axis
+from shoal.core.errors import HierarchyError
+from shoal.core.hierarchy import (
     Hierarchy,
     Intervals,
     dates,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.errors import UsageError
-from shoal.knowledge import Atom, Implication, parse, parse_atom
+from shoal.core.errors import UsageError
+from shoal.core.theory.knowledge import Atom, Implication, parse, parse_atom
 
 ED = Atom("Ed", "disease", "flu")
 BOB = Atom("Bob", "disease", "lung cancer")

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.property.test_chain import Plain, cells, tables, tally
 
+from shoal.core.tally import Cut
+from shoal.measures.height import height
+from shoal.measures.height import raw as levels_lifted
+from shoal.measures.precision import precision
+from shoal.measures.precision import raw as shares_lost
 from shoal.methods.chain import chain
 from shoal.models import rule
-from shoal.tally import Cut
-from shoal.testing import check_measure
-from shoal.utility.height import height
-from shoal.utility.height import raw as levels_lifted
-from shoal.utility.precision import precision
-from shoal.utility.precision import raw as shares_lost
+from shoal.testing.checks import check_measure
 
 AGES = Plain("tree", 8, starts=((0, 2, 4, 6), (0, 4)))
 """As they are, in pairs, in fours, and *."""

@@ -9,12 +9,12 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from shoal.axis import Axis, Level
-from shoal.collusion import distances as signs
-from shoal.collusion import members
-from shoal.collusion.linear import heaviest
-from shoal.errors import UsageError
-from shoal.histogram import Histogram
+from shoal.core.axis import Axis, Level
+from shoal.core.errors import UsageError
+from shoal.core.histogram import Histogram
+from shoal.core.tally import Cut, Groups, Tally
+from shoal.core.theory import collusion as signs
+from shoal.core.theory.collusion import heaviest, members
 from shoal.models import entropy_diversity
 from shoal.models.alpha_k import AlphaK
 from shoal.models.beta_likeness import BetaLikeness
@@ -22,7 +22,6 @@ from shoal.models.delta_disclosure import DeltaDisclosure
 from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.models.recursive_diversity import RecursiveDiversity
 from shoal.models.t_closeness import TCloseness
-from shoal.tally import Cut, Groups, Tally
 
 MODELS = [
     *(AlphaK(alpha, k) for alpha in ("1/2", "0.4", "2/3") for k in (1, 7)),

@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.axis import Axis
-from shoal.errors import InputError
-from shoal.flow.encode import encode
-from shoal.flow.examples import covered, examples, inside, named, respelt
-from shoal.flow.opening import opened, opened_labels
-from shoal.flow.recount import read_cells, recount
-from shoal.hierarchy import Hierarchy, dates, flat, intervals, ordered, prefixes, tree
-from shoal.meaning import Between, Everything, Members, kind_of, read
-from shoal.schema import Column
+from shoal.core.axis import Axis
+from shoal.core.errors import InputError
+from shoal.core.hierarchy import Hierarchy, dates, flat, intervals, ordered, prefixes, tree
+from shoal.core.label_parser import Between, Everything, Members, kind_of, read
+from shoal.core.schema import Column
+from shoal.releases.label_examples import covered, examples, inside, named, respelt
+from shoal.releases.reader import opened, opened_labels
+from shoal.releases.recount import read_cells, recount
+from shoal.releases.tallying import encode
 
 AGES = [float(age) for age in (9, 19, 20, 29, 30, 31, 39, 40, 41)]
 ALL = "all"

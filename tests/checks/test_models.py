@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from shoal import testing
-from shoal.axis import Axis
-from shoal.errors import NotMetError, UsageError
-from shoal.histogram import Histogram
+from shoal.core.axis import Axis
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.histogram import Histogram
+from shoal.core.model import All, Model
+from shoal.core.tally import Cut, Groups, Tally
 from shoal.methods.mondrian import mondrian
-from shoal.model import All, Model
 from shoal.models import registry, rule
 from shoal.models.alpha_k import AlphaK
 from shoal.models.beta_likeness import BetaLikeness
@@ -29,7 +30,6 @@ from shoal.models.k_map import KMap
 from shoal.models.m_invariance import MInvariance
 from shoal.models.recursive_diversity import RecursiveDiversity
 from shoal.models.t_closeness import TCloseness
-from shoal.tally import Cut, Groups, Tally
 
 SENSIBLE = {
     "k": 4,

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from tests.checks import oracle
 
-from shoal import histogram as histogram_module
-from shoal import tally as tally_module
 from shoal import testing
 from shoal.attacks.homogeneity import homogeneity
-from shoal.attacks.view import Published, View
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.collusion import Collusion, enumerated
+from shoal.core import histogram as histogram_module
+from shoal.core import tally as tally_module
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.tally import Cut, Groups
+from shoal.core.theory.adversary_view import Published, View
+from shoal.core.theory.collusion import Collusion, enumerated
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.models.m_privacy import MPrivacy
-from shoal.tally import Cut, Groups
 
 
 def mutate(monkeypatch, module, old, new, where):

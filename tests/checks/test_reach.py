@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checks.test_axis import axes
 
-from shoal.axis import Axis
-from shoal.cells import cover_classes
-from shoal.kernels.reach import later, wide
-from shoal.reach import packed
+from shoal.core.axis import Axis
+from shoal.core.cells import cover_classes
+from shoal.kernels.cell_width import later, wide
+from shoal.methods._topdown.axis_widths import packed
 
 
 def widths(columns, rows):

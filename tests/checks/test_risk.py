@@ -17,12 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checks.adult import ADULT_NINE
 
-from shoal.errors import UsageError
-from shoal.risk import Estimate, Sizes, assess, subset_risks, subsets
-from shoal.risk.dankar import choose, dankar
-from shoal.risk.pitman import expected_uniques, fit, pitman
-from shoal.risk.snb import leaves_one, leaves_two, population_classes, snb
-from shoal.risk.zayatz import zayatz
+from shoal.core.errors import UsageError
+from shoal.measures.risk import subsets
+from shoal.measures.risk.assessment import assess
+from shoal.measures.risk.dankar import choose, dankar
+from shoal.measures.risk.pitman import expected_uniques, fit, pitman
+from shoal.measures.risk.sizes import Estimate, Sizes
+from shoal.measures.risk.snb import leaves_one, leaves_two, population_classes, snb
+from shoal.measures.risk.subsets import subset_risks
+from shoal.measures.risk.zayatz import zayatz
 
 CLASS_SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=40)
 USA = 318_900_000

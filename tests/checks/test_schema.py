@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import shoal.schema as s
-from shoal.errors import HierarchyError, InputError, SchemaError
-from shoal.hierarchy import (
+import shoal.core.schema as s
+from shoal.core.errors import HierarchyError, InputError, SchemaError
+from shoal.core.hierarchy import (
     Dates,
     Flat,
     Hierarchy,
@@ -23,7 +23,7 @@ from shoal.hierarchy import (
     intervals,
     tree,
 )
-from shoal.schema import Column, Field, Schema
+from shoal.core.schema import Column, Field, Schema
 
 TEXT = """\
 # Made by the data office.

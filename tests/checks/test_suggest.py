@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import shoal.schema as s
-from shoal.hierarchy import Dates, Flat, Ordered, Prefixes
-from shoal.hints import hints, words
-from shoal.schema import Column, Field, Profile, Schema
+import shoal.core.schema as s
+from shoal.core.hierarchy import Dates, Flat, Ordered, Prefixes
+from shoal.core.schema import Column, Field, Profile, Schema
+from shoal.core.schema_suggest import hints, words
 
 
 @dataclass

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checks.adult import ADULT_NINE
 
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.tally import Cut, Tally
-from shoal.utility import average_class, discernibility, loss, marginals, measures, suppressed
-from shoal.utility import non_uniform_entropy as entropy
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.tally import Cut, Tally
+from shoal.measures import average_class, discernibility, loss, marginals, measures, suppressed
+from shoal.measures import non_uniform_entropy as entropy
 
 AGES = Axis(
     "age",

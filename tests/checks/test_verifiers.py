@@ -14,14 +14,14 @@ from tests.checks import coalitions
 from tests.checks.provided import provided, random_classes
 from tests.checks.test_collusion_oracle import RULES
 
-from shoal.errors import UsageError
-from shoal.model import Rule
+from shoal.core.errors import UsageError
+from shoal.core.model import Rule
+from shoal.models._verifiers import verifiers
+from shoal.models._verifiers.lattice import Lattice, attack_power, masks, ranks, scores
 from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_map import KMap
-from shoal.verifiers import verifiers
-from shoal.verifiers.lattice import Lattice, attack_power, masks, ranks, scores
 
 PAPERS = ("direct", "top-down", "bottom-up", "binary")
 

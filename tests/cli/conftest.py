@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from shoal import bundled
 from shoal.cli.main import main
+from shoal.data import bundled
 
 ROLES = (
     "--identifier patient --identifier name --quasi age --quasi sex --quasi zip "

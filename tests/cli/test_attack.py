@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from shoal import bundled
 from shoal.attacks import attacks
 from shoal.cli.attack import command
+from shoal.data import bundled
 
 QUASI = "--quasi Zip --quasi Age --quasi Nationality".split()
 ROLES = [*QUASI, "--sensitive", "Condition"]

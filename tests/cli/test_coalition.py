@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from shoal import bundled
+from shoal.data import bundled
 
 ROLES = (
     "--identifier patient --identifier name --quasi age --quasi sex --quasi zip "

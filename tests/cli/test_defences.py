@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from shoal import bundled
+from shoal.data import bundled
 
 QUASI = "--quasi Race --quasi BirthDate --quasi Gender --quasi ZIP --sensitive Problem".split()
 GT1, GT3 = (bundled.path(f"sweeney_fig4_{name}.csv") for name in ("gt1", "gt3"))

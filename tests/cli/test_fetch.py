@@ -18,9 +18,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import shoal as front
-from shoal.errors import InputError, OutputError
-from shoal.flow.fetch import archive, verb
-from shoal.flow.fetch.known import ADULT_COLUMNS, FILES, IPUMS_COLUMNS
+from shoal.core.errors import InputError, OutputError
+from shoal.data import archive, download
+from shoal.data.catalogue import ADULT_COLUMNS, FILES, IPUMS_COLUMNS
 
 TRAIN = (
     "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, "
@@ -318,20 +318,20 @@ def test_a_file_that_cannot_be_read_is_not_called_another_one(served, tmp_path, 
     def refused(path):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(verb, "_held", refused)  # an administrator may read everything
+    monkeypatch.setattr(download, "_held", refused)  # an administrator may read everything
     with pytest.raises(OutputError, match=r"but cannot be read \(Permission denied\)"):
         front.fetch("adult", out=tmp_path, source=served.address)
     assert served.asked == []
 
 
 def test_a_file_is_not_read_beyond_what_any_has(served, tmp_path, monkeypatch):
-    monkeypatch.setattr(verb, "MOST", len(ADULT))
+    monkeypatch.setattr(download, "MOST", len(ADULT))
     place = tmp_path / "adult.csv.gz"
     place.write_bytes(gzip.compress(ADULT.encode()))
     assert front.fetch("adult", out=tmp_path, source=served.address).old == ("adult.csv.gz",)
     for longer in (gzip.compress(b"x" * 10**6), b"x" * 10**6, gzip.compress(ADULT.encode())[:-9]):
         place.write_bytes(longer)
-        assert len(verb._held(place)) <= len(ADULT) + 1
+        assert len(download._held(place)) <= len(ADULT) + 1
         with pytest.raises(OutputError, match="with another content"):
             front.fetch("adult", out=tmp_path, source=served.address)
     assert served.asked == []
@@ -427,7 +427,7 @@ def test_stopped_while_a_file_is_written_none_is_half_there(served, tmp_path, mo
         if len(calls) == 4:  # Adult and its terms are in place, and the terms again
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(verb.os, "fsync", stop)
+    monkeypatch.setattr(download.os, "fsync", stop)
     with pytest.raises(KeyboardInterrupt):
         front.fetch(out=tmp_path / "data", source=served.address)
     left = {path.name for path in (tmp_path / "data").iterdir()}

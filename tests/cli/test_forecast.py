@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 from tests.cli.conftest import ROLES
 
-from shoal import bundled
 from shoal.cli.main import main
+from shoal.data import bundled
 
 QUICK = ("--repeats", "3")
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from shoal import Ledger, bundled
-from shoal.ledger import place
+from shoal import Ledger
+from shoal.data import bundled
+from shoal.ledger.chain import database
 
 GT1, GT3 = (bundled.path(f"sweeney_fig4_{name}.csv") for name in ("gt1", "gt3"))
 QUASI = "--quasi Race --quasi BirthDate --quasi Gender --quasi ZIP --sensitive Problem".split()
@@ -221,9 +222,12 @@ def test_errors_leave_with_the_exit_codes_of_the_house(shoal, here):
 )
 def test_no_password_is_printed(shoal, here, monkeypatch, where):
     monkeypatch.setattr(
-        place, "_postgresql",
-        lambda _, patience: replace(place._sqlite(here / "db", patience, True), name="PostgreSQL"),
-    )  # fmt: skip
+        database,
+        "_postgresql",
+        lambda _, patience: replace(
+            database._sqlite(here / "db", patience, True), name="PostgreSQL"
+        ),
+    )
     done = shoal("ledger", "init", "--ledger", f"postgresql://{where}", "--key", "our.key")
     assert done.exit_code == 0, done.output
     assert "A ledger is in PostgreSQL\n" in done.stdout

@@ -222,7 +222,7 @@ DOORS = {
 @pytest.mark.parametrize(
     ("name", "module"),
     [("script", "click"), ("script", "shoal.cli.outcome"), ("module", "shoal.cli.main"),
-     ("script", "shoal.scratch"), ("module", "shoal.stopping")],
+     ("script", "shoal.core.temporary_files"), ("module", "shoal.core.interruption")],
 )  # fmt: skip
 def test_a_signal_while_python_loads_is_no_traceback(name, module, number):
     code = STOPPED.format(module=module, number=int(number), door=DOORS[name])

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from shoal import bundled
+from shoal.data import bundled
 
 RULE = ("-m", "k-anonymity k=5")
 ZIPS = ("--method", "chain", "--order", "age", "--order", "admitted")

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from shoal import bundled
-from shoal.verifiers import verifiers
+from shoal.data import bundled
+from shoal.models._verifiers import verifiers
 
 ROLES = "--quasi Age --quasi Zip --sensitive Disease --provider Provider --identifier Name".split()
 RULE = ("-m", "k-anonymity k=2", "-m", "distinct-diversity l=2")

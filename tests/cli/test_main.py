@@ -10,13 +10,13 @@ import click
 import pytest
 
 import shoal as package
-from shoal import stopping
 from shoal.cli import printing
 from shoal.cli.main import VERBS, main
+from shoal.core import interruption
 
 ROOM = Path(package.__file__).parent / "cli"
 SHARED = {"__init__", "__main__", "main", "options", "outcome", "printing", "published"}
-HEAVY = ("duckdb", "numba", "numpy", "pyarrow", "rich", "scipy", "shoal.flow", "tomlkit")
+HEAVY = ("duckdb", "numba", "numpy", "pyarrow", "rich", "scipy", "shoal.verbs", "tomlkit")
 
 
 def commands():
@@ -148,9 +148,9 @@ def test_debug_shows_the_way_without_the_message(shoal, monkeypatch):
 
 
 def test_an_interrupt_that_a_library_swallowed_is_raised_at_the_next_step():
-    stopping.requested.set()
+    interruption.requested.set()
     try:
         with printing.progress(True) as step, pytest.raises(KeyboardInterrupt):
             step("making classes", 1, 2)
     finally:
-        stopping.requested.clear()
+        interruption.requested.clear()

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-LOADED = ("shoal.flow.ledger", "shoal.flow.pool", "shoal.flow.publish", "shoal.flow.verify")
+LOADED = ("shoal.ledger", "shoal.pool", "shoal.verbs.publish", "shoal.releases.verification")
 CHANGES = frozenset({"os.rename", "os.remove", "os.mkdir", "os.rmdir", "fcntl.flock", "os.link"})
 
 

@@ -11,21 +11,27 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from shoal.adversary.context import scene
 from shoal.attacks import needs
 from shoal.attacks.homogeneity import homogeneity
 from shoal.attacks.intersection import intersection
 from shoal.attacks.linking import linking
 from shoal.attacks.skewness import skewness
-from shoal.attacks.view import NobodyFoundError, NotEvaluatedError, People, Published, View
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.errors import InputError
-from shoal.flow.companion import hashed_null, hashed_values
-from shoal.flow.counterfeits import marker
-from shoal.flow.request import quiet
-from shoal.flow.seen import Keyed, look_at
-from shoal.flow.view import scene
-from shoal.hierarchy import ordered
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.errors import InputError
+from shoal.core.hierarchy import ordered
+from shoal.core.theory.adversary_view import (
+    NobodyFoundError,
+    NotEvaluatedError,
+    People,
+    Published,
+    View,
+)
+from shoal.releases.companion import hashed_null, hashed_values
+from shoal.releases.options import quiet
+from shoal.releases.published_table import Keyed, look_at
+from shoal.releases.successors.counterfeits import marker
 
 SCHEMA = shoal.Schema.of(quasi=["age"], sensitive="ill", person="who")
 ENCOUNTERS = pa.table(

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.errors import UsageError
+from shoal.core.errors import UsageError
 from shoal.models import rule
 
 ROWS = 1_000

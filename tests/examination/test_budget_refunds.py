@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import shoal
-from shoal import bundled
-from shoal.flow.sketch import PERSONS, SIZE, Sketch
+from shoal.data import bundled
+from shoal.releases.people_sketch import PERSONS, SIZE, Sketch
 
 DROPPED = ("name", "admitted", "age", "zip")
 

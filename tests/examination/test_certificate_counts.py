@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.flow.pool.partners import class_counts, coalitions
-from shoal.tally import Cut, Groups, Tally
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.tally import Cut, Groups, Tally
+from shoal.pool.partners import class_counts, coalitions
 
 RULE, K = shoal.KAnonymity(5), 5
 OWN = [(20, 0, 0)] * 3

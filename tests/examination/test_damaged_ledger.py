@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 import shoal
 from shoal.cli.main import main
-from shoal.ledger.checkpoint import BLOCK
+from shoal.ledger.chain.checkpoint import BLOCK
 
 ROLES = shoal.Schema.of(quasi=["age"], sensitive=["ill"])
 COMMANDS = (

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 import shoal
 from shoal.cli.main import main
-from shoal.errors import UsageError
+from shoal.core.errors import UsageError
 
 
 def run(*words: object) -> Result:

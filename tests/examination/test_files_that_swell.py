@@ -17,7 +17,7 @@ import pytest
 import xlsxwriter
 
 import shoal
-from shoal.frames import limits
+from shoal.engines.readers import limits
 
 PEOPLE = [("age", "town", "illness"), *((20 + i % 9, "north", "flu") for i in range(40))]
 

@@ -9,13 +9,15 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.axis import Axis
-from shoal.errors import UsageError
-from shoal.flow.forecast.others import coarse
-from shoal.flow.forecast.validation import People
-from shoal.forecasts import Asked, Ours, closed_form, local, real, release_of, simulate, tallied
-from shoal.forecasts.real import placed
-from shoal.forecasts.simulation import Crowd
+from shoal.core.axis import Axis
+from shoal.core.errors import UsageError
+from shoal.forecasts.closed_form import closed_form
+from shoal.forecasts.local_distribution import local
+from shoal.forecasts.other_publisher import coarse
+from shoal.forecasts.our_table import Asked, Ours, tallied
+from shoal.forecasts.real_intersection import placed, real, release_of
+from shoal.forecasts.simulation import Crowd, simulate
+from shoal.forecasts.validation import People
 from shoal.methods import method
 from shoal.models import rule
 

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal import knowledge
+from shoal.core.theory import knowledge
 
 FEW, MANY = 12, 1_000
 

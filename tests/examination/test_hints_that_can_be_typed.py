@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.errors import InputError, UsageError
+from shoal.core.errors import InputError, UsageError
 
 ROWS = 24
 

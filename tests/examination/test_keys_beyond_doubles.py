@@ -11,12 +11,10 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.frames.duck import DuckFrame
-from shoal.frames.engine import connect
-from shoal.frames.frame import Coding, Pieces
-from shoal.frames.packing import pack, packing, unpack
-from shoal.kernels.group import combinations
-from shoal.schema import Field
+from shoal.core.schema import Field
+from shoal.engines.duckdb import DuckFrame, connect, pack, packing, unpack
+from shoal.engines.protocol import Coding, Pieces
+from shoal.kernels.grouping import combinations
 
 SIZES = {
     "just below 2**53": [2**10] * 5 + [7],

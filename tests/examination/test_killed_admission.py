@@ -12,7 +12,7 @@ import pytest
 from tests.examination.killing import Killer
 
 import shoal
-from shoal import bundled
+from shoal.data import bundled
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork and kill")
 ADMIT = ("ledger", "admit", "release")

@@ -16,7 +16,8 @@ import pytest
 from tests.examination.killing import Ended, Killer
 
 import shoal
-from shoal.flow.pool import pool_add, pool_init, pool_status, store
+from shoal.pool import store
+from shoal.pool.verbs import pool_add, pool_init, pool_status
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork and kill")
 RULE = "m-privacy m=1 (k-anonymity k=5)"

@@ -16,8 +16,8 @@ import pytest
 from tests.examination.killing import Killer
 
 import shoal
-from shoal import scratch
-from shoal.flow import folder
+from shoal.core import temporary_files
+from shoal.releases import folder
 
 NAME = "Anneliese"
 ROLES = ["--person", "name", "--quasi", "age", "--quasi", "sex", "--sensitive", "diagnosis"]
@@ -264,16 +264,16 @@ def test_only_what_dead_processes_of_this_user_left_is_swept(tmp_path, monkeypat
         (tmp_path / names[kind] / "rows").write_text(NAME)
     (tmp_path / "precious").mkdir()
     (tmp_path / names["link"]).symlink_to(tmp_path / "precious")
-    living = scratch.make_folder()
-    scratch.sweep(tmp_path)
+    living = temporary_files.make_folder()
+    temporary_files.sweep(tmp_path)
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {names["link"], names["mine"], names["other"], "precious", living.parent.name}
-    scratch.remove_folder(living)
+    temporary_files.remove_folder(living)
     assert not living.parent.exists()
 
 
 def test_what_the_engine_spills_has_no_name(tmp_path, monkeypatch):
-    from shoal.frames.engine import connect
+    from shoal.engines.duckdb import connect
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     engine = connect("100MB")
@@ -293,10 +293,10 @@ def test_what_the_engine_spills_has_no_name(tmp_path, monkeypatch):
 
 
 def test_where_names_cannot_be_taken_away_the_spill_is_encrypted(tmp_path, monkeypatch):
-    from shoal.frames.engine import connect
+    from shoal.engines.duckdb import connect
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(scratch, "hide_names", lambda folder: False)
+    monkeypatch.setattr(temporary_files, "hide_names", lambda folder: False)
     engine = connect("100MB")
     made = f"'{NAME}' || i::VARCHAR || repeat('x', 30)"
     rows = engine.sql(f"SELECT {made} AS a, hash(i) AS h FROM range(1500000) t(i) ORDER BY h")

@@ -9,11 +9,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import shoal
-from shoal.errors import InputError
-from shoal.ledger import Book, Entry, Keys, checkpoint
-from shoal.ledger.chain import is_signed, next_entry
-from shoal.ledger.checkpoint import BLOCK
-from shoal.ledger.stored import insert
+from shoal.core.errors import InputError
+from shoal.ledger.chain import checkpoint
+from shoal.ledger.chain.book import Book
+from shoal.ledger.chain.checkpoint import BLOCK
+from shoal.ledger.chain.entries import Entry, is_signed, next_entry
+from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.rows import insert
 
 TABLE, BLOCKS = "shoal_ledger_entries", "shoal_ledger_checkpoints"
 LENGTH = 2 * BLOCK + 10
@@ -58,7 +60,7 @@ def verified(monkeypatch) -> list[int]:
         seen.append(entry.number)
         return is_signed(entry)
 
-    monkeypatch.setattr("shoal.ledger.checking.is_signed", watched)
+    monkeypatch.setattr("shoal.ledger.chain.checking.is_signed", watched)
     return seen
 
 

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow.ledger import judging
-from shoal.flow.ledger.judging import WORST, weighed_by_rows
-from shoal.flow.ledger.terms import Terms
-from shoal.flow.view import scene
+from shoal.adversary.context import scene
+from shoal.ledger import judging
+from shoal.ledger.judging import WORST, weighed_by_rows
+from shoal.ledger.terms import Terms
 
 SCHEMA = shoal.Schema.of(quasi=["age", "sex"], sensitive=["d"], keep=["ward"])
 AGES = ("[30-39]", "[40-49]", "[30-49]")
@@ -177,7 +177,7 @@ def test_what_three_say_by_a_kept_column_is_not_evaluated_without_the_people(led
 
 
 def test_too_many_combinations_are_not_evaluated(ledger, monkeypatch):
-    monkeypatch.setattr("shoal.attacks.shared_rows.MOST", 0)
+    monkeypatch.setattr("shoal.attacks._shared.shared_rows.MOST", 0)
     ledger.add_foreign(ward("AABBCC", "pqpqpq"), schema=SCHEMA, by="a hospital")
     judged = ledger.judge(ward("AABBCC", "pqpqpq", age="[30-49]"), schema=SCHEMA)
     assert not judged.admitted

@@ -10,7 +10,8 @@ from itertools import count
 import pytest
 
 import shoal
-from shoal.ledger import Book, Keys
+from shoal.ledger.chain.book import Book
+from shoal.ledger.chain.keys import Keys
 
 TABLE = "shoal_ledger_entries"
 SCHEMAS = count(1)

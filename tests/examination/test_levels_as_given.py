@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.cells import Cells
-from shoal.hierarchy import intervals, prefixes, to_arx_csv, tree
-from shoal.methods.lattice.ladder import every_rung, ladder, levelled
+from shoal.core.cells import Cells
+from shoal.core.hierarchy import intervals, prefixes, to_arx_csv, tree
+from shoal.core.tally import Cut, Groups, Tally
+from shoal.measures.height import raw as levels_lifted
+from shoal.measures.precision import precision
+from shoal.methods._lattice.ladder import every_rung, ladder, levelled
 from shoal.models import rule
-from shoal.tally import Cut, Groups, Tally
-from shoal.utility.height import raw as levels_lifted
-from shoal.utility.precision import precision
 
 MIDDLE = tree([["a", "m", "*"], ["b", "m", "*"], ["c", "m", "*"]])
 """One group of all values, below the root."""

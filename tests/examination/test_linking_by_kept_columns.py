@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import shoal
 from shoal.cli.main import main
-from shoal.errors import InputError
+from shoal.core.errors import InputError
 
 PEOPLE = 30
 

@@ -12,12 +12,12 @@ import pytest
 
 import shoal
 import shoal.testing
-from shoal.axis import Axis, Level
-from shoal.errors import UsageError
-from shoal.histogram import Histogram, Pairs
-from shoal.model import Rule
+from shoal.core.axis import Axis, Level
+from shoal.core.errors import UsageError
+from shoal.core.histogram import Histogram, Pairs
+from shoal.core.model import Rule
+from shoal.core.tally import Groups
 from shoal.models import registry, rule
-from shoal.tally import Groups
 
 PAIRS = Level(np.array([0, 2], np.int32), ("ab", "cd"))
 WHOLE = Level(np.array([0], np.int32), ("all",))
@@ -200,7 +200,7 @@ def test_a_rule_without_a_test_against_coalitions_says_so():
 
 
 def test_joint_columns_are_unknown_where_either_is():
-    from shoal.tally import product as joint
+    from shoal.core.tally import product as joint
 
     axis = Axis("s", "category", "flat", LEAVES, True, unknown=True)
     other = replace(axis, name="t", null=False, unknown=False)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.bands import order_bands
-from shoal.errors import HierarchyError
+from shoal.core.errors import HierarchyError
+from shoal.core.ordered_bands import order_bands
 
 ORDERS = [
     ("[0-10)", "[10-20)", "[20-30)", "[90-100)"),

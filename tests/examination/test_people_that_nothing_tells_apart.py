@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.errors import InputError, NotMetError
+from shoal.core.errors import InputError, NotMetError
 
 SCHEMA = shoal.Schema.of(quasi=["age", "city"], sensitive="illness", person="patient")
 ROWS = pa.table({

@@ -24,9 +24,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.errors import InputError, NotEvaluatedError, UsageError
-from shoal.flow.companion import hashed_values
-from shoal.flow.people import one_row_of
+from shoal.core.errors import InputError, NotEvaluatedError, UsageError
+from shoal.releases.companion import hashed_values
+from shoal.releases.people import one_row_of
 
 SCHEMA = shoal.Schema.of(quasi=["age", "sex"], sensitive=["disease", "blood"], person="patient")
 Row = dict[str, Any]

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checks.adult import ADULT_NINE
 
-from shoal.risk import Sizes
-from shoal.risk.dankar import dankar
-from shoal.risk.pitman import best_thetas, fit, log_likelihood, pitman
-from shoal.risk.snb import snb
-from shoal.risk.zayatz import zayatz
+from shoal.measures.risk.dankar import dankar
+from shoal.measures.risk.pitman import best_thetas, fit, log_likelihood, pitman
+from shoal.measures.risk.sizes import Sizes
+from shoal.measures.risk.snb import snb
+from shoal.measures.risk.zayatz import zayatz
 
 RISK_PAGE = Path(__file__).parents[2] / "docs/theory/risk.md"
 SAMPLES = 5

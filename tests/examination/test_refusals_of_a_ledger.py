@@ -13,10 +13,10 @@ import pytest
 from tests.ledger.spending import PEOPLE, SCHEMA
 
 import shoal
-from shoal import bundled
 from shoal.attacks import worst_pair as attacked
-from shoal.flow.ledger.cheaper import cheaper
-from shoal.spend import Spend
+from shoal.core.spend import Spend
+from shoal.data import bundled
+from shoal.ledger.remedies import cheaper
 
 XD = shoal.Schema.of(quasi=["x"], sensitive=["d"])
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 import shoal
 from shoal.cli.main import main
-from shoal.errors import SchemaError
+from shoal.core.errors import SchemaError
 
 
 def run(*words: object) -> Result:

@@ -20,10 +20,10 @@ NUMBERS = [signal.SIGINT, signal.SIGTERM]
 AT_WORK = """
 import sys, time
 import numpy as np
-from shoal import scratch
+from shoal.core import temporary_files as scratch
 from shoal.cli import look
 from shoal.cli.__main__ import run
-from shoal.frames.engine import connect
+from shoal.engines.duckdb import connect
 
 def query():
     connect().execute("SELECT count(*) FROM range(1000000000000) t(i) WHERE hash(i) = 1")
@@ -104,7 +104,7 @@ def test_a_second_signal_does_not_disturb_the_clearing_up(tmp_path):
 
 def test_a_program_that_uses_the_library_keeps_its_own_handlers(tmp_path):
     code = (
-        "import os, signal, shoal, shoal.flow.publish\n"
+        "import os, signal, shoal, shoal.verbs.publish\n"
         "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
         "assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL\n"
         "try:\n    os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(9)\n"

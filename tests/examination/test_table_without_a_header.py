@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import shoal
 from shoal.cli.main import main
-from shoal.errors import InputError, UsageError
+from shoal.core.errors import InputError, UsageError
 
 RECORDS = [
     ("50-59", "male", "80333", "negative"),

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.errors import InputError
+from shoal.core.errors import InputError
 
 AGES, ZIPS, JOBS = range(30, 50), ("02138", "02139", "02141"), ("nurse", "cook", "clerk")
 SCHEMA = shoal.Schema.of(quasi=["age", "zip", "job"], sensitive="ill")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.risk import assess
+from shoal.measures.risk.assessment import assess
 
 
 def crowd(sizes: list[int]) -> pa.Table:

@@ -69,7 +69,7 @@ def test_a_file_of_the_new_release_s_name_is_kept_under_another(town):
 
 
 def test_a_release_with_counterfeits_can_be_replaced(town):
-    from shoal.flow import folder
+    from shoal.releases import folder
 
     path = town / "release" / "manifest.json"
     told = json.loads(path.read_text()) | {"counterfeits": {"rows": 1, "classes": 1}}

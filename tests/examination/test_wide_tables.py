@@ -15,11 +15,13 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal import schematext
-from shoal.errors import ShoalError
-from shoal.flow.encode import encode
-from shoal.flow.look import MOST_QUASI
-from shoal.frames import census, duck, engine
+from shoal.core import schema_toml
+from shoal.core.errors import ShoalError
+from shoal.engines import duckdb as duck
+from shoal.engines import duckdb as engine
+from shoal.engines.type_inference import text_census
+from shoal.releases.tallying import encode
+from shoal.verbs.look import MOST_QUASI
 
 _COLUMNS = 2_000
 _MOST_QUERIES = 100
@@ -92,7 +94,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> list[_Counting]:
         started.append(_Counting(engine.connect()))
         return started[-1]
 
-    monkeypatch.setattr(sys.modules["shoal.frames.open"], "connect", connect)
+    monkeypatch.setattr(sys.modules["shoal.engines.open_table"], "connect", connect)
     return started
 
 
@@ -192,10 +194,10 @@ def test_columns_are_read_together_as_each_is_alone(seed: int, reading: dict[str
 def test_lots_are_bounded_by_cells_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = _draw_columns(random.Random(9), 30, 12)
     together = _open(pa.table(drawn))
-    monkeypatch.setattr(census, "MOST_CELLS", 40)
-    monkeypatch.setattr(census, "LONG", 10**6)
+    monkeypatch.setattr(text_census, "MOST_CELLS", 40)
+    monkeypatch.setattr(text_census, "LONG", 10**6)
     in_threes = _open(pa.table(drawn))
-    monkeypatch.setattr(census, "LONG", 1)
+    monkeypatch.setattr(text_census, "LONG", 1)
     by_themselves = _open(pa.table(drawn))
     assert together == in_threes == by_themselves
 
@@ -240,7 +242,7 @@ def test_what_many_columns_have_alike_is_written_as_each_would_be() -> None:
     text = schema.to_toml()
     assert shoal.Schema.parse(text).columns == schema.columns
     for column in schema.columns:
-        assert schematext.section(column) in text
+        assert schema_toml.section(column) in text
 
 
 def test_columns_that_are_dropped_are_not_recognised(tmp_path: Path) -> None:

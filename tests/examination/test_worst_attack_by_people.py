@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 import shoal
 from shoal.cli.main import main
-from shoal.flow.red_team import harm, ranked
-from shoal.release import Finding
+from shoal.core.release import Finding
+from shoal.verbs.red_team import harm, ranked
 
 AGES = ["20-29", "30-39", "40-49", "50-59"]
 SCHEMA = shoal.Schema.of(quasi=["age"], sensitive=["hiv", "ill"])

@@ -15,12 +15,12 @@ import pytest
 import shoal
 from shoal.attacks import worst_pair as attacked
 from shoal.attacks.intersection import fewest_of_any
-from shoal.attacks.view import NobodyFoundError, People, Published, View
 from shoal.attacks.worst_pair import worst_pair
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.errors import InputError
-from shoal.hierarchy import ordered
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.errors import InputError
+from shoal.core.hierarchy import ordered
+from shoal.core.theory.adversary_view import NobodyFoundError, People, Published, View
 
 SCHEMA = shoal.Schema.of(quasi=["age", "sex"], sensitive=["d"])
 THREE = ("AABBCC", "AABBDD", "AACCDD")

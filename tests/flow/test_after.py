@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal import bundled
+from shoal.cli.publish import _after as told_after
+from shoal.cli.publish import _based as told_based
 from shoal.cli.publish import command
-from shoal.cli.published import _after as told_after
-from shoal.cli.published import _based as told_based
+from shoal.data import bundled
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden/sweeney_fig4_5.json").read_text("utf-8"))
 SWEENEY = shoal.Schema.of(quasi=GOLDEN["qi"], sensitive=GOLDEN["sensitive"])

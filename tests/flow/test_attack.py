@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.attacks.view import Needs
-from shoal.flow.adversary import wilson
-from shoal.flow.attack import attack
-from shoal.flow.view import scene
+from shoal.adversary.context import scene
+from shoal.adversary.runner import wilson
+from shoal.core.theory.adversary_view import Needs
+from shoal.verbs.attack import attack
 
 GOLDEN = json.loads(
     (Path(__file__).parent.parent / "golden" / "ganta_table1.json").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal import NotMetError
-from shoal.flow.hierarchies import MOST, steps
+from shoal.releases.auto_hierarchies import MOST, steps
 
 OFFER = 'Column "age" has no levels between its values and *, and chain works by levels: write '
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.flow.based import _joined
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.tally import Tally
 from shoal.models import rule
-from shoal.tally import Tally
+from shoal.releases.successors.based_on import _joined
 
 
 def second(town, rows, model="k-anonymity k=4", **settings):

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.column import Role
-from shoal.flow import based
-from shoal.flow.earlier import earlier
+from shoal.core.column import Role
+from shoal.releases.successors import based_on as based
+from shoal.releases.successors.earlier import earlier
 
 
 def second(town, rows, **settings):

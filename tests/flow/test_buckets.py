@@ -15,13 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.flow.buckets import check_exact, placed
-from shoal.flow.companion import companion_at_hand
-from shoal.flow.crowd import gather
-from shoal.flow.listing import listed
-from shoal.flow.opening import opened_labels
-from shoal.flow.record import published
-from shoal.flow.seen import look_at
+from shoal.adversary.context import place_in_buckets
+from shoal.adversary.targets import gather
+from shoal.releases.companion import companion_at_hand
+from shoal.releases.forms.buckets import check_exact
+from shoal.releases.manifest import published
+from shoal.releases.published_table import look_at
+from shoal.releases.reader import opened_labels
+from shoal.releases.row_listing import listed
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden/martin_fig1_3.json").read_text())
 FIGURE_1, FIGURE_3 = GOLDEN["fig1"], GOLDEN["fig3"]
@@ -421,7 +422,9 @@ def test_people_of_several_buckets_or_none_have_no_bucket(folder):
     bucket = {row["Sex"]: float(row["bucket"]) for row in read(folder / "one/table.csv")}
 
     def buckets(*names: str) -> list[float | None]:
-        found = placed(gather(people.select(list(names)), seen, {}), seen).listings["bucket"]
+        found = place_in_buckets(gather(people.select(list(names)), seen, {}), seen).listings[
+            "bucket"
+        ]
         return [found.values[code] for code in found.codes]
 
     assert buckets("Sex", "Age") == [bucket["F"], bucket["M"], None, None]
@@ -437,7 +440,7 @@ def test_codes_that_are_one_number_are_two_people(tmp_path):
     shoal.publish(table, schema, "distinct-diversity l=2", out=tmp_path / "out", form="buckets")
     seen = look_at([tmp_path / "out"], None, lambda *step: None)
     people = gather(pa.table({"zip": ["01", "1", "4"]}), seen, {"zip": "code"})
-    found = placed(people, seen).listings["bucket"]
+    found = place_in_buckets(people, seen).listings["bucket"]
     own = {row["zip"]: float(row["bucket"]) for row in read(tmp_path / "out/table.csv")}
     assert [found.values[code] for code in found.codes] == [own["01"], None, None]
 

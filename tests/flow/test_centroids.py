@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.axis import Axis
-from shoal.cells import cover_classes
-from shoal.errors import InputError, UsageError
-from shoal.flow.centroids import centred
-from shoal.tally import Cut, Tally
+from shoal.core.axis import Axis
+from shoal.core.cells import cover_classes
+from shoal.core.errors import InputError, UsageError
+from shoal.core.tally import Cut, Tally
+from shoal.releases.forms.centroids import centred
 
 MADE = {"method": "microaggregation", "form": "centroids"}
 

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.attacks.view import Needs
-from shoal.flow.attack import attack
-from shoal.flow.companion import companion_at_hand, hashed_values, read_companion
-from shoal.flow.seen import look_at
-from shoal.flow.view import scene
+from shoal.adversary.context import scene
+from shoal.core.theory.adversary_view import Needs
+from shoal.releases.companion import companion_at_hand, hashed_values, read_companion
+from shoal.releases.published_table import look_at
+from shoal.verbs.attack import attack
 
 AGES = shoal.tree([[str(a), f"{a // 10}0s", "*"] for a in range(18, 90)])
 IDS = {

@@ -10,16 +10,19 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal import bundled
-from shoal.cells import Cells
-from shoal.flow.crowd import holders
-from shoal.flow.forecast.others import Publisher, coarse, supposed
-from shoal.flow.forecast.placed import held, inside, seated
-from shoal.flow.forecast.reading import read_release
-from shoal.flow.request import quiet
-from shoal.flow.seen import look_at
-from shoal.forecasts import Asked, closed_form, local, paper, simulate
-from shoal.tally import Population
+from shoal.adversary.targets import holders
+from shoal.core.cells import Cells
+from shoal.core.tally import Population
+from shoal.data import bundled
+from shoal.forecasts.closed_form import closed_form
+from shoal.forecasts.local_distribution import local
+from shoal.forecasts.other_publisher import Publisher, coarse, supposed
+from shoal.forecasts.our_table import Asked
+from shoal.forecasts.paper import paper
+from shoal.forecasts.release_reading import held, inside, read_release, seated
+from shoal.forecasts.simulation import simulate
+from shoal.releases.options import quiet
+from shoal.releases.published_table import look_at
 
 ROLES = {
     "patient": shoal.person, "name": shoal.identifier, "age": shoal.quasi, "sex": shoal.quasi,

@@ -13,15 +13,14 @@ import pytest
 
 import shoal
 from shoal import testing
-from shoal.cells import Cells
-from shoal.flow.alone import alone
-from shoal.flow.frontier import Frontier, Point, run, verb
-from shoal.flow.frontier.keeping import Counted
-from shoal.flow.frontier.kept import LOCK, Before, check_place, kept
-from shoal.flow.frontier.points import marked
-from shoal.flow.frontier.told import not_made, together
-from shoal.pages import Page
-from shoal.tally import Cut
+from shoal.core.cells import Cells
+from shoal.core.tally import Cut
+from shoal.releases.folder_lock import alone
+from shoal.reports.document import Page
+from shoal.verbs.frontier import run, verb
+from shoal.verbs.frontier.comparison import Frontier, Point, marked, not_made, together
+from shoal.verbs.frontier.run import Counted
+from shoal.verbs.frontier.saved_points import LOCK, Before, check_place, kept
 
 METHODS = ("mondrian", "chain")
 

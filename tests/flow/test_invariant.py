@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal import bundled
-from shoal.flow.companion import hashed_values, read_companion
-from shoal.flow.counterfeits import FILE, marker
-from shoal.flow.earlier import earlier, read_rows
-from shoal.flow.opening import opened
-from shoal.flow.record import published
-from shoal.flow.signatures import check_signatures
+from shoal.data import bundled
+from shoal.releases.companion import hashed_values, read_companion
+from shoal.releases.manifest import published
+from shoal.releases.reader import opened
+from shoal.releases.successors.counterfeits import FILE, marker
+from shoal.releases.successors.earlier import earlier, read_rows
+from shoal.releases.successors.m_invariance import check_signatures
 
 ILL = ("flu", "cold", "asthma", "angina", "gout", "ulcer", "migraine", "otitis")
 SCHEMA = shoal.Schema.of(

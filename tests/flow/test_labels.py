@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import shoal
-from shoal.axis import Axis
-from shoal.cells import Cells, as_sets, meet, meeting
-from shoal.flow.view import scene
-from shoal.kernels.boxtree import ends
+from shoal.adversary.context import scene
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells, as_sets, meet, meeting
+from shoal.kernels.box_tree import ends
 
 Table = pd.DataFrame
 

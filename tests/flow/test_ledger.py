@@ -13,13 +13,13 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow.ledger.geometry import digest, pack, unpack
-from shoal.flow.ledger.judging import Weighed, weighed
-from shoal.flow.ledger.terms import Terms
-from shoal.flow.seen import look_at
-from shoal.flow.view import scene
-from shoal.kernels import exchange
-from shoal.ledger import Keys
+from shoal.adversary.context import scene
+from shoal.kernels import assignment
+from shoal.ledger.chain.keys import Keys
+from shoal.ledger.judging import Weighed, weighed
+from shoal.ledger.sealed_release import digest, pack, unpack
+from shoal.ledger.terms import Terms
+from shoal.releases.published_table import look_at
 
 
 @pytest.fixture
@@ -478,7 +478,7 @@ def test_a_search_cut_short_does_not_count_as_safe(ledger, town, monkeypatch):
     ledger.admit(town.first)
     whole = ledger.judge(town.based, people=town.everybody)
     assert (whole.admitted, whole.unjudged) == (True, ())
-    monkeypatch.setattr(exchange, "STEPS", -1)
+    monkeypatch.setattr(assignment, "STEPS", -1)
     told = ledger.judge(town.based, people=town.everybody)
     cut = [one.finding for one in told.weighed if one.finding.details.get("limits")]
     assert cut
@@ -561,7 +561,7 @@ def test_no_defence_answers_a_search_cut_short(ledger, monkeypatch):
     second = {"age": ["1-2"] * 6 + ["3-6"] * 6 + ["7-8"] * 6, "ill": list("aaaaaabbbbbbaaaaaa")}
     told = beside(ledger, first, second, relation="over time")
     assert (told.admitted, len(told.defences)) == (True, 1)
-    monkeypatch.setattr(exchange, "STEPS", -1)
+    monkeypatch.setattr(assignment, "STEPS", -1)
     again = ledger.judge(pa.table(second), schema=ILL, relation="over time")
     assert "cut short" in not_let_through(again)
 

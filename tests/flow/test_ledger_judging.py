@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow.ledger import several
-from shoal.flow.ledger.admission import in_short
-from shoal.flow.ledger.admitting import accepted
-from shoal.flow.ledger.budget import Account
-from shoal.flow.ledger.judging import Weighed
-from shoal.flow.ledger.relation import lineage, unrecorded
+from shoal.ledger import combination as several
+from shoal.ledger.admission import in_short
+from shoal.ledger.admission_assembly import accepted
+from shoal.ledger.budget import Account
+from shoal.ledger.judging import Weighed
+from shoal.ledger.relation import lineage, unrecorded
 
 XY = shoal.Schema.of(quasi=["x", "y"], sensitive=["d"])
 X = shoal.Schema.of(quasi=["x"], sensitive=["d"])

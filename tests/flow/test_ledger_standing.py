@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow.composing import composing
-from shoal.flow.given import Given
-from shoal.flow.ledger.budget import account
-from shoal.flow.ledger.standing import never_out
-from shoal.flow.request import quiet
-from shoal.ledger import Book
-from shoal.ledger.place import place
+from shoal.ledger.budget import account
+from shoal.ledger.chain.book import Book
+from shoal.ledger.chain.database import place
+from shoal.ledger.standing import never_out
+from shoal.releases.options import quiet
+from shoal.reports.options import Given
+from shoal.reports.sections.composition import composing
 
 BOTH = shoal.Schema.of(quasi=["x"], sensitive=["d", "job"])
 ILL = shoal.Schema.of(quasi=["x"], sensitive=["d"])

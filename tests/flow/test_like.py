@@ -15,10 +15,10 @@ import pytest
 
 import shoal
 from shoal import InputError, KAnonymity, NotMetError, SchemaError, UsageError
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.methods.lines.placed import placed
-from shoal.tally import Tally
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.tally import Tally
+from shoal.methods._order.placement import placed
 
 QUASI = ("age", "sex", "zip")
 

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 import shoal
-from shoal import bundled
 from shoal.cli.main import main
+from shoal.data import bundled
 
 COLUMNS = ["a", "b", "c", "d"]
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow import publish as publish_verb
-from shoal.flow import recount
+from shoal.releases import recount
+from shoal.verbs import publish as publish_verb
 
 RULE = "k-anonymity k=5 & t-closeness t=0.6 & distinct-diversity l=2"
 SCHEMA = shoal.Schema.of(quasi=["age", "zip", "sex"], sensitive="illness", provider="clinic",

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.flow.pool import partners, pool_add, pool_init, pool_publish, store
+from shoal.pool import partners, store
+from shoal.pool.verbs import pool_add, pool_init, pool_publish
 
 RULE = "m-privacy m=1 (k-anonymity k=3 & distinct-diversity l=2)"
 NAMES = ("North", "South", "St Mary")

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 import shoal
-from shoal.flow.pool import pool_init, store
+from shoal.pool import store
+from shoal.pool.verbs import pool_init
 
 RULE = "m-privacy m=1 (k-anonymity k=3)"
 K = "k-anonymity k=3"

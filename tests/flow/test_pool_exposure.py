@@ -9,10 +9,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.flow.pool.exposure import certain, in_few, in_steps, left, of_its_own
-from shoal.tally import Cut, Groups, Tally
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.tally import Cut, Groups, Tally
+from shoal.pool.partners import certain, in_few, in_steps, left, of_its_own
 
 
 def tiny(seed: int) -> tuple[Groups, list[tuple[int, int, int]]]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow.pool import pool_add, pool_init, pool_publish
+from shoal.pool.verbs import pool_add, pool_init, pool_publish
 
 SCHEMA = shoal.Schema(
     (shoal.Column("age", "quasi", "number"), shoal.Column("diagnosis", "sensitive", "category"))

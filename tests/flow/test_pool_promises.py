@@ -13,12 +13,13 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.axis import Axis
-from shoal.cells import Cells
-from shoal.flow.pool import pool_add, pool_init, pool_publish, store
-from shoal.flow.pool.partners import class_counts, coalitions, page_files, pages, shown_from
-from shoal.pages.pool import left_open
-from shoal.tally import Cut, Groups, Tally
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.tally import Cut, Groups, Tally
+from shoal.pool import store
+from shoal.pool.partners import class_counts, coalitions, page_files, pages, shown_from
+from shoal.pool.verbs import pool_add, pool_init, pool_publish
+from shoal.reports.pages.pool import left_open
 
 SCHEMA = shoal.Schema(
     tuple(

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow.pool import pool_add, pool_init, pool_publish, verbs
-from shoal.flow.pool.published import published
+from shoal.pool import verbs
+from shoal.pool.published import published
+from shoal.pool.verbs import pool_add, pool_init, pool_publish
 
 SCHEMA = shoal.Schema(
     (shoal.Column("age", "quasi", "number"), shoal.Column("diagnosis", "sensitive", "category"))

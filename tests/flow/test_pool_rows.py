@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow.pool import pool_add, pool_init, pool_publish, pool_status, store
-from shoal.flow.pool.rows import content_of
+from shoal.pool import store
+from shoal.pool.rows import content_of
+from shoal.pool.verbs import pool_add, pool_init, pool_publish, pool_status
 
 RULE = "m-privacy m=1 (k-anonymity k=3)"
 KINDS = {"who": "category", "age": "number", "seen": "date", "diagnosis": "category"}

@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.axis import Axis
-from shoal.flow.judge import in_parts, unjudged
-from shoal.flow.opening import opened_labels
-from shoal.flow.providers import check_providers, provided
-from shoal.flow.record import published
-from shoal.flow.recount import recount
-from shoal.flow.verify import judged_after
-from shoal.tally import Groups
+from shoal.core.axis import Axis
+from shoal.core.tally import Groups
+from shoal.releases.judgement import in_parts, unjudged
+from shoal.releases.manifest import published
+from shoal.releases.providers import check_providers, provided
+from shoal.releases.reader import opened_labels
+from shoal.releases.recount import recount
+from shoal.releases.verification import judged_after
 
 RULE = "m-privacy m=1 (k-anonymity k=2 & distinct-diversity l=2)"
 SITES = ("North", "South", "East")

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.axis import Axis
-from shoal.flow.distribution import distribution
-from shoal.pages import Chart, charts
+from shoal.core.axis import Axis
+from shoal.reports.charts import release as charts
+from shoal.reports.distribution import distribution
+from shoal.reports.document import Chart
 
 FEWEST = 10
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow import folder
-from shoal.flow.recorded import UNMOVED
+from shoal.ledger.publish_hook import UNMOVED
+from shoal.releases import folder
 
 RULE = "k-anonymity k=4"
 

@@ -10,9 +10,9 @@ import pytest
 
 import shoal
 from shoal.attacks import attacks
-from shoal.errors import UsageError
-from shoal.flow.red_team import RedTeam, harm, red_team
-from shoal.release import Finding
+from shoal.core.errors import UsageError
+from shoal.core.release import Finding
+from shoal.verbs.red_team import RedTeam, harm, red_team
 
 
 @pytest.fixture(scope="module")

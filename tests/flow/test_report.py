@@ -13,17 +13,17 @@ import pytest
 
 import shoal
 from shoal.attacks import attacks
-from shoal.axis import Axis
-from shoal.errors import InputError, NotMetError, UsageError
-from shoal.flow.context import read_context
-from shoal.flow.distribution import distribution
-from shoal.flow.evidence import Described, Evidence, publishable
-from shoal.flow.red_team import ranked
-from shoal.flow.reported import lead, page
-from shoal.flow.wording import WORDS
-from shoal.pages import Callout, Chart, Page
-from shoal.release import Finding, Judgement, Verdict
-from shoal.risk import assess
+from shoal.core.axis import Axis
+from shoal.core.errors import InputError, NotMetError, UsageError
+from shoal.core.release import Finding, Judgement, Verdict
+from shoal.measures.risk.assessment import assess
+from shoal.reports.attack_wording import WORDS
+from shoal.reports.context import read_context
+from shoal.reports.distribution import distribution
+from shoal.reports.document import Callout, Chart, Page
+from shoal.reports.evidence import Described, Evidence, publishable
+from shoal.reports.release_page import lead, page
+from shoal.verbs.red_team import ranked
 
 FEW = r"(?<![\d.,≥<–-])[1-9] (of|people|rows|classes|others)\b"
 """A count of a few, in words."""

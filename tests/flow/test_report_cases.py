@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 import shoal
-from shoal.errors import OutputError, UsageError
-from shoal.flow.evidence import publishable
-from shoal.flow.given import Given
-from shoal.flow.report import gathered
-from shoal.flow.reported import page
-from shoal.flow.wording import lacked
+from shoal.core.errors import OutputError, UsageError
+from shoal.reports.attack_wording import lacked
+from shoal.reports.evidence import publishable
+from shoal.reports.options import Given
+from shoal.reports.release_page import page
+from shoal.reports.report import gathered
 
 
 def told(made) -> str:

@@ -11,16 +11,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.flow import colluding as part_on_providers
-from shoal.flow.colluding import HEADING, colluding, section
-from shoal.flow.colluding import publishable as public_part
-from shoal.flow.companion import read_companion
-from shoal.flow.evidence import publishable
-from shoal.flow.given import Given
-from shoal.flow.report import gathered
-from shoal.flow.reported import page
-from shoal.pages import Callout, Chart, Fields, Page, Table
-from shoal.pages.drawing import headline
+from shoal.releases.companion import read_companion
+from shoal.reports.charts.theme import headline
+from shoal.reports.document import Callout, Chart, Fields, Page, Table
+from shoal.reports.evidence import publishable
+from shoal.reports.options import Given
+from shoal.reports.release_page import page
+from shoal.reports.report import gathered
+from shoal.reports.sections import collusion as part_on_providers
+from shoal.reports.sections.collusion import HEADING, colluding, section
+from shoal.reports.sections.collusion import publishable as public_part
 
 SITES = ("North", "South", "Harbour", "Hill")
 PLAIN = "k-anonymity k=4"

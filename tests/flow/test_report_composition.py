@@ -9,14 +9,14 @@ from functools import cache
 import pytest
 
 import shoal
-from shoal.errors import InputError
-from shoal.flow.composing import facts, publishable, section
-from shoal.flow.evidence import publishable as public_evidence
-from shoal.flow.given import Given, commands
-from shoal.flow.report import gathered
-from shoal.flow.reported import page
-from shoal.pages import Callout, Chart, Facts, Fields, Page, Table, Text
-from shoal.pages.composition import HEADING
+from shoal.core.errors import InputError
+from shoal.reports.document import Callout, Chart, Facts, Fields, Page, Table, Text
+from shoal.reports.evidence import publishable as public_evidence
+from shoal.reports.options import Given, commands
+from shoal.reports.pages.composition import HEADING
+from shoal.reports.release_page import page
+from shoal.reports.report import gathered
+from shoal.reports.sections.composition import facts, publishable, section
 
 REASON = "agreed with the board of Harbour"
 

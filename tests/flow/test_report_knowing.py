@@ -11,16 +11,15 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.disclosure import MOST
-from shoal.errors import UsageError
-from shoal.flow.evidence import Evidence, publishable
-from shoal.flow.knowing import Knowing, advice, checked, knowledge
-from shoal.flow.reported import page
-from shoal.pages import Callout, Chart, Fields, Page, Section, Text
-from shoal.pages.knowing import KINDS
-from shoal.pages.promise import Promise
-from shoal.release import Finding
-from shoal.risk import assess
+from shoal.core.errors import UsageError
+from shoal.core.release import Finding
+from shoal.core.theory.disclosure import MOST
+from shoal.measures.risk.assessment import assess
+from shoal.reports.charts.knowledge import KINDS, Promise
+from shoal.reports.document import Callout, Chart, Fields, Page, Section, Text
+from shoal.reports.evidence import Evidence, publishable
+from shoal.reports.release_page import page
+from shoal.reports.sections.knowledge import Knowing, advice, checked, knowledge
 
 GOLDEN = json.loads(
     (Path(__file__).parents[1] / "golden" / "martin_fig1_3.json").read_text(encoding="utf-8")

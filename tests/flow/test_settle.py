@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow.encode import encode
-from shoal.flow.make import settle
-from shoal.flow.opening import opened
-from shoal.tally import Cut, Groups
+from shoal.core.tally import Cut, Groups
+from shoal.releases.draft import settle
+from shoal.releases.reader import opened
+from shoal.releases.tallying import encode
 
 SCHEMA = shoal.Schema.of(quasi=["age"], sensitive=["ill"])
 

@@ -11,14 +11,12 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow.request import COUNTS, RANDOMISED
-from shoal.flow.side_by_side import side_by_side
-from shoal.flow.side_by_side.outcome import Figure, Outcome
-from shoal.flow.side_by_side.result import SideBySide
-from shoal.flow.side_by_side.split import Halves, TwoTables
-from shoal.flow.side_by_side.verb import usual
-from shoal.pages.side_by_side import side_by_side_page, verdict
-from shoal.pages.side_by_side_chart import side_by_side_chart
+from shoal.releases.options import COUNTS, RANDOMISED
+from shoal.reports.charts.side_by_side import side_by_side_chart
+from shoal.reports.pages.side_by_side import side_by_side_page, verdict
+from shoal.verbs.side_by_side.result import Figure, Outcome, SideBySide
+from shoal.verbs.side_by_side.two_tables import Halves, TwoTables
+from shoal.verbs.side_by_side.verb import side_by_side, usual
 
 VALUES = ("a", "b", "c", "d", "e")
 SIX = ("workclass", "education", "marital_status", "race", "sex", "native_country")

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.flow import folder
+from shoal.releases import folder
 
 SOURCE = Path(shoal.__file__).parent.parent
 CHILD = """
@@ -235,7 +235,7 @@ def test_an_interrupt_between_the_renames_is_undone(town, monkeypatch):
 
 
 def test_a_file_that_does_not_verify_is_not_published(town, monkeypatch):
-    verify = "shoal.flow.publish.counted"
+    verify = "shoal.verbs.publish.counted"
     worse = replace(town.publish(out=town.folder / "first").verdict, holds=False)
     shutil.rmtree(town.folder / "first")
     shutil.rmtree(town.folder / "first.private")

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shoal.errors import InputError, UsageError
-from shoal.frames import open as open_table
-from shoal.frames.dialect import detect
-from shoal.frames.spool import Spool
+from shoal.core.errors import InputError, UsageError
+from shoal.engines.open_table import open as open_table
+from shoal.engines.readers.csv import detect
+from shoal.engines.readers.spool import Spool
 
 
 def written(folder: Path, content: bytes, name: str = "t.csv") -> Path:

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 import xlsxwriter
 
-from shoal.frames import open as open_table
-from shoal.schema import Field
+from shoal.core.schema import Field
+from shoal.engines.open_table import open as open_table
 
 PEOPLE = pa.table(
     {

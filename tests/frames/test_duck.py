@@ -18,12 +18,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.errors import InputError, UsageError
-from shoal.frames.duck import DuckFrame
-from shoal.frames.engine import connect, guarded
-from shoal.frames.frame import Coding, Frame, Pieces
-from shoal.frames.packing import pack, packing, unpack
-from shoal.schema import Field
+from shoal.core.errors import InputError, UsageError
+from shoal.core.schema import Field
+from shoal.engines.duckdb import DuckFrame, connect, guarded, pack, packing, unpack
+from shoal.engines.protocol import Coding, Frame, Pieces
 
 Row = tuple[Any, ...]
 KINDS = {"number": pa.float64(), "date": pa.date32(), "category": pa.string()}

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from shoal.errors import InputError, UsageError
-from shoal.frames import open as open_table
+from shoal.core.errors import InputError, UsageError
+from shoal.engines.open_table import open as open_table
 
 
 def seen(values: list[Any], name: str = "x", **options: Any) -> tuple[str, list[Any], int, str]:

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 import xlsxwriter
 
-from shoal.errors import InputError, UsageError
-from shoal.frames import open as open_table
+from shoal.core.errors import InputError, UsageError
+from shoal.engines.open_table import open as open_table
 
 
 def test_a_frame_is_returned_as_it_is() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import shoal
-from shoal.errors import InputError
+from shoal.core.errors import InputError
 
 pytest.importorskip("adbc_driver_postgresql", reason="the postgres extra is not installed")
 SETUP = """

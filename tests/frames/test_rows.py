@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.flow.listing import listed
-from shoal.frames.frame import Coding
+from shoal.engines.protocol import Coding
+from shoal.releases.row_listing import listed
 
 ROWS = 30_000
 NAMES = ["row", "town", "born", "weight"]

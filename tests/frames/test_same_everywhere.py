@@ -22,7 +22,7 @@ import pytest
 import xlsxwriter
 
 import shoal
-from shoal.flow.encode import encode
+from shoal.releases.tallying import encode
 
 ZIP, STREET, WEIGHT, WHY = 'the "zip"', "Straße, Nr.", "weight (kg)", "it's; why?"
 NAMES = ["age", WEIGHT, ZIP, STREET, "born", WHY]

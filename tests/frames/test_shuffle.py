@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.frames.shuffle import shuffled
+from shoal.engines.row_shuffle import shuffled
 
 
 def table(rows: int, batch: int = 1000) -> Iterator[pa.RecordBatch]:

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
 
-from shoal.errors import OutputError, UsageError
-from shoal.frames.write import FORMATS, defused, writer
+from shoal.core.errors import OutputError, UsageError
+from shoal.engines.writers import FORMATS, defused, writer
 
 BATCH = pa.record_batch(
     {

@@ -13,7 +13,7 @@ import pytest
 from tests.checks import oracle
 
 import shoal
-from shoal.labels import read_range, read_set
+from shoal.core.labels import read_range, read_set
 
 EIGHT = ["age", "workclass", "education_num", "marital_status", "occupation", "race", "sex",
          "native_country"]  # fmt: skip

@@ -13,11 +13,11 @@ import pytest
 from tests.checks.adult import ADULT_NINE
 
 import shoal
-from shoal.flow.encode import encode
+from shoal.core.tally import Groups
+from shoal.measures._counting import rows_after
 from shoal.methods.full_domain import full_domain
 from shoal.methods.local import local
-from shoal.tally import Groups
-from shoal.utility._counting import rows_after
+from shoal.releases.tallying import encode
 
 FILES = {"income": "salary_class"}
 """Columns that ARX calls otherwise."""

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import shoal
-from shoal import bundled
 from shoal.cli.main import main
+from shoal.data import bundled
 
 SCHEMA = """
 edition = 1

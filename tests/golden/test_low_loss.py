@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from tests.property.adult_seven import adult_seven
 
+from shoal.core.tally import Groups
+from shoal.measures.loss import loss
 from shoal.methods.hilbert import hilbert
 from shoal.methods.mondrian import mondrian
 from shoal.methods.tree_order import tree_order
 from shoal.models import rule
-from shoal.tally import Groups
-from shoal.utility.loss import loss
 
 MOST = {
     5: (0.0105, 0.0129),

@@ -7,8 +7,8 @@ from itertools import combinations
 import pytest
 
 import shoal
-from shoal import bundled
-from shoal.verifiers import verifiers
+from shoal.data import bundled
+from shoal.models._verifiers import verifiers
 
 CASES = [f"{name},m={m},k={k},l=2" for name in ("Ta", "Tb") for m in (0, 1, 2) for k in (3, 2)]
 

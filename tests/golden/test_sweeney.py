@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 import shoal
-from shoal import bundled
+from shoal.data import bundled
 
 
 def roles(golden, **more):

@@ -10,8 +10,10 @@ import sys
 import time
 from pathlib import Path
 
-from shoal.errors import OutputError
-from shoal.ledger import Book, Head, Keys
+from shoal.core.errors import OutputError
+from shoal.ledger.chain.book import Book
+from shoal.ledger.chain.entries import Head
+from shoal.ledger.chain.keys import Keys
 
 
 def appends(where: str, key: str, many: str) -> None:

@@ -16,10 +16,11 @@ import pytest
 import sqlalchemy as sa
 from tests.ledger.spending import published
 
-from shoal.errors import InputError
-from shoal.ledger import Book, Entry, Keys
-from shoal.ledger.chain import next_entry
-from shoal.ledger.stored import entries_as_they_are, insert
+from shoal.core.errors import InputError
+from shoal.ledger.chain.book import Book
+from shoal.ledger.chain.entries import Entry, next_entry
+from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.rows import entries_as_they_are, insert
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMAS = count(1)

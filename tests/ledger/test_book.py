@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from shoal.errors import InputError, OutputError, ShoalError, UsageError
-from shoal.ledger import Book, Head, Keys
-from shoal.ledger.book import _LARGEST
-from shoal.ledger.chain import FIRST, KINDS, canonical
+from shoal.core.errors import InputError, OutputError, ShoalError, UsageError
+from shoal.ledger.chain.book import _LARGEST, Book
+from shoal.ledger.chain.entries import FIRST, KINDS, Head, canonical
+from shoal.ledger.chain.keys import Keys
 
 IN_A_FILE = pytest.mark.parametrize("where", ["sqlite"], indirect=True)
 """For what no database has a part in."""
@@ -132,7 +132,7 @@ def test_what_is_not_there(book):
 
 def test_a_content_may_be_empty_but_not_too_large(monkeypatch, book):
     assert book.sealed(book.append({"kind": "release"}, sealed=b"").number) == b""
-    monkeypatch.setattr("shoal.ledger.book._LARGEST", 10)
+    monkeypatch.setattr("shoal.ledger.chain.book._LARGEST", 10)
     with pytest.raises(OutputError, match="larger than"):
         book.append({"kind": "release"}, sealed=b"x" * 11)
     assert book.check() == ()
@@ -326,6 +326,6 @@ def test_a_role_that_may_only_read_and_add(where, book, keys):
 def test_the_room_is_light():
     """Writers start quickly: no tables, no engines, no plots."""
     heavy = "{'numpy', 'pyarrow', 'duckdb', 'numba', 'scipy'} & set(sys.modules)"
-    line = f"import sys, shoal.ledger; assert not {heavy}"
+    line = f"import sys, shoal.ledger.chain; assert not {heavy}"
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     subprocess.run([sys.executable, "-c", line], check=True, env=environment)

@@ -12,13 +12,13 @@ import pytest
 from tests.ledger.spending import PEOPLE, SCHEMA
 
 import shoal
-from shoal.flow.composing import Composing
-from shoal.flow.ledger.budget import account
-from shoal.flow.ledger.cheaper import cheaper
-from shoal.flow.ledger.noisy import check_noise
-from shoal.flow.ledger.recording import Candidate, spending, table_hash
-from shoal.pages.composition import composition
-from shoal.spend import Spend
+from shoal.core.spend import Spend
+from shoal.ledger.budget import account
+from shoal.ledger.candidate import Candidate, spending, table_hash
+from shoal.ledger.noise_releases import check_noise
+from shoal.ledger.remedies import cheaper
+from shoal.reports.pages.composition import composition
+from shoal.reports.sections.composition import Composing
 
 
 @pytest.fixture

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from shoal.errors import InputError, OutputError
-from shoal.ledger import Book, Head, Keys, tables
+from shoal.core.errors import InputError, OutputError
+from shoal.ledger.chain import tables
+from shoal.ledger.chain.book import Book
+from shoal.ledger.chain.entries import Head
+from shoal.ledger.chain.keys import Keys
 
 OLD = Path(__file__).parent / "edition_1.sql"
 KEYS = Keys("City hospital", bytes(range(32)), bytes(range(32, 64)))

@@ -10,9 +10,8 @@ import stat
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from shoal.errors import InputError, OutputError, UsageError
-from shoal.ledger import Keys
-from shoal.ledger.keys import signed
+from shoal.core.errors import InputError, OutputError, UsageError
+from shoal.ledger.chain.keys import Keys, signed
 
 LEDGER = "ab" * 16
 

@@ -9,7 +9,7 @@ import pytest
 from tests.ledger.spending import SCHEMA
 
 import shoal
-from shoal.spend import Spend
+from shoal.core.spend import Spend
 
 
 @pytest.fixture

@@ -6,12 +6,14 @@ import pytest
 import sqlalchemy as sa
 
 import shoal
-from shoal import bundled
-from shoal.errors import InputError
-from shoal.ledger import Book, Entry, Head, Keys, tables
-from shoal.ledger.chain import FIRST, is_signed, next_entry, sha256
-from shoal.ledger.place import place
-from shoal.ledger.stored import insert
+from shoal.core.errors import InputError
+from shoal.data import bundled
+from shoal.ledger.chain import tables
+from shoal.ledger.chain.book import Book
+from shoal.ledger.chain.database import place
+from shoal.ledger.chain.entries import FIRST, Entry, Head, is_signed, next_entry, sha256
+from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.rows import insert
 
 IN_A_FILE = pytest.mark.parametrize("where", ["sqlite"], indirect=True)
 """For what no database has a part in."""
@@ -91,7 +93,7 @@ def test_a_long_chain_is_verified_once(monkeypatch, where, book):
         verified.append(entry.number)
         return is_signed(entry)
 
-    monkeypatch.setattr("shoal.ledger.checking.is_signed", counted)
+    monkeypatch.setattr("shoal.ledger.chain.checking.is_signed", counted)
     with Book.open(where, book.keys) as fresh:
         for act in (fresh.entries, fresh.head, fresh.publishers, lambda: fresh.sealed(3)):
             act()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from shoal.errors import InputError, OutputError
-from shoal.ledger import Book, Entry, Head, Keys
-from shoal.ledger.chain import canonical, next_entry, sha256
-from shoal.ledger.stored import insert
+from shoal.core.errors import InputError, OutputError
+from shoal.ledger.chain.book import Book
+from shoal.ledger.chain.entries import Entry, Head, canonical, next_entry, sha256
+from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.rows import insert
 
 IN_A_FILE = pytest.mark.parametrize("where", ["sqlite"], indirect=True)
 """For what no database has a part in."""

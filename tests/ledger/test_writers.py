@@ -10,10 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from shoal.errors import OutputError
-from shoal.ledger import Book, Head, Keys, Moved
-from shoal.ledger.chain import next_entry
-from shoal.ledger.stored import insert
+from shoal.core.errors import OutputError
+from shoal.ledger.chain.book import Book, Moved
+from shoal.ledger.chain.entries import Head, next_entry
+from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.rows import insert
 
 PROCESSES, EACH = 4, 100
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork, kill and limits")

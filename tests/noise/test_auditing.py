@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from shoal.errors import UsageError
-from shoal.noise.auditing import audit_epsilon
-from shoal.noise.bounds import Doubts, share_high, share_low
-from shoal.noise.mechanism import GAUSSIAN, LAPLACE, noise
-from shoal.noise.residuals import residuals
-from shoal.noise.response import response
-from shoal.noise.seeded import gaussian as gaussian_of
-from shoal.noise.seeded import laplace as laplace_of
-from shoal.spend import asked
+from shoal.core.errors import UsageError
+from shoal.core.spend import asked
+from shoal.dp.audit import Doubts, audit_epsilon, share_high, share_low
+from shoal.dp.mechanisms import GAUSSIAN, LAPLACE, noise
+from shoal.dp.randomised_response import response
+from shoal.dp.residuals import residuals
+from shoal.dp.seeded_draws import gaussian as gaussian_of
+from shoal.dp.seeded_draws import laplace as laplace_of
 
 BEFORE = np.array([0, 5, 3, 9, 7])
 AFTER = BEFORE + np.array([1, 0, 0, 0, 0])

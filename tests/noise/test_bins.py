@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.column import Column
-from shoal.errors import InputError, SchemaError
-from shoal.hierarchy import (
+from shoal.core.column import Column
+from shoal.core.errors import InputError, SchemaError
+from shoal.core.hierarchy import (  # fmt: skip
     dates,
     equal_frequency,
     equal_width,
@@ -20,10 +20,10 @@ from shoal.hierarchy import (
     ordered,
     prefixes,
     tree,
-)  # fmt: skip
-from shoal.meaning import read
-from shoal.noise.bins import READABLE, all_bins, bins, kind_of
-from shoal.schema import Schema, keep, quasi
+)
+from shoal.core.label_parser import read
+from shoal.core.schema import Schema, keep, quasi
+from shoal.dp.bins import READABLE, all_bins, bins, kind_of
 
 CENTURY = (date(1950, 6, 1), date(1953, 2, 1))
 

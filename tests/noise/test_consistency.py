@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from shoal.noise.consistency import consistent
+from shoal.dp.consistency import consistent
 
 SIZES = (2, 3, 2)
 PLANS = [

@@ -8,9 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shoal.errors import UsageError
-from shoal.noise.beliefs import improbable, improbable_in_the_paper
-from shoal.noise.games import (
+from shoal.core.errors import UsageError
+from shoal.core.theory.odds import moved
+from shoal.dp.beliefs import improbable, improbable_in_the_paper
+from shoal.dp.games import (
     Mechanism,
     counting,
     distance,
@@ -27,8 +28,7 @@ from shoal.noise.games import (
     unlike,
     written,
 )
-from shoal.noise.semantics import semantic_privacy, semantic_privacy_for_most
-from shoal.odds import moved
+from shoal.dp.semantics import semantic_privacy, semantic_privacy_for_most
 
 HALF, TWO, THREE = Fraction(1, 2), Fraction(2), Fraction(3)
 KNOWN = {(1, 0): HALF, (1, 1): HALF}

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from shoal.errors import UsageError
-from shoal.noise.choice import selection_scale
-from shoal.noise.library import floor, named, root
-from shoal.noise.mechanism import GAUSSIAN, LAPLACE, noise, spent
-from shoal.spend import Spend, asked
+from shoal.core.errors import UsageError
+from shoal.core.spend import Spend, asked
+from shoal.dp.mechanisms import GAUSSIAN, LAPLACE, noise, spent
+from shoal.dp.opendp_library import floor, named, root
+from shoal.dp.selection import selection_scale
 
 DRAWS = 2_000
 UNLIKELY = 1e-7

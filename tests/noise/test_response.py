@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from shoal.errors import UsageError
-from shoal.noise.choice import chosen, selection_scale
-from shoal.noise.response import answered_for, response
-from shoal.spend import Spend, asked
+from shoal.core.errors import UsageError
+from shoal.core.spend import Spend, asked
+from shoal.dp.randomised_response import answered_for, response
+from shoal.dp.selection import chosen, selection_scale
 
 UNLIKELY = 1e-7
 

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import pytest
 
-from shoal.errors import UsageError
-from shoal.noise.beliefs import believed, curves, improbable, improbable_in_the_paper
-from shoal.noise.semantics import semantic_privacy, semantic_privacy_for_most
-from shoal.odds import moved
-from shoal.pages.drawing import headline, svg, table
-from shoal.pages.meaning_chart import beliefs
-from shoal.spend import Spend
+from shoal.core.errors import UsageError
+from shoal.core.spend import Spend
+from shoal.core.theory.odds import moved
+from shoal.dp.beliefs import believed, curves, improbable, improbable_in_the_paper
+from shoal.dp.semantics import semantic_privacy, semantic_privacy_for_most
+from shoal.reports.charts.belief import beliefs
+from shoal.reports.charts.theme import headline, svg, table
 
 getcontext().prec = 50
 

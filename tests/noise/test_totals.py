@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.noise.mechanism import noise
-from shoal.noise.totals import (
+from shoal.core.spend import Spend, exactly
+from shoal.dp.accounting import (
     ADVANCED,
     BASIC,
     ZCDP,
@@ -24,7 +24,7 @@ from shoal.noise.totals import (
     lacking,
     remaining,
 )
-from shoal.spend import Spend, exactly
+from shoal.dp.mechanisms import noise
 
 MILLIONTH = Fraction(1, 10**6)
 PARTS = st.sampled_from(["1/10", "1/3", "0.7", "1e-3", "2/7"])

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import shoal
-from shoal.flow.noisy.counts import Counts
-from shoal.flow.noisy.measured import Measured
-from shoal.flow.noisy.planned import Plan, settled
-from shoal.flow.noisy.useful import original, utility
-from shoal.frames import open as open_frame
-from shoal.spend import asked
+from shoal.core.spend import asked
+from shoal.engines.open_table import open as open_frame
+from shoal.releases.forms._noise.measured import Measured
+from shoal.releases.forms._noise.plan import Plan, settled
+from shoal.releases.forms._noise.utility import original, utility
+from shoal.releases.forms.counts import Counts
 
 WORDS = ("sex", "race", "marital_status", "education", "workclass", "occupation", "income")
 

@@ -11,17 +11,17 @@ import pytest
 from click.testing import CliRunner
 
 import shoal
+from shoal.adversary.mechanism_audit import most_alone
 from shoal.cli.main import main
-from shoal.errors import InputError, NotMetError, UsageError
-from shoal.flow.noisy.measured import Measured
-from shoal.flow.noisy.planned import Plan
-from shoal.flow.noisy.rerun import most_alone
-from shoal.flow.record import sha256
-from shoal.frames.frame import Counted
-from shoal.noise.bins import all_bins
-from shoal.noise.residuals import exchanged
-from shoal.noise.response import response
-from shoal.spend import Spend
+from shoal.core.errors import InputError, NotMetError, UsageError
+from shoal.core.spend import Spend
+from shoal.dp.bins import all_bins
+from shoal.dp.randomised_response import response
+from shoal.dp.residuals import exchanged
+from shoal.engines.protocol import Counted
+from shoal.releases.forms._noise.measured import Measured
+from shoal.releases.forms._noise.plan import Plan
+from shoal.releases.manifest import sha256
 
 pd = pytest.importorskip("pandas")
 
@@ -114,7 +114,7 @@ def test_gaussian_noise_that_rho_forbids_is_told_so(release, tmp_path):
 
 def test_a_mistake_in_what_publishes_is_caught(release, monkeypatch):
     folder = release("counts", epsilon=1, marginals=1)
-    monkeypatch.setattr("shoal.flow.noisy.counts.added", lambda noise, tables, *_: tables)
+    monkeypatch.setattr("shoal.releases.forms.counts.added", lambda noise, tables, *_: tables)
     found = shoal.attack("auditing", folder, targets=PEOPLE, runs=RUNS)
     assert found.exposed == 1
     assert found.details["epsilon_low"] == found.details["most"] > 1
@@ -128,7 +128,7 @@ def test_noise_for_some_of_the_marginals_is_caught(release, monkeypatch):
         last = list(tables)[-1]
         return {one: t if one == last else noise.added(t, rng) for one, t in tables.items()}
 
-    monkeypatch.setattr("shoal.flow.noisy.counts.added", forgetful)
+    monkeypatch.setattr("shoal.releases.forms.counts.added", forgetful)
     assert shoal.attack("auditing", folder, targets=PEOPLE, runs=RUNS).exposed == 1
 
 
@@ -174,7 +174,7 @@ def true_answers(self, name, column):
 def test_true_values_in_place_of_answers_are_found_in_the_file(monkeypatch, tmp_path):
     asked = {"form": "randomised", "epsilon": 1, "rule": "k-anonymity k=3"}
     with monkeypatch.context() as mutant:
-        mutant.setattr("shoal.flow.noisy.randomised.Randomised._answered", true_answers)
+        mutant.setattr("shoal.releases.forms.randomised.Randomised._answered", true_answers)
         shoal.publish(MANY, SCHEMA, out=tmp_path / "true", **asked)
     found = shoal.attack("auditing", tmp_path / "true", targets=MANY, runs=100)
     assert found.details["file"]["wrong"] == "too near"

@@ -13,16 +13,16 @@ import pytest
 from tests.noisy.tables import PEOPLE, SCHEMA, SHAPES
 
 import shoal
-from shoal.errors import InputError, SchemaError, UsageError
-from shoal.flow.noisy.accounted import Step, total
-from shoal.flow.noisy.counts import Counts
-from shoal.flow.noisy.measured import Measured
-from shoal.flow.noisy.planned import Plan, settled
-from shoal.flow.noisy.useful import original, utility
-from shoal.frames import open as open_frame
-from shoal.noise.library import SOURCE, named
-from shoal.noise.mechanism import GAUSSIAN, LAPLACE
-from shoal.spend import asked
+from shoal.core.errors import InputError, SchemaError, UsageError
+from shoal.core.spend import asked
+from shoal.dp.mechanisms import GAUSSIAN, LAPLACE
+from shoal.dp.opendp_library import SOURCE, named
+from shoal.engines.open_table import open as open_frame
+from shoal.releases.forms._noise.measured import Measured
+from shoal.releases.forms._noise.plan import Plan, settled
+from shoal.releases.forms._noise.spending import Step, total
+from shoal.releases.forms._noise.utility import original, utility
+from shoal.releases.forms.counts import Counts
 
 
 def published(tmp_path: Path, **settings: object) -> tuple[shoal.Release, pd.DataFrame]:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import shoal
-from shoal.errors import InputError, SchemaError
+from shoal.core.errors import InputError, SchemaError
 
 TABLE = pd.DataFrame(
     {

@@ -8,9 +8,9 @@ import threading
 import numpy as np
 import pytest
 
-from shoal.flow.noisy.fitted import Noisy, made_up, unbroken
-from shoal.noise.mechanism import noise
-from shoal.spend import asked
+from shoal.core.spend import asked
+from shoal.dp.mechanisms import noise
+from shoal.releases.forms.synthetic import Noisy, made_up, unbroken
 
 
 def press() -> None:

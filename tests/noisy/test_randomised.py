@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.errors import InputError, NotMetError, SchemaError, UsageError
-from shoal.flow.noisy.answers import answers_of
-from shoal.flow.noisy.estimates import Tabulated, estimates
-from shoal.flow.noisy.randomised import answering
-from shoal.flow.verify import recounted
-from shoal.noise.library import named
-from shoal.spend import Spend
+from shoal.core.errors import InputError, NotMetError, SchemaError, UsageError
+from shoal.core.spend import Spend
+from shoal.dp.opendp_library import named
+from shoal.releases.estimates import Tabulated, estimates
+from shoal.releases.forms._noise.answers import answers_of
+from shoal.releases.forms.randomised import answering
+from shoal.releases.verification import recounted
 
 VALUES = ("flu", "cold", "asthma", "")
 QUASI = ("age", "sex")

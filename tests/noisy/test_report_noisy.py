@@ -12,12 +12,12 @@ from click.testing import CliRunner
 
 import shoal
 from shoal.cli.main import main
-from shoal.errors import UsageError
-from shoal.flow.noisy.accuracy import mean_size
-from shoal.noise.consistency import consistent
-from shoal.noise.mechanism import GAUSSIAN, LAPLACE
-from shoal.noise.seeded import gaussian, laplace
-from shoal.pages import Callout, Chart, Page, Table
+from shoal.core.errors import UsageError
+from shoal.dp.consistency import consistent
+from shoal.dp.mechanisms import GAUSSIAN, LAPLACE
+from shoal.dp.seeded_draws import gaussian, laplace
+from shoal.reports.document import Callout, Chart, Page, Table
+from shoal.reports.noise.evidence import mean_size
 
 PEOPLE = 347
 SCHEMA = """
@@ -65,7 +65,7 @@ def town(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(town):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shoal.flow.noisy.evidence.RUNS", 100)  # as few as can be: it takes time
+        patch.setattr("shoal.reports.noise.evidence.RUNS", 100)  # as few as can be: it takes time
         return shoal.report(town / "counts", original=town / "people.csv", prior=0.1)
 
 

@@ -12,8 +12,8 @@ from tests.noisy.tables import PEOPLE, SCHEMA
 
 import shoal
 from shoal.cli.main import main
-from shoal.errors import SchemaError, UsageError
-from shoal.flow.noisy.promised import promised
+from shoal.core.errors import SchemaError, UsageError
+from shoal.reports.noise.promise import promised
 
 OPEN = SCHEMA.set(age=shoal.quasi())
 """The schema without a kind, bounds or a domain for the age, which is a number in the table."""
@@ -164,7 +164,7 @@ def test_who_replaces_noise_is_told_that_both_spend(form: str, tmp_path: Path) -
 def test_progress_is_told_while_noise_is_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shoal.flow.noisy.counts.AT_ONCE", 20)
+    monkeypatch.setattr("shoal.releases.forms.counts.AT_ONCE", 20)
     steps: list[tuple[str, int, int]] = []
     shoal.publish(
         PEOPLE, SCHEMA, form="counts", epsilon=1, out=tmp_path / "rel",

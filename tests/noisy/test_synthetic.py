@@ -15,20 +15,18 @@ import pytest
 from tests.noisy.tables import PEOPLE, SCHEMA
 
 import shoal
-from shoal.errors import InputError, UsageError
-from shoal.flow.noisy.accounted import Step, total
-from shoal.flow.noisy.counts import added
-from shoal.flow.noisy.fitted import Noisy, people
-from shoal.flow.noisy.measured import Measured, Tables
-from shoal.flow.noisy.planned import Plan, settled
-from shoal.flow.noisy.rerun import counted_again
-from shoal.flow.noisy.synthetic import Synthetic, thirds
-from shoal.flow.noisy.tree import joining, score
-from shoal.flow.noisy.verified import recounted
-from shoal.frames import open as open_frame
-from shoal.noise.auditing import audit_epsilon
-from shoal.noise.mechanism import Noise, noise
-from shoal.spend import Spend, asked
+from shoal.adversary.mechanism_audit import counted_again
+from shoal.core.errors import InputError, UsageError
+from shoal.core.spend import Spend, asked
+from shoal.dp.audit import audit_epsilon
+from shoal.dp.mechanisms import Noise, noise
+from shoal.engines.open_table import open as open_frame
+from shoal.releases.forms._noise.measured import Measured, Tables
+from shoal.releases.forms._noise.plan import Plan, settled
+from shoal.releases.forms._noise.spending import Step, total
+from shoal.releases.forms._noise.verification import recounted
+from shoal.releases.forms.counts import added
+from shoal.releases.forms.synthetic import Noisy, Synthetic, joining, people, score, thirds
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +98,7 @@ def test_an_audit_runs_every_step_again(mistake: bool, monkeypatch: pytest.Monke
         ) -> Tables:
             return tables if noise.contributions == 2 else added(noise, tables, rng)
 
-        monkeypatch.setattr("shoal.flow.noisy.synthetic.added", forgetful)
+        monkeypatch.setattr("shoal.releases.forms.synthetic.added", forgetful)
     found = audit_epsilon(
         run.mechanism, run.before, run.after, 1, runs=200, at_once=run.at_once, seed=1
     )
@@ -171,7 +169,7 @@ def test_what_would_be_unknown_is_refused() -> None:
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.flow.noisy.fitted.find_spec", lambda name: None)
+    monkeypatch.setattr("shoal.releases.forms.synthetic.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"shoal\[synthetic\]"):
         shoal.publish(PEOPLE, SCHEMA, form="synthetic", epsilon=1)
 

@@ -11,15 +11,15 @@ import pytest
 from tests.noisy.tables import PEOPLE, SCHEMA
 
 import shoal
-from shoal.flow.noisy.inverted import over_leaves
-from shoal.flow.noisy.measured import Measured
-from shoal.flow.noisy.planned import Plan, settled
-from shoal.flow.noisy.useful import original, utility
-from shoal.frames import open as open_frame
-from shoal.noise.response import response
-from shoal.spend import asked
-from shoal.tally import Cut
-from shoal.utility.marginals import Rows, Tables, marginals, raw
+from shoal.core.spend import asked
+from shoal.core.tally import Cut
+from shoal.dp.randomised_response import response
+from shoal.engines.open_table import open as open_frame
+from shoal.measures.marginals import Rows, Tables, marginals, raw
+from shoal.releases.forms._noise.answer_utility import over_leaves
+from shoal.releases.forms._noise.measured import Measured
+from shoal.releases.forms._noise.plan import Plan, settled
+from shoal.releases.forms._noise.utility import original, utility
 
 FRAME = open_frame(PEOPLE, kinds=settled(SCHEMA).kinds)
 PLAN = Plan.of(settled(SCHEMA), FRAME.fields)

@@ -13,11 +13,11 @@ import pytest
 from tests.noisy.tables import PEOPLE, SCHEMA
 
 import shoal
-from shoal.errors import InputError, NotMetError, ShoalError, UsageError
-from shoal.flow.noisy.about import SEEDED
-from shoal.flow.noisy.verified import recounted
-from shoal.flow.record import sha256
-from shoal.noise.library import SOURCE
+from shoal.core.errors import InputError, NotMetError, ShoalError, UsageError
+from shoal.dp.opendp_library import SOURCE
+from shoal.releases.forms._noise.manifest import SEEDED
+from shoal.releases.forms._noise.verification import recounted
+from shoal.releases.manifest import sha256
 
 
 @pytest.fixture(scope="module")

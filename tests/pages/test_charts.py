@@ -11,21 +11,21 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from shoal.errors import UsageError
-from shoal.pages import charts, exposure, tested
-from shoal.pages.axes import names_axis
-from shoal.pages.charts import Reached, percent
-from shoal.pages.drawing import PALETTE, Spec, clean, headline, svg, table
-from shoal.pages.tested import Attacked
-from shoal.pages.words import brief
+from shoal.core.errors import UsageError
+from shoal.reports.charts import attacks, exposure, release
+from shoal.reports.charts.attacks import Attacked
+from shoal.reports.charts.axes import names_axis
+from shoal.reports.charts.release import Reached, percent
+from shoal.reports.charts.theme import PALETTE, Spec, clean, headline, svg, table
+from shoal.reports.format import brief
 
 SPECS = {
-    "risk": charts.risk_by_columns(["sex", "age", "zip"], [0, 3, 3421], 4812),
-    "sizes": charts.class_sizes({1: 300, 2: 50, 7: 4}, {10: 30, 128: 1}, 10),
-    "candidates": charts.candidates({3: 70, 12: 30}, {1: 41, 2: 59}),
-    "marginals": charts.marginals("diagnosis", ["flu", None, "a<b>&c"], [5, 3, 2], [6, 2, 2]),
-    "people": charts.people({"alone": 1, "in company": 4999}),
-    "reached": charts.reached(
+    "risk": release.risk_by_columns(["sex", "age", "zip"], [0, 3, 3421], 4812),
+    "sizes": release.class_sizes({1: 300, 2: 50, 7: 4}, {10: 30, 128: 1}, 10),
+    "candidates": release.candidates({3: 70, 12: 30}, {1: 41, 2: 59}),
+    "marginals": release.marginals("diagnosis", ["flu", None, "a<b>&c"], [5, 3, 2], [6, 2, 2]),
+    "people": release.people({"alone": 1, "in company": 4999}),
+    "reached": release.reached(
         [
             Reached("k-anonymity", 10, 10, True),
             Reached("t-closeness", 0.25, 0.2, False, at_least=False),
@@ -103,7 +103,7 @@ def test_risk_counts_and_says_the_last_step() -> None:
     spec = SPECS["risk"]
     assert headline(spec) == "Knowing sex, age and zip singles out 71% of 4,812 people"
     assert table(spec)[1] == (("sex", 0, "0%"), ("+ age", 3, "<0.1%"), ("+ zip", 3421, "71%"))
-    one = charts.risk_by_columns(["ssn"], [4811], 4812)
+    one = release.risk_by_columns(["ssn"], [4811], 4812)
     assert headline(one) == "Knowing ssn alone singles out more than 99.9% of 4,812 people"
 
 
@@ -120,24 +120,24 @@ def test_class_sizes_weigh_classes_by_their_people() -> None:
 
 
 def test_class_sizes_put_an_edge_at_k_and_name_the_failure() -> None:
-    spec = charts.class_sizes({1: 5}, {6: 1, 7: 1}, 7)
+    spec = release.class_sizes({1: 5}, {6: 1, 7: 1}, 7)
     labels = [row[0] for row in table(spec)[1]]
     assert "5–6" in labels
     assert "7–9" in labels
     assert headline(spec) == "6 published people are in classes smaller than 7"
-    assert headline(charts.class_sizes({1: 5}, {1: 2, 3: 1})) == (
+    assert headline(release.class_sizes({1: 5}, {1: 2, 3: 1})) == (
         "5 of 5 people stood alone; 2 still do"
     )
 
 
 def test_empty_bins_at_the_end_are_left_out() -> None:
-    assert [row[0] for row in table(charts.candidates({2: 1}, {1: 1}))[1]] == ["1", "2"] * 2
+    assert [row[0] for row in table(release.candidates({2: 1}, {1: 1}))[1]] == ["1", "2"] * 2
     assert table(SPECS["candidates"])[1][8][0] == "9+"
 
 
 def test_marginals_measure_total_variation_and_fold_the_tail() -> None:
     assert headline(SPECS["marginals"]) == "The distribution of diagnosis moved by 10%"
-    many = charts.marginals("zip", [str(i) for i in range(40)], [1] * 40, [1] * 40, most=12)
+    many = release.marginals("zip", [str(i) for i in range(40)], [1] * 40, [1] * 40, most=12)
     rows = table(many)[1]
     assert len(rows) == 24
     assert rows[11][:3] == ("29 other values", "original", 29)
@@ -148,24 +148,24 @@ def test_people_rounds_nobody_away() -> None:
     dots = SPECS["people"]["layer"][0]["data"]["values"]
     assert [dot["group"] for dot in dots] == ["alone"] + ["in company"] * 99
     for groups in ({"a": 1, "b": 1, "c": 1}, {"a": 7}, {"a": 1, "b": 1, "c": 1, "d": 10**6}):
-        assert len(charts.people(groups)["layer"][0]["data"]["values"]) == 100
-    assert charts.people({"a": 0, "b": 0})["layer"][0]["data"]["values"] == []
+        assert len(release.people(groups)["layer"][0]["data"]["values"]) == 100
+    assert release.people({"a": 0, "b": 0})["layer"][0]["data"]["values"] == []
     with pytest.raises(UsageError, match="5 groups"):
-        charts.people(dict.fromkeys("abcde", 1))
+        release.people(dict.fromkeys("abcde", 1))
 
 
 def test_reached_repeats_the_models_verdict_and_never_its_own() -> None:
-    spec = charts.reached([Reached("t", 0.2, 0.2, met=False, at_least=False)])
+    spec = release.reached([Reached("t", 0.2, 0.2, met=False, at_least=False)])
     assert headline(spec) == "Not met: t"
     assert table(spec)[1] == (("t", "0.2", "at most 0.2", "not met"),)
-    assert headline(charts.reached([Reached("k", 3, 3, True)])) == "Every requirement is met"
+    assert headline(release.reached([Reached("k", 3, 3, True)])) == "Every requirement is met"
     assert [row[1] for row in table(SPECS["reached"])[1]] == ["10", "0.25", "infinite"]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 0.0])
 @pytest.mark.parametrize("needed", [0.0, 2.0])
 def test_reached_draws_any_value(value: float, needed: float) -> None:
-    bar = charts.reached([Reached("x", value, needed, False)])["data"]["values"][0]
+    bar = release.reached([Reached("x", value, needed, False)])["data"]["values"][0]
     assert 0 <= bar["ratio"] <= 2
 
 
@@ -191,15 +191,15 @@ def test_no_control_character_reaches_a_drawing() -> None:
     evil = "di\x00ag\x1bno\udc80sis"
     found = [Attacked(evil, 100, 3, 1.0)]
     for spec in (
-        charts.risk_by_columns([evil], [3], 4),
-        charts.class_sizes({1: 3}, {3: 4}, names=(evil, "published")),
-        charts.candidates({1: 3, 4: 100}, {1: 50, 2: 53}, what=evil),
-        charts.marginals(evil, [evil, None], [1, 2], [3, 4]),
-        charts.people({evil: 3, "others": 4}),
-        charts.reached([Reached(evil, 1, 2, False)]),
+        release.risk_by_columns([evil], [3], 4),
+        release.class_sizes({1: 3}, {3: 4}, names=(evil, "published")),
+        release.candidates({1: 3, 4: 100}, {1: 50, 2: 53}, what=evil),
+        release.marginals(evil, [evil, None], [1, 2], [3, 4]),
+        release.people({evil: 3, "others": 4}),
+        release.reached([Reached(evil, 1, 2, False)]),
         exposure.confidence({1: 3}, {1: 2, 2: 1}, names=(evil, f"{evil}'s"), what=evil),
-        tested.attacked(found),
-        tested.certainty(found),
+        attacks.attacked(found),
+        attacks.certainty(found),
     ):
         text = json.dumps(spec)
         assert "diagnosis" in text.lower()
@@ -208,20 +208,20 @@ def test_no_control_character_reaches_a_drawing() -> None:
 
 
 def test_who_is_not_drawn_stays_in_the_total() -> None:
-    spec = charts.marginals("dx", ["flu", "hiv"], [296, 4], [296, 4], fewest=10)
+    spec = release.marginals("dx", ["flu", "hiv"], [296, 4], [296, 4], fewest=10)
     assert [row[2] for row in table(spec)[1]] == [">96%", ">96%"]
     assert "hiv" not in json.dumps(spec)
-    two = charts.marginals("sex", ["f", "m"], [155, 145], [145, 155], fewest=10)
+    two = release.marginals("sex", ["f", "m"], [155, 145], [145, 155], fewest=10)
     assert [row[2] for row in table(two)[1]] == ["52%", "48%", "48%", "52%"]
-    more = charts.marginals("sex", ["f", "m"], [155 + 3, 145], [145, 155 + 3], fewest=10)
+    more = release.marginals("sex", ["f", "m"], [155 + 3, 145], [145, 155 + 3], fewest=10)
     assert more == two
 
 
 def test_of_too_few_people_only_that_is_told() -> None:
     for spec in (
-        charts.marginals("sex", ["f", "m"], [40, 40], [40, 40], fewest=10),
-        charts.class_sizes({1: 300}, {5: 9}, fewest=10),
-        charts.candidates({1: 40, 2: 30}, {1: 70}, fewest=10),
+        release.marginals("sex", ["f", "m"], [40, 40], [40, 40], fewest=10),
+        release.class_sizes({1: 300}, {5: 9}, fewest=10),
+        release.candidates({1: 40, 2: 30}, {1: 70}, fewest=10),
     ):
         assert headline(spec).startswith("Too few people to show")
         assert spec["data"]["values"] == []
@@ -230,7 +230,7 @@ def test_of_too_few_people_only_that_is_told() -> None:
 
 
 def test_the_last_bin_of_a_public_chart_holds_enough_people() -> None:
-    spec = charts.candidates({2: 300, 8: 1}, {1: 299, 7: 2}, fewest=10)
+    spec = release.candidates({2: 300, 8: 1}, {1: 299, 7: 2}, fewest=10)
     assert {row[0] for row in table(spec)[1]} == {"1", "2"}
 
 
@@ -238,38 +238,38 @@ def test_numbers_may_come_from_numpy() -> None:
     one: Any = np.int64(1)
     ones, hist = [one, one], {one: 5 * one, 12 * one: 3 * one}
     for spec in (
-        charts.risk_by_columns(["a", "b"], ones, 4 * one),
-        charts.class_sizes(hist, hist, 5),
-        charts.candidates(hist, hist),
-        charts.marginals("a", ["x", "y"], ones, ones),
-        charts.people({"a": one}),
-        charts.reached([Reached("k", 3 * one, 3 * one, True)]),
+        release.risk_by_columns(["a", "b"], ones, 4 * one),
+        release.class_sizes(hist, hist, 5),
+        release.candidates(hist, hist),
+        release.marginals("a", ["x", "y"], ones, ones),
+        release.people({"a": one}),
+        release.reached([Reached("k", 3 * one, 3 * one, True)]),
     ):
         assert json.dumps(spec, allow_nan=False)
 
 
 def test_nobody_can_be_drawn() -> None:
     for spec in (
-        charts.risk_by_columns(["a"], [0], 0),
-        charts.class_sizes({}, {}, 5),
-        charts.candidates({}, {}),
-        charts.marginals("a", [], [], []),
-        charts.people({"a": 0}),
-        charts.reached([]),
+        release.risk_by_columns(["a"], [0], 0),
+        release.class_sizes({}, {}, 5),
+        release.candidates({}, {}),
+        release.marginals("a", [], [], []),
+        release.people({"a": 0}),
+        release.reached([]),
     ):
         assert svg(spec).startswith("<svg")
 
 
 def test_mismatched_numbers_are_refused() -> None:
     with pytest.raises(UsageError, match="3 labels and 2 numbers"):
-        charts.risk_by_columns(["a", "b", "c"], [1, 2], 10)
+        release.risk_by_columns(["a", "b", "c"], [1, 2], 10)
     with pytest.raises(UsageError, match="1 labels and 2 numbers"):
-        charts.marginals("a", ["x"], [1], [1, 2])
+        release.marginals("a", ["x"], [1], [1, 2])
 
 
 def test_importing_the_room_loads_neither_engine() -> None:
     code = (
-        "import sys, shoal.pages; "
+        "import sys, shoal.reports.charts; "
         "sys.exit(bool({'vl_convert', 'jinja2', 'markupsafe'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

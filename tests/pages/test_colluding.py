@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from shoal.pages.colluding import promise, scenarios, survive, survive_title
-from shoal.pages.drawing import headline, svg, table
+from shoal.reports.charts.collusion import promise, scenarios, survive, survive_title
+from shoal.reports.charts.theme import headline, svg, table
 
 RULE = "k-anonymity k=5 & distinct-diversity l=3"
 

@@ -9,10 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shoal.pages import exposure, tested
-from shoal.pages.drawing import headline, svg, table
-from shoal.pages.tested import Attacked
-from shoal.pages.words import UNTOLD, counted, fraction, rounded, share, shares
+from shoal.reports.charts import attacks as tested
+from shoal.reports.charts import exposure
+from shoal.reports.charts.attacks import Attacked
+from shoal.reports.charts.theme import headline, svg, table
+from shoal.reports.format import UNTOLD, counted, fraction, rounded, share, shares
 
 SIZES = {1: 40, 2: 30, 3: 40, 5: 100, 7: 50, 12: 60, 30: 20, 90: 5}
 BEFORE = {1: 3, 2: 20, 3: 60, 4: 300, 6: 500, 12: 80}

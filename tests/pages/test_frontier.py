@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from shoal.pages.drawing import headline, svg, table
-from shoal.pages.frontier import frontier_page
-from shoal.pages.frontier_chart import _Guess, _pixel, _scale, frontier_chart
-from shoal.pages.point_names import LETTER, _box, _hits, placed, spots, stairs
+from shoal.reports.charts.frontier import _Guess, _pixel, _scale, frontier_chart
+from shoal.reports.charts.point_names import LETTER, _box, _hits, placed, spots, stairs
+from shoal.reports.charts.theme import headline, svg, table
+from shoal.reports.pages.frontier import frontier_page
 
 SHARED = "distinct-diversity l=2"
 

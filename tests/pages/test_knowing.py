@@ -7,10 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from shoal.pages import knowing
-from shoal.pages.drawing import headline, svg, table
-from shoal.pages.knowing import KINDS
-from shoal.pages.promise import Promise, tightest, told
+from shoal.reports.charts import knowledge as knowing
+from shoal.reports.charts.knowledge import KINDS, Promise, tightest, told
+from shoal.reports.charts.theme import headline, svg, table
 
 FIGURE_3 = [2 / 5, 2 / 3, 1.0, 1.0, 1.0]
 """Martin et al. 2007, Figure 3, for 0, 1, … pieces of either kind."""

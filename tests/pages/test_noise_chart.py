@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shoal.pages.drawing import headline, svg, table
-from shoal.pages.noise_chart import error_chart
+from shoal.reports.charts.noise import error_chart
+from shoal.reports.charts.theme import headline, svg, table
 
 
 def point(epsilon, counts, consistent, theory):

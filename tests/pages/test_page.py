@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoal.errors import InputError, OutputError, UsageError
-from shoal.pages import (
+from shoal.core.errors import InputError, OutputError, UsageError
+from shoal.reports.charts import release
+from shoal.reports.document import (
     Callout,
     Chart,
     Code,
@@ -23,7 +24,6 @@ from shoal.pages import (
     Section,
     Table,
     Text,
-    charts,
 )
 
 EVIL = "<script>alert(1)</script>&\"'"
@@ -33,7 +33,7 @@ VOID = {"meta", "br", "link", "img", "input"}
 def sample(text: str = "plain") -> Page:
     blocks = (
         Facts((Fact("People", 4812, text), Fact("Loss", np.float64(0.21345)))),
-        Chart(charts.risk_by_columns(["age", text], [3, 4], 10), note=text),
+        Chart(release.risk_by_columns(["age", text], [3, 4], 10), note=text),
         Table(("Column", text), (("age", np.int64(12345)), (text, 7)), caption=text),
         Callout(text, "danger", text),
         Code(text, text),

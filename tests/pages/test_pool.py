@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoal.pages.pool import certificate, left_open, provider_page
+from shoal.reports.pages.pool import certificate, left_open, provider_page
 
 RULE = "k-anonymity k=5 & distinct-diversity l=3"
 HASH = "3f2a" * 16

@@ -8,10 +8,10 @@ from statistics import fmean
 
 import pytest
 
-from shoal.pages.drawing import COLOUR, PALETTE, headline, svg, table
-from shoal.pages.study_axes import TITLE, two_lines
-from shoal.pages.study_charts import bars, dots, grid, lines
-from shoal.pages.study_looks import STEPS, TONES
+from shoal.reports.charts.theme import COLOUR, PALETTE, headline, svg, table
+from shoal.studies.pages.axes import TITLE, two_lines
+from shoal.studies.pages.charts import bars, dots, grid, lines
+from shoal.studies.pages.looks import STEPS, TONES
 
 WORDS = {"title": "What was found", "about": "Lines: what is drawn."}
 

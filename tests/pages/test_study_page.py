@@ -7,15 +7,15 @@ import re
 
 import pytest
 
-from shoal.errors import UsageError
-from shoal.pages import Noted, Page, Section, Table
-from shoal.pages.study import STAND_IN, checked_page, marked, study_page, unprinted
-from shoal.pages.study_charts import lines
-from shoal.pages.study_rows import FEW, means, measurements
-from shoal.pages.study_tables import traced
-from shoal.pages.study_told import BESIDE, SPREAD, claimed
-from shoal.pages.study_words import summed_up
+from shoal.core.errors import UsageError
+from shoal.reports.document import Noted, Page, Section, Table
 from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, Claim, number
+from shoal.studies.pages.charts import lines
+from shoal.studies.pages.rows import FEW, means, measurements
+from shoal.studies.pages.study import STAND_IN, checked_page, marked, study_page, unprinted
+from shoal.studies.pages.tables import traced
+from shoal.studies.pages.told import BESIDE, SPREAD, claimed
+from shoal.studies.pages.words import summed_up
 
 ROWS = [
     {"data": "adult", "k": k, "seed": seed, "hit": 50.0 / k + 0.25 * seed, "people": [k, seed]}

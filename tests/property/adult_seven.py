@@ -9,7 +9,7 @@ from functools import cache
 import pyarrow as pa
 
 import shoal
-from shoal.flow.encode import encode
+from shoal.releases.tallying import encode
 
 SEVEN = ("age", "workclass", "education_num", "marital_status", "race", "sex", "native_country")
 

@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 
-from shoal.axis import Axis, Level
-from shoal.methods.lattice.ladder import ladder, levelled
-from shoal.model import products, spoiling
-from shoal.tally import Groups, Tally
+from shoal.core.axis import Axis, Level
+from shoal.core.model import products, spoiling
+from shoal.core.tally import Groups, Tally
+from shoal.methods._lattice.ladder import ladder, levelled
 
 
 def axis(name, rng, most=6):

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from tests.property.joint import AtMost
 from tests.property.test_mondrian import tables, tally
 
-from shoal.errors import NotMetError
+from shoal.core.errors import NotMetError
+from shoal.core.tally import Groups
 from shoal.methods.greedy import greedy
 from shoal.methods.k_similar import k_similar
 from shoal.models import rule
-from shoal.tally import Groups
-from shoal.testing import check_method
-from shoal.testing.tables import sample
+from shoal.testing.method_check import check_method
+from shoal.testing.random_tables import sample
 
 RULES = (
     "k-anonymity k=3",

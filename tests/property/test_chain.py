@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.property.joint import AtMost
 
-from shoal.axis import Axis, Level
-from shoal.errors import NotMetError, UsageError
+from shoal.core.axis import Axis, Level
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.tally import Groups, Population, Tally
 from shoal.methods.chain import chain
 from shoal.models import rule
-from shoal.tally import Groups, Population, Tally
-from shoal.testing import check_method, groups
+from shoal.testing.method_check import check_method
+from shoal.testing.random_tables import groups
 
 FEW = settings(max_examples=80, deadline=None)
 RULES = (

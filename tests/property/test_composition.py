@@ -12,14 +12,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shoal import testing
-from shoal.axis import Axis
-from shoal.errors import ShoalError, UsageError
-from shoal.histogram import Histogram
+from shoal.core.axis import Axis
+from shoal.core.errors import ShoalError, UsageError
+from shoal.core.histogram import Histogram
+from shoal.core.tally import Groups
 from shoal.methods import method, names, promises
 from shoal.models import rule
 from shoal.models.composition import WEIGHT, Composition
-from shoal.tally import Groups
-from shoal.testing.tables import sample
+from shoal.testing.random_tables import sample
 
 MANY = settings(max_examples=150, deadline=None)
 VALUES = 5

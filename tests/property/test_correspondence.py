@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from tests.attacks import releases
 
+from shoal.attacks._shared.correspondence import class_pairs, grown
 from shoal.attacks.backward import backward
-from shoal.attacks.corresponding import class_pairs, grown
 from shoal.attacks.cross import cross
 from shoal.attacks.forward import forward
-from shoal.attacks.view import NobodyFoundError
-from shoal.axis import Axis
-from shoal.errors import InputError
-from shoal.kernels import exchange
-from shoal.kernels.forced import assign
+from shoal.core.axis import Axis
+from shoal.core.errors import InputError
+from shoal.core.theory.adversary_view import NobodyFoundError
+from shoal.kernels import assignment
+from shoal.kernels.assignment import assign
 
 SEEDS = range(80)
 VALUE = Axis("value", "category", "flat", ("ague", "boil"))
@@ -210,7 +210,7 @@ def test_all_must_be_somewhere_although_fewer_could_be_elsewhere_at_once():
     pairs, some = np.array([0, 0, 1, 0, 1]), np.array([1, 0, 1, 0, 1], bool)
     spared = assign(one, other, np.array([0, 0, 1, 2]), pairs[~some]).rows.sum()
     assert one.sum() - spared == 2
-    assert exchange.fewest(one, other, start, pairs, some) == 3
+    assert assignment.fewest(one, other, start, pairs, some) == 3
 
 
 # What helps, and what cannot be
@@ -254,7 +254,7 @@ def test_without_values_rows_are_counted_all_the_same():
 def test_a_search_cut_short_says_less_and_says_so(seed, monkeypatch):
     view = tiny(seed, added=2)
     exact = forward(view), cross(view), backward(view)
-    monkeypatch.setattr(exchange, "STEPS", -1)
+    monkeypatch.setattr(assignment, "STEPS", -1)
     for known, short in zip(exact, (forward(view), cross(view), backward(view)), strict=True):
         assert short.exposed <= known.exposed
         assert short.details["most_cracked"] <= known.details["most_cracked"]

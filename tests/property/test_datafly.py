@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.property.test_chain import Plain, classes, contents, levels, steps, tables, tally
 
-from shoal.errors import NotMetError, UsageError
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.tally import Groups
 from shoal.methods.chain import chain
 from shoal.methods.datafly import datafly
 from shoal.models import rule
-from shoal.tally import Groups
-from shoal.testing import check_method
+from shoal.testing.method_check import check_method
 
 FEW = settings(max_examples=80, deadline=None)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.fewer import fewer
+from shoal.kernels.combinatorics import fewer
 
 SIXTEENTHS = st.integers(0, 16).map(lambda i: Fraction(i, 16))
 GROUPS = st.lists(st.lists(SIXTEENTHS, max_size=6), min_size=1, max_size=4)

@@ -14,32 +14,19 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.axis import Axis
-from shoal.cells import cover_classes
-from shoal.errors import InputError, UsageError
-from shoal.flow.forecast.validation import validate_forecast
-from shoal.forecasts import (
-    Asked,
-    Local,
-    Ours,
-    Theirs,
-    closed_form,
-    fewest,
-    local,
-    paper,
-    partitions,
-    placed,
-    real,
-    simulate,
-    tallied,
-    telling,
-)
-from shoal.forecasts.closed_form import appearing
-from shoal.forecasts.paper import class_chances, value_chances
-from shoal.forecasts.simulation import Crowd, prediction
+from shoal.core.axis import Axis
+from shoal.core.cells import cover_classes
+from shoal.core.errors import InputError, UsageError
+from shoal.core.tally import HELD_BACK, Cut, Population
+from shoal.forecasts.closed_form import appearing, closed_form
+from shoal.forecasts.local_distribution import Local, local, partitions, telling
+from shoal.forecasts.our_table import Asked, Ours, tallied
+from shoal.forecasts.paper import class_chances, paper, value_chances
+from shoal.forecasts.real_intersection import Theirs, fewest, placed, real
+from shoal.forecasts.simulation import Crowd, prediction, simulate
+from shoal.forecasts.validation import validate_forecast
 from shoal.methods import method
 from shoal.models import rule
-from shoal.tally import HELD_BACK, Cut, Population
 
 SATTAR = Path(__file__).parent.parent / "golden" / "sattar_tables1_2.json"
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from tests.property.lattices import every_node, table
 
-from shoal.axis import Axis, Level
-from shoal.errors import NotMetError, UsageError
+from shoal.core.axis import Axis, Level
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.tally import Groups, Population, Tally
+from shoal.measures import discernibility, loss, non_uniform_entropy
+from shoal.methods._lattice import search as optimum_of
+from shoal.methods._lattice.costs import MEASURES, cost
+from shoal.methods._lattice.ladder import ladder, levelled
+from shoal.methods._lattice.rollup import Packing, Tables
 from shoal.methods.full_domain import full_domain
-from shoal.methods.lattice import search as optimum_of
-from shoal.methods.lattice.costs import MEASURES, cost
-from shoal.methods.lattice.ladder import ladder, levelled
-from shoal.methods.lattice.rolled import Packing, Tables
 from shoal.models import rule
-from shoal.tally import Groups, Population, Tally
-from shoal.utility import discernibility, loss, non_uniform_entropy
 
 RULES = (
     "k-anonymity k=3",

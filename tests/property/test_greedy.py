@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tests.property.adult_seven import adult_seven
 from tests.property.test_mondrian import contents, tables, tally
 
-from shoal.errors import NotMetError
-from shoal.methods.cutting.by_loss import ByLoss
+from shoal.core.errors import NotMetError
+from shoal.core.tally import Groups
+from shoal.measures.loss import loss
+from shoal.methods._topdown.by_loss import ByLoss
 from shoal.methods.greedy import greedy
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
-from shoal.tally import Groups
-from shoal.utility.loss import loss
 
 FEW = settings(max_examples=50, deadline=None)
 MOST = {5: 0.0118, 10: 0.0224, 25: 0.0436, 50: 0.0668}

@@ -13,14 +13,14 @@ from tests.property.adult_seven import adult_seven
 from tests.property.test_greedy import width
 from tests.property.test_mondrian import Plain, contents, tables, tally
 
-from shoal.axis import Axis
-from shoal.errors import NotMetError, UsageError
+from shoal.core.axis import Axis
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.tally import Groups, Tally
+from shoal.measures.loss import loss
 from shoal.methods.greedy import greedy
 from shoal.methods.k_similar import k_similar
 from shoal.models import rule
-from shoal.tally import Groups, Tally
-from shoal.testing.tables import sample
-from shoal.utility.loss import loss
+from shoal.testing.random_tables import sample
 
 FEW = settings(max_examples=50, deadline=None)
 MOST = {5: 0.0096, 10: 0.0188, 25: 0.0400, 50: 0.0645}

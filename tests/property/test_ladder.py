@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from tests.property.lattices import table
 
-from shoal.axis import Axis, Level
-from shoal.errors import UsageError
+from shoal.core.axis import Axis, Level
+from shoal.core.errors import UsageError
 from shoal.methods import by_levels, methods
-from shoal.methods.lattice.ladder import ladder, rung_at, told_levels
-from shoal.methods.lattice.nodes import PASSES, Lattice, summed
+from shoal.methods._lattice.ladder import ladder, rung_at, told_levels
+from shoal.methods._lattice.nodes import PASSES, Lattice, summed
 from shoal.models import rule
-from shoal.testing.tables import sample
+from shoal.testing.random_tables import sample
 
 PAIRS = Level(np.array([0, 2]), ("ab", "cd"))
 SAME = Level(np.array([0, 2]), ("a-b", "c-d"))

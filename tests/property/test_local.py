@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from tests.property.lattices import every_node, table
 
-from shoal.axis import Axis, Level
-from shoal.errors import NotMetError, UsageError
+from shoal.core.axis import Axis, Level
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.tally import Groups, Tally
+from shoal.measures.loss import loss
+from shoal.methods._lattice.ladder import ladder, levelled
 from shoal.methods.full_domain import full_domain
-from shoal.methods.lattice.ladder import ladder, levelled
 from shoal.methods.local import local
 from shoal.models import rule
-from shoal.tally import Groups, Tally
-from shoal.utility.loss import loss
 
 RULES = (
     "k-anonymity k=4",

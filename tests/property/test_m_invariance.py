@@ -12,18 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.property.adult_seven import adult_seven
 
-from shoal.axis import Axis
-from shoal.errors import NotMetError, UsageError
-from shoal.methods.cutting.progress import Advance
-from shoal.methods.invariance.asking import APART, FILL
-from shoal.methods.invariance.balancing import NEW, Balance
-from shoal.methods.invariance.dealing import dealt, lacking, most
-from shoal.methods.invariance.gathering import gathered
+from shoal.core.axis import Axis
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.tally import Cut, Groups, Tally
+from shoal.measures.loss import loss
+from shoal.methods._invariance.balancing import NEW, Balance
+from shoal.methods._invariance.buckets import dealt, lacking, most
+from shoal.methods._invariance.groups import gathered
+from shoal.methods._invariance.requirement import APART, FILL
+from shoal.methods._topdown.progress import Advance
 from shoal.methods.invariant import invariant
 from shoal.models import rule
-from shoal.tally import Cut, Groups, Tally
-from shoal.testing import check_method, check_model, groups
-from shoal.utility.loss import loss
+from shoal.testing.checks import check_model
+from shoal.testing.method_check import check_method
+from shoal.testing.random_tables import groups
 
 COUNTS = st.lists(st.integers(0, 12), min_size=1, max_size=7).map(np.array)
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from tests.property.joint import AtMost
 
-from shoal.axis import Axis
-from shoal.errors import NotMetError
-from shoal.methods.lines.mend import mended
-from shoal.model import Rule, products
+from shoal.core.axis import Axis
+from shoal.core.errors import NotMetError
+from shoal.core.model import Rule, products
+from shoal.core.tally import Cut, Groups, Tally
+from shoal.methods._order.mending import mended
 from shoal.models import rule
-from shoal.tally import Cut, Groups, Tally
-from shoal.testing import sample
+from shoal.testing.random_tables import sample
 
 AGES = tuple(map(float, range(20)))
 

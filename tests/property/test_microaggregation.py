@@ -13,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.axis import Axis
-from shoal.errors import NotMetError, UsageError
-from shoal.flow.encode import encode
-from shoal.flow.opening import opened
+from shoal.core.axis import Axis
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.tally import Groups, Tally
 from shoal.kernels.mdav import halved
-from shoal.methods.lines.points import Points
+from shoal.measures.loss import loss
+from shoal.methods._order.points import Points
 from shoal.methods.microaggregation import Cloud, microaggregation
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
-from shoal.tally import Groups, Tally
-from shoal.testing import check_method
-from shoal.utility.loss import loss
+from shoal.releases.reader import opened
+from shoal.releases.tallying import encode
+from shoal.testing.method_check import check_method
 
 FEW = settings(max_examples=60, deadline=None)
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checks import oracle
 
-from shoal.axis import Axis, Level
-from shoal.histogram import Histogram
-from shoal.model import below
+from shoal.core.axis import Axis, Level
+from shoal.core.histogram import Histogram
+from shoal.core.model import below
+from shoal.core.tally import Cut, Groups, Tally
 from shoal.models import registry, rule
-from shoal.tally import Cut, Groups, Tally
 
 LEAVES, NULL = tuple("abcdef"), 6
 FINE, COARSE = (0, 2, 4), (0, 4)

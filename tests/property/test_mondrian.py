@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.property.joint import AtMost
 
-from shoal.axis import Axis, Level
-from shoal.cells import Cells
-from shoal.errors import NotMetError
+from shoal.core.axis import Axis, Level
+from shoal.core.cells import Cells
+from shoal.core.errors import NotMetError
+from shoal.core.tally import Cut, Groups, Tally
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
-from shoal.tally import Cut, Groups, Tally
 
 FEW = settings(max_examples=150, deadline=None)
 PLACES = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)

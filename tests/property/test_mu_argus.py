@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from tests.checks.test_utility import full_domain
 from tests.property.test_chain import Plain, contents, levels, tables, tally
 
-from shoal.errors import UsageError
+from shoal.core.errors import UsageError
+from shoal.core.tally import Groups
 from shoal.methods.mu_argus import mu_argus
 from shoal.models import rule
-from shoal.tally import Groups
-from shoal.testing import sample
-from shoal.testing.tables import shuffled
+from shoal.testing.random_tables import sample, shuffled
 
 FEW = settings(max_examples=80, deadline=None)
 DEGREES = ("a=0", "a=2,b=3", "a=2,b=2", "c=3,b=2", "", "b=3,c=3", "a=1,b=1,c=1")

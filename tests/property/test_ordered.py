@@ -10,22 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.property.test_mondrian import columns, tables, tally
 
-from shoal.axis import Axis, Level
-from shoal.cells import cover_classes
-from shoal.errors import NotMetError, UsageError
-from shoal.kernels.hilbert import hilbert_keys
-from shoal.kernels.segment import segmented
-from shoal.kernels.treeorder import tree_order as leaves
+from shoal.core.axis import Axis, Level
+from shoal.core.cells import cover_classes
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.model import products
+from shoal.core.tally import Groups, Tally
+from shoal.kernels.line_order import hilbert_keys, segmented
+from shoal.kernels.line_order import tree_order as leaves
+from shoal.measures.loss import loss
+from shoal.methods._order.points import Points
+from shoal.methods._topdown.axis_widths import packed
 from shoal.methods.hilbert import hilbert
-from shoal.methods.lines.points import Points
 from shoal.methods.mondrian import mondrian
 from shoal.methods.tree_order import tree_order
-from shoal.model import products
 from shoal.models import rule
-from shoal.reach import packed
-from shoal.tally import Groups, Tally
-from shoal.testing import check_method, sample
-from shoal.utility.loss import loss
+from shoal.testing.method_check import check_method
+from shoal.testing.random_tables import sample
 
 METHODS = {"tree-order": tree_order, "hilbert": hilbert}
 FEW = settings(max_examples=60, deadline=None)
@@ -253,7 +253,7 @@ def test_every_rule_is_met(name, text):
 
 def test_longer_segments_are_tried_where_short_ones_break_the_rule(monkeypatch):
     everybody = lambda self, _: self._cut(len(self.entry), 0)  # noqa: E731
-    monkeypatch.setattr("shoal.methods.lines.ordered._Line._from_the_top", everybody)
+    monkeypatch.setattr("shoal.methods._order.line._Line._from_the_top", everybody)
     shortest = []
     for seed in range(4):
         table, _ = sample(seed)

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from tests.property.lattices import table
 
-from shoal.errors import NotMetError
+from shoal.core.errors import NotMetError
 from shoal.kernels import threads
 from shoal.methods import methods
-from shoal.methods.lattice import search
+from shoal.methods._lattice import search
 from shoal.models import rule
-from shoal.testing import check_method
-from shoal.testing.making import _check_progress
-from shoal.testing.tables import sample
+from shoal.testing.method_check import _check_progress, check_method
+from shoal.testing.random_tables import sample
 
 PLAIN, DIVERSE = "k-anonymity k=3", "k-anonymity k=3 & distinct-diversity l=4"
 COALITIONS = "m-privacy m=1 (k-anonymity k=3 & distinct-diversity l=2)"

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from tests.checks import coalitions
 
-from shoal.axis import Axis, Level
-from shoal.errors import NotMetError, UsageError
+from shoal.core.axis import Axis, Level
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.model import products
+from shoal.core.tally import Cut, Groups, Tally
+from shoal.measures import measures
 from shoal.methods.mondrian import mondrian
 from shoal.methods.provider_aware import CHOICES, provider_aware
-from shoal.model import products
 from shoal.models import rule
-from shoal.tally import Cut, Groups, Tally
-from shoal.testing.tables import shuffled
-from shoal.utility import measures
+from shoal.testing.random_tables import shuffled
 
 loss = measures()["loss"]
 

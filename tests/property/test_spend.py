@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.spend import Spend, asked, exactly, in_words, upward
+from shoal.core.spend import Spend, asked, exactly, in_words, upward
 
 FRACTIONS = st.fractions(min_value=0, max_value=1000, max_denominator=10**6)
 

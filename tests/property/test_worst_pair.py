@@ -10,13 +10,13 @@ import pytest
 from tests.attacks import releases
 
 import shoal
-from shoal import bundled
-from shoal.attacks.view import NobodyFoundError, Published, View
 from shoal.attacks.worst_pair import worst_pair
-from shoal.axis import Axis
-from shoal.cells import Cells, as_sets, meeting
-from shoal.errors import InputError, UsageError
-from shoal.hierarchy import ordered
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells, as_sets, meeting
+from shoal.core.errors import InputError, UsageError
+from shoal.core.hierarchy import ordered
+from shoal.core.theory.adversary_view import NobodyFoundError, Published, View
+from shoal.data import bundled
 
 
 def tiny(seed, values=70):

@@ -12,7 +12,7 @@ import pyarrow.csv
 import pytest
 
 import shoal
-from shoal.methods.lines.points import Points
+from shoal.methods._order.points import Points
 from shoal.methods.microaggregation import Cloud
 from shoal.studies import experiments
 from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, PARTLY, number

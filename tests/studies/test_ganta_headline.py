@@ -7,7 +7,7 @@ import math
 import pytest
 from tests.studies.test_ganta_more import traced
 
-from shoal.pages import svg
+from shoal.reports.charts.theme import svg
 from shoal.studies.claims import FOUND, number
 from shoal.studies.ganta import headline, printed
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.pages import svg
+from shoal.reports.charts.theme import svg
 from shoal.studies import experiments
 from shoal.studies.claims import AGREES, DIFFERS, FOUND, PARTLY, number
 from shoal.studies.ganta import changed, figure_5, figure_6, figure_7, figure_8, printed

@@ -16,8 +16,8 @@ import pytest
 
 import shoal
 from shoal import InputError, UsageError
-from shoal.flow.fetch import place
-from shoal.flow.fetch.known import ADULT_COLUMNS, FILES, IPUMS_COLUMNS
+from shoal.data import data_folder
+from shoal.data.catalogue import ADULT_COLUMNS, FILES, IPUMS_COLUMNS
 from shoal.studies.named import SOURCES, named, several
 
 ROW = "39,State-gov,77516,Bachelors,13,Never-married,Sales,Wife,White,Male,1,0,40,Cuba,<=50K,train"
@@ -46,41 +46,41 @@ def test_the_user_s_folder_is_that_of_the_system(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "/h")
     monkeypatch.setattr(sys, "platform", "linux")
-    assert place.folders() == (Path("/h/.local/share/shoal"),)
+    assert data_folder.folders() == (Path("/h/.local/share/shoal"),)
     monkeypatch.setenv("XDG_DATA_HOME", "share")  # not absolute: not meant
-    assert place.user_folder() == Path("/h/.local/share/shoal")
+    assert data_folder.user_folder() == Path("/h/.local/share/shoal")
     monkeypatch.setenv("XDG_DATA_HOME", "/share")
-    assert place.user_folder() == Path("/share/shoal")
+    assert data_folder.user_folder() == Path("/share/shoal")
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert place.user_folder() == Path("/h/Library/Application Support/shoal")
+    assert data_folder.user_folder() == Path("/h/Library/Application Support/shoal")
     monkeypatch.setattr(sys, "platform", "win32")
-    assert place.user_folder() == Path("/h/AppData/Local/shoal")
+    assert data_folder.user_folder() == Path("/h/AppData/Local/shoal")
     monkeypatch.setenv("LOCALAPPDATA", "/local")
-    assert place.user_folder() == Path("/local/shoal")
+    assert data_folder.user_folder() == Path("/local/shoal")
     monkeypatch.setenv("SHOAL_DATA", "/mine")
-    assert place.folders() == (Path("/mine"), Path("/local/shoal"))
+    assert data_folder.folders() == (Path("/mine"), Path("/local/shoal"))
 
 
 def test_the_named_folder_comes_first(folder, tmp_path):
     own = tmp_path / "user" / "shoal"
-    assert place.find("adult.csv.gz") is None
+    assert data_folder.find("adult.csv.gz") is None
     put(own, "adult.csv.gz", SMALL)
-    assert place.find("adult.csv.gz") == own / "adult.csv.gz"
+    assert data_folder.find("adult.csv.gz") == own / "adult.csv.gz"
     put(folder, "adult.csv.gz", SMALL)
-    assert place.find("adult.csv.gz") == folder / "adult.csv.gz"
+    assert data_folder.find("adult.csv.gz") == folder / "adult.csv.gz"
 
 
 def test_what_is_fetched_goes_where_it_can_be_written(folder, tmp_path, monkeypatch):
-    assert place.target() == folder
+    assert data_folder.target() == folder
     folder.chmod(0o555)
     try:
-        assert place.target() == tmp_path / "user" / "shoal"
+        assert data_folder.target() == tmp_path / "user" / "shoal"
     finally:
         folder.chmod(0o755)
     monkeypatch.setenv("SHOAL_DATA", str(folder / "new" / "er"))
-    assert place.target() == folder / "new" / "er"
+    assert data_folder.target() == folder / "new" / "er"
     (folder / "new").write_text("a file")
-    assert place.target() == tmp_path / "user" / "shoal"
+    assert data_folder.target() == tmp_path / "user" / "shoal"
 
 
 # What is missing
@@ -203,7 +203,7 @@ DOMAINS = {
 
 def test_the_real_data_sets_have_the_papers_counts(real_data):
     assert os.environ["SHOAL_DATA"] == str(real_data)
-    if place.lacking(SOURCES):
+    if data_folder.lacking(SOURCES):
         pytest.skip("not every data set is here")
     found = several(SOURCES)
     assert {name: one.rows for name, one in found.items()} == {

@@ -16,13 +16,13 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal import whole
-from shoal.flow.alone import alone
-from shoal.pages.study_charts import lines
+from shoal.core import atomic_file
+from shoal.releases.folder_lock import alone
 from shoal.studies import keys, outcome, running, summary
 from shoal.studies.claims import AGREES, DIFFERS, Claim, number
 from shoal.studies.experiment import Experiment, Paper
 from shoal.studies.kept import FILE
+from shoal.studies.pages.charts import lines
 from shoal.studies.running import study, study_all
 from shoal.studies.tables import own
 
@@ -249,7 +249,7 @@ def test_a_result_that_is_written_over_leaves_nothing_behind(theirs, known, tmp_
     study("somebody-figure-1", tmp_path)
     assert seen == [(name, False, False) for name in
                     ("other.svg", "results.csv", "page.html", "results.json")]  # fmt: skip
-    monkeypatch.setattr(outcome, "put", whole.put)
+    monkeypatch.setattr(outcome, "put", atomic_file.put)
     study("somebody-figure-1", tmp_path)
     assert {file.name for file in folder.iterdir()} == {
         "notes.svg", "other.svg", "page.html", "results.csv", "results.json"

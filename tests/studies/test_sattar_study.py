@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from shoal import Schema
-from shoal.axis import Axis
-from shoal.forecasts import Asked, Ours, tallied
-from shoal.forecasts.real import placed
+from shoal.core.axis import Axis
+from shoal.forecasts.our_table import Asked, Ours, tallied
+from shoal.forecasts.real_intersection import placed
 from shoal.methods import method
 from shoal.models.k_anonymity import KAnonymity
 from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, PARTLY, number

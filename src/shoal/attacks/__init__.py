@@ -10,20 +10,13 @@ from collections.abc import Callable
 from importlib import import_module
 from pkgutil import iter_modules
 
-from shoal.attacks.view import Needs
-from shoal.release import Finding
-
-SHARED = frozenset({
-    "believing", "corresponding", "exchanged", "foretelling", "insiders", "joined_beliefs",
-    "linked", "locate", "meant", "persons", "picking", "shared_rows", "supposed", "view",
-    "weighing", "worded", "worst_case",
-})  # fmt: skip
-"""Files of this room that are not attacks themselves."""
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import Needs
 
 
 def attacks() -> dict[str, Callable[..., Finding]]:
     """Every attack by its name on the command line."""
-    found = sorted(module.name for module in iter_modules(__path__) if module.name not in SHARED)
+    found = sorted(module.name for module in iter_modules(__path__) if not module.ispkg)
     return {
         name.replace("_", "-"): getattr(import_module(f"{__name__}.{name}"), name) for name in found
     }

@@ -16,27 +16,495 @@ privacy-preserving data publishing, ICDE 2007.
 
 It does not see whether anybody knows such a thing, nor what is known with less than certainty
 ("smokers more often have it"), nor who cannot tell a person's class.
+
+The worst case of background knowledge: what tells most about a release, and told as a story.
+
+The people of a class are alike to it, so that its first rows stand for them. The story says the
+pieces one by one, or how many it tells at once; values by how common they are in their class, or
+by name where they may be shown.
+
+It does not choose the knowledge: see ``shoal.core.theory.disclosure``.
+
+Knowledge that somebody is supposed to have: how sure it makes of what is asked.
+
+Of a class's people nobody knows whose value is which: every way to deal its values out to them is
+equally likely (random worlds), and the belief is the share, of the ways that the knowledge allows,
+in which what is asked is true. Where a person could be in several classes, every combination of
+the people's classes is tried, those dropped in which the knowledge is impossible, and the largest
+belief is told, as the most that somebody could come to believe.
+
+Martin, Kifer, Machanavajjhala, Gehrke, Halpern: Worst-case background knowledge for
+privacy-preserving data publishing, ICDE 2007, section 2.
+
+It does not say whether anybody knows it, nor which combination of classes is the true one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.meant import asked_as
-from shoal.attacks.supposed import DEFENCE, RANDOM_WORLDS, supposed
-from shoal.attacks.view import WORST, Needs, NotEvaluatedError, View, named, single
-from shoal.attacks.worded import counted, rank, share
-from shoal.attacks.worst_case import Case, story
-from shoal.disclosure import IMPLICATIONS, MOST, NEGATIONS, Known, curve, max_disclosure, reaching
-from shoal.errors import UsageError
-from shoal.knowledge import Atom, Knowledge, parse, parse_atom
-from shoal.model import Mask, Number, fraction, whole, written
-from shoal.release import Finding
+from shoal.attacks._shared.knowledge_targets import (
+    Somebody,
+    asked_as,
+    called,
+    codes,
+    people,
+    said,
+    same_column,
+)
+from shoal.attacks._shared.wording import common, counted, is_null, rank, share
+from shoal.core.errors import InputError, UsageError
+from shoal.core.histogram import Histogram
+from shoal.core.model import Mask, Number, fraction, whole, written
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import (
+    WORST,
+    Needs,
+    NotEvaluatedError,
+    Published,
+    View,
+    named,
+    single,
+)
+from shoal.core.theory.disclosure import (
+    IMPLICATIONS,
+    MOST,
+    NEGATIONS,
+    Known,
+    Witness,
+    curve,
+    each,
+    max_disclosure,
+    reaching,
+    witness,
+)
+from shoal.core.theory.disclosure import MOST as MOST_PIECES
+from shoal.core.theory.knowledge import Atom, Implication, Knowledge, parse, parse_atom
+from shoal.core.theory.worlds import DRAWS, MOST_WORLDS, Belief, ImpossibleError, belief
+
+# The worst case of background knowledge: what tells most about a release, and told as a story.
+
+
+@dataclass(frozen=True)
+class Case:
+    """The worst case of a release: the knowledge that tells most, and how far it goes by class."""
+
+    view: View
+    release: Published
+    values: Histogram
+    pieces: int
+    knowledge: str
+    each: NDArray[np.float64]
+    """Of each class: the largest belief about somebody in it."""
+    witness: Witness
+    missing: int = 0
+    """How many rows have a value that nobody knows."""
+
+    @classmethod
+    def of(
+        cls, view: View, release: Published, values: Histogram, pieces: int, knowledge: str
+    ) -> Case:
+        """The worst that so many pieces can do; values that nobody knows are as bad as can be."""
+        missing, values = int(values.blanks.sum()), values.concentrated
+        most = each(values, pieces, knowledge)
+        told = witness(values, pieces, knowledge)
+        return cls(view, release, values, pieces, knowledge, most, told, missing)
+
+    def row(self, known: Known) -> int:
+        """A row that stands for the person: the first, second, … of the class in the file."""
+        first = self.release.first_rows
+        return int(first[self.release.class_[first] == known.class_][known.person]) + 1
+
+    def atom(self, known: Known) -> Atom:
+        """The atom, about a row of the release."""
+        return Atom(f"#{self.row(known)}", self.values.axis.name, self.view.value(known.value))
+
+    def piece(self, known: Known) -> Implication:
+        """The piece that an atom stands for: it implies the target's, or is denied."""
+        denied = person_of(known) == person_of(self.witness.target)
+        return Implication((self.atom(known),), () if denied else (self.atom(self.witness.target),))
+
+
+def person_of(known: Known) -> tuple[int, int]:
+    """The person that an atom is about: a class, and a number in it."""
+    return known.class_, known.person
+
+
+def story(case: Case) -> str:
+    """The worst case in words: who would have to know what, and of whom it tells what."""
+    target, others = case.witness.target, case.witness.others
+    who, size = f"row {case.row(target):,}'s person", int(case.values.rows[target.class_])
+    end = f"is {share(case.witness.disclosure)} sure that {who} {_has(case, [target])}."
+    if not others:
+        return f"Whoever finds the class of {who}, of {size:,} rows, {end}{_enough(case)}"
+    known = list(_known(case, who))
+    if len(known) == 1:
+        comma = "," if known[0].startswith("that if") else ""
+        return f"Whoever knows {known[0]}{comma} {end}{_enough(case)}"
+    pieces = counted(len(others), "piece", "pieces")
+    listed = f"{'; '.join(known[:-1])}; and {known[-1]}"
+    return f"Suppose that somebody knows {pieces}: {listed}. Whoever does {end}{_enough(case)}"
+
+
+def _known(case: Case, who: str) -> Iterator[str]:
+    """The pieces, person by person: what the target does not have, and what implies her value."""
+    target = case.witness.target
+    by_person: dict[tuple[int, int], list[Known]] = {}
+    for one in case.witness.others:
+        by_person.setdefault(person_of(one), []).append(one)
+    if denied := by_person.pop(person_of(target), None):
+        yield f"that {who} {_lacks(case, denied)}{_number(denied)}"
+    for some in by_person.values():
+        if_ = f"row {case.row(some[0]):,}'s person {_has(case, some)}"
+        yield f"that if {if_}, then {who} {_has(case, [target])}{_number(some)}"
+
+
+def _number(some: Sequence[Known]) -> str:
+    """How many pieces were told as one, so that a reader can count them."""
+    return "" if len(some) == 1 else f" ({len(some)} pieces)"
+
+
+def _has(case: Case, some: Sequence[Known]) -> str:
+    """That somebody has one of some values of a class."""
+    name = case.values.axis.name
+    missing, there = _missing(case, some)
+    if not there:
+        return f"has no {name}"
+    return f"has {_value(case, there)}{' or none' if missing else ''}"
+
+
+def _lacks(case: Case, some: Sequence[Known]) -> str:
+    """That somebody has none of some values of a class."""
+    name = case.values.axis.name
+    missing, there = _missing(case, some)
+    if not there:
+        return f"is not without a {name}"
+    return f"does not have {_value(case, there)}{' and is not without one' if missing else ''}"
+
+
+def _missing(case: Case, some: Sequence[Known]) -> tuple[bool, list[Known]]:
+    """Whether no value at all is among some that are shown, and the others."""
+    if not case.view.show:
+        return False, list(some)
+    there = [one for one in some if not is_null(case.view, one.value)]
+    return len(there) < len(some), there
+
+
+def _value(case: Case, some: Sequence[Known]) -> str:
+    """One of some values of a class, in words."""
+    name, class_ = case.values.axis.name, some[0].class_
+    if case.view.show:
+        return f"the {name} {_either([case.view.value(one.value) for one in some])}"
+    words = _either([common(rank(case.values, class_, one.value)) for one in some])
+    return f"the {words} {name} of {'the' if class_ == case.witness.target.class_ else 'its'} class"
+
+
+def _either(words: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _enough(case: Case) -> str:
+    """That fewer pieces do, where they do."""
+    used = len(case.witness.others)
+    if used == case.pieces:
+        return ""
+    if not used:
+        return " No piece of knowledge is needed."
+    return f" {counted(used, 'piece is', 'pieces are')} enough: more add nothing."
+
+
+# Knowledge that somebody is supposed to have: how sure it makes of what is asked.
+
+
+RANDOM_WORLDS = (
+    "the adversary knows that the people are in the release, and each one's class",
+    "every way to deal a class's values out to its people is equally likely (random worlds)",
+)
+DEFENCE = "ask for safety from so many pieces of knowledge: {requirement}."
+COMBINATIONS = 10_000
+"""So many combinations of the classes that people could be in are tried."""
+_STEPS, _DRAWS = 1_000, 2_000  # what each combination is allowed at least
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A question with what is known, whom it speaks of, and what follows in each combination."""
+
+    view: View
+    values: Histogram
+    about: Atom
+    knowing: Sequence[Implication]
+    codes: Mapping[str, int]
+    people: Mapping[str, Somebody]
+    who: Somebody
+    """The person asked about."""
+    believed: Sequence[tuple[int, Belief]]
+    """Of each combination that is possible: that person's class, and the belief."""
+
+    @cached_property
+    def most(self) -> tuple[int, Belief]:
+        """The combination that gives most away."""
+        return max(self.believed, key=lambda one: _told(one[1]))
+
+    @cached_property
+    def least(self) -> Belief:
+        """The belief in the one that gives least away."""
+        return min((found for _, found in self.believed), key=_told)
+
+    @property
+    def several(self) -> int:
+        """How many of the people fit several classes."""
+        return sum(len(one.classes) > 1 for one in self.people.values())
+
+    @property
+    def combinations(self) -> int:
+        """The combinations of classes that there are, possible or not."""
+        return prod(len(one.classes) for one in self.people.values())
+
+    def count(self, class_: int) -> tuple[int, int]:
+        """How many of a class have the value asked about, and how many there are."""
+        found, counts = self.values.of_class(class_)
+        there = dict(zip(found, counts, strict=True))
+        return there.get(self.codes[self.about.value], 0), sum(counts)
+
+    @property
+    def by_class(self) -> Fraction:
+        """The belief without any knowledge: the value's share of a class, the largest."""
+        return max(Fraction(*self.count(class_)) for class_ in self.who.classes)
+
+
+def supposed(
+    view: View,
+    release: Published,
+    values: Histogram,
+    about: Atom,
+    knowing: Sequence[Implication],
+    sure: Fraction,
+    rng: np.random.Generator | None = None,
+) -> Finding:
+    """How sure the knowledge makes somebody of what it is asked ``about``."""
+    atoms = said(about, knowing)
+    same_column(atoms, values.axis.name)
+    of_word, who = codes(view, atoms), people(view, release, atoms)
+    believed = _believed(values, of_word, who, about, knowing, rng)
+    case = _Case(view, values, about, knowing, of_word, who, who[called(about)], believed)
+    reached = any(_most(found) >= sure for _, found in believed)
+    return Finding(
+        attack="background",
+        people=1,
+        exposed=int(reached),
+        sure=case.most[1].probability,
+        guessing=float(values.total[of_word[about.value]] / values.total.sum()),
+        sentence=_sentence(case),
+        defence=_defence(view, sure, len(knowing), reached),
+        example=_example(case),
+        assumptions=_assumptions(case),
+        worst=(case.who.row,),
+        table=case.who.table,
+        witness=_witness(case),
+        details=_details(case, sure),
+    )
+
+
+def _believed(
+    values: Histogram,
+    of_word: Mapping[str, int],
+    who: Mapping[str, Somebody],
+    about: Atom,
+    knowing: Sequence[Implication],
+    rng: np.random.Generator | None,
+) -> list[tuple[int, Belief]]:
+    """In each combination of the people's classes: the class asked about, and the belief."""
+
+    def coded(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+        return tuple(Atom(called(a), a.column, str(of_word[a.value])) for a in atoms)
+
+    number = _few(prod(len(one.classes) for one in who.values()))
+    budget = {"most": max(MOST_WORLDS // number, _STEPS), "draws": max(DRAWS // number, _DRAWS)}
+    pieces = [Implication(coded(one.given), coded(one.then)) for one in knowing]
+    (asked,) = coded([about])
+    every = sorted({class_ for one in who.values() for class_ in one.classes})
+    counts = {class_: _by_code(values, class_) for class_ in every}
+    found: list[tuple[int, Belief]] = []
+    impossible: ImpossibleError | None = None
+    for combination in product(*(one.classes for one in who.values())):
+        at = dict(zip(who, combination, strict=True))
+        here = sorted(set(combination))
+        where = {name: here.index(class_) for name, class_ in at.items()}
+        try:
+            one = belief([counts[c] for c in here], where, pieces, asked, rng=rng, **budget)
+        except ImpossibleError as error:
+            impossible = error
+        else:
+            found.append((at[asked.person], one))
+    if impossible is not None and not found:
+        raise impossible if number == 1 else _nowhere(number)
+    return found
+
+
+def _few(number: int) -> int:
+    if number > COMBINATIONS:
+        raise InputError(
+            f"The people whom the knowledge names could be in {number:,} combinations of classes; "
+            f"at most {COMBINATIONS:,} are tried.",
+            "write #7 for the person of row 7 of the release, or give targets with more columns.",
+        )
+    return number
+
+
+def _nowhere(number: int) -> ImpossibleError:
+    return ImpossibleError(
+        f"The knowledge contradicts the table in all {number:,} combinations of classes that the "
+        "people could be in.",
+        "leave out pieces until it does not.",
+    )
+
+
+def _by_code(values: Histogram, class_: int) -> dict[Hashable, int]:
+    return {str(code): n for code, n in zip(*values.of_class(class_), strict=True)}
+
+
+def _most(found: Belief) -> Fraction:
+    """The belief; of one that was sampled the most that it may be."""
+    if found.exact is not None:
+        return found.exact
+    return Fraction(found.probability if found.interval is None else found.interval[1])
+
+
+def _told(found: Belief) -> float | Fraction:
+    return found.probability if found.exact is None else found.exact
+
+
+def _defence(view: View, sure: Fraction, pieces: int, reached: bool) -> str:
+    if not reached:
+        return f"nothing is needed at {share(float(sure))}: what is known does not make so sure."
+    k = min(max(pieces, 1), MOST_PIECES)
+    return DEFENCE.format(requirement=view.about(f"ck-safety c={written(sure)} k={k}"))
+
+
+def _assumptions(case: _Case) -> tuple[str, ...]:
+    told = (*RANDOM_WORLDS, "what the adversary is supposed to know is true")
+    if not case.several:
+        return told
+    return (
+        "the adversary knows that the people are in the release, and takes who fits several "
+        "classes to be where the knowledge tells most",
+        *told[1:],
+    )
+
+
+def _sentence(case: _Case) -> str:
+    name, up_to = case.values.axis.name, "up to " if case.several else ""
+    alone = share(case.by_class)
+    if not case.knowing:
+        return (
+            f"The class alone makes one {up_to}{alone} sure of the {name} asked about."
+            f"{_combined(case)}"
+        )
+    pieces = counted(len(case.knowing), "piece", "pieces")
+    return (
+        f"Whoever has {pieces} of knowledge, about {counted(len(case.people), 'person', 'people')}"
+        f", is {up_to}{share(_told(case.most[1]))} sure of the {name} asked about"
+        f"{_between(case.most[1])}; by the class alone, {up_to}{alone}.{_combined(case)}"
+    )
+
+
+def _between(found: Belief) -> str:
+    if found.interval is None:
+        return ""
+    low, high = found.interval
+    return f" (95 % interval {low:.1%} to {high:.1%}, from {found.draws:,} draws)"
+
+
+def _combined(case: _Case) -> str:
+    """That people fit several classes, and how far that leaves the belief open."""
+    if not case.several:
+        return ""
+    who = counted(case.several, "person fits", "people fit")
+    possible, every = len(case.believed), case.combinations
+    ways = counted(possible, "combination", "combinations")
+    left = f" (of {every:,}; in the others the knowledge is impossible)" if possible < every else ""
+    low, high = share(_told(case.least)), share(_told(case.most[1]))
+    return (
+        f" {who} several classes of the release: over {ways} of classes{left} the belief is "
+        f"{low if low == high else f'{low} to {high}'}."
+    )
+
+
+def _example(case: _Case) -> str:
+    (class_, found), name, who = case.most, case.values.axis.name, case.who
+    there, size = case.count(class_)
+    table = "the targets" if who.table == "targets" else "the release"
+    within = f"is in a class of {size:,}"
+    if len(who.classes) > 1:
+        within = f"fits {len(who.classes):,} classes, and the one that tells most is of {size:,}"
+    have = counted(there, "has", "have") if there else "none has"
+    told = (
+        f"The person of row {who.row:,} of {table} {within}, of which {have} the {name} asked about"
+    )
+    if case.knowing:
+        told += (
+            f": {share(Fraction(there, size))}. What the adversary knows makes that "
+            f"{share(_told(found))}"
+        )
+    if not case.view.show:
+        return f"{told}."
+    known = "".join(f"\nKnown: {one}" for one in case.knowing)
+    return f"{told}.\nAsked: {case.about}{known}"
+
+
+def _witness(case: _Case) -> dict[str, Any]:
+    class_, code = case.most[0], case.codes[case.about.value]
+    there, size = case.count(class_)
+    shown: dict[str, Any] = {}
+    if case.view.show:
+        shown = {"about": str(case.about), "knowing": [str(one) for one in case.knowing]}
+    return {
+        "row": case.who.row,
+        "class": class_,
+        "classes": len(case.who.classes),
+        "rows": size,
+        "with_the_value": there,
+        "rank": rank(case.values, class_, code) if there else None,
+        **shown,
+        **named(case.view, class_),
+    }
+
+
+def _details(case: _Case, sure: Fraction) -> dict[str, Any]:
+    highest, lowest = case.most[1], case.least
+    return {
+        "sure": float(sure),
+        "pieces": len(case.knowing),
+        "people_mentioned": len(case.people),
+        "people_in_several_classes": case.several,
+        "exact": _exact(highest),
+        "by_class_alone": str(case.by_class),
+        "combinations": case.combinations,
+        "combinations_possible": len(case.believed),
+        "highest": highest.probability,
+        "lowest": lowest.probability,
+        "lowest_exact": _exact(lowest),
+        "draws": highest.draws,
+        "interval": highest.interval,
+    }
+
+
+def _exact(found: Belief) -> str | None:
+    return None if found.exact is None else str(found.exact)
+
+
+# Background: how much surer what somebody happens to know makes them of a value.
+
 
 NEEDS = Needs(releases=1, most=1, named="about", supposed="--pieces 2", by_people=True)
 KNOWLEDGE = (IMPLICATIONS, NEGATIONS)
@@ -156,13 +624,13 @@ def _worst_case(case: Case, least: Fraction) -> Finding:
         exposed=exposed,
         sure=float(case.witness.disclosure),
         guessing=float(values.total.max() / values.total.sum()),
-        sentence=_sentence(case, exposed, share(float(least))),
-        defence=_defence(case, least, bool(exposed)),
+        sentence=_sentence_background(case, exposed, share(float(least))),
+        defence=_defence_background(case, least, bool(exposed)),
         example=story(case),
         assumptions=(*ASSUMPTIONS, *_taken(case)),
         worst=tuple((_worst_first(case, reached)[:WORST] + 1).tolist()),
         table="release 1",
-        witness=_witness(case),
+        witness=_witness_background(case),
         details={
             "sure": float(least),
             "pieces": case.pieces,
@@ -189,7 +657,7 @@ def _worst_first(case: Case, reached: Mask) -> NDArray[np.int64]:
     return order[hit[order]]
 
 
-def _sentence(case: Case, exposed: int, least: str) -> str:
+def _sentence_background(case: Case, exposed: int, least: str) -> str:
     rows, name = int(case.values.rows.sum()), case.values.axis.name
     told = f"With {_pieces_of(case)}" if case.pieces else "Without further knowledge"
     return (
@@ -206,7 +674,7 @@ def _pieces_of(case: Case) -> str:
     return f"{counted(case.pieces, 'piece', 'pieces')} of knowledge"
 
 
-def _defence(case: Case, least: Fraction, exposed: bool) -> str:
+def _defence_background(case: Case, least: Fraction, exposed: bool) -> str:
     """What to ask for; nothing that the release reaches, or that no release of the table could."""
     values, k = case.values, case.pieces
     pieces = counted(k, "piece", "pieces")
@@ -228,22 +696,22 @@ def _defence(case: Case, least: Fraction, exposed: bool) -> str:
     return f"{enough} To go further ask for a smaller c: {asked}; {whole_table}."
 
 
-def _witness(case: Case) -> dict[str, Any]:
+def _witness_background(case: Case) -> dict[str, Any]:
     target, others = case.witness.target, case.witness.others
     text: dict[str, Any] = {}
     if case.view.show:
         pieces = [str(case.piece(one)) for one in others]
         text = {"about": str(case.atom(target)), "knowing": pieces}
     return {
-        "target": _told(case, target),
-        "implications": [_told(case, one) for one in others],
+        "target": _told_background(case, target),
+        "implications": [_told_background(case, one) for one in others],
         "disclosure": float(case.witness.disclosure),
         "exact": str(case.witness.disclosure),
         **text,
     }
 
 
-def _told(case: Case, known: Known) -> dict[str, Any]:
+def _told_background(case: Case, known: Known) -> dict[str, Any]:
     value = {"value": case.view.value(known.value)} if case.view.show else {}
     return {
         "row": case.row(known),

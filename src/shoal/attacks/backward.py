@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.attacks.corresponding import (
+from shoal.attacks._shared.correspondence import (
     GROWN,
     KNOWN,
     Flags,
@@ -45,8 +45,8 @@ from shoal.attacks.corresponding import (
     too_many,
     worst_of,
 )
-from shoal.attacks.view import Needs, NobodyFoundError, View
-from shoal.release import Finding
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import Needs, NobodyFoundError, View
 
 NEEDS = Needs(releases=2, most=2, sensitive=False, relation="over time")
 

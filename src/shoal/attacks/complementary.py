@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.attacks.linked import link, pair_of, told
-from shoal.attacks.view import Needs, View
-from shoal.errors import InputError
-from shoal.release import Finding
+from shoal.attacks._shared.row_links import link, pair_of, told
+from shoal.core.errors import InputError
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import Needs, View
 
 NEEDS = Needs(releases=2, most=2, sensitive=False, learns=False, relation="same table")
 

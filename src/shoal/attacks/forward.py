@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.attacks.corresponding import Told, told
-from shoal.attacks.view import Needs, View
-from shoal.release import Finding
+from shoal.attacks._shared.correspondence import Told, told
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import Needs, View
 
 NEEDS = Needs(releases=2, most=2, sensitive=False, relation="over time")
 

@@ -28,9 +28,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.exchanged import exchanges, homogeneous
-from shoal.attacks.persons import certain_by_classes, certain_by_number
-from shoal.attacks.view import (
+from shoal.attacks._shared.exchanged_values import exchanges, homogeneous
+from shoal.attacks._shared.people import certain_by_classes, certain_by_number
+from shoal.core.histogram import Histogram
+from shoal.core.model import below
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import (
     UNKNOWN,
     WORST,
     Needs,
@@ -41,9 +44,6 @@ from shoal.attacks.view import (
     single,
     without_value,
 )
-from shoal.histogram import Histogram
-from shoal.model import below
-from shoal.release import Finding
 
 NEEDS = Needs(releases=1, most=1, answers=True, by_people=True)
 BOUNDS = tuple(Fraction(bound) for bound in ("1/4", "1/2", "3/4", "9/10", "1"))

@@ -34,7 +34,8 @@ known value says nothing of a person; nor, where the known values of all have no
 one in which the person's may be missing. Of whom no release says anything is counted apart.
 
 Where values may have been exchanged for others (randomised response) no value is excluded: what is
-told is how strongly each is believed, by Bayes' rule, and the bound (``shoal.attacks.exchanged``).
+told is how strongly each is believed, by Bayes' rule, and the bound
+(``shoal.attacks._shared.exchanged_values``).
 """
 
 from __future__ import annotations
@@ -46,10 +47,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.exchanged import exchanges, intersected
-from shoal.attacks.locate import MEANS, alike, known_location, located, look_like_means, reckoned
-from shoal.attacks.persons import Left
-from shoal.attacks.view import (
+from shoal.attacks._shared.exchanged_values import exchanges, intersected
+from shoal.attacks._shared.location import (
+    MEANS,
+    alike,
+    known_location,
+    located,
+    look_like_means,
+    reckoned,
+)
+from shoal.attacks._shared.people import Left
+from shoal.attacks._shared.value_weights import Evidence, weighted
+from shoal.core.errors import InputError, UsageError
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import (
     UNKNOWN,
     WORST,
     Needs,
@@ -60,9 +71,6 @@ from shoal.attacks.view import (
     no_value_added,
     refuse_repeated,
 )
-from shoal.attacks.weighing import Evidence, weighted
-from shoal.errors import InputError, UsageError
-from shoal.release import Finding
 
 NEEDS = Needs(releases=2, people=True, answers=True, by_people=True)
 OPTIONS = {"location": known_location, "weigh": bool}

@@ -32,15 +32,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.locate import full_classes
-from shoal.attacks.view import UNKNOWN, WORST, Needs, People, Published, View, named, single
-from shoal.axis import Axis
-from shoal.errors import InputError, NotMetError
-from shoal.histogram import Histogram
-from shoal.kernels.margins import filled, fillings
-from shoal.model import whole
-from shoal.release import Finding, wilson
-from shoal.tally import Cut, Tally
+from shoal.attacks._shared.location import full_classes
+from shoal.core.axis import Axis
+from shoal.core.errors import InputError, NotMetError
+from shoal.core.histogram import Histogram
+from shoal.core.model import whole
+from shoal.core.release import Finding, wilson
+from shoal.core.tally import Cut, Tally
+from shoal.core.theory.adversary_view import (
+    UNKNOWN,
+    WORST,
+    Needs,
+    People,
+    Published,
+    View,
+    named,
+    single,
+)
+from shoal.kernels.combinatorics import filled, fillings
 
 NEEDS = Needs(releases=1, most=1, people=True, method=True)
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {

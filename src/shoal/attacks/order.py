@@ -25,11 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.linked import pair_of, said, shared_values, side, true_of
-from shoal.attacks.view import WORST, Needs, View
-from shoal.cells import Cells, meet
-from shoal.errors import InputError, UsageError
-from shoal.release import Finding
+from shoal.attacks._shared.row_links import pair_of, said, shared_values, side, true_of
+from shoal.core.cells import Cells, meet
+from shoal.core.errors import InputError, UsageError
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import WORST, Needs, View
 
 NEEDS = Needs(releases=2, most=2, sensitive=False, learns=False)
 

@@ -28,10 +28,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.view import WORST, Needs, Published, View, named, single, without_value
-from shoal.histogram import Histogram
-from shoal.model import Number, below, fraction, written
-from shoal.release import Finding
+from shoal.core.histogram import Histogram
+from shoal.core.model import Number, below, fraction, written
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import (
+    WORST,
+    Needs,
+    Published,
+    View,
+    named,
+    single,
+    without_value,
+)
 
 NEEDS = Needs(releases=1, most=1, by_people=True)
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {

@@ -32,9 +32,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.exchanged import exchanges, unpaired
-from shoal.attacks.linked import side
-from shoal.attacks.view import (
+from shoal.attacks._shared.exchanged_values import exchanges, unpaired
+from shoal.attacks._shared.row_links import side
+from shoal.core.cells import meet, meeting
+from shoal.core.errors import InputError, UsageError
+from shoal.core.histogram import Histogram
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import (
     WORST,
     Needs,
     NobodyFoundError,
@@ -43,12 +47,7 @@ from shoal.attacks.view import (
     missing_values,
     no_value_added,
 )
-from shoal.cells import meet, meeting
-from shoal.errors import InputError, UsageError
-from shoal.histogram import Histogram
-from shoal.kernels.combining import Boxes, Combined, combine
-from shoal.kernels.pairing import Paired, Side, paired
-from shoal.release import Finding
+from shoal.kernels.box_combinations import Boxes, Combined, Paired, Side, combine, paired
 
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]

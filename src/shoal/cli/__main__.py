@@ -8,17 +8,17 @@ def run() -> None:
     """Run the command line, and end as it says; when stopped, at once and with nothing left."""
     for name in ("SIGINT", "SIGTERM"):
         signal.signal(getattr(signal, name), _leave)
-    from shoal import stopping
+    from shoal.core import interruption
 
-    stopping.install()
+    interruption.install()
     from shoal.cli.main import main
 
     try:
         main(prog_name="shoal")
     finally:
-        if stopping.requested.is_set():
-            stopping.end()
-        stopping.ignore()  # all is done and told: what Python does yet is not to be disturbed
+        if interruption.requested.is_set():
+            interruption.end()
+        interruption.ignore()  # all is done and told: what Python does yet is not to be disturbed
 
 
 def _leave(number: int, frame: object) -> None:

@@ -54,7 +54,7 @@ def _where(files: list[Path]) -> str:
 @output
 def copy(name: str, out: Path | None, as_json: bool, quiet: bool) -> None:
     """Copy a bundled table."""
-    from shoal import bundled
+    from shoal.data import bundled
 
     target = out or Path(name)
     write(target, bundled.path(name).read_bytes())

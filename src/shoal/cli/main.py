@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from shoal import stopping
 from shoal.cli.outcome import guarded
 from shoal.cli.printing import outlets
+from shoal.core import interruption
 
 VERBS = {
     "demo": "The whole story on bundled data, in under a minute.",
@@ -86,7 +86,7 @@ class Verbs(click.Group):
         code: int | None = None
         with suppress(KeyboardInterrupt), outlets():
             code = guarded(lambda: run(given, prog_name or "shoal", **extra), given)
-        sys.exit(stopping.exit_code() if code is None else code)
+        sys.exit(interruption.exit_code() if code is None else code)
 
 
 @click.command(

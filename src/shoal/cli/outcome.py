@@ -16,8 +16,8 @@ from typing import Any
 
 import click
 
-from shoal import stopping
 from shoal.cli.printing import emit, utf8
+from shoal.core import interruption
 
 SETTINGS = {
     name: name for name in ("delimiter", "quote", "encoding", "decimal", "sheet", "query")
@@ -33,9 +33,9 @@ STOPPED = (
 def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
     """Run, and return the exit code; an error is told before that."""
     utf8()
-    stopping.tell_by(lambda code: _tell(*STOPPED, code, arguments))
+    interruption.tell_by(lambda code: _tell(*STOPPED, code, arguments))
     try:
-        with stopping.listening():
+        with interruption.listening():
             code = run()
     except (KeyboardInterrupt, click.Abort):
         return _stopped(*STOPPED, arguments)
@@ -48,8 +48,8 @@ def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
 
 def _stopped(fact: str, hint: str, arguments: Sequence[str]) -> int:
     """Tell that the user stopped the run, unless that is told already."""
-    code = stopping.exit_code()
-    return _tell(fact, hint, code, arguments) if stopping.may_tell() else code
+    code = interruption.exit_code()
+    return _tell(fact, hint, code, arguments) if interruption.may_tell() else code
 
 
 def _failed(error: Exception, arguments: Sequence[str]) -> int:
@@ -57,7 +57,7 @@ def _failed(error: Exception, arguments: Sequence[str]) -> int:
 
     if isinstance(error, Interrupted):
         return _stopped(error.fact, error.hint, arguments)
-    if stopping.requested.is_set():  # a library made another error of the interrupt
+    if interruption.requested.is_set():  # a library made another error of the interrupt
         return _stopped(*STOPPED, arguments)
     if os.environ.get("SHOAL_DEBUG") == "1":
         click.echo("".join(_frames(error)), err=True, nl=False)

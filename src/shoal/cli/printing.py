@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 
-from shoal import stopping
+from shoal.core import interruption
 
 if TYPE_CHECKING:
     from shoal import Verdict
@@ -299,7 +299,7 @@ def number(value: float) -> str:
 
 
 def _go_on() -> None:
-    if stopping.requested.is_set():  # a library may have swallowed the interrupt
+    if interruption.requested.is_set():  # a library may have swallowed the interrupt
         raise KeyboardInterrupt
 
 

@@ -7,10 +7,10 @@ that estimates are held against, once both releases are there.
 
 from shoal.forecasts.closed_form import closed_form
 from shoal.forecasts.estimate import Estimate
-from shoal.forecasts.local import Local, local, partitions, telling
-from shoal.forecasts.ours import Asked, Ours, tallied
+from shoal.forecasts.local_distribution import Local, local, partitions, telling
+from shoal.forecasts.our_table import Asked, Ours, tallied
 from shoal.forecasts.paper import READINGS, paper
-from shoal.forecasts.real import Theirs, fewest, placed, real, release_of
+from shoal.forecasts.real_intersection import Theirs, fewest, placed, real, release_of
 from shoal.forecasts.simulation import Runs, simulate
 
 __all__ = [

@@ -1,9 +1,9 @@
 """The closed form: people's chances of being exposed, from local distributions and the overlap.
 
 For person i of class E with M people, the other release is taken to hold i in a class of M people
-as well, whose values are drawn from theta_i (`shoal.forecasts.local`). Given that i is in both,
-its own value is common for sure; each other value s of E appears there with
-p_s = 1 - (1 - theta_i(s))^(M-1), and i is exposed with
+as well, whose values are drawn from theta_i (`shoal.forecasts.local_distribution`). Given that i is
+in both, its own value is common for sure; each other value s of E appears there with p_s = 1 - (1 -
+theta_i(s))^(M-1), and i is exposed with
 
     v_i = P(fewer than l - 1 of the other values of E appear), a Poisson binomial;
 
@@ -35,14 +35,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import UsageError
+from shoal.core.errors import UsageError
 from shoal.forecasts.estimate import Estimate
-from shoal.forecasts.local import Local
-from shoal.forecasts.ours import Asked, Ours
-from shoal.kernels.fewer import fewer
+from shoal.forecasts.local_distribution import Local
+from shoal.forecasts.our_table import Asked, Ours
+from shoal.kernels.combinatorics import fewer
 
 TOGETHER = 0.7
-"""q, unless told: chosen on Adult over the settings of `shoal.flow.forecast.validation`. Of tenths
+"""q, unless told: chosen on Adult over the settings of `shoal.forecasts.validation`. Of tenths
 .8 has the least error there (by .05 points), and on IPUMS, which had no part in the choice, .9 with
 everybody and .7 among those with an occupation; .7 errs towards more risk on all of them. (Of
 pairs in one class of Mondrian on Adult .76 to .97 are together in another sample's: large

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.release import EDITION, jsonable
+from shoal.core.release import EDITION, jsonable
 
 
 @dataclass(frozen=True, eq=False)

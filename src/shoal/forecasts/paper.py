@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.cells import Cells
-from shoal.errors import UsageError
+from shoal.core.cells import Cells
+from shoal.core.errors import UsageError
+from shoal.core.tally import Population
 from shoal.forecasts.estimate import Estimate
-from shoal.forecasts.ours import Asked, Ours
-from shoal.kernels.fewer import fewer
-from shoal.tally import Population
+from shoal.forecasts.our_table import Asked, Ours
+from shoal.kernels.combinatorics import fewer
 
 READINGS = ("at least", "best subset")
 

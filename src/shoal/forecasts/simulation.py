@@ -3,9 +3,10 @@
 Our release stays as it is. Of each other release so many people are drawn from ours, of whom, where
 there are several, a share is the same in all (``same_people``); the rest are people like ours:
 somebody's quasi-identifiers (of ours, or of the population where it is given) with a value drawn
-from the local distribution there (`shoal.forecasts.local`), never the person's own, which would
-make the two tables more alike than they will be. The supposed method publishes them under the
-supposed rule, and every class of ours is looked at as in `shoal.forecasts.real`.
+from the local distribution there (`shoal.forecasts.local_distribution`), never the person's own,
+which would make the two tables more alike than they will be. The supposed method publishes them
+under the supposed rule, and every class of ours is looked at as in
+`shoal.forecasts.real_intersection`.
 
 The mean over repeats is the forecast. The interval is one of prediction: one more release drawn
 alike lies in it nine times in ten, however risks are distributed. Its ends are the repeats' risks
@@ -31,11 +32,11 @@ from os import cpu_count
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.core.tally import Cut, Tally
 from shoal.forecasts.estimate import Estimate
-from shoal.forecasts.local import Local
-from shoal.forecasts.ours import Asked, Ours, check_whole, tallied
-from shoal.forecasts.real import NOBODY, Theirs, fewest, release_of
-from shoal.tally import Cut, Tally
+from shoal.forecasts.local_distribution import Local
+from shoal.forecasts.our_table import Asked, Ours, check_whole, tallied
+from shoal.forecasts.real_intersection import NOBODY, Theirs, fewest, release_of
 
 Publish = Callable[[Tally, np.random.Generator], Cut]
 """How the others are supposed to make their classes."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from shoal.kernels.group import emit
+from shoal.kernels.grouping import emit
 
 BUCKETS = 256
 LOOK = 4096

@@ -1,11 +1,6 @@
-"""The ledger's room: an append-only, hash-chained, signed record of releases.
+"""The ledger as a verb: a new release is judged together with the recorded ones, and recorded."""
 
-It keeps entries and knows nothing of what they mean: the flow decides what is recorded.
-"""
+from shoal.ledger.admission import Admission, Position, Refused
+from shoal.ledger.ledger import Ledger
 
-from shoal.ledger.book import Book, Moved
-from shoal.ledger.chain import Entry, Head
-from shoal.ledger.checkpoint import Outline
-from shoal.ledger.keys import Keys
-
-__all__ = ["Book", "Entry", "Head", "Keys", "Moved", "Outline"]
+__all__ = ["Admission", "Ledger", "Position", "Refused"]

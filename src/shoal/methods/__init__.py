@@ -10,7 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
-from shoal.tally import Cut
+from shoal.core.tally import Cut
 
 
 def names() -> list[str]:

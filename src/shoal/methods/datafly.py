@@ -29,12 +29,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoal.methods.cutting.progress import Advance, Progress
-from shoal.methods.cutting.topdown import check_quasi, refusal
-from shoal.methods.lattice.ladder import Rung, ladder, levelled, told_levels
-from shoal.methods.lines.mend import settled
-from shoal.model import Mask, Model, least_rows, products, whole
-from shoal.tally import Cut, Groups, Tally
+from shoal.core.model import Mask, Model, least_rows, products, whole
+from shoal.core.tally import Cut, Groups, Tally
+from shoal.methods._lattice.ladder import Rung, ladder, levelled, told_levels
+from shoal.methods._order.mending import settled
+from shoal.methods._topdown.progress import Advance, Progress
+from shoal.methods._topdown.search import check_quasi, refusal
 
 LEVELS = True
 """A column is published at one level of its hierarchy."""

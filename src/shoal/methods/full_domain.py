@@ -29,17 +29,16 @@ from typing import Any
 
 import numpy as np
 
-from shoal.errors import UsageError
-from shoal.methods.cutting.progress import Progress
-from shoal.methods.cutting.topdown import check_quasi
-from shoal.methods.lattice.bounds import bounded
-from shoal.methods.lattice.costs import cost
-from shoal.methods.lattice.ladder import level_of_each, told_levels
-from shoal.methods.lattice.refused import refused
-from shoal.methods.lattice.rolled import Node, Tables
-from shoal.methods.lattice.search import Budget, Found, check_size, searched
-from shoal.model import Model
-from shoal.tally import Cut, Tally
+from shoal.core.errors import UsageError
+from shoal.core.model import Model
+from shoal.core.tally import Cut, Tally
+from shoal.methods._lattice.costs import cost
+from shoal.methods._lattice.ladder import level_of_each, told_levels
+from shoal.methods._lattice.level_bounds import bounded, refused
+from shoal.methods._lattice.rollup import Node, Tables
+from shoal.methods._lattice.search import Budget, Found, check_size, searched
+from shoal.methods._topdown.progress import Progress
+from shoal.methods._topdown.search import check_quasi
 
 LEVELS = True
 """A column is published at one level of its hierarchy."""

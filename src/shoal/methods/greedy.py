@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from shoal.methods.cutting.by_loss import ByLoss
-from shoal.methods.cutting.progress import Advance, Progress
-from shoal.methods.cutting.topdown import lost
-from shoal.model import Model
-from shoal.tally import Cut, Tally
+from shoal.core.model import Model
+from shoal.core.tally import Cut, Tally
+from shoal.methods._topdown.by_loss import ByLoss
+from shoal.methods._topdown.progress import Advance, Progress
+from shoal.methods._topdown.search import lost
 
 WAYS: tuple[dict[str, float], ...] = ({}, {"lean": 1.1}, {"widest": 4.0})
 """How the searches differ that are made: see ``ByLoss``."""

@@ -24,13 +24,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.axis import Axis
-from shoal.kernels.hilbert import hilbert_keys
-from shoal.methods.cutting.progress import Advance, Progress
-from shoal.methods.lines.ordered import along
-from shoal.methods.lines.points import Points
-from shoal.model import Model
-from shoal.tally import Cut, Tally
+from shoal.core.axis import Axis
+from shoal.core.model import Model
+from shoal.core.tally import Cut, Tally
+from shoal.kernels.line_order import hilbert_keys
+from shoal.methods._order.line import along
+from shoal.methods._order.points import Points
+from shoal.methods._topdown.progress import Advance, Progress
 
 FINEST = 16
 """A side of the cube has at most 2 to this power places."""

@@ -32,18 +32,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import NotMetError
-from shoal.methods.cutting.progress import Advance, Progress
-from shoal.methods.cutting.segments import canonical
-from shoal.methods.cutting.topdown import check_quasi, refusal
-from shoal.methods.invariance.asking import APART, asked, check_newcomers
-from shoal.methods.invariance.dealing import most
-from shoal.methods.invariance.gathering import completed, gathered, indistinct
-from shoal.methods.invariance.parting import in_buckets
-from shoal.methods.invariance.splitting import Numbers, Rows
-from shoal.methods.lines.mend import settled
-from shoal.model import Model, products
-from shoal.tally import Cut, Groups, Tally
+from shoal.core.errors import NotMetError
+from shoal.core.model import Model, products
+from shoal.core.tally import Cut, Groups, Tally
+from shoal.methods._invariance.buckets import Numbers, Rows, in_buckets, most
+from shoal.methods._invariance.groups import completed, gathered, indistinct
+from shoal.methods._invariance.requirement import APART, asked, check_newcomers
+from shoal.methods._order.mending import settled
+from shoal.methods._topdown.progress import Advance, Progress
+from shoal.methods._topdown.search import check_quasi, refusal
+from shoal.methods._topdown.segments import canonical
 
 KERNELS = ("cheapest", "split", "group")
 """What is compiled when it first runs on a machine."""

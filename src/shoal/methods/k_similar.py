@@ -30,18 +30,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import UsageError
-from shoal.kernels.kmember import gather, join
-from shoal.kernels.reach import Reach
+from shoal.core.errors import UsageError
+from shoal.core.model import Mask, Model, least_rows, products, whole
+from shoal.core.tally import Cut, Groups, Tally
+from shoal.kernels.cell_width import Reach
+from shoal.kernels.k_member import gather, join
 from shoal.kernels.threads import share_out
-from shoal.methods.cutting.by_loss import ByLoss
-from shoal.methods.cutting.progress import Advance, Progress
-from shoal.methods.cutting.topdown import lost
-from shoal.methods.lines.mend import breaking, mended
-from shoal.methods.lines.points import Points
-from shoal.model import Mask, Model, least_rows, products, whole
-from shoal.reach import packed
-from shoal.tally import Cut, Groups, Tally
+from shoal.methods._order.mending import breaking, mended
+from shoal.methods._order.points import Points
+from shoal.methods._topdown.axis_widths import packed
+from shoal.methods._topdown.by_loss import ByLoss
+from shoal.methods._topdown.progress import Advance, Progress
+from shoal.methods._topdown.search import lost
 
 BLOCK = 2000
 """How many different people a block may have."""

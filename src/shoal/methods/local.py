@@ -21,19 +21,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.cells import Cells
-from shoal.errors import UsageError
-from shoal.methods.cutting.progress import Advance, Progress
-from shoal.methods.cutting.topdown import check_quasi
-from shoal.methods.lattice.bounds import bounded
-from shoal.methods.lattice.costs import cost
-from shoal.methods.lattice.ladder import Rung
-from shoal.methods.lattice.refused import refused
-from shoal.methods.lattice.rolled import Tables
-from shoal.methods.lattice.search import Budget, NodeSearch, check_size, searched
-from shoal.methods.lines.mend import mended
-from shoal.model import Model, products
-from shoal.tally import HELD_BACK, Cut, Groups, Tally, sensitive_columns
+from shoal.core.cells import Cells
+from shoal.core.errors import UsageError
+from shoal.core.model import Model, products
+from shoal.core.tally import HELD_BACK, Cut, Groups, Tally, sensitive_columns
+from shoal.methods._lattice.costs import cost
+from shoal.methods._lattice.ladder import Rung
+from shoal.methods._lattice.level_bounds import bounded, refused
+from shoal.methods._lattice.rollup import Tables
+from shoal.methods._lattice.search import Budget, NodeSearch, check_size, searched
+from shoal.methods._order.mending import mended
+from shoal.methods._topdown.progress import Advance, Progress
+from shoal.methods._topdown.search import check_quasi
 
 LEVELS = True
 """A cell is a node of a hierarchy."""

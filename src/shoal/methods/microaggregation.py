@@ -32,16 +32,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.axis import Axis
-from shoal.errors import UsageError
+from shoal.core.axis import Axis
+from shoal.core.errors import UsageError
+from shoal.core.model import Model, least_rows, whole
+from shoal.core.tally import Cut, Tally
 from shoal.kernels.mdav import halved, mdav
 from shoal.kernels.threads import share_out
-from shoal.methods.cutting.progress import Advance, Progress
-from shoal.methods.cutting.segments import canonical
-from shoal.methods.lines.mend import mended
-from shoal.methods.lines.points import Points
-from shoal.model import Model, least_rows, whole
-from shoal.tally import Cut, Tally
+from shoal.methods._order.mending import mended
+from shoal.methods._order.points import Points
+from shoal.methods._topdown.progress import Advance, Progress
+from shoal.methods._topdown.segments import canonical
 
 BLOCK = 20_000
 """So many people at the most are clustered together."""

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from shoal.methods.cutting.progress import Progress
-from shoal.methods.cutting.topdown import Search
-from shoal.model import Model
-from shoal.tally import Cut, Tally
+from shoal.core.model import Model
+from shoal.core.tally import Cut, Tally
+from shoal.methods._topdown.progress import Progress
+from shoal.methods._topdown.search import Search
 
 APART = True
 """A class is cut by its own people alone, so that one can be made again without the others."""

@@ -33,14 +33,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.cells import Cells, everything
-from shoal.errors import UsageError
-from shoal.kernels.group import combinations
-from shoal.methods.cutting.progress import Advance, Progress
-from shoal.methods.cutting.topdown import check_quasi
-from shoal.methods.lattice.ladder import Rung, ladder, levelled, printed_at, rung_at, told_levels
-from shoal.model import Mask, Model, fraction, least_rows
-from shoal.tally import Cut, Tally
+from shoal.core.cells import Cells, everything
+from shoal.core.errors import UsageError
+from shoal.core.model import Mask, Model, fraction, least_rows
+from shoal.core.tally import Cut, Tally
+from shoal.kernels.grouping import combinations
+from shoal.methods._lattice.ladder import Rung, ladder, levelled, printed_at, rung_at, told_levels
+from shoal.methods._topdown.progress import Advance, Progress
+from shoal.methods._topdown.search import check_quasi
 
 LEVELS = True
 """What is not blanked is published at one level of its hierarchy."""

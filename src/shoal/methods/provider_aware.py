@@ -14,7 +14,8 @@ of a single provider there are none. ``choice`` says when that cut is taken:
            best, by (1 − a) rows / k + a values / l of the worse half, a = .8. It loses far more.
 
 Whether halves withstand coalitions is decided exactly and in batches, so that the paper's adaptive
-choice between its verifiers is not needed (they are in ``shoal.verifiers``, for comparison).
+choice between its verifiers is not needed (they are in ``shoal.models._verifiers``, for
+comparison).
 
 S. Goryczka, L. Xiong and B. C. M. Fung: m-privacy for collaborative data publishing,
 CollaborateCom 2011 (algorithm 2).
@@ -33,14 +34,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.axis import Axis
-from shoal.collusion import fitness
-from shoal.errors import UsageError
-from shoal.methods.cutting.progress import Advance, Progress
-from shoal.methods.cutting.segments import Candidates
-from shoal.methods.cutting.topdown import Search, Whole, lost
-from shoal.model import Model
-from shoal.tally import Cut, Tally
+from shoal.core.axis import Axis
+from shoal.core.errors import UsageError
+from shoal.core.model import Model
+from shoal.core.tally import Cut, Tally
+from shoal.core.theory.collusion import fitness
+from shoal.methods._topdown.progress import Advance, Progress
+from shoal.methods._topdown.search import Search, Whole, lost
+from shoal.methods._topdown.segments import Candidates
 
 ALPHA = 0.8
 """What values count for in the paper's score, against rows."""

@@ -29,16 +29,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.reach import Reach
-from shoal.kernels.segment import segmented
-from shoal.kernels.treeorder import tree_order as leaves
-from shoal.methods.cutting.progress import Advance, Progress
-from shoal.methods.cutting.topdown import lost
-from shoal.methods.lines.ordered import along
-from shoal.methods.lines.points import Points
-from shoal.model import Model, least_rows
-from shoal.reach import packed
-from shoal.tally import Cut, Tally
+from shoal.core.model import Model, least_rows
+from shoal.core.tally import Cut, Tally
+from shoal.kernels.cell_width import Reach
+from shoal.kernels.line_order import segmented
+from shoal.kernels.line_order import tree_order as leaves
+from shoal.methods._order.line import along
+from shoal.methods._order.points import Points
+from shoal.methods._topdown.axis_widths import packed
+from shoal.methods._topdown.progress import Advance, Progress
+from shoal.methods._topdown.search import lost
 
 NEVER = 1 << 40
 WAYS = ((1.0, NEVER), (1.1, NEVER), (1.0, 4), (1.0, 32))

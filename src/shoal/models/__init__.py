@@ -15,8 +15,8 @@ from dataclasses import MISSING, Field, fields
 from functools import cache
 from typing import Any
 
-from shoal.errors import UsageError
-from shoal.model import All, Model, Rule, parts
+from shoal.core.errors import UsageError
+from shoal.core.model import All, Model, Rule, parts
 
 WRAPS = "rule"
 """The parameter of a model that wraps another one."""

@@ -10,10 +10,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.collusion import Collusion, fewest_rows
-from shoal.collusion.linear import Counts, caps, heaviest, search
-from shoal.model import Mask, Number, Rule, below, fraction, ratio, whole
-from shoal.tally import Groups
+from shoal.core.model import Mask, Number, Rule, below, fraction, ratio, whole
+from shoal.core.tally import Groups
+from shoal.core.theory.collusion import Collusion, Counts, caps, fewest_rows, heaviest, search
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class AlphaK(Rule):
     Does not protect: a rare value that is much more frequent in a class than in the table, as
     long as it stays below α.
 
-    >>> from shoal.testing import groups
+    >>> from shoal.testing.random_tables import groups
     >>> AlphaK(0.5, 2).holds(groups([["flu", "cold"], ["flu", "flu", "cold"]])).tolist()
     [True, False]
     """

@@ -12,12 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.collusion import Collusion
-from shoal.collusion.linear import Counts, caps, heaviest, search
-from shoal.errors import UsageError
-from shoal.histogram import Histogram
-from shoal.model import EXACT, Mask, Number, Rule, below, fraction, logarithm, near, ratio
-from shoal.tally import Groups
+from shoal.core.errors import UsageError
+from shoal.core.histogram import Histogram
+from shoal.core.model import EXACT, Mask, Number, Rule, below, fraction, logarithm, near, ratio
+from shoal.core.tally import Groups
+from shoal.core.theory.collusion import Collusion, Counts, caps, heaviest, search
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class BetaLikeness(Rule):
 
     Does not protect: against learning that somebody does *not* have a value (negative gain).
 
-    >>> from shoal.testing import groups
+    >>> from shoal.testing.random_tables import groups
     >>> table = groups([["flu", "flu", "cold", "cold"], ["flu", "flu", "flu", "cold"]])
     >>> BetaLikeness(0.2).reached(table)
     0.3333333333333333

@@ -11,14 +11,20 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal import disclosure
-from shoal.attained import Signature, odds, refuted
-from shoal.disclosure import IMPLICATIONS, Floats, Signed
-from shoal.errors import UsageError
-from shoal.histogram import Histogram
-from shoal.kernels import disclose
-from shoal.model import NEAR, Mask, Number, Rule, fraction, near
-from shoal.tally import Groups
+from shoal.core.errors import UsageError
+from shoal.core.histogram import Histogram
+from shoal.core.model import NEAR, Mask, Number, Rule, fraction, near
+from shoal.core.tally import Groups
+from shoal.core.theory import disclosure
+from shoal.core.theory.disclosure import (
+    IMPLICATIONS,
+    Floats,
+    Signature,
+    Signed,
+    exact_odds,
+    refuted,
+)
+from shoal.kernels import disclosure as disclose
 
 LEAST = Fraction(1, 10**9)
 """No smaller c or gamma can be meant, and floats could not tell it from 0."""
@@ -54,8 +60,9 @@ class CkSafety(Rule):
     is (c,k)-safe if the maximum disclosure of B with respect to L^k_basic is less than c." (D. J.
     Martin, D. Kifer, A. Machanavajjhala, J. Gehrke and J. Y. Halpern, Worst-case background
     knowledge for privacy-preserving data publishing, ICDE 2007.) The maximum is taken over all
-    people, values and conjunctions of k implications (``shoal.disclosure``). The inequality is
-    strict; the reached c is the maximum disclosure itself, which every larger c keeps.
+    people, values and conjunctions of k implications (``shoal.core.theory.disclosure``). The
+    inequality is strict; the reached c is the maximum disclosure itself, which every larger c
+    keeps.
 
     A class cannot be judged alone: knowledge about people of other classes adds up, so classes
     that are safe one by one may be unsafe together. Merging classes never raises the maximum
@@ -70,7 +77,7 @@ class CkSafety(Rule):
     Does not protect: identity, presence, or values that mean the same; nor against more than k
     pieces. It supposes that without them every assignment of a class's values is equally likely.
 
-    >>> from shoal.testing import groups
+    >>> from shoal.testing.random_tables import groups
     >>> figure = groups([["flu", "flu", "lung", "lung", "mumps"],
     ...                  ["flu", "flu", "breast", "ovarian", "heart"]])
     >>> CkSafety(0.7, 1).holds(figure).all(), CkSafety("2/3", 1).holds(figure).all()
@@ -179,7 +186,7 @@ class CkSafety(Rule):
     def _alone(self, row: NDArray[np.int64]) -> bool:
         """Whether a class with this signature is safe by itself, exactly."""
         signature = tuple(row.tolist())
-        return refuted(signature, self.k + 1)[0] * odds(signature) > self.bound
+        return refuted(signature, self.k + 1)[0] * exact_odds(signature) > self.bound
 
     def _apart(self, found: Signed) -> Floats:
         """Per signature a bound of the ratio, whatever the others are; −1: there is none."""
@@ -202,7 +209,7 @@ class CkSafety(Rule):
         chance = [refuted(row, j)[0] for j in range(atoms + 1)]
         own = min(chance[j] * gamma ** (atoms - j) for j in range(1, atoms + 1))
         helps = any(chance[j] < gamma**j for j in range(1, atoms))
-        return not helps and own * odds(row) > self.bound
+        return not helps and own * exact_odds(row) > self.bound
 
 
 def _share(value: Number, name: str, example: str) -> Fraction:

@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.axis import Axis
-from shoal.collusion import Collusion, enumerated
-from shoal.errors import UsageError
-from shoal.histogram import Histogram, Shares
-from shoal.kernels.fewer import fewer, likeliest
-from shoal.model import EXACT, Mask, Number, Rule, fraction, settle, whole
-from shoal.tally import Groups
+from shoal.core.axis import Axis
+from shoal.core.errors import UsageError
+from shoal.core.histogram import Histogram, Shares
+from shoal.core.model import EXACT, Mask, Number, Rule, fraction, settle, whole
+from shoal.core.tally import Groups
+from shoal.core.theory.collusion import Collusion, enumerated
+from shoal.kernels.combinatorics import fewer, likeliest
 
 WEIGHT = 20
 """As many rows of the whole table stand beside a class's own where a share is estimated."""
@@ -60,7 +60,7 @@ class Composition(Rule):
     its classes is not ours to say; if its classes are small, ours hardly help. Nor does it protect
     the identity of a person, against more than one other release, or against two of one's own.
 
-    >>> from shoal.testing import groups
+    >>> from shoal.testing.random_tables import groups
     >>> table = groups([["flu"] * 4 + ["cold"] * 4, ["flu"] * 7 + ["cold"]])
     >>> Composition(2, 0.9).holds(table).tolist(), round(Composition(2, 0.9).reached(table), 3)
     ([True, False], 0.877)

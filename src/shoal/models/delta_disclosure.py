@@ -10,11 +10,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.collusion import Collusion
-from shoal.collusion.linear import Counts, caps, heaviest, search
-from shoal.histogram import Histogram
-from shoal.model import EXACT, Mask, Number, Rule, fraction, logarithm, ratio, settle
-from shoal.tally import Groups
+from shoal.core.histogram import Histogram
+from shoal.core.model import EXACT, Mask, Number, Rule, fraction, logarithm, ratio, settle
+from shoal.core.tally import Groups
+from shoal.core.theory.collusion import Collusion, Counts, caps, heaviest, search
 
 DIGITS = 10**60
 """So finely powers of e are told where coalitions are sought."""
@@ -37,7 +36,7 @@ class DeltaDisclosure(Rule):
     Does not protect: beyond one release. It is so strict that tables with rare values usually
     cannot meet it.
 
-    >>> from shoal.testing import groups
+    >>> from shoal.testing.random_tables import groups
     >>> table = groups([["flu", "flu", "cold", "cold"], ["flu", "flu", "cold", "cold"], ["flu"]])
     >>> DeltaDisclosure(1).holds(table).tolist()
     [True, True, False]

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import UsageError
-from shoal.model import NEAR, Mask, Number, Rule, below, fraction, ratio
-from shoal.tally import Groups
+from shoal.core.errors import UsageError
+from shoal.core.model import NEAR, Mask, Number, Rule, below, fraction, ratio
+from shoal.core.tally import Groups
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.collusion import Collusion, fewest_values
-from shoal.errors import UndecidedError
-from shoal.histogram import Histogram, ValueSets
-from shoal.model import Mask, Rule, whole
-from shoal.tally import Groups
+from shoal.core.errors import UndecidedError
+from shoal.core.histogram import Histogram, ValueSets
+from shoal.core.model import Mask, Rule, whole
+from shoal.core.tally import Groups
+from shoal.core.theory.collusion import Collusion, fewest_values
 
 MOST_STEPS = 200_000
 """So many sets of negations are tried in one class before the search is given up."""
@@ -37,7 +37,7 @@ class DistinctDiversity(Rule):
     Does not protect: against probable inference. One value may fill nearly the whole class, and
     distinct values may mean the same thing.
 
-    >>> from shoal.testing import groups
+    >>> from shoal.testing.random_tables import groups
     >>> DistinctDiversity(2).per_class(groups([["flu", "flu", "ulcer"], ["flu"]])).tolist()
     [2.0, 1.0]
     """

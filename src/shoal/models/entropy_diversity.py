@@ -12,11 +12,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.collusion import Collusion
-from shoal.collusion.linear import Counts, search, too_many
+from shoal.core.model import EXACT, Mask, Number, Rule, fraction, logarithm, settle
+from shoal.core.tally import Groups
+from shoal.core.theory.collusion import Collusion, Counts, search, too_many
 from shoal.kernels.entropy_vertices import BROKEN, GIVEN_UP, worst
-from shoal.model import EXACT, Mask, Number, Rule, fraction, logarithm, settle
-from shoal.tally import Groups
 
 CLOSE = 256
 """So many remainders of one class that are close to log l are judged exactly."""
@@ -36,7 +35,7 @@ class EntropyDiversity(Rule):
     Does not protect: values that mean the same thing, or a class that is far from the table as
     a whole although its values are even.
 
-    >>> from shoal.testing import groups
+    >>> from shoal.testing.random_tables import groups
     >>> table = groups([["flu", "ulcer", "cold"], ["flu", "flu", "ulcer", "ulcer"]])
     >>> EntropyDiversity(3).holds(table).tolist()
     [True, False]

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.collusion import Collusion, fewest_rows
-from shoal.model import Mask, Rule, whole
-from shoal.tally import Groups
+from shoal.core.model import Mask, Rule, whole
+from shoal.core.tally import Groups
+from shoal.core.theory.collusion import Collusion, fewest_rows
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.axis import Axis
-from shoal.model import Mask, Rule, whole
-from shoal.tally import Groups
+from shoal.core.axis import Axis
+from shoal.core.model import Mask, Rule, whole
+from shoal.core.tally import Groups
 
 NO_BLANKS = (
     'leave out the rows without a sensitive value, or write missing = "value" in the schema if '
@@ -44,7 +44,7 @@ class MInvariance(Rule):
     person whose value changes, or who leaves and comes back; who is in the table, nor the
     quasi-identifiers, of which two releases may say more than either.
 
-    >>> from shoal.testing import groups
+    >>> from shoal.testing.random_tables import groups
     >>> MInvariance(2).holds(groups([["flu", "gout"], ["flu", "flu", "gout"]])).tolist()
     [True, False]
     """

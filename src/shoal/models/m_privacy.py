@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.axis import Axis
-from shoal.collusion import breached, members, refused, shown
-from shoal.errors import UndecidedError, UsageError
-from shoal.model import Mask, Model, Rule, inner, least_rows, parts, whole
-from shoal.tally import Groups
+from shoal.core.axis import Axis
+from shoal.core.errors import UndecidedError, UsageError
+from shoal.core.model import Mask, Model, Rule, inner, least_rows, parts, whole
+from shoal.core.tally import Groups
+from shoal.core.theory.collusion import breached, members, refused, shown
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class MPrivacy(Rule):
     m-adversary's own records fulfils C." (S. Goryczka, L. Xiong and B. C. M. Fung, m-privacy for
     collaborative data publishing, CollaborateCom 2011.) A coalition that holds a whole class has
     nobody to learn about, so of a class's n providers at most n − 1 matter. Judged exactly
-    (``shoal.collusion``): a growing rule by taking all rows of m providers away, another by any
-    of their rows. m = 0 is the rule itself.
+    (``shoal.core.theory.collusion``): a growing rule by taking all rows of m providers away,
+    another by any of their rows. m = 0 is the rule itself.
 
     Where the rule is growing, merging classes that are m-private gives one that is (theorem 2.1 of
     the paper). More rows alone may break it, though: a class of one provider has nobody to fear

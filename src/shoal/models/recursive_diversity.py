@@ -12,19 +12,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.collusion import Collusion, strongest
-from shoal.collusion.linear import (
+from shoal.core.model import Mask, Number, Rule, below, fraction, ratio, whole
+from shoal.core.tally import Groups
+from shoal.core.theory.collusion import (
+    Collusion,
     Counts,
     Weights,
     caps,
     heaviest,
     largest,
     search,
+    strongest,
     too_many,
     weight_type,
 )
-from shoal.model import Mask, Number, Rule, below, fraction, ratio, whole
-from shoal.tally import Groups
 
 SETS = 1 << 18
 """So many sets of values of one class are tried against coalitions."""
@@ -45,7 +46,7 @@ class RecursiveDiversity(Rule):
     Does not protect: values that mean the same thing, or a rare value that is more frequent in a
     class than in the table.
 
-    >>> from shoal.testing import groups
+    >>> from shoal.testing.random_tables import groups
     >>> RecursiveDiversity(3, 2).reached(groups([["flu", "flu", "ulcer"], ["flu", "cold"]]))
     2.0
     """

@@ -10,14 +10,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.axis import Axis
-from shoal.collusion import Collusion, strongest
-from shoal.collusion.distances import Sums, exceeding
-from shoal.collusion.linear import Counts, search, too_many
-from shoal.errors import UsageError
-from shoal.histogram import Histogram
-from shoal.model import NEAR, Mask, Number, Rule, below, fraction, ratio
-from shoal.tally import Groups
+from shoal.core.axis import Axis
+from shoal.core.errors import UsageError
+from shoal.core.histogram import Histogram
+from shoal.core.model import NEAR, Mask, Number, Rule, below, fraction, ratio
+from shoal.core.tally import Groups
+from shoal.core.theory.collusion import (
+    Collusion,
+    Counts,
+    Sums,
+    exceeding,
+    search,
+    strongest,
+    too_many,
+)
 
 Whole = NDArray[Any]
 """Whole numbers: 64 bits wide, or Python's own where those could overflow."""
@@ -63,7 +69,7 @@ class TCloseness(Rule):
     Does not protect: the identity of a person, who may be alone in a class; and a small absolute
     distance may still be a large relative gain for a rare value (see β-likeness).
 
-    >>> from shoal.testing import groups
+    >>> from shoal.testing.random_tables import groups
     >>> table = groups([["flu", "flu", "cold", "cold"], ["flu", "flu", "flu", "cold"]])
     >>> TCloseness(0.125).holds(table).tolist(), TCloseness("1/9").reached(table)
     ([True, True], 0.125)

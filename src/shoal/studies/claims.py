@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from shoal import ShoalError
-from shoal.pages.study_words import figure
+from shoal.studies.pages.words import figure
 
 SEED = "seed"
 Row = dict[str, Any]

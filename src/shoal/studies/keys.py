@@ -25,7 +25,17 @@ from shoal.studies.claims import Row
 HOUSE = Path(shoal.__file__).parent
 STUDIES = HOUSE / "studies"
 INSIDE = "shoal.studies"
-ASIDE = ("cli", "pages", "web", "flow/fetch", "whole.py")
+ASIDE = (
+    "cli",
+    "data/archive.py",
+    "data/conversion.py",
+    "data/download.py",
+    "reports/charts",
+    "reports/document.py",
+    "reports/format.py",
+    "reports/pages",
+    "web",
+)
 """What no measurement depends on; the data that was fetched has a hash of its own."""
 ALWAYS = ("tables.py",)
 """Of the studies' own files what every measurement may use, whether it imports it or not."""
@@ -51,7 +61,7 @@ def plain(row: Mapping[str, Any], of: str) -> Row:
 
     >>> plain({"k": (5, 10), "part": float("nan")}, "A row")
     Traceback (most recent call last):
-    shoal.errors.ShoalError: A row has no plain value in 'part'.
+    shoal.core.errors.ShoalError: A row has no plain value in 'part'.
     Hint: return numbers that are finite, text, lists of these, or None.
     """
     try:
@@ -97,7 +107,7 @@ def code() -> str:
 def measures(file: str) -> bool:
     """Whether measurements may depend on a file of the house, but for what studies import.
 
-    >>> measures("methods/mondrian.py"), measures("bundled/voters.csv"), measures("flow/fetch/a.py")
+    >>> measures("methods/mondrian.py"), measures("data/bundled/voters.csv"), measures("cli/a.py")
     (True, True, False)
     """
     room, _, name = file.partition("/")

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from typing import Any
 
-from shoal import ShoalError, scratch
+from shoal import ShoalError
+from shoal.core import temporary_files
 from shoal.studies.claims import Row
 from shoal.studies.kept import Kept
 from shoal.studies.keys import key_of, plain
@@ -107,7 +108,7 @@ class Pool:
 
     def __init__(self, processes: int) -> None:
         # What they write meanwhile is about people: it goes when they go, however that is.
-        self._scratch = scratch.make_folder()
+        self._scratch = temporary_files.make_folder()
         self._executor = ProcessPoolExecutor(
             processes,
             mp_context=get_context("spawn"),
@@ -146,7 +147,7 @@ class Pool:
         self._executor.shutdown(wait=not at_once, cancel_futures=True)
         for process in running:
             process.join(GRACE)
-        scratch.remove_folder(self._scratch)
+        temporary_files.remove_folder(self._scratch)
 
 
 def _failed(future: Future[Timed]) -> bool:

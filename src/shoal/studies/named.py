@@ -1,6 +1,6 @@
 """The papers' data sets by name, read from where they lie; or made-up people in their place.
 
-Where they lie, `shoal.flow.fetch.place` knows: in the folder that ``SHOAL_DATA`` names, else in the
+Where they lie, `shoal.data.data_folder` knows: in the folder that ``SHOAL_DATA`` names, else in the
 user's data folder. A file whose content is not the papers', by its hash, is an error: nothing could
 be said about the papers with it.
 """
@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from shoal import InputError, Schema, UsageError
-from shoal.flow.fetch.known import ADULT_COLUMNS, DATASETS, EMPTY, FILES, DataSet, Known
-from shoal.flow.fetch.place import find, known, require
+from shoal.data.catalogue import ADULT_COLUMNS, DATASETS, EMPTY, FILES, DataSet, Known
+from shoal.data.data_folder import find, known, require
 from shoal.studies.stand_in import people
 from shoal.studies.tables import Sample
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from shoal import OutputError
-from shoal.pages import svg
-from shoal.pages.study import marked, study_page
+from shoal.core.atomic_file import put
+from shoal.reports.charts.theme import svg
 from shoal.studies.claims import Claim, Row
 from shoal.studies.experiment import Paper, Spec
 from shoal.studies.keys import plain
-from shoal.whole import put
+from shoal.studies.pages.study import marked, study_page
 
 EDITION = 2
 RESULTS, ROWS, PAGE = "results.json", "results.csv", "page.html"

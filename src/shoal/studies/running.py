@@ -11,9 +11,9 @@ from typing import Any
 
 import shoal
 from shoal import OutputError, Schema, UsageError
-from shoal.flow.alone import alone
-from shoal.flow.folder import made
-from shoal.pages.page import check_place
+from shoal.releases.folder import made
+from shoal.releases.folder_lock import alone
+from shoal.reports.document import check_place
 from shoal.studies import experiments
 from shoal.studies.claims import Row
 from shoal.studies.experiment import Experiment, Paper

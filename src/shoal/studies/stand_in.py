@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import UsageError
-from shoal.flow.fetch.known import EMPTY
+from shoal.data.catalogue import EMPTY
 
 SEED = 2008
 FEWEST = 10

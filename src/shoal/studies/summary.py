@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.pages.study import checked_page
+from shoal.core.atomic_file import put
 from shoal.studies import experiments
 from shoal.studies.claims import FOUND
 from shoal.studies.outcome import EDITION, PAGE, RESULTS, results
-from shoal.whole import put
+from shoal.studies.pages.study import checked_page
 
 SUMMARY = "claims.json"
 INDEX = "index.html"

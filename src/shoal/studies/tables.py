@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import shoal
 from shoal import Schema, UsageError
-from shoal.frames.frame import Coding, Distinct
+from shoal.engines.protocol import Coding, Distinct
 
 OWN = "own"
 """The name of a user's own table."""

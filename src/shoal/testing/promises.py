@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.model import Model, inner
+from shoal.core.model import Model, inner
 
 
 def columns(model: Model) -> tuple[str, ...]:

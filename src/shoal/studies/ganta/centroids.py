@@ -28,15 +28,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import shoal
-from shoal import scratch
-from shoal.attacks.locate import Located, located
-from shoal.attacks.view import Needs
-from shoal.flow.encode import encode
-from shoal.flow.opening import opened
-from shoal.flow.view import scene
-from shoal.methods.lines.points import Points
+from shoal.adversary.context import scene
+from shoal.attacks._shared.location import Located, located
+from shoal.core import temporary_files
+from shoal.core.theory.adversary_view import Needs
+from shoal.methods._order.points import Points
 from shoal.methods.microaggregation import Cloud, Pieces
-from shoal.pages.study_charts import lines
+from shoal.releases.reader import opened
+from shoal.releases.tallying import encode
 from shoal.studies.claims import (
     AGREES,
     CORRECTED,
@@ -64,6 +63,7 @@ from shoal.studies.ganta.pairs import (
     near,
 )
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import lines
 from shoal.studies.tables import Sample
 
 PUBLISHED, EVERY = "published", "every class"
@@ -103,7 +103,7 @@ def published(table: pa.Table, sample: Sample, k: int) -> float:
     """Percent found from the published file; of several nearest centroids one is drawn."""
     named = table.append_column(PERSON, pa.array(np.arange(table.num_rows)))
     schema = sample.schema.set({PERSON: shoal.person})
-    with scratch.folder() as folder:
+    with temporary_files.folder() as folder:
         release = shoal.publish(
             named, schema, f"k-anonymity k={k}", method=METHOD, form="centroids",
             out=folder / "release", format="parquet",

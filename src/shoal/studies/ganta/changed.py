@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 import shoal
 from shoal import InputError, Schema
-from shoal.flow.fetch.place import find
+from shoal.data.data_folder import find
 from shoal.studies.claims import Row
 from shoal.studies.ganta.pairs import (
     ALL,

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.pages.study_charts import lines
 from shoal.studies.claims import AGREES, FOUND, Claim, Number, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.pairs import (
@@ -39,6 +38,7 @@ from shoal.studies.ganta.pairs import (
     panels,
 )
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import lines
 
 BOTH_MONDRIAN, BOTH_MICRO, MIXED = MADE.values()
 ADULT, IPUMS = "adult-train", "ipums-1970"

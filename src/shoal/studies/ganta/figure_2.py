@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.pages.study_charts import lines
 from shoal.studies.claims import AGREES, DIFFERS, Claim, Number, Row, Rows, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.pairs import (
@@ -29,6 +28,7 @@ from shoal.studies.ganta.pairs import (
     panels,
 )
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import lines
 
 ADULT, IPUMS = "adult-train", "ipums-1970"
 PRINTED = {ADULT: 60, IPUMS: 95}

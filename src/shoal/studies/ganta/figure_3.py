@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.pages.study_charts import lines
 from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.pairs import (
@@ -31,6 +30,7 @@ from shoal.studies.ganta.pairs import (
     panels,
 )
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import lines
 
 IPUMS, K = "ipums-1970", 5
 PRINTED = 40

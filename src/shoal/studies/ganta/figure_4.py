@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.pages.study_charts import lines
 from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.pairs import HEADED, SUBSETS, TWO_WAYS, measured
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import lines
 
 LEFT = {
     "prior_first": "First release alone",

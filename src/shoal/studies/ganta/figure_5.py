@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shoal.pages.study_charts import lines
 from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.pairs import CONFIDENCES, SUBSETS, TWO_WAYS, both_ways, called, pair
 from shoal.studies.ganta.steps import BEYOND, from_to, steps, told_tables
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import lines
 
 SETTINGS = {"k": 10, "l": (2, 3, 4, 5), "t": (0.5, 0.4, 0.3, 0.2)}
 PLAIN, ENTROPY, CLOSE = "k alone", "entropy l-diversity", "t-closeness"

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from shoal.pages.study_charts import lines
 from shoal.studies.claims import AGREES, FOUND, Claim, Number, Row, Rows, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.figure_5 import (
@@ -38,6 +37,7 @@ from shoal.studies.ganta.pairs import (
 )
 from shoal.studies.ganta.steps import BEYOND, from_to, step, told_tables
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import lines
 
 IPUMS = "ipums-1970"
 PRINTED = {PLAIN: 45, "l = 5": 450, "t = 0.4": 1300}

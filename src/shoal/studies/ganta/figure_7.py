@@ -18,13 +18,13 @@ from itertools import combinations
 
 import pyarrow.compute as pc
 
-from shoal.pages.study_charts import lines
 from shoal.studies.claims import AGREES, DIFFERS, FOUND, PARTLY, Claim, Number, Row, Rows, number
 from shoal.studies.entropy import bits
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.pairs import ALL, APPLICABLE, KEPT, SUBSETS, WORDS, pair
 from shoal.studies.ganta.steps import BEYOND, step
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import lines
 from shoal.studies.tables import Sample
 
 SETTINGS = {"k": (5, 10, 20)}

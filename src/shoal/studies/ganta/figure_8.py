@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.pages.study_charts import lines
 from shoal.studies.claims import (
     AGREES,
     DIFFERS,
@@ -40,6 +39,7 @@ from shoal.studies.ganta.pairs import (
 )
 from shoal.studies.ganta.steps import BEYOND, from_to, steps, told_tables
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import lines
 from shoal.studies.tables import Sample
 
 SETTINGS = {"k": (5, 10, 20, 50), "releases": (2, 3, 4), "same_size_k": (5, 10)}

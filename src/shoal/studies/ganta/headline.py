@@ -14,10 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from shoal.pages.drawing import COLOUR
-from shoal.pages.study_axes import standing
-from shoal.pages.study_charts import bars
-from shoal.pages.study_looks import LETTER, told_apart
+from shoal.reports.charts.theme import COLOUR
 from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.changed import HIERARCHIES, sized, tried, without
@@ -40,6 +37,9 @@ from shoal.studies.ganta.printed import (
     settings_of,
 )
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.axes import standing
+from shoal.studies.pages.charts import bars
+from shoal.studies.pages.looks import LETTER, told_apart
 
 NONE = "no occupation"
 AT = (5, 10)

@@ -33,7 +33,8 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 import shoal
-from shoal import Finding, Release, Schema, UsageError, scratch
+from shoal import Finding, Release, Schema, UsageError
+from shoal.core import temporary_files
 from shoal.studies.claims import AGREES, DIFFERS, PARTLY, Number, Row, Rows
 from shoal.studies.laboratory import Lab
 from shoal.studies.tables import Sample
@@ -222,7 +223,7 @@ def released(
     As Parquet, which is read and written in half of the time.
     """
     people, roles = numbered(table, schema)
-    with scratch.folder() as folder:
+    with temporary_files.folder() as folder:
         yield [
             shoal.publish(
                 people.take(part), roles, rule, method=method, out=folder / str(j),

@@ -16,11 +16,12 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 import shoal
-from shoal import Schema, bundled
-from shoal.pages.study_charts import grid, lines
+from shoal import Schema
+from shoal.data import bundled
 from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import grid, lines
 
 RELEASES = ("ganta_table1_r1.csv", "ganta_table1_r2.csv")
 ROLES = Schema.of(quasi=["Zip", "Age", "Nationality"], sensitive="Condition")

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.pages.study_charts import grid
 from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Claim, Row, Rows, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import grid
 from shoal.studies.tables import Sample
 
 TRAIN, WHOLE = "adult-train", "adult"

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.pages.study_charts import grid
 from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Claim, Row, Rows, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.pairs import WORDS
 from shoal.studies.ganta.table_2 import ABOUT, domains
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import grid
 
 IPUMS = "ipums-1970"
 PRINTED = {"bplg": 113, "occ1950": 247, "ind1950": 145, "inctot": 471}

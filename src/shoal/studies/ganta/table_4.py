@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shoal.pages.study_charts import bars
 from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Number, Row, Rows, chosen, number
 from shoal.studies.entropy import bits
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.ganta.pairs import ALL, APPLICABLE, OVERLAP, WORDS, kept, subsets
 from shoal.studies.ganta.table_3 import PRINTED as SIZES
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import bars
 from shoal.studies.tables import Sample
 
 IPUMS, PART = "ipums-1970", "a subset of all"

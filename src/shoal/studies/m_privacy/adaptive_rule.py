@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shoal.models._verifiers.adaptive import STRONG
 from shoal.studies.claims import AGREES, DIFFERS, FOUND, PARTLY, Claim, Number, Rows, number
 from shoal.studies.m_privacy.defaults import VERIFICATION
 from shoal.studies.splits import KINDS
-from shoal.verifiers.adaptive import STRONG
 
 PLAIN = ("direct", "top-down", "bottom-up", "binary")
 """The paper's verifiers; adaptive is one or the other of the two that it chooses from."""

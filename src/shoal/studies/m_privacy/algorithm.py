@@ -29,13 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import shoal
-from shoal.axis import Axis
-from shoal.pages.study_charts import bars
+from shoal.core.axis import Axis
+from shoal.models._verifiers import verifiers
 from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Claim, Number, Row, Rows, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.m_privacy.classes import class_of
-from shoal.verifiers import verifiers
+from shoal.studies.pages.charts import bars
 
 MENDED, OURS = "both lines mended", "Shoal's binary"
 ROUND, ENDED = "line 6 as printed", "line 6 as printed, ended"

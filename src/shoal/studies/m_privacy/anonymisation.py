@@ -29,12 +29,12 @@ import numpy as np
 
 import shoal
 from shoal import NotMetError
-from shoal.pages.study_charts import lines
 from shoal.studies.claims import Row, Rows, chosen
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.m_privacy.beside_baseline import AWARE, BASE, COMPARABLE, LAST, LITERAL, claims
 from shoal.studies.m_privacy.defaults import ANONYMISATION, inner
+from shoal.studies.pages.charts import lines
 from shoal.studies.splits import KINDS, split
 from shoal.studies.tables import Sample
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import UsageError
-from shoal.axis import Axis
+from shoal.core.axis import Axis
+from shoal.core.tally import Cut, Groups, Tally
 from shoal.studies.splits import split
 from shoal.studies.tables import Sample
-from shoal.tally import Cut, Groups, Tally
 
 
 def drawn(sample: Sample, rows: int, n: int, kind: str, seed: int) -> Groups:

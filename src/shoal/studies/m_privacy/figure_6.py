@@ -19,17 +19,17 @@ from typing import Any
 
 import shoal
 from shoal import ShoalError
-from shoal.pages.study_charts import lines
+from shoal.models._verifiers import verifiers
+from shoal.models._verifiers.lattice import Lattice, scores
 from shoal.studies.claims import Row, Rows, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.m_privacy.adaptive_rule import PLAIN, claims
 from shoal.studies.m_privacy.classes import drawn, fitting
 from shoal.studies.m_privacy.defaults import VERIFICATION
+from shoal.studies.pages.charts import lines
 from shoal.studies.splits import KINDS
 from shoal.studies.tables import Sample
-from shoal.verifiers import verifiers
-from shoal.verifiers.lattice import Lattice, scores
 
 ALL = (*PLAIN, "adaptive", "exact")
 SETTINGS: dict[str, Any] = {

@@ -21,8 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 import shoal
-from shoal import bundled
-from shoal.pages.study_charts import grid
+from shoal.data import bundled
 from shoal.studies.claims import (
     AGREES,
     CORRECTED,
@@ -37,6 +36,7 @@ from shoal.studies.claims import (
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.m_privacy.defaults import inner
+from shoal.studies.pages.charts import grid
 
 FILES = {"T*a": "mprivacy_table1_ta.csv", "T*b": "mprivacy_table1_tb.csv"}
 SCHEMA = shoal.Schema.of(

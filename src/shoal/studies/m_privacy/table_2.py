@@ -21,9 +21,10 @@ import numpy as np
 import pyarrow.compute as pc
 
 import shoal
-from shoal.collusion import fitness, left
+from shoal.core.theory.collusion import fitness, left
 from shoal.methods.provider_aware import ALPHA as CUTTING
-from shoal.pages.study_charts import bars, grid
+from shoal.models._verifiers.lattice import ALPHA as VERIFYING
+from shoal.models._verifiers.lattice import BELOW_ONE
 from shoal.studies.claims import (
     AGREES,
     CORRECTED,
@@ -41,10 +42,9 @@ from shoal.studies.laboratory import Lab
 from shoal.studies.m_privacy import anonymisation, figure_6
 from shoal.studies.m_privacy.classes import drawn
 from shoal.studies.m_privacy.defaults import ANONYMISATION, OCCUPATIONS, SCORES, VERIFICATION
+from shoal.studies.pages.charts import bars, grid
 from shoal.studies.splits import KINDS
 from shoal.studies.tables import Sample
-from shoal.verifiers.lattice import ALPHA as VERIFYING
-from shoal.verifiers.lattice import BELOW_ONE
 
 SETTINGS: dict[str, Any] = {
     "class_rows": VERIFICATION["class_rows"], "n": VERIFICATION["n"], "l": VERIFICATION["l"],

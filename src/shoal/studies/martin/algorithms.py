@@ -21,7 +21,6 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from shoal.pages.study_charts import grid, lines
 from shoal.studies.claims import (
     AGREES,
     CORRECTED,
@@ -45,6 +44,7 @@ from shoal.studies.martin.minimise import (
     second,
 )
 from shoal.studies.martin.trying import largest, least, shapes, tables
+from shoal.studies.pages.charts import grid, lines
 
 PRINTED, GUARDED, MENDED = "as printed", "guarded", "mended"
 FIRST = {PRINTED: (False, False), GUARDED: (True, False), MENDED: (True, True)}

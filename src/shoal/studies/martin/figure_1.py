@@ -15,11 +15,11 @@ import pyarrow as pa
 
 import shoal
 from shoal import Schema
-from shoal.pages.study_charts import grid
 from shoal.studies.claims import FOUND, Claim, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.martin.ten_people import people
+from shoal.studies.pages.charts import grid
 
 KNOWN = ("Zip", "Age", "Sex")
 

@@ -16,11 +16,11 @@ import pyarrow as pa
 
 import shoal
 from shoal import Schema
-from shoal.pages.study_charts import bars, grid
 from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.martin.ten_people import classes, people
+from shoal.studies.pages.charts import bars, grid
 
 ED, CHARLIE = "Ed.Disease=Lung Cancer", "Charlie.Disease=Flu"
 HANNAH = "Hannah.Disease=Flu -> Charlie.Disease=Flu"

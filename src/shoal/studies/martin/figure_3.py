@@ -17,7 +17,6 @@ from fractions import Fraction
 from typing import Any
 
 import shoal
-from shoal.pages.study_charts import bars, lines
 from shoal.studies.claims import (
     AGREES,
     CORRECTED,
@@ -32,6 +31,7 @@ from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.martin.figure_2 import CHARLIE, HANNAH, believed
 from shoal.studies.martin.ten_people import OTHER, classes, every_implication
+from shoal.studies.pages.charts import bars, lines
 
 KNOWLEDGE = ("implications", "negations")
 PRINTED = Fraction(10, 19)

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.pages.study_charts import lines
 from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.martin.ages import IMPLICATIONS, by_knowledge, disclosed, histograms
 from shoal.studies.martin.closeness import BOUNDS, NOTE, closeness, distance
+from shoal.studies.pages.charts import lines
 from shoal.studies.tables import Sample
 
 DRAWN = 0

@@ -20,7 +20,6 @@ from itertools import combinations, product
 from statistics import fmean
 from typing import Any
 
-from shoal.pages.study_charts import dots
 from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
@@ -34,6 +33,7 @@ from shoal.studies.martin.ages import (
     least_entropy,
 )
 from shoal.studies.martin.closeness import BOUNDS, NOTE, closeness, distance
+from shoal.studies.pages.charts import dots
 from shoal.studies.tables import Sample
 
 

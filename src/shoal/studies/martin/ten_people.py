@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal import bundled
+from shoal.data import bundled
 
 CLASS, VALUE = "Sex", "Disease"
 """What a class has in common, and what is sensitive."""

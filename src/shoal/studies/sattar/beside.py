@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shoal.pages.study_charts import bars, dots, lines
 from shoal.studies.claims import Row, Rows, chosen
 from shoal.studies.experiment import Spec
+from shoal.studies.pages.charts import bars, dots, lines
 from shoal.studies.sattar.pattern import middle
 from shoal.studies.sattar.scores import (
     PEOPLE,

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from shoal.pages.study_charts import lines
 from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import lines
 from shoal.studies.sattar.pattern import follows, middle, ordered, patterns
 from shoal.studies.sattar.two_samples import (
     AT_LEAST,

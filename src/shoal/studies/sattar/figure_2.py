@@ -2,7 +2,7 @@
 
 Sattar and Helal 2018, Figure 2, and definitions 2 to 4: the share of our release's classes that
 hold somebody in both with 1 to l - 1 sensitive values common to the class here and the class there
-(`shoal.forecasts.real`). The releases are those of Figure 1.
+(`shoal.forecasts.real_intersection`). The releases are those of Figure 1.
 
 Counted beside it: classes that have fewer than l values by themselves, so that whoever is in one is
 exposed without any other release; and classes with somebody to whom no value is left, which the
@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.pages.study_charts import lines
 from shoal.studies.claims import FOUND, Claim, Number, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import lines
 from shoal.studies.sattar.pattern import middle
 from shoal.studies.sattar.two_samples import (
     CODES,

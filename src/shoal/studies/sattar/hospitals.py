@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping, Sequence
 
 import shoal
-from shoal import bundled
+from shoal.data import bundled
 
 HOSPITALS = ("A", "B")
 QUASI = ("Age", "Sex", "Zip")

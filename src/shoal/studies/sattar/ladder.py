@@ -24,9 +24,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.forecasts import Asked, Estimate, Local, Ours, closed_form
-from shoal.histogram import Histogram
-from shoal.kernels.fewer import fewer
+from shoal.core.histogram import Histogram
+from shoal.forecasts.closed_form import closed_form
+from shoal.forecasts.estimate import Estimate
+from shoal.forecasts.local_distribution import Local
+from shoal.forecasts.our_table import Asked, Ours
+from shoal.kernels.combinatorics import fewer
 
 COUNTED, CHANCE, SOMEBODY, OWN, ALIKE = (
     "paper, people counted",

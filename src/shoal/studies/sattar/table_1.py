@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shoal.pages.study_charts import grid
 from shoal.studies.claims import FOUND, Claim, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import grid
 from shoal.studies.sattar.hospitals import HOSPITALS, QUASI, SENSITIVE, in_both, original
 
 

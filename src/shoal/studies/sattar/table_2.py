@@ -18,7 +18,6 @@ from typing import Any
 import pyarrow as pa
 
 import shoal
-from shoal.pages.study_charts import grid
 from shoal.studies.claims import (
     AGREES,
     CORRECTED,
@@ -33,6 +32,7 @@ from shoal.studies.claims import (
 )
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import grid
 from shoal.studies.sattar.hospitals import (
     HOSPITALS,
     QUASI,

@@ -23,28 +23,22 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal import InputError, Schema
-from shoal.flow.forecast.others import Publisher, coarse
-from shoal.flow.forecast.validation import Pair, People
-from shoal.forecasts import (
-    READINGS,
-    Asked,
-    Estimate,
-    Ours,
-    Theirs,
-    closed_form,
-    local,
-    paper,
-    real,
-    simulate,
-)
-from shoal.forecasts.paper import class_chances
+from shoal.core.tally import HELD_BACK
+from shoal.forecasts.closed_form import closed_form
+from shoal.forecasts.estimate import Estimate
+from shoal.forecasts.local_distribution import local
+from shoal.forecasts.other_publisher import Publisher, coarse
+from shoal.forecasts.our_table import Asked, Ours
+from shoal.forecasts.paper import READINGS, class_chances, paper
+from shoal.forecasts.real_intersection import Theirs, real
+from shoal.forecasts.simulation import simulate
+from shoal.forecasts.validation import Pair, People
 from shoal.models.k_anonymity import KAnonymity
 from shoal.studies.claims import Row
 from shoal.studies.laboratory import Lab
 from shoal.studies.sattar.ladder import COUNTED, steps
 from shoal.studies.sattar.pattern import TOLD
 from shoal.studies.tables import Sample
-from shoal.tally import HELD_BACK
 
 DATA = ("ipums-stacked",)
 QUASI = ("age", "sex", "educrec", "raceg", "bplg")

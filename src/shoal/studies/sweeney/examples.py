@@ -18,8 +18,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import shoal
-from shoal import Schema, bundled
-from shoal.pages.study_charts import bars, grid
+from shoal import Schema
+from shoal.data import bundled
 from shoal.studies.claims import (
     AGREES,
     CORRECTED,
@@ -33,6 +33,7 @@ from shoal.studies.claims import (
 )
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import bars, grid
 from shoal.studies.sweeney.printed import FIGURE_2, linked, rows_of, side_by_side, verdict
 
 KNOWN = ("birth_date", "sex", "zip")

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import shoal
-from shoal import Schema, bundled
-from shoal.pages.study_charts import grid
+from shoal import Schema
+from shoal.data import bundled
 from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import grid
 from shoal.studies.sweeney.printed import FIGURE_2, anonymity, counted, rows_of
 
 TABLE = "fig2"

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.pages.study_charts import bars, grid
 from shoal.studies.claims import (
     AGREES,
     CORRECTED,
@@ -25,6 +24,7 @@ from shoal.studies.claims import (
 )
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import bars, grid
 from shoal.studies.sweeney.printed import (
     FIGURE_3,
     anonymity,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.pages.study_charts import bars, grid
 from shoal.studies.claims import AGREES, DIFFERS, Claim, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import bars, grid
 from shoal.studies.sweeney.printed import FIGURE_4, anonymity, counted, judged, rows_of
 
 TABLES = {"PT": "fig4_pt", "GT1": "fig4_gt1", "GT3": "fig4_gt3"}

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.pages.study_charts import bars, grid
 from shoal.studies.claims import AGREES, DIFFERS, FOUND, Claim, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
+from shoal.studies.pages.charts import bars, grid
 from shoal.studies.sweeney.printed import FIGURE_4, anonymity, counted, linked, rows_of
 
 LINKED = "fig5_lt"

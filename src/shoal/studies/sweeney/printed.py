@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 import shoal
-from shoal import Schema, bundled
+from shoal import Schema
+from shoal.data import bundled
 from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Row
 
 FIGURE_2 = ("Race", "Birth", "Gender", "ZIP")

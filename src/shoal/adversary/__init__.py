@@ -1,0 +1,1 @@
+"""What an adversary has of any release or table, and running attacks on it."""

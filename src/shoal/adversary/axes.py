@@ -1,0 +1,493 @@
+"""The axes on which an adversary compares: one for each quasi-identifier, for all releases.
+
+An axis grows from the people's values and from values that the releases' labels cover. Releases
+that were made with different hierarchies are read each by its own; their leaves must be the same.
+A word that none of the people has may be a value of others, or a group that hides them: it is
+counted, and refused where it is likely a group.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.adversary.targets import Crowd
+from shoal.core.axis import Axis
+from shoal.core.cells import Bits, as_sets
+from shoal.core.column import DEFAULTS, Column
+from shoal.core.errors import InputError, UsageError
+from shoal.core.hierarchy import Ordered, Tree
+from shoal.core.label_parser import (
+    Between,
+    Everything,
+    Masked,
+    Meaning,
+    Members,
+    Span,
+    kind_of,
+    read,
+    says_nothing,
+    value_at,
+)
+from shoal.core.labels import NULL_MARKS, ROOT, restored, text
+from shoal.kernels import box_tree
+from shoal.releases.label_examples import allowed, inside, meanings, named, respelt
+from shoal.releases.published_table import Seen
+from shoal.releases.recount import Spelling
+from shoal.releases.row_listing import Listing
+
+_WORDS = frozenset({"category", "code", "text"})
+_MARKS = frozenset({*NULL_MARKS, "", "-", "--", "."})
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the labels of one release are read: by column."""
+
+    axes: Mapping[str, Axis]
+    spellings: Mapping[str, Spelling]
+    unmatched: Mapping[str, tuple[int, int]]
+    """How many labels, in how many rows, are words that may be groups."""
+
+
+def common_axes(seen: Sequence[Seen], crowds: Sequence[Crowd]) -> list[Reading]:
+    """For each release how its quasi-identifiers are read; axes are alike but for their labels."""
+    names = dict.fromkeys(name for one in seen for name in one.quasi)
+    columns = {name: _Labels(name, seen, crowds) for name in names}
+    spellings = [{n: columns[n].spellings[i] for n in one.quasi} for i, one in enumerate(seen)]
+    unmatched = [{n: columns[n].unmatched(i) for n in one.quasi} for i, one in enumerate(seen)]
+    grown = {name: _grown(one.columns, one.values()) for name, one in columns.items()}
+    return [
+        Reading(
+            {name: grown[name][i] for name in one.quasi},
+            spellings[i],
+            {name: counts for name, counts in unmatched[i].items() if counts[0]},
+        )
+        for i, one in enumerate(seen)
+    ]
+
+
+class _Labels:
+    """One quasi-identifier: its labels in each release (none where it is not published)."""
+
+    def __init__(self, name: str, seen: Sequence[Seen], crowds: Sequence[Crowd]) -> None:
+        self.name, self.seen = name, seen
+        self.columns = _settled(name, seen, crowds)
+        words = [one.listings[name].words() if name in one.quasi else [] for one in seen]
+        self.null = any(None in some for some in words)
+        self.labels = [[word for word in some if word is not None] for some in words]
+        self.own = [one.manifest is not None for one in seen]
+        told = [self._told(crowd) for crowd in crowds if name in crowd.listings]
+        self.people = dict.fromkeys(v for values, _ in told for v in values if v is not None)
+        domains = (value for column in self.columns for value in column.listed or ())
+        self.known = dict.fromkeys((*(v for values, _ in told for v in values), *domains))
+        self.asked = list(dict.fromkeys(label for _, labels in told for label in labels))
+        """Ranges and groups in which people's values are known to be."""
+
+    def _told(self, crowd: Crowd) -> tuple[list[Any], list[str]]:
+        """People's values, and the ranges and groups that their table has in place of some."""
+        values = crowd.listings[self.name].values
+        if not crowd.is_register:
+            return list(values), []
+        return split_labels(values, self.columns, self._valued)
+
+    @cached_property
+    def _valued(self) -> set[str]:
+        """Texts that are values for certain: listed in the schema, or named by a release.
+
+        A word that a table of others has too is a value, whatever it may mean alone, unless it is
+        a mark that stands for none.
+        """
+        listed = [value for column in self.columns for value in column.listed or ()]
+        trees = [c.hierarchy for c in self.columns if isinstance(c.hierarchy, Tree)]
+        leaves = [row[0] for tree in trees for row in tree.rows]
+        some = (
+            one
+            for i, column in enumerate(self.columns)
+            for one in named(meanings(self.labels[i], column, self.own[i], {}), column)
+        )
+        same = (w for words in self.labels for w in words if w[:1] != "{" and w not in _MARKS)
+        return {text(value) for value in (*listed, *leaves, *some, *same) if value is not None}
+
+    @cached_property
+    def spellings(self) -> list[Spelling]:
+        """For each release the labels that the column decides about."""
+        every = [label for some in self.labels for label in some]
+        return [
+            respelt(self.labels[i], column.kind, self.known, every) if self._open(i) else {}
+            for i, column in enumerate(self.columns)
+        ]
+
+    def _open(self, i: int) -> bool:
+        """Whether nobody says what the labels are: neither Shoal's own, nor a taxonomy's."""
+        return not self.own[i] and not isinstance(self.columns[i].hierarchy, Tree)
+
+    def unmatched(self, i: int) -> tuple[int, int]:
+        """How many labels are words that may be groups, and in how many rows.
+
+        Where nothing is known of people, these are words that no other release has.
+        """
+        if not self._open(i) or self.name in self.seen[i].as_they_are:
+            return 0, 0
+        asked = self.labels[i], self.columns[i].kind
+        odd = strange(*asked, self.known or self._named_beside(i), self.spellings[i])
+        listing = self.seen[i].listings[self.name]
+        found = np.array([word in odd for word in listing.words()], np.bool_)
+        rows = int(found[listing.codes].sum())
+        many = bool(odd) and 2 * rows >= self.seen[i].rows
+        if many and self.people and beyond(*asked, self.people, self.spellings[i]):
+            raise _groups(self.name, self.seen[i].name, len(odd), rows)
+        return len(odd), rows
+
+    def _named_beside(self, i: int) -> list[str]:
+        """The values that other releases name; none where one has ranges, which name only ends."""
+        kind = self.columns[i].kind
+        others = [(j, label) for j, some in enumerate(self.labels) if j != i for label in some]
+        if any(isinstance(read(label, kind), Masked | Span) for _, label in others):
+            return []
+        named = [one for j, label in others for one in _members(label, kind, self.spellings[j])]
+        return [one for one in named if one is not None]
+
+    def values(self) -> list[Any]:
+        """What people have, what labels name, and what these have in common."""
+        found = dict(self.known) | ({None: None} if self.null else {})
+        meant: list[Meaning | None] = []
+        for i, column in enumerate(self.columns):
+            some = meanings(self.labels[i], column, self.own[i], self.spellings[i])
+            found |= dict.fromkeys(named(some, column))
+            meant += some
+        asked = meanings(self.asked, self.columns[0], False, {})
+        found |= dict.fromkeys(named(asked, self.columns[0]))
+        meant += asked
+        points = inside(meant, self.columns[0], found)
+        return [*found, *(p for p in points if all(allowed(p, one) for one in self.columns))]
+
+
+def split_labels(
+    values: Iterable[Any], columns: Sequence[Column], valued: Collection[str]
+) -> tuple[list[Any], list[str]]:
+    """What an adversary's column says: values, and texts that stand for several of them.
+
+    ``valued`` are texts that are values for certain. A text that says nothing (``*``, ``?``) is
+    neither: the value may be any.
+
+    >>> split_labels([34.0, "30-39", "*", "41"], [Column("age", "quasi", "number")], [])
+    ([34.0, 41.0], ['30-39'])
+    >>> zips = [Column("zip", "quasi", "code")]
+    >>> split_labels(["13053", "130**", "unknown"], zips, [])
+    (['13053'], ['130**'])
+    """
+    points: list[Any] = []
+    labels: list[str] = []
+    unread = 0
+    for value in values:
+        if not isinstance(value, str):
+            points.append(value)
+            continue
+        if any(_is_node(value, column) for column in columns):
+            labels.append(value)
+            continue
+        meaning = _asked_as(restored(value), columns, valued)
+        if isinstance(meaning, Everything):
+            continue
+        if meaning is None:
+            unread += 1
+        elif isinstance(meaning, Members) and len(meaning.texts) == 1:
+            points.append(value)
+        elif isinstance(meaning, Between) and meaning.low == meaning.high:
+            points.append(value_at(meaning.low, columns[0].kind))
+        else:
+            labels.append(value)
+    if unread:
+        raise InputError(
+            f"{_unread(unread, columns[0])}.",
+            "correct them, or leave them empty where they are not known.",
+        )
+    return points, labels
+
+
+def _unread(number: int, column: Column) -> str:
+    where = f"of column {column.name!r} in the people's table"
+    if number == 1:
+        return f"1 value {where} is neither a {column.kind} nor a range of {column.kind}s"
+    return f"{number:,} values {where} are neither {column.kind}s nor ranges of them"
+
+
+def _asked_as(word: str, columns: Sequence[Column], valued: Collection[str]) -> Meaning | None:
+    """What a text in an adversary's column means; None where it must mean something, and does not.
+
+    Among words, what may as well be a value is one.
+    """
+    kind, value = columns[0].kind, Members((word,))
+    if says_nothing(word) and word not in valued:
+        return Everything()
+    meaning = read(word, kind)
+    if kind in ("number", "date") or isinstance(meaning, Everything):
+        return meaning
+    if isinstance(meaning, Masked):
+        several = meaning.mark == "*" or len(word) > len(meaning.prefix) + 1
+        return meaning if several else value  # a code may end in one x
+    if isinstance(meaning, Span):
+        is_ordered = any(isinstance(column.hierarchy, Ordered) for column in columns)
+        return meaning if kind == "code" or is_ordered else value
+    if word in valued or not isinstance(meaning, Members) or len(meaning.texts) == 1:
+        return value
+    if meaning.sure or all(one is None or one in valued for one in meaning.texts):
+        return meaning
+    return value
+
+
+def _is_node(word: str, column: Column) -> bool:
+    """Whether a text is a group of the column's taxonomy, and none of its leaves."""
+    rows = column.hierarchy.rows if isinstance(column.hierarchy, Tree) else ()
+    return any(word in row[1:] for row in rows) and all(word != row[0] for row in rows)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What an adversary knows of a column, for each of its distinct cells: codes of an axis."""
+
+    axis: Axis
+    code: NDArray[np.int32]
+    """The code of a value, null's for an empty cell; -1 for several, and for none of the axis."""
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    """The first and the last code that the cell may be; 0..-1 where it can be none."""
+    labels: Mapping[int, str]
+    """The cells that are labels, by their numbers."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether every cell is a single value, or none."""
+        return bool((self.low >= self.high).all())
+
+    def sets(self) -> Bits:
+        """The same as sets of codes."""
+        bits = as_sets(self.axis, self.low, self.high)
+        if self.labels:
+            bits[list(self.labels)] = self.axis.parse_sets(list(self.labels.values()))[0]
+        return bits
+
+
+def known_on(
+    values: Sequence[Any], axis: Axis, *, register: bool, blank_is_value: bool = False
+) -> Known:
+    """The cells of a column of people on an axis that was grown from them.
+
+    In a register an empty cell is not known, and may be any value, unless it is one of its own.
+
+    >>> age = Axis("age", "number", "ordered", (20.0, 30.0, 40.0))
+    >>> cells = known_on([30.0, "20-35", None], age, register=True)
+    >>> cells.low.tolist(), cells.high.tolist(), cells.code.tolist()
+    ([1, 0, 0], [1, 1, 2], [1, -1, -1])
+    """
+    words = axis.kind not in ("number", "date")
+    code = axis.codes([v if words or not isinstance(v, str) else None for v in values])
+    low, high = np.where(code < 0, 0, code).astype(np.int32), code.copy()
+    labels: dict[int, str] = {}
+    if register:
+        for at, value in enumerate(values):
+            if isinstance(value, str) and (not words or code[at] < 0):
+                labels[at] = ROOT if says_nothing(value) else restored(value)
+        blank = np.flatnonzero([value is None for value in values])
+        some = list(labels)
+        low[some], high[some] = _ends(list(labels.values()), axis)
+        if not blank_is_value:
+            low[blank], high[blank] = 0, axis.size - 1
+        code[some] = np.where(low[some] == high[some], low[some], -1)
+    return Known(axis, code, low, high, labels)
+
+
+def _ends(texts: Sequence[str], axis: Axis) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The first and the last code that texts may mean.
+
+    A range that holds no value of the axis, as one out of bounds, is 0..-1.
+    """
+    low, high = box_tree.ends(axis.parse_sets(texts)[0])
+    if axis.shape != "flat":  # the groups of a taxonomy are ranges
+        first, last, readable = axis.parse(texts)
+        low, high = np.where(readable, first, low), np.where(readable, last, high)
+    return low, high
+
+
+def _groups(name: str, release: str, labels: int, rows: int) -> InputError:
+    return InputError(
+        f"{release}: Column {name!r} has {labels:,} labels ({rows:,} rows) that are no value of "
+        "the people, and people's values are under none of its labels.",
+        "give the hierarchy the labels were made with, or the domain if they are values, in the "
+        "schema.",
+    )
+
+
+def strange(
+    labels: Iterable[str], kind: str, known: Collection[Any], spelling: Spelling
+) -> frozenset[str]:
+    """Words among the labels that may be groups: no known value, nor written like a known code.
+
+    >>> sorted(strange(["Europe", "Italy", "*", "any"], "category", ["Italy"], {}))
+    ['Europe']
+    >>> sorted(strange(["130", "14850"], "code", ["13053"], {}))
+    ['130']
+    """
+    words = {text(value) for value in known if value is not None}
+    if kind in ("number", "date") or not words:
+        return frozenset()
+    shapes = {_shape(word) for word in words if _digits(word)}
+    found = set()
+    for label in labels:
+        if label in words or says_nothing(label):
+            continue
+        said = [one for one in _members(label, kind, spelling) if one is not None]
+        if any(one not in words and _shape(one) not in shapes for one in said):
+            found.add(label)
+    return frozenset(found)
+
+
+def beyond(labels: Iterable[str], kind: str, known: Collection[Any], spelling: Spelling) -> bool:
+    """Whether some known word lies under no label but ``*``.
+
+    >>> beyond(["Europe", "Japan", "*"], "category", ["Italy", "Japan"], {})
+    True
+    """
+    words = sorted({text(value) for value in known if value is not None})
+    under: set[str | None] = set()
+    for label in labels:
+        meaning = read(spelling.get(label, label) or "", kind)
+        if isinstance(meaning, Masked | Span):
+            under.update(words[at] for at in meaning.among(words))
+        under.update(_members(label, kind, spelling))
+    return not under.issuperset(words)
+
+
+def _members(label: str, kind: str, spelling: Spelling) -> tuple[str | None, ...]:
+    """The values that a label lists; none where it is a range, or cannot be read."""
+    meaning = read(spelling.get(label, label) or "*", kind)
+    return meaning.texts if isinstance(meaning, Members) else ()
+
+
+def _shape(word: str) -> str:
+    """How a code is written, digit by digit; a word without digits is as it is."""
+    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", word)) if _digits(word) else word
+
+
+def _digits(word: str) -> bool:
+    return any(one.isdecimal() for one in word)
+
+
+def _settled(name: str, seen: Sequence[Seen], crowds: Sequence[Crowd]) -> list[Column]:
+    """The column as each release has it, with one kind for all and a hierarchy where one has."""
+    stated = [one.schema.column(name) if name in one.quasi else None for one in seen]
+    there = [column for column in stated if column is not None]
+    kind = _kind(name, there, seen, crowds)
+    lent = next((column.hierarchy for column in there if column.hierarchy), DEFAULTS[kind])
+    return [
+        replace(column or there[0], kind=kind, hierarchy=(column or there[0]).hierarchy or lent)
+        for column in stated
+    ]
+
+
+def _kind(
+    name: str, stated: Sequence[Column], seen: Sequence[Seen], crowds: Sequence[Crowd]
+) -> str:
+    """What the schema says, else how the people's table is read, else what the labels read as."""
+    kinds = list(dict.fromkeys(column.kind for column in stated if column.kind))
+    if len(kinds) > 1:
+        raise UsageError(
+            f"Column {name!r} is a {kinds[0]} in one release and a {kinds[1]} in another.",
+            "give it one kind in all schemas.",
+        )
+    read = [
+        crowd.kinds[name]
+        for crowd in crowds
+        if name in crowd.listings and not (crowd.is_register and _is_silent(crowd.listings[name]))
+    ]
+    labels = [one.listings[name].words() for one in seen if name in one.quasi]
+    kind = next(iter(kinds), None) or _kind_by_ranges(name, labels, crowds)
+    kind = kind or next(iter(read), None) or _kind_of(labels)
+    kind = "category" if kind == "text" else kind
+    strict = [
+        crowd.kinds[name]
+        for crowd in crowds
+        if name in crowd.listings and not (crowd.is_register and crowd.kinds[name] in _WORDS)
+    ]
+    if any(other != kind and not {other, kind} <= _WORDS for other in strict):
+        raise InputError(
+            f"Column {name!r} is read as a {kind}, and people's values in it are of another kind.",
+            "state its kind in the schema, or correct the values.",
+        )
+    return kind
+
+
+def _is_silent(listing: Listing) -> bool:
+    """Whether no cell of a column says anything."""
+    return all(
+        word is None or says_nothing(word) or not word.strip("*") for word in listing.words()
+    )
+
+
+def _kind_by_ranges(
+    name: str, labels: Sequence[Sequence[str | None]], crowds: Sequence[Crowd]
+) -> str | None:
+    """The kind of which an adversary's words are values or ranges; None where they are just words.
+
+    Words that the releases have too are the same words there, if all can be words.
+    """
+    asked = [
+        word
+        for crowd in crowds
+        if crowd.is_register and crowd.kinds.get(name) in ("category", "text")
+        for word in (crowd.listings[name].words() if name in crowd.listings else ())
+    ]
+    if not asked:
+        return None
+    published = [word for words in labels for word in words]
+    kind = kind_of([*asked, *published])
+    can_be_words = all(word is None or read(word, "category") for word in published)
+    same = kind != "code" and can_be_words and set(asked) <= {*published, None}
+    return None if kind == "category" or (same and {*asked} - {None}) else kind
+
+
+def _kind_of(labels: Sequence[Sequence[str | None]]) -> str:
+    """The kind of all labels; where one release's make it words, that of the others."""
+    together = kind_of([word for words in labels for word in words])
+    apart = (kind_of(words) for words in labels)
+    return next((kind for kind in (together, *apart) if kind != "category"), "category")
+
+
+def _grown(columns: Sequence[Column], values: Sequence[Any]) -> list[Axis]:
+    """An axis for each of the columns; the same one where they generalise alike."""
+    axes: list[Axis] = []
+    for i, column in enumerate(columns):
+        same = next((j for j in range(i) if columns[j] == column), None)
+        axes.append(_grow(column, values) if same is None else axes[same])
+        if axes[i].leaves != axes[0].leaves:
+            raise UsageError(
+                f"The hierarchies of column {column.name!r} order its values differently.",
+                "give the releases' schemas the same leaves in the same order.",
+            )
+    return axes
+
+
+def _grow(column: Column, values: Sequence[Any]) -> Axis:
+    assert column.hierarchy is not None
+    present = [value for value in values if value is not None]
+    # Where every label is `*` and nobody's value is known, null stands for whatever it may be.
+    null = len(present) < len(values) or not present
+    return column.hierarchy.grow(column.name, column.kind, present, None, null, column.bounds)
+
+
+def value_axis(column: Column, kind: str, values: Sequence[Any]) -> Axis:
+    """The axis of a column that is published as it is, by the schema's hierarchy where it fits."""
+    hierarchy = column.hierarchy if column.kind in ("", kind) else None
+    if isinstance(hierarchy, Tree):  # a release names only the leaves that it has itself
+        leaves = {row[0] for row in hierarchy.rows}
+        hierarchy = hierarchy if leaves >= {text(v) for v in values if v is not None} else None
+    settled = replace(column, kind=kind, hierarchy=hierarchy or DEFAULTS[kind], bounds=None)
+    axis = _grow(settled, list(dict.fromkeys(values)))
+    return replace(axis, unknown=axis.null and column.blanks_are_unknown)

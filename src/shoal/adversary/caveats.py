@@ -1,0 +1,129 @@
+"""What a finding rests on besides its attack's own assumptions: said with it, never left out.
+
+A label that nobody has may be a group of values; a column that the people's table lacks cannot be
+looked up by; an empty cell in a table of others is taken for suppressed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from shoal.adversary.context import Scene
+from shoal.core.column import in_a_row
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import View
+from shoal.releases.manifest import BUCKET
+from shoal.releases.published_table import Seen
+
+Caveat = tuple[str, dict[str, Any], list[str]]
+"""The key in the finding's details, what stands there, and the same in words."""
+
+
+def with_caveats(found: Finding, scene: Scene, view: View) -> Finding:
+    """The finding, and what it rests on."""
+    names = {release.name for release in view.releases}
+    seen = [release for release in scene.releases if release.name in names]
+    for key, numbers, words in (
+        _placed_by(seen, view),
+        _unmatched(scene, view, names),
+        _not_looked_up(seen, view),
+        _emptied(seen, view),
+        _whose(seen),
+    ):
+        if numbers:
+            details = {**found.details, key: numbers}
+            found = replace(found, details=details, assumptions=(*found.assumptions, *words))
+    return found
+
+
+def with_insider(found: Finding, view: View, told: Finding, wider: View) -> Finding:
+    """The finding, and what who knows the people's other sensitive values too would find."""
+    used = {axis.name for axis in view.axes}
+    more = [axis.name for axis in wider.axes if axis.name not in used]
+    if told.exposed <= found.exposed:
+        return found
+    numbers = {"columns": more, "people": told.people, "exposed": told.exposed, "sure": told.sure}
+    sentence = (
+        f"{found.sentence.rstrip('.')}; {told.exposed:,} of {told.people:,} people for who knows "
+        f"{in_a_row(more)} of them too."
+    )
+    words = (
+        f"{in_a_row(more)} of the people's table is there to score attacks by: the adversary does "
+        "not know it"
+    )
+    return replace(
+        found,
+        sentence=sentence,
+        details={**found.details, "knowing_more": numbers},
+        assumptions=(*found.assumptions, words),
+    )
+
+
+def _placed_by(seen: list[Seen], view: View) -> Caveat:
+    """The columns that people were looked up by, and which of them are no quasi-identifiers."""
+    if view.people is None:
+        return "placed_by", {}, []
+    names = [axis.name for axis in view.axes if axis.name != BUCKET]
+    quasi = {name for one in seen for name in one.quasi}
+    others = [name for name in names if name not in quasi]
+    words = f"people are looked up by {in_a_row(names)}"
+    words += f", of which the releases publish {in_a_row(others)} as it is" if others else ""
+    return "placed_by", {"columns": names}, [words]
+
+
+def _unmatched(scene: Scene, view: View, names: set[str]) -> Caveat:
+    """Labels that are values of nobody: they may be groups."""
+    count: dict[str, dict[str, int]] = {}
+    for release, odd in zip(scene.releases, scene.unmatched, strict=True):
+        for axis in view.axes:
+            if release.name in names and axis.name in odd:
+                here = count.setdefault(axis.name, {"labels": 0, "rows": 0})
+                here["labels"] += odd[axis.name][0]
+                here["rows"] += odd[axis.name][1]
+    words = [
+        f"In column {name!r} {here['labels']:,} labels ({here['rows']:,} rows) are values that "
+        f"{scene.lacking(name)}; if they are groups, give the hierarchy they were made with."
+        for name, here in count.items()
+    ]
+    return "unmatched_labels", count, words
+
+
+def _not_looked_up(seen: list[Seen], view: View) -> Caveat:
+    """Columns that the releases publish and the people's table lacks."""
+    used = {axis.name for axis in view.axes}
+    missing = dict.fromkeys(name for one in seen for name in one.quasi if name not in used)
+    words = f"the adversary does not know {', '.join(missing)}: the people's table lacks it"
+    return "not_looked_up", {"columns": list(missing)} if missing else {}, [words]
+
+
+def _emptied(seen: list[Seen], view: View) -> Caveat:
+    """Empty cells in tables of others."""
+    count = dict(_empty_cells(seen, view))
+    total = sum(count.values())
+    words = f"{total:,} empty cells in tables of others are suppressed: anything is possible there"
+    return "empty_cells", count, [words]
+
+
+def _whose(seen: list[Seen]) -> Caveat:
+    """Tables of others that lack the column which would say whose their rows are."""
+    lacking = {
+        one.name: one.rows
+        for one in seen
+        if one.manifest is None and one.roles.person is not None and one.person_column is None
+    }
+    words = (
+        "each row is taken for a person: whose rows are whose is not evaluated, for the person "
+        f"column is not in {in_a_row(list(lacking))}"
+    )
+    return "rows_of_unknown_people", lacking, [words]
+
+
+def _empty_cells(seen: list[Seen], view: View) -> Iterator[tuple[str, int]]:
+    names = [axis.name for axis in view.axes]
+    for one in seen:
+        for name in (n for n in one.quasi if one.manifest is None and n in names):
+            listing = one.listings[name]
+            if None in listing.values:
+                yield f"{one.name}: {name}", int((listing.codes == len(listing.values) - 1).sum())

@@ -1,0 +1,648 @@
+"""From files to an adversary's view: labels read on common axes, values numbered alike.
+
+The axes grow from the people's values and from values that the releases' labels cover, under the
+schema's hierarchies. Everything is read once; each attack then gets the releases and the columns
+that it can use. A quasi-identifier that a release does not publish says nothing there: its cells
+are everything. One that the people's table lacks is one that the adversary does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.adversary.answers import as_answers, named_alike, refuse_answers, response_on, spent_by
+from shoal.adversary.axes import Reading, common_axes, known_on, value_axis
+from shoal.adversary.targets import Crowd, gather, holders, person_of_rows, rows_held
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells, as_sets, everything
+from shoal.core.column import MISSING_IS_VALUE
+from shoal.core.errors import InputError, UsageError
+from shoal.core.schema import Schema
+from shoal.core.theory.adversary_view import Needs, NotEvaluatedError, People, Published, View
+from shoal.releases.forms.buckets import exact_axes, in_words, numbered_alike
+from shoal.releases.manifest import BUCKET
+from shoal.releases.options import Progress, quiet
+from shoal.releases.published_table import Method, Seen, look_at, with_shared_columns
+from shoal.releases.recount import read_cells
+from shoal.releases.row_listing import Listing, alike, is_suppressed, read_as
+
+
+class NothingSharedError(InputError):
+    """The tables share no quasi-identifier."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All that was given: releases with their cells on common axes, targets and a control group."""
+
+    releases: tuple[Seen, ...]
+    axes: Mapping[str, Axis]
+    cells: tuple[Cells, ...]
+    """Each release's, on its own quasi-identifiers in their order."""
+    targets: Crowd | None = None
+    some: Crowd | None = None
+    """The targets that are attacked, where they are a sample."""
+    control: Crowd | None = None
+    show: bool = False
+    unmatched: tuple[Mapping[str, tuple[int, int]], ...] = ()
+    """Of each release by column: labels, and rows with them, that may be groups of values."""
+    by_quasi_only: bool = False
+    """Whether people are looked up by the quasi-identifiers alone, whatever else is shared."""
+    valued_blanks: frozenset[str] = frozenset()
+    """The columns of which the schema says that an empty cell is a value of its own."""
+    _own: dict[int, NDArray[np.int64] | None] = field(default_factory=dict, compare=False)
+    """By release: the row of each of the targets' persons, where that is known."""
+    _person: dict[int, NDArray[np.int32] | None] = field(default_factory=dict, compare=False)
+    """By release: whose each row is, where somebody has several."""
+    _staged: dict[tuple[str, ...], Scene] = field(default_factory=dict, compare=False)
+    """By a role and names: the same scene with these columns in that role."""
+
+    def columns(
+        self, which: Sequence[int], needs: Needs, asked: Sequence[str] = ()
+    ) -> tuple[str | None, ...]:
+        """The columns to learn, one after the other: those asked for, else every one that is
+        sensitive in all of the releases. None alone: there is nothing to learn, nor need there be.
+        """
+        releases = [self.releases[i] for i in which]
+        names = _asked_for(releases, asked) if asked else _sensitive(releases)
+        if not names and needs.sensitive:
+            raise InputError(
+                "The releases share no sensitive column.", "name columns that mean the same alike."
+            )
+        if not (asked or needs.answers or needs.sensitive):
+            answered = {name for one in releases for name in one.answers}
+            names = [name for name in names if name not in answered]
+        if not needs.learns:
+            return (names[0] if len(names) == 1 else None,)
+        return tuple(names) or (None,)
+
+    def view(self, which: Sequence[int], needs: Needs, on: str | None = None) -> View:
+        """What an attack with such needs sees of some of the releases.
+
+        It sees the quasi-identifiers. Where more columns are shared, the view knows how to widen
+        itself; where these are all that is shared, it is the wider one. ``on`` is the column to
+        learn, one of `columns`; without it the only one that there is.
+        """
+        try:
+            view = self._view(which, needs, on)
+        except NothingSharedError:
+            if not (more := self._shared_besides(which, needs, on)[0]):
+                raise
+            return self._by(more, needs)._view(which, needs, on)
+        more, tested = self._shared_besides(which, needs, on)
+
+        def widened(names: tuple[str, ...]) -> Callable[[], View]:
+            return lambda: self._by(names, needs)._view(which, needs, on)
+
+        return replace(
+            view,
+            wider=widened(more) if more else None,
+            insider=widened((*more, *tested)) if tested else None,
+        )
+
+    def _learnt(self, which: Sequence[int], needs: Needs, on: str | None) -> str | None:
+        """The column that a view learns."""
+        return _only(self.columns(which, needs, () if on is None else (on,)), needs)
+
+    def _by(self, names: tuple[str, ...], needs: Needs) -> Scene:
+        """The same scene, where these columns are looked up too, or rows joined on them."""
+        role = "quasi" if self.attacked(needs) is not None else "keep"
+        if (role, *names) not in self._staged:
+            seen = tuple(release.with_role(role, names) for release in self.releases)
+            crowds = self.targets, self.control
+            staged = _staged(seen, *crowds, crowds, self.show)
+            self._staged[role, *names] = replace(
+                staged,
+                some=self.some,
+                valued_blanks=self.valued_blanks,
+                _own=self._own,
+                _person=self._person,
+            )
+        return self._staged[role, *names]
+
+    def _shared_besides(
+        self, which: Sequence[int], needs: Needs, on: str | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Columns beside the quasi-identifiers that are shared, and those that a tester holds.
+
+        Of the sensitive columns the one to learn is never among them. A people's table that holds
+        it was made to score attacks by, and its other sensitive columns may be there for the same
+        reason; in one that lacks it, they can only be what the adversary knows.
+        """
+        releases, crowd = [self.releases[i] for i in which], self.attacked(needs)
+        if self.by_quasi_only or needs.method or any(one.buckets for one in releases):
+            return (), ()
+        undeclared = dict.fromkeys(name for one in releases for name in one.others)
+        if crowd is None:
+            everywhere = [
+                name for name in undeclared if all(name in one.others for one in releases)
+            ]
+            return tuple(everywhere), ()
+        answered = {name for one in releases for name in one.answers}
+        kept = dict.fromkeys(c.name for one in releases for c in one.schema.keep)
+        sensitive = dict.fromkeys(c.name for one in releases for c in one.schema.sensitive)
+        learnt = self._learnt(which, needs, on)
+        known = set(crowd.listings) - {learnt, *answered}
+        plain = tuple(name for name in (*kept, *undeclared) if name in known)
+        others = tuple(name for name in sensitive if name in known and name not in kept)
+        is_tested = learnt is None or learnt in crowd.listings
+        return (plain, others) if is_tested else ((*plain, *others), ())
+
+    def _view(self, which: Sequence[int], needs: Needs, on: str | None) -> View:
+        releases = [self.releases[i] for i in which]
+        crowd = self.attacked(needs)
+        _refuse_buckets(releases, needs, crowd)
+        _refuse_centroids(releases, needs)
+        refuse_answers(releases, needs, on)
+        exact = exact_axes(releases[0]) if needs.method else {}
+        known, names = self._with(exact), [*exact, *_quasi(releases, crowd)]
+        answered = {name for one in releases for name in one.answers}
+        learnt = self._learnt(which, needs, on)
+        sensitive, values = (None, None) if learnt is None else _numbered(releases, learnt)
+        joined = releases if len(releases) > 1 else []  # of one release there is nothing to join
+        shared = [
+            name for name in releases[0].plain if joined and all(name in r.plain for r in joined)
+        ]
+        shared = [name for name in shared if name not in answered]  # nobody has the same answer
+        columns = [_numbered(releases, name)[1] for name in shared]
+        judged = _judged(releases[0]) if needs.method and sensitive is not None else []
+        provided = releases[0].provided if needs.provider else None
+        published = [
+            replace(
+                known._published(i, names, crowd),
+                values=None if values is None else values[j],
+                response=response_on(releases[j], sensitive),
+                spent=spent_by(releases[j]),
+                judged=np.stack([codes for _, codes in judged]) if judged else None,
+                providers=None if provided is None else provided.codes,
+                shared=np.stack([codes[j] for codes in columns]) if columns else None,
+            )
+            for j, i in enumerate(which)
+        ]
+        axes = tuple(known.axes[name] for name in names)
+        _refuse_repeated(published, crowd, needs, any(one.buckets for one in releases))
+        people = None if crowd is None else self._people(crowd, axes, sensitive)
+        if people is not None and crowd is not None and needs.named:
+            people = replace(people, names=crowd.called)
+        if people is not None and crowd is not None and judged:
+            people = replace(people, judged=_true(crowd, [axis for axis, _ in judged]))
+        return View(
+            axes=axes,
+            releases=tuple(published),
+            sensitive=sensitive,
+            shared=tuple(shared),
+            people=people and replace(people, present=self._present(which, crowd)),
+            method=_method(releases[0], exact) if len(releases) == 1 else None,
+            judged=tuple(axis for axis, _ in judged),
+            show=self.show,
+            withstood=releases[0].withstood,
+            several_sensitive=len({c.name for r in releases for c in r.schema.sensitive}) > 1,
+            providers=None if provided is None else provided.axis,
+        )
+
+    def _with(self, axes: Mapping[str, Axis]) -> Scene:
+        return replace(self, axes={**self.axes, **axes}) if axes else self
+
+    def attacked(self, needs: Needs) -> Crowd | None:
+        """The people whom an attack with such needs looks up.
+
+        Who knows how a release was made reasons about all of its people: no sample will do. Nor
+        where people are spoken of by name: any of them may be.
+        """
+        if needs.named:
+            return self.targets
+        if not needs.people:
+            return None
+        return self.targets if self.some is None or needs.method else self.some
+
+    def sampled(self, size: int | None, seed: int) -> Scene:
+        """The same, to attack so many of the targets, drawn by the seed."""
+        if size is None:
+            return self
+        if self.targets is None:
+            raise UsageError("There are no targets to sample.", "add --targets FILE.")
+        if size >= len(self.targets):
+            return self
+        return replace(self, some=self.targets.sample(size, seed))
+
+    def without_them(self, view: View) -> View:
+        """The same view of the releases, looking for the control group instead."""
+        assert self.control is not None
+        releases = tuple(replace(one, holds=None) for one in view.releases)
+        people = self._people(self.control, view.axes, view.sensitive)
+        return replace(view, releases=releases, people=people)
+
+    def lacking(self, name: str) -> str:
+        """Who lacks the values that a column's unmatched labels are."""
+        crowds = (self.targets, self.control)
+        known = any(crowd is not None and name in crowd.listings for crowd in crowds)
+        return "none of the people has" if known else "no other release has"
+
+    def _published(self, i: int, names: Sequence[str], crowd: Crowd | None) -> Published:
+        """One release by the labels of some columns; without its other columns."""
+        release = self.releases[i]
+        own = [name for name in names if name in release.quasi]
+        class_, first = release.classes(own)
+        whole, _ = release.classes(release.quasi)
+        cells = self._cells(release, self.cells[i].take(whole[first]), names)
+        person = self._person_of_rows(i)
+        rows = None if crowd is None or person is not None else self._rows(i, crowd)
+        holds = None if rows is None else np.where(rows < 0, -1, class_[rows]).astype(np.int32)
+        persons = None if crowd is None else crowd.persons
+        held = None if persons is None or person is None else rows_held(release, person, persons)
+
+        def labels(number: int) -> dict[str, Any]:
+            found = (release.listings[name] for name in own)
+            words = (one.values[one.codes[first[number]]] for one in found)
+            return dict(zip(own, words, strict=True))
+
+        return Published(
+            release.name, cells, class_, holds=holds, labels=labels, centroids=release.centroids,
+            person=person, held=held,
+        )  # fmt: skip
+
+    def _person_of_rows(self, i: int) -> NDArray[np.int32] | None:
+        """Whose each row of a release is, where somebody has several."""
+        if i not in self._person:
+            self._person[i] = person_of_rows(self.releases[i])
+        return self._person[i]
+
+    def _present(self, which: Sequence[int], crowd: Crowd | None) -> NDArray[np.bool_] | None:
+        """Whether each person is in every release, as far as the private companions tell."""
+        if crowd is None:
+            return None
+        rows = [self._rows(i, crowd) for i in which]
+        known = [one >= 0 for one in rows if one is not None]
+        return np.logical_and.reduce(known) if known else None
+
+    def _rows(self, i: int, crowd: Crowd) -> NDArray[np.int64] | None:
+        """The row of a release that is each person's own, where its companion is at hand."""
+        if crowd.persons is None:
+            return None
+        if i not in self._own:  # a sample has the persons of all, and codes of its own
+            self._own[i] = holders(self.releases[i], crowd.persons.values)
+        rows = self._own[i]
+        return None if rows is None else rows[crowd.persons.codes]
+
+    def _cells(self, release: Seen, cells: Cells, names: Sequence[str]) -> Cells:
+        """The cells in the order of the names; everything where the release has no such column."""
+        ends = np.zeros((2, len(cells), len(names)), np.int32)
+        sets = {}
+        for j, name in enumerate(names):
+            axis = self.axes[name]
+            ends[1, :, j] = axis.size - 1
+            if name in release.quasi:
+                at = release.quasi.index(name)
+                ends[0, :, j], ends[1, :, j] = cells.low[:, at], cells.high[:, at]
+                if at in cells.sets:
+                    sets[j] = cells.sets[at]
+            elif axis.shape == "flat":
+                sets[j] = np.tile(everything(axis), (len(cells), 1))
+        return Cells(ends[0], ends[1], sets)
+
+    def _people(self, crowd: Crowd, axes: Sequence[Axis], sensitive: Axis | None) -> People:
+        keys, cells = _known(crowd, axes, self.valued_blanks)
+        truth = None
+        if sensitive is not None and sensitive.name in crowd.listings:
+            known = named_alike(self.releases, sensitive.name, crowd.listings[sensitive.name])
+            truth = read_as(known, sensitive)
+        return People(keys, crowd.rows, truth, cells=cells, person=crowd.person)
+
+
+def _known(
+    crowd: Crowd, axes: Sequence[Axis], valued_blanks: Collection[str]
+) -> tuple[NDArray[np.int32], Cells | None]:
+    """Everybody's codes on the axes; and as cells, where somebody has no single value."""
+    listings = [crowd.listings[axis.name] for axis in axes]
+    known = [
+        known_on(
+            one.values,
+            axis,
+            register=crowd.is_register and axis.name != BUCKET,
+            blank_is_value=axis.name in valued_blanks,
+        )
+        for one, axis in zip(listings, axes, strict=True)
+    ]
+
+    def of_people(columns: Iterable[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
+        return [codes[one.codes] for codes, one in zip(columns, listings, strict=True)]
+
+    keys = np.stack(of_people(one.code for one in known))
+    if all(one.is_certain for one in known):
+        return keys, None
+    low, high = (
+        np.stack(of_people(ends), axis=1)
+        for ends in ([one.low for one in known], [one.high for one in known])
+    )
+    sets = {
+        j: known[j].sets()[listings[j].codes] for j, axis in enumerate(axes) if axis.shape == "flat"
+    }
+    return keys, Cells(low, high, sets)
+
+
+def _judged(release: Seen) -> list[tuple[Axis, NDArray[np.int32]]]:
+    """The sensitive columns that a release's requirement looks at, each with its rows' codes."""
+    numbered = [_numbered([release], name) for name in release.judged]
+    return [(axis, codes[0]) for axis, codes in numbered]
+
+
+def _true(crowd: Crowd, axes: Sequence[Axis]) -> NDArray[np.int32] | None:
+    """People's own values in some columns; None where their table lacks one."""
+    if any(axis.name not in crowd.listings for axis in axes):
+        return None
+    return np.stack([read_as(crowd.listings[axis.name], axis) for axis in axes])
+
+
+def _method(release: Seen, exact: Mapping[str, Axis]) -> Method | None:
+    """How the release was made. The number of a bucket, the last axis beside exact ones, is not
+    one of the columns that the method saw.
+    """
+    method, columns = release.method, len(exact)
+    if method is None or not exact:
+        return method
+    return lambda tally: method(
+        replace(tally, quasi=tally.quasi[:columns], keys=tally.keys[:columns])
+    )
+
+
+def _refuse_repeated(
+    releases: Sequence[Published], crowd: Crowd | None, needs: Needs, buckets: bool
+) -> None:
+    """An attack that takes a row for a person says nothing where people have several.
+
+    In buckets nobody knows whose the values are.
+    """
+    if needs.by_people and not needs.named and not buckets:
+        return
+    for release in releases:
+        if release.person is not None:
+            rows, people = len(release.class_), release.persons
+            raise NotEvaluatedError(
+                f"this attack takes a row for a person, and the {rows:,} rows of {release.name} "
+                f"are about {people:,} people"
+            )
+    if crowd is not None and crowd.person is not None:
+        raise NotEvaluatedError(
+            f"this attack takes a row for a person, and the {len(crowd.rows):,} rows of the "
+            f"people's table are about {len(crowd):,} people"
+        )
+
+
+def scene(
+    releases: Sequence[Any],
+    schema: Schema | Sequence[Schema] | None = None,
+    targets: Any = None,
+    control: Any = None,
+    show: bool = False,
+    progress: Progress = quiet,
+    reading: Mapping[str, Any] | None = None,
+    names: str | None = None,
+    publisher: bool = False,
+) -> Scene:
+    """Read everything that was given, and put it on common axes.
+
+    ``publisher``: the people are the publisher's own table, looked up by the quasi-identifiers
+    that its requirement is about.
+    """
+    seen = look_at(releases, schema, progress)
+    kinds = {c.name: c.kind for one in seen for c in one.looked_up if c.kind}
+    progress("reading people", 0, 1)
+    people = (
+        None if targets is None else gather(targets, seen, kinds, reading, names, not publisher)
+    )
+    kinds |= {} if people is None else people.readable
+    others = (
+        None if control is None else gather(control, seen, kinds, reading, register=not publisher)
+    )
+    if people is not None and others is not None:
+        _same_columns(people, others, [c.name for one in seen for c in one.looked_up])
+    crowds = [crowd for crowd in (people, others) if crowd is not None]
+    seen = with_shared_columns(seen, () if people is None else people.listings)
+    people, others = (one and place_in_buckets(one, seen) for one in (people, others))
+    progress("reading labels", 0, 1)
+    staged = _staged(seen, people, others, crowds, show)
+    valued = {c.name for one in seen for c in one.roles.columns if c.missing == MISSING_IS_VALUE}
+    return replace(staged, by_quasi_only=publisher, valued_blanks=frozenset(valued))
+
+
+def _staged(
+    seen: tuple[Seen, ...],
+    people: Crowd | None,
+    others: Crowd | None,
+    crowds: Iterable[Crowd | None],
+    show: bool,
+) -> Scene:
+    """The scene on the axes that the releases and the ``crowds`` have in common."""
+    read = common_axes(seen, [crowd for crowd in crowds if crowd is not None])
+    every: dict[str, Axis] = {}
+    for name, axis in (pair for one in read for pair in one.axes.items()):
+        if name not in every or axis.shape == "flat":  # sets can hold what ranges do
+            every[name] = axis
+    cells = tuple(_read(one, by, every) for one, by in zip(seen, read, strict=True))
+    unmatched = tuple(one.unmatched for one in read)
+    return Scene(seen, every, cells, people, control=others, show=show, unmatched=unmatched)
+
+
+def _same_columns(people: Crowd, control: Crowd, names: Sequence[str]) -> None:
+    known = [name for name in dict.fromkeys(names) if name in people.listings]
+    if missing := [name for name in known if name not in control.listings]:
+        raise InputError(
+            f"The control group lacks columns that the targets have: {', '.join(missing)}.",
+            "give both the same columns.",
+        )
+
+
+def _read(release: Seen, reading: Reading, axes: Mapping[str, Axis]) -> Cells:
+    """The release's cells, in sets where that is the axes' form.
+
+    A label that cannot be read is an error, whoever wrote it.
+    """
+    wanted = [reading.axes[name] for name in release.quasi]
+    foreign = release.manifest is None
+    try:
+        cells = read_cells(release.count, wanted, suppressed=foreign, spellings=reading.spellings)
+    except InputError as error:
+        raise InputError(f"{release.name}: {error.fact}", error.hint) from None
+    low, high, sets = cells.low.copy(), cells.high.copy(), dict(cells.sets)
+    for j, name in enumerate(release.quasi):
+        if axes[name].shape == "flat" and j not in sets:
+            sets[j] = as_sets(axes[name], low[:, j], high[:, j])
+            low[:, j], high[:, j] = 0, axes[name].size - 1
+    return Cells(low, high, sets)
+
+
+def _refuse_buckets(releases: Sequence[Seen], needs: Needs, crowd: Crowd | None) -> None:
+    """Which of a bucket's rows is whose value is not published, so that rows cannot be compared."""
+    release = next((one for one in releases if one.buckets), None)
+    if release is None:
+        return
+    known = {} if crowd is None else crowd.listings
+    if len(releases) > 1 or (needs.method and BUCKET not in known):
+        raise InputError(
+            f"{release.name} is published in buckets, which cannot be compared with other tables.",
+            "attack it alone.",
+        )
+    if needs.people and not needs.method:
+        raise InputError(
+            f"{release.name} publishes the quasi-identifiers as they are: everybody in it can be "
+            "found.",
+            "ask what is learnt from a bucket: homogeneity, skewness, minimality, background.",
+        )
+    if needs.provider:
+        raise InputError(
+            f"{release.name} is published in buckets: which value came from whom is not known.",
+            "ask what is learnt from a bucket: homogeneity, skewness, minimality, background.",
+        )
+    unknown = [column.name for column in release.exact if column.name not in known]
+    if needs.method and unknown:
+        raise InputError(
+            f"The people's table lacks columns that the buckets of {release.name} were made by: "
+            f"{', '.join(unknown)}.",
+            "give the people with all quasi-identifiers of the release.",
+        )
+    if needs.method and not release.exact:
+        raise InputError(
+            f"{release.name} does not say which columns its buckets were made by.",
+            "take its manifest as it was published.",
+        )
+
+
+def _refuse_centroids(releases: Sequence[Seen], needs: Needs) -> None:
+    """A centroid can only be looked for as the nearest: it holds nobody, and meets no cell."""
+    release = next((one for one in releases if one.centroids), None)
+    compared = needs.releases > 1 and not needs.people
+    if release is not None and (compared or needs.method or needs.named):
+        raise InputError(
+            f"{release.name} publishes centroids, which are no cells that hold people or meet "
+            "others.",
+            "ask who is nearest (linking, intersection), or what a class gives away (homogeneity, "
+            "skewness).",
+        )
+
+
+def _overlaps(release: Seen, releases: Sequence[Seen]) -> bool:
+    """Whether a release has a quasi-identifier that another of them has too, if there are others.
+
+    Of three releases none need be in all: a column that one lacks says nothing there.
+    """
+    others = [one for one in releases if one is not release]
+    return bool(release.quasi) and (
+        not others or any(name in one.quasi for one in others for name in release.quasi)
+    )
+
+
+def _quasi(releases: Sequence[Seen], crowd: Crowd | None) -> list[str]:
+    """The quasi-identifiers of the releases, as far as the adversary knows them of people."""
+    names = list(dict.fromkeys(name for one in releases for name in one.quasi))
+    if not all(_overlaps(one, releases) for one in releases):
+        raise NothingSharedError(
+            "The releases have no quasi-identifier in common.",
+            "name columns that mean the same alike.",
+        )
+    known = [name for name in names if crowd is None or name in crowd.listings]
+    if crowd is not None:
+        for name in (one for one in names if one not in known):
+            _refuse_misspelt(name, crowd.kinds)
+    if not known:
+        raise NothingSharedError(
+            "The targets have none of the releases' quasi-identifiers.",
+            f"name their columns as the releases do: {', '.join(names)}.",
+        )
+    return known
+
+
+def _refuse_misspelt(name: str, there: Iterable[str]) -> None:
+    """A column that is there under nearly the same name would be left out without need."""
+    for other in there:
+        if _letters(other) == _letters(name):
+            raise InputError(
+                f"The releases have a column {name!r}, and the people's table has {other!r}.",
+                "name columns that mean the same alike.",
+            )
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).casefold()
+
+
+def _only(columns: Sequence[str | None], needs: Needs) -> str | None:
+    """The one column; where there are several and one is needed, a caller names it."""
+    if len(columns) == 1:
+        return columns[0]
+    if needs.sensitive:
+        raise UsageError("Several columns are sensitive.", "look at them one after the other.")
+    return None
+
+
+def _asked_for(releases: Sequence[Seen], names: Sequence[str]) -> list[str]:
+    """The columns that are asked for, each of which every release must publish as it is."""
+    for name in names:
+        for one in releases:
+            if name not in one.plain:
+                raise InputError(f"{one.name} has no column {name!r} to learn.", "name another.")
+    return list(dict.fromkeys(names))
+
+
+def _sensitive(releases: Sequence[Seen]) -> list[str]:
+    """The columns that are sensitive in all of the releases."""
+    stated = [[column.name for column in one.schema.sensitive] for one in releases]
+    return [name for name in stated[0] if all(name in names for names in stated)]
+
+
+def _numbered(releases: Sequence[Seen], name: str) -> tuple[Axis, list[NDArray[np.int32]]]:
+    """A column that all releases publish as it is: one axis, and each release's rows on it."""
+    for one in releases:
+        _refuse_suppressed(one, name)
+    kind, listings = alike(as_answers(releases, name))
+    column = next(one.schema.column(name) for one in releases)
+    axis = value_axis(column, kind, [value for one in listings for value in one.values])
+    return axis, [one.on(axis) for one in listings]
+
+
+def _refuse_suppressed(release: Seen, name: str) -> None:
+    """A suppressed value may be any; to take it for one of its own would make others certain."""
+    if release.manifest is not None:
+        return
+    listing = release.listings[name]
+    hidden = np.array([is_suppressed(word or "") for word in listing.words()], np.bool_)
+    if rows := int(hidden[listing.codes].sum()):
+        raise InputError(
+            f"{release.name}: Column {name!r} is suppressed in {rows:,} rows, and may hold any "
+            "value there.",
+            "leave these rows out, or the column.",
+        )
+
+
+def place_in_buckets(crowd: Crowd, releases: Sequence[Seen]) -> Crowd:
+    """The people with the bucket of the rows that have their cells, where that is one bucket.
+
+    Whoever fits rows in several buckets, or none, has no number: the bucket is not known. Buckets
+    of several releases are numbered apart, so that no column could have the numbers of all.
+    """
+    some = [release for release in releases if release.buckets]
+    if len(some) != 1 or BUCKET in crowd.listings:
+        return crowd
+    release = some[0]
+    names = [c.name for c in release.schema.keep if c.name in crowd.listings]
+    if not names:
+        raise InputError(
+            f"The people have none of the columns that {release.name} publishes as they are.",
+            f"name their columns as the release does, or add the column {BUCKET!r}.",
+        )
+    words = in_words(release.schema)
+    rows, people = numbered_alike(release.listings, crowd.listings, names, words)
+    bucket = release.listings[BUCKET]
+    size = 1 + int(max(rows.max(), people.max(initial=0)))
+    least, most = np.full(size, len(bucket.values)), np.full(size, -1)
+    np.minimum.at(least, rows, bucket.codes)
+    np.maximum.at(most, rows, bucket.codes)
+    own = np.where(least == most, least, len(bucket.values))[people]
+    values = tuple(float(value) for value in bucket.values)
+    listing = Listing((*values, None), own)
+    kinds = {**crowd.kinds, BUCKET: "number"}
+    return replace(crowd, listings={**crowd.listings, BUCKET: listing}, kinds=kinds)

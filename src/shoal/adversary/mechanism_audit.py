@@ -1,0 +1,484 @@
+"""Audit a release: run what published it again, with one person and without, and look at its file.
+
+The mechanism that the manifest states is run many times on two neighbouring tables, which bounds
+the ε that it truly has from below (see `shoal.dp.audit`). Of counts and made-up people it is
+the publishing path itself that is run (`shoal.adversary.mechanism_audit`); of randomised values the
+person's answers are drawn again, once from their values and once from others. The person is the one
+whom the marginals leave most alone. The original is read by whoever publishes: nobody else could do
+this.
+
+What was drawn for the published file is looked at too: what was added to true counts must look like
+noise of the stated scale, and answers must be as common as true values and their chances foretell
+(see `shoal.dp.residuals`); not where rows were held back, for nobody says whose answers are
+left. Of made-up people no single draw is told apart from another.
+
+A release's own path, run again on counts with one person and without, many times at once.
+
+What is run is what publishes: the form as the manifest states it draws from true counts
+(`Counts.drawn`, `Synthetic.counted`), with all of its steps, the choice of pairs among them. Only
+the domain is smaller, for time: of each column the person's bin is kept, and the others are put
+together into two, of which as many are taken as is affordable. Runs are a column of their own, the
+last one, so that one call draws for many of them.
+
+Not run is what fits a model to noisy counts and draws people from it, for it is given nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.errors import InputError, UsageError
+from shoal.core.release import Finding
+from shoal.core.schema import Schema
+from shoal.core.spend import Spend, in_words
+from shoal.dp.audit import CONFIDENCE, RUNS, EpsilonAudit, Mechanism, audit_epsilon
+from shoal.dp.bins import Bins, all_bins
+from shoal.dp.mechanisms import Noise, deviation, noise
+from shoal.dp.randomised_response import Response
+from shoal.dp.residuals import DOUBT, EXACT, FAR, NEAR, SHARED, Residuals, exchanged, residuals
+from shoal.dp.selection import spent_choosing
+from shoal.releases.companion import ANOTHER, companion_at_hand, is_another, released
+from shoal.releases.forms._noise.answers import answer_counts, answers_of
+from shoal.releases.forms._noise.manifest import stated_marginals, stated_spend
+from shoal.releases.forms._noise.measured import Measured, Tables, tabulated
+from shoal.releases.forms._noise.plan import Columns, Plan
+from shoal.releases.forms._noise.spending import CHOICE, SENSITIVITY, Step, read_steps
+from shoal.releases.forms._noise.verification import check_releasable, published_counts
+from shoal.releases.forms.counts import COUNT, Counts
+from shoal.releases.forms.synthetic import Chosen, Synthetic
+from shoal.releases.manifest import in_counts, in_randomised
+from shoal.releases.options import Progress, quiet
+from shoal.releases.people import as_published
+from shoal.releases.reader import opened, opened_labels, released_schema
+
+# A release's own path, run again on counts with one person and without, many times at once.
+
+
+KEPT = 3
+"""Bins of each column: the person's, and two for all others."""
+CELLS = 60
+"""So many cells are drawn for in one run, where fewer bins allow it."""
+DRAWS, LONE = 50_000, 50
+"""So many draws, and so many runs one by one, between two words about progress."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Again:
+    """A mechanism to be run again, and what it is run on: two neighbouring tables."""
+
+    mechanism: Mechanism
+    before: Ints
+    after: Ints
+    at_once: int
+
+
+@dataclass(frozen=True)
+class Tabled:
+    """True counts that are at hand by marginal."""
+
+    plan: Plan
+    known: Tables
+
+    def marginal(self, columns: Columns) -> Ints:
+        """The counts of a marginal."""
+        return self.known[columns]
+
+    def tables(self, marginals: Iterable[Columns]) -> Tables:
+        """The counts of several marginals."""
+        return {one: self.known[one] for one in marginals}
+
+
+def counted_again(manifest: Mapping[str, Any], measured: Measured) -> Again:
+    """The path of a release of counts or made-up people, for the person who is most alone."""
+    plan = measured.plan
+    named = plan.marginals(tuple(tuple(one) for one in manifest["marginals"]))
+    steps = read_steps(manifest)
+    chosen = any(step.mechanism == CHOICE for step in steps)
+    person = most_alone(measured, named)
+    alone = tuple((column,) for column in range(len(plan.bins)))
+    # what may be chosen is looked at, and drawn for only where it is chosen
+    looked = (*alone, *combinations(range(len(plan.bins)), 2)) if chosen else named
+    kept = next(k for k in range(KEPT, 0, -1) if k == 1 or _cells(plan, named, k) <= CELLS)
+    small = Plan(plan.schema, tuple(_few(one, kept) for one in plan.bins))
+    after = {one: _around(measured, one, person, small.shape(one)) for one in looked}
+    layout = _Layout(small, {one: table.shape for one, table in after.items()})
+    form = _form(manifest, small, alone if chosen else named, steps)
+    run = _one_by_one(form, layout) if chosen else _together(form, layout)
+    with_them = layout.flat(after)[0]
+    own = layout.flat({one: _first(table.shape) for one, table in after.items()})[0]
+    at_once = LONE if chosen else max(2, DRAWS // len(with_them))
+    return Again(run, with_them - own, with_them, at_once)
+
+
+def most_alone(measured: Measured, marginals: Sequence[Columns]) -> list[int]:
+    """The bins of the person with the smallest counts around them."""
+    codes = measured.counted.codes
+    around = [
+        np.log(measured.marginal(one)[tuple(codes[column] for column in one)]) for one in marginals
+    ]
+    entry = int(np.sum(around, axis=0).argmin())
+    return [int(column[entry]) for column in codes]
+
+
+def _cells(plan: Plan, marginals: Sequence[Columns], kept: int) -> int:
+    return sum(int(np.prod(np.minimum(plan.shape(one), kept))) for one in marginals)
+
+
+def _few(bins: Bins, kept: int) -> Bins:
+    return Bins(bins.name, "category", tuple(map(str, range(min(kept, bins.size)))))
+
+
+def _around(
+    measured: Measured, marginal: Columns, person: Sequence[int], shape: tuple[int, ...]
+) -> Ints:
+    """The counts of a marginal near a person, who is in its first cell."""
+    near = [_near(measured.counted.codes[column], person[column]) for column in marginal]
+    whole = tuple(min(KEPT, size) for size in measured.plan.shape(marginal))
+    table = tabulated(near, whole, measured.counted.count)
+    return table[tuple(slice(size) for size in shape)]
+
+
+def _near(codes: NDArray[np.int32], own: int) -> NDArray[np.int32]:
+    """A column with the person's bin first, and all others put together into two.
+
+    >>> _near(np.array([4, 0, 1, 2, 3], np.int32), 1).tolist()
+    [2, 1, 0, 2, 1]
+    """
+    place = codes - (codes > own)  # among the others
+    return np.where(codes == own, 0, 1 + place % (KEPT - 1)).astype(np.int32)
+
+
+def _first(shape: tuple[int, ...]) -> Ints:
+    """One person, in the first cell."""
+    one = np.zeros(shape, np.int64)
+    one.flat[0] = 1
+    return one
+
+
+def _form(
+    manifest: Mapping[str, Any], plan: Plan, marginals: tuple[Columns, ...], steps: Sequence[Step]
+) -> Counts | Synthetic:
+    """The form that publishes so, with the noise that the manifest states."""
+    spend = Spend.from_json(manifest["spend"])
+    noise = [
+        Noise(s.mechanism, s.scale, s.times, spend, deviation(s.mechanism, s.scale))
+        for s in steps
+        if s.mechanism != CHOICE
+    ]
+    choices = [spent_choosing(s.scale, SENSITIVITY) for s in steps if s.mechanism == CHOICE]
+    if (len(noise), len(choices)) not in ((1, 0), (2, 1)):
+        raise InputError(
+            "The manifest tells of steps that no release of noise is made by.",
+            "take it as it was published, or publish the release again.",
+        )
+    if in_counts(manifest):
+        return Counts(plan, marginals, noise[0])
+    chosen = Chosen(noise[0], choices[0], noise[1]) if choices else None
+    return Synthetic(plan, marginals, noise[0], chosen)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the cells of each marginal stand in a row of all cells."""
+
+    plan: Plan
+    shapes: Mapping[Columns, tuple[int, ...]]
+
+    def flat(self, tables: Mapping[Columns, NDArray[Any]]) -> NDArray[Any]:
+        """Rows of all cells, of tables whose first axis may be runs; NaN for what is not there."""
+        parts = []
+        for one, shape in self.shapes.items():
+            size = int(np.prod(shape))
+            there = tables[one].reshape(-1, size) if one in tables else np.full((1, size), np.nan)
+            parts.append(there)
+        return np.hstack(parts)
+
+    def tables(self, rows: Ints) -> Tables:
+        """The tables of rows of cells, with runs as their last axis."""
+        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes.values()])[:-1]
+        parts = zip(self.shapes.items(), np.split(rows, ends, axis=1), strict=True)
+        return {one: part.T.reshape(*shape, len(rows)) for (one, shape), part in parts}
+
+
+def _together(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
+    """Many runs in one call: each marginal has the run as one more column."""
+
+    def run(rows: Ints, rng: np.random.Generator | None) -> NDArray[Any]:
+        last = len(layout.plan.bins)
+        runs = Bins("", "category", tuple(map(str, range(len(rows)))))
+        plan = Plan(layout.plan.schema, (*layout.plan.bins, runs))
+        wide = replace(form, plan=plan, marginals=tuple((*one, last) for one in form.marginals))
+        true = {(*one, last): table for one, table in layout.tables(rows).items()}
+        found = _published(wide, Tabled(plan, true), rng)
+        return layout.flat({one[:-1]: np.moveaxis(table, -1, 0) for one, table in found.items()})
+
+    return run
+
+
+def _published(form: Counts | Synthetic, true: Tabled, rng: np.random.Generator | None) -> Tables:
+    """What is published of true counts, or given to what fits a model."""
+    if isinstance(form, Synthetic):
+        return {
+            one: table for part in form.counted(true, rng) for one, table in part.tables.items()
+        }
+    counts = form.drawn(true, rng).table[COUNT].to_numpy()
+    ends = np.cumsum([form.plan.cells([one]) for one in form.marginals])[:-1]
+    parts = zip(form.marginals, np.split(counts, ends), strict=True)
+    return {one: part.reshape(form.plan.shape(one)) for one, part in parts}
+
+
+def _one_by_one(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
+    """One run after the other, for each chooses pairs of its own; those not chosen are NaN."""
+
+    def run(rows: Ints, rng: np.random.Generator | None) -> NDArray[Any]:
+        found = []
+        for row in rows:
+            tables = layout.tables(row[np.newaxis])
+            true = {one: table[..., 0] for one, table in tables.items()}
+            found.append(layout.flat(_published(form, Tabled(layout.plan, true), rng)))
+        return np.vstack(found)
+
+    return run
+
+
+# Audit a release: run what published it again, with one person and without, and look at its file.
+
+
+AUDITING = "auditing"
+AT_ONCE = 1024
+"""So many answers are drawn at once."""
+LEAST = 1e-300
+"""No smaller chance is told."""
+KNOWN = "the adversary knows everybody else in the table, and everything of the person but"
+ASSUMPTIONS = (
+    "the mechanism runs as the manifest states it, with noise drawn anew, on a domain of a few "
+    "bins around the person",
+    "what fits a model and makes up people reads noisy counts alone, and is not run again",
+)
+UNSEEN = (
+    "the published answers are not compared with the true values, for the original has other rows "
+    "than the release: some were held back, or it is another table"
+)
+_ADDED = {
+    NEAR: "are nearer to the true ones than noise of the stated scale leaves them",
+    EXACT: "are the true ones themselves in more cells than noise of the stated scale leaves so",
+    SHARED: "are off by much the same in all cells, which noise of its own for each is not",
+    FAR: "are further from the true ones than noise of the stated scale takes them, or the "
+    "original is another table",
+}
+
+
+_EXCHANGED = {
+    NEAR: "follow the true values more than the stated chance of a true answer lets them",
+    FAR: "are more or less common than true values and the stated chances let them be, or the "
+    "original is another table",
+}
+
+
+def auditing(
+    release: Any, original: Any, *, runs: int = RUNS, confidence: float = CONFIDENCE,
+    reading: Mapping[str, Any] | None = None, progress: Progress = quiet,
+) -> Finding:  # fmt: skip
+    """A lower bound on the ε of a release's mechanism; exposed: the person, where it is too large.
+
+    ``original`` is the table that the release was made of. With ``confidence`` the bound holds.
+    The person counts as exposed, too, where published counts have less noise than is stated.
+    """
+    told = released(release)
+    if told is None or "privacy" not in told[1]:
+        raise UsageError(
+            "Auditing runs the noise of a release again, and this has none.",
+            "give the folder of a release of counts, of made-up people or of randomised values.",
+        )
+    if original is None:
+        raise UsageError(
+            "Auditing adds and removes a person of the original table, and nobody says which it "
+            "is.",
+            "add --original FILE: the table that the release was made of.",
+        )
+    path, manifest = told
+    original = as_published(release, original)
+    check_releasable(manifest)
+    claimed = _claimed(manifest)
+    progress("reading", 0, 1)
+    again, file = _again(path, manifest, original, reading or {})
+    changed = in_randomised(manifest)
+    found = audit_epsilon(
+        again.mechanism, again.before, again.after, claimed.epsilon, claimed.delta,
+        rho=claimed.rho, runs=runs, at_once=again.at_once, confidence=confidence,
+        progress=progress,
+    )  # fmt: skip
+    told_apart = _finding(path.resolve().parent.name, found, file, changed)
+    if changed and file is None:
+        told_apart = replace(told_apart, assumptions=(*told_apart.assumptions, UNSEEN))
+    if not is_another(companion_at_hand(release, path), original):
+        return told_apart
+    return replace(told_apart, assumptions=(*told_apart.assumptions, ANOTHER))
+
+
+def _claimed(manifest: Mapping[str, Any]) -> Spend:
+    """What a release says that it spends; where there is a δ with the ρ that is accounted for."""
+    spend = stated_spend(manifest)
+    return Spend(spend.epsilon, spend.delta, noise(spend, 1).rho) if spend.delta else spend
+
+
+def _again(
+    table: Path, manifest: dict[str, Any], original: Any, reading: Mapping[str, Any]
+) -> tuple[Again, Residuals | None]:
+    """What is to be run again, and what the published file says of its noise."""
+    answers = answers_of(manifest)
+    asked = Schema(tuple(one.column for one in answers.values()))
+    schema = asked if answers else released_schema(manifest)
+    with opened(original, kinds=schema.kinds, **reading) as frame:
+        plan = Plan(schema, all_bins(schema))
+        named = None if answers else stated_marginals(manifest, plan)
+        measured = Measured.of(frame, plan, named)
+    if answers:
+        again = _answered(measured, [one.response for one in answers.values()])
+        return again, _exchanged(table, manifest, measured)
+    again = counted_again(manifest, measured)
+    return again, _residuals(table, manifest, measured) if in_counts(manifest) else None
+
+
+def _residuals(table: Path, manifest: Mapping[str, Any], measured: Measured) -> Residuals:
+    """What was added to the true counts, beside the noise that is stated."""
+    step = read_steps(manifest)[0]
+    drawn = published_counts(table, measured.plan, manifest)
+    added = [(counts - measured.marginal(one)).ravel() for one, counts in drawn.items()]
+    return residuals(step.mechanism, step.scale, np.concatenate(added))
+
+
+def _exchanged(table: Path, manifest: dict[str, Any], measured: Measured) -> Residuals | None:
+    """The published answers beside the true values; None where they are not of the same rows.
+
+    Of several columns the one that is least likely is told of, for all of them.
+    """
+    answers, schema = answers_of(manifest), released_schema(manifest)
+    with opened_labels(table, schema, exact=True) as frame:
+        drawn = answer_counts(frame, answers)
+    if any(one.sum() != measured.counted.count.sum() for one in drawn.values()):
+        return None
+    found = [
+        exchanged(drawn[name], measured.marginal((at,)), one.response.matrix())
+        for at, (name, one) in enumerate(answers.items())
+    ]
+    least = min(found, key=lambda one: one.chance)
+    chance = min(1.0, len(found) * least.chance)
+    return Residuals(least.cells, least.wrong if chance < DOUBT else "", chance)
+
+
+def _answered(measured: Measured, responses: Sequence[Response]) -> Again:
+    """The answers for the rarest values, and for others in their place."""
+    entry = int(measured.counted.count.argmin())
+    before = np.array([codes[entry] for codes in measured.counted.codes], np.int64)
+    sizes = np.array([one.values for one in responses])
+
+    def run(codes: Ints, rng: np.random.Generator | None) -> Ints:
+        columns = zip(responses, codes.T, strict=True)
+        return np.stack([one.answered(own, rng) for one, own in columns], axis=1).astype(np.int64)
+
+    return Again(run, before, (before + 1) % sizes, AT_ONCE)
+
+
+# What is told
+
+
+def _finding(name: str, found: EpsilonAudit, file: Residuals | None, changed: bool) -> Finding:
+    exposed = not found.holds or (file is not None and file.exposes)
+    rho = {} if found.rho_low is None else {"rho_low": found.rho_low,
+                                            "rho_claimed": _float(found.claimed.rho)}  # fmt: skip
+    return Finding(
+        attack=AUDITING,
+        releases=(name,),
+        people=1,
+        exposed=int(exposed),
+        sure=1 / (1 + math.exp(-found.epsilon_low)),
+        guessing=0.5,
+        sentence=" ".join([_sentence(name, found, changed), *_of_the_file(file, changed)]),
+        defence=_defence(exposed, file),
+        assumptions=(
+            f"{KNOWN} {'their sensitive values' if changed else 'whether they are in it'}",
+            *ASSUMPTIONS,
+        ),
+        details={
+            "epsilon_low": found.epsilon_low, "epsilon_claimed": float(found.claimed.epsilon),
+            "delta": float(found.claimed.delta), **rho, "confidence": found.confidence,
+            "runs": found.runs, "most": found.most, "event": found.event, "hits": found.hits,
+            **({} if file is None else {"file": file.to_json()}),
+        },
+    )  # fmt: skip
+
+
+def _float(number: Any) -> float | None:
+    return None if number is None else float(number)
+
+
+def _sentence(name: str, found: EpsilonAudit, changed: bool) -> str:
+    """What the runs show; neighbours differ by a person, or by a person's values (``changed``)."""
+    stated = in_words(found.claimed.epsilon)
+    one, other = ("one person", "without")
+    if changed:
+        one, other = "a person's values", "with others in their place"
+    ran = f"Run {found.runs:,} times with {one} and {found.runs:,} times {other}"
+    low = f"the mechanism of {name} has an ε of at least {found.epsilon_low:.3g}"
+    sure = f"{100 * found.confidence:g} % sure"
+    if found.epsilon_low > found.claimed.epsilon:
+        return f"{ran}, {low} ({sure}): more than the {stated} that it states."
+    if not found.holds:
+        return (
+            f"{ran}, the mechanism of {name} has a ρ of at least {found.rho_low:.3g} ({sure}): "
+            f"more than the {_float(found.claimed.rho):.3g} by which its ε of {stated} is "
+            "accounted for."
+        )
+    few = "" if found.most > found.claimed.epsilon else ", which is too few to contradict it"
+    most = f"so many runs can show an ε of {found.most:.3g} at most"
+    if not found.epsilon_low > 0:
+        return f"{ran}, that could show nothing of {name}, which states {stated}; {most} ({sure})."
+    rho = f" and a ρ of at least {found.rho_low:.3g}" if found.rho_low else ""
+    return f"{ran}{few}, {low}{rho} ({sure}), within the {stated} that it states; {most}."
+
+
+def _of_the_file(file: Residuals | None, changed: bool) -> list[str]:
+    """What the published counts or answers say, in a sentence of its own."""
+    if file is None:
+        return []
+    if changed and not file.wrong:
+        return [f"Its {file.cells:,} answers are as common as the stated chances let them be."]
+    if changed:
+        said = _EXCHANGED[file.wrong]
+        return [f"The answers of its file {said} (a chance below {file.chance:.1g})."]
+    if not file.wrong:
+        return [
+            f"What was added to its {file.cells:,} counts looks like noise of the stated scale."
+        ]
+    return [f"The counts of its file {_ADDED[file.wrong]} (a chance below {_above(file.chance)})."]
+
+
+def _above(chance: float) -> str:
+    """The next power of ten; what is too small for a float is not called impossible.
+
+    >>> _above(0.0), _above(1.4e-5)
+    ('1e-300', '1e-4')
+    """
+    return f"1e{math.ceil(math.log10(max(chance, LEAST)))}"
+
+
+def _defence(exposed: bool, file: Residuals | None) -> str:
+    if exposed:
+        return "do not publish it: its noise is not what it says. Publish it again with more."
+    if file is not None and file.wrong:
+        return (
+            "audit it with the table that it was made of, read as it was then (--original). If it "
+            "is that one, do not publish it: its counts are not what it says. Publish it again."
+        )
+    return "nothing was shown against it; more runs ask harder (--runs 40000), but none proves it."

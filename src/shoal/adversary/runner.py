@@ -1,0 +1,290 @@
+"""One attack on one view: what it needs, what it may be told, and how its finding is completed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from inspect import getmodule, signature
+from typing import Any
+
+import numpy as np
+
+from shoal.adversary.caveats import with_caveats, with_insider
+from shoal.adversary.context import Scene
+from shoal.adversary.mechanism_audit import AUDITING
+from shoal.attacks import attacks, needs
+from shoal.core.errors import InputError, ShoalError, UsageError
+from shoal.core.release import Finding, wilson
+from shoal.core.theory.adversary_view import Needs, NobodyFoundError, View
+from shoal.core.theory.knowledge import parse_atom
+from shoal.releases.options import Progress, quiet
+
+RED_TEAM = "red-team"
+RELATIONS = {
+    "same table": ("two releases of one table", "--same-table"),
+    "over time": ("an earlier and a later release of one table", "--over-time"),
+}
+"""What releases can be of each other: in words, and how to say so."""
+OURS = {"view", "rng"}
+"""What every attack is given; the rest are its options."""
+_WORDS = {1: "one release", 2: "two releases"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What was asked of an attack besides the tables."""
+
+    on: str | Sequence[str] | None = None
+    sample: int | None = None
+    seed: int = 0
+    relation: str = ""
+    progress: Progress = quiet
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.relation and self.relation not in RELATIONS:
+            raise UsageError(
+                f"There is no relation {self.relation!r}.", f"one of: {', '.join(RELATIONS)}."
+            )
+        if self.sample is not None and self.sample < 1:
+            raise UsageError("A sample has at least one person.", "write for example sample=1000.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns to learn that are asked for; none: every sensitive one."""
+        return named_columns(self.on)
+
+
+def named_columns(on: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The columns that somebody asks for: one by its name, or several."""
+    if on is None:
+        return ()
+    return (on,) if isinstance(on, str) else tuple(dict.fromkeys(on))
+
+
+def options_of(name: str) -> set[str]:
+    """The options that an attack has of its own."""
+    return set(signature(attacks()[name]).parameters) - OURS
+
+
+def own_options(name: str) -> set[str]:
+    """The options that no other attack has."""
+    return options_of(name).difference(*(options_of(one) for one in attacks() if one != name))
+
+
+def needed(name: str, options: Mapping[str, Any]) -> Needs:
+    """What an attack needs, as it was asked: people's names only where an option speaks of them."""
+    stated = needs(name)
+    return stated if options.get(stated.named) else replace(stated, named="")
+
+
+def check_names(name: str, options: Mapping[str, Any]) -> None:
+    """Refuse an attack, an option of it, or an option's value, that there is not."""
+    known = [*attacks(), AUDITING, RED_TEAM]
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"the attacks are: {', '.join(known)}."
+        raise UsageError(f"There is no attack {name!r}.", hint)
+    names = list(attacks()) if name == RED_TEAM else [name]
+    taken = set[str]().union(*(options_of(one) for one in names))
+    if unknown := sorted(set(options) - taken):
+        told = f"the options are: {', '.join(sorted(taken))}." if taken else "leave it out."
+        raise UsageError(f"{name} has no option {unknown[0]!r}.", told)
+    for one in names:
+        for option, check in getattr(getmodule(attacks()[one]), "OPTIONS", {}).items():
+            if option in options:
+                check(options[option])
+
+
+def lacking(name: str, count: int, relation: str, people: bool) -> UsageError | None:
+    """What is wrong with what an attack is given, before anything is read; None: nothing."""
+    wanted = needs(name)
+    words = RELATIONS[wanted.relation][0] if wanted.relation else _WORDS[wanted.releases]
+    if count < wanted.releases:
+        return UsageError(f"{name} needs {words}.", "give a second release.")
+    if wanted.most is not None and count > wanted.most:
+        return UsageError(
+            f"{name} takes {words}, and {count} are given.", "red-team tries all that apply."
+        )
+    if wanted.relation and relation not in ("", wanted.relation):
+        return UsageError(
+            f"{name} needs {words}, and these are said to be something else.",
+            f"leave {RELATIONS[relation][1]} out.",
+        )
+    if wanted.people and not people:
+        return UsageError(
+            f"{name} looks people up, and nobody says which.",
+            "add --targets FILE: a register, or people to look for.",
+        )
+    return None
+
+
+def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageError | None:
+    """What an attack needs that these releases do not have; None: nothing."""
+    wanted, releases = needs(name), [scene.releases[i] for i in which]
+    stated = asked.columns or any(one.schema.sensitive for one in releases)
+    if wanted.sensitive and not stated:
+        return UsageError(
+            "There is nothing to learn.", "name what nobody should: --sensitive COLUMN."
+        )
+    if wanted.provider and not all(one.says_who for one in releases):
+        return UsageError(
+            f"{name} needs to know who provided each row.",
+            "attack a release folder with its private companion beside it, or a table with a "
+            "--provider column.",
+        )
+    if wanted.method and any(one.method is None for one in releases):
+        return UsageError(
+            f"{name} needs to know how the release was made.",
+            "attack a release folder that shoal publish made.",
+        )
+    if wanted.method and not all(one.apart for one in releases):
+        return UsageError(
+            f"{name} makes one class again by what is published of it, and here more decided.",
+            "it says nothing of rules such as ck-safety and m-privacy, or methods such as chain.",
+        )
+    return None
+
+
+def run(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> Finding:
+    """Attack some of the releases; with the control group and the interval where there are any.
+
+    It is run on every sensitive column, or on those asked for; the worst is returned, with all.
+    """
+    wanted = needed(name, asked.options)
+    findings: list[Finding] = []
+    failures: list[tuple[str, InputError | UsageError]] = []
+    spoken_of = [name for name in _spoken_of(asked) if _is_published(scene, which, name)]
+    for column in scene.columns(which, wanted, spoken_of or asked.columns):
+        try:
+            view = scene.view(which, wanted, column)
+            findings.append(carried_out(name, scene, view, asked))
+        except (InputError, UsageError) as error:
+            failures.append((column or "", error))
+    if not findings:
+        raise failures[0][1]
+    return worst_of(findings, [(column, told(error)) for column, error in failures])
+
+
+def _spoken_of(asked: Asked) -> tuple[str, ...]:
+    """The column that a question names, as in "Ed.disease=flu": no other is learnt by it."""
+    question = None if asked.columns else asked.options.get("about")
+    return () if question is None else (parse_atom(question).column,)
+
+
+def _is_published(scene: Scene, which: Sequence[int], name: str) -> bool:
+    """Whether all of the releases publish a column as it is; the attack refuses any other."""
+    return all(name in scene.releases[i].plain for i in which)
+
+
+def worst_of(findings: Sequence[Finding], failures: Sequence[tuple[str, str]] = ()) -> Finding:
+    """The finding on the column that exposes most people, and with the least doubt, with all.
+
+    ``failures`` are the columns that could not be attacked, with the reasons.
+    """
+    worst = max(findings, key=lambda one: (one.rate, one.sure - one.guessing, one.sure))
+    if len(findings) + len(failures) == 1:
+        return worst
+    return replace(
+        worst,
+        sentence=f"{worst.sentence} {_compared(worst, findings, failures)}",
+        by_column=tuple(findings),
+        not_evaluated=tuple(failures),
+    )
+
+
+def _compared(
+    worst: Finding, findings: Sequence[Finding], failures: Sequence[tuple[str, str]]
+) -> str:
+    """How the worst column stands among the others."""
+    rest = sorted((one for one in findings if one is not worst), key=lambda one: -one.rate)
+    equal = [worst.on, *(one.on for one in rest if one.rate == worst.rate)]
+    others = [f"{one.on} ({one.rate:.1%})" for one in rest if 0 < one.rate < worst.rate]
+    said = ""
+    if worst.exposed and len(findings) > 1:
+        most = f"{worst.on} exposes the largest share of people by it"
+        if len(equal) > 1:
+            names = f"{', '.join(equal[:-1])} and {equal[-1]}"
+            most = f"{names} each expose the largest share of people by it ({worst.rate:.1%})"
+        elif not others:
+            most = f"{worst.on} exposes people by it, no other does"
+        less = f"; others are {', '.join(others)}" if others else ""
+        said = f"Of {len(findings)} sensitive columns {most}{less}."
+    elif len(findings) > 1:
+        names = ", ".join(one.on for one in findings)
+        said = f"None of {len(findings)} sensitive columns exposes anybody by it: {names}."
+    lacking = ", ".join(column for column, _ in failures)
+    return f"{said} Not evaluated: {lacking}.".strip() if failures else said
+
+
+def carried_out(name: str, scene: Scene, view: View, asked: Asked) -> Finding:
+    """The attack on a view of the scene, by the columns that expose more people.
+
+    Everybody who holds a column that is shared may use it, or leave it out: it may have changed,
+    or only be called alike.
+    """
+    wanted = needs(name)
+    found, view = _strongest(name, view, asked)
+    others = scene.without_them(view) if scene.control is not None and view.people else None
+    found = with_caveats(found, scene, view)
+    learnt = view.sensitive.name if view.sensitive is not None and wanted.learns else ""
+    names = tuple(release.name for release in view.releases)
+    found = replace(found, releases=names, on=learnt)
+    if not wanted.people or wanted.method:  # about rows, or about exactly the people in them
+        return found
+    if scene.some is not None:
+        found = replace(found, interval=wilson(found.exposed, found.people))
+    return found if others is None else replace(found, control=_control(name, others, asked))
+
+
+def _strongest(name: str, view: View, asked: Asked) -> tuple[Finding, View]:
+    """What the attack finds by the quasi-identifiers, or by all shared columns where that is more.
+
+    What it would find by a tester's other sensitive columns is told with it.
+    """
+    found: list[tuple[Finding, View]] = []
+    errors: list[ShoalError] = []
+    lacking: tuple[str, ...] = ()
+    for widen in (lambda: view, view.wider):
+        try:
+            if widen is not None:
+                seen = widen()
+                found.append((_attack(name, seen, asked), seen))
+        except (InputError, UsageError) as error:  # the other columns may still tell something
+            errors.append(error)
+            if widen is view.wider and not isinstance(error, NobodyFoundError):
+                lacking = (f"by further shared columns it is not evaluated: {told(error)}",)
+    if not found:
+        raise errors[0]
+    finding, used = max(found, key=lambda one: (one[0].exposed, one[0].sure))
+    finding = replace(finding, assumptions=(*finding.assumptions, *lacking))
+    if view.insider is None:
+        return finding, used
+    try:
+        seen = view.insider()
+        return with_insider(finding, used, _attack(name, seen, asked), seen), used
+    except (InputError, UsageError):
+        return finding, used
+
+
+def _attack(name: str, view: View, asked: Asked) -> Finding:
+    taken = options_of(name)
+    options = {key: value for key, value in asked.options.items() if key in taken}
+    return attacks()[name](view, rng=np.random.default_rng(asked.seed), **options)
+
+
+def _control(name: str, view: View, asked: Asked) -> float:
+    """How often the attack succeeds on people who are not there; right where that is known."""
+    assert view.people is not None
+    try:
+        found = _attack(name, view, asked)
+    except NobodyFoundError:
+        return 0.0
+    return int(found.details.get("right", found.exposed)) / len(view.people)
+
+
+def told(error: ShoalError) -> str:
+    """An error as one line: the fact, and what to do about it."""
+    hint = error.hint[:1].upper() + error.hint[1:]
+    return f"{error.fact} {hint}".strip()

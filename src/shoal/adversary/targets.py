@@ -1,0 +1,315 @@
+"""The people an adversary looks for: a register or targets, and who of them is in a release.
+
+Any table of people will do. Columns that say who somebody is (person, identifiers) are never used
+to attack; they tell whether somebody is listed twice, and with a release's private companion which
+of its rows is whose, so that a tester can compare with the truth. One of them is what people are
+called where an adversary is said to know something about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.core.errors import InputError
+from shoal.core.label_parser import with_decimal_points
+from shoal.core.schema import Schema
+from shoal.engines.one_row import LATEST, RANDOM, OneRow
+from shoal.engines.protocol import Frame
+from shoal.kernels.grouping import combinations
+from shoal.releases.companion import hashed_null, hashed_values, read_people, rows_of
+from shoal.releases.published_table import Keyed, Seen
+from shoal.releases.reader import opened_some
+from shoal.releases.row_listing import Listing, listed
+from shoal.releases.successors.counterfeits import marker
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """People as their table has them, or some of them."""
+
+    listings: Mapping[str, Listing]
+    """The columns that the releases have too."""
+    kinds: Mapping[str, str]
+    rows: NDArray[np.int64]
+    """Each person's row in the table, the first being 1."""
+    persons: Listing | None = None
+    """Who they are, where the schema's person column is there."""
+    names: Listing | None = None
+    """What they are called, where one column says so."""
+    is_register: bool = False
+    """Whether an empty cell is one that the adversary does not know, and a text may be a range;
+    in a publisher's own table every cell is a value."""
+
+    def __len__(self) -> int:
+        return len(self.rows) if self.person is None else int(self.person.max()) + 1
+
+    @property
+    def readable(self) -> dict[str, str]:
+        """How another table's columns of these names are read."""
+        return {name: kind for name, kind in self.kinds.items() if name in self.listings}
+
+    @cached_property
+    def person(self) -> NDArray[np.int64] | None:
+        """Whom each row is about, as numbers in the order of their first rows; None where nobody
+        is listed several times.
+        """
+        if self.persons is None or not self.is_register:
+            return None
+        _, first, number = np.unique(self.persons.codes, return_index=True, return_inverse=True)
+        if len(first) == len(self.rows):
+            return None
+        return np.argsort(np.argsort(first))[number]
+
+    def sample(self, size: int, seed: int) -> Crowd:
+        """So many of them, drawn by the seed, each with all that is known."""
+        rng = np.random.default_rng(seed)
+        person = np.arange(len(self.rows)) if self.person is None else self.person
+        some = np.sort(rng.choice(len(self), size, replace=False))
+        drawn = np.flatnonzero(np.isin(person, some))
+        listings = {name: _some(one, drawn) for name, one in self.listings.items()}
+        persons, names = (
+            None if one is None else _some(one, drawn) for one in (self.persons, self.names)
+        )
+        return replace(self, listings=listings, rows=self.rows[drawn], persons=persons, names=names)
+
+    @property
+    def called(self) -> tuple[str, ...] | None:
+        """Everybody's name as text; empty for who has none."""
+        if self.names is None:
+            return None
+        words = [word or "" for word in self.names.words()]
+        return tuple(words[code] for code in self.names.codes.tolist())
+
+
+def _some(listing: Listing, rows: NDArray[Any]) -> Listing:
+    return Listing(listing.values, listing.codes[rows])
+
+
+def gather(
+    source: Any,
+    releases: Sequence[Seen],
+    kinds: Mapping[str, str],
+    reading: Mapping[str, Any] | None = None,
+    names: str | None = None,
+    register: bool = False,
+) -> Crowd:
+    """Read people: of the releases' columns those that the table has.
+
+    ``kinds`` say how some of them are read. ``names`` is the column that people are called by;
+    without it, the only one that says who somebody is. A table that lists somebody twice is an
+    error, unless it is a register with a person column: of them several rows are known. People who
+    were read before (a ``Crowd``) are taken as they are. ``register``: it is what an adversary
+    knows, where cells may be empty, ``*`` or ranges.
+    """
+    if isinstance(source, Crowd):
+        return source
+    schemas = [release.roles for release in releases]
+    columns = dict.fromkeys(
+        name for release in releases for name in (*release.listings, *release.undeclared)
+    )
+    people = {c.name: c.kind for one in schemas for c in one.columns if c.role == "person"}
+    stated = {name: kind for name, kind in people.items() if kind}
+    opened = _opened_ranges if register else opened_some
+    with opened(source, kinds={**stated, **kinds}, **(reading or {})) as frame:
+        fields = {field.name: field.kind for field in frame.fields}
+        known = [name for name in columns if name in fields]
+        person = _named("person", schemas, fields)[:1]
+        others = [name for name in _named("identifier", schemas, fields) if name not in known]
+        called = _called(names, fields, [*person, *others])
+        which = _published_row(releases, fields) if person else None
+        order = [] if which is None else [which.by]
+        found = listed(frame, list(dict.fromkeys((*known, *person, *others, *called, *order))))
+    if not found:
+        raise InputError(
+            "The people's table has none of the releases' columns.",
+            "name its columns as the releases do.",
+        )
+    rows = np.arange(len(next(iter(found.values())).codes))
+    if which is not None:
+        rows = _one_row_each(found[person[0]], found[which.by], latest=which.which == LATEST)
+        found = {name: _some(one, rows) for name, one in found.items()}
+    if person and register:
+        _refuse_nobody(found[person[0]], "of the people's table")
+    elif person:
+        _nobody_twice(person, [found[person[0]]])
+    elif others:  # namesakes are not one person: they live elsewhere, or are of another age
+        quasi = [name for name in _named("quasi", schemas, fields) if name in found]
+        _nobody_twice([*others, *quasi], [found[name] for name in (*others, *quasi)])
+    if register:
+        decimal = (reading or {}).get("decimal")
+        numbers = [name for name in known if kinds.get(name) == "number"]
+        found |= {name: _with_decimal_points(found[name], decimal) for name in numbers}
+    persons, named = (found[one[0]] if one else None for one in (person, called))
+    shared = {name: found[name] for name in known}
+    return Crowd(shared, fields, rows + 1, persons, named, register)
+
+
+def _published_row(releases: Sequence[Seen], there: Mapping[str, str]) -> OneRow | None:
+    """Which row of a person the releases can have, where all say it and the table can tell.
+
+    The manifest is public: whoever knows several rows of somebody knows which to look for.
+    """
+    stated = {str((release.manifest or {}).get("one_row", RANDOM)) for release in releases}
+    which = OneRow.parse(next(iter(stated)), "", b"") if len(stated) == 1 else None
+    known = which is not None and there.get(which.by) in ("number", "date")
+    return which if known else None
+
+
+def _one_row_each(persons: Listing, order: Listing, latest: bool) -> NDArray[np.int64]:
+    """The first or latest row of each person, as the table has them; a row without comes last."""
+    known = [at for at, value in enumerate(order.values) if value is not None]
+    rank = np.full(len(order.values), np.inf)
+    place = np.arange(len(known), dtype=np.float64)
+    rank[sorted(known, key=lambda at: order.values[at])] = -place if latest else place
+    rows = np.lexsort((rank[order.codes], persons.codes))
+    _, first = np.unique(persons.codes[rows], return_index=True)
+    return np.sort(rows[first])
+
+
+@contextmanager
+def _opened_ranges(source: Any, *, kinds: Mapping[str, str], **reading: Any) -> Iterator[Frame]:
+    """A table whose columns of numbers and dates may hold ranges of them, which are read as words.
+
+    Every other column is read as it is stated; what is wrong with it is told.
+    """
+    with ExitStack() as stack:
+        try:
+            frame = stack.enter_context(opened_some(source, kinds=kinds, **reading))
+        except InputError:
+            words = {name: kind for name, kind in kinds.items() if kind not in ("number", "date")}
+            with opened_some(source, kinds=words, **reading) as plain:
+                inferred = {field.name: field.kind for field in plain.fields}
+            loose = {
+                name: "label"
+                for name, kind in kinds.items()
+                if name not in words and inferred.get(name, kind) != kind
+            }
+            frame = stack.enter_context(opened_some(source, kinds={**kinds, **loose}, **reading))
+        yield frame
+
+
+def _with_decimal_points(listing: Listing, decimal: str | None) -> Listing:
+    """Numbers that were read as words, for there are ranges among them, with points in them."""
+    if decimal == "." or not any(isinstance(value, str) for value in listing.values):
+        return listing
+    words = [
+        with_decimal_points(value, decimal == ",") if isinstance(value, str) else value
+        for value in listing.values
+    ]
+    distinct = list(dict.fromkeys(words))
+    place = {word: i for i, word in enumerate(distinct)}
+    codes = np.array([place[word] for word in words], listing.codes.dtype)
+    return Listing(tuple(distinct), codes[listing.codes])
+
+
+def _called(names: str | None, there: Mapping[str, str], who: Sequence[str]) -> list[str]:
+    """The column of people's names: the one asked for, or the only one that says who they are."""
+    if names is None:
+        return list(who) if len(who) == 1 else []
+    if names not in there:
+        raise InputError(
+            f"The people's table has no column {names!r}.", "name another, or leave --name out."
+        )
+    return [names]
+
+
+def _named(role: str, schemas: Sequence[Schema], there: Mapping[str, str]) -> list[str]:
+    names = (c.name for schema in schemas for c in schema.columns if c.role == role)
+    return [name for name in dict.fromkeys(names) if name in there]
+
+
+def _nobody_twice(names: Sequence[str], columns: Sequence[Listing]) -> None:
+    """Refuse rows that agree in all of the columns; a person who is null is anybody."""
+    _, first = combinations([one.codes for one in columns], [len(one.values) for one in columns])
+    repeated = len(columns[0].codes) - len(first)
+    if len(columns) == 1 and None in columns[0].values:
+        repeated -= int((columns[0].codes == len(columns[0].values) - 1).sum()) - 1
+    if repeated:
+        raise InputError(
+            f"{repeated:,} rows are about people who are listed already "
+            f"({', '.join(names)} {'is' if len(names) == 1 else 'are'} the same).",
+            "keep one row a person: whoever is listed twice looks like two candidates.",
+        )
+
+
+def _refuse_nobody(persons: Listing, whose: str) -> None:
+    """Refuse rows that do not say whom they are about: they might be anybody's."""
+    if None in persons.values:
+        raise _unnamed(int((persons.codes == len(persons.values) - 1).sum()), whose)
+
+
+def _unnamed(rows: int, whose: str) -> InputError:
+    return InputError(
+        f"{rows:,} rows {whose} do not say whom they are about: the person is empty.",
+        "give everybody a value in the person column, or leave these rows out.",
+    )
+
+
+def person_of_rows(release: Seen) -> NDArray[np.int32] | None:
+    """Whose each row of a release is, as numbers; None where nothing says it, or nobody has two.
+
+    A counterfeit is about nobody, and looks like somebody of its own.
+    """
+    if release.person_column is not None:
+        _refuse_nobody(release.person_column, f"of {release.name}")
+        codes = release.person_column.codes.astype(np.int32)
+    elif (keyed := keyed_people(release)) is not None:
+        if empty := pc.sum(pc.equal(keyed.person, hashed_null(keyed.key))).as_py():
+            raise _unnamed(empty, f"of {release.name}")
+        codes = keyed.person.dictionary_encode().indices.to_numpy().astype(np.int32)
+        made_up = np.flatnonzero(pc.equal(keyed.person, marker(keyed.key)).to_numpy(False))
+        codes[made_up] = codes.max(initial=0) + 1 + np.arange(len(made_up))
+    else:
+        return None
+    return None if len(np.unique(codes)) == len(codes) else codes
+
+
+def rows_held(release: Seen, person: NDArray[np.int32], persons: Listing) -> NDArray[np.int64]:
+    """How many rows of a release are about each person of a table, by the rows of that table."""
+    count = np.bincount(person)
+    first = np.full(len(persons.values), -1, np.int64)
+    if release.person_column is not None:
+        words = {word: i for i, word in enumerate(release.person_column.words())}
+        codes = [words.get(word, -1) for word in persons.words()]
+        return np.append(count, 0)[np.array(codes, np.int64)][persons.codes]
+    found = holders(release, persons.values)
+    first = first if found is None else found
+    return np.where(first < 0, 0, count[person[first]])[persons.codes]
+
+
+def keyed_people(release: Seen) -> Keyed | None:
+    """Whose the rows of a release are: as a ledger keeps it, else as its private companion says.
+
+    None where no companion is at hand, or it names nobody.
+    """
+    if release.keyed is not None or release.companion is None:
+        return release.keyed
+    try:
+        people = read_people(release.companion.folder, release.rows)
+    except InputError:  # a companion without them, or not a whole one
+        return None
+    return Keyed(release.companion.key, people)
+
+
+def holders(release: Seen, persons: Sequence[Any]) -> NDArray[np.int64] | None:
+    """The row of the release that is each person's own (-1: none), as its publisher knows it.
+
+    None where nothing says whose the rows are, and where none of them is one of these persons':
+    then they are called otherwise here, and who of them is in the release is not known.
+    """
+    named = np.array([person is not None for person in persons], dtype=np.bool_)
+    keyed = keyed_people(release) if named.any() else None
+    if keyed is None:
+        return None
+    wanted = [person for person in persons if person is not None]
+    rows = np.full(len(persons), -1, np.int64)
+    rows[named] = rows_of(hashed_values(wanted, keyed.key), keyed.person)
+    return rows if (rows >= 0).any() else None

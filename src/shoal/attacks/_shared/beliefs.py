@@ -1,0 +1,328 @@
+"""Beliefs by Bayes' rule where published values are answers that may have been exchanged.
+
+A person is equally likely to be any of the rows i of the classes that they could be in. With f_i
+what the answers of others foretell of row i, and P_j(y | s) the chance of its answer in release j
+(``shoal.attacks._shared.beliefs``), the answers of one person being drawn independently,
+
+    foretold(s)   =  the mean of f_i(s) over rows, in the release that foretells a value most
+    posterior(s)  ∝  foretold(s) Π_j Σ_i P_j(y_i | s) / Q_i(y_i)
+
+Where P_j(y | s) <= e^ε_j P_j(y | t) for all values, as ε_j-differential privacy says, the answers
+of one person move the odds of a value by at most e^E, E = Σ ε_j, so that with p = foretold(s)
+
+    posterior(s)  <=  e^E p / (1 + (e^E − 1) p)
+
+(Ganta, Kasiviswanathan, Smith: Composition attacks and auxiliary information in data privacy, KDD
+2008, section 4; Dwork, Roth 2014, theorem 3.14 for the sum).
+
+It does not bound p itself: where quasi-identifiers foretell the value, others give it away, with or
+without this person's answers. What two releases foretell is not multiplied: the same others may be
+in both, and counting them twice would make beliefs too sure. Where they are others, an adversary
+could be surer.
+
+What published answers say of the people of a class: how they come about, and what is foretold.
+
+A release publishes an answer y in place of a value s with a known chance P(y | s): randomised
+response, or the values as they are, where P is the identity. Of the person behind row i, which
+shows y_i, the answers of others foretell the value s with chance f_i(s), and so the answer y with
+Q_i(y) = Σ_s f_i(s) P(y | s). What is known without the person's own answer is f_i, and what that
+adds is P(y_i | s) / Q_i(y_i).
+
+Two adversaries differ in what is foretold. To one everybody is alike: f_i = π, the likeliest
+distribution of all published answers. The other foretells by the answers of the n − 1 others of the
+class and α people like everybody: their counts put through the inverse of P (Wang, Blocki, Li, Jha:
+Locally differentially private protocols for frequency estimation, 2017). α is what foretells
+answers best from the rest of their classes.
+
+It does not see what other columns foretell, nor what somebody knows besides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from shoal.attacks._shared.location import Located
+from shoal.core.axis import Axis
+from shoal.core.theory.adversary_view import Published
+from shoal.core.theory.odds import moved
+
+# What published answers say of the people of a class: how they come about, and what is foretold.
+
+
+Floats = NDArray[np.float64]
+
+ROUNDS, STILL = 2_000, 1e-10
+"""The prior is settled after so many rounds, or when none of its chances moves by more."""
+BLOCK = 1 << 22
+"""So many chances are worked out at once."""
+ALIKE = tuple(2.0**power for power in range(-4, 21))
+"""How many people like everybody may stand beside a class's own."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """How one release's answers come about: counts (classes, values) and P(answer | true)."""
+
+    counts: csr_matrix
+    chance: Floats
+    spent: float | None = None
+    """What the release says that a person's answers spend, in all of its columns."""
+
+    @classmethod
+    def of(cls, release: Published, axis: Axis) -> Channel:
+        """A release on the axis of values."""
+        found = release.histogram(axis)
+        shape = len(release.cells), axis.size
+        counts = csr_matrix((found.count.astype(float), (found.class_, found.value)), shape)
+        chance = np.eye(axis.size) if release.response is None else release.response
+        return cls(counts, chance, release.spent)
+
+    @property
+    def epsilon(self) -> float:
+        """The most that a person's answers say: what is stated, or ln of the largest ratio here."""
+        return self._own if self.spent is None else max(self._own, self.spent)
+
+    @property
+    def several(self) -> bool:
+        """Whether other columns were answered for too: of n each spends one n-th of epsilon."""
+        return self.spent is not None and self.spent > 1.5 * self._own
+
+    @cached_property
+    def _own(self) -> float:
+        possible = self.chance[self.chance.any(axis=1)]
+        shown = possible[:, possible.any(axis=0)]
+        with np.errstate(divide="ignore"):
+            return float(np.log(shown.max(axis=0) / shown.min(axis=0)).max(initial=0.0))
+
+    @cached_property
+    def rows(self) -> Floats:
+        """How many rows each class has."""
+        return np.asarray(self.counts.sum(axis=1)).ravel()
+
+
+def prior_of(channels: Sequence[Channel]) -> Floats:
+    """The distribution of the values behind all published answers: the likeliest, as far as it is.
+
+    Drawn together by as much as the draws of answers may have driven it apart (James, Stein 1961).
+    """
+    found = _likeliest(channels)
+    even = (found > 0) / np.count_nonzero(found)
+    apart = float(((found - even) ** 2).sum())
+    spread = sum(1 / max(_drawn_apart(one, found), np.finfo(float).tiny) for one in channels)
+    kept = max(0.0, 1 - 1 / (spread * apart)) if apart > 0 else 1.0
+    return np.asarray(even + kept * (found - even))
+
+
+def _likeliest(channels: Sequence[Channel]) -> Floats:
+    """By expectation and maximisation."""
+    shown = [np.asarray(one.counts.sum(axis=0)).ravel() for one in channels]
+    prior = np.any([one.chance.any(axis=1) for one in channels], axis=0).astype(float)
+    prior /= prior.sum()
+    for _ in range(ROUNDS):
+        drawn = [count @ weights(one, prior) for one, count in zip(channels, shown, strict=True)]
+        after = prior * np.sum(drawn, axis=0)
+        after /= after.sum()
+        if np.abs(after - prior).max() < STILL:
+            return np.asarray(after)
+        prior = after
+    return np.asarray(prior)
+
+
+def _drawn_apart(channel: Channel, prior: Floats) -> float:
+    """The variance of estimated shares that comes from drawing answers, summed over the values."""
+    shown, back = prior @ channel.chance, np.linalg.pinv(channel.chance)
+    answers = float(shown @ (back**2).sum(axis=1) - ((shown @ back) ** 2).sum())
+    people = 1 - float((prior**2).sum())
+    return max(0.0, answers - people) / max(float(channel.rows.sum()), 1.0)
+
+
+def weights(channel: Channel, prior: Floats) -> Floats:
+    """P(y | s) / Q(y): a row for each answer, a column for each value."""
+    return np.asarray(channel.chance.T * inverse(prior @ channel.chance)[:, np.newaxis])
+
+
+def inverse(chance: Floats) -> Floats:
+    """One over each, and 0 over 0."""
+    return np.divide(1.0, chance, out=np.zeros_like(chance), where=chance > 0)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a release says of the people of each class, (classes, values), summed over its rows."""
+
+    own: Floats
+    """P(y_i | s) / Q_i(y_i): by the answer that may be the person's own."""
+    others: Floats
+    """f_i(s): by the answers of others."""
+
+
+def by_everybody(channel: Channel, prior: Floats) -> Said:
+    """By an adversary to whom everybody is alike."""
+    return Said(channel.counts @ weights(channel, prior), np.outer(channel.rows, prior))
+
+
+def by_class(channel: Channel, prior: Floats) -> Said:
+    """By an adversary who foretells from the answers of the others of a class."""
+    others = _Others(channel, prior)
+    alike = math.inf if math.isinf(channel.epsilon) else others.alike
+    if math.isinf(alike):  # values as they are, or classes that foretell nothing
+        return by_everybody(channel, prior)
+    said = Said(*np.zeros((2, *channel.counts.shape)))
+    for classes, pairs in others.blocks():
+        count = others.count[pairs, np.newaxis]
+        foretold = others.foretold(pairs, alike)
+        chance = channel.chance[:, others.answer[pairs]].T
+        shown = (foretold * chance).sum(axis=1, keepdims=True)
+        there = classes[np.diff(others.start[np.append(classes, classes[-1] + 1)]) > 0]
+        first = others.start[there] - pairs.start
+        said.own[there] = np.add.reduceat(count * chance * inverse(shown), first)
+        said.others[there] = np.add.reduceat(count * foretold, first)
+    return said
+
+
+class _Others:
+    """The others of each class, once for every answer that may be the person's own."""
+
+    def __init__(self, channel: Channel, prior: Floats) -> None:
+        counts = channel.counts
+        counts.sort_indices()
+        self._prior, self._inverse = prior, np.linalg.pinv(channel.chance)
+        self._estimated = counts @ self._inverse
+        self.start = counts.indptr.astype(np.int64)
+        self.answer, self.count = counts.indices, counts.data
+        self._class = np.repeat(np.arange(counts.shape[0]), np.diff(self.start))
+        self._number = channel.rows[self._class] - 1
+        self._channel = channel
+
+    def blocks(self) -> Iterator[tuple[NDArray[np.int64], slice]]:
+        """Classes, and the pairs of a class and an answer that are theirs, not too many at once."""
+        for here in slices(self.start, max(1, BLOCK // len(self._prior))):
+            pairs = slice(int(self.start[here.start]), int(self.start[here.stop]))
+            yield np.arange(here.start, here.stop), pairs
+
+    def foretold(self, pairs: slice, alike: float) -> Floats:
+        """The chance of each value by the others and so many people like everybody.
+
+        An estimate may be below 0; no value is given less than one such person would give it.
+        """
+        found = self._estimated[self._class[pairs]] - self._inverse[self.answer[pairs]]
+        found = np.maximum(found + alike * self._prior, self._prior)
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def alike(self) -> float:
+        """How many people like everybody, beside the others, foretell the answers best."""
+        overall = (self._prior @ self._channel.chance)[self.answer]
+        fits = [
+            self.count @ np.log((self.count - 1 + alike * overall) / (self._number + alike))
+            for alike in ALIKE
+        ]
+        best = int(np.argmax(fits))
+        return ALIKE[best] if fits[best] > self.count @ np.log(overall) else math.inf
+
+
+def slices(start: NDArray[Any], most: int) -> Iterator[slice]:
+    """Parts of what starts at these places, of at most so many places (one of them at the least).
+
+    >>> [(one.start, one.stop) for one in slices(np.array([0, 2, 4, 9, 10]), 4)]
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    first, end = 0, len(start) - 1
+    while first < end:
+        last = int(np.searchsorted(start, start[first] + most, side="right")) - 1
+        yield slice(first, max(first + 1, last))
+        first = max(first + 1, last)
+
+
+# Beliefs by Bayes' rule where published values are answers that may have been exchanged.
+
+
+SURE = 0.9
+"""From this belief on an adversary is said to be sure."""
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """What is believed of each key: the likeliest value, its belief, and how many are possible."""
+
+    best: NDArray[np.int64]
+    """-1 where no value is possible."""
+    stated: Floats
+    left: NDArray[np.int32]
+    each: NDArray[np.int32]
+    """(releases, keys): how many values each release leaves by itself."""
+    single: Floats
+    """(releases, keys): the largest belief by each release itself."""
+    foretold: Floats
+    """The most that the answers of others foretell any value with."""
+
+
+def believed(said: Sequence[Said], located: Sequence[Located], prior: Floats) -> Beliefs:
+    """What the releases together make of the prior, for everybody who was looked for."""
+    keys, values = len(located[0][0]) - 1, len(prior)
+    best, stated, foretold = np.full(keys, -1), np.zeros(keys), np.zeros(keys)
+    left, each = np.zeros(keys, np.int32), np.zeros((len(said), keys), np.int32)
+    single = np.zeros((len(said), keys))
+    pairs = list(zip(said, located, strict=True))
+    block = max(1, BLOCK // values)
+    for first in range(0, keys, block):
+        here = slice(first, min(first + block, keys))
+        own = np.array([summed(one.own, *where, here) for one, where in pairs])
+        others = np.array([summed(one.others, *where, here) for one, where in pairs])
+        others *= inverse(others.sum(axis=2, keepdims=True))
+        most = others.max(axis=2).argmax(axis=0)
+        alone = others[most, np.arange(others.shape[1])]
+        possible = (own > 0) & (prior > 0)
+        each[:, here] = possible.sum(axis=2)
+        left[here] = possible.all(axis=0).sum(axis=1)
+        single[:, here] = [posterior(one[np.newaxis], by).max(axis=1)
+                           for one, by in zip(own, others, strict=True)]  # fmt: skip
+        joined = posterior(own, alone)
+        found = left[here] > 0
+        best[here] = np.where(found, joined.argmax(axis=1), -1)
+        stated[here] = np.where(found, joined.max(axis=1), 0.0)
+        foretold[here] = np.where(found, alone.max(axis=1), 0.0)
+    return Beliefs(best, stated, left, each, single, foretold)
+
+
+def summed(weight: Floats, start: NDArray[Any], classes: NDArray[Any], here: slice) -> Floats:
+    """(keys, values): the sum over the classes that each could be in."""
+    first, last = int(start[here.start]), int(start[here.stop])
+    shape, own = (here.stop - here.start, len(weight)), start[here.start : here.stop + 1] - first
+    near = csr_matrix((np.ones(last - first), classes[first:last], own), shape)
+    return np.asarray(near @ weight)
+
+
+def posterior(weight: Floats, prior: Floats) -> Floats:
+    """(keys, values): the prior times all of the weights (…, keys, values), adding up to 1.
+
+    The prior is everybody's, (values), or each one's own.
+    """
+    with np.errstate(divide="ignore"):  # what is impossible is minus infinity
+        log = np.log(weight).sum(axis=0) + np.log(prior)
+    top = log.max(axis=1, keepdims=True)
+    raised = np.exp(log - np.where(np.isfinite(top), top, 0.0))
+    return np.asarray(raised * inverse(raised.sum(axis=1, keepdims=True)))
+
+
+def at_worst(said: Sequence[Said]) -> float:
+    """The most that others may foretell in any classes, one of each release, whichever meet."""
+    shares = (one.others * inverse(one.others.sum(axis=1, keepdims=True)) for one in said)
+    return max(float(each.max()) for each in shares)
+
+
+def bound(epsilon: float, prior: float) -> float:
+    """The most that a belief of so much can become by answers that together spend epsilon.
+
+    >>> round(bound(1.0, 0.5), 6), bound(float("inf"), 0.5)
+    (0.731059, 1.0)
+    """
+    return moved(prior, epsilon)[1]

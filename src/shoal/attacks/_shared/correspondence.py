@@ -1,0 +1,313 @@
+"""Correspondence: every row of a release has its own row in a later release of the grown table.
+
+R1 publishes a table, R2 the same rows and new ones; nothing is removed or changed. A valid
+correspondence gives every row of R1 a row of R2 of its own: their cells meet, and the columns that
+both publish as they are agree. Rows of one class that agree in those columns are twins.
+
+Fung, Wang, Fu, Pei: Anonymity for continuous data publishing, EDBT 2008 (BCF-anonymity). With g1
+and g2 the twins of one value in a class of R1 and in one of R2, G1 the rows of R1 that could be of
+g2, and G2 those of R2 that G1 could be, the paper cracks
+
+    forward   |g1| - min(|g1|, |g2|)            of the victim's class in R1
+    cross     |g2| - min(|g1|, |g2|)            of the victim's class in R2
+    backward  max(0, |G1| - (|G2| - |g2|))      of the newcomer's class in R2
+
+These hold, but are only the least that is cracked: other rows may need the places of g2, and a part
+of G1 may be worse off than all of it. Here the numbers are exact, over all valid correspondences:
+``most`` rows of g1 in g2 instead of min(|g1|, |g2|), and ``least`` old rows in g2.
+
+It does not see rows that were removed or changed (that is the temporal attack), nor columns that
+only one release publishes as they are.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks._shared.row_links import Twins, join, side
+from shoal.core.errors import InputError
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import WORST, Published, View
+from shoal.kernels.assignment import Assigned, assign, fewest, least, most
+from shoal.kernels.grouping import combinations
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+GROWN = (
+    "every row of the first release is in the second, unchanged in the columns that both publish "
+    "as they are, and the second may have new ones"
+)
+FROM_THE_BEGINNING = "the adversary knows that the person was in the first release"
+KNOWN = "the adversary knows the person's quasi-identifiers, and by them the class in each release"
+DEFENCE = (
+    "keep the rows that were published before in their classes, with their cells or wider ones, "
+    "and put new rows into these or into classes of their own."
+)
+
+
+@dataclass(frozen=True)
+class Grown:
+    """An earlier and a later release of a growing table, and which twins could be the same rows."""
+
+    one: Twins
+    other: Twins
+    start: Ints
+    partner: Ints
+    """Twins ``i`` of the first could be the twins ``partner[start[i]:start[i + 1]]``."""
+    assigned: Assigned
+    """One valid correspondence, and which pairs some valid one uses."""
+
+    @cached_property
+    def twins(self) -> Ints:
+        """The first release's twins of each pair."""
+        return np.repeat(np.arange(len(self.one.count)), np.diff(self.start))
+
+    @property
+    def new(self) -> int:
+        """How many rows have come since."""
+        return int(self.other.count.sum() - self.one.count.sum())
+
+    @property
+    def _pairs(self) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        return self.one.count, self.other.count, self.start, self.partner, self.assigned.rows
+
+    @cached_property
+    def most(self) -> tuple[Ints, int]:
+        """The most rows that take each pair, and of how many pairs that is only a limit."""
+        return most(*self._pairs, self.assigned.possible)
+
+    @cached_property
+    def least(self) -> tuple[Ints, int]:
+        """The fewest old rows of the second's twins, and of how many that is only a limit."""
+        return least(*self._pairs)
+
+    def placed(self, some: Flags) -> int:
+        """How many rows of the first could be rows of the second at once by these pairs alone."""
+        return int(assign(*self._only(some)).rows.sum())
+
+    def fewest(self, some: Flags) -> int:
+        """How many rows of the first take these pairs in every valid correspondence, at least."""
+        possible = self.assigned.possible
+        return fewest(*self._only(possible), some[possible])
+
+    def _only(self, some: Flags) -> tuple[Ints, Ints, Ints, Ints]:
+        """What ``assign`` takes, with some of the pairs alone."""
+        number = np.bincount(self.twins[some], minlength=len(self.one.count))
+        start = np.concatenate([[0], number.cumsum()])
+        return self.one.count, self.other.count, start, self.partner[some]
+
+
+def grown(view: View) -> Grown:
+    """Which rows could be the same; raises where some row of the first has no row in the second."""
+    found = Grown(*join(view))
+    rows = int(found.one.count.sum())
+    if lost := rows - int(found.assigned.rows.sum()):
+        raise InputError(
+            f"{lost:,} of {rows:,} rows of the first release cannot be in the "
+            "second: it is no release of the same table grown.",
+            "give the earlier release first; where rows were removed or changed, use temporal.",
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Left:
+    """Who is left of each of several groups of people: rows, and their sensitive values."""
+
+    rows: Ints
+    """How many rows could be the person's; 0: nobody is in such a group."""
+    exposed: Flags
+    """Whether one row or one value is left, of more than each release leaves by itself."""
+
+
+@dataclass(frozen=True)
+class ClassPairs:
+    """The pairs of classes that somebody could be in, and what is left of each."""
+
+    classes: tuple[Ints, Ints]
+    of: Ints
+    """The pair of classes that each pair of twins is in."""
+    left: Left
+    limits: int
+    """Of how many pairs of twins only a limit is known."""
+
+
+def class_pairs(grown: Grown) -> ClassPairs:
+    """What is left of every pair of classes for who was in the table from the beginning."""
+    each, limits = grown.most
+    one, other = grown.one, grown.other
+    both = one.class_[grown.twins], other.class_[grown.partner]
+    of, first = combinations(both, [len(side.release.cells) for side in (one, other)])
+    classes = both[0][first], both[1][first]
+    rows = np.bincount(of, each, len(first)).astype(np.int64)
+    smaller = np.minimum(one.release.rows[classes[0]], other.release.rows[classes[1]])
+    exposed = (rows == 1) & (smaller > 1)
+    values = codes(one), codes(other)
+    if values[0] is not None and values[1] is not None:
+        taken = each > 0
+        after = distinct(of[taken], values[0][grown.twins[taken]], len(first))
+        before = several(one, values[0])[classes[0]], several(other, values[1])[classes[1]]
+        exposed |= (after == 1) & before[0] & before[1]
+    return ClassPairs(classes, of.astype(np.int64), Left(rows, exposed), limits)
+
+
+def codes(twins: Twins) -> Ints | None:
+    """The sensitive value of each set of twins; None where there is none or they may differ."""
+    values = twins.release.values
+    if values is None:
+        return None
+    found = np.empty(len(twins.class_), np.int64)
+    found[twins.of] = values
+    return found if bool((found[twins.of] == values).all()) else None
+
+
+def several(twins: Twins, values: Ints) -> Flags:
+    """Whether each class of the twins' release has more than one sensitive value."""
+    return distinct(twins.class_, values, len(twins.release.cells)) > 1
+
+
+def distinct(group: NDArray[Any], value: Ints, groups: int) -> Ints:
+    """How many different values each group has."""
+    _, first = combinations((group, value), (groups, int(value.max(initial=0)) + 1))
+    return np.bincount(group[first], minlength=groups)
+
+
+def hidden(rows: Ints, surely: Callable[[Flags], bool]) -> int:
+    """The fewest rows that are left to somebody who is surely there.
+
+    ``rows`` are left of each group, and ``surely`` says whether somebody must be in some of them.
+    """
+    sizes = np.unique(rows[rows > 0]).tolist()
+    return int(sizes[bisect_left(sizes[:-1], True, key=lambda size: surely(rows <= size))])
+
+
+def worst_of(left: Left, before: Ints) -> int:
+    """The exposed group with the fewest rows left, or else any; of equals where most was before."""
+    order = np.lexsort((-before, left.rows, ~left.exposed, left.rows == 0))
+    return int(order[0])
+
+
+def some_rows(twins: Twins, each: Ints) -> tuple[int, ...]:
+    """So many rows of each set of twins, the first ones, by number; as many as are listed."""
+    order = np.argsort(twins.of, kind="stable")
+    begin = np.cumsum(twins.count) - twins.count
+    listed = [order[begin[i] : begin[i] + each[i]] for i in np.flatnonzero(each)[:WORST]]
+    return tuple((np.concatenate([*listed, order[:0]])[:WORST] + 1).tolist())
+
+
+def too_many(limits: int, instead: str) -> tuple[str, ...]:
+    """An assumption, where searches were cut short."""
+    said = f"{limits:,} numbers were too many to work out, and for these {instead} stands"
+    return (f"{said}: more may be cracked",) if limits else ()
+
+
+def cut_short(limits: int) -> str:
+    """What a sentence says besides, where searches were cut short; nothing else."""
+    said = f" The search was cut short, {limits:,} numbers being too many to work out: more people"
+    return f"{said} may be exposed than this says." if limits else ""
+
+
+def guessing(view: View) -> float:
+    """How sure somebody is of a row who takes any of a class."""
+    return max(int((one.rows > 0).sum()) / len(one.class_) for one in view.releases)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What an attack on people who were in the table from the beginning says of itself."""
+
+    name: str
+    number: int
+    """Whose rows are told: those of release 1 or 2."""
+    sentence: str
+    example: str
+    """Both are given the numbers to fill in."""
+
+
+def told(view: View, words: Told) -> Finding:
+    """The finding about people who were in the table from the beginning."""
+    known = grown(view)
+    pairs = class_pairs(known)
+    left, people = pairs.left, len(view.releases[0].class_)
+
+    def surely(some: Flags) -> bool:
+        return known.placed(~some[pairs.of] & known.assigned.possible) < people
+
+    exposed = known.fewest(left.exposed[pairs.of]) if left.exposed.any() else 0
+    after = hidden(left.rows, surely)
+    before = view.releases[words.number - 1].rows[pairs.classes[words.number - 1]]
+    could, rows = _could(known, pairs, words.number)
+    details = {
+        "joined_on": list(view.shared),
+        "new": known.new,
+        **numbers("pairs", left, before),
+        "k_after": after,
+        "could_be_exposed": could,
+        "limits": pairs.limits,
+    }
+    worst = worst_of(left, before)
+    classes = [int(each[worst]) for each in pairs.classes]
+    witness = proof(left, before, worst, zip(view.releases, classes, strict=True))
+    names = {"one": view.releases[0].name, "other": view.releases[1].name}
+    fill = {**names, "people": people, "exposed": exposed, **details}
+    sizes = [one["class_rows"] for one in witness["releases"]]
+    return Finding(
+        attack=words.name,
+        people=people,
+        exposed=exposed,
+        sure=1.0 if exposed else 1 / after,
+        guessing=guessing(view),
+        sentence=words.sentence.format(**fill) + cut_short(pairs.limits),
+        defence=DEFENCE,
+        example=words.example.format(sizes=sizes, **witness),
+        assumptions=(GROWN, FROM_THE_BEGINNING, KNOWN, *too_many(pairs.limits, "the formula")),
+        worst=rows if exposed else (),
+        table=f"release {words.number}",
+        witness=witness,
+        details=details,
+    )
+
+
+def numbers(groups: str, left: Left, before: Ints) -> dict[str, Any]:
+    """How much is cracked of the groups that somebody could be in, and how few rows are left."""
+    there = left.rows > 0
+    cracked = (before - left.rows)[there]
+    return {
+        groups: int(there.sum()),
+        f"{groups}_cracked": int((cracked > 0).sum()),
+        f"{groups}_exposed": int(left.exposed.sum()),
+        "most_cracked": int(cracked.max()),
+        "lowest": int(left.rows[there].min()),
+        "k_before": int(before[there].min()),
+    }
+
+
+def proof(
+    left: Left, before: Ints, worst: int, classes: Iterable[tuple[Published, int]]
+) -> dict[str, Any]:
+    """The witness: the classes of one group with their first rows, and what is left of it."""
+    rows = [(one, class_, np.flatnonzero(one.class_ == class_) + 1) for one, class_ in classes]
+    return {
+        "releases": [side(*each) for each in rows],
+        "before": int(before[worst]),
+        "cracked": int(before[worst] - left.rows[worst]),
+        "left": int(left.rows[worst]),
+        "exposed": bool(left.exposed[worst]),
+    }
+
+
+def _could(known: Grown, pairs: ClassPairs, number: int) -> tuple[int, tuple[int, ...]]:
+    """How many people could be in an exposed pair of classes at most, and rows that could be."""
+    each = np.where(pairs.left.exposed[pairs.of], known.most[0], 0)
+    sides = (known.one, known.twins), (known.other, known.partner)
+    taken = (np.bincount(of, each, len(twins.count)).astype(np.int64) for twins, of in sides)
+    fit = [np.minimum(twins.count, n) for (twins, _), n in zip(sides, taken, strict=True)]
+    return min(int(one.sum()) for one in fit), some_rows(sides[number - 1][0], fit[number - 1])

@@ -1,0 +1,320 @@
+"""People with several rows: whom rows are about is counted, never the rows.
+
+A person may have several rows in a release, in one class or in several, and several values there;
+and a table of people may list somebody several times, by the quasi-identifiers of several rows.
+Nobody sees in a release which rows are one person's; its publisher does, or a column says it, and
+counts by that. Where everybody has one row, everything here is what it is by rows.
+
+The number of candidates does not add up over classes: somebody may be in two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks._shared.location import Located, ranges
+from shoal.attacks._shared.value_weights import Evidence, silent_releases
+from shoal.core.axis import Axis
+from shoal.core.theory.adversary_view import UNKNOWN, People, Published, View
+from shoal.kernels.grouping import combinations, members
+
+AT_ONCE = 10**7
+"""So many rows of classes are looked at together at most."""
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+def people_fitting(
+    release: Published, axis: Axis | None, located: Located
+) -> tuple[Ints, NDArray[np.int32]]:
+    """Of each key how many people, or rows, the classes that fit it have, and the value on the axis
+    that all of these have there; -1 where there is none.
+    """
+    values = None if axis is None else release.values
+    if release.person is None:
+        candidates, agreed = _rows_fitting(release, None if values is None else axis, located)
+        return candidates, _learnt(agreed, axis)
+    start, classes = located
+    rows = np.argsort(release.class_, kind="stable")
+    begin, length = np.cumsum(release.rows) - release.rows, np.diff(start)
+    weight = np.concatenate(([0], np.cumsum(release.rows[classes])))[start]
+    candidates = np.zeros(len(length), np.int64)
+    agreed = np.full(len(length), -1, np.int32)
+    each, of = _alike(start, classes)
+    for some in _portions(np.diff(weight)[each]):
+        keys = each[some]
+        there = classes[ranges(start[keys], length[keys])]
+        key = np.repeat(np.repeat(np.arange(len(keys)), length[keys]), release.rows[there])
+        row = rows[ranges(begin[there], release.rows[there])]
+        candidates[keys], agreed[keys] = _counted(key, row, release, values, len(keys))
+    return candidates[each][of], _learnt(agreed[each][of], axis)
+
+
+def _learnt(agreed: NDArray[np.int32], axis: Axis | None) -> NDArray[np.int32]:
+    """The values that all have, without the one that nobody knows: a missing one."""
+    if axis is None or not axis.unknown:
+        return agreed
+    return np.where(agreed == axis.null_code, np.int32(-1), agreed)
+
+
+def _rows_fitting(
+    release: Published, axis: Axis | None, located: Located
+) -> tuple[Ints, NDArray[np.int32]]:
+    """The same where a row is a person: rows add up, and the ends of a class's values tell."""
+    start, classes = located
+    before = np.concatenate(([0], np.cumsum(release.rows[classes])))
+    candidates = before[start[1:]] - before[start[:-1]]
+    agreed = np.full(len(candidates), -1, np.int32)
+    found = np.diff(start) > 0
+    if axis is None or not found.any():
+        return candidates, agreed
+    values = release.histogram(axis)
+    low, high = values.value[values.start[:-1]], values.value[values.start[1:] - 1]
+    at = start[:-1][found]  # values ascend in a class: all agree where the ends do
+    lowest = np.minimum.reduceat(low[classes], at)
+    agreed[found] = np.where(lowest == np.maximum.reduceat(high[classes], at), lowest, -1)
+    return candidates, agreed
+
+
+def _alike(start: Ints, classes: Ints) -> tuple[Ints, Ints]:
+    """One key of those that fit the same single class, and all others; which stands for each."""
+    number = np.diff(start)
+    alone = number == 1
+    label = np.zeros(len(number), np.int64)
+    label[alone] = classes[start[:-1][alone]]
+    size = int(classes.max(initial=-1)) + 1
+    label[~alone] = np.where(number[~alone] == 0, size, size + 1 + np.flatnonzero(~alone))
+    _, each, of = np.unique(label, return_index=True, return_inverse=True)
+    return each, of
+
+
+def _portions(weights: Ints) -> Iterator[slice]:
+    """Slices of about as much weight as fits into memory."""
+    portion = np.cumsum(weights) // AT_ONCE
+    ends = np.flatnonzero(np.diff(portion)) + 1
+    edges = [0, *ends.tolist(), len(weights)]
+    for first, last in pairwise(edges):
+        yield slice(first, last)
+
+
+def _counted(
+    key: Ints, row: Ints, release: Published, values: NDArray[Any] | None, keys: int
+) -> tuple[Ints, NDArray[np.int32]]:
+    """People and what they agree on, from pairs of a key and a row that fits it."""
+    assert release.person is not None
+    who, size = release.person[row], int(release.person.max(initial=-1)) + 1
+    _, once = combinations((key, who), (keys, size))
+    candidates = np.bincount(key[once], minlength=keys)
+    agreed = np.full(keys, -1, np.int32)
+    if values is None:
+        return candidates, agreed
+    value, most = values[row], int(values.max(initial=-1)) + 1
+    _, having = combinations((key, who, value), (keys, size, most))
+    pair, first = combinations((key[having], value[having]), (keys, most))
+    common = np.bincount(pair, minlength=len(first)) == candidates[key[having][first]]
+    agreed[key[having][first[common]]] = value[having][first[common]]
+    return candidates, agreed
+
+
+def people_covered(located: Located, key: Ints, people: People, classes: int) -> Ints:
+    """How many people of a register fit each class, each counted once."""
+    start, fitting = located
+    if people.person is None:
+        there = np.repeat(np.bincount(key, minlength=len(start) - 1), np.diff(start))
+        return np.bincount(fitting, there, classes).astype(np.int64)
+    length = np.diff(start)[key]
+    class_ = fitting[ranges(start[:-1][key], length)]
+    person = np.repeat(people.person, length)
+    _, once = combinations((class_, person), (classes, len(people)))
+    return np.bincount(class_[once], minlength=classes).astype(np.int64)
+
+
+def certain_by_number(release: Published, axis: Axis) -> NDArray[Any]:
+    """The people of whom a value is certain for who knows how many rows they have in a class.
+
+    Somebody with more rows than lack a value has it: the others cannot all lack it.
+    """
+    assert release.person is not None
+    values = release.row_histogram(axis)
+    known = np.where(values.is_blank, 0, values.count)  # a missing value is none that one learns
+    lacking = release.rows - values.largest(known)
+    sizes = len(release.cells), int(release.person.max()) + 1
+    number, first = combinations((release.class_, release.person), sizes)
+    certain = np.bincount(number) > lacking[release.class_[first]]
+    return release.people_of(first[certain])
+
+
+def certain_by_classes(release: Published, axis: Axis) -> NDArray[Any]:
+    """The people whose classes have one value in common, where nobody has two values.
+
+    A class in which somebody's value is missing excludes none, so that the others decide.
+    """
+    assert release.person is not None
+    assert release.values is not None
+    values, size = release.row_histogram(axis), int(release.person.max()) + 1
+    known = np.flatnonzero(~(axis.unknown & (release.values == axis.null_code)))
+    sizes = len(release.cells), size
+    _, first = combinations((release.class_[known], release.person[known]), sizes)
+    class_, person = release.class_[known[first]], release.person[known[first]]
+    length = values.distinct[class_]
+    value = values.value[ranges(values.start[:-1][class_], length)]
+    who = np.repeat(person, length)
+    pair, one = combinations((who, value), (size, axis.size))
+    in_all = np.bincount(pair) == np.bincount(person, minlength=size)[who[one]]
+    left = np.bincount(who[one][in_all], minlength=size)
+    missing = in_all & (value[one] == axis.null_code) & axis.unknown
+    left[who[one][missing]] = 0
+    return np.flatnonzero(left == 1)
+
+
+@dataclass(frozen=True)
+class Best:
+    """Of each person the row that tells most: a value, a match, then the fewest candidates."""
+
+    row: Ints
+    """Its place among all rows of their table."""
+    candidates: Ints
+    """The fewest of all rows that fit any; 0 where none does."""
+    certain: Flags
+    """Whether any of their rows is a match."""
+    agreed: NDArray[np.int32]
+    """The value that is settled; -1 where none is."""
+
+    @classmethod
+    def of(
+        cls, people: People, candidates: Ints, certain: Flags, agreed: NDArray[np.int32]
+    ) -> Best:
+        """The best of everybody's rows."""
+        if people.person is None:
+            return cls(np.arange(people.listed), candidates, certain, agreed)
+        fewest = np.where(candidates == 0, np.iinfo(np.int64).max, candidates)
+        order = np.lexsort((fewest, ~certain, agreed < 0, people.person))
+        _, first = np.unique(people.person[order], return_index=True)
+        least = np.minimum.reduceat(fewest[order], first)
+        least[least == np.iinfo(np.int64).max] = 0
+        matched = np.logical_or.reduceat(certain[order], first)
+        return cls(order[first], least, matched, agreed[order[first]])
+
+
+@dataclass(frozen=True)
+class Left:
+    """What several releases leave of the values of people with several rows."""
+
+    first: Ints
+    """Everybody's first row in their table."""
+    prior: NDArray[np.int32]
+    """(releases, people): how many values each release leaves; 0 where it has no class."""
+    posterior: NDArray[np.int32]
+    is_constant: bool
+    """Whether nobody has two different values, as far as anything says."""
+    nothing: Flags | None
+    """Of whom no release says anything, where values are missing; None: of nobody."""
+    _person: Ints
+
+    @classmethod
+    def of(cls, view: View, evidence: Evidence, people: People) -> Left:
+        """What is left of everybody, by all of their rows."""
+        person = np.arange(people.listed) if people.person is None else people.person
+        order = np.argsort(person, kind="stable")
+        _, start = np.unique(person[order], return_index=True)
+        every, known = range(len(view.releases)), evidence.without_blanks
+        sets = np.stack([_values_left(known, j)[evidence.key] for j in every])
+        is_constant = _is_constant(view, people, person)
+        if is_constant:
+            blank = np.asarray(~sets.any(axis=2))  # a known row that is in no class says nothing
+            joined = np.bitwise_and.reduceat(_filled(sets, blank)[:, order], start, axis=1)
+            nowhere = np.logical_and.reduceat(blank[:, order], start, axis=1)
+            joined[nowhere] = 0
+        else:
+            joined = np.bitwise_or.reduceat(sets[:, order], start, axis=1)
+        single = is_constant | ~_has_several(view, people, person)
+        nothing = None
+        if known is not evidence:
+            unsure = np.stack([evidence.unsure(j) for j in every])[:, order]
+            unsure = np.logical_or.reduceat(unsure, start, axis=1)
+            silent = silent_releases(joined, unsure, single)
+            joined[silent] = _as_set(known.total)
+            nothing = np.asarray(silent.all(axis=0))
+        prior = np.bitwise_count(joined).sum(axis=2).astype(np.int32)
+        common = np.bitwise_count(np.bitwise_and.reduce(joined, axis=0)).sum(axis=1)
+        posterior = np.where(single, common, prior.min(axis=0)).astype(np.int32)
+        if nothing is not None:
+            posterior[nothing] = 0
+        return cls(order[start], prior, posterior, is_constant, nothing, person)
+
+    def any_row(self, flags: Flags) -> Flags:
+        """Whether anything holds of any row of each person."""
+        found = np.zeros(len(self.first), np.bool_)
+        found[self._person[flags]] = True
+        return found
+
+    @property
+    def assumption(self) -> str:
+        """What the count of values takes for granted."""
+        if self.is_constant:
+            return (
+                "all rows of a person have the same value, and every known row is in the releases"
+            )
+        return (
+            "people with several rows may have several values: what releases leave of them is not "
+            "intersected"
+        )
+
+
+def _values_left(evidence: Evidence, release: int) -> NDArray[np.uint64]:
+    """The values that a release leaves of each key, as sets of codes: (keys, words)."""
+    values, (start, classes) = evidence.histograms[release], evidence.located[release]
+    words = (len(values.total) + 63) // 64
+    pairs = np.arange(len(values.value))
+    sets = members(values.value, pairs, values.class_, len(values.distinct), words)
+    found = np.zeros((len(start) - 1, words), np.uint64)
+    there = np.diff(start) > 0
+    if there.any():
+        found[there] = np.bitwise_or.reduceat(sets[classes], start[:-1][there], axis=0)
+    return found
+
+
+def _as_set(total: Ints) -> NDArray[np.uint64]:
+    """The values that occur, as bits (words,)."""
+    codes = np.flatnonzero(total)
+    words, one = (len(total) + 63) // 64, np.zeros(len(codes), np.int64)
+    return np.asarray(members(codes, np.arange(len(codes)), one, 1, words)[0])
+
+
+def _filled(sets: NDArray[np.uint64], blank: Flags) -> NDArray[np.uint64]:
+    """The sets with all codes where they are blank."""
+    full = sets.copy()
+    full[blank] = np.uint64(2**64 - 1)
+    return full
+
+
+def _is_constant(view: View, people: People, person: Ints) -> bool:
+    """Whether nobody has two different values, by the releases and by the truth, where any says it
+    of somebody with several rows.
+    """
+    told = [release for release in view.releases if release.person is not None]
+    axis = view.sensitive
+    blank = axis.null_code if axis is not None and axis.unknown else UNKNOWN
+    if not all(release.is_constant_but_for(blank) for release in told):
+        return False
+    if people.values is None:
+        return bool(told)
+    known = (people.values != UNKNOWN) & (people.values != blank)
+    pairs = np.unique(np.stack((person[known], people.values[known])), axis=1)
+    return pairs.shape[1] == len(np.unique(person[known])) and bool(told or known.any())
+
+
+def _has_several(view: View, people: People, person: Ints) -> Flags:
+    """Whether somebody has several rows, in their table or in any release, as far as is known."""
+    several = np.bincount(person) > 1
+    for release in view.releases:
+        if release.held is not None:
+            several[person[release.held > 1]] = True
+    return several

@@ -1,0 +1,398 @@
+"""Two releases joined row by row, for the attacks that do so: order, complementary, temporal.
+
+Rows that agree in class and in every column that both releases publish as they are, are *twins*:
+nobody can tell them apart. Twins of one release may be the same people as twins of the other if
+the shared columns agree and the cells meet; the linked cell of a pair is the meet of its cells.
+How many rows of some twins have a linked cell is settled if all largest assignments of rows agree.
+
+Sweeney: k-anonymity: a model for protecting privacy, IJUFKS 10(5), 2002, section 4.
+It does not see columns that only one of the releases publishes as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.cells import Cells, everything, meet, meeting
+from shoal.core.errors import InputError
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import WORST, Published, View
+from shoal.kernels.assignment import Assigned, Bundles, Pairs, assign, bundled
+from shoal.kernels.grouping import combinations
+
+Ints = NDArray[np.int64]
+
+MEMORY = 2 * 10**9
+"""So many bytes may be used to weigh pairs; with more pairs than fit, the join is refused."""
+PAIR = 240
+"""About the bytes that a pair takes, besides its cells."""
+
+
+@dataclass(frozen=True)
+class Twins:
+    """The rows of one release, those put together that nobody can tell apart."""
+
+    release: Published
+    class_: Ints
+    """The class of each set of twins."""
+    of: Ints
+    """Which twins each row is one of."""
+    cells: Cells
+    """The cells of the twins' class, and the number of their shared values as one more column."""
+
+    @cached_property
+    def count(self) -> Ints:
+        """How many rows are each other's twins."""
+        return np.bincount(self.of, minlength=len(self.class_))
+
+    @property
+    def class_rows(self) -> Ints:
+        """How many rows the twins' class has."""
+        return self.release.rows[self.class_]
+
+    def rows(self, twins: int) -> Ints:
+        """The rows of some twins, the first row of data being 1."""
+        return np.flatnonzero(self.of == twins) + 1
+
+
+@dataclass(frozen=True)
+class Half:
+    """What is settled about the rows of one release when it is joined with another."""
+
+    number: int
+    """Which of the two releases it is, 1 or 2."""
+    twins: Twins
+    others: Twins
+    settled: Bundles
+    """Where every largest assignment gives as many rows the linked cell."""
+    open: Bundles
+    """Where that differs between them."""
+
+    @property
+    def resolved(self) -> int:
+        """How many rows have a settled linked cell."""
+        return int(self.settled.rows.sum())
+
+    def could(self, cells: int) -> Ints:
+        """How many rows have each linked cell at most."""
+        settled, open_, count = self.settled, self.open, self.twins.count
+        rest = count - _sums(settled.twins, settled.rows, len(count))
+        may = _sums(open_.cell, rest[open_.twins], cells)
+        return _sums(settled.cell, settled.rows, cells) + may
+
+    @cached_property
+    def classes(self) -> Ints:
+        """The rows of each class that holds a row of both releases, or may."""
+        either = np.concatenate([self.settled.twins, self.open.twins])
+        classes = np.unique(self.twins.class_[either])
+        return np.asarray(self.twins.release.rows[classes])
+
+    def numbers(self, bundles: Bundles) -> Ints:
+        """A row for each bundle, the first row of data being 1; twins stand for each other."""
+        twins, count = bundles.twins, self.twins.count
+        order = np.argsort(twins, kind="stable")
+        turn = np.empty(len(twins), np.int64)
+        turn[order] = np.arange(len(twins)) - np.searchsorted(twins[order], twins[order])
+        start = np.cumsum(count) - count
+        return np.asarray(np.argsort(self.twins.of, kind="stable")[start[twins] + turn] + 1)
+
+
+@dataclass(frozen=True)
+class Links:
+    """What is settled when two releases are joined, and what is not."""
+
+    halves: tuple[Half, Half]
+    paired: int
+    """How many rows a largest assignment pairs."""
+    cells: Cells
+    """The linked cells."""
+
+    @cached_property
+    def could(self) -> Ints:
+        """How many rows are in each linked cell, or may be: no assignment has more there."""
+        one, other = (half.could(len(self.cells)) for half in self.halves)
+        return np.minimum(one, other)
+
+    @cached_property
+    def smallest(self) -> int:
+        """How few rows somebody is hidden among now, never more than in either release alone."""
+        settled = (self.could[half.settled.cell] for half in self.halves)
+        return int(np.concatenate([*settled, *(half.classes for half in self.halves)]).min())
+
+    def alone(self, half: Half) -> Bundles:
+        """The rows of a release that are settled, and the only ones with their linked cell."""
+        return half.settled.take(self.could[half.settled.cell] == 1)
+
+    def exposed(self, half: Half) -> Bundles:
+        """Rows that are alone now and were so in neither release; from the largest class first."""
+        alone = self.alone(half)
+        new = alone.take(alone.size > 1)
+        return new.take(np.lexsort((half.numbers(new), -new.size)))
+
+    @cached_property
+    def told(self) -> Half:
+        """The release of which more rows are exposed, the first if equally many are."""
+        return max(self.halves, key=lambda half: len(self.exposed(half).cell))
+
+    @cached_property
+    def worst(self) -> Bundles | None:
+        """The first exposed row, or else the settled row that is hidden among fewest."""
+        half, settled = self.told, self.told.settled
+        exposed = self.exposed(half)
+        if len(exposed.cell) or not half.resolved:
+            return exposed.take(np.arange(1)) if half.resolved else None
+        order = half.numbers(settled), -settled.size, self.could[settled.cell]
+        return settled.take(np.lexsort(order)[:1])
+
+
+def pair_of(view: View) -> tuple[Published, Published]:
+    """The view's two releases; raises where there are not two, or one is empty."""
+    if len(view.releases) != 2:
+        raise InputError(
+            f"Rows are joined between two releases, not {len(view.releases)}.",
+            "give two releases about the same people.",
+        )
+    one, other = view.releases
+    if not len(one.class_) or not len(other.class_):
+        raise InputError("One of the releases has no rows.", "give two releases with rows.")
+    return one, other
+
+
+def shared_values(view: View) -> tuple[Ints, Ints]:
+    """For each row of the two releases a number: alike where all shared columns agree."""
+    one, other = pair_of(view)
+    rows = len(one.class_)
+    if one.shared is None or other.shared is None or not len(one.shared):
+        return np.zeros(rows, np.int64), np.zeros(len(other.class_), np.int64)
+    codes = np.concatenate([one.shared, other.shared], axis=1).astype(np.int64)
+    codes -= codes.min(axis=1, keepdims=True)
+    number, _ = combinations(codes, (codes.max(axis=1) + 1).tolist())
+    return number[:rows].astype(np.int64), number[rows:].astype(np.int64)
+
+
+def said(view: View, cells: Cells, number: int) -> dict[str, Any]:
+    """What one of these cells says, by column, for who asked to see it."""
+    if not view.show:
+        return {}
+    one = cells.take(np.array([number]))
+    return {axis.name: one.labels(view.axes, j)[1][0] for j, axis in enumerate(view.axes)}
+
+
+def side(release: Published, class_: int, rows: Ints) -> dict[str, Any]:
+    """One release's part of a witness: a class of it, and rows in it by number."""
+    return {
+        "release": release.name,
+        "class": class_,
+        "class_rows": int(release.rows[class_]),
+        "rows": rows[:WORST].tolist(),
+    }
+
+
+def true_of(rows: int, labels: dict[str, Any]) -> str:
+    """How many rows it is that something is true of, and what where it may be shown."""
+    shown = ", ".join(f"{name} {label}" for name, label in labels.items())
+    return f"{rows:,} row{'s' * (rows > 1)}{': ' * bool(shown)}{shown}."
+
+
+def join(view: View) -> tuple[Twins, Twins, Ints, Ints, Assigned]:
+    """The twins of both releases, and as many rows paired as possible.
+
+    Twins ``i`` of the first could be the twins ``partner[start[i]:start[i + 1]]`` of the second:
+    start and partner come before what is assigned.
+    """
+    releases = pair_of(view)
+    _refuse_blind(view)
+    one, other = (_twins(*each) for each in zip(releases, shared_values(view), strict=True))
+    start, partner = _meeting(one.cells, other.cells)
+    return one, other, start, partner, assign(one.count, other.count, start, partner)
+
+
+def link(view: View) -> Links:
+    """Pair the twins of both releases, and keep what all largest assignments agree on."""
+    one, other, start, others, known = join(view)
+    twins = np.repeat(np.arange(len(one.class_)), np.diff(start))[known.possible]
+    partner, rows = others[known.possible], known.rows[known.possible]
+    cell, cells = _meets(one, other, twins, partner)
+    size = np.minimum(one.class_rows[twins], other.class_rows[partner])
+    first = bundled(Pairs(twins, partner, cell, rows, size), known.loose)
+    second = bundled(Pairs(partner, twins, cell, rows, size), known.loose[::-1])
+    halves = Half(1, one, other, *first), Half(2, other, one, *second)
+    return Links(halves, int(rows.sum()), cells)
+
+
+def _meeting(one: Cells, other: Cells) -> tuple[Ints, Ints]:
+    """The twins of the other side that each twins' cells meet, as ``meeting`` gives them.
+
+    They are counted part by part; raises where weighing them would take too much memory.
+    """
+    words = sum(bits.shape[1] for bits in one.sets.values())
+    most = MEMORY // (PAIR + 24 * (one.low.shape[1] + words))
+    step = max(64, most // max(1, len(other)))
+    counts, found, pairs = [], [], 0
+    for begin in range(0, len(one), step):
+        start, others = meeting(one.take(np.arange(begin, min(begin + step, len(one)))), other)
+        counts.append(np.diff(start))
+        found.append(others)
+        pairs += len(others)
+        if pairs > most:
+            raise InputError(
+                f"More than {most:,} pairs of rows could each be one person, too many to weigh.",
+                "give more columns that both releases publish as they are (sensitive or kept), or "
+                "releases of fewer rows.",
+            )
+    start = np.concatenate([[0], *counts]).cumsum()
+    return start, np.concatenate(found)
+
+
+def _refuse_blind(view: View) -> None:
+    """Raises where no column in common could tell one pair of rows from another."""
+    joined = any(release.shared is not None and len(release.shared) for release in view.releases)
+    common = (all(_says(one, view, j) for one in view.releases) for j in range(len(view.axes)))
+    if not joined and not any(common):
+        raise InputError(
+            "The releases have no column in common that tells rows apart.",
+            "name the columns that both publish: quasi-identifiers, sensitive or kept ones.",
+        )
+
+
+def _says(release: Published, view: View, column: int) -> bool:
+    """Whether some cell of the column is narrower than everything."""
+    axis, cells = view.axes[column], release.cells
+    if column in cells.sets:
+        return bool((cells.sets[column] != everything(axis)).any())
+    return bool(((cells.low[:, column] > 0) | (cells.high[:, column] < axis.size - 1)).any())
+
+
+def _twins(release: Published, number: Ints) -> Twins:
+    sizes = len(release.cells), int(number.max()) + 1
+    of, first = combinations((release.class_, number), sizes)
+    class_ = release.class_[first].astype(np.int64)
+    cells = release.cells.take(class_)
+    value = number[first].astype(np.int32)[:, None]
+    low, high = np.hstack([cells.low, value]), np.hstack([cells.high, value])
+    return Twins(release, class_, of.astype(np.int64), Cells(low, high, cells.sets))
+
+
+def _meets(one: Twins, other: Twins, twins: Ints, partner: Ints) -> tuple[Ints, Cells]:
+    """The number of each pair's linked cell, and the distinct linked cells."""
+    cells, others = one.release.cells, other.release.cells
+    classes = one.class_[twins], other.class_[partner]
+    number, first = combinations(classes, (len(cells), len(others)))
+    both, _ = meet(cells.take(classes[0][first]), others.take(classes[1][first]))
+    kept, same = both.unique()
+    return same[number], both.take(kept)
+
+
+def _sums(group: Ints, number: Ints, groups: int) -> Ints:
+    return np.bincount(group, number, groups).astype(np.int64)
+
+
+def told(
+    name: str, view: View, links: Links, assumptions: Sequence[str], defence: str, **more: Any
+) -> Finding:
+    """What the joined releases give away, as a finding about the paired rows.
+
+    Rows are those of the release that gives more away; somebody may be exposed in the other only.
+    """
+    half = links.told
+    alone, exposed = (_cells(links, each) for each in (Links.alone, Links.exposed))
+    before = [each.classes for each in links.halves]
+    details = {
+        "joined_on": list(view.shared),
+        "resolved": half.resolved,
+        "unresolved": links.paired - half.resolved,
+        "unique_before": [int((rows == 1).sum()) for rows in before],
+        "unique_after": alone,
+        "k_before": [int(rows.min()) for rows in before],
+        "k_after": links.smallest,
+        **more,
+    }
+    return Finding(
+        attack=name,
+        people=links.paired,
+        exposed=exposed,
+        sure=1 / links.smallest,
+        guessing=max(int((one.rows > 0).sum()) / len(one.class_) for one in view.releases),
+        sentence=_sentence(view, links, exposed),
+        defence=defence,
+        example=_example(view, links),
+        assumptions=tuple(assumptions),
+        worst=tuple(half.numbers(links.exposed(half))[:WORST].tolist()),
+        table=f"release {half.number}",
+        witness=_witness(view, links),
+        details=details,
+    )
+
+
+def _cells(links: Links, which: Callable[[Links, Half], Bundles]) -> int:
+    """How many linked cells these rows of either release have; each is one person."""
+    return len(np.union1d(*(which(links, half).cell for half in links.halves)))
+
+
+def _sentence(view: View, links: Links, exposed: int) -> str:
+    one, other = view.releases
+    half = links.told
+    return (
+        f"When {one.name} and {other.name} are joined, {half.resolved:,} of {links.paired:,} rows "
+        f"{'' if half.number == 1 else f'of {other.name} '}can be told without doubt; {exposed:,} "
+        "are then alone with what both say about them, though they were alone in neither."
+    )
+
+
+def _example(view: View, links: Links) -> str:
+    bundle, half = links.worst, links.told
+    if bundle is None:
+        return "No row can be paired without doubt: each could be one of several."
+    twins, partner = int(bundle.twins[0]), int(bundle.partner[0])
+    hidden = int(links.could[bundle.cell[0]])
+    fits = f"fits it and agrees on {' and '.join(view.shared)}" if view.shared else "fits it"
+    only = "no other could without leaving a row unpaired"
+    only = only if bundle.sole[0] else "the others that could would say the same"
+    return (
+        f"{_rows(half.twins, twins).capitalize()} of release {half.number}, in a class of "
+        f"{half.twins.class_rows[twins]:,}: {_rows(half.others, partner)} of release "
+        f"{3 - half.number}, in a class of {half.others.class_rows[partner]:,}, {fits}, and "
+        f"{only}. What both say together is true of "
+        f"{true_of(hidden, _labels(view, links, bundle))}"
+    )
+
+
+def _rows(all_: Twins, twins: int) -> str:
+    """The rows of some twins in words, the first few by number."""
+    rows = [f"{row:,}" for row in all_.rows(twins)]
+    if len(rows) == 1:
+        return f"row {rows[0]}"
+    more = f" and {len(rows) - 3:,} more" if len(rows) > 3 else ""
+    return f"one of the rows {', '.join(rows[:3])}{more} (alike in all that is published)"
+
+
+def _labels(view: View, links: Links, bundle: Bundles) -> dict[str, Any]:
+    """What both releases say together about a bundle, where it may be shown."""
+    labels, all_ = said(view, links.cells, int(bundle.cell[0])), links.told.twins
+    values = all_.release.values
+    if labels and view.sensitive is not None and values is not None:
+        row = all_.rows(int(bundle.twins[0]))[0] - 1
+        labels[view.sensitive.name] = view.value(int(values[row]))
+    return labels
+
+
+def _witness(view: View, links: Links) -> dict[str, Any]:
+    bundle, half = links.worst, links.told
+    if bundle is None:
+        return {}
+    both = [(half.twins, int(bundle.twins[0])), (half.others, int(bundle.partner[0]))]
+    sides = [side(all_.release, int(all_.class_[i]), all_.rows(i)) for all_, i in both]
+    labels = _labels(view, links, bundle)
+    return {
+        "row": int(half.numbers(bundle)[0]),
+        "releases": sides if half.number == 1 else sides[::-1],
+        "only_partner": bool(bundle.sole[0]),
+        "linked_rows": int(links.could[bundle.cell[0]]),
+        **({"labels": labels} if labels else {}),
+    }

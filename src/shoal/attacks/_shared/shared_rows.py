@@ -1,0 +1,166 @@
+"""What releases say together of people whose rows agree in a column that they publish as it is.
+
+Whoever is in several releases has a row in each, alike in every column that all of them keep. So
+the person's value is not just one that all of the classes have, but one that they have beside the
+same kept value *w*: of classes c1, ..., cn
+
+    left = union over w of  S1(c1, w) ∩ ... ∩ Sn(cn, w)
+
+where Si(c, w) are the sensitive values of the rows of a class with w. The adversary need not know
+the kept value. Who knows it is left with one member of that union alone, and *exposed* by it where
+each release leaves more: 1 ≤ |∩ Si(ci, w)| < l, and fewer than each |Si(ci, w)|.
+
+After Ganta, Kasiviswanathan, Smith: Composition attacks and auxiliary information in data privacy,
+KDD 2008, with rows joined as in Sweeney: k-anonymity: a model for protecting privacy, IJUFKS 10(5),
+2002, section 4.
+
+A row without a sensitive value may have any, and adds none. It does not see kept values that
+changed between the releases: ``worst_pair`` and ``intersection`` leave them aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks._shared.location import alike, located
+from shoal.core.cells import meeting
+from shoal.core.errors import InputError
+from shoal.core.theory.adversary_view import View
+from shoal.kernels.grouping import combinations
+from shoal.kernels.row_join import left_together
+
+Ints = NDArray[np.int64]
+Bits = NDArray[np.uint64]
+
+MOST = 5_000_000
+"""So many combinations of classes are looked at; with more it is not evaluated."""
+
+
+@dataclass(frozen=True)
+class JoinedRows:
+    """The rows of a view's releases, joined by columns that all of them publish as they are."""
+
+    view: View
+    start: Ints
+    """(releases, most classes + 1) where each class's parts begin; one part for each kept value."""
+    kept: Ints
+    values: Bits
+    """(parts, words) the sensitive values of each part, as bits."""
+    part: tuple[Ints, ...]
+    """By release: the part of each row."""
+
+    @classmethod
+    def of(cls, view: View, names: Sequence[str]) -> JoinedRows:
+        """Join the rows by some of the columns that all of the releases share."""
+        assert view.sensitive is not None
+        at = [view.shared.index(name) for name in names]
+        codes = np.concatenate(
+            [one.shared[at] for one in view.releases if one.shared is not None], axis=1
+        )
+        number, _ = combinations(list(codes), [int(c.max(initial=0)) + 1 for c in codes])
+        ends = np.cumsum([len(one.class_) for one in view.releases])
+        each = np.split(number.astype(np.int64), ends[:-1])
+        most = max(len(one.cells) for one in view.releases)
+        start = np.zeros((len(view.releases), most + 1), np.int64)
+        kept, values, parts, before = [], [], [], 0
+        blank = view.sensitive.null_code if view.sensitive.unknown else -1
+        for side, (release, own) in enumerate(zip(view.releases, each, strict=True)):
+            assert release.values is not None
+            key = release.class_.astype(np.int64) * (int(number.max(initial=0)) + 1) + own
+            _, first, part = np.unique(key, return_index=True, return_inverse=True)
+            bits = np.zeros((len(first), -(-view.sensitive.size // 64)), np.uint64)
+            there = (release.values >= 0) & (release.values != blank)
+            value = release.values[there].astype(np.int64)
+            bit = np.uint64(1) << (value & 63).astype(np.uint64)
+            np.bitwise_or.at(bits, (part[there], value >> 6), bit)
+            begins = np.cumsum(np.bincount(release.class_[first], minlength=most))
+            start[side] = before + np.concatenate([[0], begins])
+            kept.append(own[first])
+            values.append(bits)
+            parts.append(part + before)
+            before += len(first)
+        return cls(view, start, np.concatenate(kept), np.concatenate(values), tuple(parts))
+
+    @cached_property
+    def of_classes(self) -> list[Bits]:
+        """By release (classes, words): the values of each class."""
+        found = []
+        for side, release in enumerate(self.view.releases):
+            bits = np.zeros((len(release.cells), self.values.shape[1]), np.uint64)
+            np.bitwise_or.at(bits, release.class_, self.values[self.part[side]])
+            found.append(bits)
+        return found
+
+    def exposed_rows(self, l: int) -> NDArray[np.bool_]:
+        """Which rows of the second release are of people whom a pair of classes could expose.
+
+        The worst is assumed: that somebody is in every two classes whose cells meet.
+        """
+        one, other = self.view.releases
+        start, first = meeting(other.cells, one.cells)
+        _refuse_many(len(first))
+        second = np.repeat(np.arange(len(other.cells)), np.diff(start))
+        left, narrowed = self._left(np.stack([first, second], axis=1).astype(np.int64), l)
+        number, (own, own2) = _count(left), map(_count, self.of_classes)
+        few = (number > 0) & (number < l) & (number < np.minimum(own[first], own2[second]))
+        classes = np.zeros(len(other.cells), np.bool_)
+        classes[second[few]] = True
+        return np.asarray(classes[other.class_] | narrowed[self.part[1]])
+
+    def exposed_people(self, l: int, location: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which of the people are left fewer than ``l`` values, as many by each release alone.
+
+        And who can be in all of the releases.
+        """
+        assert self.view.people is not None
+        people, key = alike(self.view.people, self.view.axes, location)
+        person, chosen = np.arange(len(people)), np.zeros((len(people), 0), np.int64)
+        alone = np.full(len(people), l, np.int64)
+        for release, values in zip(self.view.releases, self.of_classes, strict=True):
+            start, classes = located(release, self.view.axes, people, location)
+            alone = np.minimum(alone, _count(_joined(values[classes], np.diff(start))))
+            several = np.diff(start)[person]
+            _refuse_many(int(several.sum()))
+            at = np.repeat(start[person] - np.cumsum(several) + several, several)
+            more = classes[at + np.arange(int(several.sum()))]
+            person = np.repeat(person, several)
+            chosen = np.column_stack([np.repeat(chosen, several, axis=0), more])
+        left, _ = self._left(np.ascontiguousarray(chosen, np.int64), l)
+        number = _count(_joined(left, np.bincount(person, minlength=len(people))))
+        there = (number > 0)[key]
+        if self.view.people.present is not None:
+            there &= self.view.people.present
+        return there & ((number < l) & (alone >= l))[key], there
+
+    def _left(self, chosen: Ints, l: int) -> tuple[Bits, NDArray[np.bool_]]:
+        left = np.zeros((len(chosen), self.values.shape[1]), np.uint64)
+        narrowed = np.zeros(len(self.kept), np.bool_)
+        left_together(self.start, self.kept, self.values, chosen, l, left, narrowed)
+        return left, narrowed
+
+
+def _refuse_many(number: int) -> None:
+    if number > MOST:
+        raise InputError(
+            f"{number:,} combinations of classes are more than the {MOST:,} that are looked at.",
+            "leave the columns out that both publish as they are.",
+        )
+
+
+def _count(values: Bits) -> Ints:
+    return np.asarray(np.bitwise_count(values).sum(axis=1).astype(np.int64))
+
+
+def _joined(values: Bits, several: Ints) -> Bits:
+    """The values of so many rows each, put together."""
+    ends = np.concatenate([[0], np.cumsum(several)])
+    found = np.zeros((len(several), values.shape[1]), np.uint64)
+    some = np.flatnonzero(several)
+    if len(some):
+        found[some] = np.bitwise_or.reduceat(values, ends[:-1][some], axis=0)
+    return found

@@ -1,0 +1,361 @@
+"""The adversary who counts: values weighed by how often each release has them.
+
+Over the values s that all J releases leave possible for a person,
+
+    posterior(s)  ∝  Π_j n_j(s) / |e_j|  /  π(s)^(J-1)
+
+with n_j(s) the rows with value s among the |e_j| rows of all the classes the person could be in by
+release j, and π(s) the value's share of all published rows. It is Bayes' rule where the person is
+equally likely to be any row of each e_j and the releases are independent given the value.
+
+They are not quite, so the posterior is too sure of itself. It is called a confidence only after it
+was calibrated by temperature (Guo, Pleiss, Sun, Weinberger: On calibration of modern neural
+networks, ICML 2017): posterior^(1/T), renormalised, T by maximum likelihood on a random half of
+the people whose values are known, judged on the other half. People who are alike fall in one half.
+
+A missing value may be any. It adds none to the values left; a release whose classes have nothing
+but missing values says nothing of who is in them (``silent_releases``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from shoal.attacks._shared.location import Located
+from shoal.core.histogram import Histogram
+from shoal.core.theory.adversary_view import UNKNOWN
+from shoal.kernels.grouping import members
+from shoal.kernels.narrowing import narrow, weigh
+from shoal.kernels.threads import share_out
+
+FEWEST = 20
+"""With fewer people in either half there is nothing to calibrate on."""
+LEARNERS, JUDGED = 10_000, 100_000
+"""So many people settle one temperature, and how good it is; more only take longer."""
+TEMPERATURES = 0.05, 50.0
+BINS = 10
+DENSE = 1024
+"""Up to so many sensitive values are counted as bitsets; more would be mostly empty words."""
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What is left for some people, one entry each; ``prior`` is (releases, people)."""
+
+    prior: NDArray[np.int32]
+    posterior: NDArray[np.int32]
+    best: NDArray[np.int32]
+    """The likeliest value; the only one where ``posterior`` is 1; -1 where none is left."""
+    stated: NDArray[np.float64]
+    """The likeliest value's posterior."""
+    chance: NDArray[np.float64]
+    """The true value's posterior; 0 where it is not among the values left, or not known."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What each release says of each distinct key, and the people who have these keys."""
+
+    located: Sequence[Located]
+    histograms: Sequence[Histogram]
+    truth: NDArray[np.int32]
+    """Of each person; see ``People.values``."""
+    key: NDArray[np.int64]
+    """The number of each person's key in ``located``."""
+    seen: Sequence[Located] | None = None
+    """The classes that fit each key, where ``located`` has one of anything in their place."""
+    nothing: NDArray[np.bool_] | None = None
+    """Of whom no release says anything, where values are missing; None: of nobody."""
+
+    @classmethod
+    def of_known(cls, plain: Evidence) -> Evidence:
+        """The same by known values; what says nothing of somebody leaves every value there is."""
+        values, keys = plain.histograms, len(plain.located[0][0]) - 1
+        if not any(one.all_blanks for one in values):
+            return plain
+        known = plain.without_blanks
+        every = np.arange(keys)
+        sets = np.stack([replace(known, key=every).possible(j) for j in range(len(values))])
+        unsure = np.stack([replace(plain, key=every).unsure(j) for j in range(len(values))])
+        silent = silent_releases(sets, unsure)
+        total = np.flatnonzero(known.total)
+        anything = total.astype(np.int32), known.total[total]
+        return replace(
+            known,
+            located=[
+                _moved(one, len(h.distinct), flags)
+                for one, h, flags in zip(plain.located, values, silent, strict=True)
+            ],
+            histograms=[_with_class(one, *anything) for one in known.histograms],
+            seen=plain.located,
+            nothing=np.asarray(silent.all(axis=0))[plain.key],
+        )
+
+    @property
+    def without_blanks(self) -> Evidence:
+        """The evidence of the known values alone."""
+        if not any(one.all_blanks for one in self.histograms):
+            return self
+        null = self.histograms[0].axis.null_code
+        return replace(
+            self,
+            histograms=[one.without_blanks for one in self.histograms],
+            truth=np.where(self.truth == null, np.int32(UNKNOWN), self.truth),
+        )
+
+    def unsure(self, release: int) -> NDArray[np.bool_]:
+        """Whether a row without a value may be somebody's by one of the releases."""
+        start, classes = self.located[release]
+        before = np.concatenate(([0], np.cumsum(self.histograms[release].blanks[classes])))
+        return np.asarray((before[start[1:]] > before[start[:-1]])[self.key])
+
+    @cached_property
+    def total(self) -> NDArray[np.int64]:
+        """How many rows of all releases together have each value."""
+        return np.asarray(np.sum([h.total for h in self.histograms], axis=0, dtype=np.int64))
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All releases' classes one after the other: start (releases, keys + 1), classes."""
+        class_at = np.cumsum([0, *(len(h.distinct) for h in self.histograms)])
+        found_at = np.cumsum([0, *(len(classes) for _, classes in self.located)])
+        start = [one + at for (one, _), at in zip(self.located, found_at, strict=False)]
+        classes = [one + at for (_, one), at in zip(self.located, class_at, strict=False)]
+        return np.stack(start), np.concatenate(classes)
+
+    @cached_property
+    def _pairs(self) -> tuple[NDArray[Any], ...]:
+        """All releases' histograms one after the other: begin (classes + 1), value, count."""
+        distinct = np.concatenate([h.distinct for h in self.histograms])
+        begin = np.concatenate(([0], np.cumsum(distinct)))
+        value = np.concatenate([h.value for h in self.histograms])
+        return begin, value, np.concatenate([h.count for h in self.histograms])
+
+    def classes(self, release: int, who: int) -> NDArray[np.int64]:
+        """The classes that a person could be in by one of the releases."""
+        start, classes = self.located[release]
+        return classes[start[self.key[who]] : start[self.key[who] + 1]]
+
+    def classes_seen(self, release: int, who: int) -> NDArray[np.int64]:
+        """The classes that fit a person in one of the releases, whatever they say."""
+        start, classes = (self.located if self.seen is None else self.seen)[release]
+        return classes[start[self.key[who]] : start[self.key[who] + 1]]
+
+    def narrowed(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """How many values each release leaves everybody, (releases, people), and all together; 0 of
+        whom nothing is known."""
+        prior, posterior = self._narrowed()
+        if self.nothing is not None:
+            posterior[self.nothing] = 0
+        return prior, posterior
+
+    def _narrowed(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        (start, classes), (begin, value, _), size = self._places, self._pairs, len(self.total)
+        keys = start.shape[1] - 1
+        if size > DENSE:
+            each = self._weighed(np.arange(keys), np.full(keys, UNKNOWN, np.int32))
+            return each.prior[:, self.key], each.posterior[self.key]
+        class_ = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+        sets = members(value, np.arange(len(value)), class_, len(begin) - 1, (size + 63) // 64)
+        prior = np.zeros((len(start), keys), dtype=np.int32)
+        posterior = np.zeros(keys, dtype=np.int32)
+        share_out(narrow, keys, len(classes), start, classes, sets, prior, posterior)
+        return prior[:, self.key], posterior[self.key]
+
+    def possible(self, release: int) -> NDArray[np.uint64]:
+        """The values that one of the releases leaves everybody, as bits (people, words)."""
+        (start, classes), values = self.located[release], self.histograms[release]
+        class_ = np.repeat(np.arange(len(values.distinct)), values.distinct)
+        each, words = np.arange(len(values.value)), (len(self.total) + 63) // 64
+        sets = members(values.value, each, class_, len(values.distinct), words)
+        left = np.zeros((len(start) - 1, words), np.uint64)
+        found = np.diff(start) > 0
+        if found.any():
+            left[found] = np.bitwise_or.reduceat(sets[classes], start[:-1][found], axis=0)
+        return left[self.key]
+
+    def weighed(self, who: NDArray[np.int64], temperature: float = 1.0) -> Weighed:
+        """The values left for the people ``who``, weighed at a temperature."""
+        return self._weighed(self.key[who], self.truth[who], temperature)
+
+    def _weighed(
+        self, key: NDArray[np.int64], truth: NDArray[np.int32], temperature: float = 1.0
+    ) -> Weighed:
+        """The same for people with these keys and these true values."""
+        prior = np.zeros((len(self.located), len(key)), dtype=np.int32)
+        posterior, best = np.zeros((2, len(key)), dtype=np.int32)
+        stated, chance = np.zeros((2, len(key)), dtype=np.float64)
+        filled = prior, posterior, best, stated, chance
+        share = self.total / max(int(self.total.sum()), 1)
+        start, classes = self._places
+        ends = np.stack((start[:, key], start[:, key + 1]), axis=2).reshape(len(start), -1)
+        every_other = np.arange(0, ends.shape[1], 2)  # where each one's classes begin, and end
+        known = ends, classes, *self._pairs, share, np.repeat(truth, 2), temperature
+        share_out(weigh, len(key), prior.size, every_other, *known, *filled)
+        return Weighed(*filled)
+
+
+def silent_releases(
+    sets: NDArray[np.uint64], unsure: NDArray[np.bool_], joined: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """Which releases say nothing of somebody who is there, because values are missing.
+
+    ``sets`` (releases, people, words) are the known values that each leaves, ``unsure`` (releases,
+    people) whether a row without a value may be theirs. One that leaves no known value says
+    nothing. Where the others have none in common, somebody's value must be missing somewhere:
+    those say nothing where it may be. ``joined``: whose releases are intersected at all.
+    """
+    known = sets.any(axis=2)
+    silent = unsure & ~known
+    whole = np.where(silent[:, :, None], ~np.uint64(0), sets)
+    at_odds = (unsure | known).all(axis=0) & ~np.bitwise_and.reduce(whole, axis=0).any(axis=1)
+    if joined is not None:
+        at_odds &= joined
+    return np.asarray(silent | (at_odds & unsure))
+
+
+def _moved(located: Located, class_: int, who: NDArray[np.bool_]) -> Located:
+    """The same where some keys are in one class alone."""
+    start, classes = located
+    length = np.where(who, 1, np.diff(start))
+    there = np.repeat(who, length)
+    found = np.full(len(there), class_, np.int64)
+    found[~there] = classes[np.repeat(~who, np.diff(start))]
+    return np.concatenate(([0], np.cumsum(length))), found
+
+
+def _with_class(values: Histogram, value: NDArray[np.int32], count: NDArray[np.int64]) -> Histogram:
+    """The histogram with one class more; the totals stay."""
+    return replace(
+        values,
+        start=np.append(values.start, values.start[-1] + len(value)),
+        value=np.concatenate((values.value, value)),
+        count=np.concatenate((values.count, count)),
+    )
+
+
+def weighted(
+    evidence: Evidence, found: NDArray[np.int64], keys: NDArray[Any], rng: np.random.Generator
+) -> dict[str, Any]:
+    """What weighing gains over counting values: calibrated where true values are known.
+
+    ``found`` are the people with a value left; ``keys`` (columns, people) is what is known of all.
+    """
+    known = found[evidence.truth[found] != UNKNOWN]
+    learn, judge = _halves((*keys, evidence.truth), known, rng)
+    if min(len(learn), len(judge)) < FEWEST:
+        few = "too few true values are known" if len(known) else "no true values are known"
+        return {"calibrated": False, "reason": few, "raw_posterior": _raw(evidence, found, keys)}
+    temperature = _temperature(evidence, learn)
+    return {
+        "calibrated": True,
+        "temperature": temperature,
+        "learned_on": len(learn),
+        **_judged(evidence, judge, temperature),
+    }
+
+
+def _raw(evidence: Evidence, found: NDArray[np.int64], keys: NDArray[Any]) -> dict[str, Any]:
+    """The likeliest value's posterior, which nothing says is a confidence."""
+    some = _fewer(found, _mixed(keys, found, np.random.default_rng(0)), JUDGED)
+    stated = evidence.weighed(some).stated
+    return {
+        "people": len(some), "mean": _short(stated.mean()), "highest": _short(stated.max())
+    }  # fmt: skip
+
+
+def _halves(
+    columns: Sequence[NDArray[Any]], known: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Two random halves of the people, to learn on and to judge on, neither too large."""
+    mixed = _mixed(columns, known, rng)
+    half = mixed >> np.uint64(63) == 0
+    learn, judge = _fewer(known[half], mixed[half], LEARNERS), known[~half]
+    return learn, _fewer(judge, mixed[~half], JUDGED)
+
+
+def _mixed(
+    columns: Iterable[NDArray[Any]], who: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.uint64]:
+    """A random hash of what is known of each person.
+
+    Drawn so, neither the order of the people matters nor is anybody judged by a twin's value.
+    """
+    mixed = np.zeros(len(who), dtype=np.uint64)
+    for column in columns:
+        mixed ^= column[who].astype(np.uint64)
+        mixed *= np.uint64(int(rng.integers(1 << 63)) * 2 + 1)
+        mixed ^= mixed >> np.uint64(31)
+    return mixed * np.uint64(int(rng.integers(1 << 63)) * 2 + 1)
+
+
+def _fewer(people: NDArray[np.int64], mixed: NDArray[np.uint64], most: int) -> NDArray[np.int64]:
+    """About ``most`` of the people, those with the smallest hashes."""
+    edge = np.partition(mixed, most)[most] if len(people) > most else mixed.max(initial=0)
+    return np.asarray(people[mixed <= edge])
+
+
+def _temperature(evidence: Evidence, learn: NDArray[np.int64]) -> float:
+    """The temperature under which the true values are likeliest; 1 if it makes no difference."""
+
+    def loss(logarithm: float) -> float:
+        return _log_loss(evidence.weighed(learn, math.exp(logarithm)).chance)
+
+    low, high = (math.log(t) for t in TEMPERATURES)
+    best = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-3})
+    return _short(math.exp(best.x)) if best.fun < loss(0.0) else 1.0
+
+
+def _log_loss(chance: NDArray[np.float64]) -> float:
+    """The mean of -log of the true values' chances, over people whose value is not ruled out."""
+    left = chance[chance > 0]
+    return float(-np.log(left).mean()) if len(left) else 0.0
+
+
+def _judged(evidence: Evidence, judge: NDArray[np.int64], temperature: float) -> dict[str, Any]:
+    """How the people who were not learned on fare: counts, losses, and how far to believe it."""
+    before, after = evidence.weighed(judge), evidence.weighed(judge, temperature)
+    truth, left = evidence.truth[judge], after.chance > 0
+    right = after.best == truth
+    return {
+        "judged_on": len(judge),
+        "ruled_out": int((~left).sum()),
+        "log_loss_before": _short(_log_loss(before.chance)),
+        "log_loss_after": _short(_log_loss(after.chance)),
+        "right": float(right.mean()),
+        "right_uniform": _short((left / after.posterior).mean()),
+        "right_guessing": float((truth == evidence.total.argmax()).mean()),
+        "confidence": {"mean": _short(after.stated.mean()), "highest": _short(after.stated.max())},
+        "reliability": _reliability(after.stated, right),
+    }
+
+
+def _reliability(stated: NDArray[np.float64], right: NDArray[np.bool_]) -> list[dict[str, Any]]:
+    """By tenths of the stated confidence: the people, what was stated, and how many were right."""
+    bins = np.minimum((stated * BINS + 1e-9).astype(np.int64), BINS - 1)
+    people = np.bincount(bins, minlength=BINS)
+    says = np.bincount(bins, weights=stated, minlength=BINS)
+    hits = np.bincount(bins, weights=right, minlength=BINS)
+    return [
+        {
+            "from": b / BINS,
+            "to": (b + 1) / BINS,
+            "stated": _short(says[b] / people[b]),
+            "right": float(hits[b] / people[b]),
+            "people": int(people[b]),
+        }
+        for b in np.flatnonzero(people).tolist()
+    ]
+
+
+def _short(number: Any) -> float:
+    """Six digits: sums of floats differ in the last ones with the order of the people."""
+    return float(f"{float(number):.6g}")

@@ -1,0 +1,55 @@
+"""How findings about knowledge are worded: chances, counts, and values by name or by rank.
+
+It decides nothing: whether a value may be named is asked elsewhere.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from shoal.core.histogram import Histogram
+from shoal.core.theory.adversary_view import View
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """So many of them."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def is_null(view: View, code: int) -> bool:
+    """Whether a value is missing."""
+    assert view.sensitive is not None
+    return view.sensitive.null and code == view.sensitive.null_code
+
+
+def rank(values: Histogram, class_: int, code: int) -> int:
+    """How common a value is in a class: 1, the most common; among equals the first one first."""
+    found, counts = values.of_class(class_)
+    own = counts[found.index(code)]
+    return 1 + sum(n > own or (n == own and c < code) for c, n in zip(found, counts, strict=True))
+
+
+def common(rank: int) -> str:
+    """A value by its rank.
+
+    >>> [common(rank) for rank in (1, 2, 11, 23)]
+    ['most common', '2nd most common', '11th most common', '23rd most common']
+    """
+    if rank == 1:
+        return "most common"
+    last = 0 if rank % 100 in (11, 12, 13) else rank % 10
+    return f"{rank}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') } most common"
+
+
+def share(chance: float | Fraction) -> str:
+    """A chance in per cent, where only what is certain is 100 %.
+
+    With a decimal, or what stays just under a promised 60 % would be told as 60 %.
+
+    >>> share(Fraction(2, 3)), share(Fraction(3, 5)), share(Fraction(9999, 10000)), share(1)
+    ('66.7% (2/3)', '60% (3/5)', 'over 99.9%', '100%')
+    """
+    number = f"{100 * float(chance):.1f}".removesuffix(".0")
+    told = "over 99.9%" if 0.9995 <= chance < 1 else f"{number}%"
+    short = isinstance(chance, Fraction) and 1 < chance.denominator <= 1000
+    return f"{told} ({chance})" if short else told

@@ -1,0 +1,1 @@
+"""The nouns: frozen values that parse text and open no table."""

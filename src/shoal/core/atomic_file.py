@@ -1,0 +1,51 @@
+"""A file written whole or not at all: beside its place first, then moved there."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from shoal.core import temporary_files
+from shoal.core.errors import OutputError
+
+HINT = "choose a folder you may write to, with enough free space."
+
+
+def put(path: Path, content: str | bytes, *, mode: int = 0o666, hint: str = HINT) -> None:
+    """Write a file, in place of any that was there; text is UTF-8 with its line ends as they are.
+
+    Whoever reads it meanwhile, or after a crash, has the old file or the new one. Two that write
+    at once do not meet: the last one's file stays. ``mode`` is what the umask is taken from.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        try:
+            # As bytes: a system's own line ends would be another content.
+            binary = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            _remove_leftovers(path)
+            with open(os.open(part, binary, mode), "wb") as file:
+                temporary_files.hold(file.fileno())
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
+        finally:  # where Ctrl-C comes meanwhile, too
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"{path.name} cannot be written: {error.strerror or 'the disk failed'}.", hint
+        ) from None
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what processes that were killed left beside a file: nobody holds it."""
+    left = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
+    with suppress(OSError):
+        for name in filter(left.fullmatch, os.listdir(path.parent)):
+            with suppress(OSError), path.with_name(name).open("rb") as file:
+                if temporary_files.hold(file.fileno()):
+                    path.with_name(name).unlink()

@@ -1,0 +1,458 @@
+"""Counts per class, sparse: of one column's values, and of who brought them.
+
+``Histogram``  per class the values of one column that occur, and how often
+``Shares``     per class how many rows of each value each provider brought
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.axis import Axis
+from shoal.kernels.grouping import combinations, tabulate
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Per class the values of one column that occur and how often: sparse, ascending by value.
+
+    Class ``i`` has ``value[start[i]:start[i+1]]`` with ``count`` likewise; ``total`` counts each
+    value over all published rows and is the reference of t-closeness and its kin.
+    """
+
+    axis: Axis
+    start: NDArray[np.int64]
+    value: NDArray[np.int32]
+    count: NDArray[np.int64]
+    total: NDArray[np.int64]
+    sets: ValueSets | None = field(default=None, kw_only=True)
+    """Whose values they are, where counts are of persons and somebody has several values."""
+    people: NDArray[np.int64] | None = field(default=None, kw_only=True)
+    """People per class, where shares are of people, who may have several values; None: shares are
+    of what is counted."""
+    persons: int | None = field(default=None, kw_only=True)
+    """People in all classes, likewise; somebody in several classes is one of them."""
+
+    @cached_property
+    def class_(self) -> NDArray[np.int64]:
+        """The class of each (value, count) pair."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows per class, or people."""
+        return self.sum(self.count) if self.people is None else self.people
+
+    @property
+    def everybody(self) -> int:
+        """How many rows, or people, all classes have."""
+        return int(self.total.sum()) if self.persons is None else self.persons
+
+    @property
+    def distinct(self) -> NDArray[np.int64]:
+        """Distinct values per class."""
+        return np.diff(self.start)
+
+    @property
+    def is_blank(self) -> NDArray[np.bool_]:
+        """Which (value, count) pairs are rows whose value nobody knows."""
+        if not self.axis.unknown:
+            return np.zeros(len(self.value), np.bool_)
+        return np.asarray(self.value == self.axis.null_code)
+
+    @cached_property
+    def blanks(self) -> NDArray[np.int64]:
+        """Rows per class whose value nobody knows."""
+        return self.sum(np.where(self.is_blank, self.count, 0))
+
+    @property
+    def all_blanks(self) -> int:
+        """Rows of the whole table whose value nobody knows."""
+        return int(self.total[self.axis.null_code]) if self.axis.unknown else 0
+
+    @cached_property
+    def known(self) -> NDArray[np.int64]:
+        """The values that occur in the table: those that a value nobody knows may be."""
+        occurs = np.flatnonzero(self.total)
+        return occurs[occurs != self.axis.null_code] if self.axis.unknown else occurs
+
+    @cached_property
+    def without_blanks(self) -> Histogram:
+        """The histogram of known values alone: what is unknown adds no value to a class."""
+        blank = self.is_blank
+        if not blank.any():
+            return self
+        total = self.total.copy()
+        total[self.axis.null_code] = 0
+        run = np.concatenate(([0], np.cumsum(~blank)))
+        return replace(
+            self,
+            start=run[self.start],
+            value=self.value[~blank],
+            count=self.count[~blank],
+            total=total,
+        )
+
+    @cached_property
+    def concentrated(self) -> Histogram:
+        """The histogram where unknown values are their class's most frequent one.
+
+        In the total they are the table's most frequent one.
+        """
+        if not self.all_blanks or not len(self.known):
+            return self.completed(self.count)
+        total = self.total.copy()
+        total[self.known[np.argmax(total[self.known])]] += self.all_blanks
+        total[self.axis.null_code] = 0
+        return replace(self.completed(self.count), total=total)
+
+    @cached_property
+    def most_alike(self) -> NDArray[np.int64]:
+        """Per class the most people who may have one value in common: who has an unknown one may
+        have any."""
+        if self.sets is None:
+            return self.concentrated.largest(self.concentrated.count)
+        return self.sets.most_alike(self.axis.size)
+
+    def completed(self, liking: NDArray[Any]) -> Histogram:
+        """The histogram where the unknown values of a class are the one with the most liking.
+
+        ``liking`` is one number per (value, count) pair. In a class of nothing but unknown
+        values they are one value. Counts that are completed otherwise are majorised by these
+        where the most frequent value is liked best, so that no other completion has fewer
+        distinct values, less entropy, or more rows in its so many most frequent values.
+        """
+        blank = self.is_blank
+        if not blank.any():
+            return self
+        lone = self.sum((~blank).astype(np.int64)) == 0
+        best = np.lexsort((-liking, blank, self.class_))[self.start[:-1][self.distinct > 0]]
+        joined = np.zeros(len(self.count), np.int64)
+        joined[best] = np.where(lone, 0, self.blanks)[self.distinct > 0]
+        kept = ~blank | lone[self.class_]
+        run = np.concatenate(([0], np.cumsum(kept)))
+        return replace(
+            self,
+            start=run[self.start],
+            value=self.value[kept],
+            count=(self.count + joined)[kept],
+        )
+
+    def sum(self, pairs: NDArray[Any]) -> NDArray[Any]:
+        """Add up a number per (value, count) pair within each class."""
+        return self._reduce(np.add, pairs)
+
+    def largest(self, pairs: NDArray[Any]) -> NDArray[Any]:
+        """The largest number per (value, count) pair within each class."""
+        return self._reduce(np.maximum, pairs)
+
+    def _reduce(self, ufunc: np.ufunc, pairs: NDArray[Any]) -> NDArray[Any]:
+        filled = self.distinct > 0
+        if filled.all():
+            return ufunc.reduceat(pairs, self.start[:-1]) if len(filled) else pairs[:0]
+        out = np.zeros(len(filled), dtype=pairs.dtype)  # reduceat misreads an empty class
+        if filled.any():
+            out[filled] = ufunc.reduceat(pairs, self.start[:-1][filled])
+        return out
+
+    def of_class(self, class_: int) -> tuple[list[int], list[int]]:
+        """One class's values and counts."""
+        part = slice(self.start[class_], self.start[class_ + 1])
+        return self.value[part].tolist(), self.count[part].tolist()
+
+    def take(self, classes: NDArray[Any]) -> Histogram:
+        """The histogram of some classes only; the totals stay."""
+        start, pick = _some(self.start, classes)
+        return replace(
+            self,
+            start=start,
+            value=self.value[pick],
+            count=self.count[pick],
+            sets=self.sets and self.sets.take(classes),
+            people=None if self.people is None else self.people[classes],
+        )
+
+    @classmethod
+    def of_persons(
+        cls,
+        axis: Axis,
+        class_: NDArray[Any],
+        value: NDArray[Any],
+        person: NDArray[Any],
+        classes: int,
+        persons: int,
+    ) -> Histogram:
+        """Count distinct persons per class and value; ``person`` is a number below ``persons``.
+
+        ``total`` counts each person of the table once for each of their values, however many
+        classes they are in.
+        """
+        pair, first = combinations((person, value), (persons, axis.size))
+        who, what = person[first], value[first].astype(np.int32)
+        total = np.bincount(what, minlength=axis.size).astype(np.int64)
+        once = np.ones(len(pair), np.int64)
+        begin, pairs, _ = tabulate(class_, pair, once, classes, len(first))
+        of = np.repeat(np.arange(classes), np.diff(begin))
+        counted = tabulate(of, what[pairs], np.ones(len(pairs), np.int64), classes, axis.size)
+        several = int((np.bincount(who, minlength=persons) > 1).sum())
+        blank = axis.null_code if axis.unknown else -1
+        triples = of, who[pairs], what[pairs]
+        sets = ValueSets.of(*triples, classes, several, blank) if several else None
+        return cls(axis, *counted, total, sets=sets)
+
+    def as_shares_of_people(self, class_: NDArray[Any], person: NDArray[Any]) -> Histogram:
+        """Counts of persons as shares of a class's people, from the rows that say whose they are.
+
+        What somebody with several values gives to each of them is then a share, not a sum.
+        """
+        classes = len(self.start) - 1
+        _, first = combinations((class_, person), (classes, int(person.max(initial=-1)) + 1))
+        people = np.bincount(class_[first], minlength=classes).astype(np.int64)
+        return replace(self, people=people, persons=len(np.unique(person)), sets=None)
+
+    @classmethod
+    def of(
+        cls,
+        axis: Axis,
+        class_: NDArray[Any],
+        value: NDArray[Any],
+        count: NDArray[Any],
+        classes: int,
+        total: NDArray[np.int64] | None = None,
+    ) -> Histogram:
+        """Count ``value`` per class; pieces that are held back (negative class) do not count."""
+        start, values, counts = tabulate(class_, value, count, classes, axis.size)
+        if total is None:
+            total = np.bincount(values, weights=counts, minlength=axis.size).astype(np.int64)
+        return cls(axis, start, values, counts, total)
+
+
+@dataclass(frozen=True)
+class ValueSets:
+    """Per class the sets of values that its persons have: those of class ``i`` at
+    ``start[i]:start[i+1]``, ascending by person, then by value."""
+
+    start: NDArray[np.int64]
+    person: NDArray[np.int64]
+    value: NDArray[np.int32]
+    several: int
+    """How many persons of the whole table have more than one value."""
+    blank: int = -1
+    """The code of a value that nobody knows; -1: there is none."""
+
+    @classmethod
+    def of(
+        cls,
+        class_: NDArray[Any],
+        person: NDArray[Any],
+        value: NDArray[Any],
+        classes: int,
+        several: int,
+        blank: int = -1,
+    ) -> ValueSets:
+        """The sets of triples that occur once each."""
+        order = np.lexsort((value, person, class_))
+        start = np.concatenate(([0], np.cumsum(np.bincount(class_, minlength=classes))))
+        return cls(start, person[order].astype(np.int64), value[order], several, blank)
+
+    @cached_property
+    def class_(self) -> NDArray[np.int64]:
+        """The class of each value."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    @cached_property
+    def begins(self) -> NDArray[np.int64]:
+        """Where each person of each class begins."""
+        first = np.ones(len(self.person), dtype=bool)
+        first[1:] = (self.person[1:] != self.person[:-1]) | (self.class_[1:] != self.class_[:-1])
+        return np.flatnonzero(first)
+
+    @cached_property
+    def length(self) -> NDArray[np.int64]:
+        """How many values each person of each class has."""
+        return np.diff(np.append(self.begins, len(self.person)))
+
+    @cached_property
+    def single(self) -> NDArray[np.bool_]:
+        """Which of the values are the only one that their person has in the class, and known."""
+        alone = np.repeat(self.length == 1, self.length) & (self.value != self.blank)
+        return np.asarray(alone)
+
+    @cached_property
+    def unsure(self) -> NDArray[np.bool_]:
+        """Which persons of each class have a value that nobody knows."""
+        if not len(self.begins):
+            return np.zeros(0, np.bool_)
+        return np.logical_or.reduceat(self.value == self.blank, self.begins)
+
+    def most_alike(self, size: int) -> NDArray[np.int64]:
+        """Per class the most persons who may have one value in common."""
+        classes = len(self.start) - 1
+        sure = np.repeat(~self.unsure, self.length)
+        once = np.ones(int(sure.sum()), np.int64)
+        start, _, count = tabulate(self.class_[sure], self.value[sure], once, classes, size)
+        most = np.zeros(classes, np.int64)
+        np.maximum.at(most, np.repeat(np.arange(classes), np.diff(start)), count)
+        of_person = self.class_[self.begins]
+        return most + np.bincount(of_person, weights=self.unsure, minlength=classes).astype(
+            np.int64
+        )
+
+    def of_class(self, class_: int) -> tuple[set[frozenset[int]], set[frozenset[int]]]:
+        """The sets of one class, each once however many persons have it; and what is known of
+        those that have a value which nobody knows."""
+        low, high = self.start[class_], self.start[class_ + 1]
+        at = np.searchsorted(self.begins, (low, high))
+        parts = np.split(self.value[low:high], self.begins[at[0] : at[1]][1:] - low)
+        found = {frozenset(part.tolist()) for part in parts if len(part)}
+        unsure = {one - {self.blank} for one in found if self.blank in one}
+        return {one for one in found if self.blank not in one}, unsure
+
+    def take(self, classes: NDArray[Any]) -> ValueSets:
+        """The sets of some classes only."""
+        start, pick = _some(self.start, classes)
+        return replace(self, start=start, person=self.person[pick], value=self.value[pick])
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of provider and value that occur, numbered in the order of (provider, value)."""
+
+    provider: Axis
+    axis: Axis | None
+    """The sensitive column; None: there is none, and every value is 0."""
+    who: NDArray[np.int32]
+    value: NDArray[np.int32]
+    """Provider and value of each number."""
+
+    @classmethod
+    def of(
+        cls, provider: Axis, who: NDArray[Any], axis: Axis | None, values: NDArray[Any] | None
+    ) -> tuple[Pairs, NDArray[np.int32]]:
+        """The pairs of a table's entries, and the number of each entry's."""
+        value = np.zeros_like(who) if values is None else values
+        found, first = combinations((who, value), (provider.size, 1 if axis is None else axis.size))
+        order = np.lexsort((value[first], who[first]))
+        rank = np.argsort(order).astype(np.int32)
+        first = first[order]
+        pairs = cls(provider, axis, who[first].astype(np.int32), value[first].astype(np.int32))
+        return pairs, rank[found]
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.who)
+
+    def shares(
+        self,
+        start: NDArray[np.int64],
+        number: NDArray[Any],
+        count: NDArray[np.int64],
+        total: NDArray[np.int64],
+    ) -> Shares:
+        """The shares of classes whose pairs are counted, ascending, by number."""
+        who, value = self.who[number], self.value[number]
+        return Shares(self.provider, self.axis, start, who, value, count, total)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Who brought which rows: per class the pairs (provider, value) that occur, and how often.
+
+    Class ``i`` has ``who``, ``value`` and ``count`` at ``start[i]:start[i+1]``, ascending by
+    provider, then by value. ``total`` counts each value over all published rows.
+    """
+
+    provider: Axis
+    axis: Axis | None
+    start: NDArray[np.int64]
+    who: NDArray[np.int32]
+    value: NDArray[np.int32]
+    count: NDArray[np.int64]
+    total: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @cached_property
+    def class_(self) -> NDArray[np.int64]:
+        """The class of each pair."""
+        return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+    @cached_property
+    def providers(self) -> Histogram:
+        """Per class the rows of each provider."""
+        total = np.bincount(self.who, weights=self.count, minlength=self.provider.size)
+        at = np.flatnonzero(self.begins)
+        run = np.concatenate(([0], np.cumsum(self.begins)))
+        count = np.add.reduceat(self.count, at) if len(at) else self.count
+        return Histogram(self.provider, run[self.start], self.who[at], count, total.astype(int))
+
+    @cached_property
+    def begins(self) -> NDArray[np.bool_]:
+        """Which pairs are the first of their provider in their class."""
+        first = np.ones(len(self.who), dtype=bool)  # providers ascend in a class: runs
+        first[1:] = (self.who[1:] != self.who[:-1]) | (self.class_[1:] != self.class_[:-1])
+        return first
+
+    @property
+    def contributors(self) -> NDArray[np.int32]:
+        """The providers of any row."""
+        return np.unique(self.who)
+
+    @cached_property
+    def values(self) -> Histogram:
+        """Per class the rows of each sensitive value."""
+        assert self.axis is not None, "without a sensitive column there are no values"
+        counts = tabulate(self.class_, self.value, self.count, len(self), self.axis.size)
+        return Histogram(self.axis, *counts, self.total)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows per class."""
+        return self.providers.rows
+
+    @property
+    def present(self) -> NDArray[np.int64]:
+        """Providers per class."""
+        return self.providers.distinct
+
+    def take(self, classes: NDArray[Any]) -> Shares:
+        """The shares of some classes only; the totals stay."""
+        start, pick = _some(self.start, classes)
+        return replace(
+            self, start=start, who=self.who[pick], value=self.value[pick], count=self.count[pick]
+        )
+
+    @property
+    def known(self) -> Shares:
+        """The shares without the rows whose value nobody knows."""
+        if self.axis is None or not self.axis.unknown:
+            return self
+        kept = self.value != self.axis.null_code
+        run = np.concatenate(([0], np.cumsum(kept)))
+        pairs = self.who[kept], self.value[kept], self.count[kept]
+        return replace(self, start=run[self.start], who=pairs[0], value=pairs[1], count=pairs[2])
+
+    def matrix(self, class_: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+        """One class: its providers, its values, and the rows of each provider with each value."""
+        part = slice(self.start[class_], self.start[class_ + 1])
+        who, row = np.unique(self.who[part], return_inverse=True)
+        value, column = np.unique(self.value[part], return_inverse=True)
+        counts = np.zeros((len(who), len(value)), dtype=np.int64)
+        counts[row, column] = self.count[part]
+        return who, value, counts
+
+
+def _some(
+    start: NDArray[np.int64], classes: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where some of the classes begin once they lie side by side, and where their pairs lay."""
+    length = start[classes + 1] - start[classes]
+    begin = np.concatenate(([0], np.cumsum(length)))
+    return begin, np.repeat(start[classes] - begin[:-1], length) + np.arange(begin[-1])

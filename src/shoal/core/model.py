@@ -1,0 +1,408 @@
+"""What a guarantee is: a value that judges classes, composes with ``&`` and reads as text.
+
+``Model`` is the protocol any requirement meets, a user's own included. ``Rule`` is what the
+models shipped with Shoal inherit: text, ``&``, and the defaults of the protocol. Thresholds are
+exact: ``fraction`` keeps what the user wrote; ``below`` and ``settle`` decide near-ties without
+rounding.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.axis import Axis
+from shoal.core.errors import UsageError
+from shoal.core.tally import Groups
+
+Mask = NDArray[np.bool_]
+Number = float | str | Fraction
+"""A parameter as a user may write it; models keep it as an exact ``Fraction``."""
+EXACT = Context(prec=60)
+"""Sixty digits: what is computed from a ``logarithm`` must be computed in this context too."""
+NEAR = 1e-9
+"""Relative distance to a threshold under which floats are not trusted to decide."""
+_MOST = 2**512
+"""The largest parameter, and the inverse of the smallest: floats hold what is computed from it."""
+_LARGEST = 2**53
+"""The largest whole parameter: larger ones are not exact as floats."""
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A privacy requirement, judged on many classes at once."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Of {"sensitive", "provider", "population", "total", "cells"}: what ``holds`` reads."""
+
+    @property
+    def monotone(self) -> bool:
+        """Merging classes never breaks it, so a search may prune."""
+
+    @property
+    def local(self) -> bool:
+        """A class can be judged alone; where not, the model is ``Global`` too."""
+
+    def holds(self, groups: Groups) -> Mask:
+        """Which classes meet the requirement."""
+
+    def reached(self, groups: Groups) -> float:
+        """The strongest parameter that all classes together meet."""
+
+
+class Global(Protocol):
+    """What a model that is not local adds: it admits the cuts of a method one after the other."""
+
+    def start(self, groups: Groups) -> Any:
+        """The state of a table cut into these classes, which are numbered 0, 1, …"""
+
+    def admit(self, state: Any, class_: NDArray[np.int64], halves: Groups) -> tuple[Any, Mask]:
+        """Try cuts in their order; returns the state after those that are made, and which.
+
+        Cut i makes of class ``class_[i]`` the two classes ``halves[2 i]``, which keeps its number,
+        and ``halves[2 i + 1]``, which gets the next free one. Of several cuts of one class the
+        first that the table survives is made, and no other. A state is never changed in place.
+        """
+
+    def alone(self, groups: Groups) -> Mask:
+        """Which classes would meet the requirement if each were the whole table."""
+
+
+class Rule(ABC):
+    """Text, ``&`` and defaults for a frozen dataclass of parameters."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    monotone: ClassVar[bool] = True
+    local: ClassVar[bool] = True
+    parameter: ClassVar[str] = ""
+    """The parameter that ``per_class``, ``worst`` and ``reached`` are about."""
+    strongest: ClassVar[str] = "largest"
+    """Whether the "largest" or the "smallest" parameter is the strongest guarantee."""
+    strict: ClassVar[bool] = False
+    """The requirement is a strict inequality, so the reached parameter itself just fails."""
+    identity: ClassVar[bool] = False
+    """It limits how well a person's row can be told, which published quasi-identifiers defeat."""
+    growing: ClassVar[bool] = False
+    """More rows never break it, so that taking away all that may be is the worst."""
+
+    variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+    """The settings besides ``parameter`` that an audit measures, each by itself."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Renaming or reordering the sensitive values changes nothing."""
+        return True
+
+    @property
+    def least(self) -> int:
+        """The fewest rows a class that meets the requirement can have."""
+        return 1
+
+    @classmethod
+    def name(cls) -> str:
+        """The model's name: that of its file."""
+        return cls.__module__.rpartition(".")[2].replace("_", "-")
+
+    @classmethod
+    def probes(cls, axis: Axis | None) -> list[tuple[Mapping[str, Any], Self]]:
+        """Each variant with an instance whose ``reached`` measures a table on a column."""
+        named = {} if axis is None else {"on": axis.name}
+        required = {f.name: 1 for f in fields(cls) if f.default is MISSING}  # type: ignore[arg-type]
+        return [(variant, cls(**(required | named | dict(variant)))) for variant in cls.variants]
+
+    @abstractmethod
+    def per_class(self, groups: Groups) -> NDArray[np.float64]:
+        """The strongest parameter that each class alone meets."""
+
+    def worst(self, groups: Groups) -> int:
+        """The class that meets the least: the witness of ``reached``."""
+        if not len(groups):
+            raise UsageError("There is no class to judge.", "publish at least one row.")
+        each = self.per_class(groups)
+        return int(each.argmin() if self.strongest == "largest" else each.argmax())
+
+    def reached(self, groups: Groups) -> float:
+        """The strongest parameter that all classes meet; with no class, one that promises nothing.
+
+        Where the requirement is strict, the bound that every weaker parameter keeps.
+        """
+        if not len(groups):
+            return 0.0 if self.strongest == "largest" else math.inf
+        each = self.per_class(groups)
+        return float(each.min() if self.strongest == "largest" else each.max())
+
+    def advice(self, groups: Groups) -> str:
+        """What to ask for where these classes fail and what they reach does not tell."""
+        return ""
+
+    def __and__(self, other: Model) -> All:
+        return All((*parts(self), *parts(other)))
+
+    def __str__(self) -> str:
+        words = [self.name()]
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if value != field.default:
+                words.append(f"{field.name}={written(value)}")
+        return " ".join(words)
+
+
+@dataclass(frozen=True)
+class All(Rule):
+    """The conjunction of models: a class meets it when it meets each of them."""
+
+    models: tuple[Model, ...]
+
+    @property
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        """All that any of the models needs."""
+        return frozenset().union(*(model.needs for model in self.models))
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """Monotone where each model is."""
+        return all(model.monotone for model in self.models)
+
+    @property
+    def local(self) -> bool:  # type: ignore[override]
+        """Local where each model is."""
+        return all(model.local for model in self.models)
+
+    @property
+    def least(self) -> int:
+        """The largest of the models' least rows."""
+        return max(least_rows(model) for model in self.models)
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise UsageError("The rule is empty.", "name at least one model.")
+
+    def holds(self, groups: Groups) -> Mask:
+        """Which classes meet every model."""
+        return np.asarray(np.all([model.holds(groups) for model in self.models], axis=0))
+
+    @property
+    def symmetric(self) -> bool:
+        """Symmetric where each model is."""
+        return all(getattr(model, "symmetric", True) for model in self.models)
+
+    def per_class(self, groups: Groups) -> NDArray[np.float64]:
+        """1 for a class that meets every model, else 0."""
+        return self.holds(groups).astype(np.float64)
+
+    def reached(self, groups: Groups) -> float:
+        """The share of classes that meet every model; each model's own figure is in ``parts``."""
+        return float(self.holds(groups).mean()) if len(groups) else 0.0
+
+    @property
+    def _global(self) -> list[Any]:
+        return [model for model in self.models if not model.local]
+
+    def alone(self, groups: Groups) -> Mask:
+        """Which classes would meet every model if each were the whole table."""
+        found = [m.holds(groups) if m.local else m.alone(groups) for m in self.models]  # type: ignore[attr-defined]
+        return np.asarray(np.all(found, axis=0))
+
+    def start(self, groups: Groups) -> tuple[Any, ...]:
+        """One state for each model that is not local."""
+        return tuple(model.start(groups) for model in self._global)
+
+    def admit(
+        self, state: tuple[Any, ...], class_: NDArray[np.int64], halves: Groups
+    ) -> tuple[tuple[Any, ...], Mask]:
+        """The cuts whose halves meet every local model and that all the others admit."""
+        alone = [m.holds(halves).reshape(-1, 2).all(axis=1) for m in self.models if m.local]
+        made = np.all(alone, axis=0) if alone else np.ones(len(class_), bool)
+        at = np.flatnonzero(made)
+        if len(self._global) == 1:
+            both = halves.take(np.stack((2 * at, 2 * at + 1), axis=1).ravel())
+            after, made[at] = self._global[0].admit(state[0], class_[at], both)
+            return (after,), made
+        cut: set[int] = set()
+        for i in at.tolist():
+            both = halves.take(np.array([2 * i, 2 * i + 1]))
+            again = int(class_[i]) in cut
+            after = None if again else self._admit_one(state, class_[i : i + 1], both)
+            made[i] = after is not None
+            if after is not None:
+                state = after
+                cut.add(int(class_[i]))
+        return state, made
+
+    def _admit_one(
+        self, state: tuple[Any, ...], class_: NDArray[np.int64], halves: Groups
+    ) -> tuple[Any, ...] | None:
+        """The states after one cut, if every model admits it."""
+        after = []
+        for model, own in zip(self._global, state, strict=True):
+            new, made = model.admit(own, class_, halves)
+            if not made.all():
+                return None
+            after.append(new)
+        return tuple(after)
+
+    def __str__(self) -> str:
+        return " & ".join(str(model) for model in self.models)
+
+
+def parts(model: Model | Rule) -> tuple[Model, ...]:
+    """The models of a conjunction, or the model itself."""
+    return model.models if isinstance(model, All) else (model,)  # type: ignore[return-value]
+
+
+def inner(model: Model | Rule) -> tuple[Model, ...]:
+    """The models of a rule, with those inside a wrapper (m-privacy) instead of it."""
+    found = (inner(one.rule) if hasattr(one, "rule") else (one,) for one in parts(model))
+    return tuple(one for some in found for one in some)
+
+
+def spoiling(model: Model, groups: Groups) -> Mask:
+    """The classes to leave out next, where not all can be published; none where all can.
+
+    Those that fail; but where a model judges all classes together one bad class fails the others
+    too, so first those that would fail alone, and if none would, the worst.
+    """
+    failing = ~model.holds(groups)
+    if model.local or not failing.any():
+        return failing
+    alone = ~model.alone(groups)  # type: ignore[attr-defined]
+    if alone.any():
+        return np.asarray(alone)
+    worst = np.zeros(len(groups), bool)
+    for part in parts(model):
+        if not part.local and isinstance(part, Rule) and not part.holds(groups).all():
+            each = part.per_class(groups) * (-1 if part.strongest == "largest" else 1)
+            worst |= each >= each.max() - NEAR
+    return worst if worst.any() else failing
+
+
+def least_rows(model: Model) -> int:
+    """The fewest rows of a class that could meet the model; 1: it does not say."""
+    return int(getattr(model, "least", 1))
+
+
+def products(model: Model) -> tuple[str, ...]:
+    """The joint sensitive columns (``on="a*b"``) that a rule names."""
+    named = (getattr(part, "on", None) for part in inner(model))
+    return tuple(dict.fromkeys(on for on in named if on and "*" in on))
+
+
+def fraction(
+    value: Number,
+    name: str,
+    low: float | Fraction,
+    high: float = math.inf,
+    *,
+    above: bool = False,
+    example: str = "",
+) -> Fraction:
+    """The number as the user wrote it, exact, and inside its bounds (``above``: not ``low``).
+
+    >>> fraction(0.2, "t", 0, 1)
+    Fraction(1, 5)
+    """
+    hint = f"write for example {name}={example or (high if high < math.inf else low + 1)}."
+    if isinstance(value, str) and re.fullmatch(r"\d*,\d+", value):
+        hint = f"write a point: {name}={value.replace(',', '.')}."
+    try:
+        if re.search(r"[eE][+-]?0*[1-9]\d{3}", str(value)):  # would take forever to write out
+            raise OverflowError
+        exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+    except (ValueError, TypeError, ZeroDivisionError, OverflowError) as error:
+        raise UsageError(f"{name} is not a number.", hint) from error
+    if exact and not Fraction(1, _MOST) <= abs(exact) <= _MOST:
+        raise UsageError(f"{name} is beyond all numbers that are computed with.", hint)
+    if exact < low or exact > high or (above and exact == low):
+        limits = f"above {low}" if above else f"at least {low}"
+        limits += f" and at most {high}" if high < math.inf else ""
+        raise UsageError(f"{name} must be {limits}.", hint)
+    return exact
+
+
+def whole(value: float | str, name: str, low: int) -> int:
+    """A whole number of at least ``low``."""
+    try:
+        number, few = int(value), max(low, 5)
+        exact = float(value) == number
+    except (ValueError, TypeError, OverflowError):
+        exact, number, few = False, 0, max(low, 5)
+    if exact and number > _LARGEST:
+        raise UsageError(f"{name} must be at most {_LARGEST:,}.", f"write {name}={few}.")
+    if not exact or number < low:
+        raise UsageError(f"{name} must be a whole number, at least {low}.", f"write {name}={few}.")
+    return number
+
+
+def written(value: object) -> str:
+    """A parameter as text that parses back to itself."""
+    if isinstance(value, Fraction):
+        decimal = repr(float(value)).removesuffix(".0")
+        return decimal if Fraction(decimal) == value else str(value)
+    if not isinstance(value, str) or re.fullmatch(r"[\w.*/+:%-]+", value):
+        return str(value)
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def settle(
+    value: NDArray[np.float64], bound: float, holds: Mask, exact: Callable[[int], bool]
+) -> Mask:
+    """``holds`` as floats decided it, with the near-ties to ``bound`` decided by ``exact``."""
+    for i in np.flatnonzero(near(value, bound)):
+        holds[i] = exact(int(i))
+    return holds
+
+
+def near(value: NDArray[np.float64], bound: float | NDArray[np.float64]) -> Mask:
+    """Where floats lie too close to a bound to decide."""
+    return np.asarray(np.abs(value - bound) <= NEAR * np.maximum(1.0, np.abs(bound)))
+
+
+def below(
+    over: Sequence[Any], under: Sequence[Any], bound: Fraction, *, strict: bool = False
+) -> Mask:
+    """Where the product of ``over`` <= ``bound`` times that of ``under`` (``strict``: <), exactly.
+
+    Each is a sequence of whole numbers or arrays of them. Floats decide; near-ties, however many,
+    are decided with whole numbers of any length.
+
+    >>> below([np.array([1, 2])], [3, np.array([1, 2])], Fraction(1, 3)).tolist()
+    [True, True]
+    """
+    value = np.atleast_1d(ratio(over, under))
+    holds: Mask = value < float(bound) if strict else value <= float(bound)
+    tied = np.flatnonzero(near(value, float(bound)))
+    if len(tied):
+        left, right = (_whole_product(side, len(value), tied) for side in (over, under))
+        left, right = left * bound.denominator, right * bound.numerator
+        holds[tied] = left < right if strict else left <= right
+    return holds
+
+
+def ratio(over: Sequence[Any], under: Sequence[Any]) -> NDArray[np.float64]:
+    """The product of ``over`` divided by that of ``under``; infinite where divided by zero."""
+    left = math.prod(np.asarray(factor, dtype=np.float64) for factor in over)
+    right = math.prod(np.asarray(factor, dtype=np.float64) for factor in under)
+    with np.errstate(divide="ignore"):
+        return np.asarray(left / right)
+
+
+def _whole_product(factors: Sequence[Any], size: int, at: NDArray[Any]) -> NDArray[np.object_]:
+    columns = (np.broadcast_to(np.asarray(f), size)[at].astype(object) for f in factors)
+    return np.asarray(math.prod(columns), dtype=object)
+
+
+def logarithm(value: Fraction) -> Decimal:
+    """The natural logarithm to sixty digits: enough to tell any two numbers counts can make."""
+    with localcontext(EXACT):
+        return Decimal(value.numerator).ln() - Decimal(value.denominator).ln()

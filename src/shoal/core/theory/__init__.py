@@ -1,0 +1,1 @@
+"""What two ideas share: knowledge, disclosure, location, odds, collusion, the adversary's view."""

@@ -1,0 +1,480 @@
+"""Worst-case disclosure: how sure k pieces of knowledge can make somebody of anybody's value.
+
+Random worlds: within a class every assignment of its sensitive values to its people is equally
+likely, and classes are independent. A piece of knowledge is a basic implication, "if these people
+have these values, then one of those people has that value". The maximum disclosure with k pieces
+is the largest Pr(person has value | table and knowledge) over all people, values and conjunctions
+of k basic implications. It is attained by k simple implications with one common consequent, the
+target's atom A (theorem 9), and then equals 1 / (1 + r), where r is the smallest
+Pr(none of A, A_1, …, A_k is true) / Pr(A).
+
+``negations`` is the weaker adversary of l-diversity, who knows k values that people do not have:
+max h_0 / (n − h_1 − … − h_k) over the classes, h_i their counts in descending order.
+
+Martin, Kifer, Machanavajjhala, Gehrke, Halpern: Worst-case background knowledge for
+privacy-preserving data publishing, ICDE 2007. (For the paper's Figure 3 and k = 1 the paper prints
+10/19, of one implication; the maximum is 2/3.)
+
+It does not say how likely it is that anybody knows such a thing.
+
+The atoms that attain the worst case, and their chance, exactly.
+
+The counterpart of ``kernels.disclose`` in whole numbers, for the few classes that can matter:
+what floats leave undecided is decided here, and the witness comes from here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.errors import InputError, UsageError
+from shoal.core.histogram import Histogram
+from shoal.core.model import NEAR, Mask, below, settle, whole
+from shoal.kernels import disclosure as disclose
+from shoal.kernels.threads import share_out
+
+# The atoms that attain the worst case, and their chance, exactly.
+
+
+Signature = tuple[int, ...]
+"""A class as it matters: its people, then its largest counts in descending order."""
+
+
+@lru_cache(maxsize=1 << 14)
+def refuted(signature: Signature, atoms: int) -> tuple[Fraction, tuple[int, ...]]:
+    """The smallest chance that so many atoms about a class are all false, and whose they are.
+
+    So many of them are about its first person, its second, …, never ascending. MINIMIZE1 of
+    Martin et al., ICDE 2007.
+
+    >>> refuted((5, 2, 2, 1), 2)
+    (Fraction(1, 5), (2,))
+    """
+    return min(_shared(signature, 0, atoms, atoms), key=_smallest)
+
+
+@lru_cache(maxsize=1 << 14)
+def _shared(
+    signature: Signature, person: int, most: int, atoms: int
+) -> tuple[tuple[Fraction, tuple[int, ...]], ...]:
+    """Each way to begin with this person's share, at its best."""
+    if not atoms:
+        return ((Fraction(1), ()),)
+    left = signature[0] - person
+    if left <= 0:
+        return ((Fraction(0), ()),)
+    found = []
+    for own in range(min(most, atoms), 0, -1):
+        false = Fraction(max(left - sum(signature[1 : own + 1]), 0), left)
+        chance, others = min(_shared(signature, person + 1, own, atoms - own), key=_smallest)
+        found.append((false * chance, (own, *others)))
+    return tuple(found)
+
+
+def _smallest(found: tuple[Fraction, tuple[int, ...]]) -> tuple[Fraction, int]:
+    """Of equal chances the one about fewer people, which is simpler to tell."""
+    return found[0], len(found[1])
+
+
+def exact_odds(signature: Signature) -> Fraction:
+    """One over the chance of the most common value."""
+    return Fraction(signature[0], signature[1])
+
+
+@dataclass(frozen=True)
+class Attained:
+    """The smallest chance that no atom is true, over the target's chance, and where the atoms are.
+
+    ``atoms`` counts them by class, the target's own among them.
+    """
+
+    ratio: Fraction
+    target: int
+    atoms: Counter[int]
+
+    @property
+    def disclosure(self) -> Fraction:
+        """The belief in the target's value."""
+        return 1 / (1 + self.ratio)
+
+
+@dataclass(frozen=True)
+class Worst:
+    """For each number of atoms the class with the smallest chance; likewise for the target's."""
+
+    classes: Sequence[Signature]
+    best: Sequence[int]
+    own: Sequence[int]
+
+    @classmethod
+    def of(cls, classes: Sequence[Signature], atoms: int) -> Worst:
+        """The best of these classes for 0, 1, …, ``atoms`` atoms."""
+        best, own = [0], [0]
+        for j in range(1, atoms + 1):
+            chance = [refuted(signature, j)[0] for signature in classes]
+            best.append(_least(chance))
+            own.append(_least([c * exact_odds(s) for c, s in zip(chance, classes, strict=True)]))
+        return cls(classes, best, own)
+
+    def _chance(self, class_: int, atoms: int) -> Fraction:
+        return refuted(self.classes[class_], atoms)[0]
+
+    @cached_property
+    def no(self) -> list[tuple[Fraction, Counter[int]]]:
+        """For 0, 1, … atoms the smallest product over classes, and their atoms in each."""
+        no = [(Fraction(1), Counter[int]())]
+        for j in range(1, len(self.best)):
+            ways = [self._chance(self.best[i], i) * no[j - i][0] for i in range(1, j + 1)]
+            i = j - _least(ways[::-1])  # of equal ways the one with fewer classes
+            no.append((ways[i - 1], no[j - i][1] + Counter({self.best[i]: i})))
+        return no
+
+    def attained(self, target: int | None = None, extra: Signature | None = None) -> list[Attained]:
+        """For 1, 2, … atoms the worst case; fewer where more do not help.
+
+        ``target`` is the class of the target; None: any. ``extra`` is one more class, the last,
+        that only the target may be in.
+
+        >>> figure = Worst.of([(5, 2, 2, 1), (5, 2, 1, 1)], 3)
+        >>> [str(one.disclosure) for one in figure.attained()]
+        ['2/5', '2/3', '1']
+        """
+        found: list[Attained] = []
+        for atoms in range(1, len(self.best)):
+            ways = [self._with_target(j, atoms - j, target, extra) for j in range(atoms, 0, -1)]
+            least = ways[_least([way.ratio for way in ways])]
+            found.append(least if not found or least.ratio < found[-1].ratio else found[-1])
+        return found
+
+    def _with_target(
+        self, j: int, rest: int, target: int | None, extra: Signature | None
+    ) -> Attained:
+        """With j atoms in the target's class, its own among them, and the rest anywhere."""
+        class_ = self.own[j] if target is None else target
+        signature = self.classes[class_] if class_ < len(self.classes) or extra is None else extra
+        chance, others = self.no[rest]
+        own = refuted(signature, j)[0] * exact_odds(signature)
+        return Attained(own * chance, class_, others + Counter({class_: j}))
+
+
+def _least(values: Sequence[Fraction]) -> int:
+    """Where the smallest is, the first of equals."""
+    return min(range(len(values)), key=values.__getitem__)
+
+
+# Worst-case disclosure: how sure k pieces of knowledge can make somebody of anybody's value.
+
+
+IMPLICATIONS, NEGATIONS = "implications", "negations"
+"""What a piece of knowledge is."""
+MOST = 40
+"""So many pieces are counted with: products of more chances could be too small for floats."""
+PEOPLE = 1e15
+"""More people than this are a mistake, and might not fit the numbers that count them."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Known:
+    """An atom: the ``person``-th of a class (any people of it, all different) has a value."""
+
+    class_: int
+    person: int
+    value: int
+
+
+@dataclass(frozen=True)
+class Witness:
+    """The knowledge that discloses most: each of ``others``, if true, implies the ``target``.
+
+    One about the target's own person is a negation: she cannot have two values.
+    """
+
+    disclosure: Fraction
+    target: Known
+    others: tuple[Known, ...] = ()
+
+
+def max_disclosure(
+    histograms: Any, k: int, *, knowledge: str = IMPLICATIONS, exact: bool = False
+) -> list[float] | list[Fraction]:
+    """The largest belief that 0, 1, …, k pieces of knowledge can give, of classes given by counts.
+
+    ``histograms`` has for each class its counts (a sequence, a mapping from values to counts, or
+    a row of an array). ``exact`` returns fractions.
+
+    >>> max_disclosure([[2, 2, 1], [2, 1, 1, 1]], 2, exact=True)
+    [Fraction(2, 5), Fraction(2, 3), Fraction(1, 1)]
+    """
+    signed = Signed.of(*_counted(histograms), _atoms(k, knowledge))
+    if not exact:
+        return list(map(float, signed.curve(knowledge)))
+    if knowledge == NEGATIONS:
+        return [max(told for told, _ in signed.negated(j)) for j in range(signed.atoms)]
+    return [one.disclosure for one in signed.attained()]
+
+
+def curve(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Floats:
+    """The same for a table's classes, as floats (k + 1)."""
+    return signed(h, k, knowledge).curve(knowledge)
+
+
+def each(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Floats:
+    """Per class the largest belief about one of its people, with k pieces about anybody."""
+    found = signed(h, k, knowledge)
+    return found.each(knowledge)[found.number]
+
+
+def reaching(h: Histogram, k: int, c: Fraction, knowledge: str = IMPLICATIONS) -> Mask:
+    """Per class whether the belief about one of its people can become c or more, exactly."""
+    found = signed(h, k, knowledge)
+    return found.reaching(c, knowledge)[found.number]
+
+
+def witness(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Witness:
+    """The knowledge that discloses most; fewer than k pieces where fewer suffice."""
+    found = signed(h, k, knowledge)
+    if knowledge == NEGATIONS:
+        told = [(most, -j, at) for j in range(found.atoms) for most, at in found.negated(j)]
+        disclosure, fewer, at = max(told)
+        return _told(h, found, disclosure, at, {at: (1 - fewer,)})
+    worst = found.attained()[-1]
+    rows = found.tuples(worst.atoms)
+    shares = {
+        at: refuted(row, atoms)[1]
+        for (at, atoms), row in zip(worst.atoms.items(), rows, strict=True)
+    }
+    return _told(h, found, worst.disclosure, worst.target, shares)
+
+
+def signed(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Signed:
+    """The signatures of a table's classes for k pieces of knowledge."""
+    if not len(h.rows):
+        raise UsageError("There is no class to judge.", "publish at least one row.")
+    return Signed.of(h.start, h.count, _atoms(k, knowledge))
+
+
+@dataclass(frozen=True)
+class Signed:
+    """The distinct signatures of classes: all that worst-case disclosure depends on."""
+
+    rows: NDArray[np.int64]
+    """(signatures, 1 + atoms): people, and the largest counts in descending order."""
+    number: NDArray[np.int64]
+    """The signature of each class."""
+
+    @classmethod
+    def of(cls, start: NDArray[np.int64], count: NDArray[np.int64], atoms: int) -> Self:
+        """The signatures of sparse histograms for so many atoms."""
+        marks = np.empty((len(start) - 1, 2), np.uint64)
+        share_out(disclose.mark, len(marks), len(count), start, count, marks)
+        number, first = disclose.distinct(marks)
+        rows = signatures(start, count, atoms, first)
+        if not rows[:, 0].all():
+            raise UsageError("A class has no people.", "leave empty classes out.")
+        return cls(rows, number)
+
+    @property
+    def atoms(self) -> int:
+        """How many atoms there can be: a target, and k antecedents."""
+        return int(self.rows.shape[1]) - 1
+
+    @cached_property
+    def least(self) -> Floats:
+        """(signatures, 1 + atoms): the smallest chance that up to j atoms are all false."""
+        return least(self.rows)
+
+    @cached_property
+    def odds(self) -> Floats:
+        """One over the chance of the most common value."""
+        return odds(self.rows)
+
+    @cached_property
+    def no(self) -> Floats:
+        """The smallest chance that up to 0, 1, … atoms anywhere are all false."""
+        found = np.empty(self.atoms + 1)
+        disclose.spread(self.least.min(axis=0), found)
+        return found
+
+    def tuples(self, at: Iterable[int]) -> list[Signature]:
+        """Some of the signatures as whole numbers."""
+        return [tuple(self.rows[i].tolist()) for i in at]
+
+    def negated(self, k: int) -> list[tuple[Fraction, int]]:
+        """What k negations tell exactly, of the signatures where that can be the most."""
+        told = self.rows[:, 1] / (self.rows[:, 0] - self.rows[:, 2 : k + 2].sum(axis=1))
+        at = np.flatnonzero(told >= told.max() * (1 - NEAR)).tolist()
+        return [
+            (Fraction(row[1], row[0] - sum(row[2 : k + 2])), i)
+            for i, row in zip(at, self.tuples(at), strict=True)
+        ]
+
+    def curve(self, knowledge: str) -> Floats:
+        """The maximum disclosure with 0, 1, …, atoms − 1 pieces."""
+        if knowledge == NEGATIONS:
+            told = self.rows[:, 0] - np.cumsum(self.rows[:, 1:], axis=1).T + self.rows[:, 1]
+            return np.asarray((self.rows[:, 1] / told).max(axis=1))
+        own = (self.least * self.odds[:, np.newaxis]).min(axis=0)
+        ratio = [(own[1 : j + 1] * self.no[j - 1 :: -1]).min() for j in range(1, self.atoms + 1)]
+        return np.asarray(1 / (1 + np.array(ratio)))
+
+    def each(self, knowledge: str) -> Floats:
+        """Per signature the largest belief about somebody of such a class."""
+        if knowledge == NEGATIONS:
+            told = self.rows[:, 0] - self.rows[:, 2:].sum(axis=1)
+            return np.asarray(self.rows[:, 1] / told)
+        return np.asarray(1 / (1 + self.ratio))
+
+    def reaching(self, c: Fraction, knowledge: str) -> Mask:
+        """Per signature whether such a class's largest belief is c or more."""
+        if knowledge == NEGATIONS:
+            told = self.rows[:, 0] - self.rows[:, 2:].sum(axis=1)
+            return below([told], [self.rows[:, 1]], 1 / c)
+        bound = 1 / c - 1
+        return ~above(self.ratio, bound, lambda i: self.attained(i)[-1].ratio > bound)
+
+    @cached_property
+    def ratio(self) -> Floats:
+        """Per signature the smallest ratio r with the target in such a class."""
+        return np.asarray((self.least[:, 1:] * self.no[-2::-1]).min(axis=1) * self.odds)
+
+    @cached_property
+    def _worst(self) -> tuple[list[int], Worst]:
+        """The signatures that can be the best for some number of atoms, and of these the best."""
+        kept = np.zeros(len(self.rows), bool)
+        for j in range(1, self.atoms + 1):
+            for role in (self.least[:, j], self.least[:, j] * self.odds):
+                near = np.flatnonzero(role <= role.min() * (1 + NEAR))
+                near = near if role.min() > 0 else near[:1]  # of zeros any will do
+                alike = np.unique(self.rows[near, : j + 1], axis=0, return_index=True)[1]
+                kept[near[alike]] = True
+        at = np.flatnonzero(kept).tolist()
+        return at, Worst.of(self.tuples(at), self.atoms)
+
+    def attained(self, target: int | None = None) -> list[Attained]:
+        """Exactly, for 1, …, atoms atoms; classes are signatures.
+
+        ``target``: the signature of the target's class.
+        """
+        at, worst = self._worst
+        extra = None
+        if target is not None and target not in at:
+            at, extra = [*at, target], self.tuples([target])[0]
+        found = worst.attained(None if target is None else at.index(target), extra)
+        return [
+            Attained(one.ratio, at[one.target], Counter({at[i]: n for i, n in one.atoms.items()}))
+            for one in found
+        ]
+
+
+def signatures(
+    start: NDArray[np.int64],
+    count: NDArray[np.int64],
+    atoms: int,
+    classes: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """People and largest counts of (some of the) classes: (classes, 1 + atoms)."""
+    classes = np.arange(len(start) - 1) if classes is None else classes
+    rows = np.empty((len(classes), atoms + 1), np.int64)
+    share_out(disclose.sign, len(classes), len(classes) * atoms, classes, start, count, rows)
+    return rows
+
+
+def least(rows: NDArray[np.int64]) -> Floats:
+    """The smallest chance that up to 0, 1, … atoms in a class are all false, per signature."""
+    found = np.empty(rows.shape)
+    share_out(disclose.refute, len(rows), rows.size * rows.shape[1], rows, found)
+    return found
+
+
+def odds(rows: NDArray[np.int64]) -> Floats:
+    """One over the chance of a class's most common value, per signature."""
+    return np.asarray(rows[:, 0] / rows[:, 1])
+
+
+def above(ratio: Floats, bound: Fraction, exact: Callable[[int], bool]) -> Mask:
+    """Where ratios exceed a bound; ``exact`` decides where floats are too close to tell.
+
+    A ratio is 0 only where a count is, so that above 0 floats can always tell.
+    """
+    if not bound:
+        return np.asarray(ratio > 0)
+    return settle(ratio, float(bound), ratio > float(bound), exact)
+
+
+def _told(
+    h: Histogram,
+    found: Signed,
+    disclosure: Fraction,
+    target: int,
+    shares: Mapping[int, Sequence[int]],
+) -> Witness:
+    """The witness in classes and values: of each signature the first class that has it.
+
+    ``shares`` says for how many values its first person, its second, … is spoken of.
+    """
+    atoms = []
+    for at in sorted(shares, key=lambda one: one != target):
+        class_ = int(np.argmax(found.number == at))
+        ranked = [code for _, code in sorted(_commonest(h, class_))]
+        for person, number in enumerate(shares[at]):
+            atoms += [Known(class_, person, value) for value in ranked[:number]]
+    return Witness(disclosure, atoms[0], tuple(atoms[1:]))
+
+
+def _commonest(h: Histogram, class_: int) -> list[tuple[int, int]]:
+    """A class's values, to be sorted with the commonest first."""
+    codes, counts = h.of_class(class_)
+    return [(-count, code) for count, code in zip(counts, codes, strict=True)]
+
+
+def pieces(k: int | str) -> int:
+    """A number of pieces of knowledge that can be counted with."""
+    number = whole(k, "k", 0)
+    if number > MOST:
+        raise UsageError(f"k is at most {MOST} pieces of knowledge.", "write for example k=3.")
+    return number
+
+
+def _atoms(k: int, knowledge: str) -> int:
+    """The target's atom, and one for each piece."""
+    if knowledge not in (IMPLICATIONS, NEGATIONS):
+        raise UsageError(
+            f"There is no knowledge {knowledge!r}.", f"write {IMPLICATIONS} or {NEGATIONS}."
+        )
+    return pieces(k) + 1
+
+
+def _counted(histograms: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Counts by class as sparse histograms."""
+    if isinstance(histograms, np.ndarray) and histograms.ndim == 2:
+        start = np.arange(len(histograms) + 1) * histograms.shape[1]
+        count = np.ascontiguousarray(histograms).ravel()
+    else:
+        start, count = _listed(histograms)
+    if len(start) < 2:
+        raise UsageError("There is no class to judge.", "give the counts of at least one class.")
+    if not np.issubdtype(count.dtype, np.integer) or (count < 0).any():
+        raise InputError("Counts are whole numbers, 0 or more.", "write for example [2, 2, 1].")
+    if float(count.sum(dtype=np.float64)) > PEOPLE:
+        raise InputError(f"There are more than {PEOPLE:.0e} people.", "check the counts.")
+    return start.astype(np.int64), count.astype(np.int64)
+
+
+def _listed(histograms: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    try:
+        lists = [list(h.values() if isinstance(h, Mapping) else h) for h in histograms]
+    except TypeError:
+        raise UsageError(
+            "Histograms are one list of counts for each class.", "write for example [[2, 2, 1]]."
+        ) from None
+    counts = [x for one in lists for x in one] or [0]
+    return np.cumsum([0, *map(len, lists)]), np.array(counts)

@@ -1,0 +1,482 @@
+"""Auditing: how private a mechanism can be at most, found out by running it.
+
+A mechanism M is (ε, δ)-differentially private if for all neighbouring tables D, D' and all events E
+
+    P[M(D) in E]  <=  e^ε P[M(D') in E] + δ
+
+so that any two tables and any event prove a lower bound: ε >= ln((P[M(D) in E] - δ) / P[M(D') in
+E]). Both chances are estimated by runs: Clopper and Pearson (1934) bound the first from below and
+the second from above, each with half of the doubt, so that the bound on ε holds with the stated
+confidence, whatever the mechanism is.
+
+Ding, Wang, Wang, Zhang, Kifer: Detecting violations of differential privacy, CCS 2018.
+Jagielski, Ullman, Oprea: Auditing differentially private machine learning, NeurIPS 2020.
+
+The event is a threshold on one of a few statistics of the output (`shoal.dp.audit`). It is
+chosen on the first half of the runs and counted on the second, so that the choice does not flatter;
+either table may be the likelier one. A bound above the claimed ε disproves the claim. One below it
+proves nothing: other tables, another event or more runs may show more, and so many runs never show
+more than ``most``.
+
+Lower bounds on ε and ρ: how far apart two tables' outputs are, from how often an event happens.
+
+An event that happens with chance p on one of two neighbouring tables, and with chance q on the
+other, proves ε >= ln((p - δ) / q). Both are known by counts alone: Clopper and Pearson (The use of
+confidence or fiducial limits, Biometrika 1934) bound p from below and q from above, each with half
+of the doubt.
+
+With δ > 0 that says little: Gaussian noise spends its ε on events as rare as δ. Where ρ of
+zero-concentrated privacy is claimed too, the same event bounds that from below: what is left of an
+output after asking for one event is no further apart than the outputs, so that for all α > 1
+ρ >= D_α(P[M(D) in E] ‖ P[M(D') in E]) / α, D_α the Rényi divergence of two coins (Bun, Steinke:
+Concentrated differential privacy, TCC 2016).
+
+No bound from above comes of it: another event, or other tables, may prove more.
+
+What an auditor looks at in the outputs of a mechanism: numbers that may tell two tables apart.
+
+Every output is a row of cells. The person's own cells are those in which the two tables differ. Sum
+and nearness are the likelihood ratios of Gaussian and of Laplace noise, meeting exactly that of
+randomised response; the person's cells beside the others betray noise that is used twice. Two look
+at all cells: a linear separator, learnt from runs that nothing else is decided by (Fisher: The use
+of multiple measurements in taxonomic problems, 1936), sees what leaks into cells that the person is
+not in; cells that are met exactly, the person's and all others together, betray counts that are now
+and then published without noise.
+
+It does not see what none of these numbers shows: a leak into the variance of a cell, into the order
+of rows, or into two cells together of which each alone is as it should be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shoal.core.errors import UsageError
+from shoal.core.model import whole
+from shoal.core.release import EDITION, jsonable
+from shoal.core.spend import Number, Spend, asked
+
+# Lower bounds on ε and ρ: how far apart two tables' outputs are, from how often an event happens.
+
+
+THRESHOLDS = 250
+"""At most so many thresholds of a statistic are tried."""
+ORDERS = np.concatenate((1 + np.geomspace(1e-3, 1, 8), np.geomspace(2.5, 100, 16)))
+"""The orders α of divergence that ρ is bounded by."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A statistic at or beyond a level: what it proves, and of which table it is the likelier."""
+
+    bound: float
+    statistic: int
+    level: float
+    above: bool
+    of_other: bool
+
+    def counts(self, one: NDArray[np.float64], other: NDArray[np.float64]) -> tuple[int, int]:
+        """How often it happens: on the table of which it is the likelier, and on the other."""
+        first, second = (other, one) if self.of_other else (one, other)
+        return self._often(first), self._often(second)
+
+    def _often(self, runs: NDArray[np.float64]) -> int:
+        values = runs[:, self.statistic]
+        return int((values >= self.level if self.above else values <= self.level).sum())
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """How a bound is made of two counts: the δ that is taken off, the doubt of each count."""
+
+    delta: float
+    doubt: float
+    concentrated: bool
+    """Whether events are chosen by what they say of ρ."""
+
+    def epsilon(self, hits: Any, other: Any, runs: int) -> NDArray[np.float64]:
+        """Lower bounds on ε where an event happens so often on one table and on the other."""
+        likely = np.maximum(share_low(hits, runs, self.doubt) - self.delta, 0)
+        with np.errstate(divide="ignore"):  # what proves nothing is minus infinity
+            return np.asarray(np.log(likely / share_high(other, runs, self.doubt)))
+
+    def rho(self, hits: Any, other: Any, runs: int) -> NDArray[np.float64]:
+        """Lower bounds on ρ, by the best of several orders; 0 where nothing is proven."""
+        p, q = share_low(hits, runs, self.doubt), share_high(other, runs, self.doubt)
+        p = np.maximum(p, q)  # equal coins: nothing
+        p, q = (np.clip(side, 1e-12, 1 - 1e-12)[..., np.newaxis] for side in (p, q))
+        up = ORDERS * np.log(p) + (1 - ORDERS) * np.log(q)
+        down = ORDERS * np.log1p(-p) + (1 - ORDERS) * np.log1p(-q)
+        return np.asarray((np.logaddexp(up, down) / (ORDERS - 1) / ORDERS).max(axis=-1))
+
+    def best(self, one: NDArray[np.float64], other: NDArray[np.float64], statistic: int) -> Event:
+        """The event of a statistic that proves most on these runs."""
+        sides = [np.sort(side[:, statistic]) for side in (one, other)]
+        runs, levels = len(one), np.unique(np.concatenate(sides))
+        levels = levels[np.unique(np.linspace(0, len(levels) - 1, THRESHOLDS).astype(int))]
+        bound = self.rho if self.concentrated else self.epsilon
+        above = [runs - np.searchsorted(side, levels, "left") for side in sides]
+        below = [np.searchsorted(side, levels, "right") for side in sides]
+        found = np.array([
+            bound(tail[of_other], tail[1 - of_other], runs)
+            for tail in (above, below) for of_other in (0, 1)
+        ])  # fmt: skip
+        row, at = divmod(int(found.argmax()), len(levels))
+        return Event(float(found[row, at]), statistic, float(levels[at]), row < 2, row % 2 == 1)
+
+
+def share_low(hits: ArrayLike, runs: int, doubt: float) -> NDArray[np.float64]:
+    """The lower end of a share by Clopper and Pearson, missed with a chance of ``doubt`` at most.
+
+    >>> share_low([0, 10], 10, 0.05).round(4).tolist()
+    [0.0, 0.7411]
+    """
+    from scipy.special import betaincinv
+
+    happened = np.asarray(hits)
+    found = betaincinv(np.maximum(happened, 1), runs - happened + 1, doubt)
+    return np.where(happened > 0, found, 0.0)
+
+
+def share_high(hits: ArrayLike, runs: int, doubt: float) -> NDArray[np.float64]:
+    """The upper end of a share.
+
+    >>> share_high([0, 10], 10, 0.05).round(4).tolist()
+    [0.2589, 1.0]
+    """
+    return 1.0 - share_low(runs - np.asarray(hits), runs, doubt)
+
+
+# What an auditor looks at in the outputs of a mechanism: numbers that may tell two tables apart.
+
+
+EVENTS = (
+    "the sum of the person's cells",
+    "which table the person's cells are nearer to",
+    "in how many cells one table is met exactly",
+    "the person's cells beside the others",
+    "which cells are printed",
+    "in how many of all cells a table is met exactly",
+    "all cells, weighed as other runs tell",
+)
+"""What is looked at where nobody says: the best of them is chosen."""
+FITTED = EVENTS[-1:]
+"""Those that are learnt from outputs."""
+TELLING, MOST = 2.5, 100
+"""A cell is weighed where its means differ by so many standard errors; at most so many cells."""
+OWN_NOISE = 0.1
+"""The share of a cell's covariance with others that is taken for chance."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What runs published: a row of cells for each, NaN where a cell is not printed."""
+
+    cells: Floats
+    lengths: NDArray[np.int64]
+    """How many cells each run printed, where they are not even as many as there are."""
+
+    @classmethod
+    def of(cls, found: Sequence[Any], size: int) -> Outputs:
+        """The outputs of runs on a table of so many cells; of other lengths only that is known."""
+        rows = [np.asarray(one, np.float64).ravel() for one in found]
+        lengths = np.array([len(row) for row in rows])
+        cells = np.full((len(rows), size), np.nan)
+        for row, into in zip(rows, cells, strict=True):
+            if len(row) == size:
+                into[:] = row
+        return cls(cells, lengths)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Outputs]) -> Outputs:
+        """Several, one after the other."""
+        cells, lengths = ([getattr(one, name) for one in parts] for name in ("cells", "lengths"))
+        return cls(np.concatenate(cells), np.concatenate(lengths))
+
+
+@dataclass(frozen=True)
+class Looks:
+    """The statistics of outputs, in the order of ``EVENTS``."""
+
+    before: Floats
+    after: Floats
+    weights: Floats
+    """Of all cells, and of whether each is printed."""
+
+    @classmethod
+    def of(cls, before: NDArray[Any], after: NDArray[Any], one: Outputs, other: Outputs) -> Looks:
+        """Looks at two tables; weights are learnt from outputs of the one and of the other."""
+        unfitted = cls(before.astype(np.float64), after.astype(np.float64), np.zeros(0))
+        weights = separator(unfitted._features(one), unfitted._features(other))
+        return cls(unfitted.before, unfitted.after, weights)
+
+    def __call__(self, outputs: Outputs) -> Floats:
+        """A row of statistics for each output."""
+        own = self.before != self.after
+        here, there, cells = self.before[own], self.after[own], self._filled(outputs)
+        mine, others = cells[:, own], cells[:, ~own] - self.before[~own]
+        noise = others.mean(axis=1) if others.shape[1] else np.zeros(len(cells))
+        side, whole = np.sign(there - here), outputs.lengths == len(own)
+        met_there, met_here = mine == there, mine == here
+        which = met_there.all(axis=1) * 1.0 - met_here.all(axis=1)
+        found = (
+            (mine - (here + there) / 2) @ (there - here),
+            (np.abs(mine - here) - np.abs(mine - there)).sum(axis=1),
+            met_there.sum(axis=1) - met_here.sum(axis=1),
+            np.round((side * (mine - here)).mean(axis=1) - side.mean() * noise, 9),
+            np.where(whole, np.isfinite(outputs.cells[:, own]).sum(axis=1), outputs.lengths),
+            which * (1 + (others == 0).sum(axis=1)),
+            np.round(self._features(outputs) @ self.weights, 9),
+        )
+        return np.stack(found, axis=1).astype(np.float64)
+
+    def _filled(self, outputs: Outputs) -> Floats:
+        """The cells, with what says nothing of either table where none is printed."""
+        middle = (self.before + self.after) / 2
+        middle[self.before == self.after] += 0.5  # not met exactly
+        return np.where(np.isnan(outputs.cells), middle, outputs.cells)
+
+    def _features(self, outputs: Outputs) -> Floats:
+        printed = np.isfinite(outputs.cells)
+        middle = (self.before + self.after) / 2
+        return np.hstack([np.where(printed, outputs.cells - middle, 0.0), printed])
+
+
+def separator(one: Floats, other: Floats) -> Floats:
+    """The weights of Fisher's linear separator of two sets of rows; 0 for what tells nothing.
+
+    >>> rng = np.random.default_rng(0)
+    >>> noise = rng.normal(size=(2, 500, 3))
+    >>> (separator(noise[0], noise[1] + [0, 1, 0]) > 0.3).tolist()
+    [False, True, False]
+    """
+    apart = other.mean(axis=0) - one.mean(axis=0)
+    error = np.sqrt(one.var(axis=0) / len(one) + other.var(axis=0) / len(other)) + 1e-9
+    weights, telling = np.zeros(one.shape[1]), np.abs(apart) / error
+    kept = np.flatnonzero(telling > TELLING)
+    kept = kept[np.argsort(-telling[kept], kind="stable")[:MOST]]
+    if len(kept):
+        within = sum(np.atleast_2d(np.cov(side[:, kept], rowvar=False)) for side in (one, other))
+        own = np.diag(np.diag(within) + 1e-6)
+        weights[kept] = np.linalg.solve((1 - OWN_NOISE) * within + OWN_NOISE * own, apart[kept])
+    return weights
+
+
+# Auditing: how private a mechanism can be at most, found out by running it.
+
+
+Mechanism = Callable[[NDArray[np.int64], np.random.Generator | None], ArrayLike]
+"""From counts (or codes) to what is published of them; a cell that is not printed is NaN.
+
+Of many runs at once: from an array of runs × cells to one of the same shape.
+"""
+Statistic = Callable[[Any], float]
+"""A number that an adversary makes of what is published."""
+
+RUNS, FEWEST = 4_000, 100
+BLOCK = 100
+"""So many runs, one by one, between two words about progress."""
+CONFIDENCE = 0.99
+
+
+@dataclass(frozen=True)
+class EpsilonAudit:
+    """What runs on two neighbouring tables show of a mechanism's ε."""
+
+    epsilon_low: float
+    """ε is no smaller than this, with the confidence."""
+    claimed: Spend
+    runs: int
+    """Runs on each of the two tables; the event is counted on half of them."""
+    confidence: float
+    most: float
+    """The largest bound that so many runs can show, of a mechanism without any privacy."""
+    event: str
+    """The statistic that tells the tables apart best."""
+    hits: tuple[int, int]
+    """In how many of the counted runs the event happened: of the likelier table, of the other."""
+    rho_low: float | None = None
+    """ρ is no smaller than this, where one is claimed."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claimed ε withstood it."""
+        return self.epsilon_low <= self.claimed.epsilon and self._holds_rho
+
+    @property
+    def _holds_rho(self) -> bool:
+        claimed, low = self.claimed.rho, self.rho_low
+        return claimed is None or low is None or low <= claimed
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "edition": EDITION,
+            "epsilon_low": self.epsilon_low,
+            "claimed": self.claimed.to_json(),
+            "holds": self.holds,
+            **jsonable({name: getattr(self, name) for name in (
+                "confidence", "runs", "most", "event", "hits", "rho_low")}),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        against = "within" if self.holds else "MORE THAN"
+        return (
+            f"ε is at least {self.epsilon_low:.3g}, {against} the claimed {self.claimed} "
+            f"({self.confidence:.4g} sure, by {self.runs:,} runs on each table, which can show "
+            f"at most {self.most:.3g})"
+        )
+
+
+def audit_epsilon(
+    mechanism: Mechanism,
+    before: ArrayLike,
+    after: ArrayLike,
+    epsilon: Number,
+    delta: Number = 0,
+    *,
+    rho: Number | None = None,
+    runs: int = RUNS,
+    at_once: int = 1,
+    confidence: float = CONFIDENCE,
+    statistic: Statistic | None = None,
+    seed: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> EpsilonAudit:
+    """Run a mechanism on two neighbouring tables, and bound its ε from below.
+
+    ``before`` and ``after`` are counts (or codes) that one person makes different; the mechanism
+    is called with one of them and a random generator (None without a ``seed``), and returns what
+    it publishes. With ``at_once`` above 1 it is called with so many copies, a row each, and returns
+    a row for each: noise that is drawn in one call is drawn sooner. ``statistic`` makes a number of
+    one output; without one, a few common ones are tried. ``rho`` is the zero-concentrated privacy
+    that is claimed too, as it is of Gaussian noise.
+
+    >>> def bare(counts, rng):
+    ...     return counts
+    >>> audit_epsilon(bare, [3, 5], [3, 6], epsilon=1).holds
+    False
+    """
+    spent, runs = asked(epsilon, delta), whole(runs, "runs", FEWEST)
+    claimed, at_once = Spend(spent.epsilon, spent.delta, rho), whole(at_once, "at_once", 1)
+    if not 0 < confidence < 1:
+        raise UsageError("A confidence is between 0 and 1.", "write for example confidence=0.99.")
+    rng = None if seed is None else np.random.default_rng(seed)
+    running = _Running(mechanism, _neighbours(before, after), rng, at_once, statistic is not None)
+    told = progress or (lambda step, done, of: None)
+    one, other = _seen(running, runs, statistic, told)
+    return _audited(one, other, claimed, confidence, EVENTS if statistic is None else ("",))
+
+
+def _neighbours(before: ArrayLike, after: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    one, other = (np.asarray(table, np.int64).ravel() for table in (before, after))
+    if len(one) != len(other) or np.array_equal(one, other):
+        raise UsageError(
+            "Two neighbouring tables have the same cells, and differ in some of them.",
+            "give the counts with a person and the counts without.",
+        )
+    return one, other
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A mechanism on two tables in turns, so that what changes with time hurts both alike."""
+
+    mechanism: Mechanism
+    tables: tuple[NDArray[np.int64], NDArray[np.int64]]
+    rng: np.random.Generator | None
+    at_once: int
+    bare: bool
+    """Whether somebody's own statistic is to see the outputs, whatever they are."""
+
+    def parts(self, runs: int) -> Iterator[tuple[Any, Any]]:
+        """The outputs of so many runs on each of the tables, some runs after the other."""
+        done, most = 0, max(self.at_once, BLOCK if self.at_once == 1 else 1)
+        while done < runs:
+            many = min(most, runs - done)
+            yield self._alone(many) if self.at_once == 1 else self._together(many)
+            done += many
+
+    def _alone(self, runs: int) -> tuple[Any, Any]:
+        found: tuple[list[Any], list[Any]] = ([], [])
+        for _ in range(runs):
+            for table, outputs in zip(self.tables, found, strict=True):
+                outputs.append(self.mechanism(table.copy(), self.rng))
+        return found if self.bare else (self._outputs(found[0]), self._outputs(found[1]))
+
+    def _together(self, runs: int) -> tuple[Any, Any]:
+        one, other = (
+            list(np.asarray(self.mechanism(np.tile(table, (runs, 1)), self.rng)))
+            for table in self.tables
+        )
+        return (one, other) if self.bare else (self._outputs(one), self._outputs(other))
+
+    def _outputs(self, found: Sequence[Any]) -> Outputs:
+        return Outputs.of(found, len(self.tables[0]))
+
+
+def _seen(
+    running: _Running, runs: int, statistic: Statistic | None,
+    progress: Callable[[str, int, int], None],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+    """The statistics of all runs on each table: a row for each run.
+
+    What is learnt from outputs is learnt from the first quarter of the runs.
+    """
+    found: tuple[list[Any], list[Any]] = ([], [])
+    look: Callable[[Any], Any] = _numbered(statistic)
+    done, first = 0, runs // 4
+    if statistic is None:
+        parts = list(running.parts(first))
+        learnt = [Outputs.joined([part[i] for part in parts]) for i in (0, 1)]
+        look, done = Looks.of(*running.tables, *learnt), first
+        for outputs, rows in zip(learnt, found, strict=True):
+            rows.append(look(outputs))
+    for pair in running.parts(runs - done):
+        progress("auditing", done, runs)
+        for outputs, rows in zip(pair, found, strict=True):
+            rows.append(look(outputs))
+        done += len(rows[-1])
+    one, other = (np.concatenate(rows).astype(np.float64) for rows in found)
+    return one, other
+
+
+def _numbered(statistic: Statistic | None) -> Callable[[Any], list[tuple[float]]]:
+    """Somebody's own number of each output; none at all is the smallest."""
+
+    def look(outputs: Any) -> list[tuple[float]]:
+        assert statistic is not None
+        numbers = [float(statistic(one)) for one in outputs]
+        return [(-math.inf if math.isnan(one) else one,) for one in numbers]
+
+    return look
+
+
+def _audited(
+    one: NDArray[np.float64], other: NDArray[np.float64], claimed: Spend, confidence: float,
+    names: Sequence[str],
+) -> EpsilonAudit:  # fmt: skip
+    """Choose the event on the first half of the runs, and count it on the second."""
+    doubts = Doubts(float(claimed.delta), (1 - confidence) / 2, claimed.rho is not None)
+    half = len(one) // 2
+
+    def best(statistic: int) -> Event:  # what is learnt from runs is not chosen by the same runs
+        first = len(one) // 4 if names[statistic] in FITTED else 0
+        return doubts.best(one[first:half], other[first:half], statistic)
+
+    event = max((best(i) for i in range(one.shape[1])), key=lambda event: event.bound)
+    hits, counted = event.counts(one[half:], other[half:]), len(one) - half
+    low, most = (doubts.epsilon(*pair, counted) for pair in (hits, (counted, 0)))
+    rho_low = None if claimed.rho is None else float(doubts.rho(*hits, counted))
+    return EpsilonAudit(
+        epsilon_low=max(float(low), 0.0), claimed=claimed, runs=len(one), confidence=confidence,
+        most=float(most), event=names[event.statistic], hits=hits, rho_low=rho_low,
+    )  # fmt: skip

@@ -1,0 +1,413 @@
+"""Bins: which cells a column's values are counted in, said by the schema alone.
+
+Differential privacy is lost where the cells come from the rows: a cell that exists because one
+person has its value says that this person is there. So categories are those of the column's domain
+or taxonomy, and numbers and dates lie between its bounds; the rows are never asked.
+
+    domain, taxonomy       each value, in the order of the statement       Never-married
+    numbers with bounds    the finest stated intervals, else at most 20    [20, 25[
+    dates with bounds      the finest stated level, else years             1965
+    "" in the domain       the empty cell, last
+
+Labels can be read as those of any other release. Whether numbers are whole is not known here, so
+an interval is half open: 24.5 is in [20, 25[. Numbers and dates beyond the bounds count as the
+nearest bound; an interval that begins at the last one has that number alone. Bins say nothing about
+privacy by themselves: bounds and domains that somebody took from the rows give away what they were
+taken from.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core import hierarchy as lv
+from shoal.core.axis import Axis, Level
+from shoal.core.column import Column, Value, quoted, role_hint, toml_key
+from shoal.core.errors import HierarchyError, InputError, SchemaError, together
+from shoal.core.hierarchy import (
+    DATE_LEVELS,
+    Dates,
+    EqualFrequency,
+    EqualWidth,
+    Flat,
+    Hierarchy,
+    Intervals,
+    Prefixes,
+    Tree,
+)
+from shoal.core.labels import NULL_MARKS, many, number, positions, read_range, text, write_set
+from shoal.core.schema import Schema
+from shoal.core.schema_toml import section
+
+MOST = 100_000
+"""Bins of one column: more of them are a mistake, and fit into no marginal."""
+READABLE = 20
+"""Bins of a column of numbers whose hierarchy states no width."""
+_FIRST, _LAST = datetime.date(1900, 1, 1), datetime.date(2029, 12, 31)
+"""Bounds of dates, for an example."""
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Bins:
+    """A column's cells, numbered from 0; the label of empty cells, where there may be, is ``""``.
+
+    `leaves` are the values, one to a cell; without them a cell begins at each of `starts`, within
+    the `bounds`. `single`: each such cell is one whole number, and takes no other.
+    """
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    null: bool = False
+    leaves: tuple[Any, ...] = ()
+    starts: tuple[float, ...] = ()
+    bounds: tuple[float, float] | None = None
+    single: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return len(self.labels)
+
+    @property
+    def printed(self) -> tuple[str, ...]:
+        r"""The labels with ``{\N}`` for null, for where an empty cell means something else."""
+        return (*self.labels[:-1], write_set([None])) if self.null else self.labels
+
+    def codes(
+        self, leaves: Sequence[Any] | NDArray[Any], rows: NDArray[np.int64] | None = None
+    ) -> Codes:
+        """The cell of each value, None and nan being null; `rows` say how often each occurs.
+
+        >>> bins(Column("age", "quasi", "number", bounds=(0, 120))).codes([-3, 19, 24.5, 130])
+        array([ 0,  1,  2, 12], dtype=int32)
+        """
+        found = self._axis.codes(leaves) if self.leaves else self._placed(leaves)
+        if (found < 0).any():
+            rows = np.ones(len(found), dtype=np.int64) if rows is None else rows
+            empty = np.array([one is None or one != one for one in leaves], dtype=np.bool_)
+            raise self._refused(int(rows[(found < 0) & empty].sum()), int(rows[found < 0].sum()))
+        return found
+
+    def read(self, labels: Sequence[Any] | NDArray[Any]) -> Codes:
+        """The cell that each label of this column names; -1 for what is none of them."""
+        return np.array([self._named.get(label, -1) for label in labels], dtype=np.int32)
+
+    def of_leaves(self, axis: Axis) -> Codes:
+        """The cell of every code of an axis; -1 for leaves that the domain leaves out.
+
+        A taxonomy has such leaves where a narrower domain is stated; no row does.
+        """
+        leaves = [*axis.leaves, *([None] if axis.null else [])]
+        found = np.full(len(leaves), -1, dtype=np.int32)
+        listed = {*self.leaves, None} if self.leaves else set(leaves)
+        there = [at for at, leaf in enumerate(leaves) if leaf in listed]
+        found[there] = self.codes([leaves[at] for at in there])
+        return found
+
+    def _placed(self, leaves: Sequence[Any] | NDArray[Any]) -> Codes:
+        """The interval of each value, after what lies beyond the bounds has been moved to them."""
+        assert self.bounds is not None
+        places = positions(leaves, self.kind)
+        found = np.searchsorted(self.starts, np.clip(places, *self.bounds), side="right") - 1
+        if self.single:
+            found[places != np.floor(places)] = -1
+        found[np.isnan(places)] = len(self.starts) if self.null else -1
+        return found.astype(np.int32)
+
+    def _refused(self, empty: int, wrong: int) -> InputError:
+        column = f"Column {quoted(self.name)}"
+        if empty:
+            read, how = self._read_as_empty()
+            return InputError(
+                f"{column} is empty in {many(empty, 'row')}{read}, and its domain does not say "
+                "that it may be.",
+                how + _under(self.name, 'domain = [""]') + ', or "" beside the values it lists.',
+            )
+        if self.single:
+            return InputError(
+                f"{column} is counted by whole numbers, and in {many(wrong, 'row')} it is none.",
+                _under(self.name, "hierarchy = { intervals = [0.1] }"),
+            )
+        return InputError(
+            f"{column} holds what the schema does not list in {many(wrong, 'row')}.",
+            "complete its domain or taxonomy in the schema, or correct the table.",
+        )
+
+    def _read_as_empty(self) -> tuple[str, str]:
+        """Where a listed value is a mark that readers take for null: that, and what to do."""
+        mark = next((one for one in NULL_MARKS if one in self.leaves), None)
+        if mark is None:
+            return "", ""
+        return (
+            f" (or has a mark there that is read as empty, such as {mark}, which it lists)",
+            f"to read {mark} as a value, say that the empty cell alone means empty: --null ''; or ",
+        )
+
+    @cached_property
+    def _axis(self) -> Axis:
+        return Axis(self.name, self.kind, "flat", self.leaves, self.null)
+
+    @cached_property
+    def _named(self) -> dict[Any, int]:
+        named = {label: code for shown in (self.printed, self.labels)
+                 for code, label in enumerate(shown)}  # fmt: skip
+        return named | ({None: self.size - 1} if self.null else {})
+
+
+def all_bins(schema: Schema) -> tuple[Bins, ...]:
+    """The bins of all quasi-identifiers and sensitive columns; SchemaError with all that is amiss.
+
+    >>> [one.name for one in all_bins(Schema((Column("sex", "quasi", domain=("F", "M")),)))]
+    ['sex']
+    """
+    if schema.keep:
+        name = schema.keep[0].name
+        raise SchemaError(
+            f"Column {quoted(name)} is to be published as it is, which noise does not protect.",
+            f"{role_hint(name)}; or identifier, to leave it out.",
+        )
+    found: list[Bins] = []
+    amiss: list[InputError] = []
+    for column in (*schema.quasi, *schema.sensitive):
+        try:
+            found.append(bins(column))
+        except SchemaError as error:
+            amiss.append(error)
+    if amiss:
+        raise _several_open(amiss) or together(amiss)
+    return tuple(found)
+
+
+def bins(column: Column) -> Bins:
+    """The bins of one column; SchemaError with the line to add where the schema leaves them open.
+
+    >>> bins(Column("age", "quasi", "number", Intervals((5, 10)), bounds=(17, 31))).labels
+    ('[15, 20[', '[20, 25[', '[25, 30[', '[30, 35[')
+    >>> bins(Column("sex", "quasi", "category", domain=("F", "M", ""))).labels
+    ('F', 'M', '')
+    """
+    kind, stated, null = kind_of(column), column.listed or (), column.may_be_empty
+    if stated or isinstance(column.hierarchy, Tree):
+        return _listed(column, kind, stated, null)
+    if kind not in ("number", "date") or column.bounds is None:
+        raise _open(column, kind)
+    level, places = _dates(column) if kind == "date" else _numbers(column, column.bounds)
+    if len(level.labels) > MOST:
+        raise _too_many(column, len(level.labels))
+    starts = tuple(places[level.starts].tolist())
+    ends = [read_range(label) for label in level.labels]
+    single = kind == "number" and all(end and end[0] == end[1] for end in ends)
+    labels = level.labels
+    if kind == "number":
+        labels = _half_open(labels, single, starts[-1] == column.bounds[1])
+    shown = (*labels, "") if null else labels
+    return Bins(column.name, kind, shown, null, (), starts, column.bounds, single)
+
+
+def _half_open(labels: Sequence[str], single: bool, alone: bool) -> tuple[str, ...]:
+    """Intervals from one number up to another that they do not have; `single` numbers as they are.
+
+    `alone`: the last interval begins at the upper bound, beyond which there is nothing.
+
+    >>> _half_open(["[10-19]", "[-5 - -1]", "<20", "[0.5, 1[", "[60-64]"], False, True)
+    ('[10, 20[', '[-5, 0[', '<20', '[0.5, 1[', '60')
+    """
+    found = []
+    for label in labels:
+        low, high = read_range(label) or ("", "")
+        wide = f"[{low}, {number(float(high) + 1)}[" if low else label
+        found.append(low if single else wide)
+    if alone and found[-1].startswith("["):
+        found[-1] = found[-1][1:].partition(",")[0]
+    return tuple(found)
+
+
+def kind_of(column: Column) -> str:
+    """The kind that a column states, or that follows from what it does; else empty.
+
+    >>> [kind_of(Column("x", domain=values)) for values in ((1, 2.5), ("a", 1), ("",))]
+    ['number', 'category', '']
+    """
+    if column.kind:
+        return column.kind
+    if isinstance(column.hierarchy, Dates):
+        return "date"
+    if column.bounds or isinstance(column.hierarchy, Intervals | EqualWidth | EqualFrequency):
+        return "number"
+    if isinstance(column.hierarchy, Prefixes):
+        return "code"
+    return _kind_of_values(column.listed or (), isinstance(column.hierarchy, Flat | Tree))
+
+
+def _kind_of_values(values: Sequence[Value], category: bool) -> str:
+    if values and not category and all(type(value) in (int, float) for value in values):
+        return "number"
+    if values and not category and all(isinstance(value, datetime.date) for value in values):
+        return "date"
+    return "category" if values or category else ""
+
+
+def _listed(column: Column, kind: str, stated: tuple[Any, ...], null: bool) -> Bins:
+    """A cell for each value of the domain, or else of the taxonomy."""
+    if stated:
+        leaves = tuple(_value(column, kind, value) for value in stated)
+        axis = Axis(column.name, kind, "flat", leaves, null)
+    else:
+        assert column.hierarchy is not None
+        axis = column.hierarchy.grow(column.name, kind, [], None, null)
+    codes = np.arange(axis.size)
+    labels = tuple("" if label is None else label for label in axis.labels(codes, codes))
+    return Bins(column.name, kind, labels, null, axis.leaves)
+
+
+def _value(column: Column, kind: str, value: Any) -> Any:
+    """A value of the domain as the table has it."""
+    found = lv.leaf(text(value), kind)
+    if found is None:
+        raise SchemaError(
+            f"Column {quoted(column.name)} is a {kind}, and its domain has values that are none.",
+            _under(column.name, 'kind = "category"') + "; or correct its domain.",
+        )
+    return found
+
+
+def _dates(column: Column) -> tuple[Level, NDArray[np.float64]]:
+    """Years, or the finest level that somebody stated; and the days between the bounds."""
+    hierarchy = column.hierarchy
+    stated = isinstance(hierarchy, Dates) and hierarchy.levels != DATE_LEVELS
+    finest = hierarchy.levels[0] if stated and isinstance(hierarchy, Dates) else "year"
+    axis = _grown(column, "date", Dates((finest,)), [])
+    if finest == "day":
+        days = tuple(map(text, axis.leaves))
+        return Level(np.arange(len(days), dtype=np.int32), days), _places(axis)
+    return axis.levels[0], _places(axis)
+
+
+def _numbers(
+    column: Column, bounds: tuple[float, float]
+) -> tuple[Level, NDArray[np.float64]]:  # fmt: skip
+    """The finest intervals of the hierarchy, or readable ones; and the numbers they begin at."""
+    hierarchy = column.hierarchy
+    filled = lv.is_whole(bounds) and bounds[1] - bounds[0] < lv.MOST_WHOLE_NUMBERS
+    if isinstance(hierarchy, EqualWidth) and filled:
+        axis = _grown(column, "number", hierarchy, [])
+    else:
+        steps = hierarchy if isinstance(hierarchy, Intervals) else Intervals((_readable(*bounds),))
+        axis = _grown(column, "number", steps, _edges(column, steps, bounds))
+    return axis.levels[0], _places(axis)
+
+
+def _edges(column: Column, steps: Intervals, bounds: tuple[float, float]) -> list[float]:
+    """Where the finest intervals begin, between the bounds."""
+    low, high = bounds
+    width, origin = lv.exact(steps.widths[0]), lv.exact(steps.origin)
+    first, last = (math.floor((lv.exact(end) - origin) / width) for end in bounds)
+    if last - first > MOST:
+        raise _too_many(column, last - first + 1)
+    inner = [float(origin + index * width) for index in range(first + 1, last + 1)]
+    coded = [end for end in (steps.bottom, steps.top) if end is not None and low < end <= high]
+    return sorted({low, *inner, *map(float, coded)})
+
+
+def _readable(low: float, high: float) -> float:
+    """A width of 1, 2 or 5 times a power of ten that makes at most `READABLE` bins.
+
+    >>> _readable(17, 90), _readable(0, 1e6), _readable(1, 16), _readable(0, 2.5)
+    (5.0, 100000.0, 1.0, 0.2)
+    """
+    whole = lv.is_whole([low, high])
+    power = max(math.floor(math.log10((high - low) / READABLE)), 0 if whole else -math.inf)
+    while True:
+        for digit in (1, 2, 5):
+            width = lv.exact(float(f"{digit}e{power}"))
+            count = math.floor(lv.exact(high) / width) - math.floor(lv.exact(low) / width) + 1
+            if count <= READABLE:
+                return float(width)
+        power += 1
+
+
+def _grown(column: Column, kind: str, hierarchy: Hierarchy, values: Sequence[float]) -> Axis:
+    """The axis over the bounds: its leaves are all whole numbers between them, or the edges."""
+    try:
+        axis = hierarchy.grow(column.name, kind, values, None, False, column.bounds)
+    except HierarchyError as error:
+        raise SchemaError(error.fact, error.hint) from error
+    if not axis.leaves:
+        raise _too_many(column, lv.MOST_WHOLE_NUMBERS)
+    return axis
+
+
+def _places(axis: Axis) -> NDArray[np.float64]:
+    assert axis.positions is not None
+    return axis.positions
+
+
+def _open(column: Column, kind: str) -> OpenDomainError:
+    """The schema does not say what the column may hold."""
+    if kind in ("", "number", "date"):
+        low, high = (_FIRST.toordinal(), _LAST.toordinal()) if kind == "date" else (0, 120)
+        fact, hint = "has no bounds", section(replace(column, kind=kind, bounds=(low, high)))
+    else:
+        empty = ("",) if column.domain else ()
+        fact = "has a domain that lists no value" if empty else "has no domain and no taxonomy"
+        hint = section(replace(column, domain=("A", "B", *empty)))
+    if not kind:
+        fact, first = f"{fact} and no domain", "bounds = [0, 120]"
+        either = (
+            f'{first}  # if it holds numbers\n# domain = ["A", "B"]  # if it holds other values'
+        )
+        hint = hint.replace(first, either)
+    return OpenDomainError(column.name, fact, hint)
+
+
+class OpenDomainError(SchemaError):
+    """The schema does not say what a column may hold."""
+
+    def __init__(self, column: str, fact: str, hint: str) -> None:
+        super().__init__(
+            f"Column {quoted(column)} {fact}, and what it may hold is never taken from the rows.",
+            hint,
+        )
+        self.column = column
+
+
+def _several_open(amiss: Sequence[InputError]) -> SchemaError | None:
+    """What the schema lacks of several columns, in one sentence; None where more is wrong."""
+    open_ = [error for error in amiss if isinstance(error, OpenDomainError)]
+    if len(open_) < 2 or len(open_) < len(amiss):
+        return None
+    names = ", ".join(quoted(error.column) for error in open_)
+    return SchemaError(
+        f"The schema does not say what {len(open_):,} columns may hold, which is never taken from "
+        f"the rows: {names}.",
+        "under [columns.NAME] of each write bounds = [0, 120] if it holds numbers, else domain = "
+        '["A", "B"] with all of its values; shoal schema TABLE -o schema.toml writes a schema to '
+        "begin with.",
+    )
+
+
+def _under(name: str, setting: str) -> str:
+    """What a schema lacks about a column, and where it is written.
+
+    >>> _under("home town", "bounds = [0, 120]")
+    'under [columns."home town"] write bounds = [0, 120]'
+    """
+    return f"under [columns.{toml_key(name)}] write {setting}"
+
+
+def _too_many(column: Column, count: int) -> SchemaError:
+    return SchemaError(
+        f"Column {quoted(column.name)} would be counted in {count:,} bins or more.",
+        "state a coarser finest level in its hierarchy, or narrower bounds.",
+    )

@@ -1,0 +1,171 @@
+"""Noise on counts: discrete Laplace for pure, discrete Gaussian for approximate privacy.
+
+A randomised function M is (ε, δ)-differentially private when for all tables D, D′ that differ in
+one person and all sets S of outcomes  P(M(D) ∈ S) ≤ e^ε P(M(D′) ∈ S) + δ  (Dwork, McSherry, Nissim,
+Smith: Calibrating noise to sensitivity in private data analysis, TCC 2006; Dwork et al., Our data,
+ourselves, EUROCRYPT 2006). Here a person is in exactly one cell of each of ``contributions``
+tables of counts, so adding or removing one changes that many counts by 1.
+
+    δ = 0   P(z) ∝ e^(−|z|/s),      s ≥ contributions / ε           (Ghosh et al., STOC 2009)
+    δ > 0   P(z) ∝ e^(−z²/(2σ²)),   ρ = contributions / (2σ²)       (Canonne, Kamath, Steinke 2020)
+
+where ρ is the loss in zero-concentrated privacy (Bun, Steinke 2016), which OpenDP turns into ε at
+the δ asked for. The scale is the smallest float whose loss, by OpenDP's own map, is within what was
+asked; noise is drawn from the operating system as whole numbers, so that no float's last bits tell
+what was added to (Mironov 2012).
+
+It does not protect what is the same with and without one person, nor people with several rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.errors import UsageError
+from shoal.core.spend import Spend, upward
+from shoal.dp.opendp_library import drawable, floor, opendp, root
+from shoal.dp.seeded_draws import gaussian, laplace
+
+LAPLACE, GAUSSIAN = "discrete Laplace", "discrete Gaussian"
+WIDEST = 2.0**40
+"""The largest scale: beyond it noise drowns any count, and sums of it leave 64 bits."""
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How noise is drawn: its name and scale, and what adding it to all the counts spends.
+
+    `contributions` is how many counts one person changes by 1 each, `deviation` the standard
+    deviation of what is added to one count.
+    """
+
+    name: str
+    scale: float
+    contributions: int
+    spend: Spend
+    deviation: float
+    rho: Fraction | None = None
+
+    @drawable()
+    def added(self, counts: Counts, rng: np.random.Generator | None = None) -> Counts:
+        """The counts with noise, of the same shape; all of them at once, for one spend.
+
+        Without `rng` the noise is OpenDP's. With one it is of the same distribution, repeatable
+        and therefore not private: for tests and studies.
+        """
+        exact = np.ascontiguousarray(counts, dtype=np.int64)
+        if rng is not None:
+            draw = laplace if self.name == LAPLACE else gaussian
+            return exact + draw(self.scale, exact.size, rng).reshape(exact.shape)
+        if not exact.size:
+            return exact.copy()
+        drawn = _measurement(self.name, self.scale)(exact.ravel())
+        return np.array(drawn, dtype=np.int64).reshape(exact.shape)
+
+
+@drawable()
+def noise(asked: Spend, contributions: int) -> Noise:
+    """The least noise under which so many counts about each person spend no more than is asked.
+
+    >>> from shoal.core.spend import asked
+    >>> made = noise(asked(1), contributions=3)
+    >>> made.name, made.scale, round(made.deviation, 3)
+    ('discrete Laplace', 3.0, 4.223)
+    """
+    if contributions < 1:
+        raise UsageError("Nothing is counted.", "name at least one marginal.")
+    if not asked.epsilon > 0:
+        raise UsageError("Epsilon must be more than 0.", "write for example --epsilon 1.")
+    check_delta(asked.delta)
+    name = GAUSSIAN if asked.delta else LAPLACE
+    scale = _searched(name, asked, contributions)
+    if not scale <= WIDEST:
+        raise UsageError(
+            "Epsilon is so small that the noise would drown every count.",
+            "ask for more, or for fewer marginals.",
+        )
+    rho = upward(_zcdp(scale, contributions)) if asked.delta else None
+    spend = Spend(asked.epsilon, asked.delta, rho)
+    return Noise(name, scale, contributions, spend, deviation(name, scale), rho)
+
+
+@drawable()
+def spent(name: str, scale: float, contributions: int, delta: Fraction = Fraction(0)) -> Spend:
+    """What noise of this name and scale spends, by OpenDP's map: the way back from a manifest.
+
+    >>> print(spent("discrete Laplace", 3.0, contributions=3))
+    ε 1
+    """
+    if name == LAPLACE:
+        return Spend(upward(_measurement(name, scale).map(contributions)), delta)
+    check_delta(delta)
+    epsilon, _ = _approximate(scale, floor(delta)).map(root(contributions))
+    return Spend(upward(epsilon), delta, upward(_zcdp(scale, contributions)))
+
+
+def check_delta(delta: Fraction) -> None:
+    """Refuse a δ above 0 that is below all floats, which is what the library computes with."""
+    if delta and not floor(delta) > 0:
+        raise UsageError(
+            "Delta is so small that nothing can be computed with it.",
+            "leave it out, or write for example --delta 1e-6.",
+        )
+
+
+@lru_cache
+def _searched(name: str, asked: Spend, contributions: int) -> float:
+    """The smallest scale that OpenDP's map finds within what is asked; infinite without one."""
+    epsilon, delta = floor(asked.epsilon), floor(asked.delta)
+    if epsilon < contributions / WIDEST:  # the search is slow where no scale will do
+        return math.inf
+    search = opendp().binary_search_param
+    if name == LAPLACE:
+        return float(search(lambda s: _measurement(name, s), contributions, epsilon, T=float))
+    return float(
+        search(lambda s: _approximate(s, delta), root(contributions), (epsilon, delta), T=float)
+    )
+
+
+def _measurement(name: str, scale: float) -> Any:
+    """OpenDP's mechanism on vectors of 64-bit whole numbers."""
+    dp = opendp()
+    domain = dp.vector_domain(dp.atom_domain(T="i64"))
+    if name == LAPLACE:
+        return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
+    if name == GAUSSIAN:
+        return dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=scale)
+    raise UsageError("The noise has an unknown name.", f"it is {LAPLACE} or {GAUSSIAN}.")
+
+
+def _approximate(scale: float, delta: float) -> Any:
+    """The Gaussian's mechanism, with its loss in (ε, δ) at this δ."""
+    dp = opendp()
+    return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(_measurement(GAUSSIAN, scale)), delta)
+
+
+def _zcdp(scale: float, contributions: int) -> float:
+    return float(_measurement(GAUSSIAN, scale).map(root(contributions)))
+
+
+def deviation(name: str, scale: float) -> float:
+    """The standard deviation of one draw.
+
+    The discrete Gaussian's variance is below σ², and within 1e-15 of it from σ = 3 on.
+    """
+    if name == LAPLACE:
+        decay = math.exp(-1 / scale)
+        return math.sqrt(2 * decay) / -math.expm1(-1 / scale)
+    if scale > 3:
+        return scale
+    z = np.arange(-40, 41)
+    weights = np.exp(-((z / scale) ** 2) / 2)
+    return math.sqrt(float((weights * z**2).sum() / weights.sum()))

@@ -1,0 +1,77 @@
+"""Choosing one of many by a score, so that the choice says little about any one person.
+
+Permute-and-flip (McKenna, Sheldon: A new mechanism for differentially private selection, NeurIPS
+2020), OpenDP's noisy maximum: candidate c is chosen as often as if exponential noise of scale
+2Δ/ε had been added to each score and the highest taken, where Δ is how much one person changes a
+score. It is ε-differentially private, and never expected to choose worse than the exponential
+mechanism (McSherry, Talwar 2007).
+
+The choice alone is protected: publishing the score of what was chosen spends again.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.errors import UsageError
+from shoal.core.spend import upward
+from shoal.dp.mechanisms import WIDEST
+from shoal.dp.opendp_library import drawable, floor, opendp
+from shoal.dp.seeded_draws import highest
+
+
+@drawable()
+def chosen(
+    scores: NDArray[np.float64], sensitivity: float, epsilon: Fraction,
+    rng: np.random.Generator | None = None,
+) -> int:  # fmt: skip
+    """The place of a high score; one person changes each score by at most `sensitivity`.
+
+    `rng`: repeatable, not to be released.
+
+    >>> chosen(np.array([0.0, 1e6, 0.0]), 1.0, Fraction(1))
+    1
+    """
+    if not len(scores):
+        raise UsageError("There is nothing to choose from.", "name at least one candidate.")
+    scale = selection_scale(sensitivity, epsilon)
+    if rng is not None:
+        return highest(scores, scale, rng)
+    return int(_measurement(scale)(np.asarray(scores, dtype=np.float64).tolist()))
+
+
+@lru_cache
+@drawable()
+def selection_scale(sensitivity: float, epsilon: Fraction) -> float:
+    """The smallest scale whose loss, by OpenDP's map, is within ε."""
+    if not (epsilon > 0 and sensitivity > 0):
+        raise UsageError("Epsilon must be more than 0.", "write for example --epsilon 1.")
+    if floor(epsilon) < sensitivity / WIDEST:  # scales that the library cannot search
+        raise UsageError(
+            "Epsilon is so small that a choice would be by chance alone.",
+            "ask for more, or name the marginals.",
+        )
+    search = opendp().binary_search_param
+    return float(search(_measurement, sensitivity, floor(epsilon), T=float))
+
+
+@drawable()
+def spent_choosing(scale: float, sensitivity: float) -> Fraction:
+    """What one choice of this scale spends, by OpenDP's map: the way back from a manifest.
+
+    >>> spent_choosing(selection_scale(1.0, Fraction(1, 2)), 1.0) <= Fraction(1, 2)
+    True
+    """
+    return upward(_measurement(scale).map(sensitivity))
+
+
+def _measurement(scale: float) -> Any:
+    dp = opendp()
+    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
+    metric = dp.linf_distance(T=float)
+    return dp.m.make_noisy_max(domain, metric, dp.max_divergence(), scale=scale)

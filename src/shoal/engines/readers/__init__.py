@@ -1,0 +1,1 @@
+"""The doors where tables come in, one file per kind of source."""

@@ -1,0 +1,1 @@
+"""What each column of a text table is, judged on all its values."""

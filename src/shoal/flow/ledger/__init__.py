@@ -1,6 +1,0 @@
-"""The ledger as a verb: a new release is judged together with the recorded ones, and recorded."""
-
-from shoal.flow.ledger.admission import Admission, Position, Refused
-from shoal.flow.ledger.ledger import Ledger
-
-__all__ = ["Admission", "Ledger", "Position", "Refused"]

@@ -1,0 +1,196 @@
+"""The other publisher, as a forecast supposes it: its method and its rule.
+
+Nobody knows what others will do. Unless told, they are taken to do as our release says that it was
+made: by the same method, under the same rule, as far as both can be applied to a table of the
+quasi-identifiers and one sensitive column. Else it is Mondrian, with classes as small as our
+smallest.
+
+An overlap as people write it: a share of our people, or how many they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import numpy as np
+
+from shoal.core.errors import NotMetError, ShoalError, UsageError
+from shoal.core.model import Model, inner
+from shoal.core.tally import Cut, Tally
+from shoal.forecasts.local_distribution import Coarse, partitions
+from shoal.forecasts.our_table import Ours, tallied
+from shoal.methods import by_levels, names
+from shoal.methods import method as method_of
+from shoal.models import rule as parse_rule
+from shoal.models.k_anonymity import KAnonymity
+from shoal.releases.method_parameters import method_parameters
+from shoal.releases.published_table import Seen
+
+# An overlap as people write it: a share of our people, or how many they are.
+
+
+MANY = 10**10
+"""More are no number of people."""
+
+
+def overlap_of(given: float | str) -> float:
+    """A share from 0 to 1, or a whole number of people from 2 on; as a number or as text.
+
+    >>> overlap_of("5%"), overlap_of("500"), overlap_of(0.25)
+    (0.05, 500, 0.25)
+    """
+    number = _read(given) if isinstance(given, str) else given
+    real = isinstance(number, int | float) and not isinstance(number, bool)
+    if real and 0 <= number <= 1:
+        return number
+    if real and 1 < number < MANY and number == int(number):
+        return int(number)
+    raise UsageError(
+        f"{repr(given) if isinstance(given, str) else 'That'} is no overlap: it is a share of our "
+        "people, or how many they are.",
+        "write for example 0.1, 10% or 500.",
+    )
+
+
+def _read(text: str) -> float:
+    """The number that a text is, as a share where it ends in %; else none."""
+    word = text.strip()
+    try:  # as decimals, so that 0.1% is the 0.001 that somebody else writes
+        if not word.endswith("%"):
+            return float(Decimal(word))
+        share = float(Decimal(word[:-1]) / 100)
+    except (ArithmeticError, ValueError):
+        return math.nan
+    return share if share <= 1 else math.nan
+
+
+# The other publisher, as a forecast supposes it: its method and its rule.
+
+
+USUAL = "mondrian"
+BEYOND = frozenset({"provider", "population"})
+"""What rules may ask for that nobody knows of another's table."""
+
+
+@dataclass(frozen=True)
+class Publisher:
+    """A method with a rule and parameters: what another makes of a table."""
+
+    method: str
+    rule: Model
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    suppositions: tuple[str, ...] = ()
+
+    def __call__(self, tally: Tally, rng: np.random.Generator) -> Cut:
+        """The other's cut of its table."""
+        try:
+            return method_of(self.method)(
+                tally, self.rule, rng=rng, progress=None, hold_back=0, **self.parameters
+            )
+        except NotMetError as error:
+            raise NotMetError(
+                f"Another's table could not be published by {self.method} under {self.rule}: "
+                f"{error.fact}",
+                "suppose another rule with -m, or another method with --method.",
+            ) from None
+
+
+def supposed(
+    seen: Seen, ours: Ours, method: str | None, rule: Model | str | None, several: bool = False
+) -> Publisher:
+    """The other publisher as told, else as our release was made.
+
+    Of a rule that is asked for, parts about other columns are left out where ``several`` columns
+    are forecast one after the other: others then make finer classes, which tell more.
+    """
+    own, told = _same_rule(seen, ours) if rule is None else _asked_rule(rule, ours, several)
+    if method is not None:
+        return Publisher(method, own, method_parameters(method, {}), told)
+    same, parameters = _same_method(seen)
+    if same is not None:
+        found = Publisher(same, own, parameters, told)
+        if _works(found, ours):
+            return found
+    stated = (seen.manifest or {}).get("method")
+    changed = stated is not None and stated != USUAL
+    more = (f"others are taken to publish by {USUAL}: {stated} cannot be run here",)
+    return Publisher(USUAL, own, {}, (*told, *(more if changed else ())))
+
+
+def _asked_rule(rule: Model | str, ours: Ours, several: bool) -> tuple[Model, tuple[str, ...]]:
+    found = parse_rule(rule) if isinstance(rule, str) else rule
+    kept = [part for part in inner(found) if _about(part, ours)]
+    for part in inner(found):
+        if part.needs & BEYOND:
+            raise UsageError(
+                f"Of another's table nobody knows what {part} asks for.",
+                "suppose a rule on classes and values.",
+            )
+        if part not in kept and not several:
+            raise UsageError(
+                f"The rule {part} is about another column than {ours.sensitive.name!r}.",
+                f"name the column that is forecast: --on {getattr(part, 'on', None)}.",
+            )
+    if len(kept) == len(inner(found)):
+        return found, ()
+    left: Model = reduce(and_, kept) if kept else _smallest(ours)
+    return left, (f"of the rule asked for others keep {left}: the rest is about other columns",)
+
+
+def _about(part: Model, ours: Ours) -> bool:
+    """Whether a requirement is about the column that is learnt, or about no column."""
+    return getattr(part, "on", None) in (None, ours.sensitive.name)
+
+
+def _smallest(ours: Ours) -> KAnonymity:
+    return KAnonymity(int(np.bincount(ours.class_).min()))
+
+
+def _same_rule(seen: Seen, ours: Ours) -> tuple[Model, tuple[str, ...]]:
+    """The release's own rule as far as it can be asked of another's table; else its smallest k."""
+    smallest = _smallest(ours)
+    told = (seen.manifest or {}).get("rule")
+    if not told:
+        return smallest, (f"others are taken to publish under {smallest}, our smallest class",)
+    try:
+        stated = inner(parse_rule(str(told)))
+    except UsageError:  # a model of the user's own
+        stated = ()
+    kept = [part for part in stated if not part.needs & BEYOND and _about(part, ours)]
+    if not kept:
+        return smallest, (f"others are taken to publish under {smallest}, our smallest class",)
+    rule: Model = reduce(and_, kept)
+    left_out = str(rule) != str(told)
+    return rule, (f"of our rule others keep {rule}",) if left_out else ()
+
+
+def _same_method(seen: Seen) -> tuple[str | None, dict[str, Any]]:
+    """The release's own method and parameters, where it is one of ours and has what it needs."""
+    manifest = seen.manifest or {}
+    name = str(manifest.get("method"))
+    if name not in names() or manifest.get("like"):
+        return None, {}
+    if by_levels(name) and not any(column.hierarchy for column in seen.schema.quasi):
+        return None, {}  # a release does not tell its hierarchies, only its companion does
+    return name, dict(manifest.get("parameters", {}))
+
+
+def _works(publisher: Publisher, ours: Ours) -> bool:
+    """Whether the method can make anything of our own table: some need what is not there."""
+    table, _ = tallied(ours.quasi, ours.sensitive, ours.keys, ours.values)
+    try:
+        publisher(table, np.random.default_rng(0))
+    except ShoalError:
+        return False
+    return True
+
+
+def coarse(ours: Ours) -> list[Coarse]:
+    """Partitions of our people into nodes of at least so many, by Mondrian."""
+    return partitions(ours, lambda tally, size: method_of(USUAL)(tally, KAnonymity(size)))

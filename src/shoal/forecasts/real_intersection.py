@@ -1,0 +1,111 @@
+"""What an intersection truly finds, once both releases are there: the measure of all forecasts.
+
+Sattar and Helal, Privacy risk against composition attack, 2018, definitions 2 to 4: a class of
+our release is exposed (there: a vulnerable group) when somebody in it who is in the other release
+too is left with fewer than l sensitive values, those of his class here that are also in his class
+there; the risk is the share of our classes that are exposed. No common value at all is no
+match, and nothing is learned (1 <= common < l).
+
+A missing value may be any: it is not counted among the values, of ours or of theirs, so that it
+never makes more look left. A class of nothing but missing values says nothing, and excludes none.
+
+Each person's true class in either release is taken as known. Does not count people who are in our
+release alone, nor what an adversary learns short of l values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.tally import HELD_BACK, Cut
+from shoal.forecasts.our_table import Ours
+from shoal.kernels.grouping import members
+
+NOBODY = 0
+"""Of a class: nobody in it is in the other release with a value that is left."""
+
+
+@dataclass(frozen=True, eq=False)
+class Theirs:
+    """Another release as it concerns our people.
+
+    ``class_`` (people of ours,): the class that holds each there, ``HELD_BACK`` for whoever is not
+    published there; ``bits`` (classes there, words): the sensitive values of each.
+    """
+
+    class_: NDArray[np.int32]
+    bits: NDArray[np.uint64]
+
+
+def real(ours: Ours, theirs: Sequence[Theirs], l: int) -> NDArray[np.bool_]:
+    """Per class of ours whether it is exposed."""
+    left = fewest(ours, theirs)
+    exposed: NDArray[np.bool_] = (left != NOBODY) & (left < l)
+    return exposed
+
+
+def fewest(ours: Ours, theirs: Sequence[Theirs]) -> NDArray[np.int32]:
+    """Per class of ours the fewest values left to somebody who is elsewhere too; 0: nobody.
+
+    What is exposed at any l can be read from it.
+    """
+    common = ours.bits[ours.class_]
+    elsewhere = np.zeros(ours.people, np.bool_)
+    for one in theirs:
+        values = one.bits & ours.known_bits
+        there = one.class_ != HELD_BACK
+        if ours.sensitive.unknown:  # what a class of nothing but missing values has, nobody knows
+            there[there] = _says_something(one.bits, ours)[one.class_[there]]
+        common[there] &= values[one.class_[there]]
+        elsewhere |= there
+    left = np.bitwise_count(common).sum(axis=1)
+    counted = np.flatnonzero(elsewhere & (left > 0))
+    most = np.iinfo(np.int32).max
+    found = np.full(ours.classes, most, np.int32)
+    np.minimum.at(found, ours.class_[counted], left[counted].astype(np.int32))
+    return np.where(found == most, NOBODY, found).astype(np.int32)
+
+
+def _says_something(bits: NDArray[np.uint64], ours: Ours) -> NDArray[np.bool_]:
+    """Which classes there have more than missing values: a value of ours, or one that we lack."""
+    null = ours.everywhere.null_code
+    blank = np.zeros(bits.shape[1], np.uint64)
+    if null >> 6 < len(blank):
+        blank[null >> 6] = np.uint64(1) << np.uint64(null & 63)
+    return np.asarray((bits & ~blank).any(axis=1))
+
+
+def release_of(
+    cut: Cut,
+    entry: NDArray[np.int32],
+    values: NDArray[np.int32],
+    words: int,
+    at: NDArray[Any],
+    people: int,
+    rng: np.random.Generator,
+) -> Theirs:
+    """Another's release from its cut.
+
+    ``entry`` and ``values`` (rows of the other table,): each row's entry and sensitive value; the
+    first rows are those of our people ``at``, of ``people`` in all.
+    """
+    place = placed(cut, entry, rng)
+    bits = members(values, np.arange(len(values)), place, cut.classes, words)
+    class_ = np.full(people, HELD_BACK, np.int32)
+    class_[at] = place[: len(at)]
+    return Theirs(class_, bits)
+
+
+def placed(cut: Cut, entry: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int32]:
+    """The class of each row, given its entry; who of a divided entry goes where is drawn."""
+    among = rng.permutation(len(entry))
+    rows = among[np.argsort(entry[among], kind="stable")]
+    pieces = np.argsort(cut.entry, kind="stable")
+    place = np.empty(len(entry), np.int32)
+    place[rows] = np.repeat(cut.class_[pieces], cut.count[pieces])
+    return place

@@ -1,0 +1,407 @@
+"""From a release to what a forecast works on: every published row a person, with own codes.
+
+What the release says stands as it is: its classes, their cells, the values in them. What it does
+not say is where in its cell a person is. The table it was made from tells: by the private companion
+and the person column where both are at hand, else by the cells that hold somebody and the value.
+Rows held back are in no class and are left out. Without that table people are put somewhere inside
+their cells, by the population where one is given; the forecast says so.
+
+Where in a release people are: points drawn inside cells, and people seated in its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from shoal.adversary.context import Scene, scene
+from shoal.adversary.runner import named_columns
+from shoal.adversary.targets import Crowd, holders
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.column import in_a_row
+from shoal.core.errors import InputError, UsageError
+from shoal.core.schema import Schema
+from shoal.core.tally import Population
+from shoal.core.theory.adversary_view import UNKNOWN, UNPUBLISHED, Needs, View
+from shoal.forecasts.our_table import Ours
+from shoal.kernels.grouping import combinations
+from shoal.releases.options import Progress, quiet
+from shoal.releases.published_table import Seen
+from shoal.releases.row_listing import read_as
+
+# Where in a release people are: points drawn inside cells, and people seated in its rows.
+
+
+Codes = NDArray[np.int32]
+MOST = 20_000_000
+"""So many offers of a row to a person are made at the most."""
+
+
+def inside(
+    cells: Cells, class_: NDArray[Any], population: Population | None, rng: np.random.Generator
+) -> tuple[Codes, int]:
+    """A point (columns, rows) inside the cells of each row's class.
+
+    Where somebody of a population is in the cells, one of them is drawn; else every leaf is as
+    likely. Tells too how many rows are drawn from the population.
+    """
+    keys = _anywhere(cells, class_, rng)
+    if population is None:
+        return keys, 0
+    start, classes = cells.contains(population.keys)
+    point = np.repeat(np.arange(len(population.count)), np.diff(start))
+    order = np.argsort(classes, kind="stable")
+    point, classes = point[order], classes[order]
+    upto = np.concatenate(([0], np.cumsum(population.count[point])))
+    ends = np.searchsorted(classes, np.arange(len(cells) + 1))
+    low, high = upto[ends[:-1]][class_], upto[ends[1:]][class_]
+    there = np.flatnonzero(high > low)
+    place = rng.integers(low[there], high[there])
+    keys[:, there] = population.keys[:, point[np.searchsorted(upto, place, side="right") - 1]]
+    return keys, len(there)
+
+
+def _anywhere(cells: Cells, class_: NDArray[Any], rng: np.random.Generator) -> Codes:
+    """One of the leaves of each cell, all as likely."""
+    keys = np.empty((cells.low.shape[1], len(class_)), np.int32)
+    for j in range(len(keys)):
+        if j in cells.sets:
+            keys[j] = _members(cells.sets[j], class_, rng)
+        else:
+            keys[j] = rng.integers(cells.low[class_, j], cells.high[class_, j] + 1)
+    return keys
+
+
+def _members(bits: NDArray[np.uint64], class_: NDArray[Any], rng: np.random.Generator) -> Codes:
+    """A member of each row's set, which is never empty."""
+    raw = np.ascontiguousarray(bits, "<u8").view(np.uint8)
+    of, member = np.nonzero(np.unpackbits(raw, axis=1, bitorder="little"))
+    start = np.searchsorted(of, np.arange(len(bits) + 1))
+    chosen = rng.integers(start[class_], start[class_ + 1])
+    return np.asarray(member[chosen], np.int32)
+
+
+def held(cells: Cells, class_: NDArray[Any], keys: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each point (columns, points) lies in the cells of its own class."""
+    found = np.ones(len(class_), np.bool_)
+    for j, code in enumerate(keys):
+        if j in cells.sets:
+            word = cells.sets[j][class_, np.maximum(code, 0) >> 6]
+            bit = (word >> (code & 63).astype(np.uint64)) & np.uint64(1)
+            found &= (code >= 0) & (bit == 1)
+        else:
+            found &= (cells.low[class_, j] <= code) & (code <= cells.high[class_, j]) & (code >= 0)
+    return found
+
+
+def seated(
+    keys: NDArray[Any],
+    values: Codes,
+    cells: Cells,
+    class_: NDArray[Any],
+    published: Codes,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], int]:
+    """A row of the release for each person (-1: none), no row for two; and how many had a choice.
+
+    A person may be any row with its value in a class whose cells hold it. As many as possible are
+    seated (Hopcroft and Karp: An n^5/2 algorithm for maximum matchings in bipartite graphs, 1973);
+    of the ways to do so one is drawn.
+    """
+    size = 1 + int(max(values.max(initial=0), published.max(initial=0)))
+    rows, first, free = _by_group(class_, published, len(cells), size)
+    person, group = _choices(keys, values, cells, size)
+    fits = free[group] > 0
+    person, group = person[fits], group[fits]
+    several = int((np.bincount(person, minlength=len(values)) > 1).sum())
+    # Of very large groups everybody is offered only some rows, all round alike.
+    offered = np.minimum(free[group], max(1, MOST // max(len(group), 1)))
+    begin = np.repeat(rng.integers(0, free[group]) if len(group) else group, offered)
+    each, among = np.repeat(person, offered), np.repeat(group, offered)
+    row = rows[first[among] + (begin + _rank(offered)) % free[among]]
+    drawn = rng.permutation(len(class_))  # the first that is free is then any of them
+    ones = np.ones(len(row), np.bool_)
+    graph = csr_array((ones, (each, drawn[row])), shape=(len(values), len(class_)))
+    graph.sort_indices()
+    seat = maximum_bipartite_matching(graph, perm_type="column")
+    back = np.append(np.argsort(drawn), -1)  # nobody's row is the last, which -1 finds
+    return np.asarray(back[seat], np.int64), several
+
+
+def _by_group(
+    class_: NDArray[Any], values: Codes, classes: int, size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The rows by class and value, where those of each pair begin, and how many it has."""
+    group = class_.astype(np.int64) * size + values
+    free = np.bincount(group, minlength=classes * size).astype(np.int64)
+    return np.argsort(group, kind="stable"), np.cumsum(free) - free, free
+
+
+def _choices(
+    keys: NDArray[Any], values: Codes, cells: Cells, size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of a person, and a class that holds it together with its value."""
+    start, classes = cells.contains(keys)
+    person = np.repeat(np.arange(len(values)), np.diff(start))
+    known = values[person] >= 0
+    person, classes = person[known], classes[known]
+    return person, classes * size + values[person]
+
+
+def _rank(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0, 1, … for each of so many times.
+
+    >>> _rank(np.array([2, 1, 3])).tolist()
+    [0, 1, 0, 0, 1, 2]
+    """
+    begins = np.cumsum(times) - times
+    return np.arange(int(times.sum())) - np.repeat(begins, times)
+
+
+# From a release to what a forecast works on: every published row a person, with own codes.
+
+
+@dataclass(frozen=True)
+class OurRelease:
+    """A release read for a forecast, and what had to be supposed to read it."""
+
+    seen: Seen
+    view: View
+    ours: Ours
+    suppositions: tuple[str, ...]
+    known: int
+    """How many rows are somebody whose own columns are known."""
+    left_out: int
+    """How many people of the original table are in no class."""
+    by_column: tuple[OurRelease, ...] = field(default=(), repr=False)
+    """Where several columns are learnt: the same by each, of which this is the first."""
+
+    @property
+    def each(self) -> tuple[OurRelease, ...]:
+        """The release by every column that is learnt."""
+        return self.by_column or (self,)
+
+
+def read_release(
+    release: Any,
+    *,
+    original: Any = None,
+    schema: Schema | None = None,
+    on: str | Sequence[str] | None = None,
+    population: Any = None,
+    seed: int = 0,
+    show: bool = False,
+    reading: Mapping[str, Any] | None = None,
+    progress: Progress = quiet,
+) -> OurRelease:
+    """Read a release folder, a ``Release``, or any table with a schema: by each column to learn.
+
+    ``original`` is the table it was made from; ``reading`` says how that and the ``population``
+    are written. What is drawn is drawn by the ``seed``.
+    """
+    known = scene([release], schema, original, population, show, progress, reading, publisher=True)
+    seen = known.releases[0]
+    _refuse(seen, known)
+    columns = learnt(seen.schema, on, seen.name)
+    each = tuple(_on_column(known, column, seed, original is not None) for column in columns)
+    return each[0] if len(each) == 1 else replace(each[0], by_column=each)
+
+
+def _on_column(known: Scene, column: str, seed: int, original: bool) -> OurRelease:
+    """The release by one column that is learnt; what is drawn is drawn alike for each."""
+    seen = known.releases[0]
+    view = known.view([0], Needs(people=original), column)
+    people = None if known.control is None else _population(known.control, view)
+    rng = np.random.default_rng(seed)
+    published = view.releases[0]
+    assert published.values is not None
+    assert view.sensitive is not None
+    keys, points = inside(published.cells, published.class_, people, rng)
+    told = [] if original else [_drawn(points, people is not None)]
+    found, left_out = 0, 0
+    if original:
+        rows, more = _rows(known, view, rng)
+        here = rows >= 0
+        assert view.people is not None
+        keys[:, rows[here]] = view.people.keys[:, here]
+        found, left_out = int(here.sum()), int((~here).sum())
+        told = [*more, *_missing(len(published.class_) - found, left_out)]
+    values, elsewhere = _values(known.control, view.sensitive)
+    told += _lacking(values, elsewhere)
+    ours = Ours(
+        quasi=view.axes,
+        sensitive=view.sensitive,
+        keys=keys,
+        values=published.values,
+        class_=published.class_,
+        cells=published.cells,
+        population=people,
+        population_values=values,
+        population_elsewhere=elsewhere,
+    )
+    return OurRelease(seen, view, ours, tuple(told), found, left_out)
+
+
+def _refuse(seen: Seen, known: Scene) -> None:
+    """Refuse forms that have no cells, and people's tables that lack columns."""
+    if seen.buckets:
+        raise InputError(
+            f"{seen.name} is published in buckets: its columns are exact, and another release "
+            "meets each of its people at once.",
+            "forecast a release of generalised cells.",
+        )
+    if seen.centroids:
+        raise InputError(
+            f"{seen.name} publishes centroids, which are no cells that hold people.",
+            "forecast a release of generalised cells.",
+        )
+    if seen.answers:
+        raise InputError(
+            f"{seen.name} has answers in place of sensitive values: they exclude none, whatever "
+            "release they are joined with.",
+            "ask what they say at the most: shoal.semantic_privacy, or the attack intersection.",
+        )
+    for crowd, name in ((known.targets, "original table"), (known.control, "population")):
+        if crowd is not None:
+            _has_all(crowd, seen, name)
+
+
+def _has_all(crowd: Crowd, seen: Seen, name: str) -> None:
+    if missing := [column for column in seen.quasi if column not in crowd.listings]:
+        raise InputError(
+            f"The {name} lacks quasi-identifiers of the release: {', '.join(missing)}.",
+            "name its columns as the release does.",
+        )
+
+
+def learnt(schema: Schema, on: str | Sequence[str] | None, whose: str) -> tuple[str, ...]:
+    """The sensitive columns that a forecast is about: those asked for, else every one."""
+    names, asked = [column.name for column in schema.sensitive], named_columns(on)
+    if unknown := [name for name in asked if name not in names]:
+        known = f"name one of: {in_a_row(names)}" if names else 'give it the role "sensitive"'
+        raise UsageError(f"There is no sensitive column {unknown[0]!r}.", f"{known}.")
+    if not names:
+        raise InputError(
+            f"{whose} has no sensitive column that another release could give away.",
+            'give a column the role "sensitive".',
+        )
+    return asked or tuple(names)
+
+
+def _population(crowd: Crowd, view: View) -> Population:
+    """Everybody's codes on the view's axes, counted."""
+    codes = [crowd.listings[axis.name].on(axis) for axis in view.axes]
+    number, first = combinations(codes, [axis.size for axis in view.axes])
+    keys = np.stack([column[first] for column in codes]).astype(np.int32)
+    return Population(keys, np.bincount(number, minlength=len(first)).astype(np.int64))
+
+
+def _values(crowd: Crowd | None, axis: Axis) -> tuple[NDArray[np.int64] | None, int]:
+    """How many of the population have each of the release's values, and how many have another.
+
+    None where nobody says.
+    """
+    if crowd is None or axis.name not in crowd.listings:
+        return None, 0
+    codes = read_as(crowd.listings[axis.name], axis)
+    counts = np.bincount(codes[codes >= 0], minlength=axis.size).astype(np.int64)
+    elsewhere = int((codes == UNPUBLISHED).sum())
+    if elsewhere and not counts.any():
+        raise InputError(
+            f"Nobody of the population has a value of {axis.name!r} that the release has.",
+            "write its values as the release does, or leave the column out.",
+        )
+    return (counts if counts.any() else None), elsewhere
+
+
+def _lacking(values: NDArray[np.int64] | None, elsewhere: int) -> list[str]:
+    total = elsewhere + (0 if values is None else int(values.sum()))
+    told = f"{elsewhere:,} of {total:,} people of the population have values that none of ours has"
+    return [told] if elsewhere else []
+
+
+def _rows(
+    known: Scene, view: View, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], list[str]]:
+    """The row of the release that is each person's of the original (-1: none), and how it is known.
+
+    The private companion says it; without one anybody who fits a class by cells and value may be
+    one of its rows with that value, and no row is two people's.
+    """
+    crowd, published = known.targets, view.releases[0]
+    assert crowd is not None
+    own = None if crowd.persons is None else holders(known.releases[0], crowd.persons.values)
+    if own is not None and crowd.persons is not None:
+        rows = own[crowd.persons.codes]
+        _fit(view, rows)
+        return rows, ["people's own columns are known, by the companion"]
+    assert view.people is not None
+    assert published.values is not None
+    if view.people.values is None:
+        name = "" if view.sensitive is None else view.sensitive.name
+        raise InputError(
+            f"The original table lacks the sensitive column {name!r}.",
+            "give the table that the release was made from.",
+        )
+    rows, several = seated(
+        view.people.keys,
+        view.people.values,
+        published.cells,
+        published.class_,
+        published.values,
+        rng,
+    )
+    if not (rows >= 0).any():
+        raise InputError(
+            "Nobody of the original table is in any class of the release.",
+            "give the table that the release was made from.",
+        )
+    told = ["people's own columns are those of the original table, by cells and value"]
+    if several:
+        told.append(f"{several:,} people fit several classes; which is drawn at random")
+    return rows, told
+
+
+def _fit(view: View, rows: NDArray[np.int64]) -> None:
+    """Refuse people who are not what the release says of their rows: it is another table."""
+    published, people = view.releases[0], view.people
+    assert people is not None
+    assert published.values is not None
+    here = np.flatnonzero(rows >= 0)
+    own = rows[here]
+    outside = ~held(published.cells, published.class_[own], people.keys[:, here])
+    values = np.full(len(here), UNKNOWN) if people.values is None else people.values[here]
+    differ = (values != UNKNOWN) & (values != published.values[own])
+    if outside.any() or differ.any():
+        raise InputError(
+            f"{int(outside.sum()):,} people of the original table lie outside the cells of their "
+            f"own rows of the release, and {int(differ.sum()):,} have another value there.",
+            "give the table that the release was made from.",
+        )
+
+
+def _missing(unknown: int, left_out: int) -> list[str]:
+    told = []
+    if unknown:
+        told.append(
+            f"{unknown:,} rows are nobody of the original table: their columns are drawn inside "
+            "the published cells"
+        )
+    if left_out:
+        told.append(f"{left_out:,} people of the original table are in no class, and left out")
+    return told
+
+
+def _drawn(by_people: int, population: bool) -> str:
+    told = "nobody's own columns are known: they are drawn inside the published cells"
+    if not population:
+        return f"{told}, each value alike"
+    others = "" if by_people else ", each value alike: nobody of the population is in any cell"
+    return f"{told}, as the population has them{others}" if by_people else f"{told}{others}"

@@ -1,0 +1,189 @@
+"""What a validation found: settings, what came true in each, and every estimator's score.
+
+error (MAE)   mean of |estimated - real| over the settings, in shares of classes
+bias          mean of estimated - real
+correlation   of estimated and real over the settings
+covered       share of the settings whose real risk lies in the estimate's interval, nine in
+              ten where it is right
+Brier score   mean over all classes of (chance - what came true)²; Brier, Verification of
+              forecasts expressed in terms of probability, 1950
+reliability   classes in ten bins by their chance: the mean chance, and how many came true
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.release import EDITION, jsonable
+from shoal.forecasts.estimate import Estimate
+from shoal.forecasts.simulation import ENOUGH
+from shoal.reports.document import Page
+from shoal.reports.pages.forecast import validation_page
+
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting: what came true, and what each estimator said; shares of classes."""
+
+    seed: int
+    overlap: int
+    k: int
+    l: int
+    classes: int
+    real: float
+    estimated: Mapping[str, float]
+    interval: tuple[float, float] | None = None
+    """The simulation's, where there were enough repeats for one."""
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The classes whose chance lies between two tenths."""
+
+    low: float
+    high: float
+    classes: int
+    expected: float | None
+    """The mean chance of these classes; None where there are none."""
+    exposed: float | None
+    """The share of them that came to be exposed."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well one estimator did over all settings."""
+
+    mae: float
+    bias: float
+    correlation: float | None
+    """None where the real or the estimated risk is the same in all settings."""
+    brier: float
+    covered: float | None
+    """The share of trials whose real risk lies in the interval; None where there is none."""
+    reliability: tuple[Bin, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Estimators held against releases that were really made."""
+
+    on: str
+    rows: int
+    """How many rows the table has."""
+    settings: Mapping[str, Any]
+    trials: tuple[Trial, ...]
+    scores: Mapping[str, Score]
+    notes: tuple[str, ...] = ()
+    by_column: tuple[Validation, ...] = ()
+    """Where several columns were tried: each, the one that was forecast worst first."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "edition": EDITION,
+            "on": self.on,
+            "rows": self.rows,
+            "settings": jsonable(self.settings),
+            "scores": {name: jsonable(asdict(score)) for name, score in self.scores.items()},
+            "trials": [jsonable(asdict(trial)) for trial in self.trials],
+            "notes": list(self.notes),
+            "by_column": [one.to_json() for one in self.by_column],
+        }
+
+    def page(self) -> Page:
+        """The validation as a page: estimated against real, and reliability."""
+        return validation_page(self.to_json())
+
+    def __str__(self) -> str:
+        real = 100 * np.array([one.real for one in self.trials])
+        lines = [
+            f"{len(self.trials):,} trials on samples of {self.settings['size']:,} of {self.rows:,} "
+            f"rows: {real.min():.2f} to {real.max():.2f} % of the classes were exposed, "
+            f"{real.mean():.2f} % on average.",
+            "",
+            f"{'estimator':20}{'error':>8}{'bias':>8}{'corr.':>8}{'Brier':>8}{'covered':>9}",
+        ]
+        for name, one in self.scores.items():
+            alike = "–" if one.correlation is None else f"{one.correlation:.3f}"
+            error, bias = f"{100 * one.mae:.2f}", f"{100 * one.bias:+.2f}"
+            inside = "–" if one.covered is None else f"{one.covered:.0%}"
+            lines.append(f"{name:20}{error:>8}{bias:>8}{alike:>8}{one.brier:>8.4f}{inside:>9}")
+        return "\n".join([*lines, "", *self.legend, *self.notes])
+
+    @property
+    def legend(self) -> tuple[str, ...]:
+        """What the columns of scores mean."""
+        few = any(one.interval is None for one in self.trials)
+        return (
+            "Error and bias in percentage points of classes; Brier score over classes, 0 is best.",
+            f"No interval was told: it takes {ENOUGH} repeats." if few else
+            "Covered: trials whose real risk lay in the interval told; nine in ten should.",
+        )  # fmt: skip
+
+
+def worst_of(each: Sequence[Validation]) -> Validation:
+    """The column of which the estimate to go by, the first, was the furthest from the truth."""
+    ranked = sorted(each, key=lambda one: next(iter(one.scores.values())).mae, reverse=True)
+    return ranked[0] if len(ranked) == 1 else replace(ranked[0], by_column=tuple(ranked))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A trial with all its classes: who was exposed, and what the estimators said before."""
+
+    trial: Trial
+    exposed: NDArray[np.bool_]
+    said: Sequence[Estimate]
+
+
+def scored(found: Sequence[Outcome]) -> dict[str, Score]:
+    """Every estimator's score over all trials and all their classes."""
+    real = np.array([one.trial.real for one in found])
+    truth = np.concatenate([one.exposed for one in found])
+    scores = {}
+    for at, estimate in enumerate(found[0].said):
+        risk = np.array([one.said[at].risk for one in found])
+        chance = np.concatenate([one.said[at].classes for one in found])
+        varied = real.std() > 0 and risk.std() > 0
+        scores[estimate.name] = Score(
+            float(np.abs(risk - real).mean()),
+            float((risk - real).mean()),
+            float(np.corrcoef(risk, real)[0, 1]) if varied else None,
+            float(((chance - truth) ** 2).mean()),
+            _covered([one.said[at].interval for one in found], real),
+            _reliability(chance, truth),
+        )
+    return scores
+
+
+def _covered(
+    intervals: Sequence[tuple[float, float] | None], real: NDArray[np.float64]
+) -> float | None:
+    """How many of the intervals hold what came true, of those that there are."""
+    told = [
+        low_high[0] <= risk <= low_high[1]
+        for low_high, risk in zip(intervals, real, strict=True)
+        if low_high is not None
+    ]
+    return sum(told) / len(told) if told else None
+
+
+def _reliability(chance: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[Bin, ...]:
+    """Classes in bins of equal width by their chance; the last holds certainty too."""
+    at = np.minimum((chance * BINS).astype(np.int64), BINS - 1)
+    count = np.bincount(at, minlength=BINS)
+    sums = (np.bincount(at, weights, BINS) for weights in (chance, truth.astype(np.float64)))
+    expected, exposed = (
+        [float(one / n) if n else None for one, n in zip(total, count, strict=True)]
+        for total in sums
+    )
+    return tuple(
+        Bin(i / BINS, (i + 1) / BINS, int(count[i]), expected[i], exposed[i]) for i in range(BINS)
+    )

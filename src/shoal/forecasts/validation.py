@@ -1,0 +1,281 @@
+"""How well forecasts come true: parts of a table published as if by two, attacked, and compared.
+
+For every seed and overlap o, two samples of ``size`` people that have nobody in common, and o more
+people who are in both, are drawn from the table. For every k both are published by the method. The
+forecast sees the first release alone (and the overlap); the truth is counted with the second
+(`shoal.forecasts.real_intersection`), and both are compared (`shoal.forecasts.score`).
+
+Does not tell how good a forecast is where the other table is unlike ours: here both are samples of
+one table, the overlap is known, and so are the other's method and k.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.axis import Axis
+from shoal.core.errors import InputError, UsageError
+from shoal.core.schema import Schema
+from shoal.forecasts.closed_form import closed_form
+from shoal.forecasts.local_distribution import Local, local
+from shoal.forecasts.other_publisher import Publisher, coarse, overlap_of
+from shoal.forecasts.our_table import Asked, Ours, check_whole, tallied
+from shoal.forecasts.paper import READINGS, paper
+from shoal.forecasts.real_intersection import Theirs, placed, real, release_of
+from shoal.forecasts.release_reading import learnt
+from shoal.forecasts.score import Outcome, Trial, Validation, scored, worst_of
+from shoal.forecasts.simulation import simulate
+from shoal.models.k_anonymity import KAnonymity
+from shoal.releases.method_parameters import method_parameters
+from shoal.releases.options import Progress, quiet
+from shoal.releases.people import check_people
+from shoal.releases.reader import opened
+from shoal.releases.tallying import survey
+from shoal.reports.document import check_place
+
+SIZE, OVERLAPS = 15_000, (500, 1000, 2000, 4000)
+STEP = "publishing and attacking"
+
+
+def validate_forecast(
+    table: Any,
+    schema: Schema,
+    *,
+    on: str | Sequence[str] | None = None,
+    method: str = "mondrian",
+    overlaps: Sequence[float | str] | None = None,
+    ks: Sequence[int] = (5, 10, 20, 40),
+    ls: Sequence[int] = (2, 3),
+    size: int = SIZE,
+    seeds: int = 3,
+    repeats: int = 20,
+    confidence: float = 0.5,
+    reading: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    progress: Progress = quiet,
+) -> Validation:
+    """Publish samples of a table as if by two publishers, and hold forecasts against the truth.
+
+    ``overlaps``: numbers of people who are in both (below 1: their share of a sample); 500, 1,000,
+    2,000 and 4,000 unless told, fewer in proportion where the table is too small for them. Every
+    sensitive column is tried, or those that ``on`` names: the one that is forecast worst is
+    returned, with all ``by_column``. With
+    ``out`` a page is written there too.
+    """
+    if out is not None:
+        check_place(Path(out), internal=True, name="validation")
+    _check(overlaps, ks, ls, {"size": size, "seeds": seeds, "repeats": repeats})
+    columns = learnt(schema, on, "The table")
+    settings: dict[str, Any] = {
+        "method": method, "overlaps": overlaps, "ks": ks, "ls": ls, "size": size, "seeds": seeds,
+        "repeats": repeats, "confidence": confidence,
+    }  # fmt: skip
+    each = []
+    for column in columns:
+        progress("reading", 0, 1)
+        people = People.read(table, schema, column, reading or {})
+        each.append(_validated(people, progress=progress, **settings))
+    tried = worst_of(each)
+    if out is not None:
+        tried.page().write(out)
+    return tried
+
+
+def _validated(
+    people: People, *, method: str, overlaps: Sequence[float | str] | None, ks: Sequence[int],
+    ls: Sequence[int], size: int, seeds: int, repeats: int, confidence: float, progress: Progress,
+) -> Validation:  # fmt: skip
+    """Forecasts of one sensitive column held against the truth."""
+    wanted = None if overlaps is None else [overlap_of(one) for one in overlaps]
+    size, shared, notes = _fitting(people.rows, size, wanted, ks)
+    parameters = method_parameters(method, {})
+    publishers = {k: Publisher(method, KAnonymity(k), parameters) for k in ks}
+    drawn = list(product(range(seeds), shared))
+    total = len(drawn) * len(publishers) * repeats
+    found: list[Outcome] = []
+    for at, (seed, overlap) in enumerate(drawn):
+        pair = Pair.draw(people, size, overlap, seed)
+        before = at * len(publishers) * repeats
+        told = partial(_told, progress, before, total)
+        found += pair.trials(publishers, ls, repeats, confidence, told)
+    settings = {
+        "method": method, "size": size, "overlaps": shared, "ks": list(ks), "ls": list(ls),
+        "seeds": seeds, "repeats": repeats, "confidence": confidence,
+    }  # fmt: skip
+    trials = tuple(one.trial for one in found)
+    return Validation(people.sensitive.name, people.rows, settings, trials, scored(found), notes)
+
+
+def _told(progress: Progress, before: int, total: int, done: int) -> None:
+    progress(STEP, before + done, total)
+
+
+def _also(progress: Callable[[int], None], before: int, done: int, total: int) -> None:
+    progress(before + done)
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """A table as codes, a row for each person."""
+
+    quasi: tuple[Axis, ...]
+    sensitive: Axis
+    keys: NDArray[np.int32]
+    values: NDArray[np.int32]
+
+    @property
+    def rows(self) -> int:
+        """How many people."""
+        return len(self.values)
+
+    @classmethod
+    def read(cls, table: Any, schema: Schema, on: str, reading: Mapping[str, Any]) -> People:
+        """The quasi-identifiers and one sensitive column."""
+        columns = (*schema.quasi, schema.column(on))
+        names = {column.name for column in columns}
+        with opened(table, kinds=schema.kinds, **reading) as frame:
+            check_people(frame, schema)
+            fields = [field for field in frame.fields if field.name in names]
+            plan = survey(frame, Schema(columns).fit(fields))
+            *keys, values = (codes.astype(np.int32) for codes in frame.rows(plan.codings))
+        return cls(plan.axes[:-1], plan.axes[-1], np.stack(keys), values)
+
+    def some(self, rows: NDArray[np.int64]) -> People:
+        """The people of these rows."""
+        return replace(self, keys=self.keys[:, rows], values=self.values[rows])
+
+
+def _check(
+    overlaps: Sequence[float | str] | None, ks: Sequence[int], ls: Sequence[int],
+    numbers: Mapping[str, int],
+) -> None:  # fmt: skip
+    """Refuse what cannot be tried, before anything is read."""
+    several = {"overlaps": overlaps, "ks": ks, "ls": ls}
+    for name, some in several.items():
+        if some is None:
+            continue
+        listed = isinstance(some, Sequence) and not isinstance(some, str)
+        if not listed or not some or max(Counter(some).values()) > 1:
+            raise UsageError(f"{name} are one or more, each once.", f"leave {name} out for a few.")
+    if not all(_is_overlap(overlap_of(one)) for one in overlaps or ()):
+        raise UsageError(
+            "An overlap is a share of a sample, below 1, or a number of people from 2 on.",
+            "write for example 10% or 500.",
+        )
+    examples = {"size": SIZE, "seeds": 3, "repeats": 20}
+    for name, number in numbers.items():
+        check_whole(name, number, 1, examples[name])
+    for name, some, least in (("k", ks, 1), ("l", ls, 2)):
+        for number in some:
+            check_whole(name, number, least, least + 3)
+
+
+def _is_overlap(overlap: float) -> bool:
+    return 0 < overlap < 1 or overlap >= 2
+
+
+def _fitting(
+    rows: int, size: int, overlaps: Sequence[float] | None, ks: Sequence[int]
+) -> tuple[int, list[int], tuple[str, ...]]:
+    """Sizes of samples and overlaps that the table has room for, and what is to be said of it."""
+    shared = [_people(one, size) for one in overlaps or OVERLAPS]
+    notes: tuple[str, ...] = ()
+    needed = 2 * size + max(shared)
+    if needed > rows and overlaps is None:
+        shared = [max(1, rows * one // needed) for one in shared]
+        size = rows * size // needed
+    elif needed > rows:
+        size = (rows - max(shared)) // 2
+        shared = [
+            min(_people(one, size), most) for one, most in zip(overlaps or (), shared, strict=True)
+        ]
+    if needed > rows:
+        fewer = ", ".join(f"{one:,}" for one in shared)
+        told = f"samples have {size:,} people of their own and share {fewer}"
+        notes = (f"The table has {rows:,} rows: {told}.",)
+    if size < 2 * max(ks, default=1):
+        raise InputError(
+            f"Samples of a table of {rows:,} rows cannot be cut into classes of {max(ks):,}.",
+            "take a larger table, smaller overlaps or a smaller k.",
+        )
+    return size, list(dict.fromkeys(shared)), notes
+
+
+def _people(overlap: float, size: int) -> int:
+    """How many people an overlap is: of a sample of ``size`` and them, where it is a share."""
+    return max(1, round(overlap * size / (1 - overlap))) if overlap < 1 else int(overlap)
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two tables; the first people of both are the same."""
+
+    one: People
+    other: People
+    shared: int
+    seed: int
+    rng: np.random.Generator
+
+    @classmethod
+    def draw(cls, people: People, size: int, shared: int, seed: int) -> Pair:
+        """``size`` people for each of two tables, nobody twice, and ``shared`` more in both."""
+        rng = np.random.default_rng((seed, shared))
+        both, one, other = np.split(
+            rng.permutation(people.rows)[: 2 * size + shared], [shared, shared + size]
+        )
+        ours, theirs = (people.some(np.concatenate([both, own])) for own in (one, other))
+        return cls(ours, theirs, shared, seed, rng)
+
+    def ours(self, publish: Publisher) -> Ours:
+        """The first table, published."""
+        one = self.one
+        tally, entry = tallied(one.quasi, one.sensitive, one.keys, one.values)
+        cut = publish(tally, self.rng)
+        class_ = placed(cut, entry, self.rng)
+        return Ours(one.quasi, one.sensitive, one.keys, one.values, class_, cut.cells)
+
+    def trials(
+        self,
+        publishers: Mapping[int, Publisher],
+        ls: Sequence[int],
+        repeats: int,
+        confidence: float,
+        progress: Callable[[int], None],
+    ) -> Iterator[Outcome]:
+        """Every k and l: the estimators are asked, then both releases are looked at."""
+        known: Local | None = None
+        for i, (k, publish) in enumerate(publishers.items()):
+            ours = self.ours(publish)
+            # Who is like whom does not depend on k.
+            known = replace(known, ours=ours) if known else local(ours, coarse(ours))
+            asked = Asked(self.shared / ours.people, self.other.rows, confidence=confidence)
+            runs = simulate(
+                ours, known, asked, publish, repeats=repeats, seed=self.seed,
+                progress=partial(_also, progress, i * repeats),
+            )  # fmt: skip
+            theirs = self.theirs(publish)
+            for l in ls:
+                at, exposed = replace(asked, l=l), real(ours, [theirs], l)
+                papers = (paper(ours, at, reading) for reading in READINGS)
+                said = [runs.at(l), closed_form(ours, known, at), *papers]
+                risks = {one.name: one.risk for one in said}
+                share = float(exposed.mean())
+                told = said[0].interval
+                trial = Trial(self.seed, self.shared, k, l, ours.classes, share, risks, told)
+                yield Outcome(trial, exposed, said)
+
+    def theirs(self, publish: Publisher) -> Theirs:
+        """The second table, published."""
+        other, both = self.other, np.arange(self.shared)
+        tally, entry = tallied(other.quasi, other.sensitive, other.keys, other.values)
+        cut, words = publish(tally, self.rng), other.sensitive.words
+        return release_of(cut, entry, other.values, words, both, self.one.rows, self.rng)

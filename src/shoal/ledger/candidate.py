@@ -1,0 +1,280 @@
+"""What is written down of a release: read as it is published, and recorded in the open.
+
+The open part of an entry says who released what, when, to whom and by which rule, with hashes and
+counts; never a cell. What is needed to judge later releases is sealed (``geometry``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from shoal.core.errors import InputError, UsageError
+from shoal.core.schema import Schema
+from shoal.core.spend import Number, Spend
+from shoal.ledger.admission import Admission, in_short
+from shoal.ledger.budget import recorded_spend, stated
+from shoal.ledger.chain.entries import Entry
+from shoal.ledger.known_heads import manifest_hash
+from shoal.ledger.noise_releases import as_it_stands, check_noise, form_of, of_nobody
+from shoal.ledger.sealed_release import digest, pack
+from shoal.ledger.standing import JUDGED
+from shoal.ledger.terms import Terms
+from shoal.releases.companion import Companion, read_companion, released
+from shoal.releases.manifest import hashes, sha256
+from shoal.releases.options import NOISY, OF_NOBODY, Progress, quiet
+from shoal.releases.people_sketch import Sketch
+from shoal.releases.published_table import Seen, look_at
+from shoal.releases.reader import opened_labels
+
+RELEASE, FOREIGN = JUDGED
+PUBLISHER = "publisher"
+STATED = ("rule", "method", "form", "based_on")
+"""What an entry repeats of the manifest."""
+SPENDING = ("spend", "privacy", "answers")
+"""What a manifest has where its release spends something."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A release that is to be judged or recorded: as it was read, and the hashes of its files."""
+
+    seen: Seen
+    table: str
+    values: str = ""
+    """Of its second table, where it has two."""
+    manifest: str = ""
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """What its entry says, or is to say, of its spend and form, where that is known."""
+    folder: Path | None = None
+    """Where it was read from; None: a table in memory, or one out of the ledger."""
+    place: Path | None = None
+    """Where it lies, or is to lie once it is recorded."""
+    sketch: Sketch | None = None
+    """Of its people, where its companion has one."""
+
+    @cached_property
+    def packed(self) -> bytes:
+        """What is sealed of it."""
+        return pack(self.seen, "" if self.place is None else str(self.place), self.sketch)
+
+    @cached_property
+    def spend(self) -> Spend:
+        """What it spends: by its entry, else as it says itself."""
+        return recorded_spend(self.said) if self.said else stated(self.seen.manifest)
+
+    @property
+    def form(self) -> str:
+        """What form it has: by its entry, else as it says itself."""
+        return str(self.said.get("form") or form_of(self.seen))
+
+    def called(self, name: str | None) -> Candidate:
+        """The same under another name, where one is given."""
+        return self if name is None else replace(self, seen=replace(self.seen, name=name))
+
+    def placed(self, place: Path | None) -> Candidate:
+        """The same, to be moved to a place, where one is given."""
+        return self if place is None else replace(self, place=place.absolute())
+
+    def facts(self) -> dict[str, Any]:
+        """What is said of it in the open."""
+        told = self.seen.manifest or {}
+        classes = {} if of_nobody(self.seen) else {"classes": self._classes}
+        columns = {column.name: column.role for column in self.seen.schema.columns}
+        repeated = {name: told[name] for name in STATED if told.get(name)}
+        second = {"values_table": self.values} if self.values else {}
+        spend = {"spend": self.spend.to_json()} if self.spend else {}
+        return {
+            "name": self.seen.name, "table": self.table, **second, "manifest": self.manifest,
+            **repeated, "rows": self.seen.rows, **classes, "columns": columns, **spend,
+            **({"sketched": True} if self.sketch is not None else {}),
+        }  # fmt: skip
+
+    @property
+    def _classes(self) -> int:
+        told = (self.seen.manifest or {}).get("classes")
+        return int(told or len(self.seen.classes(self.seen.quasi)[1]))
+
+
+def candidate(
+    source: Any, schema: Schema | None, *, own: bool = True, progress: Progress = quiet
+) -> Candidate:
+    """Read a release that is to be recorded; ``own``: with its companion, if it is a folder.
+
+    A folder's files must be those that its manifest was written for, and of a table of ours every
+    column must have a role.
+    """
+    release = released(source)
+    if release is None:
+        _check_alone(source)
+        (seen,) = look_at([source], schema, progress)
+        if own:
+            _check_named(source, seen.roles)
+        file = Path(source) if isinstance(source, str | Path) else None
+        lies = file.absolute() if file and file.is_file() else None
+        return Candidate(seen, sha256(lies) if lies else digest(seen), folder=lies, place=lies)
+    table, manifest = release
+    files = _hashes(table, manifest)
+    companion = _checked_companion(source, table) if own else None
+    check_noise(source, manifest)
+    if manifest.get("form") in OF_NOBODY:
+        seen = as_it_stands(table, manifest)
+    else:
+        (seen,) = look_at([source], schema, progress)
+    lies = table.absolute().parent
+    return Candidate(
+        seen, files["sha256"], files.get("values_sha256", ""), manifest_hash(lies), folder=lies,
+        place=lies, sketch=None if companion is None else companion.sketch,
+    )  # fmt: skip
+
+
+def _hashes(table: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The hashes of a release's files, which must be there."""
+    try:
+        return hashes(table, table.with_name(manifest["values"]) if "values" in manifest else None)
+    except OSError as error:
+        name = Path(error.filename or table).name
+        raise InputError(
+            f"The release has no file {name}, or it cannot be read.",
+            "put the file back as it was published, or publish the release again.",
+        ) from None
+
+
+def _check_alone(source: Any) -> None:
+    """Refuse the table of a release that spends something without its manifest, which says so."""
+    file = Path(source) if isinstance(source, str | Path) else None
+    if file is None or not file.is_file() or not file.name.startswith("table."):
+        return
+    release = released(file.parent)
+    if release is None or release[0].name != file.name:
+        return
+    if release[1].get("form") in NOISY or any(name in release[1] for name in SPENDING):
+        raise UsageError(
+            f"{file.name} is the table of a release whose manifest states what it spends.",
+            "give the folder, and that is counted.",
+        )
+
+
+def _check_named(source: Any, roles: Schema) -> None:
+    """Refuse columns without a role: they would be published, and no attack would look at them."""
+    with opened_labels(source, roles, exact=False, some=True) as frame:
+        unnamed = [field.name for field in frame.fields if field.name not in roles.names]
+    if unnamed:
+        raise UsageError(
+            f"The table has columns without a role: {', '.join(unnamed)}.",
+            "they would be published and not judged: give each a role in the schema, or drop it "
+            "from the table.",
+        )
+
+
+def _checked_companion(source: Any, table: Path) -> Companion:
+    """A release of ours has its companion, which alone says how labels were made and whose rows."""
+    try:
+        found = read_companion(source, table)
+    except InputError as error:
+        hint = f"{error.hint} A release that somebody else made: shoal ledger add-foreign."
+        raise InputError(error.fact, hint) from None
+    return found
+
+
+def release_body(told: Candidate, admission: Admission, to: str, terms: Terms) -> dict[str, Any]:
+    """The open part of the entry of a release that was judged."""
+    judged = [
+        {"entry": one.entry, "relation": one.relation, "how": one.how}
+        for one in admission.judged_with
+    ]
+    return {
+        "kind": RELEASE, "to": to, "about": admission.about, **told.facts(),
+        "judged_with": judged,
+        "findings": [in_short(one) for one in admission.weighed],
+        "unjudged": [number for number, _ in admission.unjudged],
+        "defences": list(admission.defences),
+        "columns_judged": sorted({one.on for one in admission.weighed if one.on}),
+        "people_given": terms.people is not None,
+        **({} if admission.people_found is None else {"people_found": admission.people_found}),
+        "l": terms.l, "limit": float(terms.limit),
+        **({"budget_exceeded": True} if admission.spend.exceeded else {}),
+        **({"accepted_risk": admission.accepted_risk} if admission.accepted_risk else {}),
+    }  # fmt: skip
+
+
+def foreign_body(told: Candidate, made_by: str, about: str, to: str) -> dict[str, Any]:
+    """The open part of the entry of a release that somebody else made."""
+    return {"kind": FOREIGN, "made_by": made_by, "to": to, "about": about, **told.facts()}
+
+
+def spending(
+    told: Candidate, epsilon: Number | None, delta: Number | None, rho: Number | None
+) -> Candidate:
+    """A release with what its maker says that it spends; never less than its manifest states."""
+    if epsilon is None and delta is None and rho is None:
+        return told
+    own = told.spend
+    if rho is not None and told.form in NOISY:
+        raise UsageError(
+            "A ρ is given for a release whose noise says itself what it spends.",
+            "leave --rho out, and what the manifest states is taken.",
+        )
+    given = Spend(
+        own.epsilon if epsilon is None else epsilon, own.delta if delta is None else delta, rho
+    )
+    if rho is not None and not (given.epsilon and given.delta):
+        raise UsageError(
+            "A ρ stands beside an epsilon and a delta; without a delta it is ε²/2.",
+            "add --epsilon and --delta, or leave --rho out.",
+        )
+    if rho is None and Spend(given.epsilon, given.delta, own.rho) == own:
+        given = own
+    if not own.within(given) or (given.rho is not None and given.rho < (own.rho or 0)):
+        raise UsageError(
+            f"It is said to spend less than its manifest states: {own}.",
+            "leave --epsilon, --delta and --rho out, and the manifest's are taken.",
+        )
+    return replace(told, said={"spend": given.to_json()} if given else {})
+
+
+def check_recorded(told: Candidate, entry: Entry) -> None:
+    """Refuse a release that states another spend than its entry, by which it is counted."""
+    if told.spend and told.spend != (counted := recorded_spend(entry.body)):
+        raise InputError(
+            f"It is recorded already as entry {entry.number}, which counts "
+            f"{f'{counted}' if counted else 'nothing'} for it, and not {told.spend}.",
+            "whoever recorded it should say why; what it spends beyond that is in no account.",
+        )
+
+
+def table_hash(source: Any) -> str:
+    """The hash of a release's table, by which its entry is found."""
+    release = released(source)
+    file = release[0] if release else Path(source) if isinstance(source, str | Path) else None
+    if file is None:
+        raise UsageError(
+            "A table in memory has no hash of its own.", "give the release's folder or file."
+        )
+    if not file.is_file():
+        raise InputError(
+            f"The release has no file {file.name}.", "put it back, or publish the release again."
+        )
+    return sha256(file)
+
+
+def learnt(seen: Seen, on: str) -> Seen:
+    """The release with a column that it keeps as one to be learnt."""
+    if on not in seen.plain:
+        raise UsageError(f"The release has no column {on!r} to learn.", "name another.")
+    columns = [replace(c, role="sensitive") if c.name == on else c for c in seen.roles.columns]
+    return replace(seen, roles=Schema(tuple(columns)))
+
+
+def lent(seen: Seen, schema: Schema) -> Seen:
+    """The release with hierarchies and kinds from a schema where it has none."""
+    given = {column.name: column for column in schema.columns}
+    columns = tuple(
+        replace(c, kind=c.kind or given[c.name].kind, hierarchy=given[c.name].hierarchy)
+        if c.name in given and c.hierarchy is None else c
+        for c in seen.roles.columns
+    )  # fmt: skip
+    return replace(seen, roles=Schema(columns))

@@ -1,0 +1,261 @@
+"""What was verified of a chain, kept so that a long one need not be verified at every command.
+
+    block  =  one line of JSON (number of the first entry, the hashes before it and of the last,
+              when the whole chain was verified, distinct facts)  +  44 bytes for each entry
+    signature  =  Ed25519 over "shoal ledger checkpoint 1\\n", the ledger's identity and the block's
+              SHA-256, by the publisher who verified the entries
+
+A record binds an entry's hash and signature, names what the entry says of a few matters (``FACTS``,
+distinct ones stored once), and has 64 bits of the hash of its table. Which entries matter to a new
+release is read from the records, never from the database's own columns; those entries are then read
+and compared with their records. So whoever changes, removes or hides an old row either changes one
+that matters, and is found at once, or one that nobody reads, and is found by the next full check.
+
+A publisher believes its own blocks alone: nobody who shares the ledger can vouch for others'
+entries. Without a key, or without a block of one's own, the whole chain is verified; so it is where
+the blocks are older than ``TRUSTED_DAYS``. They may be deleted at any time: they can be made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from array import array
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import compress, count
+from typing import Any
+
+import sqlalchemy as sa
+
+from shoal.core.errors import InputError
+from shoal.ledger.chain.entries import FIRST, Entry, Head, canonical
+from shoal.ledger.chain.keys import Keys, signed
+from shoal.ledger.chain.tables import Blob
+
+FACTS = ("kind", "about", "spend", "form", "never_out", "number", "sketched")
+"""What a record tells of an entry's body, where that says so."""
+BLOCK = 256
+"""Entries in a block; fewer at the chain's end are verified one by one."""
+TRUSTED_DAYS = 30
+"""After so many days the whole chain is verified again."""
+EDITION = 1
+_PREFIX = b"shoal ledger checkpoint 1\n"
+_SEAL = 32
+_CODES, _TABLES, _SIZE = _SEAL * BLOCK, (_SEAL + 4) * BLOCK, (_SEAL + 4 + 8) * BLOCK
+"""Where the codes of facts and the tables begin in a block's records, and where these end."""
+
+CHECKPOINTS = sa.Table(
+    "shoal_ledger_checkpoints",
+    sa.MetaData(),
+    sa.Column("signer", sa.Text, primary_key=True),
+    sa.Column("walked", sa.Text, primary_key=True),
+    sa.Column("first", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("content", Blob, nullable=False),
+    sa.Column("signature", sa.Text, nullable=False),
+)
+"""No part of an edition: a ledger without it is whole, and older programs read one with it."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is known of every entry up to a head, without reading any of them."""
+
+    head: Head
+    _codes: array[int] = field(repr=False)
+    _tables: array[int] = field(repr=False)
+    _facts: tuple[Mapping[str, Any], ...] = field(repr=False)
+
+    def numbers(self, fits: Callable[[Mapping[str, Any]], bool]) -> list[int]:
+        """The numbers of entries whose facts fit, in order."""
+        fitting = [fits(facts) for facts in self._facts]
+        if not any(fitting):  # as of most kinds: then a long chain is not gone through
+            return []
+        return [*compress(count(1), map(fitting.__getitem__, self._codes))]
+
+    def of_tables(self, tables: Iterable[str]) -> list[int]:
+        """The numbers of entries that may be of one of some tables, by a part of their hash."""
+        wanted = {_number_of(table) for table in tables}
+        return [*compress(count(1), map(wanted.__contains__, self._tables))] if wanted else []
+
+    def distinct(self) -> tuple[Mapping[str, Any], ...]:
+        """All that is known of any entry, each time once."""
+        return self._facts
+
+    def facts(self, number: int) -> Mapping[str, Any]:
+        """What is known of one entry."""
+        return self._facts[self._codes[number - 1]]
+
+
+class Index:
+    """The records of a chain while it is walked along."""
+
+    def __init__(self) -> None:
+        self._seals, self._codes, self._tables = bytearray(), array("I"), array("Q")
+        self._facts: tuple[Mapping[str, Any], ...] = ()
+        self._code_of: dict[str, int] = {}
+        """Distinct facts as text, in the order in which they came; ``_facts`` are these, read."""
+
+    @property
+    def size(self) -> int:
+        """How many entries there are."""
+        return len(self._codes)
+
+    def add(self, entry: Entry) -> None:
+        """The next entry, verified."""
+        table = entry.body.get("table")
+        self._seals += seal(entry)
+        facts = {name: entry.body[name] for name in FACTS if name in entry.body}
+        self._codes.append(self._code(canonical(facts)))
+        self._tables.append(_number_of(table) if table else 0)
+
+    def seal(self, number: int) -> bytes:
+        """What binds an entry: its hash and its signature."""
+        return bytes(self._seals[_SEAL * (number - 1) : _SEAL * number])
+
+    def outline(self, head: Head) -> Outline:
+        """What is known of all entries."""
+        if len(self._facts) < len(self._code_of):  # at once: that is quicker by far
+            new = [*self._code_of][len(self._facts) :]
+            self._facts = (*self._facts, *json.loads(f"[{','.join(new)}]"))
+        return Outline(head, self._codes[:], self._tables[:], self._facts)
+
+    def block(self, first: int) -> tuple[list[str], bytes]:
+        """Distinct facts as text, and records, of the block that begins with an entry."""
+        part = slice(first - 1, first - 1 + BLOCK)
+        known = {code: i for i, code in enumerate(dict.fromkeys(self._codes[part]))}
+        codes = array("I", (known[code] for code in self._codes[part]))
+        seals = bytes(self._seals[_SEAL * part.start : _SEAL * part.stop])
+        records = seals + _bytes(codes) + _bytes(self._tables[part])
+        texts = [*self._code_of]
+        return [texts[code] for code in known], records
+
+    def extend(self, facts: Iterable[str], records: bytes) -> None:
+        """A stored block, after what is there."""
+        if len(records) != _SIZE:
+            raise ValueError
+        known = [self._code(one) for one in facts]
+        codes, tables = array("I"), array("Q")
+        codes.frombytes(records[_CODES:_TABLES])
+        tables.frombytes(records[_TABLES:])
+        if sys.byteorder == "big":
+            codes.byteswap()
+            tables.byteswap()
+        self._codes.extend(map(known.__getitem__, codes))
+        self._tables.extend(tables)
+        self._seals += records[:_CODES]
+
+    def _code(self, facts: str) -> int:
+        return self._code_of.setdefault(facts, len(self._code_of))
+
+
+def _bytes(numbers: array[int]) -> bytes:
+    """Numbers as they are stored, the lowest byte first."""
+    copy = numbers[:]
+    if sys.byteorder == "big":
+        copy.byteswap()
+    return copy.tobytes()
+
+
+def seal(entry: Entry) -> bytes:
+    """A hash of an entry's hash and signature, whatever these are."""
+    return hashlib.sha256(f"{entry.hash}\n{entry.signature}".encode(errors="replace")).digest()
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The blocks of one publisher, read: the index up to a head, and when all was verified."""
+
+    index: Index
+    head: Head
+    walked: datetime
+
+
+def load(connection: sa.Connection, keys: Keys, ledger: str) -> Checkpoint | None:
+    """The publisher's own blocks; None where there are none, or one is not as it was written."""
+    if not sa.inspect(connection).has_table(CHECKPOINTS.name):
+        return None
+    public = keys.public
+    own, when = CHECKPOINTS.c.signer == public, CHECKPOINTS.c.walked
+    index, head = Index(), _START
+    try:
+        newest = connection.execute(sa.select(sa.func.max(when)).where(own)).scalar()
+        blocks = sa.select(CHECKPOINTS).where(own, when == newest).order_by(CHECKPOINTS.c.first)
+        for row in connection.execute(blocks):
+            line, records = _opened(row, public, ledger)
+            if (line["first"], line["previous"], line["walked"]) != (
+                head.number + 1, head.hash, newest,
+            ):  # fmt: skip
+                return None
+            index.extend(line["facts"], records)
+            head = Head(index.size, str(line["hash"]))
+        index.outline(head)  # reads all facts
+        walked = datetime.fromisoformat(str(newest)) if head.number else None
+    except (ValueError, KeyError, TypeError, IndexError, InputError, sa.exc.DBAPIError):
+        return None
+    if walked is None or not timedelta(0) <= datetime.now(UTC) - walked <= _TRUSTED:
+        return None
+    return Checkpoint(index, head, walked)
+
+
+_START = Head(0, FIRST)
+_TRUSTED = timedelta(days=TRUSTED_DAYS)
+
+
+def _opened(row: sa.Row[Any], public: str, ledger: str) -> tuple[dict[str, Any], bytes]:
+    """A block's line and records; raises where the signature is not the publisher's."""
+    content = row.content
+    if not isinstance(content, bytes) or not signed(
+        public, row.signature, _message(ledger, content)
+    ):
+        raise ValueError
+    line, _, records = content.partition(b"\n")
+    told = json.loads(line)
+    if told["edition"] != EDITION or told["first"] != row.first:
+        raise ValueError
+    return told, records
+
+
+def save(
+    connection: sa.Connection, keys: Keys, ledger: str, index: Index,
+    ends: Mapping[int, str], since: int, walked: datetime,
+) -> int:  # fmt: skip
+    """Add the blocks that are full after ``since``; returns the last entry that they have.
+
+    ``ends`` are the hashes of the entries at which blocks end. Blocks are only ever added, so that
+    whoever may add entries can keep them; older ones are removed where that may be done.
+    """
+    CHECKPOINTS.create(connection, checkfirst=True)
+    own, when = keys.public, walked.isoformat()
+    last = index.size // BLOCK * BLOCK
+    for first in range(since + 1, last + 1, BLOCK):
+        facts, records = index.block(first)
+        line = {
+            "edition": EDITION, "first": first, "previous": ends[first - 1],
+            "hash": ends[first + BLOCK - 1], "walked": when, "facts": facts,
+        }  # fmt: skip
+        content = json.dumps(line).encode() + b"\n" + records
+        signature = keys.sign(_message(ledger, content)).hex()
+        row = {"signer": own, "walked": when, "first": first}
+        row |= {"content": content, "signature": signature}
+        connection.execute(sa.insert(CHECKPOINTS).values(row))
+    if not since:
+        older = sa.delete(CHECKPOINTS).where(
+            CHECKPOINTS.c.signer == own, CHECKPOINTS.c.walked != when
+        )
+        with suppress(sa.exc.DBAPIError), connection.begin_nested():
+            connection.execute(older)
+    return last
+
+
+def _message(ledger: str, content: bytes) -> bytes:
+    return _PREFIX + ledger.encode() + b"\n" + hashlib.sha256(content).digest()
+
+
+def _number_of(table: Any) -> int:
+    """64 bits that stand for a table's hash; never 0, which says that there is none."""
+    found = hashlib.sha256(str(table).encode(errors="replace")).digest()[:8]
+    return int.from_bytes(found, "little") | 1

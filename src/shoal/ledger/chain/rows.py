@@ -1,0 +1,207 @@
+"""The chain as rows of the tables: read, and verified before anybody judges on it; and a new one.
+
+Whatever is read has been walked to from the founding entry: each entry whole, following the one
+before, and signed by a publisher known by then. A book remembers what it has verified, so that a
+long chain is verified once and then only where it is new or another than before; a publisher's own
+checkpoint (``checkpoint``) lets the next process remember it too.
+
+What is remembered is not looked at again when something is added, except where it is read; a check
+looks at everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from threading import Lock
+from typing import Any
+
+import sqlalchemy as sa
+
+import shoal.ledger.chain.checkpoint as checkpoint
+from shoal.core.errors import InputError, OutputError
+from shoal.ledger.chain.checking import EMPTY, Walk, publisher_of
+from shoal.ledger.chain.checkpoint import BLOCK, Index, Outline, seal
+from shoal.ledger.chain.database import Place
+from shoal.ledger.chain.entries import (
+    FIRST,
+    FOUNDING,
+    PUBLISHER,
+    Entry,
+    body_of,
+    canonical,
+    is_whole,
+)
+from shoal.ledger.chain.keys import Keys
+from shoal.ledger.chain.tables import ENTRIES, SEALED, damaged
+
+VERIFY = "shoal ledger verify tells what was changed."
+
+
+@dataclass
+class Verified:
+    """What was verified of one ledger's chain: all entries up to the last that was met."""
+
+    keys: Keys | None
+    ledger: str
+    _walk: Walk = field(init=False)
+    _index: Index = field(init=False)
+    _ends: dict[int, str] = field(init=False)
+    """The hashes of entries at which a block of the checkpoint ends."""
+    _saved: int = field(init=False)
+    """The last entry that the publisher's checkpoint has."""
+    _walked: datetime = field(init=False)
+    """When the chain was verified from its beginning."""
+    _believes: bool = field(init=False)
+    """Whether the publisher's checkpoint is still to be looked at."""
+    _lock: Lock = field(init=False, default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        self._forget()
+
+    def walked(self, connection: sa.Connection) -> Walk:
+        """A walk to the last entry; raises at the first with which something is wrong."""
+        with self._lock:
+            self._go_on(connection)
+            return Walk(self.keys, self.ledger, self._walk.head, dict(self._walk.known))
+
+    def outline(self, connection: sa.Connection) -> Outline:
+        """What is known of all entries."""
+        with self._lock:
+            self._go_on(connection)
+            return self._index.outline(self._walk.head)
+
+    def entries_after(self, connection: sa.Connection, after: int) -> list[Entry]:
+        """All entries after a number, in order."""
+        first, last = max(after, 0) + 1, self.walked(connection).head.number
+        found = entries_as_they_are(connection, ENTRIES.c.number >= first)
+        self._must_be_met(connection, found, range(first, last + 1))
+        return found
+
+    def some(self, connection: sa.Connection, numbers: Collection[int]) -> list[Entry]:
+        """Entries by their numbers, in order; those that the chain does not reach are left out."""
+        last = self.walked(connection).head.number
+        wanted = sorted({number for number in numbers if 1 <= number <= last})
+        found = [
+            entry
+            for start in range(0, len(wanted), _AT_ONCE)
+            for entry in entries_as_they_are(
+                connection, ENTRIES.c.number.in_(wanted[start : start + _AT_ONCE])
+            )
+        ]
+        self._must_be_met(connection, found, wanted)
+        return found
+
+    def save(self, place: Place) -> None:
+        """Keep what was verified, where enough is new and the database can be written now."""
+        with self._lock:
+            if self.keys is None or self._index.size - self._saved < BLOCK:
+                return
+            # whoever may only read, or is kept waiting, verifies again the next time
+            with suppress(InputError, OutputError), place.writing() as connection:
+                self._saved = checkpoint.save(
+                    connection, self.keys, self.ledger, self._index,
+                    self._ends, self._saved, self._walked,
+                )  # fmt: skip
+
+    def adopt(self, walk: Walk, entries: Sequence[Entry]) -> None:
+        """Remember a walk over all entries in which nothing was found wrong."""
+        with self._lock:
+            self._forget(believes=False)
+            self._walk = walk
+            for entry in entries:
+                self._remember(entry)
+
+    def _must_be_met(
+        self, connection: sa.Connection, found: list[Entry], numbers: Sequence[int]
+    ) -> None:
+        """Verify all anew where something is not as it was, or is no longer there."""
+        same = [entry.number for entry in found] == list(numbers) and all(
+            is_whole(e) and self._index.seal(e.number) == seal(e) for e in found
+        )
+        if not same:
+            with self._lock:
+                self._forget(believes=False)
+                self._go_on(connection)
+
+    def _go_on(self, connection: sa.Connection) -> None:
+        """Walk over what is new, from the last entry met, if that is still where it was."""
+        if not self._walk.head.number and self._believes:
+            self._believes = False
+            self._begin_with_checkpoint(connection)
+        at = self._walk.head.number
+        found = entries_as_they_are(connection, ENTRIES.c.number >= at)
+        if at and (not found or self._index.seal(at) != seal(found[0])):
+            self._forget(believes=False)
+            return self._go_on(connection)
+        if not found:
+            raise InputError(EMPTY, VERIFY)
+        for entry, problems in self._walk.over(found[1:] if at else found):
+            if problems:
+                self._forget(believes=False)
+                raise InputError(problems[0], VERIFY)
+            self._remember(entry)
+        return None
+
+    def _remember(self, entry: Entry) -> None:
+        self._index.add(entry)
+        if not entry.number % BLOCK:
+            self._ends[entry.number] = entry.hash
+
+    def _begin_with_checkpoint(self, connection: sa.Connection) -> None:
+        """Begin where the publisher's own checkpoint ends, if that is still in the chain."""
+        kept = None if self.keys is None else checkpoint.load(connection, self.keys, self.ledger)
+        if kept is None:
+            return
+        outline = kept.index.outline(kept.head)
+        naming = outline.numbers(lambda facts: facts.get("kind") in (FOUNDING, PUBLISHER))
+        found = entries_as_they_are(connection, ENTRIES.c.number.in_((*naming, kept.head.number)))
+        for entry in found:
+            if not is_whole(entry) or kept.index.seal(entry.number) != seal(entry):
+                return  # something is not as it was: it is told by a walk from the beginning
+            self._walk.known |= publisher_of(entry)
+        if {entry.number for entry in found} != {*naming, kept.head.number}:
+            self._walk.known = {}
+            return
+        self._walk.head, self._index = kept.head, kept.index
+        self._saved, self._walked = kept.head.number, kept.walked
+        self._ends[kept.head.number] = kept.head.hash
+
+    def _forget(self, believes: bool = True) -> None:
+        self._walk, self._index = Walk(self.keys, self.ledger), Index()
+        self._ends, self._saved, self._walked = {0: FIRST}, 0, datetime.now(UTC)
+        self._believes = believes
+
+
+_AT_ONCE = 500
+"""So many entries are asked for by their numbers in one statement."""
+
+
+def entries_as_they_are(connection: sa.Connection, which: sa.ColumnElement[bool]) -> list[Entry]:
+    """Entries in order, whatever was done to them; one that cannot be read has an empty body."""
+    query = sa.select(ENTRIES).where(which).order_by(ENTRIES.c.number)
+    return [_entry(row) for row in connection.execute(query)]
+
+
+def insert(connection: sa.Connection, entry: Entry, content: bytes | None) -> None:
+    """Add an entry and its sealed content, inside the caller's transaction."""
+    row = {**entry.to_json(), "kind": entry.kind, "body": canonical(entry.body)}
+    connection.execute(sa.insert(ENTRIES).values({column: row[column] for column in _COLUMNS}))
+    if content is not None:
+        connection.execute(sa.insert(SEALED).values(number=entry.number, content=content))
+
+
+_COLUMNS = ENTRIES.columns.keys()
+
+
+def _entry(row: sa.Row[Any]) -> Entry:
+    if not isinstance(row.number, int):
+        raise damaged()
+    # SQLite lets anything be put in the place of a text; as text no hash fits it
+    previous, hash_, signer, signature, sealed = map(
+        str, (row.previous, row.hash, row.signer, row.signature, row.sealed_sha256)
+    )
+    body = body_of(row.body, row.kind)
+    return Entry(row.number, previous, hash_, signer, signature, body, sealed)

@@ -1,0 +1,271 @@
+"""The values left to people by several earlier releases and the new one at once.
+
+Three releases may say together what no two of them do: whoever is in all has a value that all leave
+possible (Ganta, Kasiviswanathan, Smith: Composition attacks and auxiliary information in data
+privacy, KDD 2008). Where whose the rows are is known of all releases, everybody's values are
+intersected over just those that hold the person, which is the most that can be learnt. Else
+combinations are tried, the smaller first, and all at once. Where they are too many to be tried one
+by one (``MOST``), or too many people are to be looked for by each of them (``STEPS``), what any of
+them leaves is worked out value by value (``fewest_of_any``).
+
+Where nobody says who is in which, the worst is assumed: over any number of the releases with which
+a pair was judged so, the worst combination of classes is searched. Whoever is in a release that the
+people given cover is one of the people, so that such a release needs no assumption. A search that
+reaches its limit leaves the release unjudged.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain, combinations, islice
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.adversary.context import Scene
+from shoal.adversary.runner import Asked, needed, run, told
+from shoal.adversary.targets import holders
+from shoal.attacks.intersection import fewest_of_any
+from shoal.core.errors import InputError, UsageError
+from shoal.core.release import Finding
+from shoal.core.theory.adversary_view import NobodyFoundError
+from shoal.ledger.judging import (
+    WORST,
+    Pair,
+    Past,
+    Weighed,
+    learnable,
+    location,
+    shared_kept,
+    staged,
+    weighed,
+    weighed_by_rows,
+)
+from shoal.ledger.noise_releases import bare, of_nobody
+from shoal.ledger.terms import Terms
+from shoal.releases.published_table import Seen
+
+MOST = 200
+"""So many combinations of earlier releases are tried one by one for a column."""
+
+STEPS = 2_000_000
+"""So often somebody is looked for in a release by these combinations, at most, all together."""
+
+Some = tuple[int, ...]
+"""Which of the earlier releases, by their places."""
+
+
+class Several(NamedTuple):
+    """What several earlier releases say together with the new one."""
+
+    weighed: tuple[Weighed, ...] = ()
+    unjudged: tuple[tuple[int, str], ...] = ()
+
+
+def together(pasts: Sequence[Past], new: Seen, terms: Terms, pairs: Sequence[Pair]) -> Several:
+    """What several earlier releases and the new one leave: to the people, and at worst to anybody.
+
+    And with which entries that could not be told. ``pairs``: the new one beside each of them.
+    """
+    if of_nobody(new):
+        return Several()
+    return _joined([_to_people(pasts, new, terms), *_at_worst(pasts, new, terms, pairs)])
+
+
+def _joined(found: Sequence[Several]) -> Several:
+    return Several(
+        tuple(one for each in found for one in each.weighed),
+        tuple(one for each in found for one in each.unjudged),
+    )
+
+
+def _at_worst(
+    pasts: Sequence[Past], new: Seen, terms: Terms, pairs: Sequence[Pair]
+) -> list[Several]:
+    """The worst combination of classes, of each column, where the worst was assumed of pairs.
+
+    Only releases that could be compared in that column are read together: another in which it is
+    a cell would make it one in all.
+    """
+    supposed: dict[str, list[Past]] = {}
+    for past, pair in zip(pasts, pairs, strict=True):
+        for one in pair.weighed:
+            if one.finding.attack == WORST:
+                supposed.setdefault(one.on, []).append(past)
+    several = {name: some for name, some in supposed.items() if len(some) > 1}
+    found = []
+    for i, (name, some) in enumerate(several.items()):
+        terms.progress("judging with several releases", i, len(several))
+        found.append(_worst(some, new, terms, name))
+    return found
+
+
+def _worst(pasts: Sequence[Past], new: Seen, terms: Terms, name: str) -> Several:
+    entries = tuple(one.number for one in pasts)
+    asked = Asked(on=name, options={"l": terms.l})
+    try:
+        known = staged((*(bare(one.seen) for one in pasts), bare(new)), replace(terms, people=None))
+        finding = run(WORST, known, range(len(known.releases)), asked)
+    except (InputError, UsageError) as error:
+        return Several(
+            unjudged=((entries[-1], f"Column {name!r}, several at once: {told(error)}"),)
+        )
+    one = weighed(finding, entries, terms, name)
+    if one.exceeds:
+        return Several((one,))
+    if names := _kept_by_three(known.releases, name):
+        return Several((one,), ((entries[-1], f"Column {name!r}: {_not_joined(names)}"),))
+    if not finding.details["limits"]:
+        return Several((one,))
+    return Several((one,), ((entries[-1], f"Column {name!r}: {_cut_short(len(pasts))}"),))
+
+
+def _kept_by_three(releases: Sequence[Seen], name: str) -> tuple[str, ...]:
+    """The columns by which rows of the new release can be joined with two earlier ones."""
+    *earlier, new = releases
+    shared = [shared_kept((one, new), name) for one in earlier]
+    times = Counter(column for columns in shared for column in columns)
+    return tuple(column for column, number in times.items() if number > 1)
+
+
+def _not_joined(names: Sequence[str]) -> str:
+    return (
+        f"several earlier releases publish {', '.join(names)} as it is, as this one does, and what "
+        "their rows say together is not evaluated of people who are not given."
+    )
+
+
+def _cut_short(number: int) -> str:
+    return (
+        f"The search for the worst combination of classes of the {number:,} earlier releases was "
+        "cut short: what it did not reach is not evaluated."
+    )
+
+
+def _to_people(pasts: Sequence[Past], new: Seen, terms: Terms) -> Several:
+    """Intersect what the releases leave to the people; that nobody is in all is no failure."""
+    pasts = [one for one in pasts if not of_nobody(one.seen)]
+    if terms.people is None or len(pasts) < 2:
+        return Several()
+    try:  # the values that noise answers for are left out: the budget is about those
+        known = staged((*(bare(one.seen) for one in pasts), bare(new)), terms)
+    except (InputError, UsageError) as error:
+        return Several(unjudged=((pasts[-1].number, f"All at once: {told(error)}"),))
+    held, found = _held(known), list[Several]()
+    for name, where in _columns(known, terms.on).items():
+        most = _affordable(known, where)
+        tries, complete = _by_size(where, most) if held is None else _of_people(held, where, most)
+        for i, some in enumerate(tries):
+            terms.progress("judging with several releases", i, len(tries))
+            found.append(_tried(known, pasts, some, name, terms))
+        if not complete:
+            found.append(_any_of_them(known, pasts, where, name, terms, held is not None))
+    return _joined(found)
+
+
+def _any_of_them(
+    known: Scene, pasts: Sequence[Past], where: Sequence[int], name: str, terms: Terms,
+    everywhere: bool,
+) -> Several:  # fmt: skip
+    """What any combination leaves the people, where there are too many to be tried one by one."""
+    entries = tuple(pasts[i].number for i in where)
+    try:
+        view = known.view((*where, len(pasts)), needed("intersection", {}), name)
+        fewest = fewest_of_any(view, terms.l, location(known), everywhere=everywhere)
+        if names := _kept_by_three([known.releases[i] for i in (*where, len(pasts))], name):
+            raise InputError(
+                f"Several of the releases publish {', '.join(names)} as it is, and they are too "
+                "many for their rows to be joined.",
+                "leave these columns out.",
+            )
+    except (InputError, UsageError) as error:
+        return Several(unjudged=((entries[-1], f"Column {name!r}, several: {told(error)}"),))
+    if fewest is None:
+        return Several(unjudged=((entries[-1], f"Column {name!r}: {_cut_short(len(where))}"),))
+    left, there = fewest
+    exposed, people = int((left > 0).sum()), int(there.sum())
+    finding = Finding(
+        attack="intersection",
+        people=people,
+        exposed=exposed,
+        sure=1 / max(1, int(left[left > 0].min(initial=terms.l))),
+        guessing=0.0,
+        sentence=f"{exposed:,} of {people:,} people are left fewer than {terms.l} values of {name} "
+        f"by some of the {len(where):,} earlier releases together with this one, of which none "
+        "leaves them so few alone.",
+        defence="ask for larger and more varied classes (composition).",
+        details={"releases": len(where), "exposed_by_any_combination": exposed},
+    )
+    return Several((Weighed(finding, entries, exposed, terms.limit, on=name),))
+
+
+def _columns(known: Scene, on: str | None) -> dict[str, list[int]]:
+    """The columns to learn, each with the earlier releases that have it: at least two."""
+    *earlier, new = known.releases
+    names = dict.fromkeys(name for one in earlier for name in learnable((one, new), on))
+    places = {
+        name: [i for i, one in enumerate(earlier) if name in learnable((one, new), on)]
+        for name in names
+    }
+    return {name: where for name, where in places.items() if len(where) > 1}
+
+
+def _tried(known: Scene, pasts: Sequence[Past], some: Some, name: str, terms: Terms) -> Several:
+    """One column intersected over some of the earlier releases and the new one."""
+    entries = tuple(pasts[i].number for i in some)
+    asked = Asked(on=name, options={"location": location(known), "weigh": False})
+    try:
+        finding = run("intersection", known, (*some, len(pasts)), asked)
+    except NobodyFoundError:
+        return Several()
+    except (InputError, UsageError) as error:
+        return Several(unjudged=((entries[-1], f"Several at once: {told(error)}"),))
+    one = weighed(finding, entries, terms, name)
+    try:
+        which = (*some, len(pasts))
+        by_rows = weighed_by_rows("intersection", known, which, entries, name, terms)
+    except (InputError, UsageError) as error:
+        why = f"Column {name!r}, several by kept columns: {told(error)}"
+        return Several((one,), ((entries[-1], why),))
+    return Several((one if by_rows is None or by_rows.beyond <= one.beyond else by_rows,))
+
+
+def _held(known: Scene) -> NDArray[np.bool_] | None:
+    """(earlier releases, people of the new one) who is where; None unless known of all."""
+    crowd = known.targets
+    rows = []
+    for one in known.releases if crowd is not None and crowd.persons is not None else ():
+        assert crowd is not None
+        assert crowd.persons is not None
+        if (own := holders(one, crowd.persons.values)) is None:
+            return None
+        rows.append(own >= 0)
+    return np.stack(rows[:-1])[:, rows[-1]] if rows else None
+
+
+def _affordable(known: Scene, where: Sequence[int]) -> int:
+    """How many combinations may be tried one by one."""
+    people = 1 if known.targets is None else len(known.targets.rows)
+    return min(MOST, STEPS // (max(1, people) * (len(where) + 1)))
+
+
+def _of_people(held: NDArray[np.bool_], where: Sequence[int], most: int) -> tuple[list[Some], bool]:
+    """The combinations that people are in, those of most people first; whether these are all."""
+    kinds, people = np.unique(held[list(where)], axis=1, return_counts=True)
+    order = np.argsort(-people, kind="stable")
+    every = [tuple(where[i] for i in np.flatnonzero(kinds[:, j]).tolist()) for j in order]
+    every = [some for some in every if len(some) > 1]
+    return every[:most], len(every) <= most
+
+
+def _by_size(where: Sequence[int], most: int) -> tuple[list[Some], bool]:
+    """Combinations by growing size, and all at once; whether these are all."""
+    number = len(where)
+    sizes = range(2, number)
+    every = chain.from_iterable(combinations(where, size) for size in sizes)
+    tries = [*islice(every, most), tuple(where)]
+    return tries, sum(comb(number, size) for size in sizes) <= most

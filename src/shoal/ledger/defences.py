@@ -1,0 +1,145 @@
+"""The two defences of a second release against joining it with earlier ones.
+
+Sweeney: k-anonymity: a model for protecting privacy, IJUFKS 10(5), 2002, section 4: (1) all columns
+released before count as quasi-identifiers of the new release, and its rule holds over them; (2) the
+new release is based on the old one: each cell equals or generalises the one that the same person
+had there.
+
+The first is a promise about classes, not about people: it answers no attack that finds somebody,
+but settles a pair that no attack could judge, where it is stated that they are of one table. The
+second is checked person by person where the ledger knows whose the rows of both are, and answers
+attacks that join rows: what they find then are newcomers taken for people who left. Neither says
+anything of the values left to people who are in both: these are intersected in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.adversary.context import Scene
+from shoal.adversary.runner import told
+from shoal.adversary.targets import holders, keyed_people
+from shoal.core.cells import Cells
+from shoal.core.errors import InputError, NotMetError, UsageError
+from shoal.core.labels import ROOT, many
+from shoal.core.theory.adversary_view import Needs, View
+from shoal.ledger.relation import BOTH
+from shoal.models import rule as parse_rule
+from shoal.releases.published_table import Seen
+from shoal.releases.reader import opened_labels
+from shoal.releases.verification import counted, judged_after
+
+Rows = NDArray[np.int64]
+PEOPLE = "give the people with the column that says who they are (--people)"
+UNKNOWN = "whose the rows are is not known of both releases"
+BEFORE = "Counted with what was released before"
+_CELLS = Needs(releases=2, most=2, sensitive=False)
+
+
+def counted_with_earlier(new: Seen, earlier: Sequence[Seen]) -> tuple[bool, str]:
+    """Whether the rule holds over quasi-identifiers and all columns released before; in words.
+
+    A table that promises no rule is to keep the k that its classes have.
+    """
+    if new.buckets or new.centroids:
+        return False, "What was released before cannot be counted in buckets or centroids."
+    promised = str((new.manifest or {}).get("rule") or f"k-anonymity k={_smallest(new, new.quasi)}")
+    names = dict.fromkeys(name for one in earlier for name in one.listings)
+    after = pa.table(dict.fromkeys(names, pa.array([0.0])))  # their names alone are asked for
+    try:
+        rule = parse_rule(promised)
+        schema = judged_after(new.schema, rule, after)
+        with opened_labels(_as_table(new), schema, exact=True) as frame:
+            verdict = counted(frame, schema, rule, accept_keep=True, own=True)
+    except (InputError, UsageError, NotMetError) as error:
+        return False, f"{BEFORE}: {promised}: {told(error)}"
+    more = [c.name for c in schema.quasi if c.name not in new.quasi]
+    over = f"over the quasi-identifiers{' and ' * bool(more)}{', '.join(more)}"
+    least = _smallest(new, [column.name for column in schema.quasi])
+    if verdict.holds and least > 1:  # a rule that leaves somebody alone is no defence
+        return True, f"{BEFORE}: {rule} holds {over}."
+    return (
+        False,
+        f"{BEFORE}: {rule} fails {over}, where the smallest class has {many(least, 'row')}.",
+    )
+
+
+def _smallest(new: Seen, names: Sequence[str]) -> int:
+    number, first = new.classes(names)
+    return int(np.bincount(number, minlength=len(first)).min())
+
+
+def _as_table(seen: Seen) -> pa.Table:
+    """The published table as it was read, to count it."""
+    columns = {}
+    for name, one in seen.listings.items():
+        words = [value for value in one.values if value is not None]
+        codes = pa.array(one.codes, mask=one.codes >= len(words))
+        columns[name] = pa.array(words, None if words else pa.string()).take(codes)
+    return pa.table(columns)
+
+
+def based_cells(known: Scene) -> tuple[bool | None, str]:
+    """Whether everybody's cell in the second release equals or generalises that in the first.
+
+    None where that is not known: no people are given, or not all, or nothing says whose rows are.
+    """
+    if any(keyed_people(one) is None for one in known.releases):
+        return None, UNKNOWN
+    crowd = known.targets
+    if crowd is None:
+        return None, f"to compare cells person by person, {PEOPLE}"
+    if crowd.persons is None:
+        return None, "the people given lack the column that says who they are"
+    rows = [holders(one, crowd.persons.values) for one in known.releases]
+    if rows[0] is None or rows[1] is None:
+        return None, UNKNOWN
+    found = [int((of >= 0).sum()) for of in rows if of is not None]
+    if not any(n == one.rows for n, one in zip(found, known.releases, strict=True)):
+        return None, "the people given are not all that are in one of the releases"
+    both = (rows[0] >= 0) & (rows[1] >= 0)
+    if not both.any():
+        return None, "nobody of the people given is found in both, as if they were named anew"
+    try:
+        view = known.view(BOTH, _CELLS)
+    except (InputError, UsageError) as error:
+        return None, told(error)
+    finer = int((~_wider(known, view, rows[0][both], rows[1][both])).sum())
+    people = f"{int(both.sum()):,} people"
+    if finer:
+        return False, f"{finer:,} of {people} have a finer cell than they had"
+    return True, f"the cells of all {people} in both equal or generalise those they had"
+
+
+def _wider(known: Scene, view: View, before: Rows, now: Rows) -> NDArray[np.bool_]:
+    """Of each person, whether the cell of the second release covers that of the first."""
+    old, new = (
+        one.cells.take(one.class_[rows])
+        for one, rows in zip(view.releases, (before, now), strict=True)
+    )
+    wide = np.ones(len(before), np.bool_)
+    for j, axis in enumerate(view.axes):
+        wide &= _covers(new, old, j)
+        # Only * covers *: no list of values is all that the column may hold.
+        first, second = (_says_all(one, axis.name) for one in known.releases)
+        wide &= ~first[before] | second[now]
+    return wide
+
+
+def _covers(outer: Cells, inner: Cells, column: int) -> NDArray[np.bool_]:
+    if column in inner.sets:
+        return np.asarray(~(inner.sets[column] & ~outer.sets[column]).any(axis=1))
+    low, high = outer.low[:, column], outer.high[:, column]
+    return np.asarray((low <= inner.low[:, column]) & (inner.high[:, column] <= high))
+
+
+def _says_all(release: Seen, name: str) -> NDArray[np.bool_]:
+    """Of each row whether it says nothing in a column: a star, or no such column."""
+    if name not in release.quasi:
+        return np.ones(release.rows, np.bool_)
+    listing = release.listings[name]
+    return np.array([word == ROOT for word in listing.words()], np.bool_)[listing.codes]

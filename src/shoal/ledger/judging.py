@@ -1,0 +1,457 @@
+"""A release judged together with earlier ones: which attacks are run, and what they add.
+
+    same table     order (unless rows are in random order), complementary
+    over time      temporal, and the correspondence attacks forward, cross and backward
+    any            intersection of the values left to the people; unless everybody in one of the
+                   two is among them, the worst pair of classes that somebody could be in, and
+                   the worst combination of classes of any number of releases (``several``)
+
+Values are intersected whatever the relation, in every sensitive column that both publish (Ganta,
+Kasiviswanathan, Smith: Composition attacks and auxiliary information in data privacy, KDD 2008).
+The worst pair is left out only where the people given say who is in both (``covering``), or where
+nobody's cell is finer than it was, person by person (``defences``). What counts is who is exposed
+beyond what each release gives away alone. A pair on which no attack can run is not safe, but
+unjudged; so is one with a sensitive column that cannot be compared, and one of which a search was
+cut short. A relation that is guessed from the data never lowers the bar: what would be unjudged of
+releases that overlap is so then too.
+
+It does not see releases that the ledger was not told of, nor columns that are called differently.
+What several earlier releases tell at once is judged in ``several``.
+
+Columns that both keep join their rows: what is left then is worked out too (``shared_rows``), and
+the worse of the two counts. What cannot be worked out so is unjudged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from shoal.adversary.context import Scene, scene
+from shoal.adversary.runner import Asked, needed, run, told, unmet
+from shoal.adversary.targets import Crowd, gather, holders
+from shoal.attacks._shared.shared_rows import JoinedRows
+from shoal.core.errors import InputError, UsageError
+from shoal.core.release import Finding
+from shoal.core.schema import Schema
+from shoal.core.theory.adversary_view import NobodyFoundError
+from shoal.ledger.chain.entries import Entry
+from shoal.ledger.defences import based_cells
+from shoal.ledger.noise_releases import BY_BUDGET, VALUES_BY_BUDGET, answered, of_nobody, without
+from shoal.ledger.relation import BASED, BOTH, DECLARED, covering, related
+from shoal.ledger.terms import OVERLAP, SAME, TIME, Terms
+from shoal.releases.published_table import Seen
+
+JOINING = {SAME: "complementary", TIME: "temporal"}
+"""The attack that decides, where rows can be joined."""
+CORRESPONDING = ("forward", "cross", "backward")
+WORST = "worst-pair"
+"""The attack that assumes the worst of who is in which release."""
+BASED_ON = {"order", "complementary", "temporal"}
+"""What is answered by cells that equal or generalise the earlier ones, person by person."""
+
+EVERY, BY_NOISE = "every attack", "noise made one of them"
+NOTHING_COMMON = "They have no column in common. Name columns that mean the same alike."
+
+Skipped = tuple[int, str, str]
+"""The entry, the attack, and why it did not run."""
+
+
+@dataclass(frozen=True)
+class Past:
+    """A recorded release: its entry, and what the ledger keeps of it."""
+
+    entry: Entry
+    seen: Seen
+
+    @property
+    def number(self) -> int:
+        """The entry's."""
+        return self.entry.number
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What an attack on a release and earlier ones found, against the limit."""
+
+    finding: Finding
+    entries: tuple[int, ...]
+    beyond: int
+    """How many people it exposes whom no release exposes alone."""
+    limit: float
+    defence: str = ""
+    """What answers it all the same: that nobody's cell is finer than it was, person by person."""
+    on: str = ""
+    """The column that is learnt; empty where it is not one column's values that are."""
+    joined_by: tuple[str, ...] = ()
+    """The columns that rows are joined by, where they are: those that both publish as they are, or
+    quasi-identifiers whose cells meet."""
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether more people are exposed than the limit allows, and nothing answers it."""
+        allowed = Fraction(repr(float(self.limit))) * self.finding.people
+        return not self.defence and self.beyond > allowed
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A release beside one earlier release."""
+
+    past: Past
+    relation: str
+    how: str
+    """How the relation is known."""
+    weighed: tuple[Weighed, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    based: str = ""
+    """That no cell is finer than the earlier one, where it is so for everybody."""
+    finer: str = ""
+    """Why that is not so, or not known."""
+    unjudged: str = ""
+    """Why no attack could tell whether they are safe together; empty where one could."""
+    short: bool = False
+    """Whether that is, or is also, because a search was cut short: no defence answers it."""
+    covered: bool = False
+    """Whether the people given say who is in both: everybody in one of the two is among them."""
+    people_found: int | None = None
+    """How many of the people given are found in the release; None where none can be looked up."""
+
+    @property
+    def stated(self) -> bool:
+        """Whether the publisher or the manifest says what the releases are of each other."""
+        return self.how in (DECLARED, BASED)
+
+
+def alike_roles(releases: Sequence[Seen]) -> list[Seen]:
+    """The releases with one role for each column: what one generalises is a cell in all.
+
+    A column that one calls sensitive and another keeps is something to learn in both.
+    """
+    roles: dict[str, str] = {}
+    for column in (c for one in releases if not one.buckets for c in one.schema.columns):
+        both = (roles.get(column.name), column.role)
+        roles[column.name] = next(role for role in ("quasi", "sensitive", "keep") if role in both)
+    return [one if one.buckets else _with_roles(one, roles) for one in releases]
+
+
+def _with_roles(seen: Seen, roles: dict[str, str]) -> Seen:
+    columns = tuple(
+        replace(c, role=roles[c.name]) if c.name in seen.listings else c for c in seen.roles.columns
+    )
+    return seen if columns == seen.roles.columns else replace(seen, roles=Schema(columns))
+
+
+def learnable(releases: Sequence[Seen], on: str | None) -> list[str]:
+    """The columns to learn: all that every release calls sensitive, and one that is asked for."""
+    first = [column.name for column in releases[0].schema.sensitive]
+    every = [{column.name for column in one.schema.sensitive} for one in releases]
+    found = [name for name in first if all(name in names for names in every)]
+    asked = [on] if on is not None and all(on in one.plain for one in releases) else []
+    return list(dict.fromkeys((*found, *asked)))
+
+
+def gathered(releases: Sequence[Seen], terms: Terms) -> Crowd | None:
+    """The people, read once for all of the releases."""
+    if terms.people is None:
+        return None
+    kinds = {c.name: c.kind for one in releases for c in one.looked_up if c.kind}
+    terms.progress("reading people", 0, 1)
+    return gather(terms.people, releases, kinds, terms.reading)
+
+
+def staged(releases: Sequence[Seen], terms: Terms) -> Scene:
+    """The releases on common axes, with the people where they are given."""
+    return scene(
+        alike_roles(releases), targets=terms.people, show=terms.show, progress=terms.progress,
+        reading=terms.reading, publisher=True,
+    )  # fmt: skip
+
+
+def location(known: Scene) -> str:
+    """How people are looked for: in the class that held each, where that is known of all releases.
+
+    By what is known of somebody today nobody is found rightly in a release of years ago: people
+    grow older and move, and whoever looks for them may know what was so then.
+    """
+    crowd = known.targets
+    if crowd is None or crowd.persons is None:
+        return "honest"
+    persons = crowd.persons.values
+    known_of = (holders(one, persons) is not None for one in known.releases)
+    return "assumed" if all(known_of) else "honest"
+
+
+def judged(past: Past, new: Seen, based: bool, terms: Terms) -> Pair:
+    """The release beside an earlier one; ``based``: its manifest leads there."""
+    if of_nobody(past.seen) or of_nobody(new):
+        return Pair(past, OVERLAP, BY_NOISE, skipped=((past.number, EVERY, BY_BUDGET),))
+    noisy = answered(past.seen) | answered(new)
+    past, new = replace(past, seen=without(past.seen, noisy)), without(new, noisy)
+    if not set(new.listings) & set(past.seen.listings):
+        return Pair(past, OVERLAP, "nothing shows more", unjudged=NOTHING_COMMON)
+    try:
+        known = staged((past.seen, new), terms)
+    except (InputError, UsageError) as error:
+        stated = terms.declared(past.number) or (TIME if based else OVERLAP)
+        return Pair(past, stated, "", unjudged=told(error))
+    relation, how = related(known, terms.declared(past.number), based)
+    return _Beside(past, new, known, terms, noisy).judged(relation, how)
+
+
+class _Beside:
+    """One pair while it is judged: what was found, and what did not run."""
+
+    def __init__(
+        self, past: Past, new: Seen, known: Scene, terms: Terms, noisy: frozenset[str]
+    ) -> None:
+        self.past, self.new, self.known, self.terms = past, new, known, terms
+        self.noisy = noisy
+        """The columns that noise answers for, which are not in the releases here."""
+        self.columns = learnable(known.releases, terms.on)
+        self.covering = covering(known)
+        self.found: list[Weighed] = []
+        self.skipped: list[Skipped] = [
+            (past.number, f"values of {name}", VALUES_BY_BUDGET) for name in sorted(noisy)
+        ]
+        self.short: list[str] = []
+        """Of each search that was cut short, and found too little to refuse, that it was."""
+        self.joined = False
+        """Whether rows could be joined."""
+        self.nobody = False
+        """Whether no two classes could hold the same person, by the column in turn."""
+
+    def judged(self, relation: str, how: str) -> Pair:
+        wide, why = based_cells(self.known) if relation != OVERLAP else (None, "")
+        if relation != OVERLAP:
+            relation, how = self._joined(relation, how, bool(wide))
+        values = [self._value(name, bool(wide)) for name in self.columns]
+        if (on := self.terms.on) is not None and on not in self.columns:
+            lacks = f"They do not both publish {on!r} as it is."
+            self.skipped.append((self.past.number, "intersection", lacks))
+        pair = Pair(
+            self.past, relation, how, based=why if wide else "", finer="" if wide else why,
+            short=bool(self.short), covered=self.covering.whole,
+            people_found=self.covering.found,
+        )  # fmt: skip
+        decided = self._decided(pair, values) or wide
+        skipped = tuple(dict.fromkeys(self.skipped))
+        told_why = [] if decided else [text for _, _, text in skipped]
+        unjudged = " ".join(dict.fromkeys([*told_why, *self.short]))
+        return replace(pair, weighed=tuple(self.found), skipped=skipped, unjudged=unjudged)
+
+    def _decided(self, pair: Pair, values: Sequence[bool]) -> bool:
+        """Whether attacks could tell whether a pair is safe: of all values, and of its rows.
+
+        Values that cannot be compared are no matter where rows were joined, if it is stated, not
+        guessed, that they are the same rows.
+        """
+        apart = self._incomparable()
+        self.skipped += [(self.past.number, "intersection", reason) for reason in apart]
+        if pair.relation == OVERLAP:
+            return not apart and all(values)
+        joined = self.joined or self._unjoinable
+        return joined and all(values) and (pair.stated or not apart)
+
+    @property
+    def _joined_by(self) -> tuple[str, ...]:
+        both = self.past.seen, self.new
+        plain = [name for name in both[1].plain if name in both[0].plain]
+        return tuple(plain or [name for name in both[1].quasi if name in both[0].quasi])
+
+    @property
+    def _unjoinable(self) -> bool:
+        """Whether noise left no column that rows could be joined by."""
+        return bool(self.noisy) and not set(self.past.seen.plain) & set(self.new.plain)
+
+    def _joined(self, relation: str, how: str, wide: bool) -> tuple[str, str]:
+        """Join the rows; releases that only looked related, and are not, overlap."""
+        finding = self._run(JOINING[relation], relation=relation)
+        if not wide and (but := self._unrelated(relation, how, finding)):
+            return OVERLAP, f"{how}; but {but}"
+        if finding is not None:
+            self.joined = True
+            self._weigh(finding)
+        if relation == SAME and not any(_random(one) for one in self.known.releases):
+            self._also("order", relation)
+        if relation == TIME:
+            for name in CORRESPONDING:
+                for column in self.columns or [""]:
+                    self._also(name, relation, column)
+        return relation, how
+
+    def _unrelated(self, relation: str, how: str, finding: Finding | None) -> str:
+        """Why releases can only be taken to overlap, whatever they look like or are said to be."""
+        if any(one.buckets or one.centroids for one in self.known.releases):
+            return "rows in buckets, or with centroids, cannot be joined"
+        lost = None if finding is None else finding.details.get("removed_or_changed", 0)
+        if how not in (DECLARED, BASED) and lost != 0:
+            return "not every row of the earlier has a partner in the later"
+        return "their rows say otherwise" if finding is None and self._refuted(relation) else ""
+
+    def _refuted(self, relation: str) -> bool:
+        """Whether rows lack partners, where the attack that joins them could not run."""
+        try:
+            found = run("temporal", self.known, BOTH, Asked(relation=TIME))
+        except NobodyFoundError:
+            return True
+        except (InputError, UsageError):  # that it cannot run either says nothing of the relation
+            return False
+        lost = found.details["removed_or_changed"] + found.details["new_or_changed"]
+        return relation == SAME and lost > 0
+
+    def _also(self, name: str, relation: str, on: str = "") -> None:
+        if (finding := self._run(name, on, relation)) is not None:
+            self._weigh(finding, on)
+
+    def _incomparable(self) -> list[str]:
+        """Why values cannot be intersected; empty where they can."""
+        both = self.past.seen, self.new
+        named = dict.fromkeys(c.name for one in both for c in one.schema.sensitive)
+        named |= {} if self.terms.on is None else {self.terms.on: None}
+        cells = {c.name for one in both for c in one.schema.quasi}
+        found = [] if self.columns or self.noisy else ["The releases share no sensitive column."]
+        return found + [
+            f"Column {name!r} is sensitive in one release and a cell in the other: what they leave "
+            "of it cannot be compared." for name in named if name in cells
+        ]  # fmt: skip
+
+    def _value(self, name: str, wide: bool) -> bool:
+        """What is left of one column; whether that could be told.
+
+        The people say so if they are all; else the worst pair does. It is told, too, where no two
+        classes could hold the same person with the same value.
+        """
+        people = self.known.targets is not None and self._learnt("intersection", name)
+        if wide or (people and self.covering.whole):
+            return people and self._learnt_by_rows("intersection", name)
+        learnt = self._learnt(WORST, name) or self.nobody
+        if people and not self._learnt_by_rows("intersection", name):
+            return False
+        return learnt and (self.nobody or self._learnt_by_rows(WORST, name))
+
+    def _learnt_by_rows(self, attack: str, name: str) -> bool:
+        """What is left of a column where rows agree in kept columns too; whether that is told.
+
+        It is weighed where it exposes more people than what leaves the kept columns aside.
+        """
+        try:
+            by_rows = weighed_by_rows(
+                attack, self.known, BOTH, (self.past.number,), name, self.terms
+            )
+        except (InputError, UsageError) as error:
+            self.skipped.append((self.past.number, attack, f"By kept columns: {told(error)}"))
+            return False
+        if by_rows is None:
+            return True
+        alike = [one for one in self.found if (one.finding.attack, one.on) == (attack, name)]
+        if not alike or by_rows.beyond > alike[0].beyond:
+            self.found = [one for one in self.found if one not in alike] + [by_rows]
+        return True
+
+    def _learnt(self, attack: str, name: str) -> bool:
+        if (finding := self._run(attack, name)) is None:
+            return False
+        self._weigh(finding, name)
+        return True
+
+    def _run(self, name: str, on: str = "", relation: str = "") -> Finding | None:
+        options = {"l": self.terms.l, "location": location(self.known), "weigh": False}
+        asked = Asked(on=on or None, relation=relation, options=options)
+        try:
+            if wrong := unmet(name, self.known, BOTH, asked):
+                raise wrong
+            return run(name, self.known, BOTH, asked)
+        except (InputError, UsageError) as error:
+            self.skipped.append((self.past.number, name, told(error)))
+            self.nobody = name == WORST and isinstance(error, NobodyFoundError)
+            return None
+
+    def _weigh(self, finding: Finding, on: str = "") -> None:
+        one = weighed(finding, (self.past.number,), self.terms, on)
+        if not on:
+            one = replace(one, joined_by=self._joined_by)
+        self.found.append(one)
+        if finding.details.get("limits") and not one.exceeds:
+            self.short.append(
+                f"The search of {finding.attack} was cut short: more people may be exposed."
+            )
+
+
+def shared_kept(releases: Sequence[Seen], learnt: str) -> tuple[str, ...]:
+    """The columns that all releases publish as they are and call kept; not one that is learnt.
+
+    One that has a single value, the same in all of them, tells nobody from anybody.
+    """
+    names = [column.name for column in releases[0].schema.keep if column.name != learnt]
+    shared = [
+        name for name in names
+        if all(name in {column.name for column in one.schema.keep} for one in releases)
+    ]  # fmt: skip
+    values = {
+        name: {word for one in releases for word in one.listings[name].words()} for name in shared
+    }
+    return tuple(name for name in shared if len(values[name]) > 1)
+
+
+def weighed_by_rows(
+    attack: str, known: Scene, which: Sequence[int], entries: tuple[int, ...], on: str,
+    terms: Terms,
+) -> Weighed | None:  # fmt: skip
+    """What some releases leave of a column where rows are joined by the columns that all keep.
+
+    None where they keep none together. ``attack`` says of whom: of the people, or of whoever the
+    worst is assumed to be so.
+    """
+    releases = [known.releases[i] for i in which]
+    names = shared_kept(releases, on)
+    if not names or any(one.buckets for one in releases):
+        return None
+    view = known.view(which, needed(attack, {}), on)
+    if any(one.person is not None for one in view.releases):
+        raise InputError(
+            "People have several rows in one of the releases, and kept values may differ in them.",
+            "publish one row a person.",
+        )
+    rows = JoinedRows.of(view, names)
+    if attack == WORST:
+        exposed = rows.exposed_rows(terms.l)
+        there = np.ones(len(exposed), np.bool_)
+    else:
+        exposed, there = rows.exposed_people(terms.l, location(known))
+    number, people = int(exposed.sum()), int(there.sum())
+    if not people:
+        return None
+    whose = f"rows of {view.releases[-1].name} are of people who" if attack == WORST else "people"
+    finding = Finding(
+        attack=attack,
+        people=people,
+        exposed=number,
+        sure=1 / (terms.l - 1) if number else 1 / terms.l,
+        guessing=0.0,
+        sentence=f"{number:,} of {people:,} {whose} are left fewer than {terms.l} values of {on} "
+        f"where rows of the releases are joined by what all of them publish as it is: "
+        f"{', '.join(names)}.",
+        defence=f"leave out {', '.join(names)}, or ask for larger and more varied classes.",
+        assumptions=("whoever is in several releases has the same kept values in all of them",),
+        details={"joined_by": list(names)},
+    )
+    return Weighed(finding, entries, number, terms.limit, on=on, joined_by=names)
+
+
+def weighed(finding: Finding, entries: tuple[int, ...], terms: Terms, on: str = "") -> Weighed:
+    """The finding, and how many it exposes beyond what each release gives away alone."""
+    beyond = finding.exposed
+    if finding.attack == "intersection":
+        counts = (finding.details["candidates_after"], finding.details["candidates_before"])
+        after, before = (sum(n for left, n in one.items() if left < terms.l) for one in counts)
+        beyond = after - before
+    return Weighed(finding, entries, beyond, terms.limit, on=on)
+
+
+def _random(seen: Seen) -> bool:
+    """Whether a release's rows stand in an order that was drawn when it was published."""
+    return str((seen.manifest or {}).get("row_order", "")).startswith("random")

@@ -1,0 +1,188 @@
+"""What is remembered of a ledger outside of it: heads, and what was spent up to them.
+
+    beside the key, KEY.heads       the head after the publisher's last entry, and what its releases
+                                    spend
+    in a release's manifest         ``ledgers``: each ledger's identity, and the head at admission
+
+An older copy of a ledger is a whole chain: nothing in it is wrong. Whoever puts one back has the
+budget again, and earlier releases are forgotten. So a ledger that does not have a head that is
+remembered is refused, until somebody says that it is known (``shoal ledger acknowledge``); what the
+key's folder remembers of the lost entries stays counted.
+
+It does not notice a ledger that was put back together with the key's folder and all manifests that
+lie beside a new release.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from shoal.core.errors import UsageError
+from shoal.core.release import MANIFEST
+from shoal.ledger.chain.entries import Entry, Head
+from shoal.ledger.standing import RESTORED
+
+EDITION = 1
+NOTE = "ledgers"
+"""Where a manifest says at which head of which ledgers its release was admitted."""
+MOST_FOLDERS = 1000
+"""So many folders beside a release are looked at."""
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What the key's folder remembers of one ledger."""
+
+    head: Head
+    spends: tuple[Mapping[str, Any], ...] = ()
+    """Of each release that spends something: its entry, table, people, form and spend."""
+
+    def after(self, entry: Entry) -> Remembered:
+        """The same after an entry of the publisher's own."""
+        body = entry.body
+        told = {name: body[name] for name in ("table", "about", "form", "spend") if name in body}
+        more = ({"entry": entry.number, **told},) if body.get("spend") else ()
+        # another process of the same publisher may have been faster
+        newer = entry.number >= self.head.number or entry.kind == RESTORED
+        return Remembered(entry.head if newer else self.head, (*self.spends, *more))
+
+
+def heads_file(key: Path) -> Path:
+    """Where the heads of ledgers are, beside a key."""
+    return key.with_name(f"{key.name}.heads")
+
+
+def recall(key: Path, ledger: str) -> Remembered | None:
+    """What is remembered of a ledger; None where nothing is, or it cannot be read."""
+    told = _read(heads_file(key)).get(ledger)
+    try:
+        return None if told is None else Remembered(
+            Head.parse(str(told["head"])), tuple(map(dict, told["spends"]))
+        )  # fmt: skip
+    except (UsageError, KeyError, TypeError, ValueError):
+        return None
+
+
+def remember(key: Path, ledger: str, what: Remembered) -> None:
+    """Write down a ledger's head; where the folder cannot be written, manifests alone have it."""
+    path = heads_file(key)
+    told = _read(path) | {ledger: {"head": str(what.head), "spends": [*what.spends]}}
+    new = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    with suppress(OSError):
+        try:
+            with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                json.dump({"edition": EDITION, "ledgers": told}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(new, path)
+        finally:
+            new.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["ledgers"]
+        return dict(found)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+
+
+# Manifests
+
+
+def note_of(manifest: Mapping[str, Any] | None, ledger: str) -> Head | None:
+    """The head at which a release was admitted to a ledger, by its manifest."""
+    told = (manifest or {}).get(NOTE)
+    for one in told if isinstance(told, list) else ():
+        if isinstance(one, Mapping) and one.get("identity") == ledger:
+            with suppress(UsageError):
+                return Head.parse(str(one.get("head")))
+    return None
+
+
+def notes_beside(place: Path, ledger: str) -> Iterator[tuple[str, Head]]:
+    """The heads in the manifests of releases that lie beside a place, by the folders' names."""
+    with suppress(OSError):
+        for number, path in enumerate(sorted(place.absolute().parent.glob(f"*/{MANIFEST}"))):
+            if number >= MOST_FOLDERS:
+                return
+            head = note_of(manifest_in(path.parent), ledger)
+            if head is not None:
+                yield path.parent.name, head
+
+
+def manifest_in(folder: Path) -> dict[str, Any] | None:
+    """The manifest of a folder as it stands; None where there is none to read."""
+    try:
+        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def write_note(folder: Path, ledger: str, head: Head) -> None:
+    """Let a release's manifest say at which head it was admitted, as far as it can be written."""
+    manifest = manifest_in(folder)
+    if manifest is None:
+        return
+    others = manifest.get(NOTE) if isinstance(manifest.get(NOTE), list) else []
+    notes = [one for one in others or () if note_of({NOTE: [one]}, ledger) is None]
+    notes.append({"identity": ledger, "head": str(head)})
+    new = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}.manifest")
+    with suppress(OSError):
+        try:
+            new.write_bytes(_bytes({**manifest, NOTE: notes}))
+            new.chmod((folder / MANIFEST).stat().st_mode & 0o777)
+            os.replace(new, folder / MANIFEST)
+        finally:
+            new.unlink(missing_ok=True)
+
+
+def manifest_hash(folder: Path) -> str:
+    """The hash of a release's manifest as it was published: without what its admission added."""
+    content, manifest = (folder / MANIFEST).read_bytes(), manifest_in(folder)
+    if manifest is not None and NOTE in manifest:
+        content = _bytes({name: told for name, told in manifest.items() if name != NOTE})
+    return sha256(content).hexdigest()
+
+
+def _bytes(manifest: Mapping[str, Any]) -> bytes:
+    """A manifest as ``record.write_json`` writes it."""
+    return f"{json.dumps(manifest, indent=2, ensure_ascii=False)}\n".encode()
+
+
+# Places
+
+
+def lying(places: Iterable[Path], table: str) -> Path | None:
+    """Where a release with such a table lies: in its place or in a folder beside it."""
+    for place in places:
+        if _holds(place, table):
+            return place
+        for folder in _beside(place):
+            if (manifest_in(folder) or {}).get("sha256") == table and _holds(folder, table):
+                return folder
+    return None
+
+
+def _beside(place: Path) -> list[Path]:
+    try:
+        return sorted(p.parent for p in place.parent.glob(f"*/{MANIFEST}"))[:MOST_FOLDERS]
+    except OSError:
+        return []
+
+
+def _holds(path: Path, table: str) -> bool:
+    try:
+        files = [path] if path.is_file() else [*path.glob("table.*")]
+        return any(sha256(file.read_bytes()).hexdigest() == table for file in files)
+    except OSError:
+        return False

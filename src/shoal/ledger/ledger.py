@@ -1,0 +1,626 @@
+"""The ledger of a publisher: what was released, to whom; a new release is judged with the old.
+
+Admission is Sweeney's advice made into a rule (k-anonymity: a model for protecting privacy, IJUFKS
+10(5), 2002, section 4: a release must be weighed together with the earlier ones) and Ganta's lesson
+(Composition attacks and auxiliary information in data privacy, KDD 2008: two releases that are safe
+alone may not be together).
+
+It does not protect against releases that it is not told of. Whoever withdraws a release cannot take
+back what others have: later releases are judged together with it all the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import shoal.ledger.known_heads as memory
+from shoal.core.errors import InputError, OutputError, UsageError
+from shoal.core.schema import Schema
+from shoal.core.spend import Number, Spend
+from shoal.dp.accounting import BASIC
+from shoal.engines.database_address import refuse_address
+from shoal.ledger.admission import Admission, Position, Refused
+from shoal.ledger.admission_assembly import accepted, admission_of
+from shoal.ledger.budget import Account, account, check_adds_up, founded, stated
+from shoal.ledger.candidate import (  # fmt: skip
+    PUBLISHER,
+    Candidate,
+    candidate,
+    check_recorded,
+    foreign_body,
+    learnt,
+    lent,
+    release_body,
+    spending,
+    table_hash,
+)
+from shoal.ledger.chain.book import Book, Moved
+from shoal.ledger.chain.checkpoint import Outline
+from shoal.ledger.chain.entries import Entry, Head
+from shoal.ledger.chain.keys import Keys
+from shoal.ledger.judging import Pair, Past, staged
+from shoal.ledger.noise_releases import of_nobody
+from shoal.ledger.relation import DECLARED, UNRECORDED, lineage
+from shoal.ledger.sealed_release import place_and_sketch, unpack
+from shoal.ledger.standing import (
+    JUDGED,
+    PEOPLE,
+    RELEASE,
+    RESTORED,
+    WITHDRAWN,
+    beside,
+    check_related,
+    check_withdrawable,
+    known_abouts,
+    never_out,
+    new_about,
+    of_table,
+    somewhere,
+    whom,
+)
+from shoal.ledger.terms import Terms
+from shoal.releases.options import Progress, quiet
+from shoal.releases.published_table import Seen
+
+KEY = "SHOAL_LEDGER_KEY"
+"""The environment variable that names the key's file."""
+
+
+class Ledger:
+    """A ledger at a path (SQLite) or an address (``postgresql://…``); a context manager.
+
+    Without its key it can be listed and checked, but nothing be judged or added.
+    """
+
+    def __init__(self, where: str | Path = "releases.db", key: str | Path | None = None) -> None:
+        self.where, self.key = where, _key_file(where, key)
+        self.book = Book.open(where, None if self.key is None else Keys.read(self.key))
+        self._seen: dict[int, Seen] = {}
+
+    @classmethod
+    def init(
+        cls, where: str | Path = "releases.db", key: str | Path | None = None, *,
+        name: str = "publisher", epsilon: Number | None = None, delta: Number | None = None,
+        composition: str = BASIC,
+    ) -> Ledger:  # fmt: skip
+        """Begin a ledger and write its key; ``epsilon`` and ``delta`` are the budget, if any.
+
+        ``composition`` is how spends add up, for good: "basic", "advanced" or "zcdp".
+        """
+        told = founded(epsilon, delta, composition)
+        path = _key_file(where, key, new=True)
+        if "://" not in str(where) and Path(where).exists():
+            raise OutputError(
+                f"There is a file {Path(where).name} already, and it is not overwritten.",
+                "continue it as it is, or give another name for the ledger.",
+            )
+        if path is None:
+            raise UsageError("A shared ledger's key needs a file.", "name it: --key releases.key.")
+        keys = Keys.new(name)
+        keys.write(path)
+        try:
+            book = Book.create(where, keys, told)
+        except Exception:
+            path.unlink()  # the key of nothing would stand in the way
+            raise
+        book.close()
+        return cls(where, path)
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.name!r}, head {self.head()})"
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.book.close()
+
+    @property
+    def name(self) -> str:
+        """What it may be called where others read it: its file, or the kind of database.
+
+        Never its address, which may hold a password.
+        """
+        return self.book.place.name
+
+    @property
+    def keys(self) -> Keys:
+        """The publisher's keys; raises where they are not at hand."""
+        if self.book.keys is None:
+            raise InputError(
+                "The ledger's key is not at hand, so that nothing can be judged or added.",
+                f"name its file with --key, or in the environment as {KEY}.",
+            )
+        return self.book.keys
+
+    # Reading
+
+    def entries(self) -> list[Entry]:
+        """All entries, in order."""
+        return self.book.entries()
+
+    def entry(self, number: int) -> Entry:
+        """One entry."""
+        return self.book.entry(number)
+
+    def recent(self, last: int | None = None, about: str | None = None) -> list[Entry]:
+        """The last so many entries, or all; ``about``: of those about some people."""
+        outline = self.book.outline()
+        numbers = outline.numbers(lambda facts: about is None or facts.get("about") == about)
+        return self.book.some(numbers if last is None else numbers[-last:])
+
+    def withdrawals(self, numbers: Collection[int]) -> list[Entry]:
+        """The entries that withdraw some releases."""
+        outline, wanted = self.book.outline(), set(numbers)
+        return self.book.some(
+            [n for n in outline.numbers(_withdraws) if outline.facts(n).get("number") in wanted]
+        )
+
+    def head(self) -> Head:
+        """The last entry's number and hash: note it elsewhere, and a cut tail shows."""
+        return self.book.head()
+
+    def check(self, head: Head | str | None = None) -> tuple[str, ...]:
+        """What is wrong with the chain; empty where it is whole. ``head`` is one noted earlier."""
+        found = self.book.check(Head.parse(head) if isinstance(head, str) else head)
+        if not found:
+            try:
+                self._outline()
+            except InputError as error:  # an older copy is a whole chain
+                found = (error.fact,)
+        return (*found, *self._unguarded())
+
+    def guard(self) -> None:
+        """Let the database refuse changes again, where its append-only triggers were dropped."""
+        self.book.guard()
+
+    def _unguarded(self) -> list[str]:
+        """That somebody took away what keeps entries from being changed."""
+        return [
+            f"The append-only triggers of {table} are missing or were changed: the database no "
+            "longer refuses to change it."
+            for table in self.book.unguarded()
+        ]
+
+    def position(self, release: Any, about: str | None = None) -> Position | None:
+        """Where a release stands, by the hash of its table; None where it is not recorded.
+
+        ``about`` says which is meant where the same table is recorded about several.
+        """
+        outline, table = self._outline(), table_hash(release)
+        whose = None if about is None else whom(about, known_abouts(outline))
+        found = of_table(self._related(outline, None, tables=(table,)), table, whose)
+        return None if found is None else Position(found.number, found.hash, outline.head)
+
+    def account(self, about: str = PEOPLE) -> Account:
+        """What releases about these people spent of the budget, and what is left."""
+        outline = self.book.outline()
+        name = whom(about, known_abouts(outline))
+        return account(Spend(), name, self._related(outline, name, spending=True))
+
+    # Judging
+
+    def admit(
+        self, release: Any, *, people: Any = None, schema: Schema | None = None,
+        on: str | None = None, about: str = PEOPLE,
+        relation: str | Mapping[int, str] | None = None, to: str = "", l: int = 2,
+        limit: float = 0.0, accept_risk: str | None = None, name: str | None = None,
+        reading: Mapping[str, Any] | None = None, show: bool = False, progress: Progress = quiet,
+        place: Path | None = None,
+    ) -> Admission:  # fmt: skip
+        """Judge a release together with the earlier ones about the same people, and record it.
+
+        ``people`` is a table of them: without it the worst is assumed of who is in two releases.
+        ``relation`` says what the release is to the earlier ones ("same table", "over time",
+        "overlapping"), or by entry; else it is found out. Raises ``Refused`` where an attack
+        exposes a larger share of people than ``limit`` beyond what each release gives away alone,
+        unless ``accept_risk`` says why that is accepted. A release that is recorded already
+        about these people is told, and not recorded twice; whether it is ``admitted`` is what is
+        found now. ``name`` is what it is called, if not as its folder; ``place`` is where it is
+        to lie, if it is moved afterwards.
+
+        A release about the people of others that are recorded about another name is refused too:
+        by two names they would have the budget twice.
+        """
+        terms = Terms(people=people, on=on, relation=relation, l=l, limit=limit, reading=reading,
+                      show=show, progress=progress)  # fmt: skip
+        if accept_risk is not None and not accept_risk.strip():
+            raise UsageError("The risk is accepted without a reason.", "say why.")
+        told = self._checked(release, schema, terms).called(name).placed(place)
+        pairs: dict[int, Pair] = {}
+        while True:
+            outline = self._outline(told)
+            about = whom(about, known_abouts(outline))
+            entries = self._relevant(outline, about, told, terms)
+            if (known := of_table(entries, told.table, about)) is not None:
+                return self._again(told, known, outline, terms)
+            self._check_never_out(entries, told)
+            found = self._judged(told, about, outline, terms, pairs)
+            if found.reasons and accept_risk is None:
+                raise Refused(found)
+            found = replace(found, accepted_risk=accept_risk or "" if found.reasons else "")
+            body = release_body(told, found, to, terms)
+            try:
+                entry = self.book.append(body, told.packed, expected=outline.head)
+            except Moved:  # somebody was faster: judge again, with what is new
+                continue
+            self._remember(entry)
+            if told.folder is not None and told.folder.is_dir():
+                memory.write_note(told.folder, self.book.identity, entry.head)
+            return found.recorded(entry, entry.head)
+
+    def judge(
+        self, release: Any, *, people: Any = None, schema: Schema | None = None,
+        on: str | None = None, about: str | None = None,
+        relation: str | Mapping[int, str] | None = None, to: str = "", l: int = 2,
+        limit: float = 0.0, reading: Mapping[str, Any] | None = None, show: bool = False,
+        progress: Progress = quiet,
+    ) -> Admission:  # fmt: skip
+        """The same without recording anything; a release that exposes people is told, not raised.
+
+        One that is recorded already is judged again, by the limit that it was recorded with, with
+        those before it and with all that others made. ``about`` is whom it is recorded about, else
+        "people", unless it is given.
+        """
+        terms = Terms(people=people, on=on, relation=relation, l=l, limit=limit, reading=reading,
+                      show=show, progress=progress)  # fmt: skip
+        told = self._checked(release, schema, terms)
+        outline = self._outline(told)
+        about = None if about is None else whom(about, known_abouts(outline))
+        entries = self._relevant(outline, about, told, terms)
+        if (known := of_table(entries, told.table, about)) is not None:
+            return self._again(told, known, outline, terms)
+        about = PEOPLE if about is None else about
+        return self._judged(told, about, outline, terms, {})
+
+    def recheck(
+        self, *, people: Any = None, schema: Schema | None = None, on: str | None = None,
+        l: int = 2, limit: float | None = None, reading: Mapping[str, Any] | None = None,
+        show: bool = False, progress: Progress = quiet,
+    ) -> tuple[Admission, ...]:  # fmt: skip
+        """Every release of ours judged again by today's attacks, unless it was never out.
+
+        With those before it, and with all that others made, whenever that was recorded. What was
+        accepted then stays so, unless more people are exposed now; the limit is what each was
+        recorded with, unless one is given. ``schema`` lends hierarchies to columns of which none
+        was known.
+        """
+        terms = Terms(people=people, on=on, l=l, limit=limit or 0.0, reading=reading, show=show,
+                      progress=progress)  # fmt: skip
+        _ = self.keys
+        outline, found = self._outline(), []
+        released = [one for one in somewhere(self.entries()) if one.kind == RELEASE]
+        for one in released:
+            told = Candidate(self._kept(one), str(one.body["table"]))
+            found.append(self._again(told, one, outline, terms, limit, schema))
+        return tuple(found)
+
+    # Adding
+
+    def add_foreign(
+        self, source: Any, *, schema: Schema | None = None, by: str, about: str = PEOPLE,
+        to: str = "", on: str | None = None, epsilon: Number | None = None,
+        delta: Number | None = None, rho: Number | None = None,
+    ) -> Entry:  # fmt: skip
+        """Record a release that somebody else made: later ones are judged together with it.
+
+        It is not judged, for it is out already; ``recheck`` judges those before together with it.
+        ``on`` names a column that is to be learnt from it where the schema does not say so;
+        ``epsilon``, ``delta`` and ``rho`` what its maker says it spends, which is never less than
+        its manifest states, where it has one.
+        """
+        if not by.strip():
+            raise UsageError("Nobody is said to have made the release.", "name them: --by NAME.")
+        told = candidate(source, schema, own=False)
+        if on is not None:
+            told = replace(told, seen=learnt(told.seen, on))
+        told = spending(told, epsilon, delta, rho)
+        if not of_nobody(told.seen):
+            staged((told.seen,), Terms())  # what cannot be read is not found out at the next one
+        while True:
+            outline = self._outline(told)
+            about = whom(about, known_abouts(outline))
+            entries = self._relevant(outline, about, told, Terms())
+            if (known := of_table(entries, told.table, about)) is not None:
+                check_recorded(told, known)
+                return known
+            check_adds_up(told.spend, entries)
+            body = foreign_body(told, by, about, to)
+            try:
+                return self._remember(self.book.append(body, told.packed, expected=outline.head))
+            except Moved:
+                continue
+
+    def withdraw(self, number: int, reason: str, *, never_out: bool = False) -> Entry:
+        """Record that a release was withdrawn; later ones are judged together with it still.
+
+        Unless it was ``never_out``: recorded, but nobody was given it, which only its own
+        publisher can know; it is refused while the release lies in its place, or beside that.
+        """
+        if not reason.strip():
+            raise UsageError("The release is withdrawn without a reason.", "say why.")
+        body = {"kind": WITHDRAWN, "number": number, "reason": reason, "never_out": never_out}
+        _ = self.keys
+        while True:
+            outline = self._outline()
+            entries = [*self.book.some((number,)), *self.withdrawals((number,))]
+            check_withdrawable(number, entries, never_out, self.keys.public)
+            if never_out and (lies := self._lying(entries[0])) is not None:
+                raise UsageError(
+                    f"Entry {number} cannot be said never to have been out: the release lies in "
+                    f"{lies.name!r}.",
+                    "remove it first if nobody was given it; else leave --never-out away.",
+                )
+            try:
+                return self._remember(self.book.append(body, expected=outline.head))
+            except Moved:  # somebody may have withdrawn it meanwhile
+                continue
+
+    def trust(self, name: str, public: str) -> Entry:
+        """Let another publisher add to the ledger, by its public key."""
+        self._outline()
+        return self._remember(self.book.append({"kind": PUBLISHER, "name": name, "public": public}))
+
+    def acknowledge(self, reason: str, releases: Iterable[str | Path] = ()) -> Entry:
+        """Go on with a ledger that lacks entries which are remembered: a copy that was put back.
+
+        What the key's folder remembers of the lost entries' spends stays counted. ``releases`` are
+        folders whose manifests tell of lost entries: record these releases again.
+        """
+        if not reason.strip():
+            raise UsageError("The loss is acknowledged without a reason.", "say why: --reason.")
+        outline = self.book.outline()
+        notes = [memory.note_of(memory.manifest_in(Path(one)), self.book.identity)
+                 for one in releases]  # fmt: skip
+        kept = None if self.key is None else memory.recall(self.key, self.book.identity)
+        known = [*([kept.head] if kept else []), *(head for head in notes if head)]
+        behind = [head for head in known if not self._has(head, outline)]
+        if not behind:
+            raise UsageError(
+                "The ledger has every head that is remembered.", "nothing is to be acknowledged."
+            )
+        spends = () if kept is None else kept.spends
+        lost = [dict(one) for one in spends if not self._counts(one)]
+        body = {
+            "kind": RESTORED, "reason": reason, "behind": sorted({*map(str, behind)}),
+            "lost": max(head.number for head in behind) - outline.head.number, "spends": lost,
+        }  # fmt: skip
+        return self._remember(self.book.append(body, expected=outline.head))
+
+    # What is remembered elsewhere
+
+    def _outline(self, told: Candidate | None = None) -> Outline:
+        """The ledger's outline; refused where it lacks a head that is remembered."""
+        outline = self.book.outline()
+        identity, known = self.book.identity, list[tuple[str, Head]]()
+        if self.key is not None and (kept := memory.recall(self.key, identity)) is not None:
+            known.append(("the key's folder", kept.head))
+        if told is not None and told.place is not None:
+            known += memory.notes_beside(told.place, identity)
+        if told is not None and (head := memory.note_of(told.seen.manifest, identity)):
+            known.append((told.seen.name, head))
+        for where, head in known:
+            if not self._has(head, outline):
+                raise InputError(
+                    f"The ledger ends with entry {outline.head.number} and lacks what {where} "
+                    f"remembers of entry {head.number}: an older copy was put in its place.",
+                    "put the newest copy back. If it is lost: shoal ledger acknowledge --reason "
+                    '"…", which keeps what is known to be spent; then record the releases again.',
+                )
+        return outline
+
+    def _has(self, head: Head, outline: Outline) -> bool:
+        """Whether a head is in the chain, or was acknowledged to be lost."""
+        if head == outline.head:
+            return True
+        if [entry.hash for entry in self.book.some((head.number,))] == [head.hash]:
+            return True
+        restored = self.book.some(outline.numbers(_restores))
+        return any(str(head) in entry.body.get("behind", ()) for entry in restored)
+
+    def _counts(self, spend: Mapping[str, Any]) -> bool:
+        """Whether the entry of something that was spent is still in the chain."""
+        found = self.book.some((int(spend.get("entry", 0)),))
+        return any(entry.body.get("table") == spend.get("table") for entry in found)
+
+    def _remember(self, entry: Entry) -> Entry:
+        """Write down an entry of our own beside the key, while its ledger cannot forget it."""
+        if self.key is not None:
+            identity = self.book.identity
+            before = memory.recall(self.key, identity) or memory.Remembered(entry.head)
+            memory.remember(self.key, identity, before.after(entry))
+        return entry
+
+    def _lying(self, entry: Entry) -> Path | None:
+        """Where a recorded release lies now, if that is where it was to lie, or beside it."""
+        place = place_and_sketch(self.book.sealed(entry.number))[0] if entry.sealed_sha256 else ""
+        return memory.lying((Path(place),), str(entry.body["table"])) if place else None
+
+    def _check_never_out(self, entries: Sequence[Entry], told: Candidate) -> None:
+        """Refuse to go on where a release lies in its place that was said never to be out."""
+        gone = never_out(entries)
+        for entry in entries:
+            if entry.number not in gone or entry.body.get("table") == told.table:
+                continue
+            if (lies := self._lying(entry)) is not None:
+                raise InputError(
+                    f"Entry {entry.number} was said never to have been out, and the release lies "
+                    f"in {lies.name!r}.",
+                    f"remove it, or record it again: shoal ledger admit {lies}.",
+                )
+
+    def _sharing(
+        self, told: Candidate, about: str, outline: Outline
+    ) -> dict[str, tuple[int, float]]:
+        """Other names under which releases about the same people are recorded: entry and share."""
+        if told.sketch is None:
+            return {}
+        inside = {outline.facts(n).get("number") for n in outline.numbers(_never_out)}
+        found: dict[str, tuple[int, float]] = {}
+        for number in outline.numbers(
+            lambda f: bool(f.get("sketched")) and f.get("about") != about
+        ):
+            name = str(outline.facts(number).get("about"))
+            if number in inside or name in found:
+                continue
+            other = place_and_sketch(self.book.sealed(number))[1]
+            if other is not None and told.sketch.is_about_people_of(other):
+                found[name] = number, told.sketch.shared_with(other)
+        return found
+
+    # Steps
+
+    def _checked(self, release: Any, schema: Schema | None, terms: Terms) -> Candidate:
+        """The release, read; what is wrong with it or with the people is told before any attack."""
+        _ = self.keys
+        told = candidate(release, schema, progress=terms.progress)
+        if terms.on is not None and terms.on not in told.seen.plain:
+            raise UsageError(f"The release has no column {terms.on!r} to learn.", "name another.")
+        stated(told.seen.manifest)
+        if not of_nobody(told.seen):
+            staged((told.seen,), Terms())
+        return told
+
+    def _judged(
+        self, told: Candidate, about: str, outline: Outline, terms: Terms,
+        pairs: dict[int, Pair],
+    ) -> Admission:  # fmt: skip
+        """A release that is not recorded, judged with all that are."""
+        entries = self._relevant(outline, about, told, terms)
+        pasts = self._pasts(told, about, entries)
+        check_related(terms.relation, entries)
+        found = admission_of(told, about, entries, pasts, terms, pairs)
+        shared = self._sharing(told, about, outline)
+        notes = [] if shared else [*new_about(about, known_abouts(outline))]
+        notes += [f"{one} See shoal ledger verify." for one in self._unguarded()]
+        same = [(UNRECORDED, _same_people(name, *one)) for name, one in shared.items()]
+        return replace(found, notes=(*found.notes, *notes), unjudged=(*found.unjudged, *same))
+
+    def _relevant(
+        self, outline: Outline, about: str | None, told: Candidate, terms: Terms
+    ) -> list[Entry]:
+        """All entries that bear on a release: about the same people, of its table, of its bases."""
+        tables, based = {told.table}, (told.seen.manifest or {}).get("based_on")
+        while based and based not in tables:
+            tables.add(str(based))
+            bases = self.book.some(outline.of_tables((str(based),)))
+            # the last that says so, as where all entries are at hand
+            named = [e.body["based_on"] for e in bases
+                     if e.body.get("table") == based and "based_on" in e.body]  # fmt: skip
+            based = named[-1] if named else None
+        numbers = terms.relation if isinstance(terms.relation, Mapping) else ()
+        return self._related(outline, about, tables=tables, numbers=numbers)
+
+    def _related(
+        self, outline: Outline, about: str | None, *, tables: Collection[str] = (),
+        numbers: Iterable[int] = (), spending: bool = False,
+    ) -> list[Entry]:  # fmt: skip
+        """The founding, and releases about some people, of some tables, or by their numbers.
+
+        With all that withdraws one of them. ``spending``: of those about the people only such as
+        spend something.
+        """
+
+        def fits(facts: Mapping[str, Any]) -> bool:
+            same = about is not None and facts.get("about") == about
+            return same and facts.get("kind") in JUDGED and ("spend" in facts or not spending)
+
+        wanted = {1, *outline.numbers(fits), *outline.of_tables(tables), *numbers}
+        wanted |= {*outline.numbers(_restores)}
+        gone = [n for n in outline.numbers(_withdraws) if outline.facts(n).get("number") in wanted]
+        return self.book.some([*wanted, *gone])
+
+    def _pasts(self, told: Candidate, about: str, entries: Sequence[Entry]) -> list[Past]:
+        """The releases that somebody may have, opened: about the same people, or its own base."""
+        based = lineage(told.seen.manifest, entries)
+        return [
+            Past(one, self._kept(one))
+            for one in somewhere(entries)
+            if one.body.get("about") == about or one.number in based
+        ]
+
+    def _kept(self, entry: Entry) -> Seen:
+        if entry.number not in self._seen:
+            self._seen[entry.number] = unpack(self.book.sealed(entry.number))
+        return self._seen[entry.number]
+
+    def _again(
+        self, told: Candidate, entry: Entry, outline: Outline, terms: Terms,
+        limit: float | None = None, schema: Schema | None = None,
+    ) -> Admission:  # fmt: skip
+        """A recorded release judged again, by what was declared then and the limit of then."""
+        about = str(entry.body["about"])
+        entries = self._relevant(outline, about, told, terms)
+        with_ = beside(entry, entries)
+        check_related(terms.relation, entries)
+        check_recorded(told, entry)
+        told = replace(told, said=entry.body)
+        terms = _as_then(terms, entry.body, limit)
+        pasts = self._pasts(told, about, with_)
+        if schema is not None:
+            told = replace(told, seen=lent(told.seen, schema))
+            pasts = [replace(one, seen=lent(one.seen, schema)) for one in pasts]
+        found = admission_of(told, about, with_, pasts, terms, {})
+        worse = bool(found.reasons) and not accepted(found, entry.body)
+        reason = str(entry.body.get("accepted_risk", ""))
+        found = replace(found, accepted_risk=reason, worse=worse, already=True)
+        return found.recorded(entry, outline.head)
+
+
+def _withdraws(facts: Mapping[str, Any]) -> bool:
+    return facts.get("kind") == WITHDRAWN
+
+
+def _never_out(facts: Mapping[str, Any]) -> bool:
+    return _withdraws(facts) and bool(facts.get("never_out"))
+
+
+def _restores(facts: Mapping[str, Any]) -> bool:
+    return facts.get("kind") == RESTORED
+
+
+def _same_people(name: str, number: int, share: float) -> str:
+    return (
+        f"About {round(100 * share):,} % of the people are those of entry {number}, which is about "
+        f"{name!r}: by two names they would have the budget twice, and would not be judged "
+        f'together. Write --about "{name}".'
+    )
+
+
+def _as_then(terms: Terms, body: Mapping[str, Any], limit: float | None) -> Terms:
+    """The terms with what was declared and allowed when a release was recorded."""
+    then = {
+        int(one["entry"]): str(one["relation"])
+        for one in body.get("judged_with", ()) if one["how"] == DECLARED
+    }  # fmt: skip
+    if limit is None:
+        limit = float(body.get("limit", 0.0))
+    l = max(terms.l, int(body.get("l", terms.l)))
+    return replace(terms, relation=terms.relation or then, limit=limit, l=l)
+
+
+def _key_file(where: str | Path, key: str | Path | None, new: bool = False) -> Path | None:
+    """The key's file: as given, beside a ledger that is a file, or by the environment; or none."""
+    if not isinstance(where, str | Path) or not Path(where).name:
+        raise UsageError("A ledger is a file, or an address.", "write for example releases.db.")
+    if "://" not in str(where):
+        refuse_address(where)
+    if key is not None:
+        return Path(key)
+    beside = None if "://" in str(where) else Path(where).with_suffix(".key")
+    if beside is not None and (new or beside.exists()):
+        return beside
+    named = os.environ.get(KEY)
+    return Path(named) if named else None

@@ -1,0 +1,126 @@
+"""Releases that noise makes, beside others: what attacks may look at, and what the budget answers.
+
+Differential privacy holds beside whatever else an adversary has (Ganta, Kasiviswanathan, Smith:
+Composition attacks and auxiliary information in data privacy, KDD 2008, section 4). So counts and
+made-up people are judged by the budget alone: no cell of theirs is anybody's. Of a randomised
+release the same is true of its sensitive values; its cells are those of a partition, and attacked
+like one.
+
+It does not look for a mistake in the noise: that is what verifying and auditing are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shoal.core.errors import InputError, NotMetError
+from shoal.core.schema import Column, Schema
+from shoal.core.spend import Spend
+from shoal.dp.randomised_response import answered_for
+from shoal.ledger.budget import stated
+from shoal.releases.forms._noise.answers import answers_of
+from shoal.releases.forms._noise.spending import read_steps, total
+from shoal.releases.forms.counts import COUNT, ESTIMATE, MARGINAL
+from shoal.releases.options import COUNTS, NOISY, OF_NOBODY, RANDOMISED
+from shoal.releases.published_table import Seen
+from shoal.releases.reader import opened, released_schema
+from shoal.releases.row_listing import listed
+from shoal.releases.verification import check_form, verify
+
+BY_BUDGET = (
+    "Noise made one of the two, and no cell of it is anybody's: what it gives away beside the "
+    "other is what it spends of the budget."
+)
+VALUES_BY_BUDGET = (
+    "Noise answers for sensitive values of a randomised release: what they give away is what it "
+    "spends of the budget."
+)
+
+
+def form_of(seen: Seen) -> str:
+    """What form a release says that it has; empty for a table of others."""
+    return str((seen.manifest or {}).get("form", ""))
+
+
+def of_nobody(seen: Seen) -> bool:
+    """Whether no row of it is anybody's: noisy counts, or people made up from them."""
+    return form_of(seen) in OF_NOBODY
+
+
+def answered(seen: Seen) -> frozenset[str]:
+    """The columns whose values noise answers for: the sensitive ones of a randomised release."""
+    randomised = form_of(seen) == RANDOMISED
+    return frozenset(c.name for c in seen.schema.sensitive) if randomised else frozenset()
+
+
+def bare(seen: Seen) -> Seen:
+    """A release without the columns that noise answers for."""
+    return without(seen, answered(seen))
+
+
+def without(seen: Seen, names: frozenset[str]) -> Seen:
+    """A release without some columns, as if they had not been published."""
+    kept = {name: one for name, one in seen.listings.items() if name not in names}
+    return seen if len(kept) == len(seen.listings) else replace(seen, listings=kept)
+
+
+def check_noise(source: Any, manifest: Mapping[str, Any]) -> None:
+    """Refuse noise that is not private: from a seed, or less than the manifest's spend needs.
+
+    What the noise spends is computed anew, from the scale that the manifest states.
+    """
+    spend = stated(manifest)
+    if spend.rho is not None and (not spend.delta or manifest.get("form") not in NOISY):
+        raise InputError(
+            "The manifest states a ρ that no noise of it bears out: only one with a delta has any.",
+            "take the manifest as it was published, or publish the release again.",
+        )
+    check_form(manifest)
+    if manifest.get("form") not in NOISY:
+        return
+    if manifest.get("releasable") is not True:
+        raise NotMetError(
+            "The noise of this release is from a seed: whoever has the seed can take it away.",
+            "publish it again without a seed; this one is for tests and studies.",
+        )
+    if not spend or not _is_spent(manifest, spend) or not verify(source).holds:
+        raise InputError(
+            "The manifest states a smaller spend than its noise has.",
+            "take the manifest as it was published, or publish the release again.",
+        )
+
+
+def _is_spent(manifest: Mapping[str, Any], spend: Spend) -> bool:
+    """Whether the noise spends no more than is stated, in ρ too where one is."""
+    found = _by_noise(manifest, spend)
+    if not found.within(spend):
+        return False
+    return spend.rho is None or (found.rho is not None and found.rho <= spend.rho)
+
+
+def _by_noise(manifest: Mapping[str, Any], spend: Spend) -> Spend:
+    """What the noise that a manifest tells of spends, with its ρ where it has one."""
+    if manifest.get("form") in OF_NOBODY:
+        return total(read_steps(manifest), spend.delta)
+    told = answers_of(manifest).values()
+    each = [answered_for(one.bins.size, one.keep).epsilon for one in told]
+    return Spend(sum(each), rho=sum(one**2 for one in each) / 2)
+
+
+def as_it_stands(table: Path, manifest: Mapping[str, Any]) -> Seen:
+    """A table of counts or made-up people, every column as labels: nobody is looked for in it.
+
+    It was verified, so that its columns are those that the manifest says.
+    """
+    columns = released_schema(dict(manifest)).columns
+    stated_roles = {one.name: one.role for one in columns if one.role in ("quasi", "sensitive")}
+    names = list(stated_roles)
+    if manifest.get("form") == COUNTS:
+        names = [MARGINAL, *names, COUNT, ESTIMATE]
+    with opened(table, kinds=dict.fromkeys(names, "label"), nulls=()) as frame:
+        listings = listed(frame, names)
+    roles = Schema(tuple(Column(name, stated_roles.get(name, "keep")) for name in names))
+    return Seen(table.resolve().parent.name, roles, listings, manifest)

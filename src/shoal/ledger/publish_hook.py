@@ -1,0 +1,141 @@
+"""Publishing with a ledger: the release is judged with the earlier ones and recorded, then placed.
+
+It is recorded before it is moved into place: what others may have is always in the ledger. Where
+it cannot be moved, the ledger is told that it was never out. A process that is killed in between
+leaves an entry without a folder, which counts as a release until somebody withdraws it.
+
+A table that is recorded already is out, as far as anybody knows: it is not recorded again, and not
+withdrawn. It is refused where the recorded one would be now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+
+from shoal.core.errors import UsageError
+from shoal.core.release import Release
+from shoal.engines.protocol import Frame
+from shoal.releases.manifest import sha256
+from shoal.releases.options import Progress
+
+if TYPE_CHECKING:
+    from shoal.ledger.admission import Admission
+
+UNMOVED = "It could not be moved into place."
+TOLD = ("about", "to", "on", "relation", "l", "limit", "accept_risk", "show")
+"""What a ledger may be told; the people, the table and how it is read are the release's own."""
+
+
+class Recordable(Protocol):
+    """What a request says of a ledger, whatever the release is made by."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def out(self) -> Path | None:
+        """The release's folder; None: nothing is written."""
+
+    @property
+    def ledger(self) -> Any:
+        """The ledger, or where it is; None: there is none."""
+
+    @property
+    def admission(self) -> Mapping[str, Any]:
+        """What the ledger is told."""
+
+    @property
+    def progress(self) -> Progress:
+        """Whom steps are told."""
+
+
+Asked = TypeVar("Asked", bound=Recordable)
+
+
+def check_recording(request: Asked) -> None:
+    """Refuse what a ledger cannot be told, or could not judge, before anything is made."""
+    if request.ledger is None:
+        if request.admission:
+            raise UsageError(
+                "What a ledger is to be told is given, and no ledger.", "add --ledger PATH."
+            )
+        return
+    if request.out is None:
+        raise UsageError(
+            "A dry run writes no table that a ledger could judge.",
+            "leave the ledger out, or publish.",
+        )
+    _check_told(request.admission)
+
+
+@contextmanager
+def with_ledger(request: Asked) -> Iterator[Asked]:
+    """The request with its ledger open, if it has one; what was opened here is closed here."""
+    check_recording(request)
+    if request.ledger is None:
+        yield request
+        return
+    from shoal.ledger.ledger import Ledger  # databases and cryptography, which few releases need
+
+    own = not isinstance(request.ledger, Ledger)
+    ledger = Ledger(request.ledger) if own else request.ledger
+    try:
+        _ = ledger.keys  # before anything is made: nothing can be recorded without
+        yield replace(request, ledger=ledger)
+    finally:
+        if own:
+            ledger.close()
+
+
+def _check_told(admission: Mapping[str, Any]) -> None:
+    """Refuse what a ledger cannot be told, before anything is made."""
+    from shoal.ledger.terms import Terms
+
+    if wrong := [name for name in admission if name not in TOLD]:
+        raise UsageError(
+            f"A ledger is not told {wrong[0]!r} by publishing.", f"one of: {', '.join(TOLD)}."
+        )
+    Terms(**{name: admission[name] for name in ("relation", "l", "limit") if name in admission})
+
+
+@contextmanager
+def recorded(request: Recordable, release: Release, people: Frame) -> Iterator[dict[str, Any]]:
+    """Judge and record what was written aside, while it is moved into place inside."""
+    if request.ledger is None or request.out is None:
+        yield {}
+        return
+    told: Admission = request.ledger.admit(
+        release, people=people, name=request.out.name, place=request.out, progress=request.progress,
+        **request.admission,
+    )  # fmt: skip
+    if not told.admitted:  # recorded already, and more speaks against it now
+        from shoal.ledger.admission import Refused
+
+        raise Refused(told)
+    try:
+        yield {"admission": told}
+    except BaseException as error:
+        if told.entry is not None and not told.already:
+            _undo(request, told, told.entry.number, release.path.name, error)
+        raise
+
+
+def _undo(
+    request: Recordable, told: Admission, number: int, table: str, error: BaseException
+) -> None:
+    """Tell the ledger that the release was never out; what stopped it is not hidden by that."""
+    try:
+        if request.out is not None and not _is_out(request.out / table, told.table):
+            request.ledger.withdraw(number, UNMOVED, never_out=True)
+    except Exception as failed:
+        error.add_note(
+            f"Nor could the ledger be told ({failed}): if it is not out, say so with "
+            f"shoal ledger withdraw {number} --never-out."
+        )
+
+
+def _is_out(table: Path, hash_: str) -> bool:
+    return table.is_file() and sha256(table) == hash_

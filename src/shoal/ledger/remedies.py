@@ -1,0 +1,366 @@
+"""What would let a refused release pass: commands to type, without what was done already.
+
+The ways follow the cause. Rows that can be joined with an earlier release of ours: base the new one
+on it, or, where that was done, show by the people that nobody's cell became finer. Values that
+releases leave together: say who the people are, where nobody did; else larger and more varied
+classes. Only where somebody else made one of the releases could a table be published together.
+
+It does not promise that larger classes are large enough: that is judged when they are there.
+
+What helps a release that the budget alone speaks against: only what does is told.
+
+A smaller ε helps where ε is exceeded and the earlier releases leave some of it; a smaller δ where δ
+is. Where the earlier ones leave nothing, neither does. For sensitive values those that protect a
+whole person count twice (``units``), so that a first randomised release may find nothing left
+where counts or a synthetic table, which are added up as they stand, would.
+
+By basic composition it says how large ε may be; by the others that depends on δ and ρ as well.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from shoal.core.spend import Spend, in_words
+from shoal.dp.accounting import BASIC, ZCDP, lacking
+from shoal.ledger.budget import PERSON, VALUES, Account, Unit
+from shoal.ledger.judging import BASED_ON, NOTHING_COMMON, WORST, Pair, Weighed
+from shoal.ledger.relation import UNRECORDED
+from shoal.ledger.standing import FOREIGN
+from shoal.ledger.terms import OVERLAP
+from shoal.releases.published_table import Seen
+
+# What helps a release that the budget alone speaks against: only what does is told.
+
+
+_USED_UP = (
+    "the earlier releases use the budget up, so that no epsilon or delta is small enough: leave "
+    "this release out."
+)
+_ANOTHER_FORM = (
+    "the earlier releases, counted twice, leave nothing for sensitive values, so that no epsilon "
+    "is small enough: leave the randomised release out, and publish counts or a synthetic table."
+)
+
+
+def cheaper(spend: Account) -> str:
+    """What helps where the budget alone speaks against a release."""
+    if spend.exceeded and spend.total is None:
+        return _no_total(spend)
+    over = [one for one in spend.units if one.exceeded]
+    if not all(_has_room(one, _earlier(spend, one)) for one in over):
+        return _ANOTHER_FORM if _fits_otherwise(spend) else _USED_UP
+    return _smaller(spend, over)
+
+
+def _no_total(spend: Account) -> str:
+    if lacking(spend.composition, (spend.own,), Fraction(1, 2)):
+        return "publish it so that its manifest states ρ, or without a delta."
+    return (
+        "an entry of the account has a delta and no ρ, and will not get one: begin another ledger, "
+        "with --composition basic, for these people."
+    )
+
+
+def _earlier(spend: Account, unit: Unit) -> tuple[Spend, ...]:
+    """What the releases before this one, which is the last, spend of a unit."""
+    randomised = len(spend.spends) - 1 in spend.narrow
+    return unit.spends if randomised and unit.name == PERSON else unit.spends[:-1]
+
+
+def _has_room(unit: Unit, earlier: Sequence[Spend]) -> bool:
+    """Whether some release of a pure ε, however small, may follow the earlier ones."""
+    if unit.budget is None:
+        return True
+    counted = unit.counted(earlier)
+    return counted.within(unit.budget) and counted.epsilon < unit.budget.epsilon
+
+
+def _fits_otherwise(spend: Account) -> bool:
+    """Whether this is the only randomised release, and counts would find something left."""
+    only = spend.narrow == {len(spend.spends) - 1}
+    whole = [one for one in spend.units if one.name == PERSON]
+    return only and all(_has_room(one, one.spends) for one in whole)
+
+
+def _smaller(spend: Account, over: Sequence[Unit]) -> str:
+    """Which of ε and δ is to be smaller, where that helps."""
+    if spend.alone and spend.composition == ZCDP and not spend.narrow:
+        return "publish with a smaller epsilon, or with a delta: Gaussian noise has a smaller ρ."
+    epsilon, delta = (any(_beyond(one, name) for one in over) for name in ("epsilon", "delta"))
+    if not delta:
+        wide = spend.budget is not None and spend.own.delta > spend.budget.delta
+        return (
+            f"publish with a smaller epsilon{' or delta' if wide else ''}.{_at_most(spend, over)}"
+        )
+    none = any(_delta_left(spend, one) <= 0 for one in over)
+    way = "without a delta" if none else "with a smaller delta, or without one"
+    if len(spend.spends) == 1:  # with a delta that fits, it spends what it states
+        epsilon = not Spend(spend.own.epsilon).within(spend.budget or spend.own)
+    return f"publish {way}{', and with a smaller epsilon' if epsilon else ''}."
+
+
+def _at_most(spend: Account, over: Sequence[Unit]) -> str:
+    """The largest ε that fits beside the earlier releases, rounded down."""
+    if spend.composition != BASIC or spend.budget is None:
+        return ""
+    randomised = len(spend.spends) - 1 in spend.narrow
+    left = [
+        (unit.budget.epsilon - unit.counted(_earlier(spend, unit)).epsilon)
+        / (2 if unit.name == VALUES and not randomised else 1)
+        for unit in over if unit.budget is not None
+    ]  # fmt: skip
+    most = min(left)
+    words = in_words(most)
+    if Fraction(words) > most:  # it is rounded up, as spends are
+        context = Context(prec=6, rounding=ROUND_FLOOR)
+        words = f"{context.divide(Decimal(most.numerator), Decimal(most.denominator)):f}"
+    return f" At most --epsilon {words} is left."
+
+
+def _beyond(unit: Unit, name: str) -> bool:
+    total, budget = unit.total, unit.budget
+    return bool(total and budget and getattr(total, name) > getattr(budget, name))
+
+
+def _delta_left(spend: Account, unit: Unit) -> Fraction:
+    """What of δ the earlier releases leave; alone, a release may have all of it."""
+    earlier = _earlier(spend, unit)
+    limit = Fraction(0) if unit.budget is None else unit.budget.delta
+    return limit - unit.counted(earlier).delta if earlier else limit
+
+
+# What would let a refused release pass: commands to type, without what was done already.
+
+
+KEPT_CLASSES = {"forward", "cross", "backward"}
+"""Attacks that a release which keeps the earlier one's classes withstands."""
+BY_VALUES = {"intersection", WORST}
+_RECORD_BASE = (
+    "record what it is based on first: shoal ledger admit EARLIER/ (or shoal ledger add-foreign "
+    "TABLE --by NAME, where somebody else made it), then this one again"
+)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A release that is judged, and what was said and done already."""
+
+    new: Seen
+    pairs: Sequence[Pair]
+    people_given: bool
+    based: frozenset[int]
+    """The entries that it is based on."""
+    l: int
+
+    def ways(
+        self, weighed: Sequence[Weighed], unjudged: Sequence[tuple[int, str]], spend: Account
+    ) -> tuple[str, ...]:
+        """What would help against each cause, all of which must go; the worst first."""
+        worst = sorted(
+            (one for one in weighed if one.exceeds),
+            key=lambda one: -one.beyond / max(one.finding.people, 1),
+        )
+        found = [self._against(one) for one in worst]
+        found += [self._to_judge(number) for number, _ in unjudged]
+        if spend.exceeded:
+            found.append([cheaper(spend)])
+        return tuple(dict.fromkeys("; or ".join(ways) for ways in found if ways))
+
+    @property
+    def _made(self) -> Mapping[str, Any]:
+        return self.new.manifest or {}
+
+    @property
+    def _folder(self) -> str:
+        """How a command names the release."""
+        return f"{self.new.name}/" if self._made else "RELEASE"
+
+    def _pairs_of(self, entries: Sequence[int]) -> list[Pair]:
+        return [one for one in self.pairs if one.past.number in entries]
+
+    # Against an attack
+
+    def _against(self, one: Weighed) -> list[str]:
+        pairs, attack = self._pairs_of(one.entries), one.finding.attack
+        related = [pair for pair in pairs if pair.relation != OVERLAP and not _foreign(pair)]
+        if attack == "order":
+            return ["write its rows in a random order, as shoal publish does, and admit it again"]
+        if related and related[-1].past.number not in self.based:
+            return [self._rebase(related[-1])]
+        if attack in BASED_ON and related:
+            return [self._show_cells(related[-1])]
+        if attack in KEPT_CLASSES or attack not in BY_VALUES:
+            return [one.finding.defence.rstrip(".")]
+        return self._against_values(one, pairs)
+
+    def _rebase(self, pair: Pair) -> str:
+        people = "" if self.people_given else f", and admit it with --people {_TABLE}"
+        return (
+            f"base the second release on the first, so that nobody's cell becomes finer: "
+            f"{self._publish(self._rule, pair)}{people}"
+        )
+
+    def _show_cells(self, pair: Pair) -> str:
+        """It is based on the earlier one: only the people show that no cell is finer."""
+        if not self.people_given:
+            return (
+                f"show by the people that nobody's cell is finer than in entry "
+                f"{pair.past.number}: {self._admit} --people {_TABLE}, with the column that says "
+                "who they are"
+            )
+        return (
+            f"it is based on entry {pair.past.number}, but {pair.finer or 'that is no answer'}: "
+            f"{self._publish(self._rule, pair)}, from a table with the person column that entry had"
+        )
+
+    def _against_values(self, one: Weighed, pairs: Sequence[Pair]) -> list[str]:
+        ways = []
+        if one.joined_by:
+            dropped = " ".join(f"--drop {shlex.quote(name)}" for name in one.joined_by)
+            ways.append(
+                "leave out what an earlier release publishes as it is too: "
+                f"{self._publish(self._rule)} {dropped}"
+            )
+        if one.finding.attack == WORST:
+            ways.append(self._say_people(pairs))
+        ways.append(self._larger(one.on, len(one.entries)))
+        if makers := sorted({_maker(pair) for pair in pairs if _foreign(pair)}):
+            ways.append(f"publish one table together with {', '.join(makers)}: shoal pool")
+        return ways
+
+    def _say_people(self, pairs: Sequence[Pair]) -> str:
+        if not self.people_given:
+            return (
+                f"say who the people are, so that the worst need not be assumed: {self._admit} "
+                f"--people {_TABLE}"
+            )
+        found = min((p.people_found for p in pairs if p.people_found is not None), default=None)
+        of = "" if found is None else f" ({found:,} are found in its {self.new.rows:,} rows)"
+        return (
+            f"the people given are not all who are in one of the releases{of}, so that the worst "
+            "is assumed of the others: give the whole table that one of them was made of"
+        )
+
+    def _larger(self, column: str, others: int) -> str:
+        """Larger and more varied classes: by a model that the rule lacks, else by more of it."""
+        rule, l = self._rule, self.l if others == 1 else self.l + 1
+        on = f" on={column}" if len(self.new.schema.sensitive) > 1 else ""
+        if "composition" not in rule:
+            rule = f"{rule} & composition l={l} alpha=0.95{on}"
+            return f"ask for larger and more varied classes: {self._publish(rule)}"
+        return (
+            f"ask for more than {rule}: a larger l or alpha of composition, or a larger k, "
+            f"so that classes leave more values of {column}"
+        )
+
+    # To have it judged
+
+    def _to_judge(self, number: int) -> list[str]:
+        if number == UNRECORDED:
+            return [_RECORD_BASE]
+        pair = next((one for one in self.pairs if one.past.number == number), None)
+        if pair is None:
+            return []
+        if pair.unjudged == NOTHING_COMMON:
+            return [
+                f"name the columns that mean the same as in {_named(pair)} alike, or, if it is "
+                f"about other people, say so: {self._admit} --about NAME"
+            ]
+        if formed := self._formed(pair):
+            return [formed]
+        if other := self._roles(pair) or self._spelt_otherwise(pair):
+            return [other]
+        if not pair.how:  # the labels could not be read: the reason says which, and what to do
+            return [f"mend what stands in the way with {_named(pair)}, as said above"]
+        if not self.people_given:
+            return [f"say who the people are: {self._admit} --people {_TABLE}"]
+        return [self._larger(self._first_sensitive, len(self.pairs))]
+
+    def _formed(self, pair: Pair) -> str:
+        """Buckets and centroids, which cannot be compared: what to publish instead."""
+        if self.new.buckets or self.new.centroids:
+            return f"publish it in classes, without --form: {self._publish(self._rule)}"
+        if pair.past.seen.buckets:
+            return f"{_named(pair)} is in buckets, which nothing can be compared with"
+        return ""
+
+    def _roles(self, pair: Pair) -> str:
+        """A column that is sensitive in one release and a cell in the other, or in none of both."""
+        both = pair.past.seen.schema, self.new.schema
+        sensitive, cells = ([getattr(one, role) for one in both] for role in ("sensitive", "quasi"))
+        names = [{column.name for column in one} for one in (*sensitive, *cells)]
+        if mixed := sorted((names[0] & names[3]) | (names[1] & names[2])):
+            return (
+                f"give {', '.join(mixed)} the role in the schema that {_named(pair)} gives it, or "
+                f"leave that column out, and publish it again: {self._publish(self._rule)}"
+            )
+        if not names[0] & names[1] and pair.relation != OVERLAP and not pair.stated:
+            return (
+                "say what they are of each other, if that is so: "
+                f"{self._admit} --{pair.relation.replace(' ', '-')}"
+            )
+        return ""
+
+    def _spelt_otherwise(self, pair: Pair) -> str:
+        """Sensitive columns without a value that both have, as if these were spelt otherwise."""
+        both = [
+            {column.name for column in one.schema.sensitive} for one in (pair.past.seen, self.new)
+        ]
+        listings = pair.past.seen.listings, self.new.listings
+        names = [
+            name for name in sorted(both[0] & both[1])
+            if not set(listings[0][name].words()) & set(listings[1][name].words())
+        ]  # fmt: skip
+        if not names:
+            return ""
+        return (
+            f"name the values of {', '.join(names)} as {_named(pair)} does; or, if it is about "
+            f"other people, say so: {self._admit} --about NAME"
+        )
+
+    @property
+    def _first_sensitive(self) -> str:
+        return next((column.name for column in self.new.schema.sensitive), "")
+
+    # Commands
+
+    @property
+    def _rule(self) -> str:
+        return str(self._made.get("rule") or "k-anonymity k=5")
+
+    @property
+    def _admit(self) -> str:
+        return f"shoal ledger admit {self._folder}"
+
+    def _publish(self, rule: str, base: Pair | None = None) -> str:
+        """Publishing it again; what it is based on, it stays based on."""
+        bases = [pair for pair in self.pairs if pair.past.number in self.based]
+        base = base or (bases[-1] if bases else None)
+        based = "" if base is None else f" --based-on {_folder_of(base)}"
+        return f'shoal publish {_TABLE} -s schema.toml -m "{rule}" -o NEW/{based}'
+
+
+_TABLE = "TABLE"
+
+
+def _foreign(pair: Pair) -> bool:
+    return pair.past.entry.kind == FOREIGN
+
+
+def _maker(pair: Pair) -> str:
+    return str(pair.past.entry.body.get("made_by", ""))
+
+
+def _named(pair: Pair) -> str:
+    return f"entry {pair.past.number}"
+
+
+def _folder_of(pair: Pair) -> str:
+    """An earlier release as a command names it."""
+    return f"{pair.past.entry.body.get('name', 'EARLIER')}/"

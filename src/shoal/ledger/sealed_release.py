@@ -1,0 +1,155 @@
+"""What a ledger keeps of a release, sealed: what is needed to judge later ones together with it.
+
+The distinct published rows (labels and values as they stand in the table), which of them each row
+of the table is, the manifest, what is known of the columns with their hierarchies, and, where the
+release's companion has it, the keyed hash of the person of each row with its key; the folder in
+which it was to lie, and a sketch of its people. Rows keep the
+order of the published table, so that a finding counts them as whoever has the table does.
+Noisy counts and made-up people are kept as they stand: their rows are nobody's.
+
+Never in it: the original table, people's names, providers, or anything that was held back. Who
+opens it still has the published table and can tell who of known people is in it, by the key; that
+is why it is sealed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.adversary.targets import keyed_people
+from shoal.core.errors import InputError
+from shoal.core.release import jsonable
+from shoal.core.schema import Schema
+from shoal.releases.manifest import whole
+from shoal.releases.people_sketch import Sketch
+from shoal.releases.published_table import Keyed, Seen
+from shoal.releases.row_listing import Listing
+
+EDITION = 1
+ABOUT, PUBLISHED, ROWS = "about.json", "published.arrow", "rows.arrow"
+_KEPT_ROLES = frozenset({"quasi", "sensitive", "keep", "person"})
+
+
+def pack(seen: Seen, place: str = "", sketch: Sketch | None = None) -> bytes:
+    """A release as it was read, where it lies, and its people's sketch: the bytes to be sealed."""
+    keyed = keyed_people(seen)
+    number, first = _distinct(seen)
+    about = {
+        "edition": EDITION,
+        "name": seen.name,
+        "roles": _roles(seen).to_toml(),
+        "manifest": jsonable(seen.manifest),
+        "key": None if keyed is None else keyed.key.hex(),
+        "place": place,
+        "sketch": None if sketch is None else sketch.to_json(),
+    }
+    published = {name: _column(one, first) for name, one in seen.listings.items()}
+    rows = {"row": pa.array(number)} | ({} if keyed is None else {"person": keyed.person})
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(ABOUT, json.dumps(about, ensure_ascii=False))
+        archive.writestr(PUBLISHED, _arrow(pa.table(published)))
+        archive.writestr(ROWS, _arrow(pa.table(rows)))
+    return target.getvalue()
+
+
+def unpack(content: bytes) -> Seen:
+    """The release that ``pack`` packed."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            about = json.loads(archive.read(ABOUT))
+            if about["edition"] > EDITION:
+                raise _newer(about["edition"])
+            published, rows = (_read(archive.read(name)) for name in (PUBLISHED, ROWS))
+        number = rows["row"].to_numpy()
+        listings = {name: _listing(published[name], number) for name in published.column_names}
+        keyed = None
+        if about["key"] is not None:
+            keyed = Keyed(bytes.fromhex(about["key"]), rows["person"].combine_chunks())
+        roles = Schema.parse(about["roles"])
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, pa.ArrowException):
+        raise InputError(
+            "The sealed content of an entry is no release.",
+            "check it with shoal ledger verify.",
+        ) from None
+    return Seen(about["name"], roles, listings, about["manifest"], keyed=keyed)
+
+
+def place_and_sketch(content: bytes) -> tuple[str, Sketch | None]:
+    """Where a sealed release was to lie, and the sketch of its people; empty in old contents."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            about = json.loads(archive.read(ABOUT))
+        return str(about.get("place") or ""), Sketch.from_json(about.get("sketch"))
+    except (zipfile.BadZipFile, KeyError, ValueError, AttributeError):
+        return "", None
+
+
+def digest(seen: Seen) -> str:
+    """A hash of a table that lies in no file: of its columns and rows as they stand."""
+    found = hashlib.sha256()
+    for name, one in sorted(seen.listings.items()):
+        words = one.words()
+        order = sorted(range(len(words)), key=lambda i: (words[i] is None, words[i] or ""))
+        place = np.empty(len(words), np.int32)
+        place[order] = np.arange(len(words))
+        found.update(json.dumps([name, [words[i] for i in order]]).encode())
+        found.update(place[one.codes].astype("<i4").tobytes())
+    return found.hexdigest()
+
+
+def _distinct(seen: Seen) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Which distinct published row each row is, and where each of them first stands."""
+    return seen.classes(list(seen.listings))
+
+
+def _roles(seen: Seen) -> Schema:
+    """What is said of the published columns and the person; taxonomies written out."""
+    kept = tuple(c for c in seen.roles.columns if c.role in _KEPT_ROLES)
+    there = (c for c in kept if c.name in seen.listings or c.role == "person")
+    return whole(replace(seen.roles, columns=tuple(there)))
+
+
+def _column(listing: Listing, rows: NDArray[Any]) -> pa.DictionaryArray:
+    words = [value for value in listing.values if value is not None]
+    codes = listing.codes[rows]
+    absent = codes == len(words) if len(words) < len(listing.values) else None
+    indices = pa.array(codes.astype(np.int32), mask=absent)
+    kind = None if words else pa.string()
+    return pa.DictionaryArray.from_arrays(indices, pa.array(words, kind))
+
+
+def _listing(column: pa.ChunkedArray, number: NDArray[Any]) -> Listing:
+    found = column.combine_chunks()
+    words = found.dictionary.to_pylist()
+    codes = found.indices.fill_null(len(words)).to_numpy().astype(np.int32)
+    return Listing((*words, *([None] if found.null_count else [])), codes[number])
+
+
+def _arrow(table: pa.Table) -> bytes:
+    target = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(target, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return target.getvalue()
+
+
+def _read(content: bytes) -> pa.Table:
+    with pa.ipc.open_stream(content) as reader:
+        return reader.read_all()
+
+
+def _newer(edition: int) -> InputError:
+    return InputError(
+        f"The content of an entry is of edition {edition}; this program reads up to {EDITION}.",
+        "update Shoal.",
+    )

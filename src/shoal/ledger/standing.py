@@ -1,0 +1,144 @@
+"""Which recorded releases stand: those that somebody may have, of which table, about whom.
+
+A release that was withdrawn stands still, for nobody can take back what others have; only one that
+was never out, recorded but given to nobody, does not. Of a release by somebody else nobody can say
+that.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from shoal.core.errors import UsageError
+from shoal.ledger.chain.checkpoint import Outline
+from shoal.ledger.chain.entries import Entry
+
+JUDGED = RELEASE, FOREIGN = "release", "foreign"
+"""The kinds of entries that later releases are judged with: our own, and other people's."""
+WITHDRAWN, RESTORED = "withdrawn", "restored"
+"""That a release was taken back; and that a ledger without its last entries is used knowingly."""
+PEOPLE = "people"
+"""Whom releases are about, where nobody says it."""
+
+
+def never_out(entries: Sequence[Entry]) -> frozenset[int]:
+    """The numbers of releases that nobody was given."""
+    return frozenset(int(one.body["number"]) for one in entries if one.body.get("never_out"))
+
+
+def somewhere(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries of releases that somebody may have: all but those that were never out."""
+    inside = never_out(entries)
+    return [one for one in entries if one.kind in JUDGED and one.number not in inside]
+
+
+def beside(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:
+    """What a recorded release is judged with: all before it, and releases that others made.
+
+    One of these that was recorded later was not judged together with it then. What is no release
+    is kept: that one was never out may be said later.
+    """
+    return [
+        one for one in entries
+        if one.kind not in JUDGED
+        or ((one.number < entry.number or one.kind == FOREIGN) and one.number != entry.number)
+    ]  # fmt: skip
+
+
+def of_table(entries: Sequence[Entry], table: str, about: str | None = None) -> Entry | None:
+    """The entry of a release with such a table about such people; None: about whomever.
+
+    The same table may be recorded about several; then it must be said which are meant.
+    """
+    found = [one for one in somewhere(entries) if one.body.get("table") == table]
+    if about is not None:
+        found = [one for one in found if one.body.get("about") == about]
+    if len({one.body.get("about") for one in found}) > 1:
+        told = ", ".join(sorted(str(one.body.get("about")) for one in found))
+        raise UsageError(f"The table is recorded about several: {told}.", "add --about NAME.")
+    return found[0] if found else None
+
+
+def known_abouts(outline: Outline) -> frozenset[str]:
+    """The names of the people that releases which stand are about."""
+    inside = {int(outline.facts(n)["number"]) for n in outline.numbers(_says_never_out)}
+    if not inside:
+        names = {str(f.get("about")) for f in outline.distinct() if f.get("kind") in JUDGED}
+        return frozenset(names)
+    judged = outline.numbers(lambda facts: facts.get("kind") in JUDGED)
+    return frozenset(str(outline.facts(n).get("about")) for n in judged if n not in inside)
+
+
+def _says_never_out(facts: Mapping[str, Any]) -> bool:
+    return bool(facts.get("never_out")) and facts.get("kind") == WITHDRAWN
+
+
+def whom(about: str, known: Collection[str]) -> str:
+    """The people's name without spaces around it; one that is almost a recorded one is refused.
+
+    Each name has the whole budget, and nobody is judged with releases about others: the same
+    people by two names would have neither.
+    """
+    name = about if about in known else about.strip()
+    if not name:
+        raise UsageError("Nobody is said to be whom the release is about.", "add --about NAME.")
+    alike = sorted(one for one in known if _folded(one) == _folded(name))
+    if name not in known and alike:
+        raise UsageError(
+            f"The name {name!r} differs from a recorded one in case or spaces only.",
+            f"if these are the same people, write --about {alike[0]!r}; else choose another name.",
+        )
+    return name
+
+
+def _folded(name: str) -> str:
+    """A name without its case and spaces."""
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def new_about(about: str, known: Collection[str]) -> tuple[str, ...]:
+    """That no release is about these people, but about others: they may be the same, misspelt."""
+    if not known or about in known:
+        return ()
+    names = ", ".join(map(repr, sorted(known)))
+    return (
+        f"It is the first release about {about!r}, so that it is judged with none about {names}. "
+        "If these are the same people, give their name (--about).",
+    )
+
+
+def check_related(relation: str | Mapping[int, str] | None, entries: Sequence[Entry]) -> None:
+    """Refuse a relation to an entry that is no release."""
+    numbers = {one.number for one in somewhere(entries)}
+    wrong = [n for n in relation if n not in numbers] if isinstance(relation, Mapping) else []
+    if wrong:
+        raise UsageError(
+            f"A relation is given to entry {wrong[0]}, which is no release.",
+            "shoal ledger list shows them.",
+        )
+
+
+def check_withdrawable(
+    number: int, entries: Sequence[Entry], never_out: bool, own: str = ""
+) -> None:
+    """Refuse to withdraw what is no release, is withdrawn, or cannot be said never to be out."""
+    kind = {one.number: one.kind for one in entries}.get(number)
+    if kind not in JUDGED:
+        raise UsageError(f"Entry {number} is no release.", "shoal ledger list shows them.")
+    signer = {one.number: one.signer for one in entries}[number]
+    if never_out and kind == RELEASE and signer != own:
+        raise UsageError(
+            f"Entry {number} is a release of another publisher, who alone can say that it was "
+            "never out.",
+            "leave --never-out away: later releases are judged together with it.",
+        )
+    if never_out and kind == FOREIGN:
+        raise UsageError(
+            f"Entry {number} is a release by somebody else, who may have given it to others.",
+            "leave --never-out away: later releases are judged together with it.",
+        )
+    gone = [one.number for one in entries if one.body.get("number") == number]
+    if gone:
+        raise UsageError(f"Entry {gone[0]} withdraws it already.", "nothing is to be done.")

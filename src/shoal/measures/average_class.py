@@ -1,0 +1,31 @@
+"""Average class: how many rows a class has on average.
+
+    C_avg = rows / classes   (LeFevre divides by k too; a measure does not know k)
+
+It does not see what the cells say, nor how unequal the classes are.
+
+K. LeFevre, D. DeWitt, R. Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006.
+"""
+
+from __future__ import annotations
+
+from shoal.core.tally import Cut, Tally
+from shoal.measures._counting import rows_before
+
+
+def average_class(tally: Tally, cut: Cut) -> float:
+    """0 at the untouched table's own average, 1 where one class is left or none is published.
+
+    The published rows count by their classes' average, the rows held back as 1.
+    """
+    if not tally.rows:
+        return 0.0
+    before = tally.rows / len(rows_before(tally))
+    wider = max(0.0, raw(tally, cut) - before) / max(tally.rows - before, 1.0)
+    kept = tally.rows - cut.held_back
+    return (kept * min(1.0, wider) + cut.held_back) / tally.rows
+
+
+def raw(tally: Tally, cut: Cut) -> float:
+    """Published rows / published classes; 0 where there is none."""
+    return (tally.rows - cut.held_back) / cut.classes if cut.classes else 0.0

@@ -1,0 +1,36 @@
+"""Discernibility: how many rows each row cannot be told from.
+
+    DM = Σ over classes |class|² + |rows held back| · |rows|
+
+It does not see what the cells say: classes of equal sizes cost the same, narrow or wide.
+
+R. Bayardo, R. Agrawal, Data privacy through optimal k-anonymization, ICDE 2005.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.tally import Cut, Tally
+from shoal.measures._counting import rows_after, rows_before
+
+
+def discernibility(tally: Tally, cut: Cut) -> float:
+    """0 at the untouched table's own value, 1 where all rows look alike or none is published.
+
+    Relaxed cuts may divide people who are equal; what is below the untouched value is 0 too.
+    """
+    least, most = _squares(rows_before(tally)), tally.rows**2
+    return max(0.0, (raw(tally, cut) - least) / (most - least)) if most > least else 0.0
+
+
+def raw(tally: Tally, cut: Cut) -> int:
+    """The metric as published: a whole number of any size."""
+    return _squares(rows_after(cut)) + cut.held_back * tally.rows
+
+
+def _squares(rows: NDArray[np.int64]) -> int:
+    """Σ rows², exact: few sizes are distinct, so whole numbers without a limit cost nothing."""
+    size, number = np.unique(rows, return_counts=True)
+    return sum(s * s * n for s, n in zip(size.tolist(), number.tolist(), strict=True))

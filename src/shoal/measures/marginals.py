@@ -1,0 +1,341 @@
+"""Marginals: how far each column, and each pair of columns, has moved.
+
+The distance is the total variation ½ Σ |original - release| between the two distributions, where a
+generalised cell spreads its rows evenly over its leaves. Rows held back are missing from the
+release: their share stands beside the leaves as one more value the original does not have.
+Sensitive columns are in, so that the pairs say what is left of their relation to the others.
+
+In pairs a column of more than ``BINS`` leaves is counted in at most ``BINS`` equal bins of
+neighbouring leaves; marginals are never binned. Ranges are added at their ends only and summed up
+afterwards, so a wide cell costs no more than a narrow one.
+
+A release need not be made of cells: measured in the same way are a ``Cut``, ``Rows`` (classes whose
+rows are estimates, each a count of any size beside its codes) and ``Tables`` (counts of columns and
+pairs over bins of their leaves). Estimates and counts below none are taken as none, in each column
+and pair, and the others scaled to the original's rows.
+
+It does not see relations of three columns or more, nor which person has which value.
+
+D. Kifer, J. Gehrke, Injecting utility into anonymized datasets, SIGMOD 2006 (a release is as
+useful as its marginals are close to the original's).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.tally import Cut, Tally
+from shoal.measures._binned import BINS, Binned, whole
+from shoal.measures._binned import Tables as Tables
+from shoal.measures._counting import members
+
+BLOCK = 1 << 15
+"""How many cells are spread at once."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Total variation of each column and of each pair, 0 the same … 1 nothing in common."""
+
+    columns: dict[str, float]
+    pairs: dict[tuple[str, str], float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The distances for JSON."""
+        pairs = [{"columns": list(names), "distance": d} for names, d in self.pairs.items()]
+        return {"columns": dict(self.columns), "pairs": pairs}
+
+    @property
+    def total(self) -> float:
+        """All of them together."""
+        return sum(self.columns.values()) + sum(self.pairs.values())
+
+    def share(self, most: Distances) -> float:
+        """All of them together, as a share of the ``most`` that can be lost: 0 … 1."""
+        if self.total == 0:
+            return 0.0
+        return min(1.0, self.total / most.total) if most.total > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Classes whose rows are estimated: ``count`` of them, of any size, have these values."""
+
+    cells: Cells
+    class_: Ints
+    values: Ints
+    """Codes of the tally's sensitive columns: (columns, rows)."""
+    count: Ints
+
+    @classmethod
+    def of(cls, cells: Cells, counts: Floats) -> Rows:
+        """Classes of one sensitive column, of which each has so many rows: (classes, values)."""
+        classes, values = counts.shape
+        code = np.tile(np.arange(values), classes)[np.newaxis]
+        return cls(cells, np.repeat(np.arange(classes), values), code, counts.ravel())
+
+
+Released = Cut | Rows | Tables
+
+
+def marginals(tally: Tally, released: Released) -> float:
+    """All distances together, as a share of those of a release whose every cell is the root."""
+    lost, most = _compare(tally, [released, root(tally)])
+    return lost.share(most)
+
+
+def raw(tally: Tally, released: Released) -> Distances:
+    """The distance of each column and of each pair."""
+    return _compare(tally, [released])[0]
+
+
+def distributions(tally: Tally, cut: Cut) -> dict[str, tuple[Floats, Floats]]:
+    """Rows on each leaf of each column: those of the original, and those of the release."""
+    columns = zip(_columns(tally, None), _columns(tally, cut), strict=True)
+    return {old.axis.name: (_marginal(old), _marginal(new)) for old, new in columns}
+
+
+def _compare(tally: Tally, releases: Sequence[Released]) -> list[Distances]:
+    """The distances of several releases from their one original."""
+    found = [Distances({}, {}) for _ in releases]
+    if not tally.rows:
+        return found
+    before, after = _Cells(_columns(tally, None)), [_told(tally, one) for one in releases]
+    names = [column.axis.name for column in before.columns]
+    for i, name in enumerate(names):
+        old, _ = before.column(i)
+        for result, new in zip(found, after, strict=True):
+            result.columns[name] = _distance(old, *new.column(i), tally.rows)
+    for i, j in combinations(range(len(names)), 2):
+        old, _ = before.pair(i, j)
+        for result, new in zip(found, after, strict=True):
+            result.pairs[names[i], names[j]] = _distance(old, *new.pair(i, j), tally.rows)
+    return found
+
+
+class _Told(Protocol):
+    """What a release tells: rows on values, and rows that are on none of the original's."""
+
+    def column(self, i: int) -> tuple[Floats, float]: ...
+
+    def pair(self, i: int, j: int) -> tuple[Floats, float]: ...
+
+
+def _told(tally: Tally, released: Released) -> _Told:
+    if isinstance(released, Tables):
+        axes = (*tally.quasi, *tally.sensitive)
+        return Binned(axes, released, tally.rows)
+    cells = _Cells(_columns(tally, released))
+    if isinstance(released, Rows):
+        return _Estimated(cells, tally.rows)
+    return replace(cells, held=released.held_back)
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """A table of cells."""
+
+    columns: Sequence[_Column]
+    held: int = 0
+
+    def column(self, i: int) -> tuple[Floats, float]:
+        return _marginal(self.columns[i]), self.held
+
+    def pair(self, i: int, j: int) -> tuple[Floats, float]:
+        return _joint(self.columns[i], self.columns[j]), self.held
+
+
+@dataclass(frozen=True)
+class _Estimated:
+    """Estimates as distributions of so many ``rows``, as tables are: nothing below none.
+
+    Rows that are on no value of the original stand beside the others.
+    """
+
+    cells: _Cells
+    rows: int
+
+    def column(self, i: int) -> tuple[Floats, float]:
+        return self._whole(self.cells.column(i)[0])
+
+    def pair(self, i: int, j: int) -> tuple[Floats, float]:
+        return self._whole(self.cells.pair(i, j)[0])
+
+    def _whole(self, found: Floats) -> tuple[Floats, float]:
+        beside = round(self.rows - float(found.sum()), 6)  # what adding up leaves is nobody
+        scaled = whole(np.append(found, beside), self.rows)
+        return scaled[:-1].reshape(found.shape), float(scaled[-1])
+
+
+@dataclass(frozen=True)
+class _Spans:
+    """Cells as runs of values, ``mass`` on each value: cell i has runs start[i] … start[i+1]-1."""
+
+    start: Ints
+    low: Ints
+    high: Ints
+    mass: Floats
+    size: int
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One column of a table: rows (``count``), each in a cell (``unit``) of ``cells``."""
+
+    axis: Axis
+    unit: Ints
+    count: Ints
+    cells: Cells | None
+    index: int
+
+    def spans(self, bins: int) -> _Spans:
+        """The cells over the leaves, or over bins where the leaves are too many."""
+        width, units = -(-self.axis.size // bins), self.axis.size
+        unit: Ints = np.arange(units)
+        low, high = unit, unit
+        if self.cells is not None:
+            units = len(self.cells)
+            unit, low, high = _ranges(self.cells, self.index)
+        return _binned(unit, low, high, units, self.axis.size, width)
+
+
+def _columns(tally: Tally, released: Cut | Rows | None) -> list[_Column]:
+    """Quasi-identifiers, then sensitive columns: the original's (None), or a release's."""
+    if released is None:
+        quasi = _plain(tally.quasi, tally.keys, tally.count)
+        return quasi + _plain(tally.sensitive, tally.values, tally.count)
+    if isinstance(released, Cut):
+        kept = released.class_ >= 0
+        values = tally.values[:, released.entry[kept]]
+        released = Rows(released.cells, released.class_[kept], values, released.count[kept])
+    unit, count, cells = released.class_, released.count, released.cells
+    quasi = [_Column(axis, unit, count, cells, j) for j, axis in enumerate(tally.quasi)]
+    return quasi + _plain(tally.sensitive, released.values, count)
+
+
+def _plain(axes: Sequence[Axis], codes: Ints, count: Ints) -> list[_Column]:
+    """Columns whose values stand as they are."""
+    return [_Column(axis, own, count, None, -1) for axis, own in zip(axes, codes, strict=True)]
+
+
+def _ranges(cells: Cells, column: int) -> tuple[Ints, Ints, Ints]:
+    """Cells as runs of neighbouring codes: class, first code, last code."""
+    if column in cells.sets:
+        return _runs(cells.sets[column])
+    return np.arange(len(cells)), cells.low[:, column], cells.high[:, column]
+
+
+def _runs(bits: NDArray[np.uint64]) -> tuple[Ints, Ints, Ints]:
+    """Sets as runs of neighbouring codes: set, first code, last code."""
+    blocks = list(members(bits)) or [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    row, code = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    if not len(row):
+        return row, code, code
+    apart = (row[1:] != row[:-1]) | (code[1:] != code[:-1] + 1)
+    first = np.concatenate(([True], apart))
+    last = np.concatenate((apart, [True]))
+    return row[first], code[first], code[last]
+
+
+def _binned(unit: Ints, low: Ints, high: Ints, units: int, size: int, width: int) -> _Spans:
+    """Runs of leaves as runs of bins of ``width`` leaves; a run's ends may fill a bin partly."""
+    low, high = low.astype(np.int64), high.astype(np.int64)
+    share = 1.0 / np.bincount(unit, weights=high - low + 1, minlength=units)[unit]
+    first, last = low // width, high // width
+    if width == 1:
+        parts = [(unit, low, high, share)]
+    else:
+        inner, longer = last > first + 1, last > first
+        head = np.minimum(high + 1, (first + 1) * width) - low
+        tail = high + 1 - last * width
+        parts = [
+            (unit, first, first, share * head),
+            (unit[inner], first[inner] + 1, last[inner] - 1, share[inner] * width),
+            (unit[longer], last[longer], last[longer], (share * tail)[longer]),
+        ]
+    unit, low, high, mass = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.argsort(unit, kind="stable")
+    start = np.concatenate(([0], np.cumsum(np.bincount(unit, minlength=units))))
+    return _Spans(start, low[order], high[order], mass[order], -(-size // width))
+
+
+def _marginal(column: _Column) -> Floats:
+    """Rows on each leaf."""
+    spans = column.spans(column.axis.size)
+    rows = np.bincount(column.unit, weights=column.count, minlength=len(spans.start) - 1)
+    mass = np.repeat(rows, np.diff(spans.start)) * spans.mass
+    change = np.bincount(spans.low, weights=mass, minlength=spans.size + 1)
+    change -= np.bincount(spans.high + 1, weights=mass, minlength=spans.size + 1)
+    return np.cumsum(change)[:-1].astype(np.float64)
+
+
+def _joint(one: _Column, two: _Column) -> Floats:
+    """Rows on each pair of values (or bins): every run of one cell with every run of the other."""
+    a, b = one.spans(BINS), two.spans(BINS)
+    shape = (a.size + 1, b.size + 1)
+    change = np.zeros(shape[0] * shape[1])
+    for first, second, rows in _grouped(one, two):
+        runs_a, runs_b = np.diff(a.start)[first], np.diff(b.start)[second]
+        pairs = runs_a * runs_b
+        item = np.repeat(np.arange(len(rows)), pairs)
+        place = np.arange(len(item)) - np.repeat(np.cumsum(pairs) - pairs, pairs)
+        i = a.start[first[item]] + place // runs_b[item]
+        j = b.start[second[item]] + place % runs_b[item]
+        mass = rows[item] * a.mass[i] * b.mass[j]
+        for row, column, sign in (
+            (a.low[i], b.low[j], 1),
+            (a.high[i] + 1, b.high[j] + 1, 1),
+            (a.high[i] + 1, b.low[j], -1),
+            (a.low[i], b.high[j] + 1, -1),
+        ):
+            corner = row * shape[1] + column
+            change += sign * np.bincount(corner, weights=mass, minlength=len(change))
+    return np.cumsum(np.cumsum(change.reshape(shape), axis=0), axis=1)[:-1, :-1]
+
+
+def _grouped(one: _Column, two: _Column) -> Iterator[tuple[Ints, Ints, Floats]]:
+    """Rows of each pair of cells that occurs together, block by block."""
+    units = _units(two)
+    if one.unit is two.unit:  # both the class: a class has one cell in each column
+        pair = np.arange(units) * (units + 1)
+        rows = np.bincount(one.unit, weights=one.count, minlength=units)
+    else:
+        key = one.unit.astype(np.int64) * units + two.unit
+        pair, key = _numbered(key, _units(one) * units)
+        rows = np.bincount(key, weights=one.count, minlength=len(pair))
+    for begin in range(0, len(pair), BLOCK):
+        part = pair[begin : begin + BLOCK]
+        yield part // units, part % units, rows[begin : begin + BLOCK].astype(np.float64)
+
+
+def _units(column: _Column) -> int:
+    return int(column.unit.max()) + 1 if len(column.unit) else 0
+
+
+def _numbered(key: Ints, domain: int) -> tuple[Ints, Ints]:
+    """Keys that may occur, and each key's number among them; sorted only where they are many."""
+    if domain <= max(4 * len(key), 1 << 16):
+        return np.arange(domain), key
+    return np.unique(key, return_inverse=True)
+
+
+def _distance(before: Floats, after: Floats, beside: float, rows: int) -> float:
+    return min(1.0, (float(np.abs(before - after).sum()) + beside) / (2 * rows))
+
+
+def root(tally: Tally) -> Cut:
+    """The cut whose only class publishes nothing but roots."""
+    entry = np.arange(tally.entries, dtype=np.int32)
+    high = np.array([[axis.size - 1 for axis in tally.quasi]], dtype=np.int32)
+    return Cut(entry, np.zeros_like(entry), tally.count, Cells(np.zeros_like(high), high))

@@ -1,0 +1,20 @@
+"""How likely people are to be re-identified in one table, from its classes.
+
+``assess``        everything below for one table, from the sizes of its classes, ready for JSON
+``subset_risks``  how many people each subset of columns singles out
+
+`shoal.measures.risk.exposure` attacks classes by their cells: whose row is picked, whose value
+guessed.
+
+One file per estimator of population uniqueness; each states its assumptions, and where it finds no
+estimate it says why instead of reporting 0.
+"""
+
+from shoal.measures.risk.assessment import Assessment, Members, assess
+from shoal.measures.risk.sizes import Estimate, Sizes
+from shoal.measures.risk.subsets import Subset, most_revealing, subset_risks
+
+__all__ = [
+    "Assessment", "Estimate", "Members", "Sizes", "Subset", "assess", "most_revealing",
+    "subset_risks",
+]  # fmt: skip

@@ -1,0 +1,220 @@
+"""The risk of one table: what three kinds of adversary can expect from its class sizes.
+
+prosecutor   knows that the person is in the table: 1 / n for a class of n rows
+journalist   knows only that the person is in the population: 1 / N for the N people of the
+             population that a class's cells cover
+marketer     tries everybody, and cares how many are right on average
+
+K. El Emam, Guide to the De-Identification of Personal Health Information, CRC Press 2013. All
+three speak of who a row is about, not of what a class gives away about everybody in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.errors import UsageError
+from shoal.core.model import fraction as exact
+from shoal.measures.risk.dankar import choose
+from shoal.measures.risk.pitman import pitman
+from shoal.measures.risk.sizes import Estimate, Sizes, plain
+from shoal.measures.risk.snb import snb
+from shoal.measures.risk.zayatz import zayatz
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Who is in which class: distinct pairs of a person, by number from 0 on, and a class."""
+
+    person: NDArray[Any]
+    class_: NDArray[Any]
+
+    def smallest(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Per person the smallest of its classes' counts."""
+        least = np.full(int(self.person.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(least, self.person, counts[self.class_])
+        return least
+
+
+NO_ROWS = "the table has no rows"
+NO_POPULATION = "no population table is given"
+NO_FRACTION = "no sampling fraction is given"
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The risk of one table; nan where there is none, and ``notes`` say why.
+
+    ``prosecutor`` and ``journalist`` are the highest of anybody; ``marketer`` is the mean over
+    people of 1 / n (classes / rows), ``marketer_population`` that of 1 / N. ``above`` is the
+    share of people whose prosecutor risk exceeds ``threshold``; ``unique_share`` those at 1.
+    Whoever is in several classes is as much at risk as in the worst of them; n counts persons.
+    """
+
+    rows: int
+    classes: int
+    smallest_class: int
+    prosecutor: float
+    journalist: float
+    marketer: float
+    marketer_population: float
+    threshold: float
+    above: float
+    uniques: int
+    unique_share: float
+    sampling_fraction: float | None = None
+    population_uniques: Mapping[str, Estimate] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
+    people: int = 0
+    """How many people the rows are about: as many, unless some have several."""
+    limit: Fraction = Fraction(1, 5)
+    """The threshold, exactly."""
+
+    @property
+    def fewest_alike(self) -> int:
+        """The fewest people of a class whose risk is not above the threshold."""
+        return math.ceil(1 / self.limit)
+
+    @property
+    def people_above(self) -> int:
+        """How many people have a risk above the threshold."""
+        return round(self.above * self.people) if self.people else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The assessment for JSON; what is not known is null."""
+        found: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if name == "limit":
+                continue
+            found[name] = plain(value) if isinstance(value, float) else value
+        estimates = self.population_uniques
+        found["population_uniques"] = {name: e.to_dict() for name, e in estimates.items()}
+        found["notes"] = dict(self.notes)
+        return found
+
+
+def assess(
+    rows: Any,
+    population_counts: Any = None,
+    sampling_fraction: float | None = None,
+    threshold: float | Fraction = 0.2,
+    *,
+    population_rows: Any = None,
+    members: Members | None = None,
+    population_members: Members | None = None,
+    table_rows: int | None = None,
+) -> Assessment:
+    """Everything that class sizes tell about re-identification.
+
+    ``rows`` (classes,) counts each class's people; ``population_counts`` (classes,) the people of
+    the population that its cells cover. ``population_rows`` counts the rows of the classes that
+    these are about, where somebody with the population sees others, because it lacks columns.
+    ``sampling_fraction`` is the share of the population that is in the table; population
+    uniqueness is estimated only where it is given.
+
+    Where some people have several rows, ``members`` says who is in which of the classes,
+    ``population_members`` the same of those that somebody with the population sees, and
+    ``table_rows`` how many rows there are. Estimators then take a class for as large as it has
+    persons; whoever is in several counts in each.
+
+    >>> found = assess([1, 1, 2, 4], threshold=0.3)
+    >>> found.prosecutor, found.marketer, found.unique_share, found.above
+    (1.0, 0.5, 0.25, 0.5)
+    """
+    rows = np.asarray(rows, dtype=np.int64)
+    sizes = Sizes.of(rows)
+    seen = rows if population_rows is None else np.asarray(population_rows, dtype=np.int64)
+    journalist, to_market, notes = _against_population(seen, population_counts, population_members)
+    size, persons = _crowds(sizes, rows, members)
+    people = int(persons.sum())
+    estimates, more = _estimates(sizes, sampling_fraction)
+    limit = exact(threshold, "threshold", 0, 1)
+    risky = size * limit.numerator < limit.denominator
+    unique = int(persons[size == 1].sum())
+    smallest = int(sizes.size.min(initial=sizes.rows))
+    return Assessment(
+        rows=people if table_rows is None else table_rows,
+        classes=sizes.classes,
+        smallest_class=smallest,
+        prosecutor=_share(1, smallest),
+        journalist=journalist,
+        marketer=_mean(size, persons),
+        marketer_population=to_market,
+        threshold=float(limit),
+        above=_share(int(persons[risky].sum()), people),
+        uniques=unique,
+        unique_share=_share(unique, people),
+        sampling_fraction=sampling_fraction,
+        population_uniques=estimates,
+        notes=(notes if sizes.rows else {}) | more,
+        people=people,
+        limit=limit,
+    )
+
+
+def _estimates(sizes: Sizes, fraction: float | None) -> tuple[dict[str, Estimate], dict[str, str]]:
+    """Who is unique in the population, by each estimator; or why that is not estimated."""
+    if not sizes.rows:
+        return {}, {"prosecutor": NO_ROWS}
+    if fraction is None:
+        return {}, {"population_uniques": NO_FRACTION}
+    return population_uniqueness(sizes, fraction), {}
+
+
+def _crowds(
+    sizes: Sizes, rows: NDArray[np.int64], members: Members | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The sizes of the classes that people are safest counted in, and how many have each."""
+    if members is None:
+        return sizes.size, sizes.size * sizes.number
+    size, persons = np.unique(members.smallest(rows), return_counts=True)
+    return size, persons.astype(np.int64)
+
+
+def _mean(size: NDArray[np.int64], persons: NDArray[np.int64]) -> float:
+    """The mean over people of 1 / size."""
+    if not len(size):
+        return math.nan
+    pairs = zip(persons.tolist(), size.tolist(), strict=True)
+    return float(sum((Fraction(n, crowd) for n, crowd in pairs), Fraction()) / int(persons.sum()))
+
+
+def population_uniqueness(sizes: Sizes, fraction: float) -> dict[str, Estimate]:
+    """Each estimate by its name, and under ``dankar`` the one to believe."""
+    one, two, three = pitman(sizes, fraction), zayatz(sizes, fraction), snb(sizes, fraction)
+    believed = choose(one, two, three, fraction)
+    return {"pitman": one, "zayatz": two, "snb": three, "dankar": believed}
+
+
+def _against_population(
+    rows: NDArray[np.int64], counts: Any, members: Members | None
+) -> tuple[float, float, dict[str, str]]:
+    """The journalist's highest and mean risk, or the reason why there is none."""
+    if counts is None:
+        return math.nan, math.nan, {"journalist": NO_POPULATION}
+    counts = np.asarray(counts, dtype=np.int64)
+    if counts.shape != rows.shape:
+        raise UsageError(
+            f"{len(rows)} classes have {len(counts)} population counts.", "give one for each class."
+        )
+    there = rows > 0
+    short = int((counts < rows)[there].sum())
+    if short or not there.any():
+        reason = f"{short} classes have more people than the population has in their cells"
+        return math.nan, math.nan, {"journalist": reason if short else NO_ROWS}
+    highest = float((1 / counts[there]).max())
+    if members is not None:
+        return highest, _mean(*_crowds(Sizes.of(rows), counts, members)), {}
+    rows, counts = rows[there], counts[there]
+    return highest, float((rows / counts).sum() / rows.sum()), {}
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else math.nan

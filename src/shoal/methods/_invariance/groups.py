@@ -1,0 +1,272 @@
+"""From rows in buckets to a cut: groups split off, told apart, and numbered as classes.
+
+How far apart people are: the widths of the ranges between them, summed over columns.
+
+Tell classes apart: cells are widened where groups of different values would publish the same.
+
+Rows that share all their cells are one class. Two groups with different values would not be even
+together, so that all but one get cells that are a little wider, and no other signature's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.axis import Axis
+from shoal.core.cells import Bits, Cells, cover_classes, everything, publishable
+from shoal.core.errors import NotMetError
+from shoal.core.model import Model
+from shoal.core.tally import HELD_BACK, Cut, Tally
+from shoal.kernels.box_tree import ends
+from shoal.methods._invariance.buckets import Rows, split
+from shoal.methods._topdown.progress import Advance
+
+# How far apart people are: the widths of the ranges between them, summed over columns.
+
+
+def distances(tally: Tally, one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
+    """Between each of some entries and each of others, by the columns' weights.
+
+    Codes of a column lie in its order; where it has none, they are equal or not.
+    """
+    far = np.zeros((len(one), len(other)))
+    for codes, axis, weight in zip(tally.keys, tally.quasi, tally.importance, strict=True):
+        here, there = (codes[entry].astype(np.int64) for entry in (one, other))
+        apart = np.abs(here[:, np.newaxis] - there)
+        far += weight * (apart > 0 if axis.shape == "flat" else apart / max(axis.size - 1, 1))
+    return far
+
+
+# Tell classes apart: cells are widened where groups of different values would publish the same.
+
+
+Numbers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+FAR = 20_000
+"""Where so many cells are taken, no wider ones are looked for."""
+
+
+def told_apart(
+    tally: Tally, cells: Cells, signature: Numbers, rows: Numbers, first: Flags
+) -> tuple[Cells, Flags]:
+    """Cells that hold the given ones, equal only where signatures are; and who is left over.
+
+    Of groups with equal cells the signature with most rows keeps them. The others take the
+    cheapest free cells, as few steps wider as there are any. Left over are groups for which
+    everything up to ``*`` in all columns, or very much of it, is other signatures'. Some groups
+    come ``first``: their cells are what they would be if there were no others.
+    """
+    left = np.zeros(len(cells), np.bool_)
+    rows = rows + np.where(first, rows.sum(), 0)  # so that no others take a cell from them
+    for there in (first, np.ones_like(first)):
+        cells, left = _apart(tally, cells, signature, rows, there, left)
+    return cells, left
+
+
+def _apart(
+    tally: Tally, cells: Cells, signature: Numbers, rows: Numbers, there: Flags, left: Flags
+) -> tuple[Cells, Flags]:
+    """The same of the groups that are there; others stay as they are."""
+    now, left = cells, left.copy()
+    while True:
+        owner, number = _owners(now, signature, rows, there & ~left)
+        at = np.flatnonzero(there & ~left & (owner[number] != signature))
+        if not len(at):
+            return now, left
+        staying = np.flatnonzero(there & ~left & (owner[number] == signature))
+        taken = now.take(staying), signature[staying]
+        moved, new = _cheapest(tally, now.take(at), signature[at], taken)
+        if not len(moved):
+            found = _farther(tally, now.take(at[:1]), int(signature[at[0]]), taken)
+            left[at[0]] = found is None
+            moved, new = (np.zeros(1, np.int64), found) if found else (moved, new)
+        now = _replaced(now, at[moved], new)
+
+
+def _cheapest(
+    tally: Tally, cells: Cells, own: Numbers, taken: tuple[Cells, Numbers]
+) -> tuple[Numbers, Cells]:
+    """The cells that have a free one a step wider, and the cheapest such."""
+    wider, of = _wider(tally, cells)
+    free = np.flatnonzero(_free(*taken, wider, own[of]))
+    wider, of = wider.take(free), of[free]
+    order = np.lexsort((wider.widths(tally.quasi) @ tally.importance, of))
+    first = order[np.unique(of[order], return_index=True)[1]]
+    return of[first], wider.take(first)
+
+
+def _farther(tally: Tally, cell: Cells, own: int, taken: tuple[Cells, Numbers]) -> Cells | None:
+    """The cheapest free cell that the fewest steps lead to; None where there is none."""
+    reached = cell
+    while len(reached) and len(reached) <= FAR:
+        moved, new = _cheapest(tally, reached, np.full(len(reached), own), taken)
+        if len(moved):
+            return new.take(np.argsort(new.widths(tally.quasi) @ tally.importance)[:1])
+        reached = _wider(tally, reached)[0]
+        reached = reached.take(reached.unique()[0])
+    return None
+
+
+def _owners(
+    cells: Cells, signature: Numbers, rows: Numbers, there: Flags
+) -> tuple[Numbers, Numbers]:
+    """The signature that has most rows in each distinct cell, and each group's cell."""
+    number = cells.unique()[1]
+    size = int(signature.max()) + 1
+    pair, at = np.unique(number[there] * size + signature[there], return_inverse=True)
+    have = np.bincount(at.reshape(-1), rows[there])
+    order = np.lexsort((-pair, have))  # the last one stays: most rows, then the first signature
+    owner = np.full(int(number.max()) + 1, -1, np.int64)
+    owner[pair[order] // size] = pair[order] % size
+    return owner, number
+
+
+def _wider(tally: Tally, cells: Cells) -> tuple[Cells, Numbers]:
+    """Each cell widened by one step, in every way that there is; and which cell it was."""
+    found, of, every = [], [], np.arange(len(cells))
+    for j, axis in enumerate(tally.quasi):
+        for up in (False, True):
+            low, high = cells.low.copy(), cells.high.copy()
+            sets = {column: bits.copy() for column, bits in cells.sets.items()}
+            if j in sets:
+                able = _one_more(axis, sets[j], up)
+                low[:, j], high[:, j] = ends(sets[j])
+            else:
+                able = high[:, j] < axis.size - 1 if up else low[:, j] > 0
+                (high if up else low)[:, j] += np.where(able, 1 if up else -1, 0)
+            some = Cells(low, high, sets).take(every[able])
+            found.append(publishable(tally.quasi, some.low, some.high, some.sets))
+            of.append(every[able])
+    return Cells.joined(found), np.concatenate(of)
+
+
+def _one_more(axis: Axis, bits: Bits, up: bool) -> Flags:
+    """Add the first (or last) leaf that is not there, in place; whether there was one."""
+    lacking = ~bits & everything(axis)
+    able = np.asarray(lacking.any(axis=1))
+    first, last = ends(lacking[able])
+    code = (last if up else first).astype(np.int64)
+    bits[np.flatnonzero(able), code >> 6] |= np.uint64(1) << (code & 63).astype(np.uint64)
+    return able
+
+
+def _free(there: Cells, signature: Numbers, wanted: Cells, own: Numbers) -> Flags:
+    """Whether each wanted cell is nobody's, or of its own signature."""
+    number = Cells.joined([there, wanted]).unique()[1]
+    owner = np.full(int(number.max()) + 1, -1, np.int64)
+    owner[number[: len(there)]] = signature
+    of = owner[number[len(there) :]]
+    return np.asarray((of < 0) | (of == own))
+
+
+def _replaced(cells: Cells, at: Numbers, new: Cells) -> Cells:
+    low, high = cells.low.copy(), cells.high.copy()
+    low[at], high[at] = new.low, new.high
+    sets = {column: bits.copy() for column, bits in cells.sets.items()}
+    for column, bits in sets.items():
+        bits[at] = new.sets[column]
+    return Cells(low, high, sets)
+
+
+# From rows in buckets to a cut: groups split off, told apart, and numbered as classes.
+
+
+NEAR = 4096
+"""Among so many people, drawn at random, neighbours of a class are looked for."""
+
+
+def gathered(
+    tally: Tally, model: Model, rows: Rows, advance: Advance, first: Flags | None = None
+) -> tuple[Tally, Cut, int]:
+    """The classes of these rows, and how many of the rows no cells are left for: held back.
+
+    Entries about nobody have been given a place in the tally: that of somebody near their class.
+    Groups with rows that come ``first`` (flags of the tally's entries) find cells before others.
+    """
+    group = split(tally, model, rows, advance)
+    tally = _placed(tally, rows, group)
+    cells = cover_classes(tally.quasi, tally.keys, rows.entry, group)
+    size = np.bincount(group)
+    before = np.zeros(len(size), np.bool_)
+    if first is not None:
+        before[group[first[rows.entry]]] = True
+    cells, left = told_apart(tally, cells, _signatures(rows, group), size, before)
+    class_ = np.where(left, HELD_BACK, np.cumsum(~left) - 1)[group].astype(np.int32)
+    kept = cells.take(np.flatnonzero(~left))
+    pair, count = np.unique(np.stack((rows.entry, class_)), axis=1, return_counts=True)
+    cut = Cut(pair[0].astype(np.int32), pair[1].astype(np.int32), count.astype(np.int64), kept)
+    return tally, cut.merged(), int(size[left].sum())
+
+
+def completed(tally: Tally, cut: Cut) -> Cut:
+    """The cut with the rows held back that are in none of its pieces."""
+    gone = tally.count - np.bincount(cut.entry, cut.count, tally.entries).astype(np.int64)
+    entry = np.flatnonzero(gone).astype(np.int32)
+    back = np.full(len(entry), HELD_BACK, np.int32)
+    return replace(
+        cut,
+        entry=np.concatenate((cut.entry, entry)),
+        class_=np.concatenate((cut.class_, back)),
+        count=np.concatenate((cut.count, gone[entry])),
+    )
+
+
+def _signatures(rows: Rows, group: Numbers) -> Numbers:
+    """A number for the set of values of each group: groups of a bucket share it."""
+    order = np.lexsort((rows.value, rows.bucket))
+    bucket, value = rows.bucket[order], rows.value[order]
+    new = np.append(True, (np.diff(bucket) != 0) | (np.diff(value) != 0))
+    begin = np.flatnonzero(np.append(True, np.diff(bucket[new]) != 0))
+    sets = [tuple(some.tolist()) for some in np.split(value[new], begin[1:])]
+    number = {one: i for i, one in enumerate(dict.fromkeys(sets))}
+    of_bucket = np.zeros(int(rows.bucket.max()) + 1, np.int64)
+    of_bucket[bucket[new][begin]] = [number[one] for one in sets]
+    found = np.zeros(int(group.max()) + 1, np.int64)
+    found[group] = of_bucket[rows.bucket]
+    return found
+
+
+def _placed(tally: Tally, rows: Rows, group: Numbers) -> Tally:
+    """The tally with entries about nobody where the people are who are nearest to their group.
+
+    Cells around the real rows alone would be somebody's own values where one of them is left.
+    Where fewer others are published than are needed, people who are in none of the rows help out.
+    """
+    keys, waiting = tally.keys.copy(), _waiting(tally, rows)
+    some, order = np.flatnonzero(~rows.nobody)[:NEAR], np.argsort(group, kind="stable")
+    begin = np.concatenate(([0], np.cumsum(np.bincount(group))))
+    for one in np.unique(group[rows.nobody]).tolist():
+        own = order[begin[one] : begin[one + 1]]
+        real, made = own[~rows.nobody[own]], own[rows.nobody[own]]
+        near = _nearest(tally, rows.entry[some[group[some] != one]], rows.entry[real])
+        if len(near) < len(made):
+            near = np.append(near, _nearest(tally, waiting, rows.entry[real]))
+        near = near if len(near) else rows.entry[real]
+        keys[:, rows.entry[made]] = tally.keys[:, np.resize(near, len(made))]
+    return replace(tally, keys=keys)
+
+
+def _waiting(tally: Tally, rows: Rows) -> NDArray[Any]:
+    """The entries of people who are in none of the rows, once for each of them."""
+    entry = np.flatnonzero(np.bincount(rows.entry, minlength=tally.entries) == 0)
+    return np.repeat(entry, tally.count[entry])[:NEAR]
+
+
+def _nearest(tally: Tally, entries: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
+    """Some entries in the order of how near they are to any of a group's own."""
+    far = distances(tally, entries, own).min(axis=1)
+    return entries[np.argsort(far, kind="stable")]
+
+
+def indistinct(rows: int) -> NotMetError:
+    """Where groups with different values cannot be told apart by any cells."""
+    return NotMetError(
+        f"{rows:,} rows are in groups that would have the cells of groups with other values, "
+        "however wide.",
+        "use more quasi-identifiers, or give them more values, or allow rows to be held back "
+        "(--hold-back SHARE).",
+    )

@@ -1,0 +1,103 @@
+"""Why no combination of levels meets a rule: how close they come, and what it would take.
+
+Levels that a user fixes or bounds: the rungs that each column may stand on.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from shoal.core.axis import Axis
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.release import short
+from shoal.core.tally import Tally
+from shoal.methods._lattice.costs import HeldBack
+from shoal.methods._lattice.ladder import Rung, apart, every_rung, ladder, level_of_each
+from shoal.methods._lattice.rollup import Tables
+from shoal.methods._lattice.search import Budget, NodeSearch, searched
+from shoal.methods._topdown.search import refusal
+
+# Levels that a user fixes or bounds: the rungs that each column may stand on.
+
+
+def bounded(tally: Tally, levels: str) -> tuple[tuple[Rung, ...], ...]:
+    """The rungs that each column may stand on."""
+    asked = _read(levels, [axis.name for axis in tally.quasi])
+    return tuple(_within(axis, *asked.get(axis.name, (0, None))) for axis in tally.quasi)
+
+
+def _within(axis: Axis, low: int, high: int | None) -> tuple[Rung, ...]:
+    """The rungs of a column between two levels; None is the highest."""
+    rungs = every_rung(axis)
+    allowed = rungs[low:] if high is None else rungs[low : high + 1]
+    if allowed:
+        return apart(allowed)
+    meant = f"{low} or above" if high is None else f"in {low}..{high}" if low != high else str(low)
+    raise UsageError(
+        f"Column {axis.name!r} has no level {meant}.",
+        f"its levels are {', '.join(str(rung.number) for rung in rungs)}.",
+    )
+
+
+def is_bounded(tally: Tally, ladders: Sequence[Sequence[Rung]]) -> bool:
+    """Whether any column may stand on fewer rungs than it has."""
+    pairs = zip(tally.quasi, ladders, strict=True)
+    return any(len(rungs) < len(ladder(axis)) for axis, rungs in pairs)
+
+
+def _read(levels: str, known: list[str]) -> dict[str, tuple[int, int | None]]:
+    """The columns that are bounded, each with its lowest and highest level."""
+    found: dict[str, tuple[int, int | None]] = {}
+    hint = f'write for example levels="{known[0]}=1..2"; columns: {", ".join(known)}.'
+    for text in filter(None, map(str.strip, levels.split(","))):
+        matched = re.fullmatch(r"(.+?)\s*=\s*(\d+)(\.\.(\d*))?", text)
+        if matched is None:
+            raise UsageError("levels is not understood.", hint)
+        column, low = matched[1], int(matched[2])
+        if column not in known:
+            raise UsageError(f"levels names {column!r}, which is no quasi-identifier.", hint)
+        if column in found:
+            raise UsageError(f"levels names {column!r} twice.", hint)
+        found[column] = low, low if matched[3] is None else int(matched[4]) if matched[4] else None
+    return found
+
+
+# Why no combination of levels meets a rule: how close they come, and what it would take.
+
+
+CLOSEST = 5000
+"""Among so many nodes the closest is looked for, where none passes."""
+
+
+def refused(tables: Tables, hold_back: int, search: NodeSearch | None = None) -> NotMetError:
+    """How close the levels come to the rule, and with how many rows held back it would pass."""
+    loosen = "loosen levels, " if is_bounded(tables.tally, tables.ladders) else ""
+    if search is not None and search.budget.limited and not search.complete:
+        return NotMetError(
+            f"Among the {search.budget.checked:,} combinations of levels that were tried last none "
+            "meets the rule.",
+            f"{loosen}allow more of them (--set nodes=…, seconds=…), or more rows to be held back "
+            "(--hold-back).",
+        )
+    rows = tables.tally.rows
+    closest = searched(tables, HeldBack(tables), rows, Budget(CLOSEST)).run()
+    if closest is None and loosen:
+        return NotMetError(
+            f"No combination of the levels that are allowed meets {tables.model}, however many "
+            "rows are held back.",
+            f"{loosen}or weaken the rule.",
+        )
+    if closest is None:
+        top = tuple(len(rungs) - 1 for rungs in tables.ladders)
+        return refusal(tables.model, tables.groups(tables.at(top)), hold_back)
+    levels, needed = level_of_each(tables.tally, tables.rungs(closest.node)), closest.rows
+    told = ", ".join(f"{name} {level}" for name, level in levels.items())
+    share = math.ceil(1000 * needed / rows) / 1000
+    return NotMetError(
+        f"No combination of levels meets {tables.model} with {hold_back:,} rows held back. The "
+        f"closest found ({told}) needs {needed:,} of {rows:,} rows "
+        f"({short(100 * needed / rows)} %).",
+        f"{loosen}allow --hold-back {share:.3f}, weaken the rule, or give columns coarser levels.",
+    )

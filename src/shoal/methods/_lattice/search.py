@@ -1,0 +1,339 @@
+"""The search of a lattice for the node that costs the least, and of all nodes that are minimal."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from bisect import bisect_left
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.errors import UsageError
+from shoal.core.model import All, Model, parts
+from shoal.core.tally import Groups
+from shoal.methods._lattice.costs import Cost
+from shoal.methods._lattice.ladder import Rung
+from shoal.methods._lattice.nodes import FAILS, PASSES, UNKNOWN, Lattice, lifted
+from shoal.methods._lattice.rollup import Node, Rolled, Tables
+from shoal.methods._order.mending import breaking
+from shoal.methods._topdown.progress import Advance, Progress
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A node that passes: what it costs, and which of its classes are held back."""
+
+    node: Node
+    value: float
+    lost: Mask
+    rows: int
+    """How many rows are in those."""
+
+
+NEAR = 1e-12
+"""Costs that differ by less, as a share, are the same."""
+LARGEST = 1 << 22
+"""So many nodes are searched to the end; of more only some, within a limit that is asked for."""
+
+
+class Spent(Exception):
+    """As many nodes were made, or as much time was taken, as the search may."""
+
+
+@dataclass
+class Budget:
+    """How many nodes may be made, and until when."""
+
+    nodes: float = math.inf
+    until: float = math.inf
+    checked: int = 0
+    since: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def of(cls, nodes: int | None, seconds: float | None) -> Budget:
+        """A limit of nodes, of seconds, or none."""
+        if min(1 if nodes is None else nodes, 1.0 if seconds is None else seconds) <= 0:
+            raise UsageError("nodes and seconds are above 0.", "write for example nodes=2000.")
+        until = math.inf if seconds is None else time.monotonic() + seconds
+        return cls(math.inf if nodes is None else nodes, until)
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is any limit."""
+        return min(self.nodes, self.until) < math.inf
+
+    def spend(self) -> None:
+        """Count one node; raises ``Spent`` where it is one too many."""
+        if self.checked >= self.nodes or (self.checked and time.monotonic() > self.until):
+            raise Spent
+        self.checked += 1
+
+    def share(self, size: int) -> float:
+        """How much of a search of so many nodes is done, by nodes or by time: the larger one."""
+        took = (time.monotonic() - self.since) / (self.until - self.since)
+        return max(self.checked / min(self.nodes, size), took)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a rule says of a node."""
+
+    hopeless: Mask
+    """The classes that fail a growing part of the rule: their rows are lost at finer nodes too."""
+    lost: Mask
+    """The classes to hold back; where they are too many, at least some of them."""
+    passes: bool
+    finer: bool
+    """What it says of whether the node fails it says of all finer nodes."""
+
+
+class Judge:
+    """Which classes of a node cannot be published under a rule, and whether they may be so many."""
+
+    def __init__(self, tables: Tables, limit: int) -> None:
+        self.tables, self.model, self.limit = tables, tables.model, limit
+        some = [part for part in parts(self.model) if getattr(part, "growing", False)]
+        whole = some[0] if len(some) == 1 else All(tuple(some)) if some else None
+        self._growing: Model | None = whole
+        self._settles = len(some) == len(parts(self.model))
+        self.monotone = self.model.monotone and (limit == 0 or self._settles)
+        self._once = self.model.local and not self.model.needs & {"total", "population"}
+
+    def __call__(self, table: Rolled) -> Judged:
+        """Judge the classes of a node."""
+        groups = self.tables.groups(table)
+        hopeless = np.zeros(len(table), dtype=bool)
+        if self._growing is not None:
+            hopeless = ~self._growing.holds(groups)
+        doomed = self._rows(table, hopeless) > self.limit
+        lost = hopeless if doomed or self._settles else self.failing(table, groups)
+        passes = self._rows(table, lost) <= self.limit and not bool(lost.all())
+        return Judged(hopeless, lost, passes, doomed or self.monotone)
+
+    def failing(self, table: Rolled, groups: Groups) -> Mask:
+        """The classes to hold back so that the others meet the rule, once these do not count.
+
+        Where they are more than may be, that is all that is said.
+        """
+        kept = np.arange(len(table))
+        lost = np.ones(len(table), dtype=bool)
+        while len(kept):
+            bad = breaking(self.model, groups)
+            if not bad.any():
+                break
+            kept = kept[~bad]
+            too_many = table.rows.sum() - table.rows[kept].sum() > self.limit
+            if self._once or too_many:
+                break
+            groups = self.tables.groups(table, kept)
+        lost[kept] = False
+        return lost
+
+    def _rows(self, table: Rolled, classes: Mask) -> int:
+        return int(table.rows[classes].sum())
+
+
+class NodeSearch:
+    """The best node of a lattice, by a cost, with at most so many rows held back.
+
+    ``later``: those rows come into classes later, and cost no more than the others yet.
+    """
+
+    exhaustive: ClassVar[bool] = True
+    """Once it has come to its end, no node is better."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        cost: Cost,
+        limit: int,
+        budget: Budget,
+        progress: Progress | None = None,
+        *,
+        later: bool = False,
+    ) -> None:
+        self.tables, self.cost, self.later = tables, cost, later
+        self.judge = Judge(tables, limit)
+        self.budget, self.advance = budget, Advance(progress)
+        self.size = math.prod(map(len, tables.ladders))
+        self.best: Found | None = None
+        self.complete = False
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        """All nodes, with what is known of them."""
+        return Lattice(self.cost.bounds(), self.cost.known)
+
+    @property
+    def below(self) -> float:
+        """What a better node must cost less than."""
+        return math.inf if self.best is None else self.best.value
+
+    def run(self) -> Found | None:
+        """The node that costs the least of those that pass; None where none does."""
+        with suppress(Spent):  # what was found within the limit stands
+            self.explore()
+            self.complete = self.exhaustive
+        return self.best
+
+    def explore(self) -> None:
+        """Resolve every node that could be the best."""
+        self._bisect(self.lattice.chain((0,) * len(self.lattice.shape)))
+        while (node := self.lattice.next(self.below)) is not None:
+            self._resolve(node)
+        self._refine()
+
+    def _refine(self) -> None:
+        """Go down from the best as long as a finer node costs no more: ties are told apart so."""
+        before = None
+        while self.best is not None and self.best is not before:
+            before = self.best
+            finer = [lifted(before.node, j, -1) for j, at in enumerate(before.node) if at]
+            for node in finer:
+                may = self.lattice.status[node] > FAILS and self.best is before
+                if may and self.lattice.least(node) <= before.value * (1 + NEAR):
+                    self.make(node, equal=True)
+
+    def minimal(self) -> list[Node]:
+        """All nodes that pass while none finer by one level does; judges what is still open."""
+        while (node := self.lattice.unknown()) is not None:
+            self._resolve(node)
+        return self.lattice.minimal()
+
+    def _resolve(self, node: Node) -> None:
+        """Find out about a node, and where it helps about all on a chain above it."""
+        if self.judge.monotone and self.lattice.status[node] == UNKNOWN:
+            self._bisect(self.lattice.chain(node))
+        else:
+            self._check(node)
+
+    def _bisect(self, chain: list[Node]) -> None:
+        """Where on a chain nodes begin to pass."""
+        low, high = 0, len(chain) - 1
+        while low <= high:
+            middle = (low + high) // 2
+            if self.lattice.status[chain[middle]] == UNKNOWN:
+                self._check(chain[middle])
+            if self.lattice.status[chain[middle]] == PASSES:
+                high = middle - 1
+            else:
+                low = middle + 1
+
+    def _check(self, node: Node) -> None:
+        """Make a node, judge it, and tell the others."""
+        lattice, cost = self.lattice, self.cost
+        table, found = self.make(node)
+        lattice.valued[node] = True
+        if not cost.known:
+            lattice.costs(node, cost.bound(table))
+        if not found.passes and found.finer:
+            lattice.failed(node)
+            return
+        if cost.grows and not self.later and found.hopeless.any():
+            lattice.loses(node, cost.extra(table, found.hopeless))
+        if found.passes and self.judge.monotone:
+            lattice.passed(node)
+        else:
+            lattice.status[node] = PASSES if found.passes else FAILS
+
+    def make(self, node: Node, *, equal: bool = False) -> tuple[Rolled, Judged]:
+        """Make and judge a node, and remember it where it is the best.
+
+        ``equal``: or costs as little as the best, and holds no more rows back.
+        """
+        self.budget.spend()
+        table = self.tables.at(node)
+        found = self.judge(table)
+        if found.passes:
+            value, rows = self.worth(table, found.lost), int(table.rows[found.lost].sum())
+            tied = equal and self.best is not None and rows <= self.best.rows
+            if value < self.below or (tied and value <= self.below * (1 + NEAR)):
+                self.best = Found(node, value, found.lost, rows)
+        self.advance.to(self.budget.share(self.size))
+        return table, found
+
+    def worth(self, table: Rolled, lost: Mask) -> float:
+        """What a node costs without these classes."""
+        free = self.later or not lost.any()
+        return self.cost.bound(table) + (0.0 if free else self.cost.extra(table, lost))
+
+
+class Descent(NodeSearch):
+    """The best node that is found going down from one that passes, best first.
+
+    For a lattice that is too large to be searched: within a limit, and with no promise.
+    """
+
+    exhaustive = False
+
+    def explore(self) -> None:
+        """Go down from the top, and from the first node of a chain that passes."""
+        self._seen: dict[Node, float] = {}
+        self._failed = np.zeros((0, len(self.tables.ladders)), dtype=np.int64)
+        top = tuple(len(rungs) - 1 for rungs in self.tables.ladders)
+        waiting = sorted((self._value(node), node) for node in {self._begin(top), top})
+        while waiting and waiting[0][0] < math.inf:
+            _, node = heapq.heappop(waiting)
+            finer = [lifted(node, j, -1) for j, at in enumerate(node) if at > 0]
+            for one in finer:
+                if one not in self._seen:
+                    heapq.heappush(waiting, (self._value(one), one))
+
+    def _begin(self, top: Node) -> Node:
+        """The first node that passes on a chain from the bottom to the top, by bisection."""
+        chain: list[Node] = [(0,) * len(top)]
+        while able := [j for j, most in enumerate(top) if chain[-1][j] < most]:
+            low = min(able, key=lambda j: chain[-1][j] / top[j])
+            chain.append(lifted(chain[-1], low))
+        at = bisect_left(chain, True, key=lambda node: self._value(node) < math.inf)
+        return chain[min(at, len(chain) - 1)]
+
+    def _value(self, node: Node) -> float:
+        """What a node costs; infinite where it fails, or one that is coarser does."""
+        if node not in self._seen:
+            told = bool((self._failed >= np.array(node)).all(axis=1).any())
+            self._seen[node] = math.inf if told else self._made(node)
+        return self._seen[node]
+
+    def _made(self, node: Node) -> float:
+        table, found = self.make(node)
+        if found.finer and not found.passes:
+            self._failed = np.vstack((self._failed, node))
+        return self.worth(table, found.lost) if found.passes else math.inf
+
+
+def searched(
+    tables: Tables,
+    cost: Cost,
+    limit: int,
+    budget: Budget,
+    progress: Progress | None = None,
+    *,
+    later: bool = False,
+) -> NodeSearch:
+    """The search of a lattice: to its end, or within a limit where it is too large for that."""
+    size = math.prod(map(len, tables.ladders))
+    kind = NodeSearch if size <= LARGEST else Descent
+    return kind(tables, cost, limit, budget, progress, later=later)
+
+
+def check_size(ladders: Sequence[Sequence[Rung]], budget: Budget) -> int:
+    """How many nodes there are; refuses more than can be searched, unless some are enough."""
+    size = math.prod(map(len, ladders))
+    if size > LARGEST and not budget.limited:
+        raise UsageError(
+            f"The levels have {size:,} combinations, and at most {LARGEST:,} are searched to the "
+            "end.",
+            'fix or bound levels (--set levels="age=1..3"), or take the best that is found within '
+            "a limit (--set nodes=2000).",
+        )
+    return size

@@ -1,0 +1,144 @@
+"""Mend classes that break the rule: each is joined with the more like one of its two neighbours.
+
+What methods share that make classes along an order: first as if only their size mattered, then
+joined, round after round, until the rule holds. Where even one class of everybody breaks it, rows
+are held back or the table is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.cells import Cells, cover_classes, publishable
+from shoal.core.model import Mask, Model, products, spoiling
+from shoal.core.tally import HELD_BACK, Cut, Groups, Tally
+from shoal.core.theory.collusion import decided
+from shoal.methods._topdown.search import refusal
+
+
+def mended(
+    tally: Tally,
+    model: Model,
+    entry: NDArray[Any],
+    class_: NDArray[Any],
+    count: NDArray[Any],
+    *,
+    hold_back: int = 0,
+    facts: dict[str, Any] | None = None,
+) -> Cut:
+    """The pieces' classes as a cut that meets the model, those that break it joined with others.
+
+    ``class_`` numbers the classes in an order in which neighbours are alike; pieces below 0 stay
+    held back. A class that breaks the rule is joined with the neighbour for which the sum of
+    width × rows grows least. Where no joining helps, the state with the fewest rows in classes
+    that break the rule is taken, and they are held back (``hold_back``), or the table is refused.
+    The cut's facts say how many classes were ``joined``.
+    """
+    line = _Line.of(tally, entry, class_, count)
+    first, best, fewest = len(line), line.cut, tally.rows + 1
+    while True:
+        cut = line.cut
+        groups = Groups.of(tally, cut, products(model))
+        bad = breaking(model, groups)
+        rows = int(groups.rows[bad].sum())
+        if rows < fewest:
+            best, fewest = cut, rows
+        if not bad.any() or len(line) < 2:
+            break
+        line = line.joined(bad[line.published(cut)])
+    told = {**(facts or {}), "joined": first - len(line)}
+    if not bad.any():
+        return replace(cut, facts=told)
+    if not hold_back:
+        raise refusal(model, groups)
+    return replace(settled(tally, model, best), facts=dict(facts or {}))
+
+
+def breaking(model: Model, groups: Groups) -> Mask:
+    """The classes to be joined next; what cannot be decided in time breaks the rule."""
+    if not model.local:
+        return spoiling(model, groups)
+    return ~decided(lambda some, _: model.holds(some), groups)
+
+
+def settled(tally: Tally, model: Model, cut: Cut) -> Cut:
+    """What is left once the classes that break the rule are held back, until none does."""
+    while cut.classes:
+        bad = breaking(model, Groups.of(tally, cut, products(model)))
+        if not bad.any():
+            break
+        cut = cut.without(bad)
+    return cut
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Classes in their order: the pieces with their class, and each class's rows and cells."""
+
+    tally: Tally
+    entry: NDArray[np.int32]
+    class_: NDArray[np.int32]
+    count: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    cells: Cells
+
+    @classmethod
+    def of(
+        cls, tally: Tally, entry: NDArray[Any], class_: NDArray[Any], count: NDArray[Any]
+    ) -> _Line:
+        """The classes that have anybody, numbered without gaps."""
+        entry, count = entry.astype(np.int32), count.astype(np.int64)
+        size = int(class_.max(initial=-1)) + 1
+        rows = np.bincount(class_[class_ >= 0], count[class_ >= 0], size).astype(np.int64)
+        number = np.append(np.cumsum(rows > 0) - 1, HELD_BACK)  # the last one is for class -1
+        class_ = number[class_].astype(np.int32)
+        cells = cover_classes(tally.quasi, tally.keys, entry, class_)
+        return cls(tally, entry, class_, count, rows[rows > 0], cells)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def cut(self) -> Cut:
+        """The classes as published: those with equal cells are one."""
+        return Cut(self.entry, self.class_, self.count, self.cells).merged()
+
+    def published(self, cut: Cut) -> NDArray[np.int32]:
+        """The published class of each class."""
+        found = np.empty(len(self), np.int32)
+        found[self.class_[self.class_ >= 0]] = cut.class_[self.class_ >= 0]
+        return found
+
+    def joined(self, bad: Mask) -> _Line:
+        """Each bad class joined with a neighbour, unless that one is being joined already."""
+        right = self._nearer_right()
+        wanted = (bad & right)[:-1] | (bad & ~right)[1:]
+        at = np.arange(len(wanted))
+        streak = np.maximum.accumulate(np.where(wanted, -1, at)) + 1
+        # of neighbours who all want to be joined, the first with the second, the third with ...
+        begins = np.append(True, ~(wanted & ((at - streak) % 2 == 0)))
+        class_ = np.append(np.cumsum(begins) - 1, HELD_BACK)[self.class_].astype(np.int32)
+        first = np.flatnonzero(begins)
+        last = np.append(first[1:], len(self)) - 1
+        rows = np.add.reduceat(self.rows, first)
+        return replace(self, class_=class_, rows=rows, cells=self._union(first, last))
+
+    def _nearer_right(self) -> Mask:
+        """Whether joining each class with the one after it costs less than with the one before."""
+        axes, weights = self.tally.quasi, self.tally.importance
+        own = self.cells.widths(axes) @ weights * self.rows
+        pairs = self._union(np.arange(len(self) - 1), np.arange(1, len(self)))
+        both = pairs.widths(axes) @ weights * (self.rows[:-1] + self.rows[1:])
+        right, left = np.append(both - own[1:], np.inf), np.append(np.inf, both - own[:-1])
+        return np.asarray(right < left)
+
+    def _union(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Cells:
+        """The cells of two classes as one, pair by pair."""
+        a, b = self.cells.take(one), self.cells.take(other)
+        sets = {column: bits | b.sets[column] for column, bits in a.sets.items()}
+        low, high = np.minimum(a.low, b.low), np.maximum(a.high, b.high)
+        return publishable(self.tally.quasi, low, high, sets)

@@ -1,0 +1,50 @@
+"""The distinct combinations of quasi-identifiers: what methods that gather people begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.tally import Tally
+from shoal.methods._topdown.search import check_quasi
+
+
+@dataclass(frozen=True)
+class Points:
+    """The distinct combinations of quasi-identifiers, ascending, and the people of each."""
+
+    keys: NDArray[Any]
+    """(columns, points): codes."""
+    count: NDArray[np.int64]
+    of_entry: NDArray[np.int64]
+    """The point of each of the tally's entries."""
+
+    @classmethod
+    def of(cls, tally: Tally) -> Points:
+        """Those of a tally, whatever the order of its entries."""
+        check_quasi(tally)
+        keys = tally.keys.astype(np.int32)
+        words = _words(keys, [axis.size for axis in tally.quasi])
+        order = np.lexsort(words[::-1])
+        new = np.append(True, np.any([np.diff(word[order]) != 0 for word in words], axis=0))
+        first = np.flatnonzero(new[: len(order)])
+        of_entry = np.empty(len(order), np.int64)
+        of_entry[order] = np.cumsum(new[: len(order)]) - 1
+        count = np.add.reduceat(tally.count[order], first)
+        return cls(np.ascontiguousarray(keys[:, order[first]]), count, of_entry)
+
+
+def _words(keys: NDArray[Any], sizes: Sequence[int]) -> list[NDArray[np.int64]]:
+    """The columns in as few as hold them: sorting takes as long as there are columns."""
+    words, top = [np.zeros(keys.shape[1], np.int64)], 1
+    for codes, size in zip(keys, sizes, strict=True):
+        if top > 2**62 // size:
+            words.append(np.zeros(keys.shape[1], np.int64))
+            top = 1
+        words[-1] = words[-1] * size + codes
+        top *= size
+    return words

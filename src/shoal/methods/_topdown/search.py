@@ -1,0 +1,315 @@
+"""Cut the table in two, again and again: what the methods that work from the top down share.
+
+All segments of one depth are cut together and the rule is asked in batches. Which cuts are tried,
+and in which order, is ``Search.chosen``; a method that chooses otherwise overrides it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.cells import Cells, publishable
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.model import Model, least_rows, parts, products, spoiling
+from shoal.core.release import short
+from shoal.core.tally import HELD_BACK, Cut, Groups, Tally
+from shoal.core.theory.collusion import decided
+from shoal.methods._topdown.progress import Progress
+from shoal.methods._topdown.segments import Candidates, Segments
+
+Whole = NDArray[np.int64]
+"""Numbers of segments, of columns."""
+
+
+@dataclass
+class Search:
+    """The segments still open, which of them meet the model, and those that are done."""
+
+    rows: Segments
+    model: Model
+    hold_back: int
+    progress: Progress | None = None
+    last: int | None = None
+    """A column that is not published: a segment is cut on it where no other cut can be made."""
+    done: list[tuple[NDArray[np.int64], NDArray[np.bool_], Cells]] = field(default_factory=list)
+    placed: int = 0
+    depth: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        tally: Tally,
+        model: Model,
+        *,
+        relaxed: bool,
+        rng: np.random.Generator | None,
+        **how: Any,
+    ) -> Self:
+        """The search of a whole tally."""
+        check_quasi(tally)
+        if relaxed and not model.monotone:
+            raise UsageError(
+                f"Relaxed cuts may give two classes the same cells, which {model} may not survive.",
+                "use strict cuts.",
+            )
+        rng = rng or np.random.default_rng(0)
+        return cls(Segments.of(tally, model, products(model), relaxed, rng), model, **how)
+
+    def __post_init__(self) -> None:
+        whole = self.rows.whole(self.model)
+        self.good = self.model.holds(whole)
+        if not self.good.all() and not self.hold_back:
+            raise refusal(self.model, whole)
+        self.joint = not self.model.local and bool(self.good.all())
+        self.apart = not self.model.local and not self.joint
+        self.turns, self.turn = 1 + self.apart, 0
+        if self.joint:
+            self._start(whole)
+
+    def _start(self, classes: Groups) -> None:
+        """Begin to judge all classes together."""
+        self.state = self.model.start(classes)  # type: ignore[attr-defined]
+        self.numbers = len(classes)
+        self.number = np.arange(self.numbers)
+
+    def rejoin(self) -> None:
+        """Open the classes again that are good apart, as far as they are good together.
+
+        What follows a table that is not good as a whole: its bad parts have been cut off.
+        """
+        rows = self.rows
+        bounds, good, spans = self.finished()
+        people = np.append(0, np.cumsum(rows.count))[bounds]
+        rows.start, rows.stop = bounds.T.copy()
+        rows.people, rows.spans = np.diff(people, axis=1)[:, 0], spans
+        kept, groups = np.flatnonzero(good), rows.whole(self.model)
+        while (bad := spoiling(self.model, groups.take(kept))).any():
+            kept = kept[~bad]
+        self.good = np.isin(np.arange(len(good)), kept)
+        self.done, self.placed = [], 0
+        self._close(~self.good)
+        rows.start, rows.stop, rows.people = (a[kept] for a in (rows.start, rows.stop, rows.people))
+        rows.spans, self.good = spans.take(kept), self.good[kept]
+        self.joint, self.apart, self.turn = True, False, 1
+        self._start(groups.take(kept))
+        self._tell()
+
+    def run(self, tally: Tally) -> Cut:
+        """Cut until nothing can be cut; the classes as a cut of the tally."""
+        while self.running:
+            self.deepen()
+        if self.apart:
+            self.rejoin()
+        while self.running:
+            self.deepen()
+        return self.cut(tally)
+
+    @property
+    def running(self) -> bool:
+        """Whether segments are open."""
+        return len(self.rows.start) > 0
+
+    def deepen(self) -> None:
+        """Cut every open segment that can be cut; close the others."""
+        chosen = self.chosen()
+        closed = np.ones(len(self.rows.start), dtype=bool)
+        closed[chosen.segment] = False
+        self._close(closed)
+        if self.joint:
+            self.number = np.stack((self.number, self.right))[:, chosen.segment].T.ravel()
+        self.good = self.rows.part(chosen)
+        self.depth += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        """How many people are placed; in two turns where parts are cut off before."""
+        if self.progress:
+            people = self.rows.people_total
+            self.progress(self.turn * people + self.placed, self.turns * people)
+
+    def open_(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Which segments may be cut at all, and the widths of their columns."""
+        rows, widths = self.rows, self.rows.widths()
+        if not self.model.monotone:
+            widths[:, rows.may_coincide] = 0
+        if self.joint:
+            self.right = np.full(len(rows.start), -1)
+        large = rows.people >= 2 * least_rows(self.model)
+        able = ~self.good if self.apart else large | ~self.good
+        return able & (widths > 0).any(axis=1), widths
+
+    def chosen(self) -> Candidates:
+        """For each segment that can be cut its best cut, at most one."""
+        able, widths = self.open_()
+        best = self.best(self.cuts(*self.first_cuts(np.flatnonzero(able), widths)))
+        able[best.segment] = False
+        best = best.joined(self.best(self.all_cuts(np.flatnonzero(able), widths)))
+        return best.take(np.argsort(self.rows.start[best.segment], kind="stable"))
+
+    def first_cuts(self, segments: Whole, widths: NDArray[np.float64]) -> tuple[Whole, Whole]:
+        """The cuts to be tried before all others, as segments and columns: on the widest one."""
+        return segments, widths[segments].argmax(axis=1)
+
+    def all_cuts(self, segments: Whole, widths: NDArray[np.float64]) -> Candidates:
+        """Every column of each segment, widest first, then inside the nodes of trees, then last."""
+        order = np.argsort(-widths[segments], axis=1, kind="stable")
+        segment, column = np.repeat(segments, order.shape[1]), order.ravel()
+        wide = widths[segment, column] > 0
+        segment, column = segment[wide], column[wide]
+        tree = self.rows.has_levels[column]
+        several = segments[self.divisible(segments)]
+        lasts = np.full(len(several), self.last or 0)
+        segment = np.concatenate((segment, segment[tree], several))
+        column = np.concatenate((column, column[tree], lasts))
+        free = np.arange(len(segment)) >= len(tree)
+        order = np.argsort(segment, kind="stable")
+        return self.cuts(segment[order], column[order], free[order])
+
+    def divisible(self, segments: Whole) -> NDArray[np.bool_]:
+        """Which of the segments can be cut on the last column."""
+        if self.last is None:
+            return np.zeros(len(segments), bool)
+        spans = self.rows.spans
+        return np.asarray(spans.high[segments, self.last] > spans.low[segments, self.last])
+
+    def cuts(
+        self, segment: Whole, column: Whole, free: NDArray[np.bool_] | None = None
+    ) -> Candidates:
+        """Balanced cuts of these segments on these columns, where both halves are large enough."""
+        candidates = self.rows.candidates(segment, column, free)
+        self.rows.balance(candidates)
+        least = least_rows(self.model)
+        left = candidates.left
+        right = self.rows.people[candidates.segment] - left
+        large = np.minimum(left, right) >= np.where(self.good[candidates.segment], least, 1)
+        return candidates.take(np.flatnonzero(large & (left > 0)))
+
+    def best(self, candidates: Candidates) -> Candidates:
+        """Of each segment's candidates the first whose halves meet the model.
+
+        A segment that does not meet it itself is cut where most of its people end up in a half
+        that does; where no half does, by its first candidate.
+        """
+        if self.joint:
+            return self._admitted(candidates)
+        holds = self._judge(candidates)
+        people = np.stack(
+            (candidates.left, self.rows.people[candidates.segment] - candidates.left), axis=1
+        )
+        good = self.good[candidates.segment]
+        score = np.where(good, holds.all(axis=1), 1 + (people * holds).sum(axis=1))
+        possible = np.flatnonzero(score > 0)
+        order = possible[np.lexsort((possible, -score[possible], candidates.segment[possible]))]
+        first = np.unique(candidates.segment[order], return_index=True)[1]
+        chosen = order[first]
+        return candidates.take(chosen, holds[chosen])
+
+    def _judge(self, candidates: Candidates) -> NDArray[np.bool_]:
+        """Whether the left and the right half of each candidate meet the model."""
+        holds = np.zeros((len(candidates), 2), dtype=bool)
+        for block in self.rows.blocks(candidates):
+            groups = self.rows.halves(candidates.take(block), self.model)
+            holds[block] = self._holds(groups).reshape(-1, 2)
+        return holds
+
+    def _holds(self, groups: Groups) -> NDArray[np.bool_]:
+        """Which classes meet the model by themselves; what cannot be decided in time does not."""
+        judge = self.model.holds if self.model.local else self.model.alone  # type: ignore[attr-defined]
+        return decided(lambda some, _: judge(some), groups)
+
+    def _admitted(self, candidates: Candidates) -> Candidates:
+        """Of each segment's candidates the first that the table survives, one after the other."""
+        chosen = []
+        for block in self.rows.blocks(candidates):
+            block = block[self.right[candidates.segment[block]] < 0]
+            some = candidates.take(block)
+            class_, halves = self.number[some.segment], self.rows.halves(some, self.model)
+            self.state, made = self.model.admit(self.state, class_, halves)  # type: ignore[attr-defined]
+            chosen.append(block[made])
+            self.right[some.segment[made]] = self.numbers + np.arange(made.sum())
+            self.numbers += int(made.sum())
+        found = np.concatenate([np.zeros(0, np.int64), *chosen])
+        return candidates.take(found, np.ones((len(found), 2), dtype=bool))
+
+    def _close(self, closed: NDArray[np.bool_]) -> None:
+        """Move segments that are not cut again to the finished classes."""
+        rows = self.rows
+        pick = np.flatnonzero(closed)
+        bounds = np.stack((rows.start[pick], rows.stop[pick]), axis=1)
+        self.done.append((bounds, self.good[pick], rows.spans.take(pick)))
+        self.placed += int(rows.people[pick].sum())
+
+    def finished(self) -> tuple[NDArray[np.int64], NDArray[np.bool_], Cells]:
+        """The bounds of all that is done, which of it is good, and its spans."""
+        bounds, good, spans = zip(*self.done, strict=True)
+        return np.concatenate(bounds), np.concatenate(good), Cells.joined(spans)
+
+    def cut(self, tally: Tally) -> Cut:
+        """The finished classes as a cut of the tally."""
+        bounds, good, spans = self.finished()
+        number = np.where(good, np.cumsum(good) - 1, HELD_BACK).astype(np.int32)
+        class_ = np.empty(len(self.rows.entry), dtype=np.int32)
+        order = np.argsort(bounds[:, 0])
+        class_[:] = np.repeat(number[order], np.diff(bounds, axis=1)[order, 0])
+        kept, q = spans.take(np.flatnonzero(good)), len(tally.quasi)
+        cells = publishable(tally.quasi, kept.low[:, :q], kept.high[:, :q], kept.sets)
+        entry, class_, count = self.rows.pieces(class_)
+        cut = Cut(entry, class_, count, cells, {"depth": self.depth})
+        own = not self.rows.relaxed and self.last is None and not self.rows.may_coincide.any()
+        return cut if own else cut.merged()  # where cells are the segments' own, all differ
+
+
+def lost(tally: Tally, cut: Cut) -> float:
+    """How wide the cells are that people are published with; 1 for each column held back."""
+    per_row = np.append(cut.cells.widths(tally.quasi) @ tally.importance, tally.importance.sum())
+    return float(np.dot(cut.count, per_row[cut.class_]))
+
+
+def check_quasi(tally: Tally) -> None:
+    """Refuses a table in which there is nothing to generalise."""
+    if not tally.quasi:
+        raise UsageError(
+            "There is no quasi-identifier to generalise.", 'give a column the role "quasi".'
+        )
+    if not tally.rows:
+        raise UsageError("There are no rows to publish.", "check that the table is the right one.")
+
+
+def refusal(model: Model, whole: Groups, hold_back: int = 0) -> NotMetError:
+    """Why a table cannot meet a rule even as one class: what fails, and what it reaches."""
+    failed = [part for part in parts(model) if not part.holds(whole).all()]
+    partial = any(h.total.sum() > whole.rows.sum() for h in whole.sensitive)
+    table = "that part of it" if partial else "the whole table"
+    advice = [str(part.advice(whole)) if hasattr(part, "advice") else "" for part in failed]
+    pairs = zip(failed, advice, strict=True)
+    told = "; ".join(f"{part}{_reached(part, whole, table, bool(own))}" for part, own in pairs)
+    return NotMetError(
+        f"{'A part of the table' if partial else 'The table'} as a single class does not meet the "
+        f"rule: {told}.",
+        " ".join(filter(None, advice))
+        or "weaken the rule to what the whole table reaches"
+        + (
+            ", or, where some parts of it could meet the rule, allow rows to be held back "
+            "(--hold-back SHARE)."
+            if not hold_back
+            else "."
+        ),
+    )
+
+
+def _reached(part: Model, whole: Groups, table: str, advised: bool) -> str:
+    """What a table reaches, in brackets; where the rule asks for less than its parameter, that too.
+
+    Nothing where no parameter would do.
+    """
+    value = part.reached(whole)
+    if not math.isfinite(value) or value < 0:
+        return ""
+    if advised or not getattr(part, "strict", False):
+        return f" ({table} reaches {short(value)})"
+    return f" ({table} reaches {short(value)}, and {part.parameter} must be above that)"  # type: ignore[attr-defined]

@@ -1,0 +1,421 @@
+"""What a pool's partners are given: a joint certificate, and for each a page of its own.
+
+The certificate says what holds against whom, what no requirement is about (``unjudged`` columns) or
+holds against partners (``beside``), and what must be trusted. It names no coalition. Exact are the
+numbers of rows and of classes, and nothing else: of the people whom a coalition leaves it says
+whether they are k at least, where k is the rule's (10 where it has none, or one under 2). How many
+classes break, or are of one provider, is told to no partner: each knows its own, and the rest would
+be a count under k of somebody else's. It is said how many members every class survives
+(``withstood``), and whether every class is of one provider (``apart``). A
+provider's page is about its own rows alone; it shows no other's rows or counts. Both are signed by
+hash: that of the agreement, that of the published table, and that of ``certificate.json`` itself.
+Both say how many releases of the pool came before (``earlier``).
+
+Rows that were held back are in no class and in no count of the above. The certificate tells how
+many there are in steps of k (0 only where none may be), and counts as providers those with rows in
+the table; a page tells its provider how many of its own were held back.
+
+A page's ``lines`` tell for 1, 2, … other providers how many of the provider's rows a coalition of
+so many could leave in a class of fewer than k (``few``), and for how many it could tell a sensitive
+value for certain, because all rows that it leaves share it (``values``): a 0 where that follows
+from the rule, for so many members as the certificate says that every class survives, else text in
+steps of k. ``alone`` tells its rows in classes of its own, and how many those are.
+
+They do not protect the pages from each other: who collects several learns the steps of k that
+each of them tells. Nor do they hide whether a class has rows of one provider only, or of few.
+
+What other providers could learn about one provider's rows: counted class by class.
+
+A coalition of up to s *other* providers takes its own rows out of a class. Two things can then go
+wrong for those whose rows are left: they are fewer than k, or they share one sensitive value, which
+the coalition then knows for certain. Each class is taken with the coalition that is worst for it,
+so that the counts are an upper bound on what any one coalition could do. They do not say what
+providers know besides their own rows, nor what they would guess without being certain.
+
+Counts go to partners, so they are told in steps of k, zero among the first: neither a count under
+k nor a difference of two that is smaller than k can be read from them. ``k`` is 2 or more.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.errors import NotMetError
+from shoal.core.histogram import Histogram, Shares
+from shoal.core.model import Model, inner, least_rows, products
+from shoal.core.release import Release
+from shoal.core.tally import Groups
+from shoal.models.alpha_k import AlphaK
+from shoal.models.distinct_diversity import DistinctDiversity
+from shoal.models.entropy_diversity import EntropyDiversity
+from shoal.models.m_privacy import MPrivacy
+from shoal.models.recursive_diversity import RecursiveDiversity
+from shoal.pool.agreement import Agreement
+from shoal.pool.store import Pool
+from shoal.releases import folder as place
+from shoal.releases import manifest as record
+from shoal.releases.providers import provided
+from shoal.releases.reader import opened_labels, released_schema
+from shoal.releases.recount import recount
+from shoal.reports.evidence import FEWEST
+from shoal.reports.pages import pool as drawn
+
+# What other providers could learn about one provider's rows: counted class by class.
+
+
+Rows = NDArray[np.int64]
+
+
+def in_few(providers: Histogram, s: int, k: int) -> Rows:
+    """Per provider its rows in classes of which s others can leave fewer than k rows."""
+    return _rows(providers, left(providers, s) < k)
+
+
+def left(providers: Histogram, s: int) -> Rows:
+    """Per class and provider: the rows left of the class without the s largest of the others."""
+    order = np.lexsort((-providers.count, providers.class_))
+    class_, count = providers.class_, providers.count[order]  # sorted within their classes
+    start, end = providers.start[class_], providers.start[class_ + 1]
+    upto = np.concatenate(([0], np.cumsum(count)))
+
+    def largest(number: int) -> Rows:
+        return np.asarray(upto[np.minimum(start + number, end)] - upto[start])
+
+    among = np.arange(len(count)) - start < s
+    taken = np.where(among, largest(s + 1) - count, largest(s))
+    found = np.empty_like(count)
+    found[order] = providers.rows[class_] - taken
+    return found
+
+
+def certain(groups: Groups, s: int) -> Rows:
+    """Per provider its rows whose value, in any sensitive column, s others can tell for sure."""
+    found = np.any([_one_value(shares, s) for shares in groups.shares], axis=0)
+    return _rows(groups.shares[0].providers, found)
+
+
+def _one_value(shares: Shares, s: int) -> NDArray[np.bool_]:
+    """Per class and provider: whether without s others all rows of the class have one value.
+
+    That is the provider's own, so it must have one only; and all who have another must go.
+    """
+    providers = shares.providers
+    number = np.cumsum(shares.begins) - 1
+    single = np.bincount(number, minlength=len(providers.count)) == 1
+    value = shares.value[shares.begins].astype(np.int64)
+    same, alike = np.unique(np.stack((providers.class_, value)), axis=1, return_inverse=True)
+    loyal = np.bincount(alike.ravel(), weights=single, minlength=same.shape[1])[alike.ravel()]
+    return np.asarray(single & (providers.distinct[providers.class_] - loyal <= s))
+
+
+def of_its_own(providers: Histogram) -> tuple[Rows, Rows]:
+    """Per provider its rows in classes that nobody else has rows in, and how many those are."""
+    alone = providers.distinct[providers.class_] == 1
+    classes = np.bincount(providers.value[alone], minlength=providers.axis.size)
+    return _rows(providers, alone), classes
+
+
+def _rows(providers: Histogram, found: NDArray[np.bool_]) -> Rows:
+    size = providers.axis.size
+    rows = np.bincount(providers.value, weights=providers.count * found, minlength=size)
+    return rows.astype(np.int64)
+
+
+def in_steps(count: int, k: int) -> str:
+    """A count as partners may know it: the step of k that it lies in.
+
+    >>> in_steps(0, 5), in_steps(4, 5), in_steps(12, 5)
+    ('fewer than 5', 'fewer than 5', '10 to 14')
+    """
+    low = count // k * k
+    return f"{low:,} to {low + k - 1:,}" if low else f"fewer than {k:,}"
+
+
+def in_short(count: int, k: int) -> str:
+    """Whether a count reaches k, and no more.
+
+    What a coalition leaves of a class is told like this: the rows of a class are public, so that a
+    partner who takes its own away could read the others' from any closer number, a step of k too.
+
+    >>> in_short(93, 5), in_short(4, 5)
+    ('at least 5', 'fewer than 5')
+    """
+    return f"{'at least' if count >= k else 'fewer than'} {k:,}"
+
+
+# What a pool's partners are given: a joint certificate, and for each a page of its own.
+
+
+EDITION = 1
+CERTIFICATE = "certificate.json"
+OURS = r"certificate\.(json|html)|for-.+\.html"
+DIVERSE = DistinctDiversity, EntropyDiversity, RecursiveDiversity
+"""Rules by which no class has one value only."""
+LONGEST = 100
+"""Bytes of a provider's name in that of its page: disks take 255."""
+TRUST = (
+    "One party, trusted by all partners, saw every row and made the release on its own machine. "
+    "No partner was shown another's rows.",
+    "Nothing was encrypted: the trusted party could read, keep or change the rows.",
+    "The promise is about partners who know the release and their own rows. It says nothing of "
+    "what they know besides, of larger coalitions, or of other releases about the same people.",
+    "The release was counted again from its file, with the private record of who provided each "
+    "row; whoever lacks that record can verify the rule itself, not that it holds against "
+    "partners.",
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the certificate and each provider's page say."""
+
+    certificate: Mapping[str, Any]
+    pages: Mapping[str, Mapping[str, Any]]
+    """By provider."""
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    """What the third party alone may know: the classes that survive coalitions of 0, 1, … members
+    (``survive``), and those of one provider (``of_one_provider``)."""
+
+
+def partners_of(out: Path) -> Path:
+    """The folder with what the partners of a release are given."""
+    return out.parent / f"{out.name}.partners"
+
+
+def check_free(folder: Path, replace: bool) -> None:
+    """Refuse before any work a folder that could not be written, or is not ours to replace."""
+    place.check_ours(folder, CERTIFICATE, replace, OURS, "a pool")
+
+
+def facts(pool: Pool, release: Release, day: date, earlier: int = 0) -> Facts:
+    """Count the release from its file, with its companion, as partners may know it.
+
+    ``earlier``: how many releases of the pool came before.
+    """
+    agreement = pool.agreement
+    rule = agreement.inside
+    groups = _groups(release, rule)
+    there = _present(groups, agreement)
+    both = {
+        "edition": EDITION,
+        "date": day.isoformat(),
+        "m": agreement.m,
+        "k": shown_from(agreement.rule),
+        "rule": str(agreement.rule),
+        "inside": str(rule),
+        "beside": [str(part) for part in agreement.beside],
+        "unjudged": agreement.unjudged,
+        "earlier": earlier,
+        "trust": list(TRUST),
+        "agreement": pool.hash,
+        "release_sha256": release.manifest["sha256"],
+    }
+    counts = class_counts(groups, rule, agreement.m, there)
+    together = coalitions(groups, counts, agreement.m, both["k"], there)
+    certificate = {
+        **both,
+        "providers": there,
+        "method": agreement.method,
+        "rows": release.verdict.rows,
+        "held_back": _held_back(release, agreement, both["k"]),
+        "classes": release.verdict.classes,
+        "loss": _loss(release),
+        **together,
+        **({"signers": sorted(agreement.providers)} if agreement.providers else {}),
+    }
+    handed_in = {one.provider: one.rows for one in pool.partners}
+    each = pages(groups, rule, both, handed_in, together["withstood"])
+    return Facts(certificate, each, counts)
+
+
+def _present(groups: Groups, agreement: Agreement) -> int:
+    """How many providers have rows in the table; refuses where one of the agreement has none."""
+    there = {str(name) for name in groups.brought.provider.leaves}
+    if gone := [name for name in agreement.providers if name not in there]:
+        raise NotMetError(
+            f"All rows of {', '.join(gone)} would be held back, and the others agreed to publish "
+            "together.",
+            "agree on a new pool: with a weaker rule, a smaller --hold-back, or without "
+            f"{'it' if len(gone) == 1 else 'them'}.",
+        )
+    return len(there)
+
+
+def _held_back(release: Release, agreement: Agreement, k: int) -> int | str:
+    """The rows that were held back, as partners may know them."""
+    held_back = int(release.private["held_back"])
+    return in_steps(held_back, k) if agreement.hold_back else held_back
+
+
+def _loss(release: Release) -> float:
+    """The loss of the published rows, in hundredths.
+
+    Rows held back count as lost in the release's own number, and all cells can be read from the
+    table: from the two together their exact number could be worked out.
+    """
+    rows, held_back = release.verdict.rows, int(release.private["held_back"])
+    lost = float(release.private["loss"]) * (rows + held_back) - held_back
+    return round(lost / rows, 2)
+
+
+def _groups(release: Release, rule: Model) -> Groups:
+    """The classes of the published file, and who provided their rows."""
+    schema = released_schema(dict(release.manifest))
+    with opened_labels(release.path, schema, exact=True) as frame:
+        found = recount(frame, schema, provided(release, release.path))
+    return Groups.of(found.tally, found.cut, products(rule))
+
+
+def shown_from(rule: Model) -> int:
+    """The fewest people that a number for partners may stand for.
+
+    >>> shown_from(AlphaK("0.5", 5)), shown_from(DistinctDiversity(2))
+    (5, 10)
+    """
+    k = _crowd(rule)
+    return k if k > 1 else FEWEST
+
+
+def _crowd(rule: Model) -> int:
+    """The fewest rows of a class that a rule names; 0: it names none."""
+    crowds = [p for p in inner(rule) if getattr(p, "identity", False) and hasattr(p, "k")]
+    return max((int(part.k) for part in crowds), default=0)
+
+
+def class_counts(groups: Groups, rule: Model, m: int, providers: int) -> dict[str, Any]:
+    """Classes that survive coalitions of each size, and classes of one provider.
+
+    For the third party alone: a partner who takes its own away is left with a count of others'.
+    """
+    each = MPrivacy(m, rule).per_class(groups)
+    return {
+        "survive": [int((each >= size).sum()) for size in range(providers)],
+        "of_one_provider": int((groups.brought.present == 1).sum()),
+    }
+
+
+def coalitions(
+    groups: Groups, counts: Mapping[str, Any], m: int, k: int, providers: int
+) -> dict[str, Any]:
+    """How many members every class survives, and whether the worst of them leave k rows."""
+    brought, classes = groups.shares[0].providers, len(groups.brought.present)
+    fewest = {s: in_short(int(left(brought, s).min()), k) for s in (m, m + 1)}
+    beyond = {"beyond": {"members": m + 1, "rows": fewest[m + 1]}} if m + 1 < providers else {}
+    return {
+        "withstood": sum(count == classes for count in counts["survive"]) - 1,
+        "apart": counts["of_one_provider"] == classes,
+        "worst": {"members": m, "rows": fewest[m]},
+        **beyond,
+    }
+
+
+def pages(
+    groups: Groups,
+    rule: Model,
+    both: Mapping[str, Any],
+    handed_in: Mapping[str, int],
+    withstood: int,
+) -> dict[str, dict[str, Any]]:
+    """Each provider's own rows, and those that others could learn about, in steps of k.
+
+    ``handed_in`` are the rows of each: those that are in no class were held back. Every class
+    survives ``withstood`` members, as the certificate says.
+    """
+    m, k = int(both["m"]), int(both["k"])
+    brought = groups.shares[0].providers
+    sizes = range(1, min(m + 1, brought.axis.size - 1) + 1)
+    few = {s: in_few(brought, s, k) for s in sizes}
+    sure = {s: certain(groups, s) for s in sizes} if groups.sensitive else {}
+    crowds, diverse = _crowd(rule) >= k, _diverse(rule, groups)
+    alone, classes = of_its_own(brought)
+    codes = {str(name): code for code, name in enumerate(brought.axis.leaves)}
+
+    def told(rows: Rows, code: int, promised: bool) -> int | str:
+        own = int(rows[code])
+        return 0 if promised and not own else in_steps(own, k)
+
+    def lines(code: int) -> list[dict[str, Any]]:
+        return [
+            {"members": s, "few": told(few[s], code, crowds and s <= withstood)}
+            | ({"values": told(sure[s], code, diverse and s <= withstood)} if sure else {})
+            for s in sizes
+        ]
+
+    def page(name: str, added: int) -> dict[str, Any]:
+        own = {"provider": name, "rows": 0, "held_back": added, "lines": []}
+        if name not in codes:
+            return {**both, **own}
+        code = codes[name]
+        rows = int(brought.total[code])
+        own |= {"rows": rows, "held_back": added - rows, "lines": lines(code)}
+        if classes[code]:
+            own["alone"] = {"rows": int(alone[code]), "classes": int(classes[code])}
+        return {**both, **own}
+
+    return {name: page(name, added) for name, added in handed_in.items()}
+
+
+def _diverse(rule: Model, groups: Groups) -> bool:
+    """Whether the rule itself says that no class shares one value, in any sensitive column.
+
+    Only what is promised may be told as a zero: elsewhere it would tell what a small count is.
+    """
+    diverse = [part for part in inner(rule) if _several(part)]
+    named = {getattr(part, "on", None) or groups.names[0] for part in diverse}
+    return named.issuperset(set(groups.names).difference(products(rule)))
+
+
+def _several(part: Model) -> bool:
+    """Whether a rule says that a class has more than one value."""
+    if isinstance(part, AlphaK):
+        return Fraction(part.alpha) < 1
+    return isinstance(part, DIVERSE) and least_rows(part) > 1
+
+
+def write(folder: Path, told: Facts) -> tuple[str, dict[str, str]]:
+    """Write the certificate and the pages; returns the certificate's hash and the pages' files."""
+    folder.mkdir(mode=0o700)
+    record.write_json(folder / CERTIFICATE, told.certificate, 0o600)
+    signature = record.sha256(folder / CERTIFICATE)
+    certificate = drawn.certificate({**told.certificate, "hash": signature})
+    files = page_files(told.pages)
+    texts = {files[name]: drawn.provider_page(page) for name, page in told.pages.items()}
+    for file, text in {"certificate.html": certificate, **texts}.items():
+        record.write_bytes(folder / file, text.encode(), 0o600)
+    return signature, files
+
+
+def page_files(names: Iterable[str]) -> dict[str, str]:
+    """A file for each provider, by its name as far as every disk can write it.
+
+    >>> page_files(["St Anna", "st/anna", "Höfe"])
+    {'St Anna': 'for-St-Anna.html', 'st/anna': 'for-st-anna-2.html', 'Höfe': 'for-Höfe.html'}
+    >>> page_files(["Spital (West)", "?"])
+    {'Spital (West)': 'for-Spital-West.html', '?': 'for-provider.html'}
+    """
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        plain = re.sub(r"[^\w.-]+", "-", name).encode()[:LONGEST].decode(errors="ignore")
+        plain = plain.strip("-.") or "provider"
+        stems = chain((plain,), (f"{plain}-{number}" for number in count(2)))
+        stem = next(one for one in stems if _alike(one) not in taken)
+        taken.add(_alike(stem))
+        found[name] = f"for-{stem}.html"
+    return found
+
+
+def _alike(stem: str) -> str:
+    """What two names have in common that some disk takes for one."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", stem).casefold())

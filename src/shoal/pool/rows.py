@@ -1,0 +1,169 @@
+"""What one provider hands in: rows that fit the agreed schema, and that nobody handed in before.
+
+Stored are the columns that publishing needs: identifiers are left out; a column that says who a row
+is about (person) is kept as it is, so that nobody is published twice. Who makes the release sees
+all of it; nothing is encrypted.
+
+The same rows are known again by a hash of all of them, whatever their order. It does not see rows
+of which some were changed, added or left out: those are found by the person column alone, where
+the schema has one, and not before everybody's rows are published together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.core.column import LEFT_OUT, Column
+from shoal.core.errors import HierarchyError, InputError, SchemaError
+from shoal.core.labels import many, text
+from shoal.core.schema import Schema
+from shoal.engines.protocol import Frame
+from shoal.pool.agreement import Agreement
+from shoal.pool.store import Pool
+from shoal.releases.people import check_people
+from shoal.releases.reader import opened_some
+from shoal.releases.row_listing import Listing, listed
+from shoal.releases.tallying import survey
+
+TYPES = {"number": pa.float64(), "date": pa.date32()}
+"""How a stored column is typed by its kind; all others are text."""
+BY_CHANCE = 10
+"""Two tables of fewer rows may be alike by chance."""
+
+
+def stored(schema: Schema) -> Schema:
+    """What is kept of a provider's rows: the columns that publishing needs."""
+    return Schema(tuple(c for c in schema.columns if c.role not in LEFT_OUT))
+
+
+def read(source: Any, agreement: Agreement, name: str, reading: Mapping[str, Any]) -> pa.Table:
+    """The rows of a table that fits the agreed schema, without identifiers, with their provider."""
+    kinds = {column.name: column.kind for column in _handed_in(agreement)}
+    try:
+        with opened_some(source, kinds=kinds, **reading) as frame:
+            frame.check_header()
+            return _rows(frame, agreement, name)
+    except InputError as error:
+        # Whoever opens a table of their own may choose its kinds; here all that is agreed on.
+        if isinstance(error, HierarchyError):
+            hint = "correct them: the hierarchies are agreed on, and others need a new pool."
+        elif "kinds=" in error.hint:
+            hint = "correct the file: the kinds are agreed on; marks that mean null go in nulls=."
+        else:
+            raise
+        raise type(error)(error.fact, hint) from None
+
+
+def _handed_in(agreement: Agreement) -> list[Column]:
+    """The columns that every provider's table has, and that are stored."""
+    return [c for c in stored(agreement.schema).columns if c != agreement.column]
+
+
+def _rows(frame: Frame, agreement: Agreement, name: str) -> pa.Table:
+    there, wanted = {field.name for field in frame.fields}, _handed_in(agreement)
+    schema = agreement.schema.expand([field.name for field in frame.fields])
+    agreed = [column.name for column in schema.columns if column.role != "undecided"]
+    if more := sorted(there.difference(agreed)):
+        raise SchemaError(
+            f"{_columns(len(more))} not agreed on: {', '.join(more)}.",
+            f"leave {'it' if len(more) == 1 else 'them'} out of the file.",
+        )
+    dropped = [c for c in schema.columns if c not in wanted and c.name in there]
+    # What is dropped may be written in any way.
+    fitted = Schema((*wanted, *(replace(c, kind="") for c in dropped))).fit(frame.fields)
+    check_people(frame, fitted)
+    if agreement.column in dropped:
+        _check_own(frame, agreement.column.name, name)
+    survey(frame, fitted)  # a value that a hierarchy lacks is told to whom it belongs
+    found = listed(frame, [column.name for column in wanted])
+    rows = {c.name: _values(c.kind, found[c.name]) for c in wanted}
+    rows[agreement.column.name] = pa.repeat(name, len(rows[wanted[0].name]))
+    return pa.table({column: rows[column] for column in stored(agreement.schema).names})
+
+
+def _columns(number: int) -> str:
+    return "The table has a column that was" if number == 1 else "The table has columns that were"
+
+
+def _values(kind: str, listing: Listing) -> pa.Array:
+    """A column's values, row by row."""
+    words = pa.array(listing.values, TYPES.get(kind, pa.string()))
+    return words.take(pa.array(listing.codes))
+
+
+def _check_own(frame: Frame, column: str, name: str) -> None:
+    """Where a table says who provided its rows, that is the one who hands them in."""
+    found = frame.values([column])[column]
+    own = sum(n for value, n in zip(found.values, found.counts, strict=True) if text(value) == name)
+    if others := int(found.counts.sum()) + found.nulls - int(own):
+        raise InputError(
+            f"Column {column!r} names another provider than the one given in "
+            f"{many(others, 'row')}.",
+            "hand in each provider's rows by themselves, or leave the column out of the file.",
+        )
+
+
+def check_new(pool: Pool, name: str, rows: pa.Table, content: str) -> None:
+    """Refuse rows that another provider has handed in already; whose they are is not told."""
+    known = [partner.content for partner in pool.others(name)]
+    if rows.num_rows >= BY_CHANCE and content in known:
+        raise InputError(
+            "The same rows were handed in already, as another provider's.",
+            f"check that the file is {name!r}'s own; if it is, let the third party settle it with "
+            "the others.",
+        )
+
+
+def check_apart(pool: Pool, rows: pa.Table) -> None:
+    """Refuse people who have rows of more than one provider.
+
+    Only when everybody's rows are put together, by the third party: a provider who was told as it
+    adds its rows could ask whether somebody is another's patient.
+    """
+    person, whose = pool.agreement.schema.person, pool.agreement.column.name
+    if person is None:
+        return
+    known = rows.filter(pc.is_valid(rows[person.name]))
+    times = known.group_by(person.name).aggregate([(whose, "count_distinct")])
+    several = times.filter(pc.greater(times[f"{whose}_count_distinct"], 1))[person.name]
+    if not len(several):
+        return
+    found = pc.value_counts(known.filter(pc.is_in(known[person.name], value_set=several))[whose])
+    each = sorted((str(one["values"]), int(one["counts"])) for one in found.to_pylist())
+    raise InputError(
+        f"{_people(len(several))} rows of more than one provider (column {person.name!r}): "
+        f"{', '.join(f'{name!r} has {count:,}' for name, count in each)}.",
+        "settle whose they are, without telling one provider who is with another; then add the "
+        f"corrected file: {pool.adding('NAME', '--replace')}",
+    )
+
+
+def _people(number: int) -> str:
+    return "One person has" if number == 1 else f"{number:,} people have"
+
+
+def content_of(rows: pa.Table, provider: str) -> str:
+    """A hash of rows, whatever their order, without the column that says whose they are.
+
+    >>> one = pa.table({"age": [30, 40], "who": ["A", "A"]})
+    >>> content_of(one, "who") == content_of(pa.table({"age": [40, 30], "who": ["B", "B"]}), "who")
+    True
+    """
+    each = np.zeros(rows.num_rows, np.uint64)
+    for name in sorted(set(rows.column_names) - {provider}):
+        words = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
+        hashes = np.array([_number(name, v) for v in words.dictionary.to_pylist()], np.uint64)
+        each = each * np.uint64(0x9E3779B97F4A7C15) + hashes[words.indices.to_numpy()]
+    return sha256(np.sort(each).tobytes()).hexdigest()
+
+
+def _number(name: str, value: Any) -> int:
+    """64 bits that stand for a value of a column."""
+    return int.from_bytes(sha256(repr((name, value)).encode()).digest()[:8], "little")

@@ -1,0 +1,214 @@
+"""The verbs of a pool: agree, add rows, ask who is awaited, publish."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import shoal.pool.partners as partners
+import shoal.pool.rows as handed_in
+from shoal.core.errors import InputError, OutputError
+from shoal.core.model import Model
+from shoal.core.release import Release
+from shoal.core.schema import Schema
+from shoal.pool.agreement import Agreement, agreed, check_agreement, named
+from shoal.pool.published import Published, check_only, published, recorded, settle, working
+from shoal.pool.results import Added, Agreed, Pooled, Status
+from shoal.pool.store import Pool, create, load, locked
+from shoal.releases import folder
+from shoal.releases.options import Progress, quiet
+from shoal.releases.people import one_row_of
+from shoal.releases.reader import opened
+from shoal.verbs.publish import publish
+
+METHOD = "provider-aware"
+
+
+def pool_init(
+    pool: str | Path,
+    schema: Schema,
+    rule: Model | str,
+    *,
+    method: str = METHOD,
+    providers: Sequence[str] = (),
+    hold_back: float = 0.0,
+    **parameters: Any,
+) -> Agreed:
+    """Make the folder of a new pool; its ``agreement`` is what every provider should compare.
+
+    ``rule`` must hold against the providers themselves: ``m-privacy m=1 (…)``, with everything
+    inside that can be judged so. The schema states the kind of every column. With ``providers``
+    the pool is complete when all of them have added their rows; ``hold_back`` and further
+    ``parameters`` are as in ``shoal.publish``.
+    """
+    agreement = agreed(
+        schema,
+        rule,
+        method=method,
+        providers=providers,
+        hold_back=hold_back,
+        parameters=parameters,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    made = create(_named(pool), agreement)
+    return Agreed(
+        made.folder,
+        made.hash,
+        str(agreement.rule),
+        agreement.providers,
+        tuple(agreement.unjudged),
+        tuple(map(str, agreement.beside)),
+    )
+
+
+def pool_add(
+    pool: str | Path,
+    provider: str,
+    source: Any,
+    *,
+    agreement: str | None = None,
+    replace: bool = False,
+    one_row: str | None = None,
+    **reading: Any,
+) -> Added:
+    """Hand in one provider's rows: checked against the agreed schema, and kept private.
+
+    ``agreement`` is the hash that the provider agreed on (its first digits are enough); rows that
+    were handed in before are kept unless ``replace``. Identifiers are not stored; who a row is
+    about (role person) is, as it stands, so that nobody is published twice. ``one_row`` says which
+    row stands for a person who has several, as in ``shoal.publish``; the pool remembers that it
+    was asked for. ``reading`` says how the file is written, as in ``shoal.open``.
+    """
+    name = named(provider)
+    with _at_work(_named(pool)) as found:
+        check_agreement(found.hash, agreement)
+        found.agreement.check_name(name, (*found.names, *found.agreement.providers))
+        if name in found.names and not replace:
+            raise InputError(
+                f"{name!r} has added its rows already.", "put others in their place with --replace."
+            )
+        each = one_row_of(one_row, found.agreement.schema)
+        rows = handed_in.read(source, found.agreement, name, {**reading, "one_row": each})
+        content = handed_in.content_of(rows, found.agreement.column.name)
+        handed_in.check_new(found, name, rows, content)
+        after = found.with_rows(name, rows, content, "" if each is None else str(each))
+    stored = next(one for one in after.partners if one.provider == name)
+    return Added(name, stored.rows, after.hash, stored.sha256, after.awaited)
+
+
+def pool_status(pool: str | Path) -> Status:
+    """Who has added rows to a pool and who is awaited, and what was agreed on."""
+    home = _named(pool)
+    load(home)
+    with suppress(InputError, OutputError), _at_work(home):
+        pass  # what a killed run left is removed, where that may be done now
+    found = load(home)
+    names = tuple(sorted(found.names))
+    return Status(found.folder, found.hash, str(found.agreement.rule), names, found.awaited)
+
+
+def pool_publish(
+    pool: str | Path,
+    out: str | Path,
+    *,
+    agreement: str | None = None,
+    replace: bool = False,
+    again: bool = False,
+    format: str = "csv",
+    progress: Progress = quiet,
+) -> Pooled:
+    """One release of everybody's rows, verified; a joint certificate; a page for each provider.
+
+    Beside the release and its private companion a folder ``OUT.partners`` is written, with the
+    certificate and the pages; where anything fails, nothing is. Nobody else can add to the pool
+    meanwhile. It remembers its releases: another is refused, because whoever has both tables can
+    compare them, unless it takes the last one's place (``replace``, in the same folder) or is asked
+    for (``again``); certificate and pages then say how many came before.
+    """
+    place, home = _named(out), _named(pool)
+    companion, beside = folder.companion_of(place), partners.partners_of(place)
+    with _at_work(home) as found:
+        check_agreement(found.hash, agreement)
+        _check_complete(found)
+        earlier = published(home)
+        check_only(earlier, place, replace=replace, again=again)
+        finals = companion, beside, place
+        # from here on something is written beside the release, be it an empty file
+        with working(home, finals, len(earlier)):
+            folder.check_free(place, companion, replace)
+            partners.check_free(beside, replace)
+            rows = found.rows()
+            handed_in.check_apart(found, rows)
+            with folder.aside(place) as (root,):
+                release = _published(found.agreement, rows, root / place.name, format, progress)
+                progress("looking from every side", 0, 1)
+                told = partners.facts(found, release, date.today(), len(earlier))
+                signature, pages = partners.write(root / beside.name, told)
+                new, hidden = root / place.name, folder.companion_of(root / place.name)
+                pairs = (hidden, companion), (root / beside.name, beside), (new, place)
+                with recorded(home, earlier, _record(told, signature, place), place):
+                    folder.move(*pairs, replace=replace)
+    release = _moved(release, place, companion)
+    return Pooled(release, told.certificate, signature, beside, pages, told.counts)
+
+
+@contextmanager
+def _at_work(home: Path) -> Iterator[Pool]:
+    """The pool, while nobody else changes it, without what a killed run left."""
+    with locked(home) as found:
+        settle(home)
+        yield found
+
+
+def _record(told: partners.Facts, signature: str, place: Path) -> Published:
+    about = told.certificate
+    return Published(about["date"], about["release_sha256"], signature, place.name)
+
+
+def _check_complete(pool: Pool) -> None:
+    """Everybody is there, and there are enough of them."""
+    if pool.awaited:
+        have = "has" if len(pool.awaited) == 1 else "have"
+        raise InputError(
+            f"{len(pool.awaited):,} of {len(pool.agreement.providers):,} providers {have} added no "
+            f"rows: {', '.join(pool.awaited)}.",
+            pool.adding(pool.awaited[0]),
+        )
+    if not pool.partners:
+        raise InputError("Nobody has added rows to the pool.", pool.adding("NAME"))
+    pool.agreement.check_names(pool.names)
+
+
+def _published(
+    agreement: Agreement, rows: pa.Table, out: Path, format: str, progress: Progress
+) -> Release:
+    schema = handed_in.stored(agreement.schema)
+    with opened(rows, kinds=schema.kinds, nulls=()) as frame:  # nulls are nulls by now
+        return publish(
+            frame,
+            schema,
+            agreement.rule,
+            method=agreement.method,
+            out=out,
+            format=format,
+            hold_back=agreement.hold_back,
+            progress=progress,
+            **agreement.parameters,
+        )
+
+
+def _moved(release: Release, out: Path, companion: Path) -> Release:
+    return replace(release, folder=out, companion=companion)
+
+
+def _named(folder: str | Path) -> Path:
+    """The folder by a path that ends in its name, which ``.`` and ``..`` do not."""
+    path = Path(folder)
+    return path if path.name not in ("", "..") else Path(os.path.abspath(path))

@@ -1,0 +1,424 @@
+"""The private companion of a release, read: what only its publisher knows of the table.
+
+It has the publisher's own schema, a key, and for each published row, in the table's order, who
+provided it and the person as a hash under that key; the rows are sealed by their hash. It does not
+say who is in a release: whoever asks for a person hashes the person with the key, as the engine did
+when it published.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from shoal.core.errors import InputError, UsageError
+from shoal.core.release import EDITION, Release
+from shoal.core.schema import Schema
+from shoal.engines.one_row import OneRow
+from shoal.engines.protocol import Coding, Distinct, Frame, Pieces
+from shoal.engines.source import Source
+from shoal.releases.folder import COMPANION, COUNTERFEITS, PRIVATE_ROWS, companion_of
+from shoal.releases.manifest import published, sha256
+from shoal.releases.options import OF_NOBODY, PARTITION
+from shoal.releases.people_sketch import SKETCH, Sketch
+from shoal.releases.reader import changed_since, opened, read_release, values_of
+
+FACTS = ("held_back", "loss", "utility", "repeats")
+PROMISED = (
+    "rule", "form", "method", "parameters", "counterfeits", "marginals", "spend", "privacy",
+    "answers", "releasable", "people", "one_row",
+)  # fmt: skip
+SEAL = "rows_sha256"
+_KEY_BYTES = 32
+_TICK = 10**9
+
+
+@dataclass(frozen=True)
+class Companion:
+    """The companion of a table as that is now."""
+
+    folder: Path
+    key: bytes
+    schema: Schema
+    """The publisher's own: with hierarchies, and with the columns that are not published."""
+    table_sha256: str
+    values_sha256: str = ""
+    """That of the second table, where the release has two."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the publisher may know besides: the loss, how many rows were held back."""
+    promised: Mapping[str, Any] = field(default_factory=dict)
+    """What the manifest says too, as far as it is written down here: what was asked for."""
+    levels: Mapping[str, int] = field(default_factory=dict)
+    """The level of each column, where the method gave everybody the same; else none."""
+    origin: str = ""
+    """The keyed hash of the file that was published; none where it was a table in memory."""
+    one_row: OneRow | None = None
+    """Which row of the original stands for a person, with what was drawn for it; None: all do."""
+    sketch: Sketch | None = None
+    """Of the people; None in old companions, and of very large tables."""
+    verdict: Mapping[str, Any] = field(default_factory=dict)
+    """What was counted when it was published."""
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What the manifest must say if nobody changed it."""
+        shown = published(self.schema, self.promised.get("form", PARTITION))
+        second = {"values_sha256": self.values_sha256} if self.values_sha256 else {}
+        roles = {column.name: column.role for column in shown.columns}
+        return {"sha256": self.table_sha256, **second, "columns": roles, **self.promised}
+
+
+def released(source: Any) -> tuple[Path, dict[str, Any]] | None:
+    """The table's file and the manifest of a release (its folder, or a ``Release``), else None.
+
+    Every verb opens a release by this. What can be checked is: the files have the hashes that the
+    manifest tells, and the private companion, where it is at hand, is the one that was written
+    with them, with all of its rows, and tells the same. How many rows the table has is counted
+    when it is read.
+    """
+    release = read_release(source)
+    if release is not None:
+        check_files(*release)
+        check_companion(source, *release)
+        _check_nobody(*release)
+    return release
+
+
+def check_files(table: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse files that have not the hashes that the manifest tells."""
+    told = {table: manifest.get("sha256")}
+    if "values" in manifest:
+        told[table.with_name(str(manifest["values"]))] = manifest.get("values_sha256")
+    fake = manifest.get("counterfeits")
+    if isinstance(fake, Mapping) and "sha256" in fake:
+        told[table.with_name(COUNTERFEITS)] = fake["sha256"]
+    if any(_sha256(file) != hash_ for file, hash_ in told.items()):
+        raise changed_since(" or ".join(file.name for file in told))
+
+
+def _check_nobody(table: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a table of noise with another number of rows than told: no other reader counts it."""
+    if manifest.get("form") in OF_NOBODY and "rows" in manifest:
+        with opened(table, nulls=()) as frame:
+            if frame.count_rows() != manifest["rows"]:
+                raise changed_since(table.name)
+
+
+def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a companion that is damaged, another release's, or tells other than the manifest.
+
+    Whoever has none, or may not read it, compares files and manifest only.
+    """
+    folder = companion_folder(source, table)
+    if not os.access(folder / COMPANION, os.R_OK):
+        return
+    own = _parsed(folder, table)
+    if own.table_sha256 != _sha256(table):
+        raise _another(own)
+    told = {**own.told, **_counts(own.verdict, manifest)}
+    if differ := [name for name, value in told.items() if manifest.get(name) != value]:
+        raise InputError(
+            f"The manifest and the private companion {folder.name!r} do not agree on: "
+            f"{', '.join(differ)}.",
+            "take the release and the companion that were written together, or publish it again.",
+        )
+    _check_rows(own, manifest)
+
+
+def _counts(verdict: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts that the companion and the manifest both tell."""
+    return {n: verdict[n] for n in ("rows", "classes") if n in verdict and n in manifest}
+
+
+def _check_rows(own: Companion, manifest: Mapping[str, Any]) -> None:
+    """The companion's rows are there, as they were written, one for each row of the table."""
+    path = own.folder / PRIVATE_ROWS
+    asked = own.schema.person is not None or own.schema.provider is not None
+    if manifest.get("form") in OF_NOBODY or not (asked or _seal(own.folder)):
+        return
+    try:
+        there = pq.read_metadata(path).num_rows
+    except FileNotFoundError:
+        raise _rowless(own.folder) from None
+    except (OSError, ValueError, pa.ArrowException):
+        raise _damaged(own.folder) from None
+    _check_seal(own.folder, needed=False)  # old companions have none
+    if there != manifest.get("rows"):
+        raise InputError(
+            f"The private companion {own.folder.name!r} has not as many rows as the table.",
+            "take the release and the companion that were written together, or publish it again.",
+        )
+
+
+def _rowless(folder: Path) -> InputError:
+    return InputError(
+        f"The private companion {folder.name!r} lacks its file {PRIVATE_ROWS}.",
+        "take a whole copy of the companion.",
+    )
+
+
+def _check_belongs(own: Companion, table: Path) -> None:
+    second = values_of(table)
+    whole = _sha256(table), "" if second is None else _sha256(second)
+    if (own.table_sha256, own.values_sha256) != whole:
+        raise _another(own)
+
+
+def _another(own: Companion) -> InputError:
+    return InputError(
+        f"The private companion {own.folder.name!r} belongs to another table.",
+        "take the release and the companion that were written together.",
+    )
+
+
+def read_companion(source: Any, table: Path) -> Companion:
+    """The companion of a release's table: where the ``Release`` says, else beside the folder."""
+    found = _parsed(companion_folder(source, table), table)
+    _check_belongs(found, table)
+    return found
+
+
+def companion_at_hand(source: Any, table: Path) -> Companion | None:
+    """The same; None where there is none for this user's eyes, or it is another table's."""
+    try:
+        return read_companion(source, table)
+    except InputError:  # an adversary has none either: then the truth is not known
+        return None
+
+
+ANOTHER = (
+    "the original that was given is another file than the one that was published, by the hash in "
+    "the private companion"
+)
+
+
+def is_another(own: Companion | None, original: Any) -> bool:
+    """Whether a file is certainly not the one that was published; where none knows it may be."""
+    if own is None or not own.origin or not isinstance(original, str | os.PathLike):
+        return False
+    path = Path(original)
+    return path.is_file() and Source.of(path).fingerprint(own.key) != own.origin
+
+
+def companion_folder(source: Any, table: Path) -> Path:
+    """Where the private companion of a release lies, if it is at hand."""
+    own = source.companion if isinstance(source, Release) else None
+    return own or companion_of(table.absolute().parent)
+
+
+def _parsed(folder: Path, table: Path) -> Companion:
+    try:
+        told = json.loads((folder / COMPANION).read_text(encoding="utf-8"))
+        edition, key = int(told["edition"]), _key(told["key"])
+        schema, of = Schema.parse(told["schema"]), str(told["table_sha256"])
+        second = str(told.get("values_sha256", ""))
+        facts, promised = ({n: told[n] for n in some if n in told} for some in (FACTS, PROMISED))
+        levels = _levels(told.get("levels"))
+        origin, verdict = str(told.get("input") or ""), dict(told.get("verdict") or {})
+        sketch = Sketch.from_json(told.get(SKETCH))
+        found = Companion(
+            folder,
+            key,
+            schema,
+            of,
+            second,
+            facts,
+            promised,
+            levels,
+            origin,
+            _one_row(told),
+            sketch,
+            verdict,
+        )
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"The private companion of {table.absolute().parent.name!r} is missing.",
+            f"put it beside the release, as {folder.name}.",
+        ) from None
+    except (
+        OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError,
+        InputError, UsageError,
+    ):  # fmt: skip
+        raise _damaged(folder) from None
+    if edition > EDITION:
+        raise InputError(
+            f"The private companion is of edition {edition}; this program reads up to {EDITION}.",
+            "update Shoal.",
+        )
+    return found
+
+
+def _key(told: str) -> bytes:
+    """The key that people were hashed with; by a part of it nobody would be found again."""
+    key = bytes.fromhex(told)
+    if len(key) != _KEY_BYTES:
+        raise ValueError
+    return key
+
+
+def _one_row(told: Mapping[str, Any]) -> OneRow | None:
+    """Which row stands for a person, as it was published; None where each has one."""
+    if "one_row" not in told:
+        return None
+    return OneRow.parse(told["one_row"], told["one_row_person"], bytes.fromhex(told["one_row_key"]))
+
+
+def _levels(told: Any) -> dict[str, int]:
+    """The level of each column; none where a method means something else by the word."""
+    found = told if isinstance(told, Mapping) else {}
+    whole = all(type(level) is int and level >= 0 for level in found.values())
+    return dict(found) if whole else {}
+
+
+_hashes: dict[tuple[str, int, int, int], str] = {}
+
+
+def _sha256(file: Path) -> str:
+    """The hash of a file, taken once as long as the file does not change.
+
+    One that was written a moment ago is read again each time: it could be changed within the same
+    tick of the disk's clock.
+    """
+    try:
+        now = file.stat()
+        stamp = str(file.absolute()), now.st_ino, now.st_size, now.st_mtime_ns
+        if stamp in _hashes:
+            return _hashes[stamp]
+        found = sha256(file)
+    except OSError:
+        raise InputError(f"{file.name} cannot be opened.", "check the release folder.") from None
+    if time.time_ns() - now.st_mtime_ns > _TICK:
+        _hashes[stamp] = found
+    return found
+
+
+def _damaged(folder: Path) -> InputError:
+    return InputError(
+        f"The private companion {folder.name!r} cannot be read.",
+        "take a whole copy, of which you may read every file.",
+    )
+
+
+def sealed_rows(folder: Path) -> dict[str, str]:
+    """The hash of the companion's rows, by which a later change is noticed; none without rows."""
+    path = folder / PRIVATE_ROWS
+    return {SEAL: sha256(path)} if path.is_file() else {}
+
+
+def has_person(source: Any, table: Path) -> bool:
+    """Whether a companion is at hand whose table had a column that said who a row is about."""
+    try:
+        return _parsed(companion_folder(source, table), table).schema.person is not None
+    except InputError:
+        return False
+
+
+def read_people(folder: Path, rows: int | None = None) -> pa.Array:
+    """The keyed person of each row of a table (with so many, where that is known)."""
+    hint = "publish the earlier release with a person column."
+    person = _read_rows(folder, "person", "who the rows are about", hint)
+    _check_seal(folder, needed=False)  # old companions have none
+    if (rows is not None and len(person) != rows) or person.null_count:
+        raise _damaged(folder)
+    return person
+
+
+def read_providers(folder: Path) -> pa.Array:
+    """Who provided each of the table's rows."""
+    hint = 'publish the table with a column of the role "provider".'
+    found = _read_rows(folder, "provider", "who provided the rows", hint)
+    _check_seal(folder, needed=(folder / COMPANION).is_file())  # there is none while publishing
+    return found
+
+
+def _read_rows(folder: Path, column: str, what: str, hint: str) -> pa.Array:
+    """A column of the companion's rows."""
+    path = folder / PRIVATE_ROWS
+    try:
+        if not path.is_file() and _seal(folder):
+            raise _rowless(folder)
+        if not path.is_file() or column not in pq.read_schema(path).names:
+            raise InputError(f"The private companion {folder.name!r} does not say {what}.", hint)
+        return pq.read_table(path, columns=[column])[column].combine_chunks()
+    except (OSError, ValueError, AttributeError, pa.ArrowException):
+        raise _damaged(folder) from None
+
+
+def _check_seal(folder: Path, needed: bool) -> None:
+    """The companion's rows must be as they were published: by their hash, where it is there."""
+    try:
+        seal, now = _seal(folder), _sha256(folder / PRIVATE_ROWS)
+    except (OSError, ValueError, AttributeError, InputError):
+        raise _damaged(folder) from None
+    if needed and not seal:
+        raise InputError(
+            f"The private companion {folder.name!r} does not say what its rows were when they were "
+            f"published ({SEAL} in {COMPANION}).",
+            "take the companion as it was written, or publish the release again.",
+        )
+    if seal and seal != now:
+        raise InputError(
+            f"The private companion {folder.name!r} cannot be read as it was published: its "
+            "rows were changed since.",
+            "take the companion as it was written, or publish the release again.",
+        )
+
+
+def _seal(folder: Path) -> str:
+    """The hash that the rows had; empty while they are being published, and in old companions."""
+    path = folder / COMPANION
+    if not path.is_file():
+        return ""
+    return str(json.loads(path.read_text(encoding="utf-8")).get(SEAL, ""))
+
+
+def rows_of(people: pa.Array, rows: pa.Array) -> NDArray[np.int64]:
+    """The row that is about each of the keyed people; -1 for whom there is none."""
+    found: NDArray[np.int64] = pc.index_in(people, value_set=rows).fill_null(-1).to_numpy()
+    return found
+
+
+def hashed(frame: Frame, column: str, people: Distinct, key: bytes) -> pa.Array:
+    """The keyed hash of each of these people, as the engine computes it when it publishes."""
+    number = np.arange(len(people.values), dtype=np.int32)
+    coding = Coding(column, people.values, number, None, max(len(number), 1))
+    pieces = Pieces((number,), number, people.counts)
+    batches = list(frame.recode([coding], pieces, (), column, key))
+    found = pa.Table.from_batches(batches)
+    order = np.argsort(found.column(0).to_numpy())
+    if len(order) != len(number):
+        raise InputError(
+            f"{len(order) - len(number):,} people cannot be told from others by their number.",
+            'read the person column as a code: kind = "code" in the schema.',
+        )
+    return found.column(1).combine_chunks().take(pa.array(order))
+
+
+def hashed_null(key: bytes) -> str:
+    """What stands for the person of a row that is about nobody in particular."""
+    return hashlib.sha256(hashlib.sha256(key).digest() + b"null").hexdigest()[:32]
+
+
+def hashed_values(people: Sequence[Any], key: bytes) -> pa.Array:
+    """The same of people out of a table that was read before: distinct values, none of them null.
+
+    >>> [one[:6] for one in hashed_values([2.0, 1.0], b"secret").to_pylist()]
+    ['683b4c', 'f899c6']
+    """
+    kinds = {} if isinstance(people[0], float | date) else {"person": "label"}
+    with opened(pa.table({"person": pa.array(people)}), kinds=kinds) as frame:
+        once = Distinct(list(people), np.ones(len(people), np.int64), 0)
+        return hashed(frame, "person", once, key)

@@ -1,0 +1,1 @@
+"""One file per form: what is published of a table."""

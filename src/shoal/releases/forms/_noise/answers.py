@@ -1,0 +1,211 @@
+"""What a randomised release says of its answers, read from its manifest and checked in its table.
+
+The manifest has for each sensitive column the values that may be answered (its domain in the
+schema), the chance that an answer is true, and the epsilon that this spends. Whether it does is
+computed again by OpenDP; whether the answers were drawn so cannot be seen in a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.errors import InputError, ShoalError, UsageError
+from shoal.core.labels import restored, text
+from shoal.core.model import Model, inner
+from shoal.core.release import Judgement, Verdict
+from shoal.core.schema import Column, Schema
+from shoal.core.spend import Spend, exactly
+from shoal.dp.bins import Bins, bins
+from shoal.dp.randomised_response import Response, answered_for
+from shoal.engines.protocol import Frame
+from shoal.releases.forms._noise.manifest import promise, stated_spend
+from shoal.releases.manifest import answered, in_randomised
+from shoal.releases.row_listing import Listing
+
+ANSWERS = "answers"
+"""The key of the manifest that says how each column's answers were drawn."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One column: what it may be by its publisher's schema, and how answers to it are drawn."""
+
+    column: Column
+    keep: float
+    epsilon: Fraction
+
+    @cached_property
+    def bins(self) -> Bins:
+        """The values that may be answered."""
+        return bins(self.column)
+
+    @property
+    def response(self) -> Response:
+        """How an answer is drawn."""
+        return Response(self.bins.size, self.keep, Spend(self.epsilon))
+
+    @property
+    def published(self) -> Column:
+        """The column as the table has it: words, of these values."""
+        return answered(self.column)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; the column as it stands in a schema, with its domain or bounds."""
+        stated = Schema((self.column,)).to_toml()
+        values, epsilon = self.bins.size, str(self.epsilon)
+        return {"keep": self.keep, "values": values, "epsilon": epsilon, "asked": stated}
+
+    def answered(self, listing: Listing) -> Listing:
+        """Values, of a table that has them as they are, as answers would name them.
+
+        What the column may not be stays what it is.
+        """
+        words = [self._word(value) for value in listing.values]
+        there = sorted({word for word in words if word is not None})
+        place = {word: i for i, word in enumerate([*there, *([None] if None in words else [])])}
+        codes = np.array([place[word] for word in words], np.int32)
+        return Listing(tuple(place), codes[listing.codes])
+
+    def _word(self, value: Any) -> str | None:
+        try:
+            return self.bins.labels[int(self.bins.codes([value])[0])] or None
+        except InputError:
+            return None if value is None else text(value)
+
+    def asked(self, listing: Listing) -> Listing:
+        """The answers of a table, and besides them the values that nobody answered."""
+        words = [None if word is None else restored(word) for word in listing.words()]
+        every = dict.fromkeys(
+            [*(w for w in words if w is not None), *filter(None, self.bins.labels)]
+        )
+        values = [*every, *([None] if None in words or self.bins.null else [])]
+        place = {word: i for i, word in enumerate(values)}
+        codes = np.array([place[word] for word in words], np.int32)
+        return Listing(tuple(values), codes[listing.codes])
+
+
+def answers_of(manifest: Mapping[str, Any]) -> dict[str, Answers]:
+    """How each column of a randomised release was answered; none for other releases."""
+    if not in_randomised(manifest):
+        return {}
+    try:
+        told = {str(name): _read(one) for name, one in manifest[ANSWERS].items()}
+        roles = {name for name, role in manifest["columns"].items() if role == "sensitive"}
+        if not told or set(told) != roles:
+            raise ValueError
+    except (ShoalError, ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(
+            "The manifest does not say how the answers of its sensitive columns were drawn.",
+            "take it as it was published, or publish the release again.",
+        ) from None
+    return told
+
+
+def _read(told: Mapping[str, Any]) -> Answers:
+    column = Schema.parse(told["asked"]).columns[0]
+    found = Answers(column, float(told["keep"]), exactly(told["epsilon"]))
+    if told["values"] != found.bins.size or not 1 / found.bins.size < found.keep < 1:
+        raise ValueError
+    return found
+
+
+def as_answered(given: Schema | None, manifest: Mapping[str, Any]) -> Schema | None:
+    """A given schema with the columns of a release's answers as its own manifest states them."""
+    answers = answers_of(manifest)
+    if given is None or not answers:
+        return given
+    columns = (
+        answers[c.name].published if c.name in answers and c.role == "sensitive" else c
+        for c in given.columns
+    )
+    return Schema(tuple(columns))
+
+
+def unlooked(schema: Schema) -> Schema:
+    """The schema that the partition is made by: sensitive columns are carried, never tallied."""
+    columns = (replace(c, role="keep") if c.role == "sensitive" else c for c in schema.columns)
+    return Schema(tuple(columns))
+
+
+def check_rule(rule: Model) -> None:
+    """Refuse a rule that judges values, or who brought them: answers are nobody's values."""
+    asked = [str(part) for part in inner(rule) if part.needs & {"sensitive", "provider"}]
+    if asked:
+        raise UsageError(
+            f"{', '.join(dict.fromkeys(asked))} judges sensitive values, and a randomised release "
+            "has answers in their place; a partition that met it would have looked at them.",
+            'use a rule about rows alone, such as "k-anonymity k=5"; epsilon protects the values.',
+        )
+
+
+def check_answers(frame: Frame, answers: Mapping[str, Answers]) -> None:
+    """Refuse a table with values that cannot be answers."""
+    answer_counts(frame, answers)
+
+
+def answer_counts(frame: Frame, answers: Mapping[str, Answers]) -> dict[str, NDArray[np.int64]]:
+    """How often each value of a column was answered; what cannot be an answer is refused."""
+    counts = {}
+    for name, found in frame.values(list(answers)).items():
+        own = answers[name].bins
+        codes = own.read([restored(text(value)) for value in found.values])
+        odd = int(found.counts[codes < 0].sum()) + found.nulls * (not own.null)
+        if odd:
+            raise InputError(
+                f"Column {name!r} has {odd:,} rows with values that could not be answered.",
+                "take the table and its manifest as they were published.",
+            )
+        counts[name] = np.bincount(codes, found.counts, own.size).astype(np.int64)
+        counts[name][-1] += found.nulls  # null, where a column may be, is its last value
+    return counts
+
+
+def with_promise(found: Verdict, answers: Mapping[str, Answers], stated: Spend) -> Verdict:
+    """The verdict with what the answers spend, computed again from how they were drawn."""
+    spent = [answered_for(one.bins.size, one.keep).epsilon for one in answers.values()]
+    reached = sum(spent, Fraction(0))
+    parts = zip(spent, answers.values(), strict=True)
+    holds = reached <= stated.epsilon and all(own <= one.epsilon for own, one in parts)
+    told = Judgement(promise(stated), holds, float(reached))
+    how = found.how if found.how == "by construction" else "counted, and by construction"
+    return replace(
+        found, holds=found.holds and holds, how=how, judgements=(*found.judgements, told)
+    )
+
+
+def with_answers(found: Verdict, frame: Frame, manifest: Mapping[str, Any]) -> Verdict:
+    """The verdict on a table with that on its answers, where the release is a randomised one."""
+    answers = answers_of(manifest)
+    if not answers:
+        return found
+    check_answers(frame, answers)
+    return with_promise(found, answers, _agreed(manifest, answers))
+
+
+def _agreed(manifest: Mapping[str, Any], answers: Mapping[str, Answers]) -> Spend:
+    """What is spent, which every part of a manifest must say alike."""
+    section, stated = manifest.get("privacy"), stated_spend(manifest)
+    told = section if isinstance(section, Mapping) else {}
+    parts = Spend(sum((one.epsilon for one in answers.values()), Fraction(0)))
+    keep = {name: one.keep for name, one in answers.items()}
+    same = all(told.get(name) == value for name, value in stated.to_json().items())
+    if stated != parts or not same or told.get("keep") != keep:
+        raise InputError(
+            "The manifest does not say alike what is spent, and how answers were drawn.",
+            "take it as it was published, or publish the release again.",
+        )
+    return stated
+
+
+def chances(answers: Answers, codes: NDArray[Any], size: int) -> NDArray[np.float64]:
+    """P(answer | true) on an axis of so many values, on which the answers have these codes."""
+    found = np.zeros((size, size))
+    found[np.ix_(codes, codes)] = answers.response.matrix()
+    return found

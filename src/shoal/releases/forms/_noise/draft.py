@@ -1,0 +1,46 @@
+"""What noise made of a table: the rows to be written, and how they came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.releases.forms._noise.measured import Exact
+from shoal.releases.forms._noise.plan import Columns, Plan
+from shoal.releases.forms._noise.spending import Step
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A table to be published, the marginals that were measured for it, and what it estimates."""
+
+    table: pa.Table
+    marginals: tuple[Columns, ...]
+    estimates: Mapping[Columns, NDArray[np.float64]]
+
+
+class Form(Protocol):
+    """A form of release that noise makes: all that is known of it before the rows are read."""
+
+    @property
+    def plan(self) -> Plan:
+        """The columns that are counted, and their bins."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Every look at the rows."""
+
+    @property
+    def marginals(self) -> tuple[Columns, ...]:
+        """The marginals that will be measured, as far as that does not depend on the rows."""
+
+    def drawn(self, measured: Exact, rng: np.random.Generator | None) -> Drawn:
+        """The noise, drawn; ``rng`` is a test's or a study's, else the operating system's."""
+
+    def expected(self) -> dict[str, Any]:
+        """How large the noise will be."""

@@ -1,0 +1,137 @@
+"""A table counted by bins: one group-by in the engine, and every marginal from that.
+
+The counts are exact, and stay with the publisher; nothing of them is published without noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.errors import InputError, together
+from shoal.core.labels import positions
+from shoal.dp.bins import Bins
+from shoal.engines.protocol import Coding, Counted, Distinct, Frame
+from shoal.releases.forms._noise.plan import Columns, Plan
+
+Tables = dict[Columns, NDArray[np.int64]]
+"""Counts by marginal, each an array with one axis for each of its columns."""
+
+
+class Exact(Protocol):
+    """True counts, of which a form of release makes noisy ones."""
+
+    @property
+    def plan(self) -> Plan:
+        """The columns and their bins."""
+
+    def marginal(self, columns: Columns) -> NDArray[np.int64]:
+        """The counts of a marginal."""
+
+    def tables(self, marginals: Iterable[Columns]) -> Tables:
+        """The counts of several marginals."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How many people are in each combination of bins that anybody is in."""
+
+    plan: Plan
+    counted: Counted
+    moved: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of each column lie beyond its bounds, and count as the nearest bound."""
+    among: Columns | None = None
+    """The columns that were looked at; None: all of them. Nothing is known of others."""
+
+    @classmethod
+    def of(cls, frame: Frame, plan: Plan, marginals: Iterable[Columns] | None = None) -> Measured:
+        """Count a table by the columns of these marginals, else by all.
+
+        What lies outside the schema's domains is an error, told of all these columns at once.
+        """
+        looked = tuple(range(len(plan.bins))) if marginals is None else in_any(marginals)
+        some = [plan.bins[column] for column in looked]
+        found = frame.values([one.name for one in some])
+        if not any(one.nulls + one.counts.sum() for one in found.values()):
+            raise InputError("The table has no rows.", "check that the file is the right one.")
+        counted = frame.tally(codings(some, found))
+        codes = [np.zeros(len(counted.count), np.int32)] * len(plan.bins)
+        for column, own in zip(looked, counted.codes, strict=True):
+            codes[column] = own
+        moved = {one.name: rows for one in some if (rows := beyond(one, found[one.name]))}
+        return cls(plan, Counted(tuple(codes), counted.count), moved, looked)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that were looked at."""
+        looked = range(len(self.plan.bins)) if self.among is None else self.among
+        return tuple(self.plan.names[column] for column in looked)
+
+    @property
+    def rows(self) -> int:
+        """How many people there are, exactly: never published."""
+        return int(self.counted.count.sum())
+
+    def marginal(self, columns: Columns) -> NDArray[np.int64]:
+        """The counts of a marginal."""
+        codes = [self.counted.codes[column] for column in columns]
+        return tabulated(codes, self.plan.shape(columns), self.counted.count)
+
+    def tables(self, marginals: Iterable[Columns]) -> Tables:
+        """The counts of several marginals."""
+        return {columns: self.marginal(columns) for columns in marginals}
+
+
+def tabulated(
+    codes: list[NDArray[np.int32]], shape: tuple[int, ...], count: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """How many rows have each combination of codes; ``count`` of each, else one.
+
+    >>> tabulated([np.array([0, 1, 1]), np.array([2, 0, 0])], (2, 3)).tolist()
+    [[0, 0, 1], [2, 0, 0]]
+    """
+    place = np.zeros(len(codes[0]), np.int64)
+    for size, one in zip(shape, codes, strict=True):
+        place = place * size + one
+    cells = int(np.prod(shape, dtype=np.int64))
+    return np.bincount(place, weights=count, minlength=cells).astype(np.int64).reshape(shape)
+
+
+def in_any(marginals: Iterable[Columns]) -> Columns:
+    """The columns that any of these marginals has, in their order."""
+    return tuple(sorted({column for one in marginals for column in one}))
+
+
+def codings(bins: Sequence[Bins], found: Mapping[str, Distinct]) -> list[Coding]:
+    """The bin of every value; what has none is an error, told of all columns at once."""
+    done: list[Coding] = []
+    amiss: list[InputError] = []
+    for one in bins:
+        try:
+            done.append(_coding(one, found[one.name]))
+        except InputError as error:
+            amiss.append(error)
+    if amiss:
+        raise together(amiss)
+    return done
+
+
+def _coding(bins: Bins, found: Distinct) -> Coding:
+    values, rows = list(found.values), np.asarray(found.counts, np.int64)
+    if found.nulls:
+        values, rows = [*values, None], np.append(rows, found.nulls)
+    codes = bins.codes(values, rows)
+    null = int(codes[-1]) if found.nulls else None
+    return Coding(bins.name, found.values, codes[: len(found.values)], null, bins.size)
+
+
+def beyond(bins: Bins, found: Distinct) -> int:
+    """How many rows lie beyond a column's bounds."""
+    if bins.bounds is None:
+        return 0
+    places, (low, high) = positions(found.values, bins.kind), bins.bounds
+    return int(np.asarray(found.counts)[(places < low) | (places > high)].sum())

@@ -1,0 +1,176 @@
+"""What a publisher asks for where noise makes the release: counts, or people made up from them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from shoal.core.errors import UsageError
+from shoal.core.schema import Schema
+from shoal.core.spend import Number, Spend
+from shoal.engines.one_row import OneRow
+from shoal.releases.options import (
+    ABSENT,
+    COUNTS,
+    LIKE_INPUT,
+    Place,
+    Progress,
+    check_seed,
+    quiet,
+    spend_of,
+    unspent,
+)
+
+AskedMarginals = int | Sequence[str | Sequence[str]] | None
+"""Marginals as somebody writes them: 2, ["age,sex"], or [["age", "sex"]]; a name that has a comma
+stands in double quotes as in CSV, or alone."""
+Marginals = int | tuple[tuple[str, ...], ...] | None
+"""How many columns are counted together, or which; None: the form's own choice."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyRequest:
+    """What to publish under differential privacy, and how. There is no rule beside the noise."""
+
+    schema: Schema
+    form: str
+    spend: Spend
+    marginals: Marginals = None
+    seed: int | None = None
+    """For tests and studies: the release is then marked as not to be released."""
+    out: Path | None = None
+    """The release's folder; None: nothing is written."""
+    companion: Path | None = None
+    format: str = "csv"
+    replace: bool = False
+    ledger: Any = None
+    admission: Mapping[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    one_row: OneRow | None = None
+    """Which row stands for a person; None: each has one row."""
+    progress: Progress = quiet
+
+    @classmethod
+    def of(
+        cls, given: Mapping[str, Any], *, schema: Schema | None, form: str,
+        epsilon: Number | None, delta: Number, marginals: AskedMarginals, seed: int | None,
+        place: Place, replace: bool, ledger: Any, admission: Mapping[str, Any] | None,
+        reading: Mapping[str, Any] | None, one_row: OneRow | None, progress: Progress,
+    ) -> NoisyRequest:  # fmt: skip
+        """The request of what ``shoal.publish`` was given; ``given`` is what has no meaning here.
+
+        Whatever of that is set is refused: a rule that nobody keeps would be a promise.
+        """
+        if unfit := [name.replace("_", "-") for name, value in given.items() if _is_set(value)]:
+            raise UsageError(
+                f"The form {form} is made by noise alone; it has no {unfit[0]}.",
+                f"leave {', '.join(unfit)} out, or choose --form randomised or partition.",
+            )
+        if not isinstance(schema, Schema):
+            raise UsageError(
+                f"The form {form} needs a schema.", "say what each column is: -s schema.toml."
+            )
+        check_seed(seed)
+        spend = spend_of(epsilon, delta)
+        if spend is None:
+            raise unspent(form)
+        return cls(
+            schema=schema, form=form, spend=spend, marginals=_marginals(marginals, schema),
+            seed=seed, out=place.out, companion=place.companion, format=place.format,
+            replace=replace, ledger=ledger, admission=admission or {}, reading=reading or {},
+            one_row=one_row, progress=progress,
+        )  # fmt: skip
+
+
+def _is_set(value: Any) -> bool:
+    """Whether a setting is not at its default: nothing, none, no, or rows held back being absent.
+
+    A table is never asked whether it is true.
+    """
+    if isinstance(value, str | int | float | Sequence):
+        return bool(value) and value not in (ABSENT, LIKE_INPUT)
+    return value is not None
+
+
+def _marginals(given: AskedMarginals, schema: Schema) -> Marginals:
+    """Marginals as they may be given: a number of columns, or lists of columns."""
+    if given is None:
+        return None
+    if isinstance(given, int) and not isinstance(given, bool):
+        if given < 1:
+            raise UsageError("At least one column is counted at a time.", "write --marginals 2.")
+        return given
+    if not _are_lists(given):
+        raise UsageError(
+            "Marginals are a number of columns, or lists of columns.",
+            'write marginals=2, or marginals=[["age", "sex"]].',
+        )
+    known = schema.names
+    return tuple(
+        tuple(_names(one, known) if isinstance(one, str) else (_name(n, known) for n in one))
+        for one in given
+    )
+
+
+def _are_lists(given: Any) -> TypeGuard[Sequence[str | Sequence[str]]]:
+    """Whether it is a list of texts, or of lists of texts."""
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    return several and all(
+        isinstance(one, str)
+        or (isinstance(one, Sequence) and all(isinstance(name, str) for name in one))
+        for one in given
+    )
+
+
+def _names(written: str, known: Sequence[str]) -> list[str]:
+    """The columns of a marginal, written as a record of CSV; a column's whole name is that column.
+
+    >>> _names('"Age, years", sex', ["Age, years", "sex"]), _names("Age, years", ["Age, years"])
+    (['Age, years', 'sex'], ['Age, years'])
+    """
+    if written.strip() in known:
+        return [written.strip()]
+    try:
+        rows = list(csv.reader([written], skipinitialspace=True, strict=True))
+    except csv.Error:
+        raise UsageError(
+            "A marginal is not written as a record of CSV.",
+            """put names that have a comma in double quotes: --marginal '"Age, years",sex'.""",
+        ) from None
+    return [_name(name, known) for name in rows[0]]
+
+
+def _name(name: str, known: Sequence[str]) -> str:
+    return name if name in known else name.strip()
+
+
+def typed(names: Sequence[str]) -> str:
+    """A marginal as a record of CSV: names in double quotes where they must be.
+
+    >>> print(typed(["Age, years", "sex"]))
+    "Age, years",sex
+    """
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
+
+
+def option(names: Sequence[str]) -> str:
+    """The same as it is typed in a shell.
+
+    >>> print(option(["age", "sex"]), option(["Age, years"]))
+    --marginal age,sex --marginal '"Age, years"'
+    """
+    return f"--marginal {shlex.quote(typed(names))}"
+
+
+def no_marginals() -> UsageError:
+    """Marginals were asked for where nothing is counted."""
+    return UsageError(
+        "Marginals are of counts and synthetic tables.", f"add --form {COUNTS}, or leave them out."
+    )

@@ -1,0 +1,114 @@
+"""What is to be counted, said before anybody looks at the rows: columns, bins and marginals.
+
+A marginal is the table of counts over some columns together: one cell for every combination of
+their bins, whether anybody is in it or not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+from shoal.core.column import PUBLISHED, Field
+from shoal.core.errors import UsageError
+from shoal.core.schema import Schema
+from shoal.dp.bins import Bins, all_bins, kind_of
+from shoal.releases.forms._noise.options import Marginals, option, typed
+
+MOST_CELLS = 2_000_000
+"""Cells of all marginals together: beyond, nearly all of them would hold noise alone."""
+BESIDE = " × "
+"""What stands between the columns of a marginal in its name."""
+
+Columns = tuple[int, ...]
+"""The columns of a marginal, by their places."""
+
+
+def settled(schema: Schema) -> Schema:
+    """The schema with a kind for every column that is published; refuses what it leaves open.
+
+    How the rows would be read without a kind depends on the rows, which the bins may not.
+    """
+    all_bins(schema)
+    columns = (replace(c, kind=kind_of(c)) if c.role in PUBLISHED else c for c in schema.columns)
+    return replace(schema, columns=tuple(columns))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The columns that are counted, with their bins; all sizes follow from the schema."""
+
+    schema: Schema
+    bins: tuple[Bins, ...]
+
+    @classmethod
+    def of(cls, schema: Schema, fields: Sequence[Field]) -> Plan:
+        """The plan for a table with these columns."""
+        fitted = schema.fit(fields)
+        return cls(fitted, all_bins(fitted))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return tuple(one.name for one in self.bins)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many bins each column has."""
+        return tuple(one.size for one in self.bins)
+
+    def shape(self, marginal: Columns) -> tuple[int, ...]:
+        """The sizes of a marginal's columns."""
+        return tuple(self.sizes[column] for column in marginal)
+
+    def cells(self, marginals: Iterable[Columns]) -> int:
+        """How many cells marginals have together."""
+        return sum(math.prod(self.shape(one)) for one in marginals)
+
+    def called(self, marginal: Columns) -> str:
+        """A marginal's name."""
+        return BESIDE.join(self.names[column] for column in marginal)
+
+    def listed(self, marginals: Iterable[Columns]) -> list[list[str]]:
+        """Marginals by the names of their columns, as a manifest has them."""
+        return [[self.names[column] for column in one] for one in marginals]
+
+    def marginals(self, asked: Marginals) -> tuple[Columns, ...]:
+        """The marginals that are asked for: all of so many columns, or those that are named."""
+        if isinstance(asked, int):
+            together = min(asked, len(self.bins))
+            return tuple(combinations(range(len(self.bins)), together))
+        found = tuple(dict.fromkeys(self._placed(one) for one in asked or ()))
+        if not found:
+            raise UsageError("No marginal is named.", "write --marginals 2, or --marginal age,sex.")
+        return found
+
+    def _placed(self, names: Sequence[str]) -> Columns:
+        """A marginal's columns by their places; in the table's order, so that none is twice."""
+        if unknown := [name for name in names if name not in self.names]:
+            raise UsageError(
+                f"A marginal names columns that are not counted: {typed(unknown)}.",
+                f"the quasi-identifiers and sensitive columns are: {typed(self.names)}.",
+            )
+        if not names or len(set(names)) < len(names):
+            raise UsageError(
+                "A marginal has each of its columns once, and at least one.",
+                "write for example --marginal age,sex.",
+            )
+        return tuple(sorted(self.names.index(name) for name in names))
+
+    def check_size(self, marginals: Sequence[Columns]) -> None:
+        """Refuse more cells than anybody could read, naming the marginals that are too large."""
+        if self.cells(marginals) <= MOST_CELLS:
+            return
+        largest = sorted(marginals, key=lambda one: self.cells([one]), reverse=True)[:3]
+        told = ", ".join(f"{self.called(one)} ({self.cells([one]):,} cells)" for one in largest)
+        raise UsageError(
+            f"The marginals have {self.cells(marginals):,} cells, and at most {MOST_CELLS:,} are "
+            f"counted. The largest: {told}.",
+            f"name fewer ({option(self.names[:2])}), count fewer columns together "
+            "(--marginals 1), or give wide columns coarser intervals in the schema.",
+        )

@@ -1,0 +1,205 @@
+"""Verify a release of noise: read its file again, and account for what it says it spends.
+
+What noise was drawn cannot be seen in a file: that a release is differentially private is known by
+how it was made. What can be seen is that the file is complete and the one the manifest was written
+for, that it holds nothing beside noisy counts of the schema's own cells (or people made of them),
+that the estimates are those that follow from the counts, and that noise of the stated scale, on so
+many marginals, spends no more than is stated, by OpenDP's own map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.errors import InputError, NotMetError
+from shoal.core.labels import restored
+from shoal.core.release import Judgement, Verdict
+from shoal.dp.bins import all_bins
+from shoal.dp.consistency import consistent
+from shoal.engines.protocol import Frame
+from shoal.releases.forms._noise.manifest import (
+    AGAIN,
+    check_stated,
+    is_random,
+    promise,
+    stated_spend,
+)
+from shoal.releases.forms._noise.measured import Tables
+from shoal.releases.forms._noise.plan import Columns, Plan
+from shoal.releases.forms._noise.spending import read_steps, total
+from shoal.releases.forms.counts import COUNT, DIGITS, ESTIMATE, MARGINAL
+from shoal.releases.manifest import in_counts, sha256
+from shoal.releases.reader import opened, released_schema
+from shoal.releases.row_listing import Listing, listed
+
+
+def verify_noisy(source: Path, manifest: Mapping[str, Any]) -> Verdict:
+    """The verdict on a release of counts or of made-up people: its table, and its manifest."""
+    if sha256(source) != manifest.get("sha256"):
+        raise InputError(
+            f"{source.name} was changed after it was published, or its manifest was.", AGAIN
+        )
+    found = recounted(source, manifest)
+    check_releasable(manifest)
+    return found
+
+
+def check_releasable(manifest: Mapping[str, Any]) -> None:
+    """Refuse a release of noise, of whatever form, whose noise is not everybody's secret."""
+    told = manifest.get("privacy")
+    source = told.get("randomness") if isinstance(told, Mapping) else None
+    if manifest.get("releasable") is not True or not is_random(source, True):
+        raise NotMetError(
+            "The noise was drawn from a seed, by which it can be taken away again: the release is "
+            "not to be released.",
+            "publish it without --seed.",
+        )
+
+
+def recounted(table: Path, manifest: Mapping[str, Any]) -> Verdict:
+    """The same for a file that was just written, whose noise may be a test's."""
+    plan = _plan(manifest)
+    check_stated(manifest, plan)
+    found, rows = judgement(manifest), _read(table, plan, manifest)
+    if (rows, table.name) != (manifest.get("rows"), manifest.get("file")):
+        raise InputError("The table has not the name or the rows that its manifest says.", AGAIN)
+    return Verdict(found.holds, "by construction", rows, 0, (found,))
+
+
+def judgement(manifest: Mapping[str, Any]) -> Judgement:
+    """Whether noise of the stated scales spends no more than is stated."""
+    steps, spend = read_steps(manifest), stated_spend(manifest)
+    reached = total(steps, spend.delta)
+    holds = reached.within(spend) and (reached.rho or 0) <= (spend.rho or 0)
+    return Judgement(promise(spend), holds, float(reached.epsilon))
+
+
+def _plan(manifest: Mapping[str, Any]) -> Plan:
+    schema = released_schema(dict(manifest))
+    if {column.name: column.role for column in schema.columns} != manifest["columns"]:
+        raise InputError("The manifest names columns that its schema does not have.", AGAIN)
+    return Plan(schema, all_bins(schema))
+
+
+def _read(table: Path, plan: Plan, manifest: Mapping[str, Any]) -> int:
+    """Read the table and check every cell of it; returns how many rows it has."""
+    counts = in_counts(manifest)
+    own = [MARGINAL, *plan.names, COUNT, ESTIMATE] if counts else list(plan.names)
+    with opened(table, kinds=dict.fromkeys(own, "label"), nulls=()) as frame:
+        if sorted(field.name for field in frame.fields) != sorted(own):
+            raise InputError("The table has not the columns that its manifest says.", AGAIN)
+        _check_defused(frame, own, manifest.get("defused_cells"))
+        if not counts:
+            return _check_people(plan, frame)
+        found = listed(frame, own)
+    _check_estimates(_tables(plan, manifest["marginals"], found, COUNT),
+                     _tables(plan, manifest["marginals"], found, ESTIMATE), plan)  # fmt: skip
+    return len(found[COUNT].codes)
+
+
+def published_counts(table: Path, plan: Plan, manifest: Mapping[str, Any]) -> Tables:
+    """The noisy counts of a release of counts, whatever the order of its rows."""
+    own = [MARGINAL, *plan.names, COUNT]
+    with opened(table, kinds=dict.fromkeys(own, "label"), nulls=()) as frame:
+        found = _tables(plan, manifest["marginals"], listed(frame, own), COUNT)
+    return {one: counts.astype(np.int64) for one, counts in found.items()}
+
+
+def _check_defused(frame: Frame, names: Sequence[str], told: Any) -> None:
+    """No more cells are said to be defused than look so: the number could be another one."""
+    found = frame.values(names).values()
+    marked = sum(
+        int(count)
+        for one in found
+        for value, count in zip(one.values, one.counts, strict=True)
+        if restored(value) != value
+    )
+    if type(told) is not int or not 0 <= told <= marked:
+        raise InputError("The table has not as many defused cells as its manifest says.", AGAIN)
+
+
+def _check_people(plan: Plan, frame: Frame) -> int:
+    """Every cell of made-up people is a label of the schema's; returns how many people."""
+    rows = 0
+    for bins, found in zip(plan.bins, frame.values(plan.names).values(), strict=True):
+        labels = [*map(restored, found.values), *([None] if found.nulls else [])]
+        counts = np.append(found.counts, [found.nulls] if found.nulls else [])
+        rows = int(counts.sum())
+        if wrong := int(counts[bins.read(labels) < 0].sum()):
+            raise InputError(
+                f"{wrong:,} cells of column {bins.name!r} are no label of its domain.", AGAIN
+            )
+    return rows
+
+
+def _codes(column: Listing, plan: Plan, name: str) -> NDArray[np.int32]:
+    """The bin of each row; -1 where the cell is empty or names none."""
+    bins = plan.bins[plan.names.index(name)]
+    return bins.read(column.words())[column.codes]
+
+
+def _tables(
+    plan: Plan, told: Sequence[Sequence[str]], found: Mapping[str, Listing], column: str
+) -> dict[Columns, NDArray[np.float64]]:
+    """The numbers of a column by marginal: every cell of every marginal is there once."""
+    codes = {name: _codes(found[name], plan, name) for name in plan.names}
+    numbers = _numbers(found[column])
+    if column == COUNT and not np.array_equal(numbers, np.rint(numbers)):
+        raise InputError("Counts are not whole numbers.", AGAIN)
+    names = np.array(found[MARGINAL].words(), dtype=object)[found[MARGINAL].codes]
+    tables, seen = {}, 0
+    for one in plan.marginals(tuple(tuple(one) for one in told)):
+        rows = np.flatnonzero(names == plan.called(one))
+        order = _ordered(plan, one, rows, codes, found)
+        seen += len(rows)
+        tables[one] = numbers[order].reshape(plan.shape(one))
+    if seen < len(names):
+        raise InputError(f"{len(names) - seen:,} rows are of no marginal of the manifest.", AGAIN)
+    return tables
+
+
+def _ordered(
+    plan: Plan, marginal: Columns, rows: NDArray[Any], codes: Mapping[str, NDArray[np.int32]],
+    found: Mapping[str, Listing],
+) -> NDArray[Any]:  # fmt: skip
+    """The rows of a marginal in the order of its cells, each of which has one."""
+    shape, own = plan.shape(marginal), [plan.names[column] for column in marginal]
+    places = [codes[name][rows] for name in own]
+    empty = [_empty(found[name])[rows] for name in plan.names if name not in own]
+    whole = len(rows) == int(np.prod(shape)) and all((place >= 0).all() for place in places)
+    if whole and all(one.all() for one in empty):
+        cell = np.ravel_multi_index(places, shape)
+        if len(np.unique(cell)) == len(cell):
+            return np.asarray(rows[np.argsort(cell)])
+    raise InputError(
+        f"The marginal {plan.called(marginal)} has not every cell of its domain once.", AGAIN
+    )
+
+
+def _empty(column: Listing) -> NDArray[np.bool_]:
+    """Whether each row's cell is empty."""
+    return np.array([value is None for value in column.values], np.bool_)[column.codes]
+
+
+def _numbers(column: Listing) -> NDArray[np.float64]:
+    try:
+        read = [float(word if word is not None else "") for word in column.words()]
+    except ValueError:
+        raise InputError("A count or an estimate is no number.", AGAIN) from None
+    return np.array(read, np.float64)[column.codes]
+
+
+def _check_estimates(
+    counts: Mapping[Columns, NDArray[np.float64]], stated: Mapping[Columns, NDArray[np.float64]],
+    plan: Plan,
+) -> None:  # fmt: skip
+    """The estimates are the consistent ones that follow from the counts, but for rounding."""
+    right = consistent(counts, plan.sizes)
+    near = [np.abs(right[one] - stated[one]).max() for one in counts]
+    if not max(near) <= 10.0**-DIGITS:
+        raise InputError("The estimates are not those that follow from the counts.", AGAIN)

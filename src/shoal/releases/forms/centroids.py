@@ -1,0 +1,207 @@
+"""Centroids: every class is published as one made-up person, alike for all of its rows.
+
+Of numbers and dates the mean, with no more digits than half of the column's values have (in a
+column with levels, the value of the column that is nearest to it); of ordered words the median; of
+others the most frequent value, the first of equals. Null is the centroid where at least half of the
+class are null, where no value is more frequent than null, and where fewer people have a value than
+the rule asks of a class: the mean of somebody and a null would be that person's own value. Classes
+with equal centroids are one class. Domingo-Ferrer and Torra: Ordinal, continuous and heterogeneous
+k-anonymity through microaggregation, 2005.
+
+A centroid is not a set that its people lie in. So rules that ask whom a cell covers, and releases
+that keep to the cells of earlier ones, are refused here. Adversaries look for the nearest one.
+What it does not protect: means of small classes are close to their people, and most people are
+found by the nearest centroid; they are as safe as the number and the values of the class's rows.
+A mean times the rows of its class is their sum, but for rounding: whoever knows all of them but one
+knows that one too. A median, a most frequent value and the nearest value are somebody's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.core.axis import Axis
+from shoal.core.cells import cover_classes
+from shoal.core.errors import UsageError
+from shoal.core.hierarchy import to_values
+from shoal.core.labels import text
+from shoal.core.model import Model, inner, least_rows
+from shoal.core.tally import HELD_BACK, Cut, Tally
+from shoal.engines.protocol import Frame
+from shoal.kernels.grouping import combinations, tabulate
+from shoal.releases.companion import released
+from shoal.releases.draft import Labels, Whole, make
+from shoal.releases.manifest import in_centroids
+from shoal.releases.options import STARRED, Request
+from shoal.releases.tallying import Survey
+
+FINEST = 12
+"""Digits after the point that a mean has at the most."""
+_CELLS = "publish generalised cells instead: leave --form out."
+
+
+def check_centroids(request: Request) -> None:
+    """Refuse, before anything is read, what cannot be published as centroids."""
+    check_cells(request.rule)
+    if request.based_on is not None:
+        raise UsageError("Centroids have no cells that could keep to an earlier release.", _CELLS)
+    if request.held_back_as == STARRED:
+        raise UsageError(
+            "Centroids have no cells to star.", "leave rows out instead: --held-back-as absent."
+        )
+
+
+def check_cells(rule: Model) -> None:
+    """Refuse a rule that asks whom cells cover."""
+    asked = [str(part) for part in inner(rule) if part.needs & {"population", "cells"}]
+    if asked:
+        raise UsageError(
+            f"A centroid covers nobody, so that {', '.join(asked)} cannot be judged.",
+            f"use a rule about rows and values, or {_CELLS}",
+        )
+
+
+def check_covers(manifest: Mapping[str, Any], original: Any, population: Any) -> None:
+    """Refuse to count whom centroids cover: nobody, and cells so narrow would have lost nothing."""
+    if in_centroids(manifest) and not (original is None and population is None):
+        raise UsageError(
+            "Centroids are no cells that an original or a population could be put in.",
+            "leave --original and --population out; what changed against the original is in the "
+            "report: shoal report RELEASE --original FILE.",
+        )
+
+
+def check_earlier(based_on: Any) -> None:
+    """Refuse an earlier release whose cells are centroids: nothing can be as wide as they are."""
+    release = None if based_on is None else released(based_on)
+    if release is not None and in_centroids(release[1]):
+        raise UsageError(
+            "The earlier release has centroids, no cells that another could keep.",
+            "base the release on one with generalised cells.",
+        )
+
+
+class Centroids(Whole):
+    """The classes of a table that are published by their centroids."""
+
+    _centres: dict[str, Labels]
+
+    @classmethod
+    def of(cls, frame: Frame, plan: Survey, request: Request) -> Centroids:
+        """The classes that the method makes of a table, those with equal centroids as one."""
+        encoded = plan.encode(frame)
+        made = make(encoded.tally, request)
+        cut, centres = centred(encoded.tally, made, least_rows(request.rule))
+        found = cls(frame, encoded, encoded.tally, cut, request)
+        found._centres = centres
+        return found
+
+    def labels(self) -> dict[str, Labels]:
+        """The classes' centroids by column."""
+        return self._centres
+
+
+def centred(tally: Tally, cut: Cut, least: int = 1) -> tuple[Cut, dict[str, Labels]]:
+    """The cut with classes of equal centroids as one, and the centroids by column.
+
+    A centroid is of ``least`` people who have a value, or null. The cut's cells are the smallest
+    around the people, though they are not published.
+    """
+    kept = cut.class_ >= 0
+    entry, class_, count = cut.entry[kept], cut.class_[kept], cut.count[kept]
+    found = [
+        _centre(axis, tabulate(class_, codes[entry], count, cut.classes, axis.size), least)
+        for axis, codes in zip(tally.quasi, tally.keys, strict=True)
+    ]
+    number, first = combinations([one[0] for one in found], [len(one[1]) for one in found])
+    class_ = np.where(kept, number[cut.class_], HELD_BACK).astype(np.int32)
+    cells = cover_classes(tally.quasi, tally.keys, cut.entry, class_)
+    pairs = zip(tally.quasi, found, strict=True)
+    centres = {axis.name: (place[first], words) for axis, (place, words) in pairs}
+    return Cut(cut.entry, class_, cut.count, cells, cut.facts), centres
+
+
+def _centre(axis: Axis, counts: tuple[NDArray[Any], ...], least: int) -> Labels:
+    """The centroids of classes in a column, by how often each has which code."""
+    start, code, count = counts
+    class_ = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    known = code != axis.null_code
+    rows = np.bincount(class_, count, len(start) - 1)
+    there = np.bincount(class_[known], count[known], len(start) - 1)
+    null = (2 * there <= rows) | (axis.null & (there < least))
+    if axis.positions is None:
+        ordered = axis.shape == "ordered"
+        found = _median(start, class_, known, count) if ordered else _most(start, class_, count)
+        null |= np.bincount(class_[found & ~known], minlength=len(null)) > 0
+        first = _first(class_, found | null[class_], code)
+        return _worded(axis, np.where(null, axis.null_code, first))
+    place = np.append(axis.positions, 0.0)[code]
+    mean = np.bincount(class_[known], (place * count)[known], len(start) - 1) / np.maximum(there, 1)
+    people = np.bincount(code[known], count[known], len(axis.leaves))
+    return _measured(axis, mean, null, precision(axis.leaves, people))
+
+
+def _median(
+    start: NDArray[Any], class_: NDArray[Any], known: NDArray[np.bool_], count: NDArray[Any]
+) -> NDArray[np.bool_]:
+    """Whether a code is the median of its class's values or comes after it."""
+    so_far = np.append(0, np.cumsum(np.where(known, count, 0)))
+    before, there = so_far[start[:-1]], np.diff(so_far[start])
+    return np.asarray(known & (2 * (so_far[1:] - before[class_]) >= there[class_]))
+
+
+def _most(start: NDArray[Any], class_: NDArray[Any], count: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether no code of the class is more frequent."""
+    return np.asarray(count == np.maximum.reduceat(count, start[:-1])[class_])
+
+
+def _first(class_: NDArray[Any], wanted: NDArray[np.bool_], code: NDArray[Any]) -> NDArray[Any]:
+    """Of each class the first code that is wanted."""
+    at = np.flatnonzero(wanted)
+    return np.asarray(code[at[np.unique(class_[at], return_index=True)[1]]])
+
+
+def _worded(axis: Axis, code: NDArray[Any]) -> Labels:
+    there, number = np.unique(code, return_inverse=True)
+    words = axis.labels(there, there)
+    return number.astype(np.int32), pa.array(words.tolist(), pa.string())
+
+
+def _measured(
+    axis: Axis, mean: NDArray[np.float64], null: NDArray[np.bool_], digits: int
+) -> Labels:
+    """Means in the precision of the column, null where that is the centroid."""
+    assert axis.positions is not None
+    if axis.shape == "tree":  # a taxonomy has its own leaves only
+        line = axis.positions
+        at = np.clip(np.searchsorted(line, mean), 1, len(line) - 1) if len(line) > 1 else 0
+        mean = np.where(mean - line[at - 1] <= line[at] - mean, line[at - 1], line[at])
+    else:
+        mean = np.round(mean, digits)
+    there, number = np.unique(mean, return_inverse=True)
+    words = [*map(text, to_values(axis.kind, there)), None]
+    return np.where(null, len(there), number).astype(np.int32), pa.array(words, pa.string())
+
+
+def precision(leaves: Sequence[Any], people: Sequence[int] | NDArray[Any]) -> int:
+    """How many digits after the point half of the people's values have at the most; dates none.
+
+    One value with many digits would else give them to every mean, and so every class's exact sum.
+
+    >>> precision((20.0, 2.5, 17.25), (1, 1, 1)), precision((20.0, 0.123456789), (9, 1))
+    (1, 0)
+    """
+    numbers = [leaf for leaf in leaves if isinstance(leaf, int | float)]
+    if not numbers:
+        return 0
+    exponents = [Decimal(text(one)).as_tuple().exponent for one in numbers]
+    digits = np.array([max(0, -int(exponent)) for exponent in exponents])
+    order = np.argsort(digits, kind="stable")
+    so_far = np.cumsum(np.asarray(people)[order])
+    return min(FINEST, int(digits[order][np.searchsorted(2 * so_far, so_far[-1])]))

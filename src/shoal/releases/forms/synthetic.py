@@ -1,0 +1,394 @@
+"""Synthetic: a table of made-up people, drawn from a model of noisy counts.
+
+Three uses of the rows, each a third of the budget (MST: McKenna, Miklau, Sheldon, Winning the NIST
+contest: a scalable and general approach to differentially private synthetic data, 2021):
+
+    1  every column alone is counted, with noise
+    2  pairs of columns are chosen that join all columns into a tree, each by permute-and-flip; the
+       score of a pair is the L1 distance between its true counts and those it would have if its
+       two columns, as step 1 has them, were independent
+    3  the chosen pairs are counted, with noise
+
+One person more or less changes one count of a pair by 1 and nothing that step 1 said, so a score
+changes by at most 1. Where marginals are named there is nothing to choose: they are counted with
+all of the budget. A graphical model of greatest entropy is fitted to what was counted, and people
+are drawn from it (McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for
+differential privacy, ICML 2019; the package mbi). Fitting and drawing read noisy counts alone.
+
+It does not keep relations that no counted marginal has, and no row is anybody's. Unlike MST as
+published, values that are rare are not merged before pairs are counted.
+
+Pairs of columns that join all columns into a tree, chosen by how much they say together.
+
+As Kruskal's algorithm finds a greatest spanning tree, but with every choice made privately: among
+the pairs that join two parts of what is joined already, one with a high score. The score of a pair
+is Σ |n(x, y) − m(x) m(y) / N|, where n are its true counts and m, N the noisy counts of its columns
+alone, the quotient rounded to whole people. Adding or removing one person changes one n(x, y) by 1
+and m not at all: a score changes by at most 1, exactly, since all of it is whole numbers.
+
+McKenna, Miklau, Sheldon: Winning the NIST contest, 2021, algorithm 2.
+
+A graphical model of noisy counts, and people drawn from it, by the package mbi.
+
+The model of greatest entropy whose marginals fit the noisy ones best, weighed by their noise
+(McKenna, Sheldon, Miklau, ICML 2019). It reads noisy counts only: nothing here looks at a row, and
+none of its randomness is what privacy rests on.
+"""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import combinations
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.core.errors import UsageError
+from shoal.core.spend import Spend
+from shoal.dp.mechanisms import Noise, noise
+from shoal.dp.opendp_library import floor
+from shoal.dp.selection import chosen, selection_scale
+from shoal.releases.forms._noise.draft import Drawn
+from shoal.releases.forms._noise.measured import Exact, Tables
+from shoal.releases.forms._noise.options import option, typed
+from shoal.releases.forms._noise.plan import MOST_CELLS, Columns, Plan
+from shoal.releases.forms._noise.spending import (
+    ALONE,
+    CHOICE,
+    CHOOSING,
+    EVERY,
+    PAIRS,
+    SENSITIVITY,
+    Step,
+)
+from shoal.releases.forms._noise.utility import of_people
+from shoal.releases.forms.counts import added
+from shoal.releases.options import Progress, quiet
+
+# Pairs of columns that join all columns into a tree, chosen by how much they say together.
+
+
+def joining(
+    measured: Exact, alone: Tables, epsilon: Fraction, rng: np.random.Generator | None,
+    progress: Progress = quiet,
+) -> list[Columns]:  # fmt: skip
+    """The pairs of a spanning tree; ``epsilon`` is what each choice spends."""
+    columns = len(measured.plan.bins)
+    pairs = list(combinations(range(columns), 2))
+    scores = np.array([score(measured.marginal(pair), *_both(alone, pair)) for pair in pairs])
+    tree: list[Columns] = []
+    part = list(range(columns))
+    while len(tree) < columns - 1:
+        progress("choosing pairs", len(tree), columns - 1)
+        open_ = [i for i, (a, b) in enumerate(pairs) if part[a] != part[b]]
+        a, b = pairs[open_[chosen(scores[open_], SENSITIVITY, epsilon, rng)]]
+        tree.append((a, b))
+        part = [part[a] if own == part[b] else own for own in part]
+    return tree
+
+
+def _both(alone: Tables, pair: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    one, two = (np.maximum(alone[(column,)], 0).astype(np.float64) for column in pair)
+    return one, two
+
+
+def score(pair: NDArray[np.int64], one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
+    """How far the counts of a pair are from those of independent columns.
+
+    >>> score(np.array([[2, 0], [0, 2]]), np.array([2.0, 2.0]), np.array([2.0, 2.0]))
+    4.0
+    """
+    people = (one.sum() + two.sum()) / 2
+    alike = np.rint(np.outer(one, two) / people) if people else np.zeros(pair.shape)
+    return float(np.abs(pair - alike.astype(np.int64)).sum())
+
+
+# A graphical model of noisy counts, and people drawn from it, by the package mbi.
+
+
+_BLOCK = 50
+"""The package tells of its progress so often: after so many rounds."""
+_ROUNDS = 1000
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """Marginals with the noise that was added to each of their counts."""
+
+    tables: Tables
+    noise: Noise
+
+
+def made_up(
+    sizes: Sequence[int], known: Sequence[Noisy], rng: np.random.Generator | None,
+    progress: Progress,
+) -> NDArray[np.int32]:  # fmt: skip
+    """Made-up people as codes: (columns, people), as many as the noisy counts say there are."""
+    with unbroken() as at_rest, _library() as mbi:
+        domain = mbi.Domain(tuple(range(len(sizes))), tuple(sizes))
+        measured = [
+            mbi.LinearMeasurement(table.ravel().astype(np.float64), one, part.noise.deviation)
+            for part in known
+            for one, table in part.tables.items()
+        ]
+        done = iter(range(_BLOCK, 10 * _ROUNDS, _BLOCK))
+
+        def fitted(_: Any) -> None:
+            at_rest()
+            progress("fitting", min(next(done), _ROUNDS), _ROUNDS)
+
+        progress("fitting", 0, _ROUNDS)
+        model = mbi.estimation.MirrorDescent().estimate(
+            domain, measured, known_total=float(people(known)), iters=_ROUNDS,
+            callback_fn=fitted,
+        )  # fmt: skip
+        at_rest()
+        progress("drawing people", 0, 1)
+        with _drawing(rng):
+            data = model.synthetic_data(rows=people(known))
+        codes = data.to_dict()
+    return np.array([codes[column] for column in range(len(sizes))], np.int32)
+
+
+def people(known: Sequence[Noisy]) -> int:
+    """How many people the noisy counts say there are: the mean of all sums, each by its noise.
+
+    At least one: a table of nobody has no marginals.
+    """
+    sums, weights = [], []
+    for part in known:
+        for table in part.tables.values():
+            sums.append(float(table.sum()))
+            weights.append(1 / (table.size * max(part.noise.deviation, 1e-9) ** 2))
+    return max(1, round(float(np.average(sums, weights=weights))))
+
+
+def check_installed() -> None:
+    """Refuse before a row is read what could not be fitted afterwards."""
+    if find_spec("mbi") is None:
+        raise _missing()
+
+
+def _missing() -> UsageError:
+    return UsageError(
+        "Synthetic tables need the package mbi, which is not installed.",
+        "pip install 'shoal[synthetic]'.",
+    )
+
+
+def check_fits(plan: Plan, marginals: Sequence[Columns]) -> None:
+    """Refuse marginals whose model is too large: those that overlap are joined into larger ones."""
+    with unbroken(), _library() as mbi:
+        domain = mbi.Domain(tuple(range(len(plan.sizes))), plan.sizes)
+        tree, _ = mbi.junction_tree.make_junction_tree(domain, list(marginals))
+        joined = sorted(tree.nodes, key=domain.size, reverse=True)
+    cells = sum(domain.size(one) for one in joined)
+    if cells > MOST_CELLS:
+        raise UsageError(
+            f"A model of these marginals has {cells:,} cells, and at most {MOST_CELLS:,} are "
+            f"fitted. The largest part: {plan.called(tuple(sorted(joined[0])))}.",
+            "name marginals that overlap less, or leave them out: pairs are then chosen.",
+        )
+
+
+@contextmanager
+def unbroken() -> Iterator[Callable[[], None]]:
+    """Ctrl-C waits: it is heard where the function that is given is called, or at the end.
+
+    The package computes by jax, which may crash where an exception comes out of its own calls back
+    into Python. Signals reach the main thread alone; elsewhere nothing is waited for.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield lambda: None
+        return
+    came: list[FrameType | None] = []
+    signal.signal(signal.SIGINT, lambda _, frame: came.append(frame))
+
+    def heard() -> None:
+        if came:
+            before(signal.SIGINT, came.pop())
+
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGINT, before)
+        heard()
+
+
+@contextmanager
+def _library() -> Iterator[Any]:
+    """The package, with floats of 64 bits while it is used; its advice on them is not shown."""
+    try:
+        jax: Any = import_module("jax")
+        before = jax.config.jax_enable_x64
+        jax.config.update("jax_enable_x64", True)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="JAX ", category=UserWarning)
+            mbi = import_module("mbi")
+    except ImportError:
+        raise _missing() from None
+    try:
+        yield mbi
+    finally:
+        jax.config.update("jax_enable_x64", before)
+
+
+@contextmanager
+def _drawing(rng: np.random.Generator | None) -> Iterator[None]:
+    """The package draws from numpy's one global state: seeded here, and put back afterwards."""
+    before = np.random.get_state()
+    seed = secrets.randbits(32) if rng is None else int(rng.integers(2**32))
+    np.random.seed(seed)
+    try:
+        yield
+    finally:
+        np.random.set_state(before)
+
+
+# Synthetic: a table of made-up people, drawn from a model of noisy counts.
+
+
+_ROOM = Fraction(10**9 - 1, 10**9)
+"""The share of ρ that is given out: the rest is for rounding it up when it is accounted for."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What each third of a budget buys: noise on columns, choices of pairs, noise on those."""
+
+    alone: Noise
+    epsilon: Fraction
+    """What one choice spends."""
+    pairs: Noise
+
+
+def thirds(spend: Spend, columns: int) -> Chosen:
+    """A budget in three parts that add up to it; for three columns or more.
+
+    >>> made = thirds(Spend(1), 4)
+    >>> round(made.alone.scale, 6), made.epsilon, round(made.pairs.scale, 6)
+    (12.0, Fraction(1, 9), 9.0)
+    """
+    pairs = columns - 1
+    if not spend.delta:
+        third = Spend(spend.epsilon / 3)
+        return Chosen(noise(third, columns), third.epsilon / pairs, noise(third, pairs))
+    # ρ adds up: noise for three times as many marginals as there are spends a third of it on these
+    whole = noise(spend, 1).rho
+    assert whole is not None, "there is a δ"
+    alone, of_pairs = noise(spend, 3 * columns), noise(spend, 3 * pairs)
+    used = [Step.of("", alone, columns), Step.of("", of_pairs, pairs)]
+    rest = whole * _ROOM - sum((one.spend(spend.delta).rho or Fraction(0)) for one in used)
+    each = Fraction(np.sqrt(floor(2 * rest / pairs))) * _ROOM  # a pure ε is ρ = ε²/2
+    return Chosen(
+        replace(alone, contributions=columns), each, replace(of_pairs, contributions=pairs)
+    )
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """What is to be counted for a model, and the noise of it; ``named``: nothing is chosen."""
+
+    plan: Plan
+    marginals: tuple[Columns, ...]
+    """Those that are counted in any case: every column alone, or the named ones."""
+    noise: Noise
+    chosen: Chosen | None = None
+    progress: Progress = quiet
+
+    @classmethod
+    def of(
+        cls, plan: Plan, spend: Spend, asked: Any = None, progress: Progress = quiet
+    ) -> Synthetic:
+        """A model within a budget, of the marginals that are named or of chosen ones."""
+        check_installed()
+        columns = len(plan.bins)
+        if asked is None and columns > 2:
+            pairs = sorted(combinations(range(columns), 2), key=lambda one: plan.cells([one]))
+            plan.check_size(pairs[1 - columns :])  # as large as any tree of them
+            made = thirds(spend, columns)
+            alone = tuple((column,) for column in range(columns))
+            return cls(plan, alone, made.alone, made, progress)
+        marginals = plan.marginals(columns if asked is None else _named(asked))
+        _check_all(plan, marginals)
+        plan.check_size(marginals)
+        check_fits(plan, marginals)
+        return cls(plan, marginals, noise(spend, len(marginals)), None, progress)
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """One step, or three where pairs are chosen."""
+        if self.chosen is None:
+            return (Step.of(EVERY, self.noise),)
+        pairs, scale = self.chosen.pairs, selection_scale(SENSITIVITY, self.chosen.epsilon)
+        return (
+            Step.of(ALONE, self.noise),
+            Step(CHOOSING, CHOICE, scale, pairs.contributions),
+            Step.of(PAIRS, pairs),
+        )
+
+    def counted(self, measured: Exact, rng: np.random.Generator | None) -> list[Noisy]:
+        """Count with noise: all that looks at the rows."""
+        counted = added(self.noise, measured.tables(self.marginals), rng, self.progress)
+        known = [Noisy(counted, self.noise)]
+        if self.chosen is not None:
+            tree = joining(measured, known[0].tables, self.chosen.epsilon, rng, self.progress)
+            counted = added(self.chosen.pairs, measured.tables(tree), rng, self.progress)
+            known.append(Noisy(counted, self.chosen.pairs))
+        return known
+
+    def drawn(self, measured: Exact, rng: np.random.Generator | None) -> Drawn:
+        """Count with noise, fit the model, and draw as many people as the counts say there are."""
+        known = self.counted(measured, rng)
+        codes = made_up(self.plan.sizes, known, rng, self.progress)
+        marginals = tuple(one for part in known for one in part.tables)
+        return Drawn(_written(self.plan, codes), marginals, of_people(codes, self.plan))
+
+    def expected(self) -> dict[str, Any]:
+        """The noise of one count of a column alone, and of a chosen pair."""
+        pairs = {} if self.chosen is None else {"deviation_of_pairs": self.chosen.pairs.deviation}
+        cells = self.plan.cells(self.marginals)
+        return {"cells": cells, "deviation": self.noise.deviation, **pairs}
+
+
+def _named(asked: Any) -> Any:
+    """Named marginals; all of so many columns would be one table of all of them."""
+    if isinstance(asked, int) and asked > 1:
+        raise UsageError(
+            "A synthetic table chooses its marginals by itself, or takes those that are named.",
+            "leave --marginals out, or name them: --marginal age,sex --marginal sex,disease.",
+        )
+    return asked
+
+
+def _check_all(plan: Plan, marginals: tuple[Columns, ...]) -> None:
+    """Refuse columns of which nothing would be known."""
+    counted = {column for one in marginals for column in one}
+    if bare := [name for i, name in enumerate(plan.names) if i not in counted]:
+        raise UsageError(
+            f"Columns are in no marginal, and nothing is known of them: {typed(bare)}.",
+            f"name them too: {option(bare[:1])}.",
+        )
+
+
+def _written(plan: Plan, codes: NDArray[np.int32]) -> pa.Table:
+    """The made-up people: a row each, every cell a label of the schema's; empty cells are empty."""
+    columns = {}
+    for bins, own in zip(plan.bins, codes, strict=True):
+        words = pa.array([label or None for label in bins.labels], pa.string())
+        columns[bins.name] = words.take(pa.array(own))
+    return pa.table(columns)

@@ -1,0 +1,156 @@
+"""Ask every model of a rule about every class, and put the answers into words."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.column import in_a_row
+from shoal.core.errors import NotEvaluatedError, UsageError
+from shoal.core.labels import text
+from shoal.core.model import Model, inner, parts, products, written
+from shoal.core.release import How, Judgement, Verdict
+from shoal.core.tally import Groups
+
+Labels = Callable[[int], dict[str, Any]]
+"""The published labels of one class, by its number."""
+
+
+def verdict(rule: Model, groups: Groups, how: How, labels: Labels | None = None) -> Verdict:
+    """Whether classes meet a rule."""
+    found = judge(rule, groups, labels)
+    holds = len(groups) > 0 and all(part.holds for part in found)
+    rows = int(groups.row_counts.sum())
+    return Verdict(holds, how, rows, len(groups), found, missing=_missing(groups))
+
+
+def _missing(groups: Groups) -> dict[str, int]:
+    """By column, the rows whose sensitive value nobody knows."""
+    single = (h for h in groups.sensitive if "*" not in h.axis.name)
+    return {h.axis.name: rows for h in single if (rows := int(h.blanks.sum()))}
+
+
+def unjudged(rule: Model, sensitive: Sequence[str]) -> list[str]:
+    """The sensitive columns that no part of a rule judges by themselves.
+
+    Pairs of values (``on=a*b``) may be diverse where one of the two is everybody's.
+    """
+    only = sensitive[0] if len(sensitive) == 1 else ""
+    asked = [part for part in inner(rule) if "sensitive" in part.needs]
+    judged = {getattr(part, "on", None) or only for part in asked}
+    return [name for name in sensitive if name not in judged]
+
+
+def refuse_unnamed(rule: Model, sensitive: Sequence[str]) -> None:
+    """Refuse a requirement that does not say which of several sensitive columns it is about.
+
+    The product of all of them would be met where one of them is the same for everybody.
+    """
+    for part in parts(rule):
+        asked: Any = part
+        names_none = is_dataclass(part) and getattr(part, "on", "") is None
+        apart = "sensitive" in part.needs and not str(part).startswith("m-invariance ")
+        if len(sensitive) > 1 and names_none and apart:  # m-invariance is about one column alone
+            each = (str(replace(asked, on=name)) for name in sensitive)
+            flags = (f"-m {shlex.quote(one)}" if '"' in one else f'-m "{one}"' for one in each)
+            raise UsageError(
+                f"{len(sensitive)} columns are sensitive, and {part} names none of them.",
+                f"ask for one requirement per column: {' '.join(flags)}.",
+            )
+
+
+def left_to_chance(columns: Sequence[str]) -> str:
+    """What it means that no requirement is about sensitive columns, and what to ask for."""
+    return (
+        f"no requirement is about {in_a_row(columns)}: everybody in a class may share one value "
+        "there, and whoever finds the class knows it. Ask for one, such as -m "
+        f'"distinct-diversity l=2 on={written(columns[0])}".'
+    )
+
+
+def in_parts(rule: Model) -> bool:
+    """Whether the classes of a table can be made and judged part by part.
+
+    Providers are known by the place of a row in the whole table.
+    """
+    whole = {"population", "provider"} & rule.needs
+    return rule.local and rule.monotone and not whole and not products(rule)
+
+
+def together(rule: Model, found: Sequence[Verdict], kept: int | None = None) -> Verdict:
+    """The verdict on a table from those on its parts; ``kept``: k with the kept columns."""
+    judgements = zip(*(one.judgements for one in found), strict=True)
+    joined = tuple(map(_together, parts(rule), judgements))
+    rows, classes = sum(one.rows for one in found), sum(one.classes for one in found)
+    names = dict.fromkeys(name for one in found for name in one.missing)
+    missing = {name: sum(one.missing.get(name, 0) for one in found) for name in names}
+    holds = all(one.holds for one in found)
+    return Verdict(holds, found[0].how, rows, classes, joined, kept, missing)
+
+
+def _together(model: Model, found: Sequence[Judgement]) -> Judgement:
+    smaller_is_worse = getattr(model, "strongest", "largest") == "largest"
+    worst = (min if smaller_is_worse else max)(found, key=lambda one: one.reached)
+    return replace(
+        worst,
+        holds=all(one.holds for one in found),
+        failing_classes=sum(one.failing_classes for one in found),
+        failing_rows=sum(one.failing_rows for one in found),
+    )
+
+
+def judge(rule: Model, groups: Groups, labels: Labels | None = None) -> tuple[Judgement, ...]:
+    """One judgement per model of the rule; the worst class is named where ``labels`` are given."""
+    return tuple(_judge(part, groups, labels) for part in parts(rule))
+
+
+def _judge(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
+    try:
+        return _evaluated(model, groups, labels)
+    except NotEvaluatedError as error:
+        return Judgement(str(model), False, math.nan, reason=error.fact)
+
+
+def _evaluated(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
+    holds = model.holds(groups)
+    worst = _worst(model, groups, holds)
+    witness: dict[str, Any] = {"rows": int(groups.row_counts[worst])}
+    if groups.written is not None:
+        witness["people"] = int(groups.rows[worst])
+    if labels is not None:
+        witness["class"] = labels(worst)
+    own = getattr(model, "witness", None)
+    if own is not None:
+        witness |= _shown(own(groups, worst), groups, labels is not None)
+    return Judgement(
+        str(model),
+        bool(holds.all()),
+        float(model.reached(groups)),
+        int((~holds).sum()),
+        int(groups.row_counts[~holds].sum()),
+        witness,
+    )
+
+
+def _shown(witness: dict[str, Any], groups: Groups, names: bool) -> dict[str, Any]:
+    """A model's own witness, with the size of a coalition; its names only where asked for."""
+    if "coalition" not in witness:
+        return witness
+    told, leaves = dict(witness), groups.brought.provider.leaves
+    who = told.pop("coalition")
+    told["members"] = len(who)
+    if names:
+        told["coalition"] = sorted(text(leaves[code]) for code in who)
+    return told
+
+
+def _worst(model: Model, groups: Groups, holds: NDArray[np.bool_]) -> int:
+    """The witness: the model's own choice, or the first class that fails."""
+    own = getattr(model, "worst", None)
+    return int(own(groups)) if own else int(np.argmin(holds))

@@ -1,0 +1,302 @@
+"""A few values that each published label covers, so that axes grown from other people know it.
+
+Targets and populations need not have every value that a release has: nobody among them may live
+in ``130**``. An axis grown from their values alone could not read that label. Ranges need more
+than their ends: ``[20, 30[`` and ``(25, 40]`` meet, although neither holds an end of the other.
+
+`shoal.core.label_parser` reads one text. Some texts have two readings, and only the column tells
+which it is:
+
+    2000-09         a decade beside ``1990-99``, September beside ``1965-09`` or ``2000-09-03``
+    130*            four characters long: no code of five is meant by it
+    m/f, m or f     a set where m and f are values; ``Asian/Pacific`` is a value where neither is
+    not m           nobody's value where m is one, and no set that is written down
+
+What nothing decides is not read at all: a label that is read as too little hides a risk.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from shoal.core.hierarchy import Ordered, Tree
+from shoal.core.label_parser import (
+    Between,
+    Masked,
+    Meaning,
+    Members,
+    Span,
+    kind_of,
+    read,
+    says_nothing,
+    value_at,
+    values,
+)
+from shoal.core.labels import position, read_range, read_set, restored, text, write_set
+from shoal.core.schema import Column, Schema
+from shoal.releases.recount import Recount, Spelling, leaf
+
+Examples = dict[str, list[Any]]
+"""By column, values that its labels cover; None where a label is null."""
+
+_YEARS = re.compile(r"(?P<open>[\[(\]]?)(\d\d)(?P<low>\d\d)-(?P<high>\d\d)(?P<close>[\])\[]?)")
+_DAY = re.compile(r"\d{4}-\d\d-[\d*]{1,2}")
+_MASKED = re.compile(r"[-+]?\d+(\*+|[xX]+)")
+_BUT = re.compile(r"(?:not|non|except|other than|all but|anything but)[\s-]+(.+)", re.IGNORECASE)
+_NUMBERED = re.compile(r"(\D*)(\d{1,15})")
+
+
+def examples(count: Recount, schema: Schema, *, own: bool = False) -> Examples:
+    """Values that the labels of a recounted table cover or end at, for each quasi-identifier.
+
+    `own`: Shoal made the table. Then ``Black, other`` and ``NA`` are values, because Shoal writes
+    a set in braces and a null as an empty cell. In the tables of others they may be a set and a
+    suppressed cell; what nothing decides gets no example, and cannot be read.
+    """
+    columns = {column.name: column for column in schema.quasi}
+    return {
+        axis.name: covered(
+            [restored(leaf(axis, code)) for code in range(axis.size)], columns[axis.name], own
+        )
+        for axis in count.tally.quasi
+    }
+
+
+def covered(labels: Sequence[str | None], column: Column, own: bool = False) -> list[Any]:
+    """Values of a column that lie in its labels' cells; none for ``*`` and what is not understood.
+
+    >>> covered(["130**"], Column("zip", "quasi", "code"))
+    ['13000', '13011']
+    >>> covered(["[20-29]", "<30"], Column("age", "quasi", "number"))
+    [20.0, 29.0, 30.0, 19.0]
+    """
+    column = replace(column, kind=column.kind or kind_of(labels))
+    texts = [label for label in labels if label is not None]
+    spelling = {} if own else respelt(texts, column.kind, column.listed or (), texts)
+    meant = meanings(texts, column, own, spelling)
+    null = [None] if None in labels else []
+    return [*null, *named(meant, column), *inside(meant, column, ())]
+
+
+def meanings(
+    labels: Iterable[str], column: Column, own: bool, spelling: Spelling
+) -> list[Meaning | None]:
+    """What the labels of a column mean; nothing under a taxonomy, which lists all its leaves."""
+    if isinstance(column.hierarchy, Tree):
+        return []
+    if own and column.kind in ("category", "code"):
+        return [_own(label, column) for label in labels]
+    return [_foreign(label, column, spelling) for label in labels]
+
+
+def named(meant: Iterable[Meaning | None], column: Column) -> list[Any]:
+    """The values that labels name, or end at."""
+    found = dict.fromkeys(value for one in meant for value in values(one, column.kind))
+    return [value for value in found if value is None or allowed(value, column)]
+
+
+def inside(meant: Iterable[Meaning | None], column: Column, known: Iterable[Any]) -> list[Any]:
+    """Values between the ends of ranges: whatever two of them have in common, one lies in it.
+
+    ``known`` are values that there are already.
+    """
+    if column.kind in ("number", "date"):
+        ranges = [one for one in meant if isinstance(one, Between)]
+        there = sorted(position(value, column.kind) for value in known if value is not None)
+        points = gaps(ranges, there, column.kind == "date")
+        found = [value_at(point, column.kind) for point in points]
+    else:
+        found = _codes_between([one for one in meant if isinstance(one, Span)])
+    return [value for value in found if value is not None and allowed(value, column)]
+
+
+def gaps(ranges: Sequence[Between], known: Sequence[float], whole: bool = False) -> list[float]:
+    """A point in each gap between neighbouring ends that begins or stops a range without its end.
+
+    And one beyond all ends where a range has none. Points are whole numbers where everything else
+    is (or has to be, ``whole``); ``known`` (ascending) are points that there are already.
+
+    >>> gaps([Between(20, 30, True, False), Between(25, 40, False, True)], [])
+    [27.0]
+    """
+    ends = sorted({end for one in ranges for end in (one.low, one.high) if math.isfinite(end)})
+    if not ends:
+        return []
+    opened = {one.low for one in ranges if not one.low_in}
+    closed = {one.high for one in ranges if not one.high_in}
+    whole = whole or (
+        all(float(end).is_integer() for end in (*ends, *known)) and all(map(_holds_whole, ranges))
+    )
+    wide = [
+        (low, high)
+        for low, high in pairwise(ends)
+        if (low in opened or high in closed) and (not whole or high - low >= 2)
+        and bisect_right(known, low) == bisect_left(known, high)
+    ]  # fmt: skip
+    points = [low + (high - low) / 2 for low, high in wide]
+    if any(math.isinf(one.low) for one in ranges):
+        points.append(ends[0] - 1)
+    if any(math.isinf(one.high) for one in ranges):
+        points.append(ends[-1] + 1)
+    return [float(math.floor(point)) if whole else point for point in points]
+
+
+def _holds_whole(one: Between) -> bool:
+    """Whether a whole number lies in a range."""
+    if math.isinf(one.low) or math.isinf(one.high):
+        return True
+    first = math.floor(one.low) + 1 if not one.low_in else math.ceil(one.low)
+    return first <= one.high if one.high_in else first < one.high
+
+
+def _codes_between(spans: Iterable[Span]) -> list[str]:
+    """The same for codes that end in a number of one length, such as 05000 or A12."""
+    alike: dict[tuple[str, int], list[Between]] = {}
+    for span in spans:
+        low, high = _NUMBERED.fullmatch(span.low), _NUMBERED.fullmatch(span.high)
+        if low and high and (low[1], len(low[2])) == (high[1], len(high[2])):
+            ends = int(low[2]), int(high[2])
+            one = Between(*ends, low_in=span.low_in, high_in=span.high_in)
+            alike.setdefault((low[1], len(low[2])), []).append(one)
+    return [
+        prefix + str(int(point)).zfill(digits)
+        for (prefix, digits), ranges in alike.items()
+        for point in gaps(ranges, (), whole=True)
+    ]
+
+
+def _own(label: str, column: Column) -> Meaning | None:
+    if "*" in label:
+        masks = column.kind == "code" or not label.strip("*")
+        return read(label, column.kind) if masks else Members((label,))
+    if isinstance(column.hierarchy, Ordered) and (ends := read_range(label)):
+        return Span(*ends)
+    return Members(tuple(read_set(label) or [label]))
+
+
+def _foreign(label: str, column: Column, spelling: Spelling) -> Meaning | None:
+    """What a label means in the table of others; none where it is not certain."""
+    if label in (column.listed or ()):
+        return Members((label,))
+    spelt = None if says_nothing(label) else spelling.get(label, label)
+    meaning = None if spelt is None else read(spelt, column.kind)
+    words = column.kind == "category" and not isinstance(column.hierarchy, Ordered)
+    return None if words and isinstance(meaning, Span) else meaning
+
+
+def allowed(value: Any, column: Column) -> bool:
+    """Whether the schema lets the column have this value."""
+    if column.listed is not None:
+        return value in column.listed
+    if column.bounds is None or column.kind not in ("number", "date"):
+        return True
+    return column.bounds[0] <= position(value, column.kind) <= column.bounds[1]
+
+
+# What the whole column decides
+
+
+def respelt(
+    labels: Collection[str], kind: str, known: Collection[Any], every: Collection[str]
+) -> Spelling:
+    """The labels of a release that their column decides about, as they are to be read.
+
+    ``known`` are values that are known without any label, ``every`` the labels of all releases.
+
+    >>> respelt(["1990-99", "2000-09"], "date", [], [])
+    {'2000-09': '2000-2009'}
+    >>> respelt(["m/f", "130*"], "code", ["m", "f", "13053"], [])
+    {'130*': None, 'm/f': '{m, f}'}
+    """
+    if kind in ("number", "date"):
+        short = _short_masks(labels, known, every) if kind == "number" else {}
+        return {**_years(labels, kind), **short}
+    words = {text(value) for value in known if value is not None}
+    alone = words | _certain(every, kind)
+    sets = {label: _words(label, kind, words, alone) for label in labels}
+    changed = {label: spelt for label, spelt in sets.items() if spelt != label}
+    return {**_odd_masks(labels, kind, words, every), **changed}
+
+
+def _years(labels: Collection[str], kind: str) -> Spelling:
+    """``2000-09`` as others of the column are written: years 2000-2009, or a month; else None."""
+    found = {label: _YEARS.fullmatch(label.strip()) for label in labels}
+    years, months, either = False, any(_DAY.fullmatch(label.strip()) for label in labels), []
+    for label, one in found.items():
+        if one is None:
+            continue
+        rising, month = one["low"] < one["high"], "01" <= one["high"] <= "12"
+        bare = not (one["open"] or one["close"])
+        if rising and month and bare:
+            either.append(label)
+        years |= rising and not (month and bare)
+        months |= month and bare and not rising
+    if years == months or (months and kind == "number"):
+        return dict.fromkeys(either)
+    return {} if months else {label: _in_full(label.strip()) for label in either}
+
+
+def _in_full(label: str) -> str:
+    low, high = label.split("-")
+    return f"{low}-{low[:2]}{high}"
+
+
+def _short_masks(labels: Iterable[str], known: Iterable[Any], every: Iterable[str]) -> Spelling:
+    """Masked numbers with fewer digits than any number: codes, perhaps, that leave out stars."""
+    masked = [label for label in labels if _MASKED.fullmatch(label.strip())]
+    plain = [read(label, "number") for label in every if not _MASKED.fullmatch(label.strip())]
+    ends = [end for one in plain if isinstance(one, Between) for end in (one.low, one.high)]
+    numbers = [float(value) for value in known if value is not None] + ends if masked else []
+    fewest = min((_whole_digits(one) for one in numbers if abs(one) < 1e15), default=0)
+    return {label: None for label in masked if len(label.strip().lstrip("+-")) < fewest}
+
+
+def _whole_digits(number: float) -> int:
+    return len(str(int(abs(number))))
+
+
+def _odd_masks(
+    labels: Iterable[str], kind: str, words: Collection[str], every: Iterable[str]
+) -> Spelling:
+    """Masked codes as long as no code is; where none is known, as long as not the longest mask."""
+    said = {label: read(label, kind) for label in {*labels, *every}}
+    masks = {label: one.length for label, one in said.items() if isinstance(one, Masked)}
+    if not masks:
+        return {}
+    spans = [one.low for one in said.values() if isinstance(one, Span)]
+    codes = [word for word in _certain(every, kind) if any(map(str.isdecimal, word))]
+    lengths = {len(code) for code in (*words, *spans, *codes)} or {max(masks.values())}
+    return {label: None for label in labels if masks.get(label, 0) not in {0, *lengths}}
+
+
+def _words(
+    label: str, kind: str, known: Collection[str], alone: Collection[str | None]
+) -> str | None:
+    """A list of words as a set in braces, or one value in braces; None where it may be either."""
+    meaning = read(label, kind)
+    if not isinstance(meaning, Members) or says_nothing(label):
+        return label
+    if label in known:
+        return label if meaning.texts == (label,) else write_set([label])
+    if len(meaning.texts) == 1:
+        but = _BUT.fullmatch(label.strip())
+        return None if but and but[1] in alone else label
+    if meaning.sure:
+        return label
+    members = [one in alone for one in meaning.texts]
+    if all(members):
+        return write_set(meaning.texts)
+    return write_set([label.strip()]) if meaning.loose and not any(members) else None
+
+
+def _certain(labels: Iterable[str], kind: str) -> set[str]:
+    """The values that labels name for certain."""
+    meanings = [read(label, kind) for label in labels if not says_nothing(label)]
+    sure = (one.texts for one in meanings if isinstance(one, Members) and one.sure)
+    return {one for texts in sure for one in texts if one is not None}

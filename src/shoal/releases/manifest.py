@@ -1,0 +1,324 @@
+"""What is written down about a release: the public manifest and the private companion."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from shoal.core.column import MISSING_IS_VALUE, PUBLISHED
+from shoal.core.errors import OutputError
+from shoal.core.hierarchy import Hierarchy, Ordered, Tree
+from shoal.core.histogram import Histogram
+from shoal.core.labels import text
+from shoal.core.release import EDITION, Verdict, jsonable
+from shoal.core.schema import Column, Schema
+from shoal.core.tally import Groups
+from shoal.dp.bins import bins
+from shoal.engines.one_row import OneRow
+from shoal.engines.source import STANDARD
+from shoal.releases.options import (
+    BUCKETS,
+    CENTROIDS,
+    COUNTS,
+    PARTITION,
+    RANDOMISED,
+    SYNTHETIC,
+    Request,
+)
+
+BUCKET, COUNT = "bucket", "count"
+"""The columns that buckets add: a class's number, and how many people of it have a value."""
+WORST_COMPLETION = "worst completion"
+"""How rows without a sensitive value are judged: as if it were the worst for the rule."""
+PERMUTED = "of the people; values are permuted"
+"""Whose the companion's rows are in buckets: not those of the values that stand beside them."""
+
+
+ONE_ROW_EACH = "one row each"
+"""What is said of the people of a release, where the table had a column that told them apart."""
+
+
+def published(schema: Schema, form: str = PARTITION) -> Schema:
+    """The schema of the published table: only the columns that are in it.
+
+    In buckets the number of the class is the one cell, and quasi-identifiers are kept as they are.
+    Answers of a randomised release are words, of the values that its publisher says there are.
+    """
+    if form == BUCKETS:
+        exact = [replace(column, role="keep") for column in (*schema.quasi, *schema.keep)]
+        return Schema((Column(BUCKET, "quasi"), *exact, *schema.sensitive))
+    shown = tuple(column for column in schema.columns if column.role in PUBLISHED)
+    return Schema(tuple(map(answered, shown)) if form == RANDOMISED else shown)
+
+
+def answered(column: Column) -> Column:
+    """A sensitive column as answers to it are published; others as they are."""
+    if column.role != "sensitive":
+        return column
+    return Column(column.name, "sensitive", "category", domain=bins(column).labels)
+
+
+def in_buckets(manifest: Mapping[str, Any]) -> bool:
+    """Whether a release is in buckets: by what its manifest calls it, or by what its columns are.
+
+    The word alone could be changed, and exact columns would pass for generalised ones.
+
+    >>> in_buckets({"form": "partition", "columns": {"bucket": "quasi", "age": "keep"}})
+    True
+    """
+    roles = dict(manifest.get("columns", {}))
+    by_number = [name for name, role in roles.items() if role == "quasi"] == [BUCKET]
+    exact = by_number and "keep" in roles.values()
+    return exact or manifest.get("form") == BUCKETS or "values" in manifest
+
+
+def in_centroids(manifest: Mapping[str, Any]) -> bool:
+    """Whether a release publishes centroids: its cells are then nobody's, and hold nobody."""
+    return manifest.get("form") == CENTROIDS
+
+
+def in_counts(manifest: Mapping[str, Any]) -> bool:
+    """Whether a release is tables of noisy counts: none of its rows is a person."""
+    return manifest.get("form") == COUNTS
+
+
+def in_synthetic(manifest: Mapping[str, Any]) -> bool:
+    """Whether a release is a table of made-up people: none of its rows is anybody's."""
+    return manifest.get("form") == SYNTHETIC
+
+
+def in_randomised(manifest: Mapping[str, Any]) -> bool:
+    """Whether a release has answers in place of sensitive values, which may have been exchanged."""
+    return manifest.get("form") == RANDOMISED or "answers" in manifest
+
+
+def judged_in_buckets(given: Schema | None, own: Schema) -> Schema:
+    """What a release in buckets is judged by: its own roles, whatever others are given.
+
+    Counted over exact columns, rows would have anybody's values. Of a given schema only what it
+    says of sensitive columns is taken.
+    """
+    stated = {} if given is None else {column.name: column for column in given.sensitive}
+    return Schema(tuple(stated.get(c.name, c) if c.role == "sensitive" else c for c in own.columns))
+
+
+def values_file(request: Request, table: Path) -> Path | None:
+    """The file with the values of a release in two tables; None where there is one table."""
+    return table.with_name(f"values.{request.format}") if request.two_tables else None
+
+
+def hashes(table: Path, values: Path | None) -> dict[str, str]:
+    """The hashes of a release's files, as its manifest has them."""
+    second = {} if values is None else {"values_sha256": sha256(values)}
+    return {"sha256": sha256(table), **second}
+
+
+def sealed(files: Mapping[str, str]) -> dict[str, str]:
+    """The same hashes as the private companion has them."""
+    names = {"sha256": "table_sha256"}
+    return {names.get(name, name): value for name, value in files.items()}
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the public may know of classes: how many, their rows, and the values that occur."""
+
+    rows: int
+    classes: int
+    values: Mapping[str, frozenset[str]]
+    missing: Mapping[str, int] = field(default_factory=dict)
+    """By sensitive column how many rows have no value, where any have none."""
+
+    @classmethod
+    def of(cls, groups: Groups) -> Counts:
+        """The counts of these classes."""
+        values = {h.axis.name: _occurring(h) for h in groups.sensitive}
+        rows = {h.axis.name: _without_value(h) for h in groups.sensitive if "*" not in h.axis.name}
+        missing = {name: number for name, number in rows.items() if number}
+        return cls(int(groups.rows.sum()), len(groups), values, missing)
+
+
+def _without_value(h: Histogram) -> int:
+    return int(h.count[h.value == h.axis.null_code].sum()) if h.axis.null else 0
+
+
+def _missing(request: Request, counts: Counts) -> dict[str, Any]:
+    """How rows without a sensitive value were judged, by column."""
+    columns = {column.name: column for column in request.schema.sensitive}
+    return {
+        name: {
+            "rows": rows,
+            "judged": WORST_COMPLETION if columns[name].blanks_are_unknown else MISSING_IS_VALUE,
+        }
+        for name, rows in counts.missing.items()
+        if name in columns
+    }
+
+
+def _occurring(found: Histogram) -> frozenset[str]:
+    leaves = found.axis.leaves
+    return frozenset(text(leaf) for leaf, n in zip(leaves, found.total, strict=False) if n)
+
+
+def manifest(request: Request, counts: Counts, based_on: str | None = None) -> dict[str, Any]:
+    """The public manifest, without what only the written file can tell.
+
+    ``based_on`` is the hash of the table that the release is based on.
+    """
+    schema, buckets = published(request.schema, request.form), request.form == BUCKETS
+    exact = [column.name for column in request.schema.quasi]
+    return {
+        "edition": EDITION,
+        "form": request.form,
+        "file": f"table.{request.format}",
+        **({"values": f"values.{request.format}"} if request.two_tables else {}),
+        **({} if request.style == STANDARD else {"csv": request.style.to_json()}),
+        "rows": counts.rows,
+        "classes": counts.classes,
+        "columns": {column.name: column.role for column in schema.columns},
+        "schema": _stated(schema, counts.values, request.form).to_toml(),
+        "rule": str(request.rule),
+        "method": request.method,
+        "parameters": dict(request.parameters),
+        "row_order": ("by bucket, then " if buckets else "") + "random, from the operating system",
+        "keep_accepted": request.accept_keep,
+        **({"missing": missing} if (missing := _missing(request, counts)) else {}),
+        **({"exact": exact} if buckets else {}),
+        **({} if based_on is None else {"based_on": based_on}),
+        **({} if request.like is None else {"like": request.like.sha256}),
+        **of_people(request.schema, request.one_row),
+    }
+
+
+def of_people(schema: Schema, one_row: OneRow | None) -> dict[str, str]:
+    """What is said of the people: that each has one row, and which; nothing where none tells."""
+    each = {} if schema.person is None else {"people": ONE_ROW_EACH}
+    return each if one_row is None else {**each, "one_row": str(one_row)}
+
+
+def drawn(one_row: OneRow | None) -> dict[str, str]:
+    """By what rows were drawn to stand for people: for the private companion alone."""
+    if one_row is None:
+        return {}
+    return {"one_row_key": one_row.key.hex(), "one_row_person": one_row.person}
+
+
+def public_schema(schema: Schema, values: Mapping[str, frozenset[str]]) -> Schema:
+    """What a reader needs to count the table again, and nothing that the table does not say.
+
+    Quasi-identifiers are labels now, so their hierarchies, bounds and domains stay private; but
+    for the order of categories, without which nobody can say what lies in a range of them.
+    """
+    return Schema(tuple(_public(column, values.get(column.name)) for column in schema.columns))
+
+
+def _stated(schema: Schema, values: Mapping[str, frozenset[str]], form: str) -> Schema:
+    """The same for a form: what may be answered is the publisher's statement, and public."""
+    shown = public_schema(schema, values)
+    if form != RANDOMISED:
+        return shown
+    pairs = zip(shown.columns, schema.columns, strict=True)
+    return Schema(tuple(own if own.role == "sensitive" else one for one, own in pairs))
+
+
+def _public(column: Column, there: frozenset[str] | None) -> Column:
+    if column.role == "quasi":
+        if column.kind == "category" and isinstance(column.hierarchy, Ordered):
+            return Column(column.name, "quasi", "category", column.hierarchy)
+        return Column(column.name, "quasi")
+    if column.role == "keep" or there is None:
+        return Column(column.name, column.role, column.kind, missing=column.missing)
+    pruned = _pruned(column.hierarchy, there)
+    return Column(column.name, column.role, column.kind, pruned, missing=column.missing)
+
+
+def _pruned(hierarchy: Hierarchy | None, there: frozenset[str]) -> Hierarchy | None:
+    """A taxonomy with the published values alone: distances stay, other leaves are not shown."""
+    if not isinstance(hierarchy, Tree):
+        return hierarchy
+    return replace(hierarchy, rows=tuple(r for r in hierarchy.rows if r[0] in there), source="")
+
+
+def companion(
+    request: Request, verdict: Verdict, facts: Mapping[str, Any], **secrets: Any
+) -> dict[str, Any]:
+    """The private record: the exact parameters, the key, and what the publisher may know."""
+    return {
+        "edition": EDITION,
+        "form": request.form,
+        "rule": str(request.rule),
+        "method": request.method,
+        "parameters": dict(request.parameters),
+        "hold_back": request.hold_back,
+        "held_back_as": request.held_back_as,
+        "population": request.population is not None,
+        "schema": whole(request.schema).to_toml(),
+        **({"rows": PERMUTED} if request.form == BUCKETS else {}),
+        **of_people(request.schema, request.one_row),
+        **drawn(request.one_row),
+        "verdict": verdict.to_json(),
+        **facts,
+        **secrets,
+    }
+
+
+def repeated(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What the companion says of answers too, so that the manifest cannot say otherwise."""
+    named = ("spend", "privacy", "answers", "releasable")
+    return {name: manifest[name] for name in named if name in manifest}
+
+
+def whole(schema: Schema) -> Schema:
+    """The schema with its taxonomies written out: their files may change or be elsewhere."""
+    trees = {c.name: c.hierarchy for c in schema.columns if isinstance(c.hierarchy, Tree)}
+    columns = (
+        replace(c, hierarchy=replace(trees[c.name], source="")) if c.name in trees else c
+        for c in schema.columns
+    )
+    return Schema(tuple(columns))
+
+
+def sha256(path: Path) -> str:
+    """The hash of a file's content."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def write_json(path: Path, data: Mapping[str, Any], mode: int = 0o666) -> None:
+    """Write a record."""
+    text = json.dumps(jsonable(data), indent=2, ensure_ascii=False)
+    write_bytes(path, f"{text}\n".encode(), mode)
+
+
+def write_bytes(path: Path, content: bytes, mode: int = 0o666) -> None:
+    """Write a new file, down to the disk; what cannot be written is an error of ours."""
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
+    except OSError as error:
+        raise OutputError(
+            f"{path.name} cannot be written: {error.strerror or 'the disk failed'}.",
+            "choose a folder you may write to, with enough free space.",
+        ) from None
+
+
+def write_over(path: Path, told: Mapping[str, Any]) -> None:
+    """Write a private record, whole or not at all, in place of any that was there."""
+    new = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    try:
+        write_json(new, told, 0o600)
+        os.replace(new, path)
+    except OSError as error:
+        raise OutputError(
+            f"{path.name} cannot be written.", "check who may write there, and the free space."
+        ) from error
+    finally:
+        new.unlink(missing_ok=True)

@@ -1,0 +1,191 @@
+"""What a publisher asks for, and how the progress of the work is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from shoal.core.errors import UsageError
+from shoal.core.model import Model
+from shoal.core.schema import Schema
+from shoal.core.spend import Number, Spend, asked, exactly
+from shoal.engines.database_address import refuse_address
+from shoal.engines.one_row import OneRow
+from shoal.engines.source import STANDARD, TextStyle
+from shoal.engines.writers import format_of
+
+Progress = Callable[[str, int, int], None]
+"""Called with a step's name, how much is done and how much there is."""
+
+PARTITION, BUCKETS, CENTROIDS = "partition", "buckets", "centroids"
+RANDOMISED, COUNTS, SYNTHETIC = "randomised", "counts", "synthetic"
+NOISY = (RANDOMISED, COUNTS, SYNTHETIC)
+"""The forms that noise makes, under differential privacy: generalised cells beside values that may
+have been exchanged for others, tables of noisy counts, or people made up from such counts."""
+OF_NOBODY = (COUNTS, SYNTHETIC)
+"""The forms that noise alone makes, without a rule: no row of theirs is anybody's."""
+FORMS = (PARTITION, BUCKETS, CENTROIDS, *NOISY)
+"""The forms of a release: generalised cells, or exact ones beside values permuted per class, or one
+made-up person for each class; and those of noise."""
+
+LIKE_INPUT, STANDARD_CSV = "input", "standard"
+"""How CSV is written: with the delimiter, decimal sign and encoding of the table that is read, or
+with a comma, a point and UTF-8."""
+
+ABSENT, STARRED = "absent", "starred"
+"""What becomes of rows held back: they are left out, or printed as a class of ``*``."""
+
+
+def quiet(step: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
+def unstated() -> UsageError:
+    """Nothing says what the columns are, or what is to hold."""
+    return UsageError(
+        "publish needs a schema and a rule.",
+        'shoal.publish(table, shoal.Schema.of(quasi=["age"]), "k-anonymity k=5")',
+    )
+
+
+def unspent(form: str) -> UsageError:
+    """Nobody says how much noise there is to be."""
+    return UsageError(
+        f"A release of the form {form} is made by noise, and nobody says how much.",
+        "say how much of a privacy budget it may spend: --epsilon 1.",
+    )
+
+
+def spend_of(epsilon: Number | None, delta: Number = 0) -> Spend | None:
+    """What is to be spent; None where there is no epsilon, beside which alone a delta counts."""
+    if epsilon is not None:
+        return asked(epsilon, delta)
+    if exactly(delta):
+        raise UsageError(
+            "A delta is given, and no epsilon beside it.", "add --epsilon 1, or leave --delta out."
+        )
+    return None
+
+
+def check_form(form: str) -> None:
+    """Refuse a form that no release has."""
+    if form not in FORMS:
+        raise UsageError(f"There is no form {form!r}.", f"the forms are: {', '.join(FORMS)}.")
+
+
+def check_seed(seed: int | None) -> None:
+    """Refuse what no generator starts from."""
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise UsageError("A seed is a whole number from 0 on.", "write for example --seed 1.")
+
+
+class Place(NamedTuple):
+    """Where a release is written, and in which format."""
+
+    out: Path | None
+    companion: Path | None
+    format: str
+
+    @classmethod
+    def of(
+        cls, out: str | Path | None, companion: str | Path | None, format: str, dry_run: bool
+    ) -> Place:
+        """As somebody asks for it; nowhere in a dry run. Formats have names with or without dots.
+
+        >>> Place.of("rel", None, ".csv", dry_run=True)
+        Place(out=None, companion=None, format='csv')
+        """
+        for path in (out, companion):
+            if path is not None:
+                refuse_address(path)
+        return cls(
+            None if out is None or dry_run else _named(Path(out)),
+            None if companion is None else Path(companion),
+            format_of(Path(f"table.{format.lstrip('.')}")).lstrip("."),
+        )
+
+
+def _named(out: Path) -> Path:
+    """The folder by a path that ends in its name, which ``.`` and ``..`` do not."""
+    return out if out.name not in ("", "..") else Path(os.path.abspath(out))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to publish, and how."""
+
+    schema: Schema
+    rule: Model
+    method: str = "mondrian"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    out: Path | None = None
+    """The release's folder; None: nothing is written."""
+    companion: Path | None = None
+    """The private companion's folder; None: beside the release's."""
+    form: str = PARTITION
+    two_tables: bool = False
+    """Buckets only: the people in one file and the counts of the values in another."""
+    format: str = "csv"
+    style: TextStyle = STANDARD
+    """How CSV is written."""
+    csv_style: str = LIKE_INPUT
+    replace: bool = False
+    hold_back: float = 0.0
+    """The share of rows that may be held back."""
+    held_back_as: str = ABSENT
+    accept_keep: bool = False
+    population: Any = None
+    based_on: Any = None
+    """An earlier release of the table, than whose cells none becomes finer; None: there is none."""
+    like: Any = None
+    """The recoding of a release (`flow.recoding.Recoding`) that is applied; None: one is made."""
+    auto_hierarchies: bool = False
+    """Whether columns without levels get some, where the method works by levels."""
+    spend: Spend | None = None
+    """The epsilon and delta of a release that noise makes; None: it is none."""
+    seed: int | None = None
+    """Noise from a seed, for tests and studies: such a release is marked as not to be released."""
+    ledger: Any = None
+    """The ledger that the release is judged by and recorded in; None: there is none."""
+    admission: Mapping[str, Any] = field(default_factory=dict)
+    """What the ledger is told: to whom, about whom, which limit (see ``shoal.Ledger.admit``)."""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """How the table is read, where that is not to be recognised: options of ``shoal.open``."""
+    one_row: OneRow | None = None
+    """Which row stands for a person; None: each has one row."""
+    progress: Progress = quiet
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.schema, Schema) or not isinstance(self.rule, Model):
+            raise unstated()
+        if isinstance(self.hold_back, bool) or not isinstance(self.hold_back, (int, float)):
+            raise UsageError("hold_back is a number.", "write for example 0.05.")
+        if not 0 <= self.hold_back <= 1:
+            raise UsageError("hold_back is a share between 0 and 1.", "write for example 0.05.")
+        check_form(self.form)
+        if self.two_tables and self.form != BUCKETS:
+            raise UsageError("Only buckets come in two tables.", f"add --form {BUCKETS}.")
+        self._check_noise()
+        if self.csv_style not in (LIKE_INPUT, STANDARD_CSV):
+            raise UsageError(
+                f"There is no CSV style {self.csv_style!r}.",
+                f"write --csv-style {LIKE_INPUT} or --csv-style {STANDARD_CSV}.",
+            )
+        if self.held_back_as not in (ABSENT, STARRED):
+            raise UsageError(
+                "Rows held back are absent or starred.", f"write --held-back-as {STARRED}."
+            )
+
+    def _check_noise(self) -> None:
+        """Refuse noise that nobody can draw, and settings of noise where there is none."""
+        check_seed(self.seed)
+        if self.form == RANDOMISED and self.spend is None:
+            raise unspent(self.form)
+        if self.form != RANDOMISED and (self.spend is not None or self.seed is not None):
+            raise UsageError(
+                f"The form {self.form} has no noise that an epsilon or a seed could set.",
+                f"add --form {' or '.join(NOISY)}, or leave it out.",
+            )

@@ -1,0 +1,242 @@
+"""People: whom the rows of a table are about, and one row a person where a release counts on it.
+
+A hospital's table has a row for an encounter, and a patient several of them. Where a column says
+who a row is about (role person), classes are counted by their distinct persons; what cannot be
+judged by persons is not evaluated, and says so. The column is never published: of a release only
+the private companion tells, by keyed hashes, which rows are the same person's.
+
+What rests on one row a person (publishing, noise, coalitions of providers) refuses people who have
+several, and can be told which of them to keep (``OneRow``).
+"""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.core.column import PUBLISHED, Column
+from shoal.core.errors import InputError, UsageError
+from shoal.core.schema import Profile, Schema
+from shoal.engines.one_row import EXAMPLE, Chosen, OneRow, refuse_empty
+from shoal.engines.protocol import Frame
+from shoal.releases.companion import (
+    companion_at_hand,
+    has_person,
+    hashed_null,
+    read_people,
+    released,
+)
+from shoal.releases.recount import People
+from shoal.releases.successors.counterfeits import marker
+
+UNKNOWN = (
+    "the table had a person column, and whose rows are whose is known by the private companion "
+    "alone, which is not at hand"
+)
+LACKING = (
+    "the schema names a person column, and the table lacks it: whose rows are whose is not known"
+)
+PERMUTED_VALUES = (
+    "people have several rows, and in buckets a value stands beside anybody of its class"
+)
+
+
+def check_people(frame: Frame, schema: Schema) -> None:
+    """One row a person: where a column says who a row is about, nobody may come twice."""
+    if schema.person is None:
+        return
+    name = schema.person.name
+    profile = frame.profile([name])[name]
+    refuse_empty(name, profile.nulls)
+    refuse_repeated(name, profile.rows, profile.distinct, _one_row_hint(frame))
+
+
+ONE_ROW_HINT = f'keep one row a person: --one-row random, or "{EXAMPLE}" or "first by COLUMN".'
+
+
+def _one_row_hint(frame: Frame) -> str:
+    """How to keep one row a person: by the first date that the table has, else by chance."""
+    dates = [field.name for field in frame.fields if field.kind == "date"]
+    if not dates:
+        return ONE_ROW_HINT
+    by = dates[0]
+    return f'keep one row a person: --one-row "latest by {by}", "first by {by}" or random.'
+
+
+def refuse_repeated(name: str, rows: int, people: int, hint: str = ONE_ROW_HINT) -> None:
+    """Refuse people who have several rows, with what to do about it."""
+    if people < rows:
+        raise InputError(
+            f"{rows - people:,} rows are about people who have a row already: {rows:,} rows of "
+            f"{people:,} people (column {name!r}).",
+            hint,
+        )
+
+
+def people_in(frame: Frame, schema: Schema) -> People | None:
+    """Whom the rows of a table are about, by its person column; None where it has none."""
+    if schema.person is None or schema.person.name not in {one.name for one in frame.fields}:
+        return None
+    column = frame.column(schema.person.name)
+    refuse_empty(schema.person.name, column.null_count)
+    return People.of(column)
+
+
+def people_or_reason(frame: Frame, schema: Schema) -> tuple[People | None, str]:
+    """The same; and why it is not known, where the schema names a column that the table lacks."""
+    people = people_in(frame, schema)
+    return people, LACKING if people is None and schema.person is not None else ""
+
+
+def check_population(population: Frame, schema: Schema, person: str | None = None) -> None:
+    """A population is counted by its rows: nobody may be in it twice, as far as it says who.
+
+    ``person``: the column that says so, unless the schema names one.
+    """
+    person = schema.person.name if schema.person else person
+    if person is None or person not in {one.name for one in population.fields}:
+        return
+    profile = population.profile([person])[person]
+    rows = profile.rows - profile.nulls
+    if profile.distinct < rows:
+        raise InputError(
+            f"{rows - profile.distinct:,} rows of the population are about people who have a row "
+            f"already: {rows:,} rows of {profile.distinct:,} people (column {person!r}).",
+            "give a population with one row a person.",
+        )
+
+
+def person_of_release(source: Any, table: Path) -> str | None:
+    """What the person column of a release's table was called, where its companion is at hand."""
+    own = companion_at_hand(source, table)
+    return None if own is None or own.schema.person is None else own.schema.person.name
+
+
+def people_of(source: Any, table: Path, manifest: Mapping[str, Any]) -> tuple[People | None, str]:
+    """Whom the rows of a release are about, by its private companion; else why that is not known.
+
+    Counterfeits, which are about nobody, count as somebody else each.
+    """
+    stated = "people" in manifest
+    if not stated and not has_person(source, table):
+        return None, ""
+    own = companion_at_hand(source, table)
+    if own is None or own.schema.person is None:
+        return None, UNKNOWN if stated else ""
+    return keyed_people(own.folder, own.schema, own.key), ""
+
+
+def keyed_people(folder: Path, schema: Schema, key: bytes) -> People | None:
+    """The same by the companion's folder and the publisher's schema; None without a person."""
+    if schema.person is None:
+        return None
+    keyed = read_people(folder)
+    refuse_empty(schema.person.name, _times(hashed_null(key), keyed))
+    people = People.of(keyed)
+    if _times(marker(key), keyed):
+        made = pc.equal(keyed, marker(key)).to_numpy(zero_copy_only=False)
+        codes = np.where(made, people.number + np.cumsum(made) - 1, people.codes)
+        _, codes = np.unique(codes, return_inverse=True)
+        people = People(codes.astype(np.int32), int(codes.max()) + 1)
+    return people
+
+
+def _times(one: str, keyed: pa.Array) -> int:
+    """How many rows have this hash."""
+    return int(pc.sum(pc.equal(keyed, one)).as_py() or 0)
+
+
+def one_row_of(text: str | None, schema: Schema | None, key: bytes | None = None) -> OneRow | None:
+    """Which row stands for a person, as somebody asks for it; None where nobody does.
+
+    ``key``: what was drawn for it before; else the operating system draws one.
+    """
+    if text is None:
+        return None
+    if schema is None or schema.person is None:
+        raise UsageError(
+            "One row a person is asked for, and no column says who a row is about.",
+            'give a column the role "person": --person COLUMN.',
+        )
+    return OneRow.parse(text, schema.person.name, secrets.token_bytes(32) if key is None else key)
+
+
+def as_published(release: Any, original: Any) -> Any:
+    """The original of a release, of which one row a person is read where it was published so.
+
+    Which row that is was drawn, at the least among rows that are equally late: the private
+    companion alone finds it again.
+    """
+    found = None if original is None else released(release)
+    if found is None or "one_row" not in found[1] or isinstance(original, Frame | Chosen):
+        return original
+    own = companion_at_hand(release, found[0])
+    if own is None or own.one_row is None:
+        raise InputError(
+            f"The release has one row a person ({found[1]['one_row']}), and which rows of the "
+            "original these are its private companion alone tells, which is not at hand.",
+            "put the companion beside the release, or leave --original out.",
+        )
+    return Chosen(original, own.one_row)
+
+
+def repeating(frame: Frame, schema: Schema) -> list[str]:
+    """A question about columns that are dropped and whose values repeat; none where there is none.
+
+    Where a column says who a row is about already, nothing is asked.
+    """
+    dropped = [c for c in schema.columns if c.role not in PUBLISHED and c.role in DROPPED]
+    if schema.person is not None or not dropped:
+        return []
+    return question(frame.profile([column.name for column in dropped]), dropped)
+
+
+DROPPED = ("identifier", "drop")
+"""The roles of columns that are dropped and say nothing else about a row."""
+_NAMED = 5
+"""So many columns are named in a question; the others are counted."""
+_FEW = 20
+"""A dropped column of at most so many values is about something else than people."""
+
+
+def question(profiles: Mapping[str, Profile], columns: Sequence[Column]) -> list[str]:
+    """The question about those of the columns that may say who a row is about.
+
+    The values of an identifier need but repeat; those of a column that is dropped for any reason
+    are as many as people may be: more than a few, and at least a tenth of the rows.
+    """
+    several = [c.name for c in columns if _may_say_who(profiles[c.name], c.role)]
+    several.sort(key=lambda name: -profiles[name].distinct)
+    if not several:
+        return []
+    each = [
+        f"{name} repeats: {_filled(profiles[name]):,} rows of {profiles[name].distinct:,} values"
+        for name in several[:_NAMED]
+    ]
+    more = len(several) - len(each)
+    rest = f"; and {more:,} {'other' if more == 1 else 'others'}" if more else ""
+    begin, it = ("Column ", "it") if len(several) == 1 else ("Columns that are dropped: ", "one")
+    return [
+        f"{begin}{'; '.join(each)}{rest}. If {it} says who a row is about, give it the role person "
+        f"(--person {shlex.quote(several[0])}): classes are counted by rows, and one person may "
+        "fill a class."
+    ]
+
+
+def _may_say_who(profile: Profile, role: str) -> bool:
+    """Whether the values of a column that is dropped may be people who have several rows."""
+    filled = _filled(profile)
+    if not 1 < profile.distinct < filled:
+        return False
+    return role == "identifier" or (profile.distinct > _FEW and 10 * profile.distinct >= filled)
+
+
+def _filled(profile: Profile) -> int:
+    return profile.rows - profile.nulls

@@ -1,0 +1,464 @@
+"""A release as an adversary finds it: its labels and values row by row, and what is said of it.
+
+A release folder says what its columns are, and how it was made; its private companion, where it is
+at hand, also what the columns are that it leaves out and how labels were made. Tables of others
+need a schema, or borrow the roles that a release folder beside them gives to columns of the same
+names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.column import PUBLISHED, Column
+from shoal.core.errors import InputError, UsageError
+from shoal.core.hierarchy import Hierarchy, Ordered
+from shoal.core.model import inner
+from shoal.core.schema import Schema
+from shoal.core.tally import Cut, Tally
+from shoal.kernels.grouping import combinations
+from shoal.methods import apart, methods, names
+from shoal.models import rule as parse_rule
+from shoal.releases.companion import Companion, companion_at_hand, released
+from shoal.releases.forms._noise.answers import Answers, answers_of, as_answered
+from shoal.releases.forms._noise.refusal import refuse_noisy
+from shoal.releases.manifest import in_buckets, in_centroids
+from shoal.releases.options import Progress
+from shoal.releases.providers import check_providers, largest_m, provided_in
+from shoal.releases.reader import opened, opened_labels, released_schema
+from shoal.releases.recount import Provided, Recount
+from shoal.releases.row_listing import Listing, listed
+
+Method = Callable[[Tally], Cut]
+"""A method with its rule and parameters: what it makes of a table."""
+
+
+MANY = 4096
+"""A column with more values is held in ranges, not in sets of them."""
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """Whose each row of a release is, as hashes under a key: known to its publisher alone."""
+
+    key: bytes
+    person: pa.Array
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One release: its columns as they stand, before anybody says what the labels mean."""
+
+    name: str
+    roles: Schema
+    """What is said of columns, also of those that it does not publish."""
+    listings: Mapping[str, Listing]
+    """The columns that it publishes."""
+    manifest: Mapping[str, Any] | None = None
+    """What its folder says, where Shoal made it."""
+    companion: Companion | None = None
+    """Its private companion, where that is at hand."""
+    provider_column: Listing | None = None
+    """Its provider column, where a table of others still has one."""
+    person_column: Listing | None = None
+    """Its person column, where a table of others still has one."""
+    keyed: Keyed | None = None
+    """Whose its rows are, where that is known without a companion's folder: from a ledger."""
+    source: Any = None
+    """A table of others, to read more of its columns."""
+    undeclared: tuple[str, ...] = ()
+    """The columns of a table of others that nobody gave a role."""
+    others: Mapping[str, Listing] = field(default_factory=dict)
+    """Those of them that another table has too."""
+    as_they_are: frozenset[str] = frozenset()
+    """Quasi-identifiers whose cells are values, for the column is kept or sensitive there."""
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The columns that it publishes."""
+        return Schema(tuple(c for c in self.roles.columns if c.name in self.listings))
+
+    @property
+    def buckets(self) -> bool:
+        """Whether its classes are buckets: which row has which value is then not published."""
+        return in_buckets(self.manifest or {})
+
+    @property
+    def centroids(self) -> bool:
+        """Whether its cells are centroids, which no person need be in."""
+        return in_centroids(self.manifest or {})
+
+    @cached_property
+    def answers(self) -> dict[str, Answers]:
+        """The columns that have answers in place of values, which may have been exchanged."""
+        return answers_of(self.manifest or {})
+
+    @cached_property
+    def exact(self) -> tuple[Column, ...]:
+        """In buckets the quasi-identifiers, published as they are; hierarchies where known."""
+        named = (self.manifest or {}).get("exact", ()) if self.buckets else ()
+        stated = self.companion.schema.columns if self.companion else ()
+        own = {column.name: column for column in stated}
+        columns = [c for c in self.schema.keep if isinstance(named, list) and c.name in named]
+        return tuple(
+            replace(c if c.hierarchy else own.get(c.name, c), role="quasi", kind=c.kind)
+            for c in columns
+        )
+
+    @property
+    def looked_up(self) -> tuple[Column, ...]:
+        """The columns by which people are found in it: exact ones too in buckets."""
+        return (*self.schema.quasi, *(self.schema.keep if self.buckets else ()))
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The quasi-identifiers that it publishes."""
+        return tuple(column.name for column in self.schema.quasi)
+
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """The columns that it publishes as they are."""
+        return tuple(c.name for c in self.schema.columns if c.role in ("sensitive", "keep"))
+
+    def with_role(self, role: str, names: Sequence[str]) -> Seen:
+        """The same, with some of its columns, declared or not, in another role."""
+        more = {name: self.others[name] for name in names if name in self.others}
+        columns = [
+            replace(c, role=role, hierarchy=c.hierarchy or self._by_value(c.name), missing="")
+            if c.name in names
+            else c
+            for c in self.schema.columns
+        ]
+        columns += [Column(name, role, hierarchy=self._by_value(name)) for name in more]
+        hidden = [c for c in self.roles.columns if c.name not in self.listings]
+        roles = Schema((*columns, *(c for c in hidden if c.name not in more)))
+        values = self.as_they_are | {name for name in names if name in self.plain}
+        listings = {**self.listings, **more}
+        return replace(self, roles=roles, listings=listings, as_they_are=frozenset(values))
+
+    def _by_value(self, name: str) -> Hierarchy | None:
+        """How a column is read whose cells are single values, or so many that sets are too large;
+        None: as its kind is.
+        """
+        listing = self.listings.get(name) or self.others[name]
+        return Ordered() if self.manifest is not None or len(listing.values) > MANY else None
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self.listings.values())).codes)
+
+    def classes(self, names: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The class of each row by the labels of some columns, and each class's first row."""
+        if not names:
+            return np.zeros(self.rows, np.int32), np.zeros(1, np.int64)
+        columns = [self.listings[name] for name in names]
+        return combinations([one.codes for one in columns], [len(one.values) for one in columns])
+
+    @cached_property
+    def count(self) -> Recount:
+        """The classes that its labels make, each an entry of its own."""
+        axes = tuple(_label_axis(name, self.listings[name]) for name in self.quasi)
+        number, first = self.classes(self.quasi)
+        keys = np.stack([self.listings[name].codes[first] for name in self.quasi]).astype(np.int32)
+        entry = np.arange(len(first), dtype=np.int32)
+        rows = np.bincount(number, minlength=len(first)).astype(np.int64)
+        tally = Tally(axes, (), keys, np.zeros((0, len(first)), np.int32), rows)
+        return Recount(tally, Cut(entry, entry, rows, Cells(keys.T.copy(), keys.T.copy())))
+
+    @property
+    def says_who(self) -> bool:
+        """Whether it is known who provided its rows."""
+        private = self.companion is not None and self.companion.schema.provider is not None
+        return private or self.provider_column is not None
+
+    @cached_property
+    def provided(self) -> Provided:
+        """Who provided each of its rows, who must be told apart by their names."""
+        provider, column = self.roles.provider, self.provider_column
+        if column is not None and provider is not None:
+            found = Provided.of(provider.name, column.words(), column.codes)
+        else:
+            assert self.companion is not None
+            found = provided_in(self.companion.folder, self.companion.schema)
+        found.check(self.rows, self.name)
+        check_providers(found.axis, unnamed=int((found.codes == found.axis.null_code).sum()))
+        return found
+
+    @cached_property
+    def apart(self) -> bool:
+        """Whether a class of it can be made again without the others, method and rule allowing."""
+        return made_apart(self.manifest or {})
+
+    @cached_property
+    def withstood(self) -> int:
+        """How many providers together it promises to withstand; 1 where it promises none."""
+        try:
+            rule = parse_rule(str((self.manifest or {}).get("rule", "")))
+        except UsageError:  # a table that others made, or a model of the user's own
+            return 1
+        return largest_m(rule) or 1
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The sensitive columns that its requirement looks at, by themselves or as a product."""
+        names = [column.name for column in self.schema.sensitive]
+        told = str((self.manifest or {}).get("rule", ""))
+        try:
+            asked = [one for one in inner(parse_rule(told)) if "sensitive" in one.needs]
+        except UsageError:  # it has none, or one of its maker's own
+            return ()
+        stated = [getattr(one, "on", None) for one in asked]
+        looked = {part for on in stated for part in (names if on is None else on.split("*"))}
+        return tuple(name for name in names if name in looked)
+
+    @cached_property
+    def method(self) -> Method | None:
+        """The method that made it of its people, with its rule; None where nobody says."""
+        told = self.manifest or {}
+        make = methods().get(str(told.get("method")))
+        if make is None or not told.get("rule") or told.get("like"):
+            return None
+        rule, parameters = parse_rule(str(told["rule"])), dict(told.get("parameters", {}))
+
+        def made(tally: Tally) -> Cut:
+            rng = np.random.default_rng(0)
+            return make(tally, rule, rng=rng, progress=None, hold_back=0, **parameters)
+
+        return made
+
+
+def made_apart(manifest: Mapping[str, Any]) -> bool:
+    """Whether each class of a release was made by its own people alone, and judged alone."""
+    method = str(manifest.get("method"))
+    if method not in names() or not apart(method) or manifest.get("like"):
+        return False
+    rule = parse_rule(str(manifest.get("rule")))
+    return rule.local and "provider" not in rule.needs  # who provided which row is not published
+
+
+def _label_axis(name: str, listing: Listing) -> Axis:
+    words = listing.words()
+    null = None in words
+    return Axis(name, "category", "flat", tuple(word for word in words if word is not None), null)
+
+
+def as_list(releases: Any) -> list[Any]:
+    """Several releases, or one, as a list."""
+    return list(releases) if isinstance(releases, list | tuple) else [releases]
+
+
+def look_at(
+    releases: Sequence[Any], schema: Schema | Sequence[Schema] | None, progress: Progress
+) -> tuple[Seen, ...]:
+    """Read every release; two that give one column different roles are an error.
+
+    One that was read before (a ``Seen``) is taken as it is; schemas are for the others.
+    """
+    read = iter(_looked_at([s for s in releases if not isinstance(s, Seen)], schema, progress))
+    seen = [one if isinstance(one, Seen) else next(read) for one in releases]
+    _same_roles(seen)
+    names = [one.name for one in seen]
+    return tuple(
+        replace(one, name=f"{one.name} ({i})") if names.count(one.name) > 1 else one
+        for i, one in enumerate(seen, 1)
+    )
+
+
+def _looked_at(
+    releases: Sequence[Any], schema: Schema | Sequence[Schema] | None, progress: Progress
+) -> list[Seen]:
+    told = [released(source) for source in releases]
+    for _, manifest in (one for one in told if one is not None):
+        refuse_noisy(manifest, "has no people to look for")
+    private = [
+        None if one is None else companion_at_hand(source, one[0])
+        for source, one in zip(releases, told, strict=True)
+    ]
+    schemas = _schemas(schema, releases, [one and one[1] for one in told], private)
+    seen = []
+    for i, (source, release, roles) in enumerate(zip(releases, told, schemas, strict=True)):
+        progress("reading releases", i, len(releases))
+        seen.append(replace(_read(source, release, roles, i + 1), companion=private[i]))
+    return seen
+
+
+def _schemas(
+    schema: Schema | Sequence[Schema] | None,
+    releases: Sequence[Any],
+    manifests: Sequence[dict[str, Any] | None],
+    private: Sequence[Companion | None],
+) -> list[Schema]:
+    """For each release what its columns are: as given, as its folder says, or as another's does."""
+    given: list[Schema | None] = []
+    if schema is None or isinstance(schema, Schema):
+        given += [schema] * len(manifests)
+    else:
+        given += schema
+    if len(given) != len(manifests):
+        raise UsageError("There is not one schema for each release.", "give one for all of them.")
+    own = [None if one is None else released_schema(one) for one in manifests]
+    for i, told in enumerate(manifests):
+        if told is not None and in_buckets(told):
+            given[i] = _in_buckets(given[i], released_schema(told))
+        if told is not None:
+            given[i] = as_answered(given[i], told)
+    if schema is None:  # whoever gives one has said what matters
+        own = [one and _whole(one, more) for one, more in zip(own, private, strict=True)]
+    lent = next((one for one in own if one is not None), None)
+    found = [_joined(*three) or lent for three in zip(given, own, private, strict=True)]
+    for source in (one for one, known in zip(releases, found, strict=True) if known is None):
+        with opened(source):  # what is no table at all is told as that
+            raise UsageError(
+                "Nothing says what the columns are.",
+                "add -s schema.toml (shoal schema writes one), or --quasi COLUMN and so on.",
+            )
+    return [one for one in found if one is not None]
+
+
+def _in_buckets(given: Schema | None, own: Schema) -> Schema | None:
+    """The given schema with the roles that buckets give: exact columns make no classes there."""
+    if given is None:
+        return None
+    roles = {column.name: column.role for column in own.columns}
+    return Schema(tuple(replace(c, role=roles.get(c.name, c.role)) for c in given.columns))
+
+
+def _whole(public: Schema, private: Companion | None) -> Schema:
+    """What a release's folder says of its columns, and its companion of what that leaves out.
+
+    Bounds and domains are not taken: they bind the publisher's table, not what others look for.
+    """
+    if private is None:
+        return public
+    stated = {column.name: column for column in private.schema.columns}
+    labels = [stated[column.name] for column in public.quasi if column.name in stated]
+    made = {c.name: Column(c.name, "quasi", c.kind, c.hierarchy) for c in labels}
+    columns = [made.get(column.name, column) for column in public.columns]
+    person = private.schema.person  # other dropped columns may repeat: a ward, a day
+    return Schema((*columns, *([person] if person else [])))
+
+
+def _joined(given: Schema | None, own: Schema | None, private: Companion | None) -> Schema | None:
+    """The given schema, and what the release says of kinds and of columns that it does not name.
+
+    A column that the release publishes as it is may be given as a quasi-identifier: its values
+    are cells of one value each.
+    """
+    if given is None or own is None:
+        return given or own
+    for column in own.columns:
+        role = given.column(column.name).role if column.name in given.names else column.role
+        if role not in (column.role, "quasi"):
+            raise _different_roles(column.name, column.role, role)
+    stated = (*(private.schema.columns if private else ()), *own.columns)
+    kinds = {column.name: column.kind for column in stated if column.kind}
+    columns = [replace(c, kind=c.kind or kinds.get(c.name, "")) for c in given.columns]
+    more = [column for column in own.columns if column.name not in given.names]
+    return Schema((*columns, *more))
+
+
+def _read(
+    source: Any, release: tuple[Path, dict[str, Any]] | None, roles: Schema, number: int
+) -> Seen:
+    table, own = (source, False) if release is None else (release[0], True)
+    kinds = {} if own else _recognised(source, [c.name for c in roles.keep if not c.kind])
+    with opened_labels(table, roles, exact=own, some=True, recognised=kinds) as frame:
+        there = [field.name for field in frame.fields]
+        columns = [c for c in roles.columns if c.name in there and c.role in PUBLISHED]
+        name = _name(source, release, number)
+        if not any(column.role == "quasi" for column in columns):
+            raise InputError(
+                f"{name} has none of the schema's quasi-identifiers.",
+                "name the columns by which people can be looked up, with --quasi.",
+            )
+        who = [roles.provider.name] if roles.provider and roles.provider.name in there else []
+        person = [roles.person.name] if roles.person and roles.person.name in there else []
+        listings = listed(frame, [*(column.name for column in columns), *who, *person])
+    provider_column = listings.pop(who[0]) if who else None
+    person_column = listings.pop(person[0]) if person else None
+    if release is not None:
+        return Seen(name, roles, listings, release[1], provider_column=provider_column)
+    stated = roles.expand(there).columns  # a pattern leaves columns out
+    decided = {column.name for column in stated if column.role != "undecided"}
+    undeclared = tuple(column for column in there if column not in decided)
+    return Seen(
+        name, roles, listings, provider_column=provider_column, person_column=person_column,
+        source=source, undeclared=undeclared,
+    )  # fmt: skip
+
+
+def _recognised(source: Any, names: Sequence[str]) -> dict[str, str]:
+    """Columns of somebody's table that are published as they are, and are numbers or dates.
+
+    Another table may write them otherwise, with a decimal comma or the day first.
+    """
+    if not names:
+        return {}
+    with opened(source) as frame:
+        kinds = {field.name: field.kind for field in frame.fields}
+    return {name: kinds[name] for name in names if kinds.get(name) in ("number", "date")}
+
+
+def with_shared_columns(seen: Sequence[Seen], known: Collection[str]) -> tuple[Seen, ...]:
+    """The releases with those columns that nobody gave a role and another table has too.
+
+    ``known`` are the columns of people. Where one release says what such a column is, it is that
+    in the others; one that says who somebody is, or who provided a row, is no such column.
+    """
+    named = Counter(name for one in seen for name in (*one.listings, *one.undeclared))
+    secret = {
+        c.name
+        for one in seen
+        for c in one.roles.columns
+        if c.role not in PUBLISHED and c.role != "undecided"
+    }
+    shared = {
+        name
+        for one in seen
+        for name in one.undeclared
+        if (name in known or named[name] > 1) and name not in secret
+    }
+    return tuple(_with_others(one, [n for n in one.undeclared if n in shared]) for one in seen)
+
+
+def _with_others(seen: Seen, names: Sequence[str]) -> Seen:
+    if not names:
+        return seen
+    labels, kinds = Schema(tuple(Column(n, "keep") for n in names)), _recognised(seen.source, names)
+    with opened_labels(seen.source, labels, exact=False, some=True, recognised=kinds) as frame:
+        return replace(seen, others=listed(frame, names))
+
+
+def _name(source: Any, release: tuple[Path, Any] | None, number: int) -> str:
+    """What people call the release: its folder or file, else its number."""
+    if release is not None:
+        return release[0].resolve().parent.name
+    return Path(source).name if isinstance(source, str | Path) else f"release {number}"
+
+
+def _same_roles(seen: Sequence[Seen]) -> None:
+    roles: dict[str, Column] = {}
+    for one in (one for one in seen if not one.buckets):  # their roles are the form's own
+        for column in one.schema.columns:
+            first = roles.setdefault(column.name, column)
+            if first.role != column.role:
+                raise _different_roles(column.name, first.role, column.role)
+
+
+def _different_roles(name: str, one: str, other: str) -> UsageError:
+    return UsageError(
+        f"Column {name!r} is {one} in one place and {other} in another.",
+        f"give it one role in all releases, such as --quasi {name}.",
+    )

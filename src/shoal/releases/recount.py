@@ -1,0 +1,323 @@
+"""Count a published table from scratch: classes are the rows that share all their labels.
+
+Nothing the maker said is used: the file is read again, its labels are taken as text, and the
+classes, histograms and reference distributions come from what stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.column import PUBLISHED
+from shoal.core.errors import InputError
+from shoal.core.hierarchy import Flat
+from shoal.core.label_parser import says_nothing
+from shoal.core.labels import ROOT, restored
+from shoal.core.schema import Column, Field, Schema
+from shoal.core.tally import Cut, Population, Tally
+from shoal.engines.protocol import Coding, Frame
+from shoal.kernels.grouping import combinations
+from shoal.measures.risk.assessment import Members
+from shoal.releases.tallying import Survey, stacked, survey
+
+Spelling = Mapping[str, str | None]
+"""Labels that their column decides about: as they are to be read, or None where nobody can tell."""
+PART_ROWS = 12_000_000
+"""Tables of more rows are counted, and published, in parts: memory holds one part at a time."""
+
+
+@dataclass(frozen=True)
+class Provided:
+    """Who provided each row of a published table, in its order: no file for the public tells."""
+
+    axis: Axis
+    codes: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, name: str, words: Sequence[str | None], codes: NDArray[Any]) -> Provided:
+        """A column given as codes of words: by ascending name, whichever way it was read."""
+        leaves = tuple(sorted({word for word in words if word is not None}))
+        axis = Axis(name, "category", "flat", leaves, null=None in words)
+        return cls(axis, axis.codes(words)[codes])
+
+    def check(self, rows: int, table: str = "The table") -> None:
+        """Refuse a table of another number of rows."""
+        if rows != len(self.codes):
+            raise InputError(
+                f"{table} has {rows:,} rows and its private companion {len(self.codes):,}.",
+                "take the release and the companion that were written together.",
+            )
+
+
+@dataclass(frozen=True)
+class People:
+    """Whom each row of a table is about, in its order, by number from 0 on."""
+
+    codes: NDArray[np.int32]
+    number: int
+
+    @classmethod
+    def of(cls, column: pa.Array) -> People:
+        """Of a column that says so and has no nulls."""
+        words = column.dictionary_encode()
+        return cls(words.indices.to_numpy().astype(np.int32), len(words.dictionary))
+
+    @property
+    def repeat(self) -> bool:
+        """Whether anybody has more than one row."""
+        return self.number < len(self.codes)
+
+    def check(self, rows: int) -> None:
+        """Refuse a table of another number of rows."""
+        if rows != len(self.codes):
+            raise InputError(
+                f"The table has {rows:,} rows, and whom they are about is known of "
+                f"{len(self.codes):,}.",
+                "take the release and the companion that were written together.",
+            )
+
+
+@dataclass(frozen=True)
+class Recount:
+    """A published table as a tally of its labels, cut into the classes that the labels make."""
+
+    tally: Tally
+    cut: Cut
+
+    @property
+    def smallest(self) -> int:
+        """The people of the smallest class."""
+        return int(self.sizes.min())
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """The people of each class: its rows, or its distinct persons where some have several."""
+        if self.members is not None:
+            return np.bincount(self.members.class_)
+        return np.bincount(self.cut.class_, weights=self.cut.count).astype(np.int64)
+
+    @cached_property
+    def members(self) -> Members | None:
+        """Who is in which class, where some people have several rows; None: rows are people."""
+        person = self.tally.person
+        if person is None:
+            return None
+        who, class_ = person[self.cut.entry], self.cut.class_
+        _, first = combinations((class_, who), (self.cut.classes, self.tally.persons))
+        return Members(who[first], class_[first])
+
+    def labels(self, class_: int) -> dict[str, Any]:
+        """The labels of one class by column."""
+        entry = int(np.flatnonzero(self.cut.class_ == class_)[0])
+        pairs = zip(self.tally.quasi, self.tally.keys[:, entry], strict=True)
+        return {axis.name: leaf(axis, int(code)) for axis, code in pairs}
+
+
+def leaf(axis: Axis, code: int) -> Any:
+    """The value of a code; None for null."""
+    return None if axis.null and code == axis.size - 1 else axis.leaves[code]
+
+
+def recount(
+    frame: Frame,
+    schema: Schema,
+    provided: Provided | None = None,
+    people: People | None = None,
+    extra: Sequence[Column] = (),
+) -> Recount:
+    """Tally the labels of the quasi-identifiers (and of ``extra`` columns) as they stand.
+
+    Each entry of the tally is a combination of labels with sensitive values, with a provider where
+    the table has one or ``provided`` tells, and with a person where some of the ``people`` have
+    several rows; rows that agree on every label are one class.
+    """
+    plan = survey(frame, _as_labels(schema, extra, frame.fields))
+    people = people if people is not None and people.repeat else None
+    if provided is None and people is None:
+        return _classes(plan.encode(frame).tally)
+    return _classes(_beside(frame, plan, provided, people))
+
+
+def _beside(frame: Frame, plan: Survey, provided: Provided | None, people: People | None) -> Tally:
+    """The tally of the rows, in their order, beside who provided them and whom they are about."""
+    by_row = frame.rows(plan.codings)
+    columns, sizes = [*by_row], [coding.size for coding in plan.codings]
+    if provided is not None:
+        provided.check(len(by_row[0]))
+        columns, sizes = [*columns, provided.codes], [*sizes, provided.axis.size]
+    if people is not None:
+        people.check(len(by_row[0]))
+        columns, sizes = [*columns, people.codes], [*sizes, people.number]
+    number, first = combinations(columns, sizes)
+    q, s = len(plan.schema.quasi), len(plan.schema.sensitive)
+    codes = [column[first] for column in by_row]
+    told = plan.schema.provider is not None  # by a column of the table
+    own = provided.axis if provided else plan.axes[q + s] if told else None
+    whose = provided.codes[first] if provided else codes[q + s].astype(np.int32) if told else None
+    return Tally(
+        plan.axes[:q],
+        plan.axes[q : q + s],
+        stacked(codes[:q], len(first)),
+        stacked(codes[q : q + s], len(first), np.int32),
+        np.bincount(number).astype(np.int64),
+        own,
+        whose,
+        weights=tuple(column.weight for column in plan.schema.quasi),
+        person=None if people is None else people.codes[first],
+    )
+
+
+def by_row(frame: Frame, count: Recount) -> NDArray[np.int32]:
+    """The class of each row of a table that was counted, in the table's order."""
+    axes, labels = count.tally.quasi, count.cut.cells.low
+    codes = frame.rows([as_coding(axis) for axis in axes])
+    both = [np.concatenate((labels[:, j], codes[j])) for j in range(len(axes))]
+    number, _ = combinations(both, [axis.size for axis in axes])
+    return number[len(labels) :]  # the classes came first, so their numbers are their own
+
+
+def as_coding(axis: Axis) -> Coding:
+    """The codes of an axis for its own leaves."""
+    null = axis.null_code if axis.null else None
+    codes = np.arange(len(axis.leaves), dtype=np.int32)
+    return Coding(axis.name, axis.leaves, codes, null, axis.size)
+
+
+def recounts(frame: Frame, schema: Schema, extra: Sequence[Column] = ()) -> Iterator[Recount]:
+    """The same (with ``extra`` columns) in parts that hold their classes whole."""
+    plan = survey(frame, _as_labels(schema, extra, frame.fields))
+    for part in plan.parts(frame, PART_ROWS):
+        yield _classes(plan.encode_part(part).tally)
+
+
+def class_sizes(frame: Frame, schema: Schema, count: Recount) -> NDArray[np.int64]:
+    """How many rows share all their labels, and the kept columns too where there are any."""
+    parts = recounts(frame, schema, schema.keep) if schema.keep else [count]
+    return np.concatenate([one.sizes for one in parts])
+
+
+def crowds(
+    frame: Frame, schema: Schema, count: Recount, people: People | None = None
+) -> tuple[NDArray[np.int64], Members | None]:
+    """How many people share all their labels and the kept columns, and who is where.
+
+    Nothing is told of who is where while rows are people.
+    """
+    if people is None or not people.repeat:
+        return class_sizes(frame, schema, count), None
+    if schema.keep:
+        count = recount(frame, schema, people=people, extra=schema.keep)
+    return count.sizes, count.members
+
+
+def _classes(tally: Tally) -> Recount:
+    number, first = combinations(tally.keys, [axis.size for axis in tally.quasi])
+    entry = np.arange(tally.entries, dtype=np.int32)
+    codes = tally.keys[:, first].T.astype(np.int32)
+    return Recount(tally, Cut(entry, number, tally.count, Cells(codes, codes)))
+
+
+def _as_labels(schema: Schema, extra: Sequence[Column], fields: Sequence[Field]) -> Schema:
+    """The schema of the table as it stands: quasi-identifiers are words without a hierarchy.
+
+    Columns that are never published (identifiers, provider, ...) may be missing from the table.
+    """
+    there = {field.name for field in fields}
+    more = {column.name for column in extra}
+    return Schema(
+        tuple(
+            _as_label(column, column.name in more)
+            for column in schema.columns
+            if column.name in there or column.role in PUBLISHED
+        )
+    ).fit(fields)
+
+
+def _as_label(column: Column, extra: bool) -> Column:
+    if column.role == "quasi" or extra:
+        return Column(column.name, "quasi", "category", Flat(), weight=column.weight)
+    if column.role == "keep":
+        return Column(column.name, "keep")
+    return replace(column, domain=None)
+
+
+def read_cells(
+    count: Recount,
+    axes: Sequence[Axis],
+    *,
+    suppressed: bool = False,
+    spellings: Mapping[str, Spelling] | None = None,
+) -> Cells:
+    """The classes' cells on real axes (in the order of these), read from their labels.
+
+    `suppressed`: an empty cell (or ``NA`` where that is no value) may hold anything, as others
+    write it; Shoal means null by it. `spellings` by column, where the column decides how a label
+    is read. Labels that cannot be read raise: guessing would hide a risk.
+    """
+    low, high, sets, unread = [], [], {}, {}
+    column = {labels.name: j for j, labels in enumerate(count.tally.quasi)}
+    for j, axis in enumerate(axes):
+        labels = count.tally.quasi[column[axis.name]]
+        codes = count.cut.cells.low[:, column[axis.name]]
+        texts = [restored(leaf(labels, c)) for c in range(labels.size)]
+        spelling = (spellings or {}).get(axis.name, {})
+        spelt = [spelling.get(t, t) for t in texts]
+        doubtful = np.array([t in spelling and spelling[t] is None for t in texts], np.bool_)
+        if suppressed:
+            spelt = _opened(axis, spelt)
+        lows, highs, bits, readable = _read(axis, spelt)
+        readable &= ~doubtful
+        if not readable.all():
+            rows = count.cut.count[~readable[codes[count.cut.class_]]]
+            unread[axis.name] = int((~readable).sum()), int(rows.sum())
+        low.append(lows[codes])
+        high.append(highs[codes])
+        if bits is not None:
+            sets[j] = bits[codes]
+    if unread:
+        raise _unread(unread)
+    return Cells(np.stack(low, axis=1), np.stack(high, axis=1), sets)
+
+
+def _opened(axis: Axis, texts: Sequence[Any]) -> list[Any]:
+    """The labels with ``*`` for those that say nothing; a text that is a value stays one."""
+    silent = [t for t in texts if t is not None and t.strip() and says_nothing(t)]
+    readable = _read(axis, silent)[3] if silent else ()
+    values = {t for t, ok in zip(silent, readable, strict=True) if ok}
+    return [ROOT if t is None or (says_nothing(t) and t not in values) else t for t in texts]
+
+
+def _unread(columns: Mapping[str, tuple[int, int]]) -> InputError:
+    """What cannot be read, by column and count; a label may be somebody's own value."""
+    (first, (labels, rows)), *others = columns.items()
+    told = [f"Column {first!r} has {labels:,} labels ({rows:,} rows) that cannot be read"]
+    told += [f"column {name!r} has {labels:,} ({rows:,} rows)" for name, (labels, rows) in others]
+    return InputError(
+        f"{'; '.join(told)}.",
+        "give the hierarchy the labels were made with, or the domain, in the schema.",
+    )
+
+
+def _read(axis: Axis, texts: Sequence[Any]) -> tuple[Any, Any, Any, NDArray[np.bool_]]:
+    if axis.shape != "flat":
+        low, high, readable = axis.parse(texts)
+        return low, high, None, readable
+    bits, readable = axis.parse_sets(texts)
+    low = np.zeros(len(texts), np.int32)
+    return low, np.full(len(texts), axis.size - 1, np.int32), bits, readable
+
+
+def with_population(count: Recount, population: Population, axes: Sequence[Axis]) -> Recount:
+    """The same classes on real axes, so that models can ask whom the cells cover."""
+    cells = read_cells(count, axes)
+    tally = replace(count.tally, quasi=tuple(axes), keys=cells.low[count.cut.class_].T)
+    return Recount(replace(tally, population=population), replace(count.cut, cells=cells))

@@ -1,0 +1,214 @@
+"""Counterfeits: published rows about nobody, so that a class keeps values that people took away.
+
+They are rows of the table like all others. How many each class has is public, as in the auxiliary
+relation of X. Xiao and Y. Tao, m-invariance, SIGMOD 2007: who counts people takes them off, and so
+does every judgement here but that of m-invariance. Which values are counterfeit the number does not
+tell, unless newcomers filled gaps. The file ``counterfeits.csv`` beside the table lists the classes
+that have any, by their labels; the manifest has its hash and the totals, and so has the private
+companion, which marks the rows. What it does not protect: the number of people in a class is
+public; who knows the values of some of them learns from it whether others' are the same.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.core.errors import InputError, UsageError
+from shoal.core.labels import restored
+from shoal.core.model import Model, parts
+from shoal.core.release import How, Verdict
+from shoal.core.tally import Cut, Groups
+from shoal.methods._invariance.requirement import FILL, is_invariance
+from shoal.releases import draft
+from shoal.releases.folder import COUNTERFEITS
+from shoal.releases.judgement import Labels, judge
+from shoal.releases.manifest import sha256
+from shoal.releases.reader import opened
+from shoal.releases.recount import Recount, leaf
+from shoal.releases.row_listing import listed
+from shoal.releases.writer import write_whole
+
+FILE, COLUMN = COUNTERFEITS, "counterfeits"
+LEAK = (
+    "Newcomers fill gaps (newcomers=fill): a counterfeit then tells that no newcomer with its "
+    "value was left over, and from that people's values can be worked out (the minimality attack, "
+    "Wong et al., VLDB 2007)."
+)
+
+
+def marker(key: bytes) -> str:
+    """What stands for the person of a counterfeit row in the companion."""
+    return hashlib.sha256(hashlib.sha256(key).digest() + b"counterfeit").hexdigest()[:32]
+
+
+def with_counterfeits(
+    stream: Iterator[pa.RecordBatch], class_: NDArray[Any], values: list[Any], key: bytes
+) -> Iterator[pa.RecordBatch]:
+    """Streamed rows (class, sensitive value, person) and after them the counterfeit ones."""
+    schema = None
+    for batch in stream:
+        schema = batch.schema
+        yield batch
+    if schema is not None and len(class_):
+        columns = class_.astype(np.int32), values, [marker(key)] * len(class_)
+        fields = zip(columns, schema, strict=True)
+        arrays = [pa.array(column).cast(field.type) for column, field in fields]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def write_counterfeits(
+    folder: Path, labels: Mapping[str, draft.Labels], count: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Write how many counterfeits each class has, in the order of the labels; what to tell of it.
+
+    ``count`` is per class. Where there is none, no file is written.
+    """
+    at = np.flatnonzero(count)
+    told = {"rows": int(count.sum()), "classes": len(at)}
+    if not len(at):
+        return {COLUMN: told}
+    words = [texts.take(pa.array(number[at])) for number, texts in labels.values()]
+    names = [*labels, COLUMN]
+    table = pa.Table.from_arrays([*words, pa.array(count[at])], names=names)
+    order = sorted(range(len(at)), key=lambda i: [str(word[i]) for word in words])
+    write_whole(folder / FILE, table.take(order))
+    return {COLUMN: {**told, "sha256": sha256(folder / FILE)}}
+
+
+@dataclass(frozen=True)
+class Counterfeits:
+    """How many rows of some classes are about nobody, by the labels of the classes."""
+
+    columns: tuple[str, ...]
+    count: Mapping[tuple[str | None, ...], int]
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return sum(self.count.values())
+
+    def per_class(self, count: Recount) -> NDArray[np.int64]:
+        """The same per class of the table, which has these classes, and people in each of them."""
+        axes = {axis.name: j for j, axis in enumerate(count.tally.quasi)}
+        if axes.keys() != set(self.columns):
+            raise UsageError(
+                f"The release has counterfeits, and {FILE} counts them for its own classes alone.",
+                "judge it by its own quasi-identifiers.",
+            )
+        columns = []
+        for name in self.columns:
+            axis, low = count.tally.quasi[axes[name]], count.cut.cells.low[:, axes[name]]
+            words = [restored(leaf(axis, code)) for code in range(axis.size)]
+            columns.append([words[code] for code in low.tolist()])
+        rows = np.bincount(count.cut.class_, count.cut.count, count.cut.classes).astype(np.int64)
+        found = np.array([self.count.get(one, 0) for one in zip(*columns, strict=True)], np.int64)
+        if int((found > 0).sum()) != len(self.count) or (found >= rows).any():
+            raise InputError(
+                f"{FILE} lists classes that the table does not have, or has nobody else in.",
+                "take the whole release folder as it was published.",
+            )
+        return found
+
+    def people(self, count: Recount, made: NDArray[np.int64]) -> Groups:
+        """The classes without counterfeits: rows and cells, for their values are not known."""
+        cut, classes = count.cut, np.arange(count.cut.classes, dtype=np.int32)
+        rows = np.bincount(cut.class_, cut.count, cut.classes).astype(np.int64) - made
+        first = cut.entry[np.unique(cut.class_, return_index=True)[1]]
+        bare = replace(count.tally, sensitive=(), values=count.tally.values[:0])
+        return Groups.of(bare, Cut(first, classes, rows, cut.cells))
+
+
+def judged(
+    rule: Model, groups: Groups, people: Groups, made: int, how: How, labels: Labels | None = None
+) -> Verdict:
+    """The verdict on classes with counterfeits: m-invariance by all rows, all else by people."""
+    check_values(rule, made)
+    found = tuple(
+        judge(part, groups if is_invariance(part) else people, labels)[0] for part in parts(rule)
+    )
+    holds = len(groups) > 0 and all(part.holds for part in found)
+    return Verdict(holds, how, int(groups.rows.sum()), len(groups), found)
+
+
+def check_values(rule: Model, made: int) -> None:
+    """Refuse to judge values besides m-invariance where some are counterfeit: which is secret."""
+    asked = [
+        part
+        for part in parts(rule)
+        if not is_invariance(part) and {"sensitive", "total"} & part.needs
+    ]
+    if made and asked:
+        raise UsageError(
+            f"{asked[0]} judges values, and of {made:,} counterfeits nobody is to know the values.",
+            "leave that requirement out: m-invariance keeps m values or more in every class, all "
+            "equally frequent.",
+        )
+
+
+def read_counterfeits(table: Path, manifest: Mapping[str, Any]) -> Counterfeits | None:
+    """How many counterfeits a release says it has, by the file that was published; None: none."""
+    told, path = manifest.get(COLUMN) or {}, table.with_name(FILE)
+    if not told.get("rows") and not path.is_file():
+        return None
+    if not path.is_file() or sha256(path) != told.get("sha256"):
+        raise _changed()
+    found = _read(path)
+    if (found.rows, len(found.count)) != (told["rows"], told["classes"]):
+        raise _changed()
+    return found
+
+
+def _read(path: Path) -> Counterfeits:
+    """The file, with labels as they were before formulas were defused."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        names = next(csv.reader(file))
+    with opened(path, kinds=dict.fromkeys(names, "label"), nulls=()) as frame:
+        found = listed(frame, names)
+    words = [[one.words()[code] for code in one.codes.tolist()] for one in found.values()]
+    numbers = [int(word) if word and word.isdecimal() else 0 for word in words.pop()]
+    if 0 in numbers:
+        raise _changed()
+    return Counterfeits(
+        tuple(names[:-1]), dict(zip(zip(*words, strict=True), numbers, strict=True))
+    )
+
+
+def _changed() -> InputError:
+    return InputError(
+        f"{FILE} is missing, or was changed after it was published.",
+        "take the whole release folder as it was published.",
+    )
+
+
+def promised(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What the private companion says of counterfeits too, so that the manifest cannot drop it."""
+    return {COLUMN: manifest[COLUMN]} if COLUMN in manifest else {}
+
+
+def told_counterfeits(facts: Mapping[str, Any]) -> list[str]:
+    """What the publisher is told of the counterfeits of a release that keeps signatures."""
+    if COLUMN not in facts:
+        return []
+    made, rows = facts[COLUMN], facts["rows_signature_kept"] + facts["rows_new"]
+    told = [
+        f"{facts['rows_signature_kept']:,} rows keep the values of their class, "
+        f"{facts['rows_new']:,} are new, {facts['rows_gone']:,} are gone; {made:,} counterfeits "
+        f"({made / max(made + rows, 1):.2%} of the rows) in {facts['counterfeit_classes']:,} "
+        f"classes stand for values that nobody has there any more"
+        + (f" ({FILE})." if made else ".")
+        + " Base the next release on this one."
+    ]
+    if facts["rows_waiting"]:
+        told.append(
+            f"{facts['rows_waiting']:,} new rows are held back, and new in the next release."
+        )
+    return told + [LEAK] * (facts["newcomers"] == FILL)

@@ -1,0 +1,496 @@
+"""The recoding of a release, done to other people: the tables of later months look alike.
+
+Where the release has one level of each column for everybody, those levels are applied to every new
+value. Otherwise a new row goes into a class whose cells contain it: of several the narrowest, as
+long as the wider ones keep enough people (`shoal.methods._order.placement`). What the recoding does
+not cover is counted and refused, or held back where that is allowed: a value that its hierarchy,
+domain or bounds do not know, and where cells are used, a row that lies in no class, or only in that
+of nothing but ``*``, where rows held back stand. Then the rule is judged on the new people alone,
+and the written file verified like any other.
+
+What it does not protect: somebody who is in both tables. Whoever links the two releases has both
+cells and both sensitive values of such a person; `shoal.releases.successors.based_on` is for the
+same people again. Nor which class somebody is in: where cells overlap, the way a row is placed is
+public, so that the class must be taken as known to whoever knows the quasi-identifiers.
+
+The cells of a release as classes for other people, and which values they cover.
+
+How a release was recoded, read from its table and its private companion.
+
+One level of each column for everybody, where the companion says so, the table's labels are those of
+that level, and new data does not change what the levels are; else the classes' cells, as their
+labels say. Hierarchies that follow the data (bins of equal width or frequency) are known by the
+labels they left, as ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.axis import Axis
+from shoal.core.cells import Cells
+from shoal.core.errors import InputError, NotMetError, SchemaError, UsageError
+from shoal.core.hierarchy import (
+    EqualFrequency,
+    EqualWidth,
+    Flat,
+    Hierarchy,
+    Ordered,
+    Prefixes,
+    Tree,
+)
+from shoal.core.labels import ROOT, restored
+from shoal.core.model import Model
+from shoal.core.schema import Column, Schema
+from shoal.core.tally import HELD_BACK, Cut, Tally
+from shoal.engines.protocol import Coding, Distinct, Frame
+from shoal.methods._lattice.ladder import levelled, rung_at
+from shoal.methods._order.placement import placed
+from shoal.releases.companion import (
+    Companion,
+    hashed,
+    read_companion,
+    read_people,
+    released,
+    rows_of,
+)
+from shoal.releases.draft import Whole, allowance, settle
+from shoal.releases.label_examples import allowed, examples
+from shoal.releases.options import PARTITION, Request
+from shoal.releases.reader import opened_labels, released_schema
+from shoal.releases.recount import Recount, leaf, read_cells, recount
+from shoal.releases.tallying import Survey, survey, surveyed_columns
+
+# The cells of a release as classes for other people, and which values they cover.
+
+
+def narrowest_first(count: Recount, tally: Tally) -> Cells:
+    """A release's cells on a tally's axes, the narrowest first; equals by their labels."""
+    cells = read_cells(count, tally.quasi)
+    width = np.round(cells.widths(tally.quasi) @ tally.importance, 12)
+    ordered = cells.take(np.lexsort((*count.cut.cells.low.T, width)))
+    return ordered.take(np.sort(ordered.unique()[0]))
+
+
+def covered(cells: Cells, axis: Axis, column: int) -> NDArray[np.bool_]:
+    """Whether each code of a column lies in any class's cell there."""
+    sets = {0: cells.sets[column]} if column in cells.sets else {}
+    alone = Cells(cells.low[:, [column]], cells.high[:, [column]], sets)
+    first, _ = alone.unique()
+    start, _ = alone.take(first).contains(np.arange(axis.size, dtype=np.int32)[np.newaxis])
+    return np.asarray(np.diff(start) > 0)
+
+
+# How a release was recoded, read from its table and its private companion.
+
+
+Levels = dict[str, int]
+ANEW = "make a new release without --like"
+_TOP = 1_000_000
+"""More than any hierarchy has levels: ``*``."""
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """A release, as far as it says what became of values."""
+
+    table: Path
+    manifest: Mapping[str, Any]
+    companion: Companion
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the release's table."""
+        return self.companion.table_sha256
+
+    @property
+    def rule(self) -> str:
+        """What the release promises."""
+        return str(self.companion.promised.get("rule", self.manifest.get("rule", "")))
+
+    @property
+    def method(self) -> str:
+        """The method that made the release's classes."""
+        return str(self.manifest.get("method", ""))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of that method."""
+        told = self.manifest.get("parameters", {})
+        if not isinstance(told, Mapping):
+            raise InputError("The manifest is damaged: parameters.", "publish the release again.")
+        return dict(told)
+
+    def schema(self, given: Schema | None) -> Schema:
+        """The release's own schema, or a given one that agrees with it on quasi-identifiers."""
+        return self.companion.schema if given is None else _agreed(given, self.companion.schema)
+
+    @cached_property
+    def count(self) -> Recount:
+        """The release's classes by their labels."""
+        shown = released_schema(dict(self.manifest))
+        with opened_labels(self.table, shown, exact=True) as frame:
+            return recount(frame, shown)
+
+    @cached_property
+    def classes(self) -> Recount:
+        """The same without the class of nothing but ``*``, unless it is the only one.
+
+        Rows held back may stand there: it is not what became of values.
+        """
+        cut, axes = self.count.cut, self.count.tally.quasi
+        hidden = np.ones(cut.classes, np.bool_)
+        for axis, codes in zip(axes, cut.cells.low.T, strict=True):
+            root = [restored(leaf(axis, code)) == ROOT for code in range(axis.size)]
+            hidden &= np.array(root)[codes]
+        return self.count if hidden.all() else replace(self.count, cut=cut.without(hidden))
+
+    def levels(self, schema: Schema) -> tuple[Schema, Levels] | None:
+        """One level of each column for everybody, under hierarchies that new data does not change.
+
+        None where the release has no such levels, or what they are depends on its own people.
+        """
+        told = self.companion.levels
+        if self.manifest.get("based_on") or any(c.name not in told for c in schema.quasi):
+            return None
+        found = [_fixed(c, told[c.name], self._labels(c.name)) for c in schema.quasi]
+        fixed = [one for one in found if one is not None]
+        if len(fixed) < len(found):
+            return None
+        columns = {column.name: column for column, _ in fixed}
+        settled = tuple(columns.get(c.name, c) for c in schema.columns)
+        return Schema(settled), {column.name: level for column, level in fixed}
+
+    def readable(self, schema: Schema) -> Schema:
+        """The schema by which the release's labels are read: bins of its own data are ranges."""
+        by_level = self.levels(schema)
+        if by_level is not None:
+            return by_level[0]
+        return Schema(tuple(_unbinned(column) for column in schema.columns))
+
+    def known(self, schema: Schema) -> dict[str, list[Any]]:
+        """By column, values that let an axis print the release's labels as they were.
+
+        Null is one of them where ``*`` could be taken for the only value, or a set for ``*``.
+        """
+        read = self.readable(schema)
+        found = examples(self.count, read, own=True)
+        for column in read.quasi:
+            values = found[column.name]
+            if _needs_null(column, values, self._labels(column.name)):
+                values.append(None)
+        return found
+
+    def check_levels(self) -> None:
+        """Refuse levels that cannot give the labels of the table: they are not the release's."""
+        own = self.companion.schema
+        by_level = self.levels(own)
+        if by_level is None:
+            return
+        told = [c for c in by_level[0].quasi if c == own.column(c.name)]  # not by their labels
+        known = self.known(own)
+        wrong = [
+            c.name
+            for c in told
+            if not _gives(c, by_level[1][c.name], known[c.name], self._labels(c.name) - {ROOT})
+        ]
+        if wrong:
+            raise InputError(
+                f"The private companion {self.companion.folder.name!r} has levels that do not give "
+                f"the labels of the table: {', '.join(wrong)}.",
+                f"take the release and the companion that were written together, or {ANEW}.",
+            )
+
+    def _labels(self, name: str) -> set[str]:
+        axis = next(axis for axis in self.count.tally.quasi if axis.name == name)
+        labels = (restored(leaf(axis, code)) for code in range(axis.size))
+        return {label for label in labels if label is not None}
+
+
+def recoding(source: Any) -> Recoding:
+    """Read how a release (its folder, or a ``Release``) was recoded, with its companion."""
+    found = released(source)
+    if found is None:
+        raise UsageError(
+            "Only a release's folder says how its table was recoded.",
+            "give the folder, not the table.",
+        )
+    table, manifest = found
+    if manifest.get("form", PARTITION) != PARTITION:
+        raise UsageError(
+            "The release has no generalised cells that others could be given.",
+            "name one that was published with --form partition.",
+        )
+    companion = read_companion(source, table)
+    of = Recoding(table, manifest, companion)
+    of.check_levels()
+    return of
+
+
+def check_alone(given: Mapping[str, Any], form: str, auto_hierarchies: bool) -> None:
+    """Refuse what decides how classes are made: where a recoding is applied, it is decided."""
+    chosen = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    chosen += [f"--form {form}"] * (form != PARTITION)
+    chosen += ["--auto-hierarchies"] * auto_hierarchies
+    if chosen:
+        raise UsageError(
+            f"With --like how rows are recoded is decided: it cannot be combined with {chosen[0]}.",
+            "leave one of the two out; for the same people again there is --based-on.",
+        )
+
+
+def _agreed(given: Schema, then: Schema) -> Schema:
+    """A given schema, its quasi-identifiers completed by the release's and checked against them."""
+    before = {column.name: column for column in then.quasi}
+    differ = sorted({column.name for column in given.quasi} ^ before.keys())
+    for now in (column for column in given.quasi if column.name in before):
+        old = before[now.name]
+        differ += [f"{now.name} (kind)"] * (now.kind not in ("", old.kind))
+        differ += [f"{now.name} (hierarchy)"] * (not _continues(old.hierarchy, now.hierarchy))
+    if differ:
+        raise SchemaError(
+            "The quasi-identifiers are not those of the release whose recoding is asked for: "
+            f"{', '.join(differ)}.",
+            f"leave the schema out, so that the release's own is used, or {ANEW}.",
+        )
+    return replace(
+        given,
+        columns=tuple(
+            _completed(c, before[c.name]) if c.name in before else c for c in given.columns
+        ),
+    )
+
+
+def _continues(old: Hierarchy | None, new: Hierarchy | None) -> bool:
+    if isinstance(old, Tree) and isinstance(new, Tree):
+        return set(old.rows) <= set(new.rows)
+    return new is None or old == new
+
+
+def _completed(now: Column, then: Column) -> Column:
+    return replace(
+        now,
+        kind=then.kind,
+        hierarchy=now.hierarchy or then.hierarchy,
+        domain=now.domain or then.domain,
+        bounds=now.bounds or then.bounds,
+    )
+
+
+def _needs_null(column: Column, values: Sequence[Any], labels: set[str]) -> bool:
+    """Whether one more leaf is needed to tell ``*`` from what else is printed."""
+    if isinstance(column.hierarchy, Tree):
+        return len(column.hierarchy.rows) < 2
+    between = isinstance(column.hierarchy, Flat | Ordered) and ROOT in labels
+    return len(values) < 2 or (between and labels != {ROOT})
+
+
+def _gives(column: Column, level: int, values: Sequence[Any], labels: set[str]) -> bool:
+    """Whether a level has these labels, in a column with these values (None: null).
+
+    >>> from shoal.core.hierarchy import Intervals
+    >>> age = Column("age", "quasi", "number", Intervals((10, 20)))
+    >>> [_gives(age, level, [20.0, 29.0, 30.0], {"[20-29]"}) for level in (0, 1, 2)]
+    [False, True, False]
+    """
+    assert column.hierarchy is not None, "the schema of a companion is complete"
+    there = dict.fromkeys(v for v in (*values, *(column.listed or ())) if v is not None)
+    named = column.name, column.kind, list(there)
+    axis = column.hierarchy.grow(*named, null=None in values, bounds=column.bounds)
+    low, high, readable = axis.parse(sorted(labels))
+    rung = rung_at(axis, level)
+    node = rung.node[low]
+    return bool((readable & (rung.low[node] == low) & (rung.high[node] == high)).all())
+
+
+def _unbinned(column: Column) -> Column:
+    binned = isinstance(column.hierarchy, EqualWidth | EqualFrequency)
+    return replace(column, hierarchy=Ordered()) if binned and column.role == "quasi" else column
+
+
+def _fixed(column: Column, level: int, labels: set[str]) -> tuple[Column, int] | None:
+    """A column and its level so that they mean what they did, whatever values there are now.
+
+    Without stated lengths, which prefixes are a level is decided by the codes that there are; a
+    label is as long as the codes under it allow, so that the shortest one is the level's.
+
+    >>> zips = Column("zip", "quasi", "code", Prefixes())
+    >>> fixed = _fixed(zips, 2, {"130**", "1485*", "22222", "*"})
+    >>> fixed and (fixed[0].hierarchy, fixed[1])
+    (Prefixes(lengths=(3,)), 1)
+    """
+    if level == 0:
+        return column, 0
+    if labels == {ROOT}:
+        return column, _TOP
+    if isinstance(column.hierarchy, EqualWidth | EqualFrequency):
+        return None
+    if column.hierarchy != Prefixes():
+        return column, level
+    masked = (one.rstrip("*") for one in labels - {ROOT} if one.endswith("*"))
+    shortest = min(map(len, masked), default=0)
+    return (replace(column, hierarchy=Prefixes((shortest,))), 1) if shortest else None
+
+
+# The recoding of a release, done to other people: the tables of later months look alike.
+
+
+Flags = NDArray[np.bool_]
+UNKNOWN = (
+    "How many people are in the other release too is not known: both need a column that says who "
+    'each row is about (role "person").'
+)
+
+
+def surveyed(
+    frame: Frame, schema: Schema, people: Frame | None, also: Mapping[str, Sequence[Any]] | None
+) -> Survey:
+    """A survey of a table that has values which its hierarchies, domains and bounds do not know.
+
+    Such a value of a quasi-identifier has the code after the axis's last: it lies in no cell.
+    """
+    found = dict(frame.values([column.name for column in surveyed_columns(schema)]))
+    fits = {column.name: _fits(column, found[column.name]) for column in schema.quasi}
+    plan = survey(frame, schema, people, also, {**found, **_only(found, fits)})
+    codings = tuple(
+        _widened(c, found[c.column], fits[c.column]) if c.column in fits else c
+        for c in plan.codings
+    )
+    return replace(plan, codings=codings, found=found)
+
+
+def _fits(column: Column, found: Distinct) -> Flags:
+    """Which of the values the column may have."""
+    fits = np.array([allowed(value, column) for value in found.values], dtype=np.bool_)
+    if isinstance(column.hierarchy, Tree):
+        fits &= column.hierarchy.grow(column.name, column.kind, []).codes(found.values) >= 0
+    return fits
+
+
+def _only(found: Mapping[str, Distinct], fits: Mapping[str, Flags]) -> dict[str, Distinct]:
+    """The values that fit."""
+    return {
+        name: Distinct(
+            [value for value, fit in zip(found[name].values, some, strict=True) if fit],
+            found[name].counts[some],
+            found[name].nulls,
+        )
+        for name, some in fits.items()
+    }
+
+
+def _widened(coding: Coding, found: Distinct, fits: Flags) -> Coding:
+    codes = np.full(len(fits), coding.size, np.int32)
+    codes[fits] = coding.codes
+    return replace(coding, values=found.values, codes=codes, size=coding.size + 1)
+
+
+class Like(Whole):
+    """The classes of a table that is recoded as a release was."""
+
+    def __init__(self, frame: Frame, plan: Survey, request: Request, of: Recoding) -> None:
+        encoded = plan.encode(frame)
+        tally, by_level = encoded.tally, of.levels(request.schema)
+        points = _points(tally)
+        if by_level is not None:
+            facts = {"levels": {c.name: of.companion.levels[c.name] for c in request.schema.quasi}}
+            cut = _at_levels(tally, points, by_level[1], facts)
+            inside = [np.ones(axis.size, np.bool_) for axis in tally.quasi]
+        else:
+            cells = narrowest_first(of.classes, tally)
+            cut = placed(tally, points, cells, request.rule)
+            inside = [covered(cells, axis, j) for j, axis in enumerate(tally.quasi)]
+        if cut.held_back > allowance(tally, request) or cut.held_back == tally.rows:
+            raise _not_covered(cut, tally, plan, inside, request.rule)
+        super().__init__(frame, encoded, tally, _settled(tally, cut, request), request)
+        self._facts["rows_not_covered"] = cut.held_back
+        self._facts["people_in_both"] = _in_both(frame, request.schema, of)
+
+
+def _points(tally: Tally) -> NDArray[np.int32]:
+    """The entries' codes, with -1 for values that do not fit: it lies in no cell."""
+    sizes = np.array([[axis.size] for axis in tally.quasi])
+    return np.where(tally.keys < sizes, tally.keys.astype(np.int32), -1).astype(np.int32)
+
+
+def _at_levels(
+    tally: Tally, points: NDArray[np.int32], levels: Levels, facts: dict[str, Any]
+) -> Cut:
+    """Every row whose values fit, at one level of each column."""
+    rungs = [rung_at(axis, levels[axis.name]) for axis in tally.quasi]
+    fit = np.flatnonzero((points >= 0).all(axis=0))
+    some = replace(tally, keys=tally.keys[:, fit], values=tally.values[:, fit])
+    cut = levelled(replace(some, count=tally.count[fit]), rungs)
+    class_ = np.full(tally.entries, HELD_BACK, np.int32)
+    class_[fit[cut.entry]] = cut.class_
+    entry = np.arange(tally.entries, dtype=np.int32)
+    return Cut(entry, class_, tally.count, cut.cells, facts).merged()
+
+
+def _in_both(frame: Frame, schema: Schema, of: Recoding) -> int | None:
+    """How many of the people are in the release too; None where nothing says who they are."""
+    if schema.person is None or of.companion.schema.person is None:
+        return None
+    name, rows = schema.person.name, int(of.count.cut.count.sum())
+    people = frame.values([name])[name]
+    if not people.values:
+        return 0
+    keyed = hashed(frame, name, people, of.companion.key)
+    return int((rows_of(keyed, read_people(of.companion.folder, rows)) >= 0).sum())
+
+
+def _settled(tally: Tally, cut: Cut, request: Request) -> Cut:
+    try:
+        return settle(tally, cut, request.rule, allowance(tally, request))
+    except NotMetError as error:
+        told = f"By the release's recoding, too few people share their cells. {error.fact}"
+        raise NotMetError(told, _instead(_needed(tally, cut, request.rule), tally.rows)) from None
+
+
+def _needed(tally: Tally, cut: Cut, rule: Model) -> int:
+    """How many rows must be held back so that the others meet the rule; all where none can."""
+    try:
+        return settle(tally, cut, rule, tally.rows).held_back
+    except NotMetError:
+        return tally.rows
+
+
+def _instead(needed: int, rows: int) -> str:
+    """What to do about rows that cannot be published by the recoding."""
+    if needed == rows:
+        return f"weaken the rule, or {ANEW}."
+    share = min(1.0, needed / rows + 0.0005)
+    return f"let {needed:,} rows be held back with --hold-back {share:.3f}, or {ANEW}."
+
+
+def _not_covered(
+    cut: Cut, tally: Tally, plan: Survey, inside: Sequence[Flags], rule: Model
+) -> InputError:
+    """What the recoding does not cover, by column and count, and who is too few without it."""
+    rows, needed = cut.held_back, _needed(tally, cut, rule)
+    told, anywhere = [], np.zeros(tally.entries, np.bool_)
+    for j, known in enumerate(inside):
+        coding = plan.codings[j]
+        out = np.append(~known, True)  # the last: what no cell could have
+        found, here = plan.found[coding.column], out[tally.keys[j]]
+        null = found.nulls > 0 and coding.null_code is not None and bool(out[coding.null_code])
+        values = int(out[coding.codes].sum()) + null
+        if values:
+            count = int(tally.count[here].sum())
+            told.append(f"{values:,} values of column {coding.column!r} ({count:,} rows)")
+        anywhere |= here
+    if apart := rows - int(tally.count[anywhere].sum()):
+        told.append(f"{apart:,} rows with values that no class has together")
+    few = f" Of the others, {needed - rows:,} do not meet the rule." if needed > rows else ""
+    return InputError(
+        f"The release's recoding does not cover {rows:,} of {tally.rows:,} rows: "
+        f"{'; '.join(told)}.{few}",
+        f"{ANEW}." if rows == tally.rows else _instead(needed, tally.rows),
+    )

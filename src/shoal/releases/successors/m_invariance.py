@@ -1,0 +1,380 @@
+"""A release based on an m-invariant one: everybody who stays keeps the set of values of the class.
+
+Whoever knows that somebody is in several releases takes the values that all their classes have in
+common. m-invariance keeps that set what it was in the first of them: a person who stays is again
+in a class with the same values, its signature. People who left leave gaps, which counterfeit rows
+fill, that are about nobody; or, if asked, newcomers as far as there are any with those values,
+which tells which values are counterfeit. What the rule asks for besides m-invariance is judged on
+the rows about somebody alone. The cells need not be those of the earlier release, nor wider. Nobody
+of the earlier release is held back.
+
+X. Xiao and Y. Tao: m-invariance: towards privacy preserving re-publication of dynamic datasets,
+SIGMOD 2007.
+
+What it does not protect: people whose value changed (refused), and people who were away in between
+and come back, who are new here. Cells of two releases may together say more about somebody's
+quasi-identifiers than either.
+
+Signatures: the set of sensitive values of everybody's class in an earlier release.
+
+By the private companion the row of each person is known, and so is the value that was published
+in it. A signature that stays, and a value that stays, are what m-invariance is about (X. Xiao and
+Y. Tao, m-invariance, SIGMOD 2007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.core.axis import Axis
+from shoal.core.errors import InputError, NotMetError, SchemaError, UsageError
+from shoal.core.labels import restored
+from shoal.core.model import Model, products
+from shoal.core.release import Verdict
+from shoal.core.schema import Schema
+from shoal.core.tally import Cut, Groups, Tally
+from shoal.engines.protocol import Frame
+from shoal.methods._invariance.balancing import NEW, Balance
+from shoal.methods._invariance.groups import completed, gathered, indistinct
+from shoal.methods._invariance.requirement import (
+    APART,
+    NAME,
+    asked,
+    besides,
+    check_newcomers,
+    invariance,
+)
+from shoal.methods._topdown.progress import Advance
+from shoal.methods._topdown.segments import canonical
+from shoal.releases.companion import hashed, released
+from shoal.releases.draft import Whole, allowance, recoded, settle
+from shoal.releases.options import PARTITION, Request
+from shoal.releases.reader import opened_labels, released_schema
+from shoal.releases.recount import Recount, as_coding, leaf
+from shoal.releases.successors.based_on import apart, linked
+from shoal.releases.successors.counterfeits import (
+    COLUMN,
+    check_values,
+    judged,
+    marker,
+    with_counterfeits,
+    write_counterfeits,
+)
+from shoal.releases.successors.earlier import Earlier, Rows, everybody
+from shoal.releases.tallying import Survey
+
+# Signatures: the set of sensitive values of everybody's class in an earlier release.
+
+
+Codes = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Signed:
+    """An earlier release whose rows are numbered by class and value together."""
+
+    before: Earlier
+    """With these numbers for classes."""
+    sets: tuple[frozenset[Any], ...]
+    """The values of each class."""
+    uneven: NDArray[np.bool_]
+    """Which classes are not what the rule asks of one."""
+    class_: NDArray[np.int64]
+    """The class of each number."""
+    value: tuple[Any, ...]
+    """The value of each number."""
+    people: int
+    """How many rows are about somebody."""
+
+    @property
+    def known(self) -> list[Any]:
+        """All values that the release has."""
+        return list(frozenset().union(*self.sets))
+
+    def codes(self, axis: Axis) -> tuple[list[NDArray[np.int32]], NDArray[np.int32]]:
+        """The signature of each class, and the value of each number, as codes of an axis."""
+        sets = [np.sort(axis.codes(list(values))).astype(np.int32) for values in self.sets]
+        return sets, axis.codes(list(self.value)).astype(np.int32)
+
+
+def signed(source: Any, before: Earlier, schema: Schema, rule: Model) -> Signed:
+    """Read the earlier release's value of each row, beside the classes that are read already."""
+    (column,), found = schema.sensitive, released(source)
+    assert found is not None, "checked when the earlier release was read"
+    old = released_schema(found[1])
+    then = [one for one in old.sensitive if one.name == column.name]
+    if [one.kind for one in then] != [column.kind]:
+        raise SchemaError(
+            f"Column {column.name!r} is not the same sensitive column in the earlier release.",
+            "publish both releases with it, read as the same kind.",
+        )
+    count = before.rows.count
+    at = [axis.name for axis in count.tally.sensitive].index(column.name)
+    with opened_labels(found[0], old, exact=True) as frame:
+        values = frame.rows([as_coding(count.tally.sensitive[at])])[0]
+    axis = count.tally.sensitive[at]
+    pairs, number = np.unique(
+        before.rows.class_.astype(np.int64) * axis.size + values, return_inverse=True
+    )
+    rows = replace(before.rows, class_=number.reshape(-1).astype(np.int32))
+    judged = rule.holds(Groups.of(count.tally, count.cut))
+    # A value that was defused is another in the file than in the table; others are as they stand.
+    read = restored if found[1].get("defused_cells") else _as_it_is
+    words = tuple(read(leaf(axis, int(code))) for code in pairs % axis.size)
+    sets = value_sets(count, column.name, read)
+    people = int(pc.sum(pc.not_equal(rows.person, marker(before.key))).as_py())
+    named = replace(before, rows=rows)
+    return Signed(named, sets, ~judged, pairs // axis.size, words, people)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def value_sets(
+    count: Recount, column: str, read: Callable[[Any], Any] = restored
+) -> tuple[frozenset[Any], ...]:
+    """The sensitive values of each class, as they were before formulas were defused."""
+    found = Groups.of(count.tally, count.cut).on(column)
+    words = [read(leaf(found.axis, code)) for code in range(found.axis.size)]
+    return tuple(
+        frozenset(words[code] for code in some) for some in np.split(found.value, found.start[1:-1])
+    )
+
+
+def check_unchanged(column: str, count: int) -> None:
+    """Refuse people whose value is another than it was: their signature need not hold it."""
+    if count:
+        raise InputError(
+            f"{count:,} people have another value in column {column!r} than in the earlier "
+            "release, and m-invariance is for values that stay.",
+            "leave these people out, give them their earlier values, or publish without "
+            "--based-on and attack the releases together.",
+        )
+
+
+def check_even(classes: int, rule: Model) -> None:
+    """Refuse an earlier release whose classes are not what the new rule asks of one."""
+    if classes:
+        raise NotMetError(
+            f"{classes:,} classes of the earlier release do not meet {rule}: their people would "
+            "keep a signature that does not either.",
+            "publish the first release with --method invariant and this rule, or ask for the m "
+            "that it has.",
+        )
+
+
+def check_staying(people: int) -> None:
+    """Refuse to hold back people of the earlier release: the next one would take them for new."""
+    if people:
+        raise NotMetError(
+            f"{people:,} people of the earlier release would have to be held back: no classes were "
+            "found in which they keep their values and that meet the rule.",
+            "leave out what the rule asks for besides m-invariance, use more quasi-identifiers or "
+            "give them more values, or publish without --based-on and attack the releases "
+            "together.",
+        )
+
+
+def check_signatures(
+    frame: Frame, schema: Schema, before: Earlier, now: Rows, key: bytes, counterfeits: int
+) -> None:
+    """Compare the written release with the earlier one: everybody's set of values is the same."""
+    assert schema.person is not None, "checked when the earlier release was read"
+    people, name = everybody(frame, schema), schema.sensitive[0].name
+    old, new = (
+        rows.classes(hashed(frame, schema.person.name, people, secret))
+        for rows, secret in ((before.rows, before.key), (now, key))
+    )
+    nobody = pc.sum(pc.equal(now.person, marker(key))).as_py() or 0
+    if nobody != counterfeits or int((new >= 0).sum()) + nobody != len(now.class_):
+        raise InputError(
+            "The people of the table changed while it was published.",
+            "publish from a copy that nobody writes to.",
+        )
+    sets = value_sets(before.rows.count, name), value_sets(now.count, name)
+    both = (old >= 0) & (new >= 0)
+    pairs, people_of = np.unique(np.stack((old[both], new[both])), axis=1, return_counts=True)
+    differ = [sets[0][one] != sets[1][other] for one, other in pairs.T.tolist()]
+    if any(differ):
+        raise NotMetError(
+            f"{int(people_of[np.array(differ)].sum()):,} people have other values in their class "
+            "than in the earlier release.",
+            "publish again; if it stays, the table cannot be published by this method.",
+        )
+
+
+# A release based on an m-invariant one: everybody who stays keeps the set of values of the class.
+
+
+METHOD = "invariant"
+
+
+def newcomers_of(request: Request) -> str:
+    """What newcomers do."""
+    return check_newcomers(request.parameters.get("newcomers", APART))
+
+
+def keeps_signatures(request: Request) -> bool:
+    """Whether a release is to keep the signatures of the one that it is based on."""
+    return request.based_on is not None and request.method == METHOD
+
+
+def check_invariant(request: Request) -> None:
+    """Refuse what would not keep signatures, and what counterfeit rows could not have."""
+    if request.based_on is None:
+        return
+    if request.method != METHOD:
+        if invariance(request.rule) is not None:
+            raise UsageError(
+                f"Based on an earlier release, {NAME} needs the method {METHOD}: the method "
+                f"{request.method} does not keep signatures.",
+                f"add --method {METHOD}.",
+            )
+        return
+    newcomers_of(request)
+    schema = request.schema
+    if COLUMN in schema.names:
+        raise UsageError(
+            f"{COLUMN!r} is what the file calls how many counterfeits a class has.",
+            "rename the column in the table.",
+        )
+    if len(schema.sensitive) != 1 or schema.keep or schema.provider or request.form != PARTITION:
+        raise UsageError(
+            f"Based on an earlier release, the method {METHOD} publishes generalised cells and one "
+            "sensitive column, no kept columns and no providers: counterfeit rows have none.",
+            "give the other columns the role identifier, so that they are left out.",
+        )
+
+
+class Invariant(Whole):
+    """The classes of a table in which everybody who stays has the signature of before."""
+
+    def __init__(self, frame: Frame, plan: Survey, request: Request, before: Signed) -> None:
+        encoded = linked(frame, plan, before.before)
+        tally, was = apart(encoded.tally)
+        whole, cut = _cut(tally, was, before, request)
+        self._tally, self._real, self._values = tally, tally.entries, whole.values[0]
+        self._axis = tally.sensitive[0]
+        super().__init__(frame, encoded, whole, cut, request)
+        made = self.counterfeits()
+        kept, new = (_rows(self._cut, tally, some) for some in (was >= 0, was < 0))
+        self._facts |= {
+            COLUMN: int(made.sum()),
+            "counterfeit_classes": int((made > 0).sum()),
+            "rows_signature_kept": kept,
+            "rows_new": new,
+            "rows_gone": before.people - int(tally.count[was >= 0].sum()),
+            "rows_waiting": int(tally.count[was < 0].sum()) - new,
+            "newcomers": newcomers_of(request),
+        }
+
+    def judged(self) -> Verdict:
+        """The verdict on the classes, by construction: on people, not on counterfeits."""
+        rule, real = self._request.rule, _pieces(self._cut, self._cut.entry < self._real)
+        people = Groups.of(self._tally, real, products(rule))
+        made = int(self.counterfeits().sum())
+        return judged(rule, self._groups, people, made, "by construction")
+
+    def counterfeits(self) -> NDArray[np.int64]:
+        """How many rows of each class are about nobody."""
+        made = self._nobody()
+        return np.bincount(made.class_, made.count, made.classes).astype(np.int64)
+
+    def rows(self, key: bytes) -> Iterator[pa.RecordBatch]:
+        """Every published row with the number of its class, counterfeits among them."""
+        cut, made = self._cut, self._nobody()
+        real = _pieces(cut, cut.entry < self._real)
+        stream = recoded(self._frame, self._encoded, real, self._request.schema, key)
+        values = [leaf(self._axis, int(code)) for code in self._values[made.entry]]
+        return with_counterfeits(stream, made.class_, values, key)
+
+    def write_counterfeits(self, folder: Path) -> dict[str, Any]:
+        """Write how many counterfeits each class has; what the manifest tells of it."""
+        return write_counterfeits(folder, self.labels(), self.counterfeits())
+
+    def _nobody(self) -> Cut:
+        """The pieces of published counterfeits: one row each."""
+        return _pieces(self._cut, (self._cut.entry >= self._real) & (self._cut.class_ >= 0))
+
+
+def _pieces(cut: Cut, some: NDArray[np.bool_]) -> Cut:
+    """The same classes with some of the pieces."""
+    return replace(cut, entry=cut.entry[some], class_=cut.class_[some], count=cut.count[some])
+
+
+def _rows(cut: Cut, tally: Tally, entries: NDArray[np.bool_]) -> int:
+    """How many rows of some entries of the tally are published."""
+    real = _pieces(cut, (cut.entry < tally.entries) & (cut.class_ >= 0))
+    return int(real.count[entries[real.entry]].sum())
+
+
+def _cut(tally: Tally, was: NDArray[Any], before: Signed, request: Request) -> tuple[Tally, Cut]:
+    """The classes, and the tally with an entry for each counterfeit."""
+    rule, axis, values = invariance(request.rule), tally.sensitive[0], tally.values[0]
+    m, on, _ = asked(tally, request.rule)
+    sets, old = before.codes(axis)
+    stays = was >= 0
+    check_unchanged(axis.name, int(tally.count[stays & (values != old[was])].sum()))
+    class_ = before.class_[was]
+    check_even(int(before.uneven[np.unique(class_[stays])].sum()), rule)
+    signatures = sorted({tuple(sets[one].tolist()) for one in np.unique(class_[stays])})
+    number = {one: i for i, one in enumerate(signatures)}
+    of_class = np.array([number.get(tuple(one.tolist()), NEW) for one in sets], np.int64)
+    entry = canonical(tally, np.random.default_rng(0))
+    signature = np.where(stays, of_class[class_], NEW)[entry]
+    asks = newcomers_of(request)
+    balance = Balance(tally, entry, values[entry], signature, axis.size, asks)
+    advance = Advance(lambda done, total: request.progress("making classes", done, total))
+    balance.fill([np.array(one) for one in signatures])
+    balance.deal(m, on, advance, allowance(tally, request))
+    return _gathered(tally, balance, stays, request, advance)
+
+
+def _gathered(
+    tally: Tally, balance: Balance, stays: NDArray[np.bool_], request: Request, advance: Advance
+) -> tuple[Tally, Cut]:
+    """The buckets split into classes; counterfeits that are not published are none."""
+    rows, allowed = balance.rows(), allowance(tally, request)
+    made = len(balance.lacking)
+    whole = replace(
+        tally,
+        keys=np.concatenate((tally.keys, np.zeros((len(tally.keys), made), tally.keys.dtype)), 1),
+        values=np.concatenate((tally.values, rows.value[np.newaxis, rows.nobody]), 1),
+        count=np.concatenate((tally.count, np.ones(made, np.int64))),
+    )
+    first = np.append(stays, np.zeros(made, np.bool_))
+    whole, cut, _ = gathered(whole, request.rule, rows, advance, first)
+    cut = completed(whole, cut)
+    cut = _pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
+    check_staying(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))
+    if cut.held_back > allowed:
+        raise indistinct(cut.held_back)
+    advance.end()
+    cut = _settled(tally, whole, cut, request.rule, allowed)
+    check_staying(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))
+    return whole, _pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
+
+
+def _settled(tally: Tally, whole: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
+    """The cut without classes that break the rule: all but m-invariance by people alone."""
+    real = _pieces(cut, cut.entry < tally.entries)
+    made, other = int(cut.count.sum() - real.count.sum()), besides(rule)
+    if not made:
+        return settle(whole, cut, rule, allowed)
+    check_values(rule, made)
+    if other is None:
+        return cut
+    held = real.class_ >= 0
+    left = settle(tally, real, other, allowed)
+    gone = np.zeros(cut.classes, np.bool_)
+    gone[real.class_[held & (left.class_ < 0)]] = True
+    return cut.without(gone)

@@ -1,0 +1,104 @@
+"""Write the release's table: rows in random order, labels for classes, private columns apart."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, nullcontext
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.core.errors import InputError
+from shoal.core.schema import Schema
+from shoal.engines.row_shuffle import shuffled
+from shoal.engines.source import STANDARD, TextStyle
+from shoal.engines.writers import Writer, writer
+from shoal.releases.draft import Labels, Made
+from shoal.releases.folder import PRIVATE_ROWS
+from shoal.releases.manifest import published
+from shoal.releases.options import Request
+
+AT_ONCE = 131_072
+"""So many rows of a table at hand are written at once."""
+MANY_WORDS = 4096
+"""Columns with more labels are written as plain text: each part of a file repeats a dictionary."""
+
+
+def write_rows(made: Made, request: Request, table: Path, companion: Path, key: bytes) -> int:
+    """Shuffle the recoded rows and write them; returns how many cells were defused.
+
+    The labels are asked for once all rows have been read: until then classes may still be made.
+    Provider and keyed person of each row go to the companion, in the same order.
+    """
+    done, columns, hidden = 0, published(request.schema).names, private_columns(request.schema)
+    with closing(_shuffled(made.rows(key))) as stream:
+        first = next(stream, None)
+        if first is None:
+            raise InputError("No row was found again.", "publish from a copy nobody writes to.")
+        labels, total = made.labels(), made.counts().rows
+        with (
+            writer(table, _rows(first, columns, labels).schema, style=request.style) as public,
+            _private_writer(companion, _hidden(first, hidden)) as private,
+        ):
+            for batch in chain((first,), stream):
+                public.write(_rows(batch, columns, labels))
+                if private is not None:
+                    private.write(_hidden(batch, hidden))
+                done += batch.num_rows
+                request.progress("writing", done, total)
+    return public.defused
+
+
+def write_whole(path: Path, table: pa.Table, style: TextStyle = STANDARD) -> int:
+    """Write a table that is at hand as it is; returns how many cells were defused."""
+    with writer(path, table.schema, style=style) as sink:
+        for batch in table.to_batches(AT_ONCE):
+            sink.write(batch)
+    return sink.defused
+
+
+def _shuffled(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, None]:
+    yield from shuffled(batches)
+
+
+def _rows(
+    batch: pa.RecordBatch, columns: tuple[str, ...], labels: dict[str, Labels]
+) -> pa.RecordBatch:
+    """The published columns of a batch, in the table's order."""
+    class_ = batch.column(0).to_numpy(zero_copy_only=False)
+    carried = iter(batch.columns[1:])  # by position: a column may have any name
+    arrays = [
+        _labelled(labels[name], class_) if name in labels else next(carried) for name in columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def _labelled(labels: Labels, class_: NDArray[Any]) -> pa.Array:
+    numbers, words = pa.array(labels[0][class_]), labels[1]
+    if len(words) > MANY_WORDS or words.null_count:
+        return words.take(numbers)
+    return pa.DictionaryArray.from_arrays(numbers, words)
+
+
+def private_columns(schema: Schema) -> list[str]:
+    """The columns of the companion's rows: the last of each batch, in this order."""
+    return ["provider"] * bool(schema.provider) + ["person"] * bool(schema.person)
+
+
+def _hidden(batch: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
+    """The private columns of a batch."""
+    first = batch.num_columns - len(columns)
+    return pa.RecordBatch.from_arrays(batch.columns[first:], names=columns)
+
+
+@contextmanager
+def _private_writer(companion: Path, first: pa.RecordBatch) -> Iterator[Writer | None]:
+    wanted = first.num_columns > 0
+    rows = companion / PRIVATE_ROWS
+    with writer(rows, first.schema) if wanted else nullcontext() as private:
+        if wanted:
+            rows.chmod(0o600)
+        yield private

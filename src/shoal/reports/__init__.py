@@ -1,0 +1,1 @@
+"""Reports: JSON first; the HTML page and its charts are renderings of it."""

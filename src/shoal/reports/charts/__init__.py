@@ -1,0 +1,1 @@
+"""Charts: plain numbers in, a Vega-Lite specification out. `theme` alone draws."""

@@ -1,0 +1,66 @@
+"""The parts that charts share: axes, colours, and the number at the end of each bar."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from shoal.reports.charts.theme import COLOUR, Spec
+
+_LETTER = 7.2  # pixels a letter, in the widest of the usual system fonts
+
+
+def names_axis(field: str, names: Sequence[str]) -> Spec:
+    """Labels flush left, in line with the title; the room they need is counted in letters.
+
+    The reader's system font may be wider than the one vl-convert measures with.
+    """
+    room = min(260.0, _LETTER * max(map(len, names), default=0)) + 14
+    axis = {"labelAlign": "left", "labelPadding": room, "minExtent": room, "labelLimit": 260}
+    plain = {"title": None, "domain": False, "labelColor": COLOUR["ink"]}
+    scale = {"paddingInner": 0.24}
+    return {"field": field, "type": "nominal", "sort": None, "axis": axis | plain, "scale": scale}
+
+
+def bins_axis(title: str, alarm: Sequence[str]) -> Spec:
+    """Bins under upright bars; the ones in ``alarm`` in red."""
+    named = " || ".join(f"datum.value === {json.dumps(label)}" for label in alarm) or "false"
+    colour = {"condition": {"test": named, "value": COLOUR["alarm"]}, "value": COLOUR["ink"]}
+    return {
+        "field": "label",
+        "type": "nominal",
+        "sort": None,
+        "scale": {"paddingInner": 0.24},
+        "axis": {"title": title, "labelAngle": 0, "labelColor": colour},
+    }
+
+
+def share_axis(title: str, longest: float = 1.0) -> Spec:
+    """No grid and no labels: every bar carries its number, for which some room is left."""
+    quiet: Spec = {"labels": False, "grid": False, "domain": False}
+    return {
+        "field": "share",
+        "type": "quantitative",
+        "axis": quiet | {"title": title} if title else None,
+        "scale": {"domain": [0, max(0.01, longest) * 1.13], "nice": False},
+    }
+
+
+def value_text(along: str, field: str = "text") -> Spec:
+    """The number at the end of each bar."""
+    place = {"align": "left", "dx": 6} if along == "x" else {"baseline": "bottom", "dy": -4}
+    return {
+        "mark": {"type": "text", **place},
+        "encoding": {"text": {"field": field}, "color": {"value": COLOUR["quiet"]}},
+    }
+
+
+def colours(field: str, names: Sequence[str], tones: Sequence[str]) -> Spec:
+    """A tone for each name; the last, safest group always gets the calm tone at the end."""
+    chosen = [*tones[: len(names) - 1], tones[-1]] if len(names) > 1 else [tones[0]]
+    return {
+        "field": field,
+        "type": "nominal",
+        "scale": {"domain": list(names), "range": [COLOUR[tone] for tone in chosen]},
+        "sort": None,
+    }

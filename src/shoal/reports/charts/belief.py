@@ -1,0 +1,124 @@
+"""A chart of what differential privacy means: belief after a release against belief before it.
+
+Numbers are those of ``semantic_privacy``'s JSON, and curves those of ``shoal.dp.beliefs``, the
+asked one first: ``epsilon``, ``exponent``, ``points``. What was asked for is a band in the main
+colour; thin lines show other ε under the same neighbours and δ, so that a reader can choose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.reports.charts.theme import COLOUR, Spec, chart
+from shoal.reports.format import percent, spoken
+
+SQUARE = 420
+TOLD = tuple(step / 10 for step in range(11))
+"""The beliefs that the table behind the chart tells."""
+FAR = 4.0
+"""The largest exponent whose place still has room for a name to its left."""
+
+Numbers = Mapping[str, Any]
+
+
+def beliefs(meaning: Numbers, curves: Sequence[Numbers]) -> Spec:
+    """Belief after against belief before, for the asked ε and a few others."""
+    asked, *others = curves
+    told = meaning["beliefs"][-1] if meaning["beliefs"] else meaning["even"]
+    axes = _axis("before", "belief before the release →", "x"), _axis("high", "belief after", "y")
+    lines = [
+        {**point, "name": f"ε {one['epsilon']:g}"} for one in others for point in one["points"]
+    ]
+    return chart(
+        f"By a person's own row, whoever believes {_share(told['before'])} before believes at "
+        f"least {_share(told['at_least'])} and at most {_share(told['at_most'])} after{_but(told)}",
+        "Band: where a belief about one person can lie after the release (up), for each belief "
+        "before it (across); on the dashed line nothing is learnt. Thin lines: the most that is "
+        "believed after, for other ε.",
+        [_row(point) for point in asked["points"] if point["before"] in TOLD],
+        {"told": "Belief before", "least": "After, at least", "most": "After, at most"},
+        height=SQUARE,
+        layer=[
+            _band(asked["points"], axes),
+            _thin(lines, axes),
+            _names(others, "ink", axes),
+            _names([asked], "after", axes),
+            _diagonal(axes),
+            _mark(told, axes),
+        ],
+    )
+
+
+def _row(point: Numbers) -> dict[str, Any]:
+    told = zip(("told", "least", "most"), ("before", "low", "high"), strict=True)
+    return {**point, **{name: _share(point[key]) for name, key in told}}
+
+
+def _share(value: float) -> str:
+    return spoken(percent(value, 1))
+
+
+def _but(told: Numbers) -> str:
+    failing = float(told["failing"])
+    return f", but for a chance of {failing:.2g}" if failing else ""
+
+
+def _axis(field: str, title: str, channel: str) -> Spec:
+    placed: Spec = {"title": title, "titleAnchor": "end", "grid": False}
+    if channel == "y":
+        placed = {"title": f"↑ {title}", "domain": False, "titleAngle": 0, "titleAlign": "left",
+                  "titleAnchor": "start", "titleX": 0, "titleY": -14}  # fmt: skip
+    axis = {**placed, "format": ".0%", "tickCount": 6}
+    scale = {"domain": [0, 1], "nice": False}
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
+
+
+def _band(curve: Sequence[Numbers], axes: tuple[Spec, Spec]) -> Spec:
+    """The asked ε: everything between its two ends."""
+    line = {"type": "line", "color": COLOUR["after"], "strokeWidth": 2.5}
+    encoding = {"x": axes[0], "y": axes[1]}
+    return {
+        "data": {"values": curve},
+        "layer": [
+            {"mark": {"type": "area", "fill": COLOUR["band"]},
+             "encoding": {**encoding, "y2": {"field": "low"}}},
+            {"mark": line, "encoding": encoding},
+            {"mark": line, "encoding": {**encoding, "y": {**axes[1], "field": "low"}}},
+        ],
+    }  # fmt: skip
+
+
+def _thin(lines: list[dict[str, Any]], axes: tuple[Spec, Spec]) -> Spec:
+    mark = {"type": "line", "color": COLOUR["quiet"], "strokeWidth": 1}
+    encoding = {"x": axes[0], "y": axes[1], "detail": {"field": "name"}}
+    return {"data": {"values": lines}, "mark": mark, "encoding": encoding}
+
+
+def _names(curves: Sequence[Numbers], tone: str, axes: tuple[Spec, Spec]) -> Spec:
+    """Each line's ε where it is furthest from the diagonal: there before and after add up to 1.
+
+    The name of a line at the very edge stands a little further in.
+    """
+    places = [(c["epsilon"], 1 / (1 + math.exp(min(c["exponent"], FAR) / 2))) for c in curves]
+    values = [{"before": at, "high": 1 - at, "name": f"ε {one:.3g}"} for one, at in places]
+    mark = {"type": "text", "align": "right", "dx": -5, "dy": -5, "color": COLOUR[tone],
+            "fontWeight": "bold" if tone == "after" else "normal"}  # fmt: skip
+    encoding = {"x": axes[0], "y": axes[1], "text": {"field": "name"}}
+    return {"data": {"values": values}, "mark": mark, "encoding": encoding}
+
+
+def _diagonal(axes: tuple[Spec, Spec]) -> Spec:
+    """Where nothing is learnt."""
+    mark = {"type": "line", "strokeDash": [5, 4], "color": COLOUR["quiet"], "strokeWidth": 1.5}
+    ends = [{"before": 0, "high": 0}, {"before": 1, "high": 1}]
+    return {"data": {"values": ends}, "mark": mark, "encoding": {"x": axes[0], "y": axes[1]}}
+
+
+def _mark(told: Numbers, axes: tuple[Spec, Spec]) -> Spec:
+    """The belief that the title tells, as an upright line through the band."""
+    value = {"before": told["before"], "low": told["at_least"], "high": told["at_most"]}
+    mark = {"type": "rule", "color": COLOUR["before"], "strokeWidth": 3}
+    encoding = {"x": axes[0], "y": axes[1], "y2": {"field": "low"}}
+    return {"data": {"values": [value]}, "mark": mark, "encoding": encoding}

@@ -1,0 +1,256 @@
+"""Charts of forecasts: estimates side by side, classes by their chance, and how true it came.
+
+Numbers are shares of classes as a forecast's and a validation's JSON have them. An estimator has
+the same colour and shape on every chart; the default is the darkest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from shoal.reports.charts.axes import bins_axis, names_axis, share_axis, value_text
+from shoal.reports.charts.theme import COLOUR, Spec, chart, nothing
+from shoal.reports.format import brief, percent, spoken
+
+DEFAULT = "simulation"
+TONES = {
+    "simulation": "after",
+    "closed form": "before",
+    "paper, at least": "quiet",
+    "paper, best subset": "rest",
+}
+SHAPES = {
+    "simulation": "circle",
+    "closed form": "diamond",
+    "paper, at least": "square",
+    "paper, best subset": "triangle-up",
+}
+"""Estimators are told apart by colour and by shape: also on a grey printer."""
+SQUARE = 400
+"""The height of a chart whose two axes have the same scale."""
+ROOM = 1.08
+APART = 0.06
+"""Ticks of an axis are at least so far from each other, of its length."""
+LEGEND = {"offset": 38}
+"""Room between the legend and the title of the axis that goes up."""
+FEW = 20
+"""Of fewer classes than these the share that came true is chance itself, and not drawn."""
+
+Numbers = Mapping[str, Any]
+
+
+def estimates_chart(estimates: Sequence[Numbers], classes: int) -> Spec:
+    """What each estimator says, the default first, with the interval of the one that has it."""
+    order = sorted(estimates, key=lambda one: one["name"] != DEFAULT)
+    values = [
+        {"name": one["name"], "share": one["risk"], "text": percent(one["risk"], 1),
+         "low": (one["interval"] or (one["risk"],))[0],
+         "high": (one["interval"] or (one["risk"],))[-1],
+         "range": interval_text(one["interval"]),
+         "default": one["name"] == DEFAULT}
+        for one in order
+    ]  # fmt: skip
+    longest = max(one["high"] for one in values)
+    colour = {
+        "condition": {"test": "datum.default", "value": COLOUR["after"]},
+        "value": COLOUR["rest"],
+    }
+    axis = share_axis("share of our classes that would be exposed", longest)
+    line = {"type": "rule", "strokeWidth": 3, "color": COLOUR["before"]}
+    spread = {"x": {**axis, "field": "low"}, "x2": {"field": "high"}}
+    return chart(
+        f"{spoken(percent(values[0]['share'], 1)).capitalize()} of {classes:,} classes would be "
+        f"exposed, by {values[0]['name']}",
+        "Bars: the share of classes that each estimator expects to be exposed; the line is the "
+        "range of nine releases in ten.",
+        values,
+        {"name": "Estimator", "text": "Exposed", "range": "Nine releases in ten"},
+        height={"step": 38},
+        encoding={"y": names_axis("name", [one["name"] for one in values]), "x": axis},
+        layer=[
+            {"mark": {"type": "bar", "height": 20}, "encoding": {"color": colour}},
+            {"mark": line, "transform": [{"filter": "datum.high > datum.low"}],
+             "encoding": spread},
+            _end_text(axis),
+        ],
+    )  # fmt: skip
+
+
+def interval_text(interval: Sequence[float] | None) -> str:
+    """A range of shares as people read it; a dash where there is none."""
+    return "–" if interval is None else f"{percent(interval[0], 1)} to {percent(interval[1], 1)}"
+
+
+def _end_text(axis: Spec) -> Spec:
+    """The number behind the bar, and behind the interval where there is one."""
+    text = value_text("x")
+    return {**text, "encoding": {**text["encoding"], "x": {**axis, "field": "high"}}}
+
+
+def chances_chart(counts: Sequence[int]) -> Spec:
+    """Classes by their chance of being exposed, in ten steps."""
+    total = sum(counts)
+    last = max((i for i, n in enumerate(counts) if n), default=0)
+    labels = ["<10%", *(f"{10 * i}–{10 * (i + 1)}%" for i in range(1, 10))][: last + 1]
+    values = [
+        {"label": label, "people": n, "share": n / total, "text": brief(n, total),
+         "told": percent(n, total)}
+        for label, n in zip(labels, counts, strict=False)
+    ]  # fmt: skip
+    likely = sum(counts[5:])
+    title = (
+        f"{likely:,} of {total:,} classes are at least as likely exposed as not"
+        if likely
+        else f"No class of {total:,} is as likely exposed as not"
+    )
+    return chart(
+        title,
+        "Columns: the share of classes by their chance of being exposed, by simulation.",
+        values,
+        {"label": "Chance", "people": "Classes", "told": "Share"},
+        height=190,
+        encoding={
+            "x": bins_axis("classes by the chance that somebody in them is exposed", labels[5:]),
+            "y": share_axis("", max(counts) / total),
+        },
+        layer=[{"mark": {"type": "bar", "color": COLOUR["after"]}}, value_text("y")],
+    )
+
+
+def came_true_chart(trials: Sequence[Numbers], scores: Mapping[str, Numbers]) -> Spec:
+    """What was estimated against what came true, setting by setting; on the line they agree."""
+    names = list(scores)
+    values = [
+        {"name": name, "real": one["real"], "said": one["estimated"][name],
+         "told": percent(one["real"], 1), "text": percent(one["estimated"][name], 1),
+         "setting": f"k {one['k']}, l {one['l']}, {one['overlap']:,} in both"}
+        for name in reversed(names)  # the default is drawn last, in front
+        for one in trials
+    ]  # fmt: skip
+    if not values:
+        return nothing("Nothing was tried")
+    right, top = (ROOM * max(0.001, *(one[field] for one in values)) for field in ("real", "said"))
+    ends = min(right, top)
+    closest = min(names, key=lambda name: float(scores[name]["mae"]))
+    axes = _risk_axis("real", "came true →", right, "x"), _risk_axis("said", "estimated", top, "y")
+    return chart(
+        f"{closest.capitalize()} misses by {_points(scores[closest]['mae'])} on average"
+        f"{_beside(closest, scores, 'mae', _points)}",
+        "Points: the share of classes that came to be exposed (across) and that each estimator "
+        "expected (up), a point for every setting; on the line both are the same.",
+        values,
+        {"name": "Estimator", "setting": "Setting", "text": "Estimated", "told": "Came true"},
+        height=SQUARE,
+        layer=[
+            _diagonal("real", "said", ends, axes),
+            {"mark": {"type": "point", "filled": True, "size": 62, "opacity": 0.75},
+             "encoding": {"x": axes[0], "y": axes[1], **_told_apart(names)}},
+        ],
+    )  # fmt: skip
+
+
+def reliability_chart(scores: Mapping[str, Numbers]) -> Spec:
+    """Of classes with about the same chance, how many came to be exposed."""
+    values = [
+        {"name": name, "chance": bin_["expected"], "share": bin_["exposed"],
+         "classes": bin_["classes"], "text": percent(bin_["exposed"], 1),
+         "told": percent(bin_["expected"], 1)}
+        for name in reversed(list(scores))
+        for bin_ in scores[name]["reliability"]
+        if bin_["classes"] >= FEW
+    ]  # fmt: skip
+    if not values:
+        return nothing("Too few classes to compare chances with what came true")
+    axes = (
+        _chance_axis("chance", "chance that was told →", "x"),
+        _chance_axis("share", "share of these classes that came to be exposed", "y"),
+    )
+    sharpest = min(scores, key=lambda name: float(scores[name]["brier"]))
+    return chart(
+        f"{sharpest.capitalize()} tells chances best: a Brier score of "
+        f"{scores[sharpest]['brier']:.3g}{_beside(sharpest, scores, 'brier', '{:.3g}'.format)}",
+        "Lines: classes by the chance that an estimator told (across) and the share of them that "
+        "came to be exposed (up); on the straight line chances are right.",
+        values,
+        {"name": "Estimator", "told": "Chance told", "text": "Came true", "classes": "Classes"},
+        height=SQUARE - 60,
+        layer=[
+            _diagonal("chance", "share", 1.0, axes),
+            {"mark": {"type": "line", "strokeWidth": 2},
+             "encoding": {"x": axes[0], "y": axes[1], "color": _told_apart(scores)["color"]}},
+            {"mark": {"type": "point", "filled": True, "size": 74, "opacity": 1},
+             "encoding": {"x": axes[0], "y": axes[1], **_told_apart(scores)}},
+        ],
+    )  # fmt: skip
+
+
+def _beside(
+    best: str, scores: Mapping[str, Numbers], field: str, worded: Callable[[float], str]
+) -> str:
+    """The default's figure too, where another estimator has the best one."""
+    if best == DEFAULT or DEFAULT not in scores:
+        return ""
+    return f"; {DEFAULT}, the default, {worded(scores[DEFAULT][field])}"
+
+
+def _points(share: float) -> str:
+    """A difference of shares.
+
+    >>> _points(0.0044), _points(0.121)
+    ('0.44 percentage points', '12 percentage points')
+    """
+    return f"{100 * share:.2g} percentage points"
+
+
+def _risk_axis(field: str, title: str, end: float, channel: str) -> Spec:
+    """A share on a square-root scale, which spreads the small ones and still has a zero."""
+    ticks = [0.0]
+    for one in (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1):
+        if one <= end and (one / end) ** 0.5 - (ticks[-1] / end) ** 0.5 > APART:
+            ticks.append(one)
+    scale = {"type": "sqrt", "domain": [0, end], "nice": False}
+    shown = {"values": ticks, "labelExpr": "format(100 * datum.value, '~g') + '%'"}
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": scale,
+        "axis": {**_placed(title, channel), **shown},
+    }
+
+
+def _chance_axis(field: str, title: str, channel: str) -> Spec:
+    axis = {**_placed(title, channel), "format": ".0%", "tickCount": 6}
+    scale = {"domain": [0, 1], "nice": False}
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
+
+
+def _placed(title: str, channel: str) -> Spec:
+    """An axis's title: at the end of the one across, above the one that goes up."""
+    if channel == "x":
+        return {"title": title, "titleAnchor": "end", "grid": False}
+    return {"title": f"↑ {title}", "domain": False, "titleAngle": 0, "titleAlign": "left",
+            "titleAnchor": "start", "titleX": 0, "titleY": -14}  # fmt: skip
+
+
+def _diagonal(x: str, y: str, end: float, axes: tuple[Spec, Spec]) -> Spec:
+    """Where both are the same."""
+    line = {"type": "line", "strokeDash": [5, 4], "color": COLOUR["quiet"], "strokeWidth": 1.5}
+    return {
+        "data": {"values": [{x: 0, y: 0}, {x: end, y: end}]},
+        "mark": line,
+        "encoding": {"x": axes[0], "y": axes[1]},
+    }
+
+
+def _told_apart(names: Mapping[str, Any] | Sequence[str]) -> Spec:
+    """Colour and shape by estimator, in one legend."""
+    one = {"field": "name", "type": "nominal", "sort": None}
+    ranges = {
+        "color": [COLOUR[TONES.get(name, "ink")] for name in names],
+        "shape": [SHAPES.get(name, "cross") for name in names],
+    }
+    return {
+        channel: {**one, "scale": {"domain": list(names), "range": chosen}, "legend": LEGEND}
+        for channel, chosen in ranges.items()
+    }

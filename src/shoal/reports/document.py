@@ -1,0 +1,402 @@
+"""A page: a title, sections, and blocks of seven kinds; JSON first, HTML a rendering of it.
+
+The HTML is one file that needs nothing: no script, no network, no font; its content policy forbids
+them. It follows the reader's light or dark setting, prints well, and keeps a table of the numbers
+behind every chart.
+
+>>> page = Page("Release", (Section("Result", ("All is well.",), (Facts((Fact("k", 10),)),)),))
+>>> Page.from_json(page.to_json()) == page
+True
+
+A place in a table that says more than its text: a note below, a tone, a link.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shoal.core.atomic_file import put
+from shoal.core.errors import InputError, OutputError, UsageError
+from shoal.reports.charts.theme import PALETTE, Spec, headline, svg, table
+
+# A place in a table that says more than its text: a note below, a tone, a link.
+
+
+TONES = ("note", "good", "warning", "danger")
+_NEARBY = re.compile(r"(?!/)[\w./#-]+")
+_UP = ".."
+
+
+@dataclass(frozen=True)
+class Noted:
+    """Text for a table; its lines are kept, and `backticks` set code in the note.
+
+    ``tone`` sets the text off, for a word that also reads without colour; ``link`` leads to a file
+    beside the page or below it, for a page refers to nothing else.
+    """
+
+    text: str
+    note: str = ""
+    tone: str = ""
+    link: str = ""
+
+    def __post_init__(self) -> None:
+        if self.tone and self.tone not in TONES:
+            raise UsageError("A note has an unknown tone.", f"Use one of {', '.join(TONES)}.")
+        parts = self.link.partition("#")[0].split("/")
+        if self.link and (_UP in parts or not _NEARBY.fullmatch(self.link)):
+            raise UsageError(
+                "A page links to files beside it only.", "Name the file relative to the page."
+            )
+
+
+# A page: a title, sections, and blocks of seven kinds; JSON first, HTML a rendering of it.
+
+
+if TYPE_CHECKING:
+    import jinja2
+    import markupsafe
+
+EDITION = 1
+Scalar = str | int | float | bool | None
+Entry = Scalar | tuple[Noted, ...]
+_ENDINGS = (".html", ".htm", ".json")
+_SKIP = '<a class="skip" href="#main">Skip to the report</a>'
+"""What every page has, by which it is known again."""
+_NUMERIC = re.compile(r"[<>≤≥~−-]?\s?[\d,.]+\s?%?(\s±\s[\d,.]+)?|∞|–")
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A Vega-Lite specification; its title becomes the caption, its data a table to unfold."""
+
+    kind: ClassVar[str] = "chart"
+    spec: Spec = field(hash=False)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headings and rows of numbers (numpy's too), text, or text with a note.
+
+    A ``folded`` one shows its caption alone until it is opened.
+    """
+
+    kind: ClassVar[str] = "table"
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    caption: str = ""
+    folded: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        rows = tuple(tuple(_entry(cell) for cell in row) for row in self.rows)
+        object.__setattr__(self, "rows", rows)
+        ragged = sum(len(row) != len(self.columns) for row in rows)
+        if ragged:
+            raise UsageError(
+                f"{ragged} rows of a table do not have its {len(self.columns)} columns.",
+                "Give one cell for each column.",
+            )
+
+
+@dataclass(frozen=True)
+class Callout:
+    """A sentence that must not be missed; ``tone`` is note, good, warning or danger."""
+
+    kind: ClassVar[str] = "callout"
+    text: str
+    tone: str = "note"
+    heading: str = ""
+
+    def __post_init__(self) -> None:
+        if self.tone not in TONES:
+            raise UsageError("A callout has an unknown tone.", f"Use one of {', '.join(TONES)}.")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number with its name, and a few words on what it means."""
+
+    label: str
+    value: Any
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _scalar(self.value))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The numbers to see first, in a row."""
+
+    kind: ClassVar[str] = "facts"
+    items: tuple[Fact, ...]
+
+    def __post_init__(self) -> None:
+        made = (item if isinstance(item, Fact) else Fact(**item) for item in self.items)
+        object.__setattr__(self, "items", tuple(made))
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text to be typed or read as it is."""
+
+    kind: ClassVar[str] = "code"
+    text: str
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A smaller heading and paragraphs, to begin a part of a section."""
+
+    kind: ClassVar[str] = "text"
+    heading: str
+    paragraphs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "paragraphs", tuple(self.paragraphs))
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Names and what is filled in for them; nothing leaves a line to fill in by hand."""
+
+    kind: ClassVar[str] = "fields"
+    items: tuple[Fact, ...]
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        made = (item if isinstance(item, Fact) else Fact(**item) for item in self.items)
+        object.__setattr__(self, "items", tuple(made))
+
+
+Block = Chart | Table | Callout | Facts | Code | Text | Fields
+_BLOCKS: tuple[type[Block], ...] = (Chart, Table, Callout, Facts, Code, Text, Fields)
+_KINDS: dict[str, type[Block]] = {block.kind: block for block in _BLOCKS}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, some paragraphs (`backticks` set code), and blocks below them."""
+
+    heading: str
+    paragraphs: tuple[str, ...] = ()
+    blocks: tuple[Block, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "paragraphs", tuple(self.paragraphs))
+        object.__setattr__(self, "blocks", tuple(self.blocks))
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole report. ``lead`` stands under the title, ``foot`` at the end.
+
+    ``data`` holds the facts for programs: it is in the JSON only.
+    """
+
+    title: str
+    sections: tuple[Section, ...]
+    lead: str = ""
+    foot: str = ""
+    language: str = "en-GB"
+    data: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sections", tuple(self.sections))
+
+    def to_json(self) -> dict[str, Any]:
+        """The page as plain lists, dicts and scalars, with its edition."""
+        return {"edition": EDITION, **_plain(self)}
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Page:
+        """The page that `to_json` wrote."""
+        if document.get("edition") != EDITION:
+            raise InputError(
+                f"The report is not of edition {EDITION}.", "Read it with the Shoal that wrote it."
+            )
+        try:
+            rest = {k: v for k, v in document.items() if k not in ("edition", "sections")}
+            return cls(sections=tuple(_section(s) for s in document["sections"]), **rest)
+        except (KeyError, TypeError) as error:
+            raise InputError("The report's JSON lacks a field or has one too many.") from error
+
+    def html(self) -> str:
+        """The page as one self-contained HTML document."""
+        return _environment().get_template("page.html").render(page=self, palette=PALETTE)
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write ``.html`` or ``.json``, whole or not at all; returns the path.
+
+        Only a page that Shoal wrote is replaced. One whose ``data`` says that it is not public is
+        for its owner's eyes, and never goes into a release folder.
+        """
+        target, internal = Path(path), self.data.get("public") is False
+        check_place(target, internal, "page")
+        if target.suffix == ".json":
+            text = json.dumps(self.to_json(), ensure_ascii=False, indent=1, allow_nan=False)
+        else:
+            text = self.html()
+        put(target, text, mode=0o600 if internal else 0o666)
+        return target
+
+
+def check_place(target: Path, internal: bool, name: str = "report") -> None:
+    """Refuse where a page, by its ``name`` for people, cannot be written, or must not be."""
+    if target.suffix not in _ENDINGS:
+        raise UsageError(f"A {name} is written as HTML or JSON.", f"Name it {name}.html.")
+    folder = target.absolute().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(
+            f"The {name} cannot be written: its folder does not exist or is closed to you.",
+            "Choose a folder you can write to.",
+        )
+    if target.exists() and not _ours(target):
+        raise OutputError(
+            f"{target.name!r} exists and is not a {name}; it is not replaced.",
+            "Name another file.",
+        )
+    if internal and any(_is_release(one) for one in target.resolve().parents):
+        raise OutputError(
+            f"A {name} that is not for the public may not lie in a release folder.",
+            f"Write it elsewhere{', or make it public: --public' if name == 'report' else ''}.",
+        )
+
+
+def _ours(target: Path) -> bool:
+    """Whether a file is a page that was written before; an empty one is nobody's."""
+    if target.suffix == ".json" and _states(target, {"edition", "title", "sections"}):
+        return True
+    try:
+        text = target.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return not text or (target.suffix != ".json" and _SKIP in text)
+
+
+def _is_release(folder: Path) -> bool:
+    """Whether a release lies there: its manifest says what file and columns it publishes."""
+    return _states(folder / "manifest.json", {"edition", "file", "columns"})
+
+
+def _states(path: Path, keys: set[str]) -> bool:
+    """Whether a file is a JSON object with these keys; one that is not there is none."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and keys <= document.keys()
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses as dicts (a block with its kind), tuples as lists."""
+    if hasattr(value, "__dataclass_fields__"):
+        kind = {"kind": value.kind} if hasattr(value, "kind") else {}
+        return kind | {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    return [_plain(v) for v in value] if isinstance(value, tuple | list) else value
+
+
+def _section(document: dict[str, Any]) -> Section:
+    blocks = tuple(_block(dict(block)) for block in document["blocks"])
+    return Section(document["heading"], tuple(document["paragraphs"]), blocks)
+
+
+def _block(document: dict[str, Any]) -> Block:
+    return _KINDS[document.pop("kind")](**document)
+
+
+def _entry(value: Any) -> Entry:
+    """What stands in a table: several with notes are one below the other."""
+    if isinstance(value, list | tuple):
+        return tuple(Noted(**one) if isinstance(one, dict) else one for one in value)
+    if isinstance(value, dict):
+        return (Noted(**value),)
+    return (value,) if isinstance(value, Noted) else _scalar(value)
+
+
+def _scalar(value: Any) -> Scalar:
+    """A cell that JSON can hold; numpy's numbers become Python's, infinity becomes its sign."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _shown(value: Entry) -> str:
+    """A cell as people read it: thousands separated, three significant digits, a dash for none."""
+    if isinstance(value, tuple):
+        return "\n".join(one.text for one in value)
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) or (isinstance(value, float) and value == int(value)):
+        return f"{int(value):,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return value
+
+
+def _aligned(rows: tuple[tuple[Entry, ...], ...]) -> list[bool]:
+    """Which columns hold only numbers, to be set flush right; one with notes is text."""
+    return [
+        not any(isinstance(cell, tuple) and any(one.note for one in cell) for cell in column)
+        and all(_NUMERIC.fullmatch(_shown(cell)) for cell in column)
+        for column in zip(*rows, strict=True)
+    ]
+
+
+def _inline(text: str) -> markupsafe.Markup:
+    """Escaped text in which `backticks` set code."""
+    from markupsafe import Markup, escape
+
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else escape(part)
+        for i, part in enumerate(parts)
+    )
+
+
+def _drawn(spec: Spec) -> markupsafe.Markup:
+    from markupsafe import Markup
+
+    return Markup(svg(spec, heading=False))  # escaped by the drawing: it is well-formed XML
+
+
+def _behind(spec: Spec) -> Table:
+    """The numbers of a chart as a table."""
+    return Table(*table(spec))
+
+
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("shoal.reports.charts"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "aligned": _aligned,
+        "behind": _behind,
+        "drawn": _drawn,
+        "headline": headline,
+        "inline": _inline,
+        "shown": _shown,
+    }
+    environment.tests["noted"] = lambda value: isinstance(value, tuple)
+    return environment

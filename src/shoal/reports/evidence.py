@@ -1,0 +1,262 @@
+"""What a report is written from: everything that was measured, verified and attacked.
+
+`publishable` leaves what the public may know. Of the attacks that is on how many people they
+succeed, rounded, in words from a closed list: no extremes, no row numbers, no worked examples, no
+names of files. Class sizes and distributions of the original are still drawn, rounded and without
+bars for a few people; the context and the title are printed as the steward wrote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from shoal.core.release import Finding, Judgement, Verdict
+from shoal.measures.risk.assessment import Assessment
+from shoal.releases.manifest import in_buckets
+from shoal.releases.options import BUCKETS, CENTROIDS, PARTITION, RANDOMISED
+from shoal.releases.published_table import made_apart
+from shoal.reports.attack_wording import (
+    TOGETHER,
+    assumed,
+    by_insiders,
+    helps,
+    lacked,
+    remakes,
+    unanswered,
+    unfit,
+)
+from shoal.reports.distribution import Distribution
+from shoal.reports.sections import collusion, composition
+from shoal.reports.sections.collusion import Colluding
+from shoal.reports.sections.composition import Composing
+from shoal.reports.sections.knowledge import Knowing
+from shoal.verbs.red_team import worst_by_column
+
+FEWEST = 10
+"""The public version tells nothing that fewer people than this stand behind."""
+SHOWN = (
+    "candidates_before", "candidates_after", "location", "sure", "times", "classes",
+    "examined_classes", "adversary", "answers",
+)  # fmt: skip
+"""The details of a finding that a public page uses: options, and counts that it rounds."""
+BELIEVED = ("epsilon", "largest_prior", "foretold", "bound")
+"""What homogeneity says of answers besides: it follows from the published file alone."""
+NO_FORECAST = (
+    "None is made: answers exclude no value, whatever they are joined with. What they say together "
+    "with other releases made by noise is bounded by the sum of all epsilons."
+)
+"""Why nothing is forecast of a randomised release."""
+
+DROPPED = "dropped"
+FATES = {
+    PARTITION: {"quasi": "generalised", "sensitive": "published as it is", "keep": "kept as it is"},
+    BUCKETS: {
+        "quasi": "number of the class, drawn",
+        "sensitive": "permuted within the bucket",
+        "keep": "exact, as they were",
+    },
+    CENTROIDS: {
+        "quasi": "mean, median or most frequent value of the class",
+        "sensitive": "published as it is",
+        "keep": "kept as it is",
+    },
+    RANDOMISED: {
+        "quasi": "generalised",
+        "sensitive": "kept or exchanged for another value, at random",
+        "keep": "kept as it is",
+    },
+}
+"""By form and role, what became of a column; those of other roles are dropped."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """One column of the table: what it is, and what became of it."""
+
+    name: str
+    role: str
+    fate: str
+    labels: int | None = None
+    """How many different labels or values are published."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """All facts of a report."""
+
+    rows: int
+    classes: int
+    """Groups of rows that agree on quasi-identifiers and kept columns."""
+    sizes: Mapping[int, int]
+    """Class size -> number of such classes."""
+    risk: Assessment
+    columns: tuple[Described, ...] = ()
+    sizes_before: Mapping[int, int] | None = None
+    """The same of the original, where it was given."""
+    distributions: tuple[Distribution, ...] = ()
+    verdict: Verdict | None = None
+    """None: no requirement was given."""
+    measured: tuple[tuple[str, float], ...] = ()
+    """What the table reaches for each model."""
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    knowing: Knowing | None = None
+    """The worst that knowledge beyond the table could do; never for the public."""
+    colluding: Colluding | None = None
+    """How the release stands against its own providers, where the private companion knows them."""
+    promised: Mapping[str, Any] | None = None
+    """What noise promises, what that means, and what answers tell; None without noise."""
+    composing: Composing | None = None
+    """How it stands beside earlier releases, and beside those that others may make."""
+    context: Mapping[str, str] = field(default_factory=dict)
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    """Empty for a table that Shoal did not make."""
+    private: Mapping[str, Any] = field(default_factory=dict)
+    """What the private companion knows: rows held back, loss."""
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    others: int = 0
+    """How many other releases were attacked together with this one."""
+    people: bool = False
+    """Whether there were people to look for."""
+    learnt: tuple[str, ...] = ()
+    """The columns that attacks tried to learn."""
+    unlearnt: tuple[str, ...] = ()
+    """Sensitive columns that no attack tried to learn."""
+    unjudged: tuple[str, ...] = ()
+    """Sensitive columns that no requirement is about, where there is one."""
+    limit: float | None = None
+    commands: tuple[str, ...] = ()
+    seed: int = 0
+    fewest: int = 1
+    """More than 1: the version for the public."""
+
+    @property
+    def public(self) -> bool:
+        """Whether this is what the public may know."""
+        return self.fewest > 1
+
+    @property
+    def buckets(self) -> bool:
+        """Whether its classes are buckets: columns are exact, and values are anybody's there."""
+        return in_buckets(self.manifest)
+
+    @property
+    def releasable(self) -> bool:
+        """Whether it may be released at all: not where its noise comes from a seed."""
+        return self.promised is None or bool(self.promised["releasable"])
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns that are published as they are and that no requirement judges."""
+        return tuple(one.name for one in self.columns if one.role == "keep")
+
+    @property
+    def worst(self) -> Finding | None:
+        """The attack that exposes the largest share of people: findings come ranked by it."""
+        successful = (one for one in self.findings if one.exposed)
+        return next(successful, self.findings[0] if self.findings else None)
+
+    @property
+    def surest(self) -> Finding | None:
+        """The attack that leaves the least doubt about somebody, by the column where it does."""
+        each = (one for found in self.findings for one in found.each)
+        return max(each, key=lambda one: one.sure, default=None)
+
+    @property
+    def by_column(self) -> tuple[Finding, ...]:
+        """Of each column that is learnt the worst that an attack found, the worst column first."""
+        return worst_by_column(self.findings)
+
+    @property
+    def several(self) -> bool:
+        """Whether attacks tried to learn more than one column."""
+        return len(self.learnt) > 1
+
+    def named(self, found: Finding) -> str:
+        """An attack by its name, and where several columns are learnt by the column too."""
+        return f"{found.attack} on {found.on}" if self.several and found.on else found.attack
+
+    @property
+    def exceeded(self) -> tuple[Finding, ...]:
+        """The findings above the limit."""
+        limit = 1.0 if self.limit is None else self.limit
+        return tuple(one for one in self.findings if one.rate > limit)
+
+
+def publishable(evidence: Evidence, fewest: int = FEWEST) -> Evidence:
+    """The evidence without what is not for the public."""
+    told = [one for one in evidence.columns if one.fate != DROPPED]
+    outside = [one for one in evidence.findings if not by_insiders(one.attack)]
+    return replace(
+        evidence,
+        columns=tuple(replace(one, labels=None) for one in told),
+        distributions=tuple(one.discreet(fewest) for one in evidence.distributions),
+        verdict=None if evidence.verdict is None else _verdict(evidence.verdict),
+        measured=(),
+        findings=tuple(_finding(one) for one in outside),
+        skipped=tuple(
+            (name, _lacked(name, evidence)) for name, _ in evidence.skipped if not by_insiders(name)
+        ),
+        knowing=None,
+        colluding=collusion.publishable(evidence.colluding),
+        composing=_composing(evidence),
+        private={},
+        commands=(),
+        fewest=fewest,
+    )
+
+
+def _composing(evidence: Evidence) -> Composing | None:
+    """How it stands beside others; why answers have no forecast is no secret."""
+    told = composition.publishable(evidence.composing)
+    if told is None or evidence.promised is None or not told.why:
+        return told
+    return replace(told, why=NO_FORECAST)
+
+
+def _lacked(attack: str, evidence: Evidence) -> str:
+    """Why an attack did not run, in fixed words.
+
+    Of one that ran on some of the columns, why it did not on another.
+    """
+    if any(attack.startswith(f"{one.attack} on ") for one in evidence.findings):
+        return "It could not be carried out on this column."
+    if evidence.buckets and (told := unfit(attack, evidence.others)):
+        return told
+    if evidence.promised is not None and (told := unanswered(attack)):
+        return told
+    if evidence.manifest and not made_apart(evidence.manifest) and remakes(attack):
+        return TOGETHER
+    had = {
+        "people": evidence.people,
+        "sensitive": bool(evidence.learnt),
+        "method": bool(evidence.manifest),
+    }
+    return lacked(attack, [need for need, there in had.items() if there])
+
+
+def _verdict(verdict: Verdict) -> Verdict:
+    """Whether it holds and how that was found; not by how much, which the worst class decides."""
+    parts = tuple(Judgement(one.model, one.holds, float("nan")) for one in verdict.judgements)
+    return replace(verdict, judgements=parts, kept_columns_k=None)
+
+
+def _finding(found: Finding) -> Finding:
+    """How many people an attack succeeds on, and what helps; nothing about any one of them."""
+    names = (*SHOWN, *(BELIEVED if found.attack == "homogeneity" else ()))
+    details = {key: found.details[key] for key in names if key in found.details}
+    return Finding(
+        attack=found.attack,
+        people=found.people,
+        exposed=found.exposed,
+        sure=float("nan"),
+        guessing=float("nan"),
+        sentence="",
+        defence=helps(found),
+        assumptions=assumed(found),
+        details={**details, "sampled": found.interval is not None},
+        on=found.on,
+        by_column=tuple(_finding(one) for one in found.by_column),
+    )

@@ -1,0 +1,1 @@
+"""Reports on releases that noise makes."""

@@ -1,0 +1,67 @@
+"""What a release of noise promises and what that means, for its report: all of it public.
+
+The meaning is that of `shoal.dp.semantics`, for the people whom the release is about by its own
+account (its published rows, or noisy counts), or as many as the steward writes; the beliefs are
+those somebody may have before, written by the steward, or a few examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.core.spend import Spend, exactly, in_words
+from shoal.dp.beliefs import CHANGE, PRESENCE, Prior, curves
+from shoal.dp.semantics import semantic_privacy
+from shoal.releases.estimates import estimates
+from shoal.releases.forms._noise.answers import answers_of
+from shoal.releases.forms._noise.notes import cautions
+from shoal.releases.options import RANDOMISED
+from shoal.reports.document import Section
+from shoal.reports.pages.noise import promised as drawn
+
+EXAMPLES = (0.01, 0.1, 0.5)
+"""What somebody may believe before, where nobody says."""
+SHOWN = 0.1
+"""The one of these that is drawn."""
+
+
+def promised(
+    manifest: Mapping[str, Any], prior: Prior | None = None, people: int | None = None
+) -> dict[str, Any] | None:
+    """What is promised, in plain values that the page is drawn from; None: no noise, no promise.
+
+    Of answers it is said besides, by `estimated`, what can be learnt from them.
+    """
+    privacy = manifest.get("privacy")
+    if privacy is None:
+        return None
+    spend = Spend.from_json(privacy)
+    kind = CHANGE if manifest["form"] == RANDOMISED else PRESENCE
+    priors, shown = (EXAMPLES, SHOWN) if prior is None else ((prior,), prior)
+    said = semantic_privacy(spend.epsilon, spend.delta, people, shown, kind)
+    beliefs = [
+        belief.to_json()
+        for one in priors
+        for belief in semantic_privacy(spend.epsilon, spend.delta, people, one, kind).beliefs
+    ]
+    return {
+        "privacy": dict(privacy),
+        "words": {name: in_words(exactly(one)) for name, one in spend.to_json().items()},
+        "releasable": manifest.get("releasable", True) is True,
+        "meaning": said.to_json(),
+        "curves": curves(float(spend.epsilon), said.even.exponent),
+        "beliefs": beliefs,
+        "cautions": cautions(spend, people),
+        "examples": prior is None,
+    }
+
+
+def estimated(release: Any, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """How many people have each value, by the answers of a randomised release."""
+    return [estimates(release, name).to_json() for name in answers_of(manifest)]
+
+
+def section(told: Mapping[str, Any] | None) -> list[Section]:
+    """The section of the page, where there is a promise."""
+    return [] if told is None else [drawn(told)]

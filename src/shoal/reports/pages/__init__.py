@@ -1,0 +1,1 @@
+"""Pages beside the report of a release: plain numbers in, sections out."""

@@ -1,0 +1,274 @@
+"""The section on composition: a release beside those before it, and those that others may make.
+
+Drawn from the JSON of what is told (``ledger``, ``recorded``, ``admitted``, ``overridden``,
+``judged_with``, ``findings``, ``defences``, ``lacking``, ``ways``, ``reasons``, ``skipped``,
+``notes``, ``accepted_risk``, ``spend``, ``position``, ``forecast``, ``why``); with ``fewest`` above
+1 it is for the public, and numbers are rounded as everywhere.
+
+Ganta, Kasiviswanathan, Smith: Composition attacks and auxiliary information in data privacy, KDD
+2008; Sattar and Helal: Privacy risk against composition attack, 2018, for the forecast.
+
+It does not show releases that the ledger was not told of, and a forecast is about publishers who
+do what is assumed there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.reports.charts.forecast import estimates_chart
+from shoal.reports.document import Block, Callout, Chart, Fact, Facts, Fields, Section, Table, Text
+from shoal.reports.format import counted, in_full, percent, share
+from shoal.reports.pages.forecast import by_column
+
+HEADING = "Composition"
+Told = Mapping[str, Any]
+_INTRO = (
+    "A release that is safe by itself may not be beside another about the same people: whoever "
+    "has both can compare them. This is about releases that were published before, and about "
+    "those that somebody else may publish later."
+)
+
+
+def composition(told: Told, fewest: int = 1) -> Section:
+    """The whole section."""
+    blocks = [*_before(told, fewest), *_later(told, fewest), *_position(told)]
+    return Section(HEADING, (_INTRO,), tuple(blocks))
+
+
+# Those before
+
+
+def _before(told: Told, fewest: int) -> list[Block]:
+    heading = "Together with earlier releases"
+    if not told["ledger"]:
+        return [Text(heading), Callout(_NO_LEDGER, "note", "No ledger was given")]
+    facts = Facts(tuple(_facts(told, fewest)))
+    blocks: list[Block] = [Text(heading), facts, _outcome(told, fewest)]
+    blocks += [Callout(note, "warning", "To be looked at") for note in told["notes"]]
+    if told["judged_with"] and fewest <= 1:
+        blocks.append(_releases(told["judged_with"]))
+    return [*blocks, *_found(told, fewest), *_defended(told), *_untested(told, fewest)]
+
+
+_NO_LEDGER = (
+    "So earlier releases about the same people were not looked at. Give one, and "
+    "this release is judged together with every one that is recorded there."
+)
+
+
+def _facts(told: Told, fewest: int) -> list[Fact]:
+    earlier = "earlier release" if len(told["judged_with"]) == 1 else "earlier releases"
+    facts = [Fact("judged with", len(told["judged_with"]), f"{earlier} about the same people")]
+    if told["findings"]:
+        worst = max(told["findings"], key=lambda one: one["beyond"] / max(one["people"], 1))
+        by = f"of people, by {worst['attack']}" if worst["beyond"] else "of people, by any attack"
+        exposed = share(worst["beyond"], worst["people"], fewest)
+        facts.append(Fact("exposed together", exposed, f"{by}; beyond each release alone"))
+    spend = told["spend"]
+    if spend and (spend["epsilon"] != "0" or spend["budget"]):
+        facts += [_spent(unit, spend["composition"]) for unit in spend["units"]]
+    return facts
+
+
+def _spent(unit: Told, composition: str) -> Fact:
+    """What is spent of one unit of protection."""
+    total, of = (unit["in_words"][name] for name in ("total", "budget"))
+    within = "spent in all; no budget is set" if of is None else f"spent, of {of}"
+    by = f", by {composition} composition" if of else ""
+    return Fact("privacy budget", total or "not known", f"{within}{by}; protected: {unit['unit']}")
+
+
+def _outcome(told: Told, fewest: int) -> Callout:
+    """What the ledger says of it, in a sentence."""
+    earlier = len(told["judged_with"])
+    if told["accepted_risk"]:
+        return _accepted(told, fewest)
+    if not told["admitted"]:
+        heading, more = "Refused by the ledger", ""
+        if told["recorded"]:
+            heading, more = "Recorded, but exposing", _MORE
+        return Callout(f"{_against(told, fewest)}{more}", "danger", heading)
+    beside = "It is the first release about these people that is recorded"
+    if earlier:
+        whom = "the earlier release" if earlier == 1 else f"the {earlier:,} earlier releases"
+        beside = f"Together with {whom} it exposes nobody beyond the limit"
+    if not told["recorded"]:
+        return Callout(f"{beside if earlier else _FIRST}. It is not recorded yet.", "note",
+                       "Not in the ledger yet")  # fmt: skip
+    return Callout(f"{beside}.", "good", "Admitted")
+
+
+def _accepted(told: Told, fewest: int) -> Callout:
+    """A risk that somebody accepted: it is as it was, has gone, or is more by now."""
+    if not told["admitted"]:
+        text = f"{_against(told, fewest)}{_MORE} {_reason(told)}"
+        return Callout(text, "danger", "Recorded, but exposing")
+    against = _against(told, fewest) if told["overridden"] else _BEFORE
+    return Callout(
+        f"{against} It is recorded all the same. {_reason(told)}", "warning", "Risk accepted"
+    )
+
+
+_MORE = " That is more than anybody accepted."
+_BEFORE = "Something spoke against it when it was recorded; nothing does by today's attacks."
+_FIRST = "The ledger has no earlier release about these people"
+_SOMETHING = "Something speaks against it beside earlier releases."
+
+
+def _against(told: Told, fewest: int) -> str:
+    """The worst that speaks against it, and what no attack found: budget, releases unjudged."""
+    above = [one for one in told["findings"] if one["exceeds"]]
+    words = []
+    if above:
+        worst = max(above, key=lambda one: one["beyond"] / max(one["people"], 1))
+        people = f"{counted(worst['beyond'], fewest)} of {counted(worst['people'], fewest)} people"
+        exposes = f"exposes {people} whom no release exposes alone, more than the limit allows"
+        among = "" if len(above) == 1 else f", the worst of {len(above):,} findings,"
+        words.append(f"Together with earlier releases {worst['attack']}{among} {exposes}.")
+    words += told["reasons"][len(above) :]
+    return " ".join(words) or _SOMETHING  # the public is told of attacks alone
+
+
+def _reason(told: Told) -> str:
+    """The reason as it was written; in public only that there is one."""
+    reason = told["accepted_risk"]
+    return "The reason is in the ledger." if reason is True else f"The reason given: “{reason}”"
+
+
+def _releases(with_: Sequence[Told]) -> Table:
+    rows = tuple(
+        (one["entry"], one["name"], one["by"], str(one["at"])[:10], one["relation"], one["how"])
+        for one in with_
+    )
+    head = ("entry", "release", "by", "on", "relation", "how that is known")
+    return Table(head, rows, "The releases that it was judged with")
+
+
+def _found(told: Told, fewest: int) -> list[Block]:
+    if not told["findings"]:
+        return []
+    public = fewest > 1
+    rows = [_finding(one, fewest) for one in told["findings"]]
+    head = ("attack", "with entry", "exposed", "limit", "what was found")
+    kept = [i for i in range(5) if not (public and i in (1, 4))]
+    table = tuple(tuple(row[i] for i in kept) for row in rows)
+    return [Table(tuple(head[i] for i in kept), table, "What the releases tell together")]
+
+
+def _finding(one: Told, fewest: int) -> tuple[str, ...]:
+    """One attack in a row; who is exposed by a single release already is not counted."""
+    beyond, people = counted(one["beyond"], fewest), counted(one["people"], fewest)
+    outcome = "above" if one["exceeds"] else "within"
+    if one["answered_by"] and one["beyond"]:
+        outcome = "answered, above"
+    exposed = f"{beyond} of {people}".replace(" ", "\N{NO-BREAK SPACE}")
+    entries = ", ".join(map(str, one["entries"]))
+    limit = f"{outcome} {percent(one['limit'], 1)}"
+    attack = f"{one['attack']}, {one['on']}" if one["on"] else one["attack"]
+    return attack, entries, exposed, limit, one["sentence"]
+
+
+def _defended(told: Told) -> list[Block]:
+    """What stands in the way of attacks, and what would."""
+    items = [Fact("Defence", text) for text in told["defences"]]
+    if not items:  # of the two defences either suffices
+        items = [Fact("Defence that is lacking", text) for text in told["lacking"]]
+    if told["ways"]:  # what the ledger itself advises, which knows what was done already
+        return [Fields((*items, *(Fact("What would pass", text) for text in told["ways"])))]
+    helps = {one["attack"]: one["defence"] for one in told["findings"] if one["exceeds"]}
+    items += [Fact(f"What helps against {name}", text) for name, text in helps.items() if text]
+    return [Fields(tuple(items))] if items else []
+
+
+def _untested(told: Told, fewest: int) -> list[Block]:
+    if not told["skipped"]:
+        return []
+    if fewest > 1:
+        names = in_full(list(dict.fromkeys(one["attack"] for one in told["skipped"])))
+        return [Callout(f"Not tested with every earlier release: {names}.")]
+    rows = tuple((one["attack"], one["entry"] or "all", one["reason"]) for one in told["skipped"])
+    return [Table(("attack", "with entry", "why it did not run"), rows, "Not tested together")]
+
+
+# Those that others may make
+
+
+def _later(told: Told, fewest: int) -> list[Block]:
+    heading, found = "What a release by somebody else would reveal", told["forecast"]
+    if found is None:
+        return [Text(heading), Callout(told["why"], "note", "No forecast")]
+    asked = found["settings"]
+    many = "another publisher" if asked["others"] == 1 else f"{asked['others']} other publishers"
+    words = (
+        f"Suppose that {many} will make a release of {counted(asked['rows'], fewest)} people, "
+        f"and that it holds {percent(asked['overlap'], 1)} of ours. Whoever has both releases, "
+        f"and knows that somebody is in both, is left with the values of {found['on']} that both "
+        f"classes have: a class counts as exposed where somebody in it would keep fewer than "
+        f"{asked['l']}."
+    )
+    if fewest > 1:
+        return [Text(heading, (words,)), Fields(_briefly(found, fewest))]
+    return [
+        Text(heading, (words,)),
+        *by_column(found),
+        Chart(estimates_chart(found["estimates"], found["classes"]), _MARKS),
+        Fields(tuple(_supposed(found))),
+        _assumed(found),
+    ]
+
+
+_MARKS = (
+    "Blue: the estimate to go by; its line spans nine in ten of the releases that were drawn. "
+    "Grey: other estimates, to compare with."
+)
+
+
+def _briefly(found: Told, fewest: int) -> tuple[Fact, ...]:
+    exposed = found["risk"] * found["classes"]
+    worst = f"(by {found['on']}, the worst of all sensitive columns)" if found["by_column"] else ""
+    return (
+        Fact("Classes that would be exposed", share(exposed, found["classes"], fewest), worst),
+        Fact("Estimated by", found["default"]),
+    )
+
+
+def _supposed(found: Told) -> list[Fact]:
+    asked = found["settings"]
+    points = "people's own values, from the original" if asked["original"] else (
+        "points drawn inside the published cells; the original was not given"
+    )  # fmt: skip
+    few = found["classes_with_few_values"]
+    return [
+        Fact("Other publisher's method and rule", f"{asked['method']}, `{asked['rule']}`"),
+        Fact("Where our people are", points),
+        Fact("Classes with too few values already", f"{few:,} of {found['classes']:,}",
+             "(exposed whatever others publish)" if few else ""),
+        Fact("Releases drawn", asked["repeats"]),
+    ]  # fmt: skip
+
+
+def _assumed(found: Told) -> Table:
+    rows = [("all of them", f"{'; '.join(found['assumptions'])}.")] if found["assumptions"] else []
+    rows += [(one["name"], f"{'; '.join(one['assumptions'])}.") for one in found["estimates"]]
+    return Table(("estimate", "takes it that"), tuple(rows), "What the estimates rest on")
+
+
+# The ledger
+
+
+def _position(told: Told) -> list[Block]:
+    """Where it stands in the ledger, with a line to sign beside."""
+    place = told["position"]
+    if place is None:
+        return []
+    words = (
+        "Whoever keeps this page can show later that the ledger was not shortened or written "
+        "anew: `shoal ledger verify` compares it with the head below."
+    )
+    own = f"{place['entry']}:{place['hash']}"
+    head = f"{place['head']['number']}:{place['head']['hash']}"
+    items = [] if place["entry"] is None else [Fact("Entry of this release", f"`{own}`")]
+    items += [Fact("Head of the ledger", f"`{head}`"), Fact("Signature", "")]
+    return [Text("Place in the ledger", (words,)), Fields(tuple(items))]

@@ -1,0 +1,260 @@
+"""The pages of a forecast and of a validation: what others may expose, and how true it came.
+
+They are drawn from the JSON of a forecast and of a validation, for the publisher: they tell where
+a release is weak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.reports.charts.forecast import (
+    DEFAULT,
+    came_true_chart,
+    chances_chart,
+    estimates_chart,
+    interval_text,
+    reliability_chart,
+)
+from shoal.reports.document import Block, Callout, Chart, Fact, Fields, Page, Section, Table
+from shoal.reports.format import percent
+
+Numbers = Mapping[str, Any]
+LISTED = 20
+"""So many of the classes at risk are on the page; the JSON has more."""
+
+
+def forecast_page(facts: Numbers) -> Page:
+    """The whole forecast as a page."""
+    return Page(
+        "What another release may expose",
+        (_estimates(facts), _where(facts), _settings(facts), _rests_on(facts)),
+        lead=str(facts["sentence"]),
+        foot="Made by `shoal forecast`. For the publisher: it says where a release is weak.",
+        data={**facts, "public": False},
+    )
+
+
+def _estimates(facts: Numbers) -> Section:
+    words = (
+        "Who is in two releases can be looked up in both: only the values that both classes hold "
+        f"are left. A class is exposed where somebody is left with fewer than "
+        f"{facts['settings']['l']} values of `{facts['on']}`.",
+    )
+    rows = tuple(
+        (one["name"], percent(one["risk"], 1), _interval(one), one["assumes"])
+        for one in facts["estimates"]
+    )
+    head = ("Estimator", "Exposed", "Nine in ten", "It takes it that")
+    told = Chart(
+        estimates_chart(facts["estimates"], facts["classes"]),
+        "The forecast stands by the simulation. The paper's own figures are beside it because "
+        "they are the paper's: they know nothing of the overlap, and take columns for "
+        "independent.",
+    )
+    return Section("How many classes", words, (*by_column(facts), told, Table(head, rows)))
+
+
+def by_column(facts: Numbers) -> list[Block]:
+    """What is forecast of each sensitive column, the worst first, where there are several."""
+    if not facts["by_column"]:
+        return []
+    rows = tuple(
+        (one["on"], percent(one["risk"], 1), interval_text(one["interval"]),
+         f"{one['classes_with_few_values']:,} of {facts['classes']:,}", one["rule"])
+        for one in facts["by_column"]
+    )  # fmt: skip
+    head = ("sensitive column", "classes exposed", "nine in ten", "with too few values already",
+            "others publish under")  # fmt: skip
+    return [Table(head, rows, f"Each sensitive column; drawn below: {facts['on']}")]
+
+
+def _interval(estimate: Numbers) -> str:
+    """Where one more release drawn alike lies nine times in ten, where enough were drawn."""
+    few = estimate["interval"] is None and estimate["name"] == DEFAULT
+    return "too few repeats" if few else interval_text(estimate["interval"])
+
+
+def _where(facts: Numbers) -> Section:
+    default = next(one for one in facts["estimates"] if one["name"] == DEFAULT)
+    blocks: list[Block] = [Chart(chances_chart(default["by_probability"]))]
+    if few := facts["classes_with_few_values"]:
+        many = f"{few:,} class{' has' if few == 1 else 'es have'}"
+        told = f"{many} fewer values than that already: no other release is needed there."
+        blocks.append(Callout(told, "warning"))
+    if listed := facts["exposed"][:LISTED]:
+        blocks.append(_classes(listed))
+    words = (
+        "To lower the chance, make classes larger or their values more varied: publish with the "
+        "rule `composition`, a higher k, or a rule on values.",
+    )
+    return Section("Which classes", words, tuple(blocks))
+
+
+def _classes(listed: Sequence[Numbers]) -> Table:
+    names = list(listed[0].get("labels", {}))
+    rows = tuple(
+        (one["class"], one["row"], one["rows"], one["values"], percent(one["probability"], 1),
+         *(_label(one["labels"][name]) for name in names))
+        for one in listed
+    )  # fmt: skip
+    head = ("Class", "First row", "Rows", "Values", "Chance", *names)
+    return Table(head, rows, caption="The classes most at risk")
+
+
+def _label(value: Any) -> str:
+    return "(missing)" if value is None else str(value)
+
+
+def _coinciding(asked: Numbers) -> dict[str, str]:
+    """How far our people are the same in several releases, and what the other end would give."""
+    share = asked.get("same_people")
+    if share is None:
+        return {}
+    told = f"{share:.0%} of them"
+    risks = asked.get("by_same_people", {})
+    ends = [f"with {float(end):.0%} {risk:.1%} of the classes" for end, risk in risks.items()]
+    both = f" (the worse: {', '.join(ends)})" if ends else ""
+    return {"In all of them": told + both}
+
+
+def _settings(facts: Numbers) -> Section:
+    asked = facts["settings"]
+    told = {
+        "Other releases": asked["others"],
+        "Rows of each": f"{asked['rows']:,}",
+        "Our people in each": f"{asked['people']:,} of {facts['rows']:,}",
+        **_coinciding(asked),
+        "Their other people": _strangers(asked),
+        "Their method": asked["method"],
+        "Their rule": asked["rule"],
+        "Releases drawn": asked["repeats"],
+        "Seed": asked["seed"],
+    }
+    items = tuple(Fact(name, value) for name, value in told.items())
+    return Section("What was supposed of the others", (), (Fields(items),))
+
+
+def _strangers(asked: Numbers) -> str:
+    if not asked["population"]:
+        return "like ours"
+    values = ", and values as common as there" if asked["population_values"] else ""
+    return f"drawn from the population that was given{values}"
+
+
+def _rests_on(facts: Numbers) -> Section:
+    each = [
+        f"{one['name'].capitalize()}: {'; '.join(one['assumptions'])}."
+        for one in facts["estimates"]
+        if not one["name"].startswith("paper, best")
+    ]
+    own = [f"{one[0].upper()}{one[1:]}." for one in facts["assumptions"]]
+    words = (
+        " ".join(own),
+        *each,
+        "Nobody knows how many people a release that does not exist yet will share with ours: the "
+        "overlap is what you say it is. Try several.",
+    )
+    return Section("What the numbers rest on", tuple(one for one in words if one))
+
+
+def validation_page(facts: Numbers) -> Page:
+    """A whole validation as a page."""
+    asked, trials = facts["settings"], facts["trials"]
+    real = [one["real"] for one in trials]
+    return Page(
+        "How true forecasts come",
+        (_came_true(facts), _chances(facts), _tried(facts)),
+        lead=f"In {len(trials):,} trials on samples of {asked['size']:,} people "
+        f"{percent(min(real), 1)} to {percent(max(real), 1)} of the classes came to be exposed.",
+        foot="Made by `shoal forecast --validate`. For the publisher: nothing was published.",
+        data={**facts, "public": False},
+    )
+
+
+def _came_true(facts: Numbers) -> Section:
+    words = (
+        "Two samples of the table that share some people were published as if by two. Each "
+        "estimator saw the first release and the number of people in both; the attack on both "
+        "releases says what came true.",
+        "Error (the mean of what they differ by) and bias are in percentage points of classes; the "
+        "Brier score is the mean squared difference of chances from what came of them, 0 is best. "
+        "Covered are the settings whose real risk lay in the interval that was told, which nine in "
+        "ten should; an interval takes 19 releases drawn.",
+        "A forecast stands by the simulation, also where the closed form comes a little closer "
+        "here: it is told how others publish, and it tells a range. The closed form has no range, "
+        "does not know the others' method and rule, and rests on a number that was chosen where "
+        "both publish by Mondrian with the same k.",
+    )
+    note = "Both scales grow by square roots, so that small shares can be told apart."
+    chart = Chart(came_true_chart(facts["trials"], facts["scores"]), note)
+    blocks = (*_tried_columns(facts), chart, _scores(facts["scores"]))
+    return Section("Estimated and real", words, blocks)
+
+
+def _tried_columns(facts: Numbers) -> list[Block]:
+    """How true forecasts of each sensitive column came, where several were tried."""
+    if not facts["by_column"]:
+        return []
+    rows = tuple(
+        (one["on"], *(percent(end([trial["real"] for trial in one["trials"]]), 1)
+                      for end in (min, max)),
+         *(f"{100 * one['scores'][name]['mae']:.2f}" for name in facts["scores"]))
+        for one in facts["by_column"]
+    )  # fmt: skip
+    head = (
+        "sensitive column",
+        "exposed, from",
+        "to",
+        *(f"error, {one}" for one in facts["scores"]),
+    )
+    return [Table(head, rows, f"Each sensitive column; drawn below: {facts['on']}")]
+
+
+def _scores(scores: Mapping[str, Numbers]) -> Table:
+    rows = tuple(
+        (name, f"{100 * one['mae']:.2f}", f"{100 * one['bias']:.2f}".replace("-", "−"),
+         "–" if one["correlation"] is None else f"{one['correlation']:.3f}", f"{one['brier']:.4f}",
+         "–" if one["covered"] is None else percent(one["covered"], 1))
+        for name, one in scores.items()
+    )  # fmt: skip
+    head = ("Estimator", "Error", "Bias", "Correlation", "Brier score", "Covered")
+    return Table(head, rows, caption="Over all settings")
+
+
+def _chances(facts: Numbers) -> Section:
+    words = (
+        "An estimator tells every class its chance of being exposed. Where chances are right, of "
+        "the classes with a chance of about 30% about 30% come to be exposed. Below the straight "
+        "line too much risk was told, above it too little.",
+    )
+    return Section(
+        "Chances and what came of them", words, (Chart(reliability_chart(facts["scores"])),)
+    )
+
+
+def _tried(facts: Numbers) -> Section:
+    asked = facts["settings"]
+    told = {
+        "Table": f"{facts['rows']:,} rows",
+        "Learnt": facts["on"],
+        "Each sample": f"{asked['size']:,} people of its own",
+        "In both": _listed(asked["overlaps"]),
+        "Method of both": asked["method"],
+        "k": _listed(asked["ks"]),
+        "l": _listed(asked["ls"]),
+        "Seeds": asked["seeds"],
+        "Releases drawn for each": asked["repeats"],
+    }
+    items = tuple(Fact(name, value) for name, value in told.items())
+    words = (
+        "Here both tables are samples of one, and the overlap and the other's method and k are "
+        "known. Where they are not, a forecast is as right as what was supposed.",
+        *facts["notes"],
+    )
+    return Section("What was tried", words, (Fields(items),))
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(f"{one:,}" for one in numbers)

@@ -1,0 +1,318 @@
+"""The pages of a pool: the partners' joint certificate, and one page for each provider.
+
+Both are complete pages, without script or network, to be printed and signed. They are drawn from
+plain dicts that JSON can hold; what may stand in them is decided by who fills them: **a count is
+printed as it is given**, so whatever stands for few people must be a text already ("fewer than
+10"). No provider is named on the certificate unless it signs it.
+
+``certificate`` reads (those in brackets may be left out):
+
+===================  ==========================================================================
+``date``             the day, as text
+``providers``        how many have rows in the table
+``m``                the most providers who may work together
+``rule``             the agreed rule, as text
+``inside``           the rule inside m-privacy
+``beside``           the parts of the rule that are not inside, so not held against partners
+``unjudged``         the sensitive columns that no part inside is about
+``method``           how the classes were made
+``rows``             published rows
+``held_back`` [..]   rows that were handed in and are not published
+``classes``          published classes
+``loss``             loss of detail, 0 … 1
+``withstood``        of so many members every class survives any coalition, by the rule inside
+``apart``            whether every class is of one provider
+``earlier`` [..]     releases of the same pool that came before
+``worst``            the worst that a coalition of m leaves of a class: ``rows`` (text)
+``beyond`` [dict]    the same for a coalition of m + 1: ``members`` and ``rows``
+``trust``            sentences: who saw what, and who must be trusted
+``agreement``        SHA-256 of the agreement
+``release_sha256``   of the published table
+``hash``             SHA-256 of the certificate's JSON, in which this line is not
+``signers`` [list]   who signs: a line for each; without it, as many lines as there are providers
+===================  ==========================================================================
+
+``provider_page`` reads ``provider`` (its name), ``date``, ``rows`` (its own, published),
+``held_back`` [its own that are not, a number], ``m``, ``k`` (counts below it are given as text),
+``rule``, ``inside``, ``beside``, ``unjudged``, ``agreement``, ``release_sha256``, ``trust``, and
+``lines``, each a dict of ``members`` (of a coalition of others), ``few`` (its rows that they could
+leave in a crowd of fewer than k) and ``values`` [its rows whose sensitive value they would know for
+certain]. A number 0 there follows from the rule and the certificate; where up to m others anything
+else stands, the page warns. ``alone`` [dict]: its ``rows`` in ``classes`` of its own; ``earlier``
+as above. Where ``rows`` is 0 there is nothing to count, and nothing is kept.
+
+Both are of releases that were found to meet the rule: of others there are none.
+What others could learn is about the worst coalitions of *other* providers: nothing here says what
+they know besides their rows, nor what a release made elsewhere adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.reports.charts.collusion import scenarios
+from shoal.reports.document import Block, Callout, Fact, Facts, Fields, Page, Section, Table, Text
+
+Told = Mapping[str, Any]
+
+
+def certificate(facts: Told) -> str:
+    """What the partners sign: one release, one m, and whom it rests on."""
+    page = Page(
+        "Joint certificate",
+        (_promised(facts), _together(facts), _trusted(facts), _signed(facts)),
+        lead=_lead(facts),
+        foot="Made by `shoal pool publish`. For the partners of the pool: no provider's rows or "
+        "counts are in it.",
+    )
+    return page.html()
+
+
+def _lead(facts: Told) -> str:
+    who = (
+        "none of them can break that by taking its"
+        if int(facts["m"]) == 1
+        else f"no {facts['m']:,} of them together can break that by taking their"
+    )
+    met = f"Every class meets `{facts['inside']}`, and"
+    return f"{facts['providers']:,} providers publish one table. {met} {who} own rows away."
+
+
+def left_open(facts: Told) -> list[str]:
+    """What is not promised: by the rule that was agreed on, or with a second release.
+
+    >>> left_open({"unjudged": ["job"], "beside": []})
+    ['No requirement is about job: a class may share one value.']
+    """
+    found, beside = [], ", ".join(facts["beside"])
+    if columns := ", ".join(facts["unjudged"]):
+        which = " that is held against partners" if beside else ""
+        found.append(f"No requirement{which} is about {columns}: a class may share one value.")
+    if beside:
+        found.append(f"Not held against partners: {beside}.")
+    return found + _before(facts)
+
+
+def _before(facts: Told) -> list[str]:
+    """That this is not the only release of the pool."""
+    number = int(facts.get("earlier", 0))
+    if not number:
+        return []
+    came = f"{number:,} release{'' if number == 1 else 's'} of this pool came before this one"
+    which = "both" if number == 1 else "several of the"
+    return [f"{came}: whoever has {which} tables can compare them."]
+
+
+def of_one(number: int, classes: int) -> list[str]:
+    """For the third party, that some classes are of one provider; nothing where none is.
+
+    >>> of_one(3, 495)
+    ['Classes of one provider: 3 of 495; whoever guesses which knows whose people they are.']
+    """
+    guessed = "whoever guesses which knows whose people they are."
+    return [f"Classes of one provider: {number:,} of {classes:,}; {guessed}"] if number else []
+
+
+def _promised(facts: Told) -> Section:
+    numbers = (
+        Fact("providers", facts["providers"], "provided rows"),
+        Fact("m", facts["m"], "may work together, and the rule inside still holds"),
+        Fact("rows", facts["rows"], "one a person"),
+        Fact("classes", facts["classes"], "of people who look alike"),
+    )
+    details = (
+        Fact("Rule", f"`{facts['rule']}`"),
+        Fact("Method", str(facts["method"])),
+        *_held_back(facts),
+        Fact("Loss of detail", facts["loss"], "(0: every value is as it was; 1: nothing is left)"),
+        Fact("Date", str(facts["date"])),
+    )
+    return Section("What is promised", (), (Facts(numbers), Fields(details), *_warning(facts)))
+
+
+def _held_back(facts: Told) -> list[Fact]:
+    if "held_back" not in facts:
+        return []
+    return [Fact("Rows held back", facts["held_back"], "(handed in, and not in the table)")]
+
+
+def _warning(facts: Told) -> list[Block]:
+    found = " ".join(left_open(facts))
+    return [Callout(found, "warning", "Not promised")] if found else []
+
+
+def _together(facts: Told) -> Section:
+    m, inside = int(facts["m"]), str(facts["inside"])
+    whole = " & ".join((inside, *facts["beside"]))
+    blocks: list[Block] = [scenarios(whole, [(m, inside)])]
+    worst = [(m, facts["worst"]), (m + 1, facts.get("beyond"))]
+    told = [Fact(_by_the_worst(size), _worst(one)) for size, one in worst if one]
+    members = _members(int(facts["withstood"]))
+    withstood = Fact("Every class survives", f"{members}, by `{inside}`")
+    blocks.append(Fields((withstood, *told)))
+    if facts["apart"]:
+        blocks.append(Callout(APART, "warning", "Apart"))
+    intro = (
+        "Each provider knows its own rows. Those who pool what they know can take their rows away "
+        "from every class, and what is left is about the patients of others alone."
+    )
+    return Section("Who could work together", (intro,), tuple(blocks))
+
+
+APART = (
+    "Every class is of one provider. m-privacy is met by keeping the providers apart: nobody's "
+    "people stand among another's, and each provider knows which classes are its own."
+)
+
+
+def _members(number: int) -> str:
+    return "any one provider" if number == 1 else f"any {number:,} providers together"
+
+
+def _by_the_worst(members: int) -> str:
+    return "Left by the worst provider" if members == 1 else f"Left by the worst {members:,}"
+
+
+def _worst(worst: Told) -> str:
+    return f"fewest rows of others in a class: {worst['rows']}"
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} row{'' if number == 1 else 's'}"
+
+
+def _trusted(facts: Told) -> Section:
+    return Section("Whom this rests on", tuple(str(one) for one in facts.get("trust", ())))
+
+
+def _hashes(facts: Told) -> list[Fact]:
+    words = {
+        "agreement": "SHA-256 of the agreement",
+        "release_sha256": "SHA-256 of the table",
+        "hash": "SHA-256 of this certificate",
+    }
+    return [Fact(told, f"`{facts[key]}`") for key, told in words.items() if facts.get(key)]
+
+
+def _signed(facts: Told) -> Section:
+    unnamed = [f"Provider {number:,}" for number in range(1, int(facts["providers"]) + 1)]
+    names = [str(one) for one in facts.get("signers") or unnamed]
+    lines = tuple(Fact(name, "") for name in (*names, "Trusted third party", "Place and date"))
+    return Section(
+        "Signatures",
+        ("Compare the hashes with your own copies before you sign.",),
+        (Fields(tuple(_hashes(facts))), Text("Signed by"), Fields(lines)),
+    )
+
+
+# A provider's own page
+
+
+def provider_page(facts: Told) -> str:
+    """What the others could learn about one provider's patients, for its eyes only."""
+    m, name, rows = int(facts["m"]), str(facts["provider"]), int(facts["rows"])
+    lead = (
+        f"What other providers could learn about your {_rows(rows)} if they put theirs "
+        f"together. Agreed: `{facts['inside']}`, even if up to {m:,} do so."
+        if rows
+        else "None of your rows is in the published table: all of them were held back."
+    )
+    page = Page(
+        f"For {name}",
+        (_learnt(facts) if rows else _absent(facts), _trusted(facts), _checked(facts)),
+        lead=lead,
+        foot=f"Made by `shoal pool publish`, for {name} alone. Numbers under {facts['k']} are not "
+        "told, but for your rows; no other provider's rows or counts are in it.",
+    )
+    return page.html()
+
+
+def _absent(facts: Told) -> Section:
+    """For one of whom nothing is published: nothing is promised either."""
+    told = (
+        f"{_rows(int(facts.get('held_back', 0)))} of yours could be placed in no class that "
+        "meets the rule. The table says nothing about them, and you are not one of its providers. "
+        "To be part of it, agree on another rule, or on holding fewer rows back."
+    )
+    said = " ".join((told, *_before(facts)))
+    return Section("In short", (), (Callout(said, "warning", "Held back"),))
+
+
+def _learnt(facts: Told) -> Section:
+    m, k = int(facts["m"]), facts["k"]
+    numbers = (
+        Fact("your rows", facts["rows"], "in the published table"),
+        *([Fact("held back", facts["held_back"], HELD_BACK)] if facts.get("held_back") else []),
+        Fact("m", m, "others may work together, as agreed"),
+        Fact("k", k, "people at least; smaller numbers are not told"),
+    )
+    intro = (
+        "Others know their own rows and can take them away from every class. Those of your "
+        f"patients who are left there may be in a crowd of fewer than {k}; or all who are left "
+        "share one sensitive value, which the others then know for certain. The rule agreed on is "
+        f"`{facts['inside']}`; what it does not limit is counted here all the same."
+    )
+    blocks = (Facts(numbers), _lines(facts), _verdict(facts), *_alone(facts))
+    return Section("In short", (intro,), blocks)
+
+
+HELD_BACK = "of your rows: in no class, and not in the table"
+
+
+def _alone(facts: Told) -> list[Block]:
+    """That some of its rows stand among no others'."""
+    if "alone" not in facts:
+        return []
+    rows, classes = int(facts["alone"]["rows"]), int(facts["alone"]["classes"])
+    which = f"{classes:,} class{'' if classes == 1 else 'es'}"
+    told = (
+        f"{_rows(rows)} of yours {'is' if rows == 1 else 'are'} in {which} of your own, where "
+        "nobody else has rows: whoever guesses which they are knows that they are yours."
+    )
+    return [Callout(told, "note", "Apart")]
+
+
+def _lines(facts: Told) -> Table:
+    """What so many others could do, with a mark on what is more than was agreed."""
+    lines, m = facts["lines"], int(facts["m"])
+    valued = any("values" in line for line in lines)
+    head = ("others together", f"your rows in a crowd under {facts['k']}", "whose value is known")
+    rows = tuple(
+        (
+            f"{line['members']:,}{'' if int(line['members']) <= m else ' (more than agreed)'}",
+            line["few"],
+            line.get("values"),
+        )
+        for line in lines
+    )
+    shown = 3 if valued else 2
+    return Table(
+        head[:shown],
+        tuple(row[:shown] for row in rows),
+        "Against the worst coalitions of so many others",
+    )
+
+
+def _verdict(facts: Told) -> Callout:
+    """Kept, where that rules out all that is counted; else a warning of what it leaves open."""
+    m = int(facts["m"])
+    others = "one other" if m == 1 else f"{m:,} others"
+    which = "published rows" if facts.get("held_back") else "rows"
+    kept = f"Against up to {others} `{facts['inside']}` holds for all your {which}."
+    agreed = [line for line in facts["lines"] if int(line["members"]) <= m]
+    limited = all(line["few"] == 0 and line.get("values", 0) == 0 for line in agreed)
+    more = ([] if limited else ["That does not rule out what is counted above."]) + left_open(facts)
+    if not more:
+        return Callout(f"{kept} Against more nothing is promised.", "good", "Kept")
+    told = (kept, *more, "Decide whether that is enough before you consent.")
+    return Callout(" ".join(told), "warning", "Not all is promised")
+
+
+def _checked(facts: Told) -> Section:
+    signed = (Fact("Seen by", ""), Fact("Date", ""))
+    return Section(
+        "For your files",
+        ("The table and the agreement that this page is about.",),
+        (Fields((Fact("Date", str(facts["date"])), *_hashes(facts))), Fields(signed)),
+    )

@@ -1,0 +1,421 @@
+"""Report: count, verify, measure and attack a release, and tell it on one page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.column import PUBLISHED, Column
+from shoal.core.errors import UsageError
+from shoal.core.hierarchy import Flat
+from shoal.core.model import Model, Number, inner
+from shoal.core.release import MANIFEST, Verdict
+from shoal.core.schema import Schema
+from shoal.core.tally import Tally
+from shoal.engines.protocol import Frame
+from shoal.kernels.grouping import combinations
+from shoal.measures import marginals
+from shoal.measures.risk.assessment import assess
+from shoal.models import rule as parse_rule
+from shoal.models.alpha_k import AlphaK
+from shoal.models.k_anonymity import KAnonymity
+from shoal.releases.companion import Companion, companion_at_hand, is_another, released
+from shoal.releases.judgement import unjudged
+from shoal.releases.manifest import in_buckets, sha256
+from shoal.releases.options import BUCKETS, CENTROIDS, PARTITION, RANDOMISED, Progress, quiet
+from shoal.releases.people import as_published, people_in, people_of, refuse_repeated
+from shoal.releases.published_table import as_list
+from shoal.releases.reader import opened, opened_labels, released_schema
+from shoal.releases.recount import Recount, class_sizes, recount
+from shoal.releases.tallying import encode
+from shoal.releases.verification import recounted, verify
+from shoal.reports.attack_trials import trials
+from shoal.reports.attack_wording import of_answers
+from shoal.reports.context import read_context
+from shoal.reports.distribution import Distribution, distribution
+from shoal.reports.document import Page, check_place
+from shoal.reports.evidence import DROPPED, FATES, FEWEST, Described, Evidence, publishable
+from shoal.reports.noise.evidence import gathered as noise_gathered
+from shoal.reports.noise.evidence import of_noise
+from shoal.reports.noise.page import page as noisy_page
+from shoal.reports.noise.promise import estimated, promised
+from shoal.reports.options import Given, commands, threshold_of
+from shoal.reports.release_page import page
+from shoal.reports.sections.collusion import colluding
+from shoal.reports.sections.composition import composing
+from shoal.reports.sections.knowledge import PIECES, checked, knowing, not_run
+from shoal.verbs.audit import Audit, audit, beside
+from shoal.verbs.red_team import RedTeam
+
+RISK = Fraction(1, 5)
+"""The risk above which people are counted where no requirement says how many are to be alike."""
+
+
+def report(
+    release: Any, *, others: Any = (), original: Any = None, targets: Any = None,
+    control: Any = None, schema: Schema | None = None, rule: Model | str | None = None,
+    on: str | Sequence[str] | None = None, threshold: Number | None = None,
+    limit: float | None = None, pieces: int = PIECES, public: bool = False, fewest: int = FEWEST,
+    title: str | None = None,
+    context: Mapping[str, Any] | str | Path | None = None, out: str | Path | None = None,
+    show: bool = False, seed: int = 0, ledger: Any = None, key: str | Path | None = None,
+    about: str | None = None, prior: Any = None, people: int | None = None,
+    progress: Progress = quiet, **settings: Any,
+) -> Page:  # fmt: skip
+    """Everything known about a release on one page; ``.write("report.html")`` or ``.json``.
+
+    ``release`` is a release folder, a ``Release``, or with a ``schema`` (and a ``rule`` to verify)
+    any table. It is attacked by itself, and together with ``others``: one or several further
+    releases about the same people. ``targets`` are the people an adversary knows; without them
+    those of the ``original`` are, which also shows what the table was before. ``threshold`` is the
+    risk above which people are counted (1/k where the requirement says k, else 0.2), ``limit`` the
+    share of people on whom an attack may
+    succeed, ``on`` the column to learn, or several of them (every sensitive one unless told),
+    ``pieces`` how many pieces of knowledge beyond the table somebody is supposed to have at the
+    most. ``context`` says who publishes and why (a mapping, or a TOML file). With ``out`` the page
+    is written there too; what cannot be written is refused before anything is attacked.
+
+    With a ``ledger`` (or where one is, with its ``key``) it is judged with those recorded there
+    ``about`` the same people; what somebody else's would reveal is forecast in any case.
+
+    Of a release made by noise the page says what is promised and what that means: for a ``prior``,
+    which is what somebody believes of a person before (a probability, or one for each value), and
+    for so many ``people``. Counts and synthetic tables have a page of their own: they hold nobody's
+    row to be attacked; with the ``original`` their error is told, and their noise is audited.
+
+    The page is for the publisher. With ``public`` it is one to publish: counts are rounded to
+    ``fewest`` and none below it is told; no extremes, no rare values, no rows, no names of files,
+    nothing of the private companion. It does draw class sizes and distributions of the original,
+    rounded so, and prints title and context as they are written. ``show`` lets findings name
+    values. Further settings are those of ``shoal.red_team`` (``sample``, ``relation``,
+    ``reading``) and ``accept_keep`` of ``shoal.verify``.
+    """
+    original = as_published(release, original)
+    given = Given(
+        release, tuple(as_list(others)), original, targets, control, schema, rule, on, threshold,
+        limit, checked(pieces), context, show and not public, seed, ledger, key, about, prior,
+        people, settings,
+    )  # fmt: skip
+    if public and fewest < 2:
+        raise UsageError("fewest is 2 or more people.", "leave it out for 10.")
+    if out is not None:
+        check_place(Path(out), internal=not public)
+    if (noisy := of_noise(given.release)) is not None:
+        made = noisy_page(noise_gathered(given, *noisy, public, progress), title, _version())
+    else:
+        evidence = gathered(given, progress)
+        made = page(publishable(evidence, fewest) if public else evidence, title, _version())
+    if out is not None:
+        made.write(out)
+    return made
+
+
+def _version() -> str:
+    try:
+        return installed("shoal")
+    except PackageNotFoundError:
+        return "run from its source"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The release itself: its table, what its columns are, and its manifest if it has one."""
+
+    table: Any
+    schema: Schema
+    """The columns that are published."""
+    stated: Schema
+    """The same as their publisher states them, with hierarchies, and the columns left out."""
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    companion: Companion | None = None
+
+    @property
+    def form(self) -> str:
+        """What it was published as; any other table is taken for generalised cells."""
+        if in_buckets(self.manifest):
+            return BUCKETS
+        told = self.manifest.get("form")
+        return str(told) if told in (CENTROIDS, RANDOMISED) else PARTITION
+
+    @classmethod
+    def of(cls, given: Given) -> Source:
+        """A release folder says itself what it is; another table needs a schema."""
+        found = released(given.release)
+        if found is not None:
+            table, manifest = found
+            own, schema = companion_at_hand(given.release, table), released_schema(manifest)
+            told = given.schema or (own.schema if own else schema)
+            return cls(table, schema, _with_roles(told, schema), manifest, own)
+        if given.schema is None:
+            raise UsageError(
+                "A report on a table that is not a release folder needs the columns' roles.",
+                "add -s schema.toml or --quasi COL.",
+            )
+        return cls(given.release, given.schema, given.schema)
+
+
+def _with_roles(told: Schema, published: Schema) -> Schema:
+    """What is told of columns, in the roles that they were published in: these may be others.
+
+    A column that an earlier release had is a quasi-identifier in one that is published after it.
+    """
+    own = {column.name: column for column in told.columns}
+    columns = [
+        replace(own[c.name], role=c.role, kind=own[c.name].kind or c.kind) if c.name in own else c
+        for c in published.columns
+    ]
+    dropped = [c for c in told.columns if c.name not in published.names and c.role not in PUBLISHED]
+    return Schema((*columns, *dropped))
+
+
+def gathered(given: Given, progress: Progress = quiet) -> Evidence:
+    """Everything that the report tells: counted, verified, measured, attacked."""
+    context = read_context(given.context)
+    source = Source.of(given)
+    made = bool(source.manifest)
+    promise = _promised(given, source.manifest)
+    _check_learnt(given.columns, source.schema)
+    progress("counting", 0, 1)
+    count, rows = _counted(given, source)
+    verdict = _verified(given, source)
+    progress("measuring", 0, 1)
+    measured = audit(given.release if made else source.table, source.schema)
+    reading = given.settings.get("reading") or {}
+    sizes_before, distributions = _compared(given.original, source, count, reading)
+    progress("attacking", 0, 1)
+    tested = _attacked(given, source, progress)
+    names = [column.name for column in source.schema.sensitive]
+    learnt = given.columns or tuple(names)
+    known, unexamined = knowing(
+        given.release, source.stated if given.schema else None, learnt, given.pieces, verdict,
+        show=given.show, seed=given.seed, progress=progress,
+    )  # fmt: skip
+    return Evidence(
+        rows=int(rows.sum()),
+        classes=len(rows),
+        sizes=_sizes(rows),
+        sizes_before=sizes_before,
+        distributions=distributions,
+        risk=assess(rows, threshold=_threshold(given, source)),
+        columns=_columns(source, count),
+        verdict=verdict,
+        measured=_named(measured),
+        findings=tuple(map(of_answers, tested.findings) if promise else tested.findings),
+        skipped=not_run(tuple(tested.skipped), known, unexamined),
+        knowing=known,
+        colluding=colluding(
+            given.release,
+            source.companion,
+            given.rule or str(source.manifest.get("rule", "")),
+            verdict,
+            show=given.show,
+        ),
+        promised=promise,
+        composing=composing(given, made, learnt, progress),
+        context=context,
+        manifest=source.manifest,
+        private=_private(source, given.original),
+        hashes=_hashes(source),
+        others=len(given.others),
+        people=given.targets is not None or given.original is not None,
+        learnt=learnt,
+        unlearnt=tuple(name for name in names if name not in learnt),
+        unjudged=_unjudged(verdict, names) if promise is None else (),
+        limit=given.limit,
+        commands=commands(given),
+        seed=given.seed,
+    )
+
+
+def _promised(given: Given, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What noise promises; a belief before it has no meaning where there is none."""
+    told = promised(manifest, given.prior, given.people)
+    if told is not None:
+        return {**told, "estimates": estimated(given.release, manifest)}
+    if not (given.prior is None and given.people is None):
+        raise UsageError(
+            "What somebody believes before is asked of releases made by noise alone.",
+            "leave --prior and --people out.",
+        )
+    return None
+
+
+def _check_learnt(asked: Sequence[str], schema: Schema) -> None:
+    """Refuse columns that the release does not have: no attack could learn them."""
+    names = [column.name for column in (*schema.sensitive, *schema.keep)]
+    if unknown := [name for name in asked if name not in names]:
+        hint = f"name one of: {', '.join(names)}." if names else 'give one the role "sensitive".'
+        raise UsageError(f"There is no column {unknown[0]!r} to learn.", hint)
+
+
+def _unjudged(verdict: Verdict | None, sensitive: Sequence[str]) -> tuple[str, ...]:
+    """The sensitive columns that no part of the verified rule is about; none without a rule."""
+    if verdict is None:
+        return ()
+    try:
+        rule = parse_rule(" & ".join(one.model for one in verdict.judgements))
+    except UsageError:  # a model of the user's own, which has no text
+        return ()
+    return tuple(unjudged(rule, sensitive))
+
+
+def _counted(given: Given, source: Source) -> tuple[Recount, NDArray[np.int64]]:
+    """The table's labels, and the rows of each class: people alike in kept columns too."""
+    schema = source.schema
+    with opened_labels(source.table, schema, exact=bool(source.manifest)) as frame:
+        _refuse_several(given, source, frame)
+        count = recount(frame, schema)
+        return count, class_sizes(frame, schema, count)
+
+
+def _threshold(given: Given, source: Source) -> Fraction:
+    """The risk above which people are counted: that of the class sizes that are required."""
+    if given.threshold is not None:
+        return threshold_of(given.threshold)
+    rule = given.rule or source.manifest.get("rule")
+    try:
+        models = inner(parse_rule(rule)) if rule else ()
+    except UsageError:  # a model of the user's own has no text
+        models = ()
+    asked = [one.k for one in models if isinstance(one, KAnonymity | AlphaK)]
+    return Fraction(1, max(asked)) if asked else RISK
+
+
+def _refuse_several(given: Given, source: Source, frame: Frame) -> None:
+    """A report takes a row for a person: people who have several are refused."""
+    person = source.stated.person
+    if isinstance(source.table, Path) and source.manifest:
+        people = people_of(given.release, source.table, source.manifest)[0]
+    else:
+        people = people_in(frame, source.stated)
+    if people is not None:
+        refuse_repeated(
+            "person" if person is None else person.name, len(people.codes), people.number,
+            "publish it with --one-row, and report on that; shoal audit counts people as they are.",
+        )  # fmt: skip
+
+
+def _verified(given: Given, source: Source) -> Verdict | None:
+    accept_keep = bool(given.settings.get("accept_keep"))
+    if source.manifest:
+        return recounted(given.release, rule=given.rule, accept_keep=accept_keep)
+    if given.rule is None:
+        return None
+    return verify(source.table, source.schema, given.rule, accept_keep=accept_keep)
+
+
+def _attacked(given: Given, source: Source, progress: Progress) -> RedTeam:
+    """Folders say their own roles, and need no bounds: these do not bind whom others look for."""
+    return trials(
+        (given.release, *given.others),
+        schema=source.stated if given.schema else None,
+        targets=given.targets if given.targets is not None else given.original,
+        control=given.control,
+        on=given.columns or None,
+        seed=given.seed,
+        show=given.show,
+        progress=progress,
+        **{key: value for key, value in given.settings.items() if key != "accept_keep"},
+    )
+
+
+def _sizes(rows: Any) -> dict[int, int]:
+    """Class size -> classes of that size."""
+    return dict(sorted(Counter(np.asarray(rows).tolist()).items()))
+
+
+def _compared(
+    original: Any, source: Source, count: Recount, reading: Mapping[str, Any]
+) -> tuple[dict[int, int] | None, tuple[Distribution, ...]]:
+    """What the original had, as far as the form allows to compare.
+
+    Exact columns are as they were, centroids are no cells that the original could be put in, and
+    answers at random are not people's values.
+    """
+    drawn, stated = source.form in (PARTITION, RANDOMISED), source.stated
+    if source.form == RANDOMISED:
+        answers = {one.name for one in source.schema.sensitive}
+        stated = Schema(tuple(one for one in stated.columns if one.name not in answers))
+    return _before(original if drawn else None, stated, count, reading)
+
+
+def _before(
+    original: Any, schema: Schema, count: Recount, reading: Mapping[str, Any]
+) -> tuple[dict[int, int] | None, tuple[Distribution, ...]]:
+    """The original's class sizes, and each column's distribution beside the published one."""
+    if original is None:
+        return None, ()
+    wanted = replace(schema, columns=(*schema.quasi, *schema.sensitive))
+    kept = [Column(column.name, "quasi", "category", Flat()) for column in schema.keep]
+    kinds = wanted.kinds | {column.name: "label" for column in kept}
+    with opened(original, kinds=kinds, **reading) as frame:
+        tally = everything = _tallied(frame, wanted)
+        if kept:
+            everything = _tallied(frame, replace(schema, columns=(*schema.quasi, *kept)))
+    both, cut = beside(tally, count)
+    moved = marginals.raw(both, cut).columns
+    drawn = marginals.distributions(both, cut)
+    axes = (*tally.quasi, *tally.sensitive)
+    return _sizes_of(everything), tuple(
+        distribution(axis, *drawn[axis.name], moved[axis.name]) for axis in axes
+    )
+
+
+def _tallied(frame: Frame, wanted: Schema) -> Tally:
+    fields = [field for field in frame.fields if field.name in wanted.names]
+    return encode(frame, wanted.fit(fields)).tally
+
+
+def _sizes_of(tally: Tally) -> dict[int, int]:
+    number, _ = combinations(tally.keys, [axis.size for axis in tally.quasi])
+    return _sizes(np.bincount(number, weights=tally.count).astype(np.int64))
+
+
+def _columns(source: Source, count: Recount) -> tuple[Described, ...]:
+    fates = FATES[source.form]
+    labels = {axis.name: axis.size for axis in (*count.tally.quasi, *count.tally.sensitive)}
+    return tuple(
+        Described(
+            column.name,
+            column.role,
+            fates.get(column.role, DROPPED),
+            labels.get(column.name),
+        )
+        for column in source.stated.columns
+    )
+
+
+def _named(measured: Audit) -> tuple[tuple[str, float], ...]:
+    """Each model that was measured, with what else its figure depends on."""
+    found = []
+    for one in measured.measured:
+        extra = "".join(f" {key}={value}" for key, value in one.parameters)
+        found.append((f"{one.model}{extra}{f' on {one.on}' if one.on else ''}", one.value))
+    return tuple(found)
+
+
+def _private(source: Source, original: Any) -> dict[str, Any]:
+    """What the companion knows of the release, and of the original that was given."""
+    own = source.companion
+    another = {"another_original": True} if is_another(own, original) else {}
+    return {**(own.facts if own else {}), **another}
+
+
+def _hashes(source: Source) -> dict[str, str]:
+    """Of the published files, and of their manifest."""
+    table, told = source.table, source.manifest
+    if not isinstance(table, (str, Path)) or not Path(table).is_file():
+        return {}
+    names = {"values": str(told["values"])} if "values" in told else {}
+    others = {**names, "manifest": MANIFEST} if told else {}
+    beside = {what: sha256(Path(table).parent / name) for what, name in others.items()}
+    return {"table": sha256(Path(table)), **beside}

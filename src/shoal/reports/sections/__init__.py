@@ -1,0 +1,1 @@
+"""The parts of a report: what is measured for each."""

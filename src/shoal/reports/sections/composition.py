@@ -1,0 +1,172 @@
+"""Beside other releases: a report's part on those before, and on those that others may make.
+
+With a ledger the release is judged together with every earlier one about the same people (or what
+was found when it was recorded is told), and its place in the chain is printed, for somebody to
+sign beside. The ledger judges as it does when it records: neither the one column that the report
+is about nor the report's limit bears on that. Without a ledger only the forecast is left: what a
+release that somebody else makes of overlapping people would reveal.
+
+The public is told how many releases it was judged with, on how many people attacks succeed,
+rounded, the forecast as one rounded figure, what is spent of the privacy budget, and the place in
+the ledger; not which releases they were, nor the reason why a risk was accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shoal.adversary.runner import told
+from shoal.core.errors import InputError, NotMetError, UsageError
+from shoal.core.schema import Schema
+from shoal.forecasts.result import Forecast
+from shoal.releases.options import Progress
+from shoal.reports.attack_wording import WORDS
+from shoal.reports.document import Section
+from shoal.reports.format import counted, share
+from shoal.reports.options import Given
+from shoal.reports.pages.composition import composition
+from shoal.verbs.forecast import forecast
+
+NOTHING_TO_LEARN = "The release has no sensitive column, so that nothing is left to be revealed."
+
+
+@dataclass(frozen=True)
+class Composing:
+    """How a release stands beside others."""
+
+    admission: Mapping[str, Any] | None = None
+    """How it was judged together with earlier ones, in plain values; None: there is no ledger."""
+    forecast: Forecast | None = None
+    why: str = ""
+    """Why there is no forecast."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON, which the page is drawn from."""
+        told = {**_NOT_JUDGED, **(self.admission or {})}
+        return {
+            "ledger": self.admission is not None,
+            **{name: told[name] for name in _NOT_JUDGED},
+            "forecast": None if self.forecast is None else self.forecast.to_json(),
+            "why": self.why,
+        }
+
+
+_NOT_JUDGED: Mapping[str, Any] = {
+    "recorded": False, "admitted": None, "overridden": False, "accepted_risk": "", "about": "",
+    "reasons": [], "judged_with": [], "findings": [], "defences": [], "lacking": [],
+    "skipped": [], "unjudged": [], "ways": [], "notes": [], "spend": None, "position": None,
+}  # fmt: skip
+"""What is told of an admission, and what it is where there is none."""
+PUBLIC = ("attack", "on", "people", "exposed", "beyond", "limit", "exceeds", "answered_by")
+"""What the public is told of a finding, beside what helps in fixed words."""
+
+
+def publishable(found: Composing | None) -> Composing | None:
+    """What the public may know: no releases by name, no reason, no sentence of an attack's own."""
+    if found is None or found.admission is None:
+        return found if found is None else replace(found, why=_unsaid(found.why))
+    told = found.admission
+    findings = [
+        {**{name: one[name] for name in PUBLIC}, "answered_by": bool(one["answered_by"]),
+         "entries": [], "sentence": "", "defence": _helps(one)}
+        for one in _worst_of_each(told["findings"])
+    ]  # fmt: skip
+    public = {
+        "accepted_risk": bool(told["accepted_risk"]),
+        "about": "",
+        "reasons": [],
+        "judged_with": [{"relation": one["relation"]} for one in told["judged_with"]],
+        "findings": findings,
+        "defences": [],
+        "lacking": [],
+        "skipped": [{"attack": one["attack"]} for one in told["skipped"]],
+        "unjudged": [{"reason": ""} for _ in told["unjudged"]],
+        "ways": [],
+        "notes": [],
+    }
+    return replace(found, admission={**told, **public}, why=_unsaid(found.why))
+
+
+def _worst_of_each(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """For each attack what it found at worst, whichever the earlier releases were."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for one in findings:
+        before = found.setdefault(str(one["attack"]), one)
+        if (one["exceeds"], one["beyond"]) > (before["exceeds"], before["beyond"]):
+            found[str(one["attack"])] = one
+    return list(found.values())
+
+
+def _unsaid(why: str) -> str:
+    return "It could not be made." if why else ""
+
+
+def _helps(finding: Mapping[str, Any]) -> str:
+    words = WORDS.get(str(finding["attack"]).partition(" ")[0])
+    return "" if words is None else words.helps
+
+
+def section(found: Composing | None, fewest: int = 1) -> list[Section]:
+    """The section of the page."""
+    return [] if found is None else [composition(found.to_json(), fewest)]
+
+
+def facts(found: Composing | None, fewest: int = 1) -> dict[str, Any] | None:
+    """The same for programs; for the public with numbers in rounded words only."""
+    if found is None:
+        return None
+    plain = found.to_json()
+    if fewest <= 1:
+        return plain
+    for one in plain["findings"]:
+        one |= {name: counted(one[name], fewest) for name in ("people", "exposed", "beyond")}
+    if found.forecast is not None:
+        risk, classes = found.forecast.risk, found.forecast.classes
+        plain["forecast"] = {"risk": share(risk * classes, classes, fewest)}
+    return plain
+
+
+def composing(given: Given, made: bool, learnt: Sequence[str], progress: Progress) -> Composing:
+    """How the release stands beside others; ``made``: by Shoal, so that it says its own roles."""
+    schema = None if made else given.schema
+    admission = None if given.ledger is None else _judged(given, schema, progress)
+    if not learnt:
+        return Composing(admission, why=NOTHING_TO_LEARN)
+    try:
+        found = forecast(
+            given.release, original=given.original, schema=given.schema, on=tuple(learnt),
+            rule=None if made else given.rule, seed=given.seed, show=given.show,
+            reading=given.settings.get("reading"), progress=progress,
+        )  # fmt: skip
+    except (InputError, UsageError, NotMetError) as error:  # hidden values, a rule none can meet
+        return Composing(admission, why=told(error))
+    return Composing(admission, found)
+
+
+def _judged(given: Given, schema: Schema | None, progress: Progress) -> dict[str, Any]:
+    """The admission in plain values: as it would be now, or of one that is recorded, judged again.
+
+    Not by the report's ``on`` and ``limit``: these would leave out what the ledger looks at.
+    """
+    from shoal.ledger.ledger import Ledger  # databases and cryptography, which few reports need
+
+    people = given.targets if given.targets is not None else given.original
+    ledger = given.ledger if isinstance(given.ledger, Ledger) else Ledger(given.ledger, given.key)
+    try:
+        found = ledger.judge(
+            given.release, people=people, schema=schema, about=given.about,
+            relation=given.settings.get("relation") or None, show=given.show,
+            reading=given.settings.get("reading"), progress=progress,
+        )  # fmt: skip
+        plain = found.to_json()
+        if plain["position"] is None:
+            head = ledger.head()
+            plain["position"] = {
+                "entry": None, "hash": "", "head": {"number": head.number, "hash": head.hash}
+            }  # fmt: skip
+        return plain
+    finally:
+        if ledger is not given.ledger:
+            ledger.close()

@@ -1,0 +1,113 @@
+"""A small printed table as a picture, with the rows that matter set off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.reports.charts.theme import COLOUR, Spec, clean, nothing
+from shoal.studies.pages.axes import standing
+from shoal.studies.pages.looks import INNER
+from shoal.studies.pages.series import Rows
+
+LINE = 27
+"""Pixels a row."""
+EDGE = 14
+"""Before the first column."""
+
+
+def grid(
+    rows: Rows, *, columns: Sequence[str] | Mapping[str, str], title: str, about: str,
+    marked: str | None = None,
+) -> Spec:  # fmt: skip
+    """Rows × columns of text; ``columns`` may map a column to its heading.
+
+    The specification says in ``usermeta`` that it is ``printed``: a text is to stand beside it.
+    Rows for which the column ``marked`` is true are set off: by a ground, a stroke and bold type.
+    """
+    if not rows:
+        return nothing("The table has no rows")
+    heads = dict(columns) if isinstance(columns, Mapping) else {one: _head(one) for one in columns}
+    texts = [[_text(row.get(name)) for name in heads] for row in rows]
+    places = _places(list(heads.values()), texts)
+    off = [bool(marked and row.get(marked)) for row in rows]
+    values = [
+        {**{f"c{j}": text for j, text in enumerate(line)}, "row": i, "marked": mark,
+         "set": "yes" if mark else ""}
+        for i, (line, mark) in enumerate(zip(texts, off, strict=True))
+    ]  # fmt: skip
+    behind = {f"c{j}": head for j, head in enumerate(heads.values())}
+    told = behind | ({"set": "Set off"} if marked else {})
+    made = standing(
+        title, about, values, told,
+        {"width": INNER, "height": LINE * (len(rows) + 1), "autosize": {"type": "pad"},
+         "layer": [*_ground(), *_heads(list(heads.values()), places), *_cells(places)]},
+    )  # fmt: skip
+    return {**made, "usermeta": {**made["usermeta"], "printed": True}}
+
+
+def _head(name: str) -> str:
+    return clean(name.replace("_", " "))
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return clean(value)
+
+
+def _places(heads: Sequence[str], texts: Sequence[Sequence[str]]) -> list[tuple[float, float]]:
+    """Where each column begins, and how wide it is: by its longest text."""
+    longest = [
+        max(len(head), *(len(line[j]) for line in texts)) + 3 for j, head in enumerate(heads)
+    ]
+    unit = min(12.0, (INNER - EDGE) / sum(longest))
+    starts = [EDGE + unit * sum(longest[:j]) for j in range(len(longest))]
+    return [(start, unit * size - 6) for start, size in zip(starts, longest, strict=True)]
+
+
+def _y(shift: float) -> Spec:
+    """The pixel of a row, below the headings."""
+    return {"expr": f"{LINE} * (datum.row + 1 + {shift})"}
+
+
+def _ground() -> list[Spec]:
+    """What sets rows off, and the lines between rows."""
+    only: Spec = {"transform": [{"filter": "datum.marked"}], "encoding": {}}
+    whole = {"x": 0, "x2": INNER, "y": _y(0), "y2": _y(1)}
+    line = {"type": "rect", **whole, "y": _y(0.96), "color": COLOUR["line"], "opacity": 1}
+    return [
+        {**only, "mark": {"type": "rect", **whole, "color": COLOUR["band"], "opacity": 1}},
+        {
+            **only,
+            "mark": {"type": "rect", **whole, "x2": 4, "color": COLOUR["alarm"], "opacity": 1},
+        },
+        {"mark": line, "encoding": {}},
+    ]
+
+
+def _heads(heads: Sequence[str], places: Sequence[tuple[float, float]]) -> list[Spec]:
+    style = {"type": "text", "align": "left", "baseline": "middle", "color": COLOUR["quiet"],
+             "fontSize": 12.5, "y": LINE / 2}  # fmt: skip
+    data: Spec = {"data": {"values": [{"row": 0}]}, "encoding": {}}
+    made: list[Spec] = [
+        {**data, "mark": {**style, "x": x, "limit": room, "text": head}}
+        for head, (x, room) in zip(heads, places, strict=True)
+    ]
+    rule = {"type": "rect", "x": 0, "x2": INNER, "y": LINE - 1.5, "y2": LINE, "opacity": 1}
+    return [*made, {**data, "mark": {**rule, "color": COLOUR["quiet"]}}]
+
+
+def _cells(places: Sequence[tuple[float, float]]) -> list[Spec]:
+    style = {"type": "text", "align": "left", "baseline": "middle", "fontSize": 13,
+             "color": COLOUR["ink"], "y": _y(0.5)}  # fmt: skip
+    return [
+        {"transform": [{"filter": "datum.marked" if bold else "!datum.marked"}],
+         "mark": {**style, "x": x, "limit": room, "fontWeight": 650 if bold else 400},
+         "encoding": {"text": {"field": f"c{j}", "type": "nominal"}}}
+        for j, (x, room) in enumerate(places) for bold in (False, True)
+    ]  # fmt: skip

@@ -1,0 +1,180 @@
+"""What charts of studies are drawn from: means of rows by what tells them apart.
+
+A value has the fields ``panel``, ``by``, ``x``, ``mean``, ``least``, ``most`` and ``runs``,
+whatever the columns were called: a column's name may hold what a drawing would read as an
+expression.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from shoal.reports.charts.theme import Spec, clean
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are drawn, and how they are called for people."""
+
+    x: str
+    y: str
+    by: str = ""
+    panel: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    unit: str = ""
+
+    def word(self, column: str) -> str:
+        """A column's name as it is read."""
+        return clean(self.labels.get(column, column.replace("_", " ")))
+
+    def named(self, column: str, value: Any) -> str:
+        """One of a column's values; a number says what it is of.
+
+        >>> Columns("x", "y", labels={"k": "k"}).named("k", 5)
+        'k = 5'
+        """
+        if not column:
+            return ""
+        if isinstance(value, bool):
+            return f"{self.word(column)}: {'yes' if value else 'no'}"
+        if isinstance(value, int | float):
+            return f"{self.word(column)} = {exact(value)}"
+        return clean(value)
+
+    def told(self, many: bool) -> dict[str, str]:
+        """The headings of the table behind the chart; a spread only where means are of several."""
+        first = {name: self.word(column)
+                 for name, column in (("panel", self.panel), ("by", self.by), ("x", self.x))
+                 if column}  # fmt: skip
+        spread = {"least": "Least", "most": "Most", "runs": "Measurements"} if many else {}
+        return first | {"mean": self.measured()} | spread
+
+    def measured(self) -> str:
+        """What is measured, with its unit where that does not stand at the ticks."""
+        unit = self.unit.strip()
+        word = self.word(self.y)
+        return word if not unit or unit in word or unit in TICKED else f"{word} ({unit})"
+
+
+TICKED = ("%", "s")
+"""Units that are written at every tick."""
+
+
+def exact(value: float) -> str:
+    """A number as a name: two that differ have two.
+
+    >>> exact(1234568), exact(2.0), exact(0.25), exact(1234567.5)
+    ('1,234,568', '2', '0.25', '1,234,567.5')
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    short = f"{value:,g}"
+    return short if float(short.replace(",", "")) == value else f"{value:,}".removesuffix(".0")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value can be drawn on a scale; yes and no are names."""
+    value = value.item() if hasattr(value, "item") else value
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def averaged(rows: Rows, of: Columns) -> list[Spec]:
+    """One value for each combination of panel, series and x, in the order in which they came."""
+    found: dict[tuple[Any, ...], list[float]] = {}
+    scaled = on_scale(rows, of)
+    for row in rows:
+        if _drawn(row, of):
+            found.setdefault(_key(row, of), []).append(float(row[of.y]))
+    return [
+        {"panel": panel, "by": by, "x": x if scaled else clean(x), "mean": fmean(some),
+         "least": min(some), "most": max(some), "runs": len(some)}
+        for (panel, by, x, *_), some in found.items()
+    ]  # fmt: skip
+
+
+def on_scale(rows: Rows, of: Columns) -> bool:
+    """Whether x is a number in every row."""
+    return all(is_number(row[of.x]) for row in rows if row.get(of.x) is not None)
+
+
+def _key(row: Mapping[str, Any], of: Columns) -> tuple[Any, ...]:
+    """By value, and by name as well: yes is 1 for Python alone."""
+    told = (row.get(column) for column in (of.panel, of.by) if column)
+    named = (of.named(column, row.get(column)) for column in (of.panel, of.by))
+    return (*named, row[of.x], *told)
+
+
+def names(rows: Rows, column: str, of: Columns) -> list[str]:
+    """A column's values as they are drawn: numbers from the least, text as it came."""
+    if not column:
+        return [""]
+    seen = [row.get(column) for row in rows if _drawn(row, of)]
+    if in_order(rows, column, of):
+        seen = sorted(seen)  # type: ignore[type-var]
+    return list(dict.fromkeys(of.named(column, value) for value in seen))
+
+
+def _drawn(row: Mapping[str, Any], of: Columns) -> bool:
+    return row.get(of.x) is not None and is_number(row.get(of.y))
+
+
+def printed(theirs: Rows, of: Columns, scaled: bool) -> list[Spec]:
+    """What the paper prints, in the fields of the values; nothing where it names no series."""
+    return [
+        {
+            "panel": of.named(of.panel, one[of.panel]) if of.panel in one else None,
+            "by": of.named(of.by, one[of.by]) if of.by in one else "",
+            "x": one[of.x] if scaled else clean(one[of.x]),
+            "mean": float(one[of.y]),
+            "said": clean(one.get("said", "paper")),
+        }
+        for one in theirs
+        if _drawn(one, of)
+    ]
+
+
+def placed(names: Sequence[str]) -> Callable[[Any], float]:
+    """How far from the left each name stands where all have the same room, from 0 to 1.
+
+    >>> placed(["a", "b"])("b")
+    0.75
+    """
+    where = {name: (i + 0.5) / len(names) for i, name in enumerate(names)}
+    return lambda name: where.get(name, 0.5)
+
+
+def repeated(values: Iterable[Spec]) -> bool:
+    """Whether any value is the mean of several."""
+    return any(one["runs"] > 1 for one in values)
+
+
+def differing(values: Iterable[Spec]) -> bool:
+    """Whether any value is the mean of several that are not the same."""
+    return any(one["least"] < one["most"] for one in values)
+
+
+def in_order(rows: Rows, column: str, of: Columns) -> bool:
+    """Whether what a column holds has an order: it holds numbers alone."""
+    seen = [row.get(column) for row in rows if _drawn(row, of)] if column else []
+    return bool(seen) and all(is_number(value) for value in seen)
+
+
+def panels(
+    drawn: Sequence[str], width: float, make: Callable[[str, float, bool], Spec]
+) -> dict[str, Any]:
+    """Small multiples side by side, at most three in a row; the first of a row has the axis."""
+    across = len(drawn) if len(drawn) <= 3 else 2 if len(drawn) == 4 else 3
+    room = (width - 62 - 30 * (across - 1)) / across
+    made = [make(name, room, i % across == 0) for i, name in enumerate(drawn)]
+    return {
+        "concat": made,
+        "columns": across,
+        "bounds": "flush",
+        "spacing": {"row": 92, "column": 30},
+    }

@@ -1,0 +1,418 @@
+"""Audit: measure any table, whoever made it, as it stands."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.core.axis import Axis
+from shoal.core.errors import NotEvaluatedError, UndecidedError, UsageError
+from shoal.core.labels import persons, restored
+from shoal.core.release import EDITION, json_object, jsonable, short
+from shoal.core.schema import Schema
+from shoal.core.tally import HELD_BACK, Cut, Groups, Tally
+from shoal.dp.randomised_response import answered_for
+from shoal.engines.protocol import Frame
+from shoal.measures import discernibility, loss, marginals, non_uniform_entropy, suppressed
+from shoal.measures.risk.assessment import Assessment, Members, assess
+from shoal.models import registry
+from shoal.releases.companion import released
+from shoal.releases.forms._noise.answers import Answers, answers_of, as_answered, unlooked
+from shoal.releases.forms._noise.refusal import refuse_noisy
+from shoal.releases.forms.centroids import check_covers
+from shoal.releases.manifest import in_buckets, judged_in_buckets
+from shoal.releases.people import (
+    PERMUTED_VALUES,
+    as_published,
+    people_of,
+    people_or_reason,
+    person_of_release,
+)
+from shoal.releases.reader import opened, opened_labels, released_schema
+from shoal.releases.recount import People, Recount, crowds, leaf, read_cells, recount
+from shoal.releases.tallying import encode
+from shoal.releases.verification import population_of
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The strongest parameter of one model that every class meets."""
+
+    model: str
+    value: float
+    on: str | None = None
+    parameters: tuple[tuple[str, Any], ...] = ()
+    """What else the figure depends on: the distance of t-closeness, the l of recursive."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        named = {"on": self.on} if self.on else {}
+        whole = math.isfinite(self.value) and self.value == int(self.value)
+        value = int(self.value) if whole else self.value
+        return json_object({"model": self.model, **named, **dict(self.parameters), "value": value})
+
+
+@dataclass(frozen=True)
+class NotEvaluated:
+    """A model that nobody can judge on this table, and why."""
+
+    model: str
+    on: str | None
+    parameters: tuple[tuple[str, Any], ...]
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        named = {"on": self.on} if self.on else {}
+        return json_object(
+            {"model": self.model, **named, **dict(self.parameters), "reason": self.reason}
+        )
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Everything measured about one table."""
+
+    rows: int
+    classes: int
+    measured: tuple[Reached, ...]
+    risk: Assessment
+    utility: dict[str, Any]
+    kept_columns_k: int | None = None
+    """The smallest class over quasi-identifiers and kept columns together, where there are any."""
+    missing: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """By sensitive column how many rows have a value that nobody knows: judged as the worst."""
+    people: int | None = None
+    """How many people the rows are about, where something says so; classes are counted by them."""
+    not_evaluated: tuple[NotEvaluated, ...] = ()
+    """What could not be judged, because people have several rows."""
+    people_not_evaluated: str = ""
+    """Why people could not be counted, where the table had a column that told them apart."""
+
+    def reached(self, model: str, on: str | None = None, **parameters: Any) -> float:
+        """What the table reaches for a model, by its name (and column, and other parameters)."""
+        for one in self.measured:
+            same = all(dict(one.parameters).get(k) == v for k, v in parameters.items())
+            if one.model == model and on in (None, one.on) and same:
+                return one.value
+        for left in self.not_evaluated:
+            if left.model == model and on in (None, left.on):
+                raise NotEvaluatedError(f"{model} was not evaluated: {left.reason}")
+        known = sorted({one.model for one in self.measured})
+        raise UsageError(f"{model!r} was not measured.", f"measured are: {', '.join(known)}.")
+
+    def to_json(self) -> dict[str, Any]:
+        """The audit as JSON; edition 1."""
+        k = self.kept_columns_k
+        kept = {} if k is None else {"kept_columns_k": k}
+        unknown = self.people_not_evaluated
+        return {
+            "edition": EDITION,
+            "rows": self.rows,
+            "people": self.people,
+            **({"people_not_evaluated": unknown} if unknown else {}),
+            "classes": self.classes,
+            "reached": [one.to_json() for one in self.measured],
+            "not_evaluated": [one.to_json() for one in self.not_evaluated],
+            "risk": jsonable(self.risk.to_dict() | kept),
+            "utility": jsonable(self.utility),
+            **({"missing": dict(self.missing)} if self.missing else {}),
+        }
+
+    def __str__(self) -> str:
+        alone = self.people is None or self.people == self.rows
+        whose = "" if alone else f" of {persons(self.people or 0)}"
+        lines = [f"{self.rows:,} rows{whose} in {self.classes:,} classes"]
+        if self.people_not_evaluated:
+            lines.append(f"  people: not evaluated, {self.people_not_evaluated}")
+        lines += [_line(_called(one), one.value) for one in self.measured]
+        lines += [f"  {_called(one):<52} not evaluated" for one in self.not_evaluated]
+        lines += [f"  not evaluated: {why}" for why in dict.fromkeys(self._reasons())]
+        lines += [_line(f"rows without {name}", rows) for name, rows in self.missing.items()]
+        lines += self._risks()
+        if self.kept_columns_k is not None:
+            lines.append(_line("k over quasi-identifiers and kept columns", self.kept_columns_k))
+        numbers = {k: v for k, v in self.utility.items() if isinstance(v, (int, float))}
+        lines += [_line(name.replace("_", " "), value) for name, value in numbers.items()]
+        moved = self.utility.get("marginals", {}).get("columns", {})
+        lines += [_line(f"distance of {name}", value) for name, value in moved.items()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def _reasons(self) -> list[str]:
+        return [one.reason for one in self.not_evaluated]
+
+    def _risks(self) -> list[str]:
+        risk = self.risk
+        found = {
+            "risk of the person most at risk (prosecutor)": risk.prosecutor,
+            "risk of the person most at risk (journalist)": risk.journalist,
+            "mean risk (marketer)": risk.marketer,
+            "people unique in the table": risk.uniques,
+        }
+        for name, estimate in risk.population_uniques.items():
+            found[f"share unique in the population ({name})"] = estimate.share
+        return [_line(name, value) for name, value in found.items() if not math.isnan(value)]
+
+
+def _called(one: Reached | NotEvaluated) -> str:
+    """A model with its other parameters and its column."""
+    extra = "".join(f" {k}={v}" for k, v in one.parameters)
+    return one.model + extra + (f" on {one.on}" if one.on else "")
+
+
+def _line(name: str, value: float) -> str:
+    return f"  {name:<52} {short(value)}"
+
+
+def audit(
+    source: Any,
+    schema: Schema | None = None,
+    *,
+    original: Any = None,
+    population: Any = None,
+    sampling_fraction: float | None = None,
+    **reading: Any,
+) -> Audit:
+    """Measure a table: every model, the risk of re-identification, and utility.
+
+    With the ``original`` table the loss and the distance of marginals are measured too, with a
+    ``population`` the journalist's risk, by the quasi-identifiers and the kept columns that it
+    has, with a ``sampling_fraction`` (or a column of survey weights, which tell it) population
+    uniqueness.
+
+    Where a person column or a release's private companion tells, people are counted, not rows;
+    models of distributions are then evaluated only on columns of which nobody has two values.
+    """
+    given, release = source, released(source)
+    buckets = release is not None and in_buckets(release[1])
+    if release is not None:
+        refuse_noisy(release[1], "has no classes to measure")
+        stated = released_schema(release[1])
+        source = release[0]
+        schema = as_answered(schema, release[1])
+        schema = judged_in_buckets(schema, stated) if buckets else schema or stated
+    if schema is None:
+        raise UsageError("An audit needs the columns' roles.", "add -s schema.toml or --quasi COL.")
+    own, answers = release is not None, {} if release is None else answers_of(release[1])
+    if buckets:
+        _refuse_in_buckets(original, population)
+    if release is not None:
+        check_covers(release[1], original, population)
+        original = as_published(given, original)
+    people, unknown = (None, "") if release is None else people_of(given, *release)
+    person = None if release is None else person_of_release(given, source)
+    with opened_labels(source, schema, exact=own, **reading) as frame:
+        schema = schema.expand([field.name for field in frame.fields])
+        if release is None:
+            people, unknown = people_or_reason(frame, schema)
+        count = recount(frame, schema, people=people)
+        sizes, members = crowds(frame, schema, count, people)
+        if sampling_fraction is None:
+            sampling_fraction = _from_weights(frame, schema, count.tally.rows)
+        groups, seen, seen_members = _classes(frame, schema, count, population, own, people, person)
+    measured, left = _reached(groups, buckets, bool(answers))
+    return Audit(
+        int(groups.row_counts.sum()),
+        len(groups),
+        (*measured, *_spent(answers)),
+        assess(
+            sizes, seen.population, sampling_fraction, population_rows=seen.rows,
+            members=members, population_members=seen_members, table_rows=count.tally.rows,
+        ),
+        _utility(count, groups, unlooked(schema) if answers else schema, original),
+        int(sizes.min()) if schema.keep else None,
+        {h.axis.name: blanks for h in groups.sensitive if (blanks := int(h.blanks.sum()))},
+        None if people is None else people.number,
+        left,
+        unknown,
+    )  # fmt: skip
+
+
+def _refuse_in_buckets(original: Any, population: Any) -> None:
+    """Exact columns have lost nothing, and whoever is in them is found by everybody."""
+    if original is not None:
+        raise UsageError(
+            "A release in buckets is not compared with its original: exact columns are as they "
+            "were, and values lie with others of their bucket.",
+            "leave --original out.",
+        )
+    if population is not None:
+        raise UsageError(
+            "Buckets have the quasi-identifiers as they were, so a population hides nobody in "
+            "them.",
+            "leave --population out.",
+        )
+
+
+def _classes(
+    frame: Frame,
+    schema: Schema,
+    count: Recount,
+    population: Any,
+    own: bool,
+    people: People | None,
+    person: str | None,
+) -> tuple[Groups, Groups, Members | None]:
+    """The classes that models judge, and those that whoever has the population sees with whom."""
+    if population is None:
+        groups = Groups.of(count.tally, count.cut)
+        return groups, groups, count.members
+    covered = population_of(count, schema, population, own, person)
+    known = _known(schema, population)
+    groups = Groups.of(covered.tally, covered.cut)
+    if known == schema:
+        return groups, groups, count.members
+    more = population_of(recount(frame, known, people=people), known, population, own, person)
+    return groups, Groups.of(more.tally, more.cut), more.members
+
+
+def _known(schema: Schema, population: Any) -> Schema:
+    """The schema as whoever has a population knows people: by the kept columns too that it has."""
+    if not schema.keep:
+        return schema
+    with opened(population) as people:
+        there = {field.name for field in people.fields}
+    columns = (
+        dataclasses.replace(c, role="quasi") if c.role == "keep" and c.name in there else c
+        for c in schema.columns
+    )
+    return dataclasses.replace(schema, columns=tuple(columns))
+
+
+def _from_weights(frame: Frame, schema: Schema, rows: int) -> float | None:
+    """The share of the population in the table: a survey weight says how many a row stands for."""
+    weight = schema.weight
+    if weight is None or weight.name not in {field.name for field in frame.fields}:
+        return None
+    found = frame.values([weight.name])[weight.name]
+    people = float(np.dot(np.array(found.values, np.float64), found.counts))
+    return min(1.0, rows / people) if people > 0 else None
+
+
+def _spent(answers: Mapping[str, Answers]) -> Iterable[Reached]:
+    """What the answers of each column of a randomised release spend, by how they are drawn."""
+    for name, one in answers.items():
+        spend = answered_for(one.bins.size, one.keep)
+        yield Reached("differential-privacy", float(spend.epsilon), name)
+
+
+def _reached(
+    groups: Groups, buckets: bool, answered: bool
+) -> tuple[tuple[Reached, ...], tuple[NotEvaluated, ...]]:
+    """Each model of the room on each sensitive column it can be asked about, and what cannot.
+
+    Where quasi-identifiers are published as they are, in ``buckets``, none that hides identity.
+    Where values were ``answered`` for none that judges them: answers are nobody's values.
+    """
+    found, left = [], []
+    for name, model in registry().items():
+        named = any(field.name == "on" for field in dataclasses.fields(model))
+        axes: list[Axis | None] = [h.axis for h in groups.sensitive] if named else [None]
+        for axis in axes:
+            on = axis.name if axis else None
+            for variant, probe in model.probes(axis):
+                unknown = "population" in probe.needs and groups.population is None
+                exchanged = answered and "sensitive" in probe.needs
+                if unknown or exchanged or (buckets and probe.identity):
+                    continue
+                with_it = tuple(variant.items())
+                try:
+                    if buckets and groups.written is not None:
+                        raise NotEvaluatedError(PERMUTED_VALUES)
+                    value = float(probe.reached(groups))
+                    found.append(Reached(name, value, on, with_it))
+                except (NotEvaluatedError, UndecidedError) as error:
+                    left.append(NotEvaluated(name, on, with_it, error.fact))
+    return tuple(found), tuple(left)
+
+
+def _utility(count: Recount, groups: Groups, schema: Schema, original: Any) -> dict[str, Any]:
+    """What is known without the original, and with it what was lost."""
+    rows, classes = int(groups.row_counts.sum()), len(groups)
+    found: dict[str, Any] = {
+        "average_class_size": rows / classes,
+        "discernibility": discernibility.raw(count.tally, count.cut),
+    }
+    if original is None:
+        return found
+    wanted = dataclasses.replace(schema, columns=(*schema.quasi, *schema.sensitive))
+    with opened(original, kinds=wanted.kinds) as frame:
+        fields = [field for field in frame.fields if field.name in wanted.names]
+        tally = encode(frame, wanted.fit(fields)).tally
+    both, cut = beside(tally, count)
+    lost = loss.loss(both, cut)
+    pooled = transported(tally, cut)
+    return found | {
+        "loss": lost,
+        "granularity": 1 - lost,
+        "discernibility": discernibility.raw(both, cut),
+        "non_uniform_entropy": non_uniform_entropy.non_uniform_entropy(tally, pooled),
+        "rows_suppressed": suppressed.raw(both, cut),
+        "marginals": marginals.raw(both, cut).to_dict(),
+    }
+
+
+def beside(original: Tally, count: Recount) -> tuple[Tally, Cut]:
+    """The original's tally with the published entries beside it, and a cut of these.
+
+    Nobody knows which published row was which original one, so the published entries count
+    nobody in the tally; the cut counts them. Rows missing from the release are held back.
+    """
+    # Where the original has no null, an empty cell was suppressed.
+    emptied = not any(axis.null for axis in original.quasi)
+    cells = read_cells(count, original.quasi, suppressed=emptied)
+    tally = dataclasses.replace(
+        original,
+        providers=None,
+        provider=None,
+        keys=np.concatenate((original.keys, cells.low[count.cut.class_].T), axis=1),
+        values=np.concatenate((original.values, _values(original, count.tally)), axis=1),
+        count=np.concatenate((original.count, np.zeros(count.tally.entries, np.int64))),
+    )
+    missing = max(0, original.rows - count.tally.rows)
+    cut = Cut(
+        np.append(count.cut.entry + original.entries, 0).astype(np.int32),
+        np.append(count.cut.class_, HELD_BACK).astype(np.int32),
+        np.append(count.cut.count, missing),
+        cells,
+    )
+    return tally, cut
+
+
+def _values(original: Tally, published: Tally) -> NDArray[np.int32]:
+    """The published entries' sensitive values as the original's codes."""
+    columns = dict(zip((axis.name for axis in published.sensitive), published.values, strict=True))
+    known = {axis.name: axis for axis in published.sensitive}
+    out = np.zeros((len(original.sensitive), published.entries), dtype=np.int32)
+    for row, axis in zip(out, original.sensitive, strict=True):
+        old = known[axis.name]
+        row[:] = axis.codes([restored(leaf(old, code)) for code in range(old.size)])[
+            columns[axis.name]
+        ]
+    return out
+
+
+def transported(original: Tally, cut: Cut) -> Cut:
+    """A cut of the original's own entries into as many rows of each class as the cut has.
+
+    Which entry goes where is arbitrary: for measures that add up one term of the entry and one
+    of the class, such as entropy, only the totals matter.
+    """
+    entries, classes = np.cumsum(original.count), np.cumsum(cut.count)
+    edges = np.unique(np.concatenate(([0], entries, classes)))
+    edges = edges[edges <= min(entries[-1], classes[-1])]
+    entry = np.searchsorted(entries, edges[:-1], side="right").astype(np.int32)
+    class_ = cut.class_[np.searchsorted(classes, edges[:-1], side="right")]
+    return Cut(entry, class_, np.diff(edges), cut.cells)

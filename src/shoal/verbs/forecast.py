@@ -1,0 +1,258 @@
+"""What a release that another has yet to make would expose of ours, and how well that is foretold.
+
+``verb`` forecasts: ``reading`` makes people of a release (``placed`` says where they are),
+``others`` supposes who publishes beside us, ``result`` is what is told. ``validation`` holds the
+estimators against releases that were really made, and ``score`` says how well they did.
+
+Forecast: what a release that somebody else will make of overlapping people exposes of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal.core.errors import UsageError
+from shoal.core.model import Model
+from shoal.core.schema import Schema
+from shoal.forecasts.closed_form import closed_form
+from shoal.forecasts.estimate import Estimate
+from shoal.forecasts.local_distribution import Local, local
+from shoal.forecasts.other_publisher import Publisher, coarse, overlap_of, supposed
+from shoal.forecasts.our_table import Asked, check_whole
+from shoal.forecasts.paper import READINGS, paper
+from shoal.forecasts.release_reading import OurRelease, read_release
+from shoal.forecasts.result import AtRisk, Forecast, worst_of
+from shoal.forecasts.simulation import simulate
+from shoal.releases.options import Progress, quiet
+from shoal.releases.people import as_published
+from shoal.reports.document import check_place
+
+# Forecast: what a release that somebody else will make of overlapping people exposes of ours.
+
+
+LISTED = 100
+"""So many of the classes at risk are listed."""
+
+
+def forecast(
+    release: Any,
+    *,
+    original: Any = None,
+    schema: Schema | None = None,
+    on: str | Sequence[str] | None = None,
+    overlap: float | str = 0.1,
+    others: int = 1,
+    same_people: float | None = None,
+    rows: int | None = None,
+    method: str | None = None,
+    rule: Model | str | None = None,
+    l: int = 2,
+    confidence: float = 0.5,
+    repeats: int = 20,
+    population: Any = None,
+    seed: int = 0,
+    show: bool = False,
+    out: str | Path | None = None,
+    reading: Mapping[str, Any] | None = None,
+    progress: Progress = quiet,
+) -> Forecast:
+    """Estimate the share of our classes that others' releases would expose, from ours alone.
+
+    A class is exposed where somebody of it who is in another release too is left with fewer than
+    ``l`` values of a sensitive column: of every one, the forecast being the worst with all
+    ``by_column``, or of those that ``on`` names. ``release`` is a release folder, a ``Release``, or
+    any table with a ``schema``; with ``original``, what it was made from, all columns are known.
+
+    Of ``others`` releases of ``rows`` people each (ours, unless told) every one holds ``overlap``
+    of our people: a share up to 1 (also as text, ``"10%"``), or a number of people from 2 on. Where
+    there are several others, ``same_people`` is the share of these who are in all of them, from 0
+    (who is in which is independent) to 1 (the same people are in all); unless told, both ends are
+    forecast, and the worse is what the forecast stands by. They are made by ``method`` under
+    ``rule``, unless told as ours was. ``population`` is a table of everybody; with the sensitive
+    column it says how common values are. ``confidence`` is the paper's C; ``repeats`` releases are
+    drawn by ``seed``; ``show`` names labels of classes; ``out`` is where a page is written too;
+    ``reading`` says how the original and the population are written.
+    """
+    wanted = overlap_of(overlap)
+    _check_drawn(repeats, seed)
+    if out is not None:
+        check_place(Path(out), internal=True, name="forecast")
+    all_columns = read_release(
+        release, original=as_published(release, original), schema=schema, on=on,
+        population=population, seed=seed, show=show, reading=reading, progress=progress,
+    )  # fmt: skip
+    people = all_columns.ours.people
+    share = wanted if wanted <= 1 else _part(int(wanted), people)
+    asked = Asked(share, people if rows is None else rows, l, others, confidence)
+    asked.shared(people)
+    given: dict[str, Any] = {
+        "repeats": repeats, "seed": seed, "original": original is not None,
+        "population": population is not None,
+    }  # fmt: skip
+    each = _by_column(all_columns, Ends.of(asked, same_people), (method, rule), given, progress)
+    found = worst_of(each)
+    if out is not None:
+        found.page().write(out)
+    return found
+
+
+def _check_drawn(repeats: int, seed: int) -> None:
+    check_whole("repeats", repeats, 2, 20)
+    check_whole("seed", seed, 0)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """What is supposed of the others, once for each way in which their people may coincide."""
+
+    each: tuple[Asked, ...]
+
+    @classmethod
+    def of(cls, asked: Asked, same_people: float | None) -> Ends:
+        """As it was told; untold, with several others, both ends."""
+        several = asked.others > 1
+        ends = ((1.0, 0.0) if several else (0.0,)) if same_people is None else (same_people,)
+        return cls(tuple(replace(asked, same_people=share) for share in ends))
+
+
+def _by_column(
+    release: OurRelease, ends: Ends, publishing: tuple[str | None, Model | str | None],
+    given: Mapping[str, Any], progress: Progress,
+) -> list[Forecast]:  # fmt: skip
+    """The forecast of each column, by others who publish by a method under a rule."""
+    found = []
+    for read in release.each:
+        publisher = supposed(read.seen, read.ours, *publishing, several=bool(release.by_column))
+        drawn = int(given["repeats"]), int(given["seed"])
+        around = local(read.ours, coarse(read.ours))
+        tried = [
+            (
+                _estimates(read, around, asked, publisher, drawn, (i, len(ends.each)), progress),
+                asked,
+            )
+            for i, asked in enumerate(ends.each)
+        ]
+        estimates, asked = max(tried, key=lambda one: one[0][0].risk)
+        compared = _compared(tried)
+        found.append(_found(read, asked, publisher, estimates, {**given, **compared}))
+    return found
+
+
+def _compared(tried: Sequence[tuple[Sequence[Estimate], Asked]]) -> dict[str, Any]:
+    """What each end of how the others' people may coincide would expose, where both were tried."""
+    if len(tried) < 2:
+        return {}
+    return {"by_same_people": {f"{one.same_people:g}": some[0].risk for some, one in tried}}
+
+
+def _found(
+    read: OurRelease, asked: Asked, publisher: Publisher, estimates: Sequence[Estimate],
+    given: Mapping[str, Any],
+) -> Forecast:  # fmt: skip
+    """The result: estimates, what was supposed, and the classes by the first, the default."""
+    ours = read.ours
+    settings = {
+        "overlap": asked.overlap, "people": asked.shared(ours.people), "others": asked.others,
+        "rows": asked.rows, "l": asked.l, "confidence": asked.confidence,
+        "same_people": asked.same_people if asked.others > 1 else None, **given,
+        "method": publisher.method, "rule": str(publisher.rule), "known": read.known,
+        "left_out": read.left_out, "population_values": ours.population_values is not None,
+    }  # fmt: skip
+    return Forecast(
+        read.seen.name,
+        ours.sensitive.name,
+        ours.people,
+        ours.classes,
+        {one.name: one for one in estimates},
+        _exposed(read, estimates[0]),
+        int(((ours.known.distinct > 0) & (ours.known.distinct < asked.l)).sum()),
+        settings,
+        (
+            *read.suppositions,
+            *publisher.suppositions,
+            *_ours_again(read, asked, publisher),
+            *_worse_of(asked, given),
+        ),
+    )
+
+
+def _worse_of(asked: Asked, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Which of the two ways in which the others' people may coincide was taken, and the other."""
+    risks = given.get("by_same_people")
+    if risks is None:
+        return asked.coincidence[:1]
+    taken, other = ("the same people in all", "independent ones")[:: 1 if asked.same_people else -1]
+    risk = risks["0" if asked.same_people else "1"]
+    return (
+        "nobody knows whether the same of our people are in all other releases: the forecast is "
+        f"for {taken}, the worse of the two ends; for {other} it would be {risk:.1%}",
+    )
+
+
+def _ours_again(read: OurRelease, asked: Asked, publisher: Publisher) -> tuple[str, ...]:
+    """What is to be said where another table has all of our people, and nobody else."""
+    people = read.ours.people
+    if not asked.shared(people) == asked.rows == people:
+        return ()
+    stated = read.seen.manifest or {}
+    same = (stated.get("method"), stated.get("rule")) == (publisher.method, str(publisher.rule))
+    whose = "the other release" if asked.others == 1 else "every other release"
+    alike = ", and cut alike, by the same method under the same rule" if same else ""
+    return (f"everybody of ours is in {whose} and nobody else: its table is ours{alike}",)
+
+
+def _part(overlap: int, people: int) -> float:
+    """So many people of ours as a share."""
+    if overlap > people:
+        raise UsageError(
+            f"{overlap:,} of our people cannot be in another release: there are {people:,}.",
+            "state a smaller overlap.",
+        )
+    return overlap / people
+
+
+def _estimates(
+    read: OurRelease, around: Local, asked: Asked, publisher: Publisher, drawn: tuple[int, int],
+    turn: tuple[int, int], progress: Progress,
+) -> list[Estimate]:  # fmt: skip
+    """The simulation, which is the default, the closed form, and both readings of the paper.
+
+    ``drawn``: how many repeats, by which seed; ``turn``: which of so many simulations this is.
+    """
+    progress("estimating", 0, 1)
+    ours, (repeats, seed), (before, runs) = read.ours, drawn, turn
+    papers = [paper(ours, asked, one) for one in READINGS]
+    found = simulate(
+        ours, around, asked, publisher, repeats=repeats, seed=seed,
+        progress=lambda done, total: progress(
+            "simulating releases", before * total + done, runs * total
+        ),
+    )  # fmt: skip
+    return [found.at(asked.l), closed_form(ours, around, asked), *papers]
+
+
+def _exposed(read: OurRelease, estimate: Estimate) -> tuple[AtRisk, ...]:
+    """The classes that may be exposed, the likeliest first; of equals the one with fewer values."""
+    ours, published = read.ours, read.view.releases[0]
+    values = ours.known.distinct
+    rows = np.bincount(ours.class_, minlength=ours.classes)
+    _, first = np.unique(ours.class_, return_index=True)
+    order = np.lexsort((rows, values, -estimate.classes))[:LISTED]
+    labels = published.labels if read.view.show else None
+    return tuple(
+        AtRisk(
+            int(c) + 1,
+            int(first[c]) + 1,
+            int(rows[c]),
+            int(values[c]),
+            float(estimate.classes[c]),
+            {} if labels is None else dict(labels(int(c))),
+        )
+        for c in order
+        if estimate.classes[c] > 0
+    )

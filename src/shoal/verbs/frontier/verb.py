@@ -1,0 +1,192 @@
+"""Frontier: run methods under rules of several strengths, and compare what they give and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace as changed
+from functools import reduce
+from operator import and_
+from pathlib import Path
+from typing import Any
+
+from shoal.adversary.runner import named_columns
+from shoal.core.errors import UsageError
+from shoal.core.model import Model
+from shoal.core.schema import Schema
+from shoal.methods import names as known_methods
+from shoal.models import rule as parse_rule
+from shoal.models.distinct_diversity import DistinctDiversity
+from shoal.models.k_anonymity import KAnonymity
+from shoal.releases.method_parameters import method_parameters
+from shoal.releases.options import Progress, Request, quiet
+from shoal.releases.people import one_row_of
+from shoal.releases.providers import check_column
+from shoal.releases.verification import kept_unjudged
+from shoal.reports.pages.frontier import frontier_page
+from shoal.verbs.frontier.comparison import RISKS, Frontier, marked, not_made, together
+from shoal.verbs.frontier.run import Run, Tables
+from shoal.verbs.frontier.saved_points import PAGE, Before, check_place, kept
+
+STRENGTHS = (2, 5, 10, 25, 50)
+"""The k that are compared unless rules are given."""
+
+
+def frontier(
+    table: Any,
+    schema: Schema,
+    rules: Sequence[Model | str] | None = None,
+    *,
+    methods: Sequence[str] | str | None = None,
+    strengths: Sequence[int] | None = None,
+    out: str | Path | None = None,
+    risk: str = "identity",
+    on: str | Sequence[str] | None = None,
+    max_loss: float | None = None,
+    max_risk: float | None = None,
+    max_average_risk: float | None = None,
+    hold_back: float = 0.0,
+    auto_hierarchies: bool = False,
+    accept_keep: bool = False,
+    population: Any = None,
+    one_row: str | None = None,
+    replace: bool = False,
+    reading: Mapping[str, Any] | None = None,
+    progress: Progress = quiet,
+) -> Frontier:
+    """Compare methods under rules by an adversary's success and by loss; nothing is published.
+
+    Each of ``rules`` is one strength; without them they are k-anonymity with k of ``strengths``
+    and of every sensitive column (or of those that ``on`` names) two distinct values in every
+    class. ``methods`` are all unless named. ``risk`` is what the frontier is drawn by: "identity",
+    or "value", that of the column whose values are guessed right most often. Of what is asked for
+    here, ``chosen`` is the least risk with a loss of at most ``max_loss``, or the least loss with a
+    risk of anybody of at most ``max_risk`` (``max_average_risk``: on average), or within all of
+    these. ``auto_hierarchies`` gives columns levels that
+    have none, for the methods that need them. ``one_row`` says which row
+    stands for a person, as in ``shoal.publish``; here what is drawn is drawn alike every time.
+    ``reading`` says how the table is written.
+
+    With ``out`` every finished point is kept in that folder, and a page is drawn there in the end:
+    a run with the same table, schema and settings goes on where another stopped, or adds methods
+    and rules to it; one with others is refused, unless it may ``replace`` what is there. Several
+    runs may work in one folder at once.
+    """
+    place = None if out is None else Path(out)
+    columns = _columns(schema, on, risk)
+    _check(schema, risk, accept_keep, (max_loss, max_risk, max_average_risk))
+    requests = [
+        Request(
+            schema=schema, rule=rule, method=name, hold_back=hold_back,
+            auto_hierarchies=auto_hierarchies, accept_keep=accept_keep, population=population,
+            one_row=one_row_of(one_row, schema, key=b""),
+        )
+        for name in _names(methods)
+        for rule in _rules(rules, strengths, schema, columns)
+    ]  # fmt: skip
+    before = _checked(requests, place, replace)
+    progress("reading", 0, 1)
+    tables = Tables.read(table, requests, population, reading or {})
+    fitted, told = tables.schema, _settings(columns, requests[0])
+    points = kept(place, before, tables.plain.known, fitted.to_toml(), told, replace=replace)
+    at = tuple(fitted.sensitive.index(fitted.column(name)) for name in columns)
+    run = Run(points, tables, at, risk, progress, _options(requests[0]))
+    run.all(requests)
+    asked = frozenset((one.method, str(one.rule)) for one in requests)
+    with points.together():
+        found = changed(
+            run.found(),
+            asked=asked,
+            max_loss=max_loss,
+            max_risk=max_risk,
+            max_average_risk=max_average_risk,
+        )
+        points.write(found)
+        if place is not None:
+            _draw(found, place)
+    return found
+
+
+def _settings(columns: Sequence[str], request: Request) -> dict[str, Any]:
+    """What points must have in common to be compared; several columns to learn are a list."""
+    learnt = list(columns) if len(columns) > 1 else next(iter(columns), None)
+    return {
+        "on": learnt,
+        "hold_back": float(request.hold_back),
+        "auto_hierarchies": request.auto_hierarchies,
+    }
+
+
+def _options(request: Request) -> tuple[str, ...]:
+    """What publishing a point needs beside its method and rule."""
+    told = {
+        f"--hold-back {request.hold_back}": request.hold_back,
+        "--auto-hierarchies": request.auto_hierarchies,
+        "--accept-keep": request.schema.keep and request.accept_keep,
+        "--population POPULATION": request.population is not None,
+        f'--one-row "{request.one_row}"': request.one_row is not None,
+    }
+    return tuple(option for option, needed in told.items() if needed)
+
+
+def _draw(found: Frontier, place: Path) -> None:
+    """The page; each risk has a frontier of its own."""
+    drawn = {
+        risk: [one.to_json() for one in together(marked(found.points, risk))] for risk in RISKS
+    }
+    frontier_page(found.to_json(), drawn, not_made(found.points)).write(place / PAGE)
+
+
+def _check(schema: Schema, risk: str, accept_keep: bool, bounds: Sequence[float | None]) -> None:
+    if risk not in RISKS:
+        raise UsageError(f"There is no risk {risk!r}.", f"choose one of {', '.join(RISKS)}.")
+    if any(one is not None and not 0 <= one <= 1 for one in bounds):
+        raise UsageError("Loss and risk are between 0 and 1.", "write for example 0.05.")
+    if schema.keep and not accept_keep:
+        raise kept_unjudged(schema.keep)
+
+
+def _columns(schema: Schema, on: str | Sequence[str] | None, risk: str) -> tuple[str, ...]:
+    """The sensitive columns to learn: those asked for, else every one."""
+    names, asked = [column.name for column in schema.sensitive], named_columns(on)
+    if unknown := [name for name in asked if name not in names]:
+        raise UsageError(
+            f"There is no sensitive column {unknown[0]!r}.", 'give a column the role "sensitive".'
+        )
+    if risk == "value" and not names:
+        raise UsageError(
+            "There is no sensitive value to learn.", 'give a column the role "sensitive".'
+        )
+    return asked or tuple(names)
+
+
+def _names(methods: Sequence[str] | str | None) -> list[str]:
+    """The methods that are asked for; all unless some are named."""
+    asked = methods.split(",") if isinstance(methods, str) else methods
+    return known_methods() if asked is None else [name.strip() for name in asked]
+
+
+def _rules(
+    rules: Sequence[Model | str] | None,
+    strengths: Sequence[int] | None,
+    schema: Schema,
+    columns: Sequence[str],
+) -> list[Model]:
+    """The rules that are asked for, or those of k-anonymity by strength."""
+    if rules and strengths:
+        raise UsageError("Rules and strengths are alternatives.", "give the one or the other.")
+    if rules:
+        return [parse_rule(one) if isinstance(one, str) else one for one in rules]
+    crowds = [KAnonymity(k) for k in strengths or STRENGTHS]
+    several = len(schema.sensitive) > 1
+    diverse = [DistinctDiversity(2, name if several else None) for name in columns]
+    return [reduce(and_, diverse, one) for one in crowds]
+
+
+def _checked(requests: Sequence[Request], place: Path | None, replace: bool) -> Before | None:
+    """What is kept in the folder already; refuses, before any reading, what cannot be done."""
+    if not requests:
+        raise UsageError("No method is named.", "leave methods out to compare all.")
+    for one in requests:
+        method_parameters(one.method, one.parameters)
+        check_column(one.rule, one.schema)
+    return None if place is None else check_place(place, replace)

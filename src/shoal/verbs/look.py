@@ -1,0 +1,244 @@
+"""Look: a table's columns, their likely roles and why, and how many people stand out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from shoal.core.hierarchy import Flat
+from shoal.core.release import EDITION, json_object
+from shoal.core.schema import Column, Field, Profile, Schema
+from shoal.engines.protocol import Frame
+from shoal.measures.risk.subsets import Subset, most_revealing, subset_risks
+from shoal.releases.people import DROPPED, question
+from shoal.releases.reader import opened
+from shoal.releases.tallying import encode
+
+MOST_COLUMNS = 12
+"""Subsets of more columns than this are not all counted."""
+MOST_QUASI = 24
+"""Of more quasi-identifiers than this, those with the most entropy are counted."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a table shows of itself before anything is decided."""
+
+    rows: int
+    fields: tuple[Field, ...]
+    profiles: Mapping[str, Profile]
+    schema: Schema
+    columns: tuple[str, ...]
+    """The columns whose subsets were counted: what an adversary might know."""
+    subsets: tuple[Subset, ...]
+    steps: tuple[Subset, ...]
+    """The quasi-identifiers added one by one, the most revealing first."""
+    unique_with_undecided: int = 0
+    """People who are alone for whoever knows the undecided columns as well."""
+    notes: tuple[str, ...] = ()
+    """Questions that only the publisher can answer."""
+
+    @property
+    def units(self) -> str:
+        """What a row is: a person, unless a column says that some have several."""
+        person = self.schema.person
+        if person is None:
+            return "people"
+        profile = self.profiles[person.name]
+        return "people" if profile.distinct == profile.rows else "rows"
+
+    @property
+    def unique(self) -> int:
+        """People who are alone with their combination of the suggested quasi-identifiers."""
+        return self.steps[-1].uniques if self.steps else 0
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether nobody is unique only because columns are still undecided."""
+        return not self.unique and bool(self.schema.undecided)
+
+    @property
+    def counts_all_quasi(self) -> bool:
+        """Whether uniqueness is counted on every quasi-identifier; else it is a lower bound."""
+        return all(column.name in self.columns for column in self.schema.quasi)
+
+    def describe_unique(self) -> str:
+        """How many people stand out, and what undecided columns would add."""
+        every = [column.name for column in self.schema.quasi]
+        quasi = [name for name in every if name in self.columns]
+        lines = []
+        if every and not self.is_unsettled:
+            some = not self.counts_all_quasi
+            which = f"{len(quasi):,} of the {len(every):,} quasi-identifiers" if some else ""
+            lines.append(
+                f"{'At least ' * some}{self.unique:,} of {self.rows:,} {self.units} "
+                f"({self.unique / self.rows:.1%}) are unique on "
+                f"{which or 'the quasi-identifiers'}: {', '.join(quasi if some else every)}."
+            )
+        elif not every:
+            lines.append("No column is a quasi-identifier yet.")
+        if undecided := self.schema.undecided:
+            columns = "1 column is" if len(undecided) == 1 else f"{len(undecided):,} columns are"
+            also = " as well" if every else ""
+            some = any(column.name not in self.columns for column in undecided)
+            lines.append(
+                f"{columns} undecided: whoever knows {'it' if len(undecided) == 1 else 'them'}"
+                f"{also} finds {'at least ' * some}{self.unique_with_undecided:,} of "
+                f"{self.rows:,} {self.units} unique ({self.unique_with_undecided / self.rows:.1%})."
+            )
+        return "\n".join(lines)
+
+    def _quasi(self) -> tuple[int, ...]:
+        """Where the quasi-identifiers stand among the counted columns."""
+        quasi = {column.name for column in self.schema.quasi}
+        return tuple(i for i, name in enumerate(self.columns) if name in quasi)
+
+    def growth(self) -> list[tuple[str, int]]:
+        """How many become unique as quasi-identifiers are added, the most revealing first."""
+        before: set[int] = set()
+        found = []
+        for step in self.steps:
+            (added,) = set(step.columns) - before
+            before = set(step.columns)
+            found.append((self.columns[added], step.uniques))
+        return found
+
+    def overlooked(self) -> list[tuple[str, int, int]]:
+        """Columns left out of the quasi-identifier: name, unique people without and with it."""
+        by_columns = {one.columns: one.uniques for one in self.subsets}
+        known = self._quasi()
+        found = [
+            (name, self.unique, by_columns[tuple(sorted((*known, i)))])
+            for i, name in enumerate(self.columns)
+            if i not in known
+        ]
+        return sorted(found, key=lambda one: -one[2])
+
+    def to_json(self) -> dict[str, Any]:
+        """Columns with roles and reasons, uniqueness, and the risk of each subset."""
+        columns = [
+            {
+                "name": f.name,
+                "kind": f.kind,
+                "notes": f.notes,
+                "role": self.schema.column(f.name).role,
+                "reason": self.schema.column(f.name).reason,
+                **vars(self.profiles[f.name]),
+            }
+            for f in self.fields
+        ]
+        subsets = [
+            {
+                "columns": [self.columns[i] for i in one.columns],
+                "unique": one.uniques,
+                "classes": one.classes,
+            }
+            for one in self.subsets
+        ]
+        return json_object(
+            {
+                "edition": EDITION,
+                "rows": self.rows,
+                "columns": columns,
+                "unique": None if self.is_unsettled else self.unique,
+                "undecided": [column.name for column in self.schema.undecided],
+                "unique_with_undecided": self.unique_with_undecided,
+                "unique_on_all_quasi": self.counts_all_quasi,
+                "growth": [{"column": c, "unique": u} for c, u in self.growth()],
+                "overlooked": [
+                    {"column": c, "unique_without": a, "unique_with": b}
+                    for c, a, b in self.overlooked()
+                ],
+                "subsets": subsets,
+                "notes": self.notes,
+            }
+        )
+
+    def __str__(self) -> str:
+        lines = [f"{self.rows:,} rows", str(self.schema), ""]
+        lines.append(self.describe_unique())
+        growth = [] if self.is_unsettled else self.growth()
+        lines += [f"  + {name:<30} {unique:>9,} unique" for name, unique in growth]
+        for name, without, with_ in self.overlooked()[:5]:
+            if with_ > without:
+                lines.append(
+                    f"With {name} as well, {with_:,} would be unique instead of {without:,}."
+                )
+        return "\n".join([*lines, *self.notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def look(source: Any, schema: Schema | None = None, **reading: Any) -> Look:
+    """Look at a table: suggested roles with reasons, and the risk of each subset of columns."""
+    with opened(source, kinds=schema.kinds if schema else None, **reading) as frame:
+        profiles = frame.profile()
+        suggested = _stated(Schema.suggest(frame), schema)
+        columns = _known(frame.fields, profiles, suggested)
+        subsets, steps, unique = _subsets(frame, columns, suggested)
+    rows = next(iter(profiles.values())).rows
+    dropped = [column for column in suggested.columns if column.role in DROPPED]
+    asked = [] if suggested.person else question(profiles, dropped)
+    return Look(
+        rows,
+        frame.fields,
+        profiles,
+        suggested,
+        tuple(columns),
+        subsets,
+        steps,
+        unique,
+        tuple(asked),
+    )
+
+
+def _stated(suggested: Schema, schema: Schema | None) -> Schema:
+    """The suggestion, with what the publisher has decided already in its place."""
+    named = schema.expand(suggested.names).columns if schema else ()
+    own = {column.name: column for column in named}
+    return Schema(tuple(own.get(column.name, column) for column in suggested.columns))
+
+
+def _subsets(
+    frame: Frame, columns: Sequence[str], schema: Schema
+) -> tuple[tuple[Subset, ...], tuple[Subset, ...], int]:
+    """The risk of subsets of the columns, and of the quasi-identifiers one after the other.
+
+    Last how many people are unique on quasi-identifiers and undecided columns together.
+
+    Values are taken as they are. The quasi-identifiers with each other column are among the
+    subsets in any case.
+    """
+    if not columns:
+        return (), (), 0
+    kinds = {field.name: field.kind for field in frame.fields}
+    quasi = Schema(tuple(Column(name, "quasi", kinds[name], Flat()) for name in columns))
+    tally = encode(frame, quasi).tally
+    counted = tally.keys, [axis.size for axis in tally.quasi], tally.count
+    known = [i for i, name in enumerate(columns) if schema.column(name).role == "quasi"]
+    others = [(*known, i) for i in range(len(columns)) if i not in known]
+    undecided = [i for i, name in enumerate(columns) if schema.column(name).role == "undecided"]
+    together = tuple(sorted((*known, *undecided)))
+    subsets = tuple(subset_risks(*counted, [*others, together] if together else others))
+    unique = next((one.uniques for one in subsets if one.columns == together), 0)
+    return subsets, tuple(most_revealing(*counted, known)), unique
+
+
+def _known(fields: Sequence[Field], profiles: Mapping[str, Profile], schema: Schema) -> list[str]:
+    """The columns that an adversary might know: not those dropped, nor the sensitive ones alone."""
+    roles = {column.name: column.role for column in schema.columns}
+    able = [
+        f.name
+        for f in fields
+        if f.kind != "text" and roles[f.name] in ("quasi", "keep", "undecided", "sensitive")
+    ]
+    able.sort(key=lambda name: -profiles[name].entropy)
+    first = [name for name in able if roles[name] == "quasi"][:MOST_QUASI]
+    rest = [name for name in able if roles[name] != "quasi"]
+    chosen = {*first, *rest[: max(0, MOST_COLUMNS - len(first))]}
+    return [f.name for f in fields if f.name in chosen]

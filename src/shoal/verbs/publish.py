@@ -1,0 +1,463 @@
+"""Publish: from a table to a verified release, whole or not at all."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace as changed
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from shoal.core.column import PUBLISHED, Field, describe_marks
+from shoal.core.errors import NotMetError, UsageError
+from shoal.core.model import Model
+from shoal.core.release import MANIFEST, Release, Verdict
+from shoal.core.schema import Schema
+from shoal.core.spend import Number
+from shoal.engines.protocol import Frame
+from shoal.engines.readers.limits import check_labels
+from shoal.engines.source import STANDARD, TextStyle
+from shoal.engines.type_inference.kinds import LeftOut
+from shoal.ledger.publish_hook import check_recording, recorded, with_ledger
+from shoal.methods import apart
+from shoal.methods._invariance.requirement import invariance
+from shoal.models import rule as parse_rule
+from shoal.releases import folder
+from shoal.releases import manifest as record
+from shoal.releases.auto_hierarchies import offered, with_levels
+from shoal.releases.companion import sealed_rows
+from shoal.releases.draft import Made, Parts, Whole
+from shoal.releases.forms._noise.answers import unlooked, with_answers
+from shoal.releases.forms._noise.notes import cautions, told_moved, told_replaced
+from shoal.releases.forms._noise.options import AskedMarginals, NoisyRequest, no_marginals
+from shoal.releases.forms.buckets import Buckets, check_buckets, write_buckets
+from shoal.releases.forms.centroids import Centroids, check_centroids, check_earlier
+from shoal.releases.forms.randomised import BEYOND, Randomised, check_randomised
+from shoal.releases.judgement import in_parts, left_to_chance, unjudged
+from shoal.releases.method_parameters import method_parameters
+from shoal.releases.options import (
+    ABSENT,
+    BUCKETS,
+    CENTROIDS,
+    LIKE_INPUT,
+    OF_NOBODY,
+    PARTITION,
+    RANDOMISED,
+    Place,
+    Progress,
+    Request,
+    check_form,
+    quiet,
+    spend_of,
+    unstated,
+)
+from shoal.releases.people import (
+    check_people,
+    check_population,
+    keyed_people,
+    one_row_of,
+    repeating,
+)
+from shoal.releases.people_sketch import companion_sketch
+from shoal.releases.providers import asks_providers, check_column, check_survey, provided_in
+from shoal.releases.reader import opened, opened_labels, opened_some
+from shoal.releases.recount import PART_ROWS
+from shoal.releases.successors.based_on import Based, check, known
+from shoal.releases.successors.counterfeits import promised, read_counterfeits, told_counterfeits
+from shoal.releases.successors.earlier import Earlier, Rows, earlier, read_as_before, read_rows
+from shoal.releases.successors.like import UNKNOWN, Like, check_alone, recoding, surveyed
+from shoal.releases.successors.m_invariance import (
+    Invariant,
+    check_invariant,
+    check_signatures,
+    keeps_signatures,
+    signed,
+)
+from shoal.releases.tallying import Survey, survey
+from shoal.releases.verification import counted, judged_after, kept_unjudged, several
+from shoal.releases.writer import write_rows
+from shoal.verbs.publish_noise import publish_noisy
+from shoal.verbs.request_check import attempt, check_on, check_request, reraise
+
+
+def publish(
+    source: Any,
+    schema: Schema | None = None,
+    rule: Model | str | None = None,
+    *,
+    method: str | None = None, out: str | Path | None = None, form: str = PARTITION,
+    two_tables: bool = False, format: str = "csv", csv_style: str = LIKE_INPUT,
+    hold_back: float = 0.0, held_back_as: str = ABSENT, replace: bool = False,
+    dry_run: bool = False, accept_keep: bool = False, companion: str | Path | None = None,
+    population: Any = None, based_on: Any = None, after: Any = (), like: Any = None,
+    auto_hierarchies: bool = False, epsilon: Number | None = None, delta: Number = 0,
+    marginals: AskedMarginals = None,
+    seed: int | None = None, ledger: Any = None, admission: Mapping[str, Any] | None = None,
+    one_row: str | None = None, reading: Mapping[str, Any] | None = None,
+    progress: Progress = quiet, **parameters: Any,
+) -> Release:  # fmt: skip
+    """Make a release of ``source`` that meets ``rule``, verify its file, and move it into place.
+
+    ``hold_back`` is the share of rows that may be held back; they are left out, or with
+    ``held_back_as="starred"`` printed as a class of ``*`` that meets the rule as well. With
+    ``dry_run`` (or without ``out``) nothing is written and the outcome alone is returned. Without
+    a ``method`` it is mondrian; further ``parameters`` are the method's own. Where it works by
+    levels, ``auto_hierarchies`` gives levels to numbers, dates and codes that have none.
+
+    A CSV file has the delimiter, decimal sign and encoding of the table that is read, or with
+    ``csv_style="standard"`` a comma, a point and UTF-8.
+
+    With ``form="buckets"`` the quasi-identifiers are published as they are, with the number of
+    each person's class, and the sensitive values permuted within the classes (``two_tables``: in
+    two files); with ``form="centroids"`` they are means, medians and most frequent values.
+
+    Where the table was released before: ``based_on`` the latest release every cell equals or
+    generalises the one that the same person had (by the method invariant it keeps the values of
+    everybody's class instead: m-invariance). ``after`` all of them is weaker: columns that they
+    have become quasi-identifiers; what the tables say when they are linked is not looked at.
+    ``like`` a release of other people its recoding is applied to these, by its schema and rule.
+
+    By noise, under (``epsilon``, ``delta``)-differential privacy: the forms ``"counts"``, of
+    ``marginals`` (how many columns are counted together, or lists of them), ``"synthetic"``,
+    people made up from counts, and ``"randomised"``, sensitive values exchanged in a partition
+    that never looked at them. A ``seed`` marks the release as not to be released.
+
+    Where a column says who a row is about (role person) nobody may have several, unless ``one_row``
+    says which is published: ``"latest by COLUMN"``, ``"first by COLUMN"`` or ``"random"``.
+    With a ``ledger`` (``shoal.Ledger``, or where it is) the release is judged together with those
+    recorded there, and recorded; ``admission`` are settings of ``shoal.Ledger.admit``.
+    """
+    check_form(form)
+    given: dict[str, Any] = {
+        "rule": rule, "method": method, "two_tables": two_tables, "hold_back": hold_back,
+        "population": population, "based_on": based_on, "after": several(after), "like": like,
+        "auto_hierarchies": auto_hierarchies, "accept_keep": accept_keep,
+        "held_back_as": held_back_as, "csv_style": csv_style}  # fmt: skip
+    common: dict[str, Any] = {
+        "schema": schema, "form": form, "epsilon": epsilon, "delta": delta, "seed": seed,
+        "place": Place.of(out, companion, format, dry_run), "replace": replace, "ledger": ledger,
+        "admission": admission, "reading": reading, "progress": progress}  # fmt: skip
+    if form in OF_NOBODY:
+        common |= {"marginals": marginals, "one_row": one_row_of(one_row, schema)}
+        return publish_noisy(source, NoisyRequest.of({**given, **parameters}, **common))
+    if marginals is not None:
+        raise no_marginals()
+    request, amiss = attempt(lambda: _request(parameters, **given, **common, one_row=one_row))
+    check_request(
+        *(_checks(request, after) if amiss is None else [partial(reraise, amiss)]),
+        tables=[source], files=[population], releases=[based_on, like, *several(after)],
+        schema=schema, some_columns=like is not None,
+        rules=[rule] if isinstance(rule, str) else [], one_column_each=form != RANDOMISED,
+        has_population=population is not None, method="" if like else method or "mondrian",
+        parameters=parameters, one_row=one_row, ledger=ledger, reading=reading,
+    )  # fmt: skip
+    with with_ledger(request) as asked:
+        return _released(source, asked, after)
+
+
+def _request(
+    parameters: dict[str, Any], *, schema: Schema | None, rule: Model | str | None,
+    method: str | None, form: str, two_tables: bool, hold_back: float, held_back_as: str,
+    accept_keep: bool, population: Any, based_on: Any, after: Sequence[Any], like: Any,
+    auto_hierarchies: bool, epsilon: Number | None, delta: Number, seed: int | None, place: Place,
+    replace: bool, ledger: Any, admission: Mapping[str, Any] | None, csv_style: str,
+    reading: Mapping[str, Any] | None, one_row: str | None, progress: Progress,
+) -> Request:  # fmt: skip
+    """What is asked for, where rows are published under a rule."""
+    if like is not None:
+        check_alone(
+            {"method": method, "based_on": based_on, "after": after, **parameters},
+            form, auto_hierarchies,
+        )  # fmt: skip
+        like = recoding(like)
+        schema, rule = like.schema(schema), like.rule if rule is None else rule
+        method, parameters = like.method, like.parameters
+    else:
+        method = method or "mondrian"
+        parameters = method_parameters(method, parameters)
+    if schema is None or rule is None:
+        raise unstated()
+    return Request(
+        schema=schema, rule=parse_rule(rule) if isinstance(rule, str) else rule,
+        method=method, parameters=parameters, form=form, two_tables=two_tables,
+        hold_back=hold_back, held_back_as=held_back_as, accept_keep=accept_keep,
+        population=population, based_on=based_on, like=like, auto_hierarchies=auto_hierarchies,
+        spend=spend_of(epsilon, delta), seed=seed, out=place.out, companion=place.companion,
+        format=place.format, csv_style=csv_style, replace=replace, ledger=ledger,
+        admission=admission or {}, reading=reading or {}, one_row=one_row_of(one_row, schema),
+        progress=progress,
+    )  # fmt: skip
+
+
+def _released(source: Any, request: Request, after: Any) -> Release:
+    """Read the table, and publish it; what is asked was checked before."""
+    schema = _schema_after(request, after)
+    replaced = told_replaced(request.out, request.replace)
+    request.progress("reading", 0, 1)
+    with ExitStack() as stack:
+        frame, schema = _read(stack, source, schema, request)
+        request = changed(request, style=_style(frame, request))
+        fitted, notes = with_levels(frame, changed(request, schema=schema.fit(frame.fields)))
+        try:
+            release = _publish(frame, fitted)
+            repeats = repeating(frame, fitted.schema)
+        except NotMetError as error:
+            hint = " ".join((error.hint, *offered(request, notes)))
+            raise NotMetError(error.fact, hint) from None
+    notes = [*repeats, *notes]
+    notes += describe_marks(field for field in frame.fields if _is_published(field, fitted.schema))
+    notes += [UNKNOWN] * (release.private.get("people_in_both", 0) is None)
+    notes += told_counterfeits(release.private)
+    notes += told_moved(release.private.get(BEYOND, {}), "answered for")
+    notes += [] if request.spend is None else cautions(request.spend, seed=request.seed)
+    notes += replaced
+    named = [] if request.form == RANDOMISED else [column.name for column in schema.sensitive]
+    bare = unjudged(request.rule, named)
+    notes += [left_to_chance(bare)] if bare else []
+    release = changed(release, private={**release.private, "unjudged": bare, "repeats": repeats})
+    release = changed(release, private={**release.private, "notes": notes})
+    return _told(release, request.schema, schema) if several(after) else release
+
+
+def _style(frame: Frame, request: Request) -> TextStyle:
+    """How the table is written: as the one that is read, where both are CSV."""
+    csv = request.format.startswith("csv") and request.csv_style == LIKE_INPUT
+    return frame.source.style if csv and frame.source is not None else STANDARD
+
+
+def _is_published(field: Field, schema: Schema) -> bool:
+    return schema.column(field.name).role in PUBLISHED
+
+
+def _checks(request: Request, after: Any) -> list[Callable[[], object]]:
+    """What is refused before any reading because it cannot be done."""
+    return [
+        lambda: _check_form(request, after),
+        lambda: check_earlier(request.based_on),
+        lambda: check_invariant(request),
+        lambda: check_column(request.rule, request.schema),
+        lambda: check_on(request.rule, request.schema, request.form != RANDOMISED),
+        lambda: _check_kept(request, after),
+        lambda: _check_place(request),
+        lambda: check_recording(request),
+        lambda: _schema_after(request, after),
+    ]
+
+
+def _check_form(request: Request, after: Any) -> None:
+    if request.form == BUCKETS:
+        check_buckets(request, several(after))
+    if request.form == CENTROIDS:
+        check_centroids(request)
+    if request.form == RANDOMISED:
+        check_randomised(request, several(after))
+
+
+def _check_kept(request: Request, after: Any) -> None:
+    schema = _schema_after(request, after)
+    if request.form != BUCKETS:
+        _refuse_alike(schema)
+    if schema.keep and not request.accept_keep:
+        raise kept_unjudged(schema.keep)
+
+
+def _check_place(request: Request) -> None:
+    if request.out is not None:
+        folder.check_free(request.out, _companion(request.out, request), request.replace)
+
+
+def _refuse_alike(schema: Schema) -> None:
+    """Refuse generalised cells that would pass for buckets, whose rules are others."""
+    if record.in_buckets({"columns": {column.name: column.role for column in schema.columns}}):
+        raise UsageError(
+            f"By {record.BUCKET!r} alone, beside kept columns, the release would pass for one in "
+            "buckets.",
+            "rename the column in the table.",
+        )
+
+
+def _read(stack: ExitStack, source: Any, schema: Schema, request: Request) -> tuple[Frame, Schema]:
+    """The table, and its schema with the kinds of the release that the new one is based on."""
+    some = opened if request.like is None else opened_some
+    reading = {**request.reading, "one_row": request.one_row, "left_out": _left_out(request)}
+    frame = stack.enter_context(some(source, kinds=schema.kinds, **reading))
+    frame.check_header()
+    if request.based_on is None:
+        return frame, schema
+    settled = read_as_before(schema, frame, request.based_on)
+    if settled.kinds != schema.kinds:
+        frame = stack.enter_context(opened(source, kinds=settled.kinds, **reading))
+    return frame, settled
+
+
+def _left_out(request: Request) -> LeftOut | None:
+    """The columns with the role drop: of those it is enough to know how often they repeat.
+
+    An earlier release tells how columns are read, and where a column says who a row is about, an
+    error may propose any date of the table to choose a row by.
+    """
+    if request.schema.person or request.based_on is not None or request.like is not None:
+        return None
+    return lambda names: [column.name for column in request.schema.expand(names).drop]
+
+
+def _told(release: Release, asked: Schema, judged: Schema) -> Release:
+    """The release with the columns that are quasi-identifiers because others published them."""
+    public = [c.name for c in judged.columns if c.role != asked.column(c.name).role]
+    return changed(release, private={**release.private, "public_before": public})
+
+
+def _schema_after(request: Request, after: Any) -> Schema:
+    """The schema with the quasi-identifiers that earlier releases make of its columns."""
+    if several(after) and request.based_on is not None:
+        raise UsageError(
+            "based_on and after are alternatives.",
+            "base the release on the latest one, or judge it after all of them.",
+        )
+    return judged_after(request.schema, request.rule, after)
+
+
+def _publish(frame: Frame, request: Request) -> Release:
+    """All the steps, in their order."""
+    check_people(frame, request.schema)
+    before = None if request.based_on is None else earlier(request.based_on, request.schema)
+    made = _made(frame, request, before)
+    if request.out is not None:
+        return _place(frame, made, request, request.out, before)
+    outcome = made.judged()
+    return Release(_about(made, request, before), outcome, private=made.facts())
+
+
+def _about(made: Made, request: Request, before: Earlier | None) -> dict[str, Any]:
+    """The manifest, as far as it is known before the file is written."""
+    about = record.manifest(request, made.counts(), before.sha256 if before else None)
+    return about | made.about() if isinstance(made, Randomised) else about
+
+
+def _made(frame: Frame, request: Request, before: Earlier | None) -> Made:
+    """The classes: based on an earlier release's or like it, in parts, or all at once."""
+    if before is not None and keeps_signatures(request):
+        old = signed(request.based_on, before, request.schema, invariance(request.rule))
+        plan = _survey(frame, request, {request.schema.sensitive[0].name: old.known})
+        return Invariant(frame, plan, request, old)
+    if before is not None:
+        plan = _survey(frame, request, known(before, request.schema))
+        return Based(frame, plan, request, before)
+    if request.like is not None:
+        readable = changed(request, schema=request.like.readable(request.schema))
+        plan = _survey(frame, readable, request.like.known(request.schema), surveyed)
+        return Like(frame, plan, request, request.like)
+    if request.form == RANDOMISED:
+        blind = changed(request, schema=unlooked(request.schema))
+        return Randomised.of(frame, _survey(frame, blind), request)
+    plan = _survey(frame, request)
+    if request.form == BUCKETS:
+        return Buckets.of(frame, plan, request)
+    if request.form == CENTROIDS:
+        return Centroids.of(frame, plan, request)
+    plain = not request.hold_back and not request.parameters
+    divisible = plain and apart(request.method) and in_parts(request.rule)
+    parts = plan.parts(frame, PART_ROWS) if divisible else [frame]
+    return Parts(parts, plan, request) if len(parts) > 1 else Whole.of(frame, plan, request)
+
+
+def _survey(
+    frame: Frame,
+    request: Request,
+    also: Mapping[str, Sequence[Any]] | None = None,
+    look: Callable[..., Survey] = survey,
+) -> Survey:
+    quasi = {column.name: column.kind for column in request.schema.quasi}
+    with ExitStack() as stack:
+        people = None
+        if request.population is not None:
+            people = stack.enter_context(opened(request.population, kinds=quasi))
+            check_population(people, request.schema)
+        plan = look(frame, request.schema, people, also)
+    check_labels({name: distinct.values for name, distinct in plan.found.items()})
+    check_survey(request.rule, plan)
+    return plan
+
+
+def _companion(out: Path, request: Request) -> Path:
+    return request.companion or folder.companion_of(out)
+
+
+def _place(
+    frame: Frame, made: Made, request: Request, out: Path, before: Earlier | None
+) -> Release:
+    """Write, verify and move: either the whole release is there afterwards, or nothing is."""
+    final = _companion(out, request)
+    key = secrets.token_bytes(32)
+    with folder.aside(out, final) as (public, private):
+        public, private = folder.inside(public, private)
+        table = public / f"table.{request.format}"
+        write = write_buckets if request.form == BUCKETS else write_rows
+        defused = write(made, request, table, private, key)
+        about = _about(made, request, before)
+        files = record.hashes(table, record.values_file(request, table))
+        about |= {"defused_cells": defused, **files}
+        if isinstance(made, Invariant):
+            about |= made.write_counterfeits(public)
+        origin = folder.fingerprint(frame, key)
+        found = _recount(table, private, request, about, key)
+        if before is not None:
+            shown = record.published(request.schema)
+            now = read_rows(table, shown, private, **request.style.reading())
+            _compare(frame, request, made, before, now, key)
+        about |= {"rows": found.rows, "classes": found.classes}
+        record.write_json(public / MANIFEST, about)
+        sealed = {"key": key.hex(), "input": origin, **record.sealed(files), **sealed_rows(private)}
+        sealed |= companion_sketch(frame, request.schema)
+        facts = made.facts() | promised(about) | record.repeated(about)
+        facts |= {"repeats": repeating(frame, request.schema)}
+        told = record.companion(request, found, facts, **sealed)
+        record.write_json(private / folder.COMPANION, told, 0o600)
+        with recorded(request, Release(about, found, public, private), frame) as admitted:
+            request.progress("moving into place", 0, 1)
+            folder.move((private, final), (public, out), replace=request.replace)
+    return Release(about, found, out, final, made.facts() | admitted)
+
+
+def _compare(
+    frame: Frame, request: Request, made: Made, before: Earlier, now: Rows, key: bytes
+) -> None:
+    """What was written, beside the release that it is based on, person by person."""
+    if isinstance(made, Invariant):
+        nobody = int(made.counterfeits().sum())
+        check_signatures(frame, request.schema, before, now, key, nobody)
+    else:
+        check(frame, request.schema, before, now, key)
+
+
+def _recount(
+    table: Path, private: Path, request: Request, about: dict[str, Any], key: bytes
+) -> Verdict:
+    """Verify the file that was just written, before anybody else can see it.
+
+    Who provided the rows and whom they are about, by what was written for the companion.
+    """
+    request.progress("verifying", 0, 1)
+    schema = record.published(request.schema, request.form)
+    accepted = request.accept_keep or request.form == BUCKETS
+    who = provided_in(private, request.schema) if asks_providers(request.rule) else None
+    with opened_labels(
+        table, schema, exact=True, values=record.values_file(request, table),
+        **request.style.reading(),
+    ) as frame:  # fmt: skip
+        found = counted(
+            frame, schema, request.rule, request.population, accepted, own=True, who=who,
+            nobody=read_counterfeits(table, about),
+            people=keyed_people(private, request.schema, key),
+        )  # fmt: skip
+        found = with_answers(found, frame, about)
+    if not found.holds:
+        raise NotMetError(
+            f"The written file does not meet the rule:\n{found}",
+            "cells that a spreadsheet would run were changed and now equal others; correct them."
+            if about["defused_cells"]
+            else f"the method {request.method} does not guarantee this rule; use another.",
+        )
+    return found

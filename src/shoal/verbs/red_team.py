@@ -1,0 +1,232 @@
+"""Red team: every attack that the given tables allow, the worst first, and what the others lack.
+
+The worst attack is the one that exposes the largest share of people: whose value is certain is
+exposed, also where most people have that value and guessing would often be right. Of attacks that
+expose equal shares the one with more harm comes first. Harm is what an attack adds: the share of
+people exposed beyond that of the control group (where there is one), times how much surer than
+blind guessing the adversary is about the worst-hit. Neither says how bad it is for anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from shoal.adversary.context import Scene, scene
+from shoal.adversary.runner import (
+    RED_TEAM,
+    RELATIONS,
+    Asked,
+    check_names,
+    lacking,
+    own_options,
+    run,
+    told,
+    unmet,
+)
+from shoal.attacks import attacks, needs
+from shoal.core.errors import InputError, UsageError
+from shoal.core.release import EDITION, Finding, json_object
+from shoal.core.schema import Schema
+from shoal.releases.options import Progress, quiet
+from shoal.releases.published_table import as_list
+
+
+@dataclass(frozen=True)
+class RedTeam:
+    """What all attacks found, the largest share of people first, and why the others did not run."""
+
+    findings: tuple[Finding, ...]
+    skipped: tuple[tuple[str, str], ...]
+
+    @property
+    def rate(self) -> float:
+        """The largest share of people that an attack exposed."""
+        return max((found.rate for found in self.findings), default=0.0)
+
+    @property
+    def columns(self) -> tuple[Finding, ...]:
+        """Of each sensitive column the worst that an attack found, the worst column first."""
+        return worst_by_column(self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        findings = [{**found.to_json(), "harm": harm(found)} for found in self.findings]
+        skipped = [{"attack": name, "reason": reason} for name, reason in self.skipped]
+        about = {"edition": EDITION, "attack": RED_TEAM, "rate": self.rate}
+        columns = [in_short(found) for found in self.columns]
+        return json_object(
+            {**about, "findings": findings, "by_column": columns, "skipped": skipped}
+        )
+
+    def __str__(self) -> str:
+        lines = [str(found) for found in self.findings]
+        lines += [f"{name}: did not run. {reason}" for name, reason in self.skipped]
+        return "\n".join(lines)
+
+
+def worst_by_column(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Of each sensitive column the finding that exposes most people, the worst column first."""
+    worst: dict[str, Finding] = {}
+    for one in (one for found in findings for one in found.each if one.on):
+        if one.on not in worst or _severity(one) > _severity(worst[one.on]):
+            worst[one.on] = one
+    return tuple(sorted(worst.values(), key=_severity, reverse=True))
+
+
+def _severity(found: Finding) -> tuple[float, float, float]:
+    return found.rate, found.sure - found.guessing, found.sure
+
+
+def in_short(found: Finding) -> dict[str, Any]:
+    """What the worst attack on a column found, in plain values."""
+    return {
+        "on": found.on, "attack": found.attack, "people": found.people, "exposed": found.exposed,
+        "rate": found.rate, "sure": found.sure, "guessing": found.guessing,
+    }  # fmt: skip
+
+
+def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings by the share of people exposed, the largest first; equal shares by harm."""
+    return tuple(sorted(findings, key=lambda one: (-one.rate, -harm(one), one.attack)))
+
+
+def harm(found: Finding) -> float:
+    """What an attack adds to guessing, and to what it "finds" among people who are not there; on
+    the column where that is most.
+    """
+    return max(_harm(one) for one in found.each)
+
+
+def _harm(found: Finding) -> float:
+    beyond = max(0.0, found.rate - (found.control or 0.0))
+    return beyond * max(0.0, found.sure - found.guessing)
+
+
+def red_team(
+    releases: Any,
+    *,
+    targets: Any = None,
+    schema: Schema | Sequence[Schema] | None = None,
+    on: str | Sequence[str] | None = None,
+    control: Any = None,
+    sample: int | None = None,
+    seed: int = 0,
+    show: bool = False,
+    relation: str = "",
+    reading: Mapping[str, Any] | None = None,
+    names: str | None = None,
+    progress: Progress = quiet,
+    **options: Any,
+) -> RedTeam:
+    """Run every attack whose needs are met, on each release, or each pair, that it can take.
+
+    An attack for which this data has nothing to work on is listed as skipped, with its reason;
+    where none can run, that is an error, and so is one that was given options of its own: what
+    was asked must not be lost among the others. Arguments as in ``shoal.attack``.
+    """
+    asked = Asked(
+        on=on, sample=sample, seed=seed, relation=relation, progress=progress, options=options
+    )
+    check_names(RED_TEAM, options)
+    known = scene(as_list(releases), schema, targets, control, show, progress, reading, names)
+    known = known.sampled(sample, seed)
+    findings: list[Finding] = []
+    skipped: list[tuple[str, str]] = []
+    for i, name in enumerate(attacks()):
+        progress("attacking", i, len(attacks()))
+        for which in _groups(name, len(known.releases)):
+            about = _names(known, which)
+            found = attempt(name, known, which, asked)
+            if isinstance(found, Finding):
+                findings.append(_introduced(found, about))
+                skipped += [(f"{name} on {column}", why) for column, why in found.not_evaluated]
+            elif _wanted(name, options):
+                raise found
+            else:
+                of_data = isinstance(found, InputError)
+                skipped.append((name, (about if of_data else "") + told(found)))
+    if not findings:
+        reasons = dict.fromkeys(reason for _, reason in skipped)
+        raise UsageError("No attack can run on what is given.", " ".join(reasons))
+    return RedTeam(ranked(findings), tuple(dict.fromkeys(skipped)))
+
+
+def _groups(name: str, count: int) -> list[tuple[int, ...]]:
+    """The releases that an attack takes at once: all, each pair, or each one.
+
+    One that counts the rows of the last release takes each with all that were given before it, so
+    that every combination of releases is looked at, and nobody's rows are left out.
+    """
+    most = needs(name).most
+    if needs(name).last and count > 1:
+        return [tuple(range(number)) for number in range(2, count + 1)]
+    if most is None or count <= most:
+        return [tuple(range(count))]
+    return list(combinations(range(count), most))
+
+
+def _names(known: Scene, which: Sequence[int]) -> str:
+    """The releases that are attacked, to begin a sentence with, where they are not all."""
+    if len(which) == len(known.releases):
+        return ""
+    return " and ".join(known.releases[i].name for i in which) + ": "
+
+
+def attempt(
+    name: str, known: Scene, which: Sequence[int], asked: Asked
+) -> Finding | UsageError | InputError:
+    """What an attack on some of the releases found, or why it did not run.
+
+    The finding counts releases as they were given, not as the attack saw them.
+    """
+    wrong = (
+        _supposing(name, asked.options)
+        or _unrelated(name, len(which), asked.relation)
+        or lacking(name, len(which), asked.relation, known.targets is not None)
+        or unmet(name, known, which, asked)
+    )
+    if wrong is not None:
+        return wrong
+    try:
+        found = run(name, known, which, asked)
+    except (InputError, UsageError) as error:  # options that this data does not allow
+        return error
+    each = tuple(_renumbered(one, which) for one in found.by_column)
+    return replace(_renumbered(found, which), by_column=each)
+
+
+def _renumbered(found: Finding, which: Sequence[int]) -> Finding:
+    """The finding with the release whose rows it names counted among all that were given."""
+    word, _, number = found.table.partition(" ")
+    return replace(found, table=f"{word} {which[int(number) - 1] + 1}" if number else word)
+
+
+def _introduced(found: Finding, about: str) -> Finding:
+    """The finding with its sentences beginning with the releases that they are about."""
+    each = tuple(replace(one, sentence=about + one.sentence) for one in found.by_column)
+    return replace(found, sentence=about + found.sentence, by_column=each)
+
+
+def _wanted(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether an attack was given an option that no other has."""
+    return any(options.get(one) is not None for one in own_options(name))
+
+
+def _supposing(name: str, options: Mapping[str, Any]) -> UsageError | None:
+    """Nobody is shown to know what it supposes: whoever wants it in the ranking says so."""
+    option = needs(name).supposed
+    if not option or _wanted(name, options):
+        return None
+    return UsageError(f"{name} supposes what nobody is shown to know.", f"say how much: {option}.")
+
+
+def _unrelated(name: str, count: int, relation: str) -> UsageError | None:
+    """Nobody said that the releases are of one table: an attack that assumes it would mislead."""
+    wanted = needs(name)
+    if not wanted.relation or relation == wanted.relation or count < wanted.releases:
+        return None
+    words, flag = RELATIONS[wanted.relation]
+    return UsageError(f"{name} needs {words}.", f"if they are, add {flag}.")

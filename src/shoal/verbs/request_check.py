@@ -1,0 +1,203 @@
+"""What a verb is asked, checked before a row is read: all that is wrong is told together.
+
+Each check raises what it would raise later; here none of them keeps the others from being made.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from shoal.adversary.mechanism_audit import AUDITING
+from shoal.adversary.runner import RED_TEAM, check_names, lacking
+from shoal.core.errors import InputError, OutputError, ShoalError, UsageError
+from shoal.core.model import Model, inner, written
+from shoal.core.schema import Schema
+from shoal.engines.database_address import refuse_address
+from shoal.engines.open_table import glimpse_fields
+from shoal.ledger.chain.database import check_file
+from shoal.ledger.chain.keys import Keys
+from shoal.models import rule as parse_rule
+from shoal.releases.judgement import refuse_unnamed
+from shoal.releases.method_parameters import method_parameters
+from shoal.releases.people import one_row_of
+from shoal.releases.reader import read_release, released_schema
+from shoal.reports.document import check_place
+
+Stated = Schema | None | Callable[[], Schema | None]
+"""A schema, or what reads one."""
+
+
+def check_request(
+    *further: Callable[[], object],
+    tables: Sequence[Any] = (), releases: Sequence[Any] = (), files: Sequence[Any] = (),
+    schema: Stated = None, some_columns: bool = True, rules: Sequence[str] = (),
+    one_column_each: bool = False, on: Sequence[str] = (), attack: str = "",
+    options: Mapping[str, Any] | None = None, relation: str = "", has_targets: bool = False,
+    method: str = "", parameters: Mapping[str, Any] | None = None, has_population: bool = True,
+    one_row: str | None = None, outputs: Sequence[Path | None] = (), page: Path | None = None,
+    page_name: str = "report", page_is_public: bool = False, ledger: Any = None, key: Any = None,
+    reading: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """Check what is asked of a verb before a row is read, and raise all that is wrong as one error.
+
+    ``further`` are checks of the verb's own. ``tables`` are those that the ``schema`` (or what
+    reads it) is about: its columns must be in their headers, and unless ``some_columns`` suffice
+    each of theirs needs a role. ``releases`` and other ``files`` must be there; None is passed
+    over. ``rules`` may name sensitive columns only, and must where there are several and each is
+    about one (``one_column_each``); those about the population need one. ``on`` are columns to
+    learn. An ``attack`` has its ``options``, a ``method`` its ``parameters``. ``outputs`` are new
+    files, ``page`` is one that may be replaced. ``reading`` is as in ``shoal.open``.
+
+    >>> check_request(rules=["k-anonymity k=0"], method="chain", parameters={"speed": 2})
+    Traceback (most recent call last):
+    shoal.core.errors.UsageError: k must be a whole number, at least 1.
+    chain has no parameter 'speed'.
+    Hint: write k=5.
+    its parameters are: order.
+    """
+    stated, amiss = attempt(lambda: schema() if callable(schema) else schema)
+    parsed = [attempt(partial(parse_rule, text)) for text in rules]
+    models = [model for model, error in parsed if error is None and model is not None]
+    sources = [table for table in tables if isinstance(table, str | Path)]
+    published = [release for release in releases if release is not None]
+    columns = _find_columns([*sources, *published], stated) if on and amiss is None else None
+    ShoalError.collect(
+        *further,
+        *(partial(reraise, error) for _, error in parsed),
+        partial(reraise, amiss),
+        *(
+            partial(check_on, model, stated, one_column_each)
+            for model in models
+            if stated is not None
+        ),
+        *(partial(_check_population, model, has_population) for model in models),
+        lambda: _check_attack(attack, options or {}, published, relation, has_targets),
+        lambda: method_parameters(method, parameters or {}) if method else None,
+        lambda: None if amiss else one_row_of(one_row, stated),
+        lambda: None if columns is None else _check_learnt(on, columns),
+        *(partial(_check_file, source) for source in [*sources, *files]),
+        *(partial(read_release, release) for release in published),
+        *(
+            partial(_check_header, source, stated, some_columns, reading or {})
+            for source in sources
+            if stated is not None
+        ),
+        *(partial(_check_new, output) for output in outputs if output is not None),
+        lambda: _check_page(page, not page_is_public, page_name),
+        lambda: _check_ledger(ledger, key),
+    )
+
+
+def check_on(rule: Model, schema: Schema, one_column_each: bool) -> None:
+    """Refuse a rule about a column that the schema gives another role than sensitive.
+
+    ``one_column_each``: where there are several, a rule has to name one.
+    """
+    sensitive = [column.name for column in schema.sensitive]
+    if one_column_each:
+        refuse_unnamed(rule, sensitive)
+    others = {column.name for column in schema.columns} - set(sensitive)
+    for part in inner(rule):
+        for name in (getattr(part, "on", None) or "").split("*"):
+            if name in others:
+                known = ", ".join(f"on={written(column)}" for column in sensitive) or "none"
+                raise UsageError(f"There is no sensitive column {name!r}.", f"name one: {known}.")
+
+
+def attempt(make: Callable[[], Any]) -> tuple[Any, ShoalError | None]:
+    """What is made, or the error that keeps it from being made."""
+    try:
+        return make(), None
+    except ShoalError as error:
+        return None, error
+
+
+def reraise(error: ShoalError | None) -> None:
+    """Raise an error that was put off, if there is one."""
+    if error is not None:
+        raise error
+
+
+def _check_population(rule: Model, has_population: bool) -> None:
+    if "population" in rule.needs and not has_population:
+        raise UsageError(
+            f"{rule} needs a population table.", "add --population FILE, or ask for k-anonymity."
+        )
+
+
+def _check_attack(
+    name: str, options: Mapping[str, Any], releases: Sequence[Any], relation: str, people: bool
+) -> None:
+    if not name or name == AUDITING:
+        return
+    check_names(name, options)
+    if name != RED_TEAM:
+        reraise(lacking(name, len(releases), relation, people))
+
+
+def _find_columns(sources: Iterable[Any], schema: Schema | None) -> set[str] | None:
+    """The columns that may be learnt; None where a table does not say so before it is read."""
+    if schema is not None:
+        return {column.name for column in schema.columns}
+    columns: set[str] = set()
+    for source in sources:
+        release, _ = attempt(partial(read_release, source))
+        if release is None:
+            return None
+        own, error = attempt(partial(released_schema, release[1]))
+        if error is not None:
+            return None
+        columns |= set(own.names)
+    return columns
+
+
+def _check_learnt(on: Sequence[str], columns: set[str]) -> None:
+    if unknown := [name for name in on if name not in columns]:
+        raise UsageError(
+            f"There is no column {unknown[0]!r} to learn.",
+            f"name one of: {', '.join(sorted(columns))}." if columns else "leave --on out.",
+        )
+
+
+def _check_file(source: Any) -> None:
+    if not isinstance(source, str | Path) or "://" in str(source):
+        return
+    path = Path(source)
+    if not path.exists():
+        refuse_address(source)
+        raise InputError(f"There is no file {path.name}.", "Check the path.")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path.name} cannot be opened.", "Check who may read it.")
+
+
+def _check_header(source: Any, schema: Schema, some: bool, reading: Mapping[str, Any]) -> None:
+    fields, _ = attempt(partial(glimpse_fields, source, **reading))
+    if fields is not None:
+        schema.check_names(fields, some=some)
+
+
+def _check_new(output: Path) -> None:
+    folder = output.absolute().parent
+    if not folder.is_dir():
+        raise OutputError(f"There is no folder {folder}.", "create it, or choose another place.")
+    if output.exists():
+        raise OutputError(f"{output} exists already.", "name another file with -o.")
+    if not os.access(folder, os.W_OK):
+        raise OutputError(f"{folder} cannot be written.", "choose another folder.")
+
+
+def _check_page(page: Path | None, internal: bool, name: str) -> None:
+    if page is not None:
+        check_place(page, internal, name)
+
+
+def _check_ledger(ledger: Any, key: Any) -> None:
+    if isinstance(ledger, str | Path) and "://" not in str(ledger):
+        refuse_address(ledger)
+        ShoalError.collect(
+            partial(check_file, Path(ledger)), *([] if key is None else [partial(Keys.read, key)])
+        )

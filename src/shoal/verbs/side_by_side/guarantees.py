@@ -1,0 +1,180 @@
+"""What each guarantee makes of a table: classes under a rule, or noise under differential privacy.
+
+Both schools publish the same half of a table. Releases are made in memory with a study's seed and
+are never published: noise that somebody can draw again protects nobody.
+
+    partition    classes by a method under a rule; values stand in them as they are
+    randomised   classes of quasi-identifiers alone; every value an answer by k-ary randomised
+                 response (Kairouz, Oh, Viswanath 2016), ε for one person's value
+    counts       every pair of columns counted over bins of the schema, with discrete Laplace noise,
+                 made consistent; ε for one person's row
+    synthetic    people made up from noisy counts of columns and of pairs that are chosen with
+                 noise too (McKenna, Miklau, Sheldon 2021); they are counted as anybody's
+
+Does not give: the best that either school can do. Each is as its defaults have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks._shared.beliefs import Floats
+from shoal.attacks._shared.joined_beliefs import Classes, Naive, Told
+from shoal.core.model import Model
+from shoal.core.schema import Schema
+from shoal.core.spend import Spend, in_words
+from shoal.core.tally import Cut, Tally
+from shoal.dp.bins import all_bins
+from shoal.dp.randomised_response import response
+from shoal.engines.protocol import Counted
+from shoal.forecasts.our_table import tallied
+from shoal.forecasts.real_intersection import placed
+from shoal.kernels.grouping import combinations as distinct
+from shoal.measures.loss import loss
+from shoal.measures.marginals import Rows, marginals
+from shoal.releases.draft import make
+from shoal.releases.forms._noise.answer_utility import over_leaves
+from shoal.releases.forms._noise.measured import Measured
+from shoal.releases.forms._noise.plan import Plan
+from shoal.releases.forms._noise.utility import bins_alone, utility
+from shoal.releases.forms.counts import Counts
+from shoal.releases.forms.synthetic import Synthetic
+from shoal.releases.options import (
+    COUNTS,
+    PARTITION,
+    RANDOMISED,
+    SYNTHETIC,
+    Progress,
+    Request,
+    quiet,
+)
+from shoal.verbs.side_by_side.two_tables import CodedPeople
+
+METHOD = "mondrian"
+
+
+@dataclass(frozen=True)
+class Unpublished:
+    """A release that is made for the attack alone: what it tells of people, and what is lost."""
+
+    told: Told
+    loss: float
+    """By the measure ``marginals``."""
+    width: float | None = None
+    """The mean width of its cells, where it has any."""
+    noiseless: float | None = None
+    """What would be lost without noise, to bins or classes alone."""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A form with what it promises: a rule, or an ε."""
+
+    form: str
+    rule: Model | None = None
+    spend: Spend | None = None
+    progress: Progress = field(default=quiet, compare=False)
+
+    @property
+    def name(self) -> str:
+        """What it is called in a table."""
+        if self.spend is None:
+            return str(self.rule)
+        return f"{self.form}, ε = {in_words(self.spend.epsilon)}"
+
+    def make(self, people: CodedPeople, prior: Floats, rng: np.random.Generator) -> Unpublished:
+        """The release of a table."""
+        return _MAKERS[self.form](self, people, prior, rng)
+
+
+def _partition(
+    asked: Guarantee, people: CodedPeople, prior: Floats, rng: np.random.Generator
+) -> Unpublished:
+    """Classes under the rule."""
+    assert asked.rule is not None
+    tally, entry = tallied(people.quasi, people.sensitive, people.keys, people.values)
+    cut = _cut(tally, people, asked.rule, asked.progress)
+    counts = _by_class(cut, placed(cut, entry, rng), people.values, people.sensitive.size)
+    told = Classes.of(cut.cells, counts, np.eye(people.sensitive.size), prior)
+    return Unpublished(told, marginals(tally, cut), loss(tally, cut))
+
+
+def _randomised(
+    asked: Guarantee, people: CodedPeople, prior: Floats, rng: np.random.Generator
+) -> Unpublished:
+    """Classes in which every value is an answer; the values are not looked at to make them."""
+    assert asked.rule is not None
+    assert asked.spend is not None
+    of_leaf, plan = _binned(people)
+    own, size = of_leaf[-1], plan.sizes[-1]
+    way = response(asked.spend, size)
+    tally, entry = _without_values(people)
+    cut = _cut(tally, people, asked.rule, asked.progress)
+    class_, true = placed(cut, entry, rng), own[people.values]
+    counts = _by_class(cut, class_, way.answered(true, rng), size)
+    told = Classes.of(cut.cells, counts, way.matrix()[own], prior)
+    expected = _by_class(cut, class_, true, size) @ way.matrix()
+    lost = [
+        marginals(people.tally, Rows.of(cut.cells, over_leaves(way, answers, own)))
+        for answers in (counts.astype(np.float64), expected)
+    ]
+    return Unpublished(told, lost[0], loss(tally, cut), lost[1])
+
+
+def _counts(
+    asked: Guarantee, people: CodedPeople, prior: Floats, rng: np.random.Generator
+) -> Unpublished:
+    """Tables of counts, or of people who were made up from some."""
+    assert asked.spend is not None
+    of_leaf, plan = _binned(people)
+    codes = [bins[own] for bins, own in zip(of_leaf, (*people.keys, people.values), strict=True)]
+    measured = Measured(plan, Counted(tuple(codes), np.ones(len(people), np.int64)))
+    form = Counts.of if asked.form == COUNTS else Synthetic.of
+    tables = form(plan, asked.spend).drawn(measured, rng).estimates
+    last = len(plan.bins) - 1
+    told = Naive(of_leaf, [tables[(column, last)] for column in range(last)])
+    lost = float(utility(people.tally, plan, tables)["marginals"])
+    return Unpublished(told, lost, noiseless=bins_alone(people.tally, measured))
+
+
+_MAKERS: dict[str, Callable[[Guarantee, CodedPeople, Floats, np.random.Generator], Unpublished]] = {
+    PARTITION: _partition, RANDOMISED: _randomised, COUNTS: _counts, SYNTHETIC: _counts,
+}  # fmt: skip
+
+
+def _cut(tally: Tally, people: CodedPeople, rule: Model, progress: Progress) -> Cut:
+    """The method's cut of a table; no row is held back."""
+    schema = Schema(people.columns)
+    return make(tally, Request(schema=schema, rule=rule, method=METHOD, progress=progress))
+
+
+def _without_values(people: CodedPeople) -> tuple[Tally, NDArray[np.int32]]:
+    """The people's quasi-identifiers alone, counted, and each row's entry."""
+    entry, first = distinct(list(people.keys), [axis.size for axis in people.quasi])
+    count = np.bincount(entry, minlength=len(first)).astype(np.int64)
+    keys = np.ascontiguousarray(people.keys[:, first])
+    return Tally(people.quasi, (), keys, np.zeros((0, len(first)), np.int32), count), entry
+
+
+def _by_class(
+    cut: Cut, class_: NDArray[Any], published: NDArray[Any], size: int
+) -> NDArray[np.int64]:
+    """How often each class publishes each value."""
+    pair = class_.astype(np.int64) * size + published
+    return np.bincount(pair, minlength=cut.classes * size).reshape(cut.classes, size)
+
+
+def _binned(people: CodedPeople) -> tuple[list[NDArray[np.int32]], Plan]:
+    """Of every column the bin of each leaf, and the plan of them, which the schema alone decides.
+
+    The last is the value's. Leaves of a taxonomy that the domain leaves out have none, nor rows.
+    """
+    schema = Schema(people.columns)
+    plan = Plan(schema, all_bins(schema))
+    axes = (*people.quasi, people.sensitive)
+    return [bins.of_leaves(axis) for bins, axis in zip(plan.bins, axes, strict=True)], plan

@@ -1,0 +1,219 @@
+"""Side by side: both schools publish halves of a table that overlap, and one attack joins them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal.attacks._shared.joined_beliefs import Success, success
+from shoal.core.errors import InputError, NotMetError, UsageError
+from shoal.core.model import Model
+from shoal.core.schema import Schema
+from shoal.core.spend import Number, asked
+from shoal.core.theory.odds import right_at_most
+from shoal.forecasts.our_table import check_whole
+from shoal.forecasts.release_reading import learnt
+from shoal.models import rule as parse_rule
+from shoal.models.k_anonymity import KAnonymity
+from shoal.releases import folder
+from shoal.releases.options import NOISY, PARTITION, RANDOMISED, Progress, quiet
+from shoal.releases.people import one_row_of
+from shoal.reports.document import check_place
+from shoal.verbs.side_by_side.guarantees import Guarantee, Unpublished
+from shoal.verbs.side_by_side.result import Figure, Outcome, SideBySide, worst_of
+from shoal.verbs.side_by_side.two_tables import Halves, Pair, TwoTables
+
+EPSILONS = (0.5, 1, 2, 4)
+PAGE, TWIN = "side-by-side.html", "side-by-side.json"
+STEP = "publishing and attacking"
+
+
+def usual(k: int) -> tuple[str, ...]:
+    """The rules of classes that are compared unless others are given."""
+    crowd = f"k-anonymity k={k}"
+    more = ("entropy-diversity l=3", "t-closeness t=0.3", "ck-safety c=0.7 k=1",
+            "composition l=2 alpha=0.95")  # fmt: skip
+    return (crowd, *(f"{crowd} & {one}" for one in more))
+
+
+def side_by_side(
+    table: Any,
+    schema: Schema,
+    *,
+    other: Any = None,
+    on: str | Sequence[str] | None = None,
+    k: int = 5,
+    epsilons: Sequence[Number] = EPSILONS,
+    overlap: int | None = None,
+    seeds: int = 3,
+    rules: Sequence[Model | str] | None = None,
+    forms: Sequence[str] = NOISY,
+    out: str | Path | None = None,
+    one_row: str | None = None,
+    reading: Mapping[str, Any] | None = None,
+    progress: Progress = quiet,
+) -> SideBySide:
+    """Publish two overlapping halves of a table by both schools, and join each pair of releases.
+
+    ``rules`` are the guarantees of classes, each one whole rule: k-anonymity with ``k``, and with
+    it entropy-diversity, t-closeness, (c,k)-safety and composition unless others are given. Each of
+    ``forms`` is made by noise at each of ``epsilons``; what a schema must state for that stands in
+    the reason of those that could not be made. So many people as ``overlap`` says are in both
+    halves (5,000, or a sixth of the table). With ``other``, a second table about some of the same
+    people, the two are published instead of halves; half of the people in both are left out, to be
+    the control. Everything is done for each of so many ``seeds``, and for every sensitive column or
+    those that ``on`` names: the one by which classes give most away is told, with all
+    ``by_column``.
+
+    Nothing is published: releases are made in memory, their noise with a seed. With ``out`` a page
+    and its JSON are written to that folder; they tell more about the table than a release does.
+    ``one_row`` says which row stands for a person who has several, as in ``shoal.publish``.
+    """
+    place = _place(out)
+    guarantees = _guarantees(k, epsilons, rules, forms)
+    check_whole("seeds", seeds, 1, 3)
+    if overlap is not None:
+        check_whole("overlap", overlap, 1, 500)
+    reading = {**(reading or {}), "one_row": one_row_of(one_row, schema, key=b"")}
+    progress("reading", 0, 1)
+    each = []
+    for column in learnt(schema, on, "The table"):
+        source = (
+            Halves.read(table, schema, column, overlap, reading)
+            if other is None
+            else TwoTables.read(table, other, schema, column, reading)
+        )
+        each.append(_Run(source, guarantees, seeds, progress).all())
+    found = worst_of(each)
+    if place is not None:
+        page = found.page()
+        page.write(place / PAGE)
+        page.write(place / TWIN)
+    return found
+
+
+def _place(out: str | Path | None) -> Path | None:
+    """The folder to write to, if there is one; refuses, before any work, what cannot be written."""
+    if out is None:
+        return None
+    place = folder.made(Path(out))
+    for name in (PAGE, TWIN):
+        check_place(place / name, internal=True, name="comparison")
+    return place
+
+
+def _guarantees(
+    k: int, epsilons: Sequence[Number], rules: Sequence[Model | str] | None, forms: Sequence[str]
+) -> list[Guarantee]:
+    """Every rule, then every form by every ε."""
+    if unknown := [form for form in forms if form not in NOISY]:
+        raise UsageError(
+            f"There is no noisy form {unknown[0]!r}.", f"the forms are: {', '.join(NOISY)}."
+        )
+    crowd = KAnonymity(k)
+    spends = [asked(epsilon) for epsilon in epsilons]
+    parsed = [parse_rule(one) if isinstance(one, str) else one for one in rules or usual(k)]
+    return [
+        *(Guarantee(PARTITION, rule) for rule in parsed),
+        *(
+            Guarantee(form, crowd if form == RANDOMISED else None, spend)
+            for form in forms
+            for spend in spends
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A comparison at work."""
+
+    source: Halves | TwoTables
+    guarantees: Sequence[Guarantee]
+    seeds: int
+    progress: Progress
+
+    def all(self) -> SideBySide:
+        """Every guarantee, seed by seed."""
+        pairs = [self.source.pair(seed) for seed in range(self.seeds)]
+        outcomes = tuple(self._outcome(at, one, pairs) for at, one in enumerate(self.guarantees))
+        self.progress(STEP, self._total, self._total)
+        first = pairs[0]
+        return SideBySide(
+            outcomes, first.halves[0].sensitive.name,
+            (len(first.halves[0]), len(first.halves[1])), first.shared, len(first.control),
+            Figure.of([_base(pair) for pair in pairs]).mean, self.seeds,
+        )  # fmt: skip
+
+    @property
+    def _total(self) -> int:
+        return len(self.guarantees) * self.seeds
+
+    def _outcome(self, at: int, asked: Guarantee, pairs: Sequence[Pair]) -> Outcome:
+        """What comes of one guarantee, or why nothing does."""
+        epsilon = None if asked.spend is None else str(asked.spend.epsilon)
+        outcome = Outcome(asked.name, asked.form, epsilon)
+        began, tried = time.perf_counter(), []
+        try:
+            for seed, pair in enumerate(pairs):
+                self.progress(STEP, at * self.seeds + seed, self._total)
+                tried.append(_tried(asked, pair, seed))
+        except (NotMetError, UsageError, InputError) as error:
+            return replace(outcome, reason=error.fact)
+        took = round(time.perf_counter() - began, 3)
+        return _measured(replace(outcome, seconds=took), asked, tried)
+
+
+_Tried = tuple[list[Unpublished], Success, Success]
+"""Both releases, and the attack on people who are in both and on the control."""
+
+
+def _tried(asked: Guarantee, pair: Pair, seed: int) -> _Tried:
+    """Both halves published, and attacked together."""
+    rng = np.random.default_rng((seed, 1))
+    prior = pair.prior
+    made = [asked.make(half, prior, rng) for half in pair.halves]
+    told = [one.told for one in made]
+    inside, outside = (
+        success(told, some.keys, some.values, prior) for some in (pair.both, pair.control)
+    )
+    return made, inside, outside
+
+
+def _measured(outcome: Outcome, asked: Guarantee, tried: Sequence[_Tried]) -> Outcome:
+    """The figures over the seeds."""
+    made, inside, outside = zip(*tried, strict=True)
+    control = Figure.of([one.right for one in outside])
+    spent = None if asked.spend is None else 2 * float(asked.spend.epsilon)
+    return replace(
+        outcome,
+        loss=Figure.of([_mean([one.loss for one in some]) for some in made]),
+        noiseless=_known([[one.noiseless for one in some] for some in made]),
+        width=_known([[one.width for one in some] for some in made]),
+        right=Figure.of([one.right for one in inside]),
+        control=control,
+        settled=Figure.of([one.settled for one in inside]),
+        sure=Figure.of([one.sure for one in inside]),
+        control_sure=Figure.of([one.sure for one in outside]),
+        gains=tuple(one.right - other.right for one, other in zip(inside, outside, strict=True)),
+        bound=None if spent is None else right_at_most(control.mean, spent),
+    )
+
+
+def _known(seeds: Sequence[Sequence[float | None]]) -> Figure | None:
+    """Of both releases' numbers for each seed, where there are any."""
+    known = [[one for one in both if one is not None] for both in seeds]
+    return Figure.of([_mean(one) for one in known]) if all(known) else None
+
+
+def _base(pair: Pair) -> float:
+    """The share of the people in both who have the most common value."""
+    return float((pair.both.values == int(pair.prior.argmax())).mean())
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)
