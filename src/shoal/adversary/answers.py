@@ -48,9 +48,11 @@ def as_answers(releases: Sequence[Seen], name: str) -> list[Listing]:
     return [
         one.answers[name].asked(one.listings[name])
         if name in one.answers
-        else one.listings[name] if asked is None else asked.answered(one.listings[name])
+        else one.listings[name]
+        if asked is None
+        else asked.answered(one.listings[name])
         for one in releases
-    ]  # fmt: skip
+    ]
 
 
 def named_alike(releases: Sequence[Seen], name: str, listing: Listing) -> Listing:

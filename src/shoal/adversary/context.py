@@ -262,9 +262,15 @@ class Scene:
             return dict(zip(own, words, strict=True))
 
         return Published(
-            release.name, cells, class_, holds=holds, labels=labels, centroids=release.centroids,
-            person=person, held=held,
-        )  # fmt: skip
+            release.name,
+            cells,
+            class_,
+            holds=holds,
+            labels=labels,
+            centroids=release.centroids,
+            person=person,
+            held=held,
+        )
 
     def _person_of_rows(self, i: int) -> NDArray[np.int32] | None:
         """Whose each row of a release is, where somebody has several."""

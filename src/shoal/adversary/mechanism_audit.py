@@ -286,9 +286,14 @@ _EXCHANGED = {
 
 
 def auditing(
-    release: Any, original: Any, *, runs: int = RUNS, confidence: float = CONFIDENCE,
-    reading: Mapping[str, Any] | None = None, progress: Progress = quiet,
-) -> Finding:  # fmt: skip
+    release: Any,
+    original: Any,
+    *,
+    runs: int = RUNS,
+    confidence: float = CONFIDENCE,
+    reading: Mapping[str, Any] | None = None,
+    progress: Progress = quiet,
+) -> Finding:
     """A lower bound on the ε of a release's mechanism; exposed: the person, where it is too large.
 
     ``original`` is the table that the release was made of. With ``confidence`` the bound holds.
@@ -314,10 +319,17 @@ def auditing(
     again, file = _again(path, manifest, original, reading or {})
     changed = in_randomised(manifest)
     found = audit_epsilon(
-        again.mechanism, again.before, again.after, claimed.epsilon, claimed.delta,
-        rho=claimed.rho, runs=runs, at_once=again.at_once, confidence=confidence,
+        again.mechanism,
+        again.before,
+        again.after,
+        claimed.epsilon,
+        claimed.delta,
+        rho=claimed.rho,
+        runs=runs,
+        at_once=again.at_once,
+        confidence=confidence,
         progress=progress,
-    )  # fmt: skip
+    )
     told_apart = _finding(path.resolve().parent.name, found, file, changed)
     if changed and file is None:
         told_apart = replace(told_apart, assumptions=(*told_apart.assumptions, UNSEEN))
@@ -395,8 +407,11 @@ def _answered(measured: Measured, responses: Sequence[Response]) -> Again:
 
 def _finding(name: str, found: EpsilonAudit, file: Residuals | None, changed: bool) -> Finding:
     exposed = not found.holds or (file is not None and file.exposes)
-    rho = {} if found.rho_low is None else {"rho_low": found.rho_low,
-                                            "rho_claimed": _float(found.claimed.rho)}  # fmt: skip
+    rho = (
+        {}
+        if found.rho_low is None
+        else {"rho_low": found.rho_low, "rho_claimed": _float(found.claimed.rho)}
+    )
     return Finding(
         attack=AUDITING,
         releases=(name,),
@@ -411,12 +426,18 @@ def _finding(name: str, found: EpsilonAudit, file: Residuals | None, changed: bo
             *ASSUMPTIONS,
         ),
         details={
-            "epsilon_low": found.epsilon_low, "epsilon_claimed": float(found.claimed.epsilon),
-            "delta": float(found.claimed.delta), **rho, "confidence": found.confidence,
-            "runs": found.runs, "most": found.most, "event": found.event, "hits": found.hits,
+            "epsilon_low": found.epsilon_low,
+            "epsilon_claimed": float(found.claimed.epsilon),
+            "delta": float(found.claimed.delta),
+            **rho,
+            "confidence": found.confidence,
+            "runs": found.runs,
+            "most": found.most,
+            "event": found.event,
+            "hits": found.hits,
             **({} if file is None else {"file": file.to_json()}),
         },
-    )  # fmt: skip
+    )
 
 
 def _float(number: Any) -> float | None:

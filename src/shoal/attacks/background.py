@@ -679,9 +679,9 @@ def _defence_background(case: Case, least: Fraction, exposed: bool) -> str:
     values, k = case.values, case.pieces
     pieces = counted(k, "piece", "pieces")
     floor, worst = (
-        float(one) for one in (max_disclosure([values.total[values.total > 0]], k)[-1],
-                               curve(values, k)[-1])
-    )  # fmt: skip
+        float(one)
+        for one in (max_disclosure([values.total[values.total > 0]], k)[-1], curve(values, k)[-1])
+    )
     whole_table = f"even the whole table as one class leaves {share(floor)} with {pieces}"
     if (exposed or worst >= least) and floor < least:
         asked = f"ck-safety c={written(least)} k={k}"

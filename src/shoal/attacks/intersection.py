@@ -134,9 +134,13 @@ def intersection(
     worst = _worst(people.rows[found], prior.min(axis=0)[found], posterior[found])
     example, witness = _shown(view, people, evidence, int(found[worst[0]]))
     return _finding(
-        view, evidence, details,
-        worst=tuple(people.rows[found[worst]].tolist()), example=example, witness=witness,
-    )  # fmt: skip
+        view,
+        evidence,
+        details,
+        worst=tuple(people.rows[found[worst]].tolist()),
+        example=example,
+        witness=witness,
+    )
 
 
 def _of_people(view: View, location: str) -> Finding:
@@ -171,9 +175,13 @@ def _of_people(view: View, location: str) -> Finding:
         f"{', '.join(f'{n:,}' for n in prior[:, who])} by each release alone."
     )
     finding = _finding(
-        view, evidence, details, worst=tuple(rows[found[worst]].tolist()), example=example,
+        view,
+        evidence,
+        details,
+        worst=tuple(rows[found[worst]].tolist()),
+        example=example,
         witness={"row": int(rows[who]), "left": int(posterior[who])},
-    )  # fmt: skip
+    )
     return replace(finding, assumptions=(*finding.assumptions, left.assumption))
 
 

@@ -287,10 +287,19 @@ class _Match:
         means = location == "honest" and look_like_means(release, view.axes, people.keys, absent)
         some = Best.of(people, candidates[key], certain[key], agreed[key])
         return cls(
-            view, release, people.take(some.row), start, classes, key[some.row], means,
-            some.candidates, covered, some.certain, some.agreed,
+            view,
+            release,
+            people.take(some.row),
+            start,
+            classes,
+            key[some.row],
+            means,
+            some.candidates,
+            covered,
+            some.certain,
+            some.agreed,
             None if release.holds is None else release.holds[some.row],
-        )  # fmt: skip
+        )
 
     @property
     def settled(self) -> NDArray[np.bool_]:

@@ -70,11 +70,7 @@ ASSUMPTIONS = (
 
 
 def minimality(
-    view: View,
-    *,
-    rng: np.random.Generator | None = None,
-    worlds: int = 200,
-    classes: int = 50,
+    view: View, *, rng: np.random.Generator | None = None, worlds: int = 200, classes: int = 50
 ) -> Finding:
     """Rule out the ways to hand out a class's values that the method would have cut further."""
     release, values = single(view)
@@ -355,9 +351,13 @@ def _possible(
             key, row = np.nonzero(world)
             values = handed.combinations[: len(handed.looked), codes[row]]
             tally = Tally(
-                view.axes, handed.looked, keys[:, key], np.ascontiguousarray(values),
-                world[key, row], reference=handed.totals,
-            )  # fmt: skip
+                view.axes,
+                handed.looked,
+                keys[:, key],
+                np.ascontiguousarray(values),
+                world[key, row],
+                reference=handed.totals,
+            )
             known[same] = _one_class(method, tally)
         return known[same]
 

@@ -12,8 +12,18 @@ from shoal.cli.printing import progress, show, table
 if TYPE_CHECKING:
     from shoal import Finding, RedTeam
 
-OPTIONS = ("location", "pieces", "sure", "knowledge", "about", "knowing", "coalition", "members",
-           "l", "runs")  # fmt: skip
+OPTIONS = (
+    "location",
+    "pieces",
+    "sure",
+    "knowledge",
+    "about",
+    "knowing",
+    "coalition",
+    "members",
+    "l",
+    "runs",
+)
 """The options that are an attack's own, left to its defaults where they are not given."""
 EXPOSED = 4
 """The exit code when an attack exceeded its limit."""
@@ -65,8 +75,12 @@ AUDITING = "auditing"
 )
 @own("--about", metavar="TEXT", help='What is asked, such as "Ed.disease=flu", or #7 for row 7.')
 @own("--knowing", multiple=True, metavar="TEXT", help="A piece of what is known; repeatable.")
-@own("--coalition", multiple=True, metavar="NAME",
-     help="A provider who works together with the others named; repeatable.")  # fmt: skip
+@own(
+    "--coalition",
+    multiple=True,
+    metavar="NAME",
+    help="A provider who works together with the others named; repeatable.",
+)
 @own(
     "--members",
     type=int,
@@ -82,9 +96,16 @@ AUDITING = "auditing"
 @reading
 @output
 def command(
-    name: str, releases: tuple[str, ...], relation: str | None, limit: float | None, labels: bool,
-    roles: Roles, as_json: bool, quiet: bool, **asked: Any,
-) -> int:  # fmt: skip
+    name: str,
+    releases: tuple[str, ...],
+    relation: str | None,
+    limit: float | None,
+    labels: bool,
+    roles: Roles,
+    as_json: bool,
+    quiet: bool,
+    **asked: Any,
+) -> int:
     """Attack releases before anybody else does.
 
     NAME is linking, homogeneity, skewness, minimality, intersection, order, complementary,
@@ -102,15 +123,26 @@ def command(
     options = {one: asked.pop(one) for one in OPTIONS}
     options = {one: value for one, value in options.items() if value not in (None, ())}
     shoal.check_request(
-        releases=releases, files=[asked["targets"], asked["original"], asked["control"]],
-        schema=roles.schema, on=asked["on"], attack=name, options=options,
-        relation=relation or "", has_targets=asked["targets"] is not None,
-    )  # fmt: skip
+        releases=releases,
+        files=[asked["targets"], asked["original"], asked["control"]],
+        schema=roles.schema,
+        on=asked["on"],
+        attack=name,
+        options=options,
+        relation=relation or "",
+        has_targets=asked["targets"] is not None,
+    )
     with progress(quiet) as step:
         found: Finding | RedTeam = shoal.attack(
-            name, list(releases), schema=roles.schema(), relation=relation or "", show=labels,
-            progress=step, **asked, **options,
-        )  # fmt: skip
+            name,
+            list(releases),
+            schema=roles.schema(),
+            relation=relation or "",
+            show=labels,
+            progress=step,
+            **asked,
+            **options,
+        )
     text = ranked(found) if isinstance(found, shoal.RedTeam) else finding(found)
     show(found, as_json, quiet, text)
     if limit is None and name == AUDITING:
@@ -143,10 +175,15 @@ def _columns(found: Finding) -> list[str]:
         return []
     worst_first = sorted(found.by_column, key=lambda one: (-one.rate, one.guessing - one.sure))
     rows = [
-        (one.on, f"{one.exposed:,} of {one.people:,}", f"{one.rate:.1%}", f"{one.sure:.0%}",
-         f"{one.guessing:.0%}")
+        (
+            one.on,
+            f"{one.exposed:,} of {one.people:,}",
+            f"{one.rate:.1%}",
+            f"{one.sure:.0%}",
+            f"{one.guessing:.0%}",
+        )
         for one in worst_first
-    ]  # fmt: skip
+    ]
     head = ("sensitive column", "exposed", "share", "sure", "guessing")
     lines = ["", table(head, rows, right=(1, 2, 3, 4))]
     if found.not_evaluated:
@@ -174,10 +211,17 @@ def ranked(found: RedTeam) -> str:
     """All findings, the largest share of people first, then what did not run and why."""
     several = len(found.columns) > 1
     rows = [
-        (one.attack, *([one.on or "–"] if several else []), f"{one.exposed:,} of {one.people:,}",
-         f"{one.rate:.1%}", f"{one.sure:.0%}", f"{one.guessing:.0%}", _own_sentence(one))
+        (
+            one.attack,
+            *([one.on or "–"] if several else []),
+            f"{one.exposed:,} of {one.people:,}",
+            f"{one.rate:.1%}",
+            f"{one.sure:.0%}",
+            f"{one.guessing:.0%}",
+            _own_sentence(one),
+        )
         for one in found.findings
-    ]  # fmt: skip
+    ]
     learnt = ["worst column"] if several else []
     head = ("attack", *learnt, "exposed", "share", "sure", "guessing", "what was found")
     helps = {one.attack: one.defence for one in found.findings if one.exposed}

@@ -36,10 +36,15 @@ def list_(as_json: bool, quiet: bool) -> None:
     if quiet:
         return
     rows = [
-        (one["name"], f"{one['rows']:,}", _where([Path(file) for file in one["files"].values()])
-         if one["here"] else "not here: shoal data fetch")
+        (
+            one["name"],
+            f"{one['rows']:,}",
+            _where([Path(file) for file in one["files"].values()])
+            if one["here"]
+            else "not here: shoal data fetch",
+        )
         for one in found
-    ]  # fmt: skip
+    ]
     emit("\n".join((*names, "", table(("data set", "rows", "where"), rows, right=(1,)))))
 
 
@@ -72,16 +77,29 @@ def copy(name: str, out: Path | None, as_json: bool, quiet: bool) -> None:
     ),
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@own("-o", "--out", type=FILE, metavar="DIR",
-     help="Where it goes; else the folder SHOAL_DATA names, or your data folder.")  # fmt: skip
-@own("--from", "source", metavar="PLACE",
-     help="A folder with the archive's files, or a mirror's address.")  # fmt: skip
+@own(
+    "-o",
+    "--out",
+    type=FILE,
+    metavar="DIR",
+    help="Where it goes; else the folder SHOAL_DATA names, or your data folder.",
+)
+@own(
+    "--from",
+    "source",
+    metavar="PLACE",
+    help="A folder with the archive's files, or a mirror's address.",
+)
 @own("--replace", is_flag=True, help="Write over files with another content.")
 @output
 def fetch(
-    names: tuple[str, ...], out: Path | None, source: str | None, replace: bool, as_json: bool,
+    names: tuple[str, ...],
+    out: Path | None,
+    source: str | None,
+    replace: bool,
+    as_json: bool,
     quiet: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Get the papers' data sets: all, or those named (as `shoal data list` names them).
 
     Adult and IPUMS Los Angeles are downloaded from the UCI archive, converted, compared with a

@@ -32,44 +32,104 @@ SHOWN = 10
 )
 @click.argument("source", metavar="RELEASE")
 @own("--original", metavar="FILE", help="The table it was made from: where people truly are.")
-@own("--overlap", multiple=True, metavar="SHARE|N",
-     help="How many of our people are in the other release: a share (1 is all), or a number from 2 "
-     "on; 10% unless given.")  # fmt: skip
-@own("--others", type=click.IntRange(1), default=1, show_default=True, metavar="N",
-     help="How many other releases there will be.")  # fmt: skip
-@own("--same-people", type=SHARE, metavar="SHARE",
-     help="Of our people in one of several others, how many are in all: 0 is independent, 1 the "
-     "same people; the worse of these two, unless given.")  # fmt: skip
+@own(
+    "--overlap",
+    multiple=True,
+    metavar="SHARE|N",
+    help="How many of our people are in the other release: a share (1 is all), or a number from 2 "
+    "on; 10% unless given.",
+)
+@own(
+    "--others",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How many other releases there will be.",
+)
+@own(
+    "--same-people",
+    type=SHARE,
+    metavar="SHARE",
+    help="Of our people in one of several others, how many are in all: 0 is independent, 1 the "
+    "same people; the worse of these two, unless given.",
+)
 @own("--rows", type=click.IntRange(1), metavar="N", help="Rows of each; as many as ours.")
 @own("--method", metavar="NAME", help="How the others publish; as ours was, unless given.")
-@own("-m", "--model", "models", multiple=True, metavar="TEXT",
-     help="The others' rule, repeatable; ours, unless given.")  # fmt: skip
-@own("--l", "ls", type=click.IntRange(2), multiple=True, metavar="N",
-     help="Whoever is left with fewer values is exposed; 2 unless given.")  # fmt: skip
-@own("--confidence", type=SHARE, default=0.5, show_default=True, metavar="SHARE",
-     help="The paper's C, for its own estimate.")  # fmt: skip
-@own("--repeats", type=click.IntRange(2), default=20, show_default=True, metavar="N",
-     help="How many releases of the others are drawn.")  # fmt: skip
+@own(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    metavar="TEXT",
+    help="The others' rule, repeatable; ours, unless given.",
+)
+@own(
+    "--l",
+    "ls",
+    type=click.IntRange(2),
+    multiple=True,
+    metavar="N",
+    help="Whoever is left with fewer values is exposed; 2 unless given.",
+)
+@own(
+    "--confidence",
+    type=SHARE,
+    default=0.5,
+    show_default=True,
+    metavar="SHARE",
+    help="The paper's C, for its own estimate.",
+)
+@own(
+    "--repeats",
+    type=click.IntRange(2),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="How many releases of the others are drawn.",
+)
 @own("--population", metavar="FILE", help="Everybody the others' tables could be about.")
 @ON
 @own("--seed", type=int, default=0, show_default=True, metavar="N", help="For what is drawn.")
-@own("--limit", type=SHARE, metavar="SHARE",
-     help="Leave with 4 where a larger share of classes would be exposed.")  # fmt: skip
+@own(
+    "--limit",
+    type=SHARE,
+    metavar="SHARE",
+    help="Leave with 4 where a larger share of classes would be exposed.",
+)
 @own("--show", "labels", is_flag=True, help="Name the classes' labels: for your eyes only.")
 @own("-o", "--out", type=FILE, metavar="FILE", help="Draw a page too: forecast.html, or .json.")
-@own("--validate", is_flag=True,
-     help="RELEASE is a table: publish parts of it, and compare with the truth.")  # fmt: skip
-@own("--k", "ks", type=click.IntRange(2), multiple=True, metavar="N",
-     help="With --validate: the k of both releases; repeatable.")  # fmt: skip
-@own("--seeds", type=click.IntRange(1), metavar="N",
-     help="With --validate: how often each setting is tried.")  # fmt: skip
+@own(
+    "--validate",
+    is_flag=True,
+    help="RELEASE is a table: publish parts of it, and compare with the truth.",
+)
+@own(
+    "--k",
+    "ks",
+    type=click.IntRange(2),
+    multiple=True,
+    metavar="N",
+    help="With --validate: the k of both releases; repeatable.",
+)
+@own(
+    "--seeds",
+    type=click.IntRange(1),
+    metavar="N",
+    help="With --validate: how often each setting is tried.",
+)
 @roles
 @reading
 @output
 def command(
-    source: str, validate: bool, limit: float | None, roles: Roles, as_json: bool, quiet: bool,
+    source: str,
+    validate: bool,
+    limit: float | None,
+    roles: Roles,
+    as_json: bool,
+    quiet: bool,
     **asked: Any,
-) -> int:  # fmt: skip
+) -> int:
     """Estimate what a release that somebody else may make would reveal.
 
     Somebody who is in our release and in another's is looked up in both: only values that both
@@ -117,9 +177,15 @@ def _forecast(source: str, roles: Roles, step: Any, asked: dict[str, Any]) -> Fo
     overlap, l = _one("overlap", asked.pop("overlap"), 0.1), _one("l", asked.pop("ls"), 2)
     models, labels = asked.pop("models"), asked.pop("labels")
     return shoal.forecast(
-        source, schema=roles.schema(), overlap=overlap, l=l, rule=" & ".join(models) or None,
-        show=labels, progress=step, **asked,
-    )  # fmt: skip
+        source,
+        schema=roles.schema(),
+        overlap=overlap,
+        l=l,
+        rule=" & ".join(models) or None,
+        show=labels,
+        progress=step,
+        **asked,
+    )
 
 
 def _check_single(asked: dict[str, Any]) -> None:
@@ -171,10 +237,15 @@ def _nothing_else(limit: float | None) -> None:
 def _text(found: Forecast, out: Path | None) -> str:
     """The sentence, the estimators, the classes at risk, and what all of it supposes."""
     rows = [
-        ("*" if one is found.default else "", one.name, f"{one.risk:.2%}",
-         _interval(one.interval, one is found.default), found.assumes(one.name))
+        (
+            "*" if one is found.default else "",
+            one.name,
+            f"{one.risk:.2%}",
+            _interval(one.interval, one is found.default),
+            found.assumes(one.name),
+        )
         for one in found.estimates.values()
-    ]  # fmt: skip
+    ]
     head = ("", "estimator", "exposed", "nine in ten", "it takes it that")
     lines = [found.sentence, "", *_columns(found), table(head, rows, right=(2, 3)), ""]
     lines += [*_classes(found), "Supposed:"]
@@ -188,10 +259,15 @@ def _columns(found: Forecast) -> list[str]:
     if not found.by_column:
         return []
     rows = [
-        (one.on, f"{one.risk:.2%}", _interval(one.default.interval, True), f"{one.few:,}",
-         one.settings["rule"])
+        (
+            one.on,
+            f"{one.risk:.2%}",
+            _interval(one.default.interval, True),
+            f"{one.few:,}",
+            one.settings["rule"],
+        )
         for one in found.by_column
-    ]  # fmt: skip
+    ]
     head = ("sensitive column", "exposed", "nine in ten", "too few values already", "others' rule")
     return [table(head, rows, right=(1, 2, 3)), "", f"By {found.on}:"]
 
@@ -216,10 +292,16 @@ def _classes(found: Forecast) -> list[str]:
         return lines
     names = list(found.exposed[0].labels)
     rows = [
-        (one.number, one.row, one.rows, one.values, f"{one.probability:.0%}",
-         *(one.labels[name] for name in names))
+        (
+            one.number,
+            one.row,
+            one.rows,
+            one.values,
+            f"{one.probability:.0%}",
+            *(one.labels[name] for name in names),
+        )
         for one in found.exposed[:SHOWN]
-    ]  # fmt: skip
+    ]
     head = ("class", "first row", "rows", "values", "chance", *names)
     shown = table(head, rows, right=range(5))
     return [*lines, "The classes most at risk, by simulation:", shown, ""]
@@ -227,11 +309,16 @@ def _classes(found: Forecast) -> list[str]:
 
 def _text_of_trial(found: Validation, out: Path | None) -> str:
     rows = [
-        (name, f"{100 * one.mae:.2f}", f"{100 * one.bias:+.2f}",
-         "" if one.correlation is None else f"{one.correlation:.3f}", f"{one.brier:.4f}",
-         "" if one.covered is None else f"{one.covered:.0%}")
+        (
+            name,
+            f"{100 * one.mae:.2f}",
+            f"{100 * one.bias:+.2f}",
+            "" if one.correlation is None else f"{one.correlation:.3f}",
+            f"{one.brier:.4f}",
+            "" if one.covered is None else f"{one.covered:.0%}",
+        )
         for name, one in found.scores.items()
-    ]  # fmt: skip
+    ]
     head = ("estimator", "error", "bias", "correlation", "Brier score", "covered")
     real = [one.real for one in found.trials]
     lines = [
@@ -252,10 +339,13 @@ def _tried_columns(found: Validation) -> list[str]:
     if not found.by_column:
         return []
     rows = [
-        (one.on, f"{min(trial.real for trial in one.trials):.1%}",
-         f"{max(trial.real for trial in one.trials):.1%}",
-         *(f"{100 * score.mae:.2f}" for score in one.scores.values()))
+        (
+            one.on,
+            f"{min(trial.real for trial in one.trials):.1%}",
+            f"{max(trial.real for trial in one.trials):.1%}",
+            *(f"{100 * score.mae:.2f}" for score in one.scores.values()),
+        )
         for one in found.by_column
-    ]  # fmt: skip
+    ]
     head = ("sensitive column", "exposed, from", "to", *(f"error, {one}" for one in found.scores))
     return ["", table(head, rows, right=range(1, len(head))), "", f"By {found.on}, the worst:"]

@@ -43,30 +43,60 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("source")
-@own("-m", "--model", "models", multiple=True, metavar="TEXT",
-     help='A rule to try, one strength; several joined by "&". Repeatable.')  # fmt: skip
+@own(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    metavar="TEXT",
+    help='A rule to try, one strength; several joined by "&". Repeatable.',
+)
 @own("--strengths", metavar="K,K", help="Without -m: the k to try; else 2,5,10,25,50.")
 @own("--methods", metavar="NAME,NAME", help="The methods to try; else all.")
-@own("-o", "--out", type=FILE, metavar="DIR",
-     help="Keep finished points and the page there; a run that was stopped goes on.")  # fmt: skip
-@own("--risk", type=click.Choice(("identity", "value")), default="identity", show_default=True,
-     help="The frontier's: picking a person's row, or guessing the value.")  # fmt: skip
+@own(
+    "-o",
+    "--out",
+    type=FILE,
+    metavar="DIR",
+    help="Keep finished points and the page there; a run that was stopped goes on.",
+)
+@own(
+    "--risk",
+    type=click.Choice(("identity", "value")),
+    default="identity",
+    show_default=True,
+    help="The frontier's: picking a person's row, or guessing the value.",
+)
 @ON
 @own("--max-loss", type=SHARE, metavar="LOSS", help="Choose: the least risk with no more loss.")
-@own("--max-risk", type=SHARE, metavar="RISK",
-     help="Choose: the least loss where nobody's risk is higher.")  # fmt: skip
-@own("--max-average-risk", type=SHARE, metavar="RISK",
-     help="The same of the average over people.")  # fmt: skip
-@own("--hold-back", type=SHARE, default=0.0, metavar="SHARE",
-     help="Share of rows that may be left out, such as 0.05 or 5%.")  # fmt: skip
-@own("--auto-hierarchies", is_flag=True,
-     help="Give levels to columns that have none, for methods that need them.")  # fmt: skip
+@own(
+    "--max-risk",
+    type=SHARE,
+    metavar="RISK",
+    help="Choose: the least loss where nobody's risk is higher.",
+)
+@own("--max-average-risk", type=SHARE, metavar="RISK", help="The same of the average over people.")
+@own(
+    "--hold-back",
+    type=SHARE,
+    default=0.0,
+    metavar="SHARE",
+    help="Share of rows that may be left out, such as 0.05 or 5%.",
+)
+@own(
+    "--auto-hierarchies",
+    is_flag=True,
+    help="Give levels to columns that have none, for methods that need them.",
+)
 @own("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
 @own("--one-row", metavar="TEXT", help=ONE_ROW_HELP)
 @own("--replace", is_flag=True, help="Start anew where another comparison is kept.")
-@own("--side-by-side", is_flag=True,
-     help="Compare classes with differential privacy: join two releases of each. Stopped, it "
-     "keeps nothing.")  # fmt: skip
+@own(
+    "--side-by-side",
+    is_flag=True,
+    help="Compare classes with differential privacy: join two releases of each. Stopped, it "
+    "keeps nothing.",
+)
 @own("--epsilons", metavar="E,E", help="Side by side: the noise; else 0.5,1,2,4.")
 @own("--forms", metavar="NAME,NAME", help="Side by side: randomised, counts, synthetic; else all.")
 @own("--overlap", type=int, metavar="N", help="Side by side: people in both halves of the table.")
@@ -76,11 +106,20 @@ if TYPE_CHECKING:
 @reading
 @output
 def command(
-    source: str, models: tuple[str, ...], strengths: str | None, roles: Roles,
-    reading: dict[str, Any], as_json: bool, quiet: bool, side_by_side: bool,
-    epsilons: str | None, forms: str | None, overlap: int | None, seeds: int | None,
+    source: str,
+    models: tuple[str, ...],
+    strengths: str | None,
+    roles: Roles,
+    reading: dict[str, Any],
+    as_json: bool,
+    quiet: bool,
+    side_by_side: bool,
+    epsilons: str | None,
+    forms: str | None,
+    overlap: int | None,
+    seeds: int | None,
     **asked: Any,
-) -> int:  # fmt: skip
+) -> int:
     """Compare methods and strengths: risk against utility.
 
     Every method makes a release under every rule, as a dry run: nothing is published. Each is
@@ -169,8 +208,19 @@ def _opened(
 
 
 _SIDES = ("epsilons", "forms", "overlap", "seeds")
-_ALONE = ("strengths", "methods", "risk", "max_loss", "max_risk", "max_average_risk",
-          "hold_back", "auto_hierarchies", "population", "replace", "accept_keep")  # fmt: skip
+_ALONE = (
+    "strengths",
+    "methods",
+    "risk",
+    "max_loss",
+    "max_risk",
+    "max_average_risk",
+    "hold_back",
+    "auto_hierarchies",
+    "population",
+    "replace",
+    "accept_keep",
+)
 
 
 def _refuse(side_by_side: bool) -> None:

@@ -61,8 +61,9 @@ def states(entries: Sequence[Any]) -> dict[int, str]:
     """What became of each entry, by its number."""
     gone = {
         one.body["number"]: "never out" if one.body.get("never_out") else "withdrawn"
-        for one in entries if one.kind == "withdrawn"
-    }  # fmt: skip
+        for one in entries
+        if one.kind == "withdrawn"
+    }
     return {one.number: gone.get(one.number) or _state(one) for one in entries}
 
 
@@ -78,8 +79,16 @@ def line(entry: Any, state: str) -> tuple[object, ...]:
     when = str(body["at"])[:16].replace("T", " ")
     what = {"founding": "the ledger", "withdrawn": f"entry {body.get('number')}"}
     name = what.get(entry.kind, body.get("name", ""))
-    return (entry.number, when, body.get("made_by", body["by"]), body.get("to", ""), name,
-            body.get("rule", ""), _spends(body), state)  # fmt: skip
+    return (
+        entry.number,
+        when,
+        body.get("made_by", body["by"]),
+        body.get("to", ""),
+        name,
+        body.get("rule", ""),
+        _spends(body),
+        state,
+    )
 
 
 def listed(lines: Sequence[tuple[object, ...]]) -> str:
@@ -126,9 +135,13 @@ def rechecked(found: Admission) -> tuple[object, ...]:
 def everything(entry: Any, state: str) -> list[tuple[str, str]]:
     """All that an entry says, name by name, and its place in the chain."""
     chain = {
-        "state": state, "hash": entry.hash, "previous": entry.previous, "signer": entry.signer,
-        "signature": entry.signature, "sealed content": entry.sealed_sha256,
-    }  # fmt: skip
+        "state": state,
+        "hash": entry.hash,
+        "previous": entry.previous,
+        "signer": entry.signer,
+        "signature": entry.signature,
+        "sealed content": entry.sealed_sha256,
+    }
     rows = [*_flat(entry.body), *chain.items()]
     return [(name.replace("_", " "), value) for name, value in rows if value]
 
@@ -210,8 +223,13 @@ def command() -> None:
 @place
 @own("--name", default="publisher", show_default=True, metavar="TEXT", help="Who publishes.")
 @budget
-@own("--composition", type=click.Choice(("basic", "advanced", "zcdp")), default="basic",
-     show_default=True, help="How spends add up, for good.")  # fmt: skip
+@own(
+    "--composition",
+    type=click.Choice(("basic", "advanced", "zcdp")),
+    default="basic",
+    show_default=True,
+    help="How spends add up, for good.",
+)
 @output
 def init(where: tuple[str, Path | None], as_json: bool, quiet: bool, **asked: Any) -> None:
     """Begin a ledger, and make a key for it.
@@ -255,9 +273,16 @@ def init(where: tuple[str, Path | None], as_json: bool, quiet: bool, **asked: An
 @reading
 @output
 def admit(
-    release: str, where: tuple[str, Path | None], dry_run: bool, labels: bool, roles: Roles,
-    as_json: bool, quiet: bool, accept_risk: str | None, **asked: Any,
-) -> int:  # fmt: skip
+    release: str,
+    where: tuple[str, Path | None],
+    dry_run: bool,
+    labels: bool,
+    roles: Roles,
+    as_json: bool,
+    quiet: bool,
+    accept_risk: str | None,
+    **asked: Any,
+) -> int:
     """Judge a release together with the earlier ones, and record it.
 
     RELEASE is a release folder, or a table with -s. It is judged with every release of the ledger
@@ -267,9 +292,12 @@ def admit(
     import shoal
 
     shoal.check_request(
-        releases=[release], files=[asked["people"]], schema=roles.schema, ledger=where[0],
+        releases=[release],
+        files=[asked["people"]],
+        schema=roles.schema,
+        ledger=where[0],
         key=where[1],
-    )  # fmt: skip
+    )
     asked |= {"schema": roles.schema(), "show": labels}
     with shoal.Ledger(*where) as book, progress(quiet) as step:
         try:
@@ -299,9 +327,13 @@ def admit(
 @roles
 @output
 def add_foreign(
-    source: str, where: tuple[str, Path | None], roles: Roles, as_json: bool, quiet: bool,
+    source: str,
+    where: tuple[str, Path | None],
+    roles: Roles,
+    as_json: bool,
+    quiet: bool,
     **asked: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Record a release that somebody else made.
 
     TABLE is a table with -s, or a release folder. It is not judged, being public already; your
@@ -321,14 +353,24 @@ def add_foreign(
 @command.command("list", cls=Verb, epilog=example("shoal ledger list --json"))
 @place
 @own("--about", metavar="TEXT", help="Only what is about these people.")
-@own("--last", type=click.IntRange(1), default=LISTED, show_default=True, metavar="N",
-     help="At most so many entries, the newest.")  # fmt: skip
+@own(
+    "--last",
+    type=click.IntRange(1),
+    default=LISTED,
+    show_default=True,
+    metavar="N",
+    help="At most so many entries, the newest.",
+)
 @own("--all", "every", is_flag=True, help="All of them.")
 @output
 def list_(
-    where: tuple[str, Path | None], about: str | None, last: int, every: bool, as_json: bool,
+    where: tuple[str, Path | None],
+    about: str | None,
+    last: int,
+    every: bool,
+    as_json: bool,
     quiet: bool,
-) -> None:  # fmt: skip
+) -> None:
     """List what was released, one line an entry.
 
     Of a long ledger the last entries are listed, unless --all is given.
@@ -365,15 +407,26 @@ def show_(number: int, where: tuple[str, Path | None], as_json: bool, quiet: boo
 
 @command.command("verify", cls=Verb, epilog=example("shoal ledger verify --head 12:5a0c…"))
 @place
-@own("--head", "heads", multiple=True, metavar="N:HASH",
-     help="A head noted earlier, on a report say; repeatable.")  # fmt: skip
-@own("--restore-triggers", is_flag=True,
-     help="Put back what lets the database refuse changes, then verify.")  # fmt: skip
+@own(
+    "--head",
+    "heads",
+    multiple=True,
+    metavar="N:HASH",
+    help="A head noted earlier, on a report say; repeatable.",
+)
+@own(
+    "--restore-triggers",
+    is_flag=True,
+    help="Put back what lets the database refuse changes, then verify.",
+)
 @output
 def verify(
-    where: tuple[str, Path | None], heads: tuple[str, ...], restore_triggers: bool, as_json: bool,
+    where: tuple[str, Path | None],
+    heads: tuple[str, ...],
+    restore_triggers: bool,
+    as_json: bool,
     quiet: bool,
-) -> int:  # fmt: skip
+) -> int:
     """Verify the chain: numbers, hashes, signatures, sealed content.
 
     Entries cut off at the end are found by --head, and by what the key's folder remembers: nothing
@@ -405,16 +458,24 @@ def verify(
 @PEOPLE
 @ON
 @LEAST
-@own("--limit", type=SHARE, metavar="SHARE",
-     help="Share of people whom an attack may expose; else what was recorded.")  # fmt: skip
+@own(
+    "--limit",
+    type=SHARE,
+    metavar="SHARE",
+    help="Share of people whom an attack may expose; else what was recorded.",
+)
 @SHOW
 @roles
 @reading
 @output
 def recheck(
-    where: tuple[str, Path | None], labels: bool, roles: Roles, as_json: bool, quiet: bool,
+    where: tuple[str, Path | None],
+    labels: bool,
+    roles: Roles,
+    as_json: bool,
+    quiet: bool,
     **asked: Any,
-) -> int:  # fmt: skip
+) -> int:
     """Judge every recorded release again, with today's attacks.
 
     Each is judged together with those before it, and with all that others made. The exit code is
@@ -447,9 +508,13 @@ def recheck(
 @own("--never-out", is_flag=True, help="Nobody was given it: forget it from now on.")
 @output
 def withdraw(
-    number: int, where: tuple[str, Path | None], reason: str, never_out: bool, as_json: bool,
+    number: int,
+    where: tuple[str, Path | None],
+    reason: str,
+    never_out: bool,
+    as_json: bool,
     quiet: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Record that a release was withdrawn.
 
     Its entry stays. Later releases are still judged together with it, for somebody may have a
@@ -473,9 +538,12 @@ def withdraw(
 @own("--reason", required=True, metavar="TEXT", help="How the entries were lost.")
 @output
 def acknowledge(
-    releases: tuple[Path, ...], where: tuple[str, Path | None], reason: str, as_json: bool,
+    releases: tuple[Path, ...],
+    where: tuple[str, Path | None],
+    reason: str,
+    as_json: bool,
     quiet: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Go on with a ledger that lost its last entries.
 
     For a backup that was put back. What the key's folder remembers of lost spends stays counted;

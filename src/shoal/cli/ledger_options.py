@@ -20,11 +20,20 @@ def place(command: Function) -> Function:
     def collected(*args: Any, **given: Any) -> Any:
         return command(*args, where=(given.pop("ledger"), given.pop("key")), **given)
 
-    ledger = own("--ledger", default="releases.db", show_default=True, metavar="PATH-OR-URL",
-                 help="A file, or a shared database: postgresql://…")  # fmt: skip
-    key = own("--key", type=FILE, metavar="FILE",
-              help="The publisher's key; else the file beside the ledger that ends in .key, or "
-              "what SHOAL_LEDGER_KEY names.")  # fmt: skip
+    ledger = own(
+        "--ledger",
+        default="releases.db",
+        show_default=True,
+        metavar="PATH-OR-URL",
+        help="A file, or a shared database: postgresql://…",
+    )
+    key = own(
+        "--key",
+        type=FILE,
+        metavar="FILE",
+        help="The publisher's key; else the file beside the ledger that ends in .key, or "
+        "what SHOAL_LEDGER_KEY names.",
+    )
     made: Function = ledger(key(collected))
     return made
 
@@ -52,16 +61,33 @@ def budget(command: Function) -> Function:
     return made
 
 
-RHO = own("--rho", metavar="NUMBER",
-          help="And its ρ, beside a δ: what zcdp composition adds up.")  # fmt: skip
-ABOUT = own("--about", default="people", show_default=True, metavar="TEXT",
-            help="Whom it is about: releases about others are not judged together.")  # fmt: skip
+RHO = own("--rho", metavar="NUMBER", help="And its ρ, beside a δ: what zcdp composition adds up.")
+ABOUT = own(
+    "--about",
+    default="people",
+    show_default=True,
+    metavar="TEXT",
+    help="Whom it is about: releases about others are not judged together.",
+)
 TO = own("--to", default="", metavar="TEXT", help="Who gets it.")
 ON = own("--on", metavar="COL", help="A further column to learn, beside every sensitive one.")
-PEOPLE = own("--people", metavar="FILE",
-             help="Whom the releases are about; without, the worst is assumed.")  # fmt: skip
-LIMIT = own("--limit", type=SHARE, default=0.0, metavar="SHARE",
-            help="Share of people whom an attack may expose; nobody unless given.")  # fmt: skip
-LEAST = own("--l", "l", type=click.IntRange(2), default=2, show_default=True, metavar="N",
-            help="The fewest values that anybody is to be left with.")  # fmt: skip
+PEOPLE = own(
+    "--people", metavar="FILE", help="Whom the releases are about; without, the worst is assumed."
+)
+LIMIT = own(
+    "--limit",
+    type=SHARE,
+    default=0.0,
+    metavar="SHARE",
+    help="Share of people whom an attack may expose; nobody unless given.",
+)
+LEAST = own(
+    "--l",
+    "l",
+    type=click.IntRange(2),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="The fewest values that anybody is to be left with.",
+)
 SHOW = own("--show", "labels", is_flag=True, help="Let findings name values; for your eyes only.")

@@ -66,9 +66,16 @@ from shoal.cli.printing import progress, show
 @reading
 @output
 def command(
-    source: str, models: tuple[str, ...], members: int, labels: bool, roles: Roles,
-    reading: dict[str, Any], as_json: bool, quiet: bool, **asked: Any,
-) -> int:  # fmt: skip
+    source: str,
+    models: tuple[str, ...],
+    members: int,
+    labels: bool,
+    roles: Roles,
+    reading: dict[str, Any],
+    as_json: bool,
+    quiet: bool,
+    **asked: Any,
+) -> int:
     """Find out whether providers who work together break a rule.
 
     A coalition of M providers takes its own rows out of each class; what is left must still meet
@@ -80,9 +87,12 @@ def command(
     import shoal
 
     shoal.check_request(
-        tables=[source], schema=roles.schema, rules=models, one_row=asked["one_row"],
+        tables=[source],
+        schema=roles.schema,
+        rules=models,
+        one_row=asked["one_row"],
         reading=reading,
-    )  # fmt: skip
+    )
     with progress(quiet) as step:
         step("trying coalitions", 0, 1)
         found = shoal.m_privacy(

@@ -22,17 +22,34 @@ from shoal.cli.printing import show
 )
 @own("--epsilon", required=True, metavar="E", help="The promise: 1, 0.1 or 1/3.")
 @own("--delta", default="0", show_default=True, metavar="D", help="Its delta: 1e-6.")
-@own("--people", type=click.IntRange(1), metavar="N",
-     help="How many people it is for at once; one unless given.")  # fmt: skip
-@own("--prior", "priors", multiple=True, metavar="SHARE|VALUE=SHARE",
-     help="What is believed of a person before: 10%, or a share for each value.")  # fmt: skip
-@own("--presence", is_flag=True,
-     help="Neighbours add or remove a person, as for counts and synthetic tables.")  # fmt: skip
+@own(
+    "--people",
+    type=click.IntRange(1),
+    metavar="N",
+    help="How many people it is for at once; one unless given.",
+)
+@own(
+    "--prior",
+    "priors",
+    multiple=True,
+    metavar="SHARE|VALUE=SHARE",
+    help="What is believed of a person before: 10%, or a share for each value.",
+)
+@own(
+    "--presence",
+    is_flag=True,
+    help="Neighbours add or remove a person, as for counts and synthetic tables.",
+)
 @output
 def command(
-    epsilon: str, delta: str, people: int | None, priors: Sequence[str], presence: bool,
-    as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    epsilon: str,
+    delta: str,
+    people: int | None,
+    priors: Sequence[str],
+    presence: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Say what a promise of differential privacy means.
 
     How far a release can move what anybody believes of a person, whatever else they know, because

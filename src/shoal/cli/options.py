@@ -70,8 +70,12 @@ ACCEPT_KEEP = own(
     "--accept-keep", is_flag=True, help="Accept that kept columns make classes smaller."
 )
 """What every verb that judges classes is told in the same words."""
-ON = own("--on", multiple=True, metavar="COL",
-         help="A column to learn; repeatable. Unless given, every sensitive one.")  # fmt: skip
+ON = own(
+    "--on",
+    multiple=True,
+    metavar="COL",
+    help="A column to learn; repeatable. Unless given, every sensitive one.",
+)
 """What every verb that attacks, forecasts or compares is asked about in the same words."""
 
 
@@ -248,14 +252,26 @@ def roles(command: Function) -> Function:
         return command(*args, roles=asked, **given)
 
     options = [
-        _option("-s", "--schema", "schema_file", type=FILE, metavar="FILE",
-                help="Roles from a TOML file; the flags below override it."),
-        *(_option(f"--{role}", role, multiple=True, metavar="COL", help=text)
-          for role, text in ROLES.items()),
-        _option("--hierarchies", type=FILE, metavar="DIR",
-                help="Hierarchies in ARX's format, one COLUMN.csv each; these are the quasi-"
-                "identifiers where none is given."),
-    ]  # fmt: skip
+        _option(
+            "-s",
+            "--schema",
+            "schema_file",
+            type=FILE,
+            metavar="FILE",
+            help="Roles from a TOML file; the flags below override it.",
+        ),
+        *(
+            _option(f"--{role}", role, multiple=True, metavar="COL", help=text)
+            for role, text in ROLES.items()
+        ),
+        _option(
+            "--hierarchies",
+            type=FILE,
+            metavar="DIR",
+            help="Hierarchies in ARX's format, one COLUMN.csv each; these are the quasi-"
+            "identifiers where none is given.",
+        ),
+    ]
     return _stacked(collected, options)
 
 
@@ -283,8 +299,18 @@ def _by_column(flags: dict[str, Sequence[str]]) -> dict[str, str]:
 
 
 _READING = "Reading (recognised unless set)"
-READING = ("delimiter", "quote", "encoding", "decimal", "day_first", "nulls", "sheet",
-           "header_row", "header", "query")  # fmt: skip
+READING = (
+    "delimiter",
+    "quote",
+    "encoding",
+    "decimal",
+    "day_first",
+    "nulls",
+    "sheet",
+    "header_row",
+    "header",
+    "query",
+)
 
 
 def reading(command: Function) -> Function:
@@ -305,23 +331,51 @@ def reading(command: Function) -> Function:
         option("--encoding", metavar="NAME", help="Such as utf-8 or latin-1."),
         option("--decimal", type=click.Choice([".", ","]), help="Decimal sign."),
         option("--day-first/--month-first", "day_first", default=None, help="Order in dates."),
-        option("--null", "nulls", multiple=True, metavar="MARK",
-               help="A mark that means null; repeatable."),
+        option(
+            "--null",
+            "nulls",
+            multiple=True,
+            metavar="MARK",
+            help="A mark that means null; repeatable.",
+        ),
         option("--sheet", metavar="NAME", help="Sheet of a workbook."),
-        option("--header-row", type=click.IntRange(1), metavar="N",
-               help="Row of a file or sheet that names the columns."),
-        option("--no-header", "header", is_flag=True, flag_value=False, default=None,
-               help="The first row is data: columns are called \"column 1\", \"column 2\", …"),
+        option(
+            "--header-row",
+            type=click.IntRange(1),
+            metavar="N",
+            help="Row of a file or sheet that names the columns.",
+        ),
+        option(
+            "--no-header",
+            "header",
+            is_flag=True,
+            flag_value=False,
+            default=None,
+            help='The first row is data: columns are called "column 1", "column 2", …',
+        ),
         option("--query", metavar="SQL", help="Query of a database."),
-    ]  # fmt: skip
+    ]
     return _stacked(collected, options)
 
 
 def output(command: Function) -> Function:
     """The options of every verb: ``as_json`` and ``quiet``."""
-    return _stacked(command, [
-        _option("--json", "as_json", is_flag=True, section="Output",
-                help="Print the result as JSON, all else on stderr."),
-        _option("-q", "--quiet", is_flag=True, section="Output",
-                help="Print nothing but errors, files and JSON."),
-    ])  # fmt: skip
+    return _stacked(
+        command,
+        [
+            _option(
+                "--json",
+                "as_json",
+                is_flag=True,
+                section="Output",
+                help="Print the result as JSON, all else on stderr.",
+            ),
+            _option(
+                "-q",
+                "--quiet",
+                is_flag=True,
+                section="Output",
+                help="Print nothing but errors, files and JSON.",
+            ),
+        ],
+    )

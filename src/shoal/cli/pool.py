@@ -11,8 +11,11 @@ from shoal.cli.options import FILE, ONE_ROW_HELP, SHARE, Roles, Verb, example, o
 from shoal.cli.printing import Result, progress, show
 from shoal.cli.publish import CHOICE, FORMATS
 
-AGREEMENT = own("--agreement", metavar="HASH",
-                help="Refuse a pool of any other agreement; its first 12 digits do.")  # fmt: skip
+AGREEMENT = own(
+    "--agreement",
+    metavar="HASH",
+    help="Refuse a pool of any other agreement; its first 12 digits do.",
+)
 
 
 @click.group(
@@ -45,24 +48,61 @@ def command() -> None:
     ),
 )
 @click.argument("pool", type=FILE)
-@own("-s", "--schema", "file", type=FILE, metavar="FILE",
-     help="The agreed roles, kinds and hierarchies (TOML).")  # fmt: skip
-@own("--hierarchies", type=FILE, metavar="DIR",
-     help="Hierarchies in ARX's format, one COLUMN.csv each.")  # fmt: skip
-@own("-m", "--model", "models", multiple=True, metavar="TEXT",
-     help="The requirement, all inside m-privacy; repeatable, all must hold.")  # fmt: skip
-@own("--provider", "providers", multiple=True, metavar="NAME",
-     help="Who takes part; repeatable. Else whoever adds rows.")  # fmt: skip
-@own("--method", default="provider-aware", show_default=True, metavar="NAME",
-     help="How classes are made.")  # fmt: skip
+@own(
+    "-s",
+    "--schema",
+    "file",
+    type=FILE,
+    metavar="FILE",
+    help="The agreed roles, kinds and hierarchies (TOML).",
+)
+@own(
+    "--hierarchies",
+    type=FILE,
+    metavar="DIR",
+    help="Hierarchies in ARX's format, one COLUMN.csv each.",
+)
+@own(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    metavar="TEXT",
+    help="The requirement, all inside m-privacy; repeatable, all must hold.",
+)
+@own(
+    "--provider",
+    "providers",
+    multiple=True,
+    metavar="NAME",
+    help="Who takes part; repeatable. Else whoever adds rows.",
+)
+@own(
+    "--method",
+    default="provider-aware",
+    show_default=True,
+    metavar="NAME",
+    help="How classes are made.",
+)
 @CHOICE
-@own("--hold-back", type=SHARE, default=0.0, metavar="SHARE",
-     help="Share of rows that may be left out, such as 0.05 or 5%.")  # fmt: skip
+@own(
+    "--hold-back",
+    type=SHARE,
+    default=0.0,
+    metavar="SHARE",
+    help="Share of rows that may be left out, such as 0.05 or 5%.",
+)
 @output
 def init(
-    pool: Path, file: Path | None, hierarchies: Path | None, models: tuple[str, ...],
-    choice: str | None, as_json: bool, quiet: bool, **asked: Any,
-) -> None:  # fmt: skip
+    pool: Path,
+    file: Path | None,
+    hierarchies: Path | None,
+    models: tuple[str, ...],
+    choice: str | None,
+    as_json: bool,
+    quiet: bool,
+    **asked: Any,
+) -> None:
     """Make a pool: what its providers agree on.
 
     The agreement is POOL/pool.json, and its hash is printed: let every provider compare it.
@@ -93,8 +133,7 @@ def _check_terms(file: Path | None, models: tuple[str, ...]) -> None:
     from shoal import ShoalError
 
     ShoalError.collect(
-        lambda: None if file else _refuse_unstated(),
-        lambda: None if models else _refuse_unruled(),
+        lambda: None if file else _refuse_unstated(), lambda: None if models else _refuse_unruled()
     )
 
 
@@ -124,9 +163,16 @@ def _refuse_unruled() -> None:
 @reading
 @output
 def add(
-    pool: Path, source: str, provider: str, agreement: str | None, replace: bool,
-    one_row: str | None, reading: dict[str, Any], as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    pool: Path,
+    source: str,
+    provider: str,
+    agreement: str | None,
+    replace: bool,
+    one_row: str | None,
+    reading: dict[str, Any],
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Add one provider's rows to a pool.
 
     They are checked against the agreed schema and stored in POOL/private, without identifiers; a
@@ -159,11 +205,9 @@ def status(pool: Path, as_json: bool, quiet: bool) -> None:
 @click.argument("pool", type=FILE)
 @own("-o", "--out", type=FILE, metavar="DIR", help="The release's folder.")
 @AGREEMENT
-@own("--format", type=click.Choice(FORMATS), default="csv", show_default=True,
-     help="Of the table.")  # fmt: skip
+@own("--format", type=click.Choice(FORMATS), default="csv", show_default=True, help="Of the table.")
 @own("--replace", is_flag=True, help="Replace a release that is there.")
-@own("--again", is_flag=True,
-     help="Though the pool was published before; the partners are told.")  # fmt: skip
+@own("--again", is_flag=True, help="Though the pool was published before; the partners are told.")
 @output
 def publish(pool: Path, out: Path | None, as_json: bool, quiet: bool, **asked: Any) -> None:
     """Publish everybody's rows as one release, verified.
@@ -179,11 +223,14 @@ def publish(pool: Path, out: Path | None, as_json: bool, quiet: bool, **asked: A
     with progress(quiet) as step:
         made = shoal.pool_publish(pool, out or Path(), progress=step, **asked)
     _tell(
-        made, as_json, quiet, str(made),
+        made,
+        as_json,
+        quiet,
+        str(made),
         f"Published in {made.release.folder}, read again and verified.",
         f"For the partners, the certificate and a page each: {made.folder}",
         f"Private companion in {made.release.companion}: keep it, do not publish it.",
-    )  # fmt: skip
+    )
 
 
 def _check_folder(out: Path | None, replace: bool) -> None:

@@ -207,9 +207,12 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
 )
 @making("--measure", metavar="NAME", help="Full-domain, local: what is to be least (else loss).")
 @making(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE",
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
     help='A parameter of the method, such as levels="age=1..3"; repeatable.',
-)  # fmt: skip
+)
 @making("--relaxed", is_flag=True, help="Mondrian: equal people may come into different classes.")
 @making(
     "--order", multiple=True, metavar="COL", help="Chain: a column to generalise first; repeatable."
@@ -269,13 +272,18 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
 @noise("--epsilon", metavar="NUMBER", help="What it may spend: a decimal or a fraction, as 1/3.")
 @noise("--delta", default="0", metavar="NUMBER", help="The chance beside it, such as 1e-6.")
 @noise(
-    "--marginals", type=int, metavar="N",
+    "--marginals",
+    type=int,
+    metavar="N",
     help="Counts, synthetic: all sets of so many columns are counted together.",
-)  # fmt: skip
+)
 @noise(
-    "--marginal", "named", multiple=True, metavar="COL,COL",
+    "--marginal",
+    "named",
+    multiple=True,
+    metavar="COL,COL",
     help="Counts, synthetic: columns that are counted together; repeatable.",
-)  # fmt: skip
+)
 @noise("--seed", type=int, metavar="N", help="For tests: it marks the release as unreleasable.")
 @others("--population", metavar="FILE", help="The population, for k-map and delta-presence.")
 @others(
@@ -308,18 +316,32 @@ RECORDED = ("about", "to", "relation", "limit", "accept_risk")
 @recording("--about", metavar="NAME", help="Whom it is about, where the ledger has several.")
 @functools.partial(relation, option=recording)
 @recording(
-    "--limit", type=SHARE, metavar="SHARE",
+    "--limit",
+    type=SHARE,
+    metavar="SHARE",
     help="Share of people whom it may expose together with earlier ones; nobody unless given.",
-)  # fmt: skip
+)
 @recording("--accept-risk", metavar="REASON", help="Record it though it exposes people, and why.")
 @roles
 @reading
 @output
 def command(
-    source: str, models: tuple[str, ...], roles: Roles, reading: dict[str, Any], relaxed: bool,
-    order: tuple[str, ...], choice: str | None, measure: str | None, settings: tuple[str, ...],
-    named: tuple[str, ...], format_: str, explain: bool, as_json: bool, quiet: bool, **asked: Any,
-) -> int:  # fmt: skip
+    source: str,
+    models: tuple[str, ...],
+    roles: Roles,
+    reading: dict[str, Any],
+    relaxed: bool,
+    order: tuple[str, ...],
+    choice: str | None,
+    measure: str | None,
+    settings: tuple[str, ...],
+    named: tuple[str, ...],
+    format_: str,
+    explain: bool,
+    as_json: bool,
+    quiet: bool,
+    **asked: Any,
+) -> int:
     """Make a release that meets a requirement, verified.
 
     The table is generalised until every requirement holds, written aside, read again and
@@ -348,9 +370,14 @@ def command(
 
 
 def _check_first(
-    source: str, models: tuple[str, ...], roles: Roles | None, reading: dict[str, Any],
-    given: dict[str, Any], settings: Sequence[str], asked: Mapping[str, Any],
-) -> None:  # fmt: skip
+    source: str,
+    models: tuple[str, ...],
+    roles: Roles | None,
+    reading: dict[str, Any],
+    given: dict[str, Any],
+    settings: Sequence[str],
+    asked: Mapping[str, Any],
+) -> None:
     """Refuse, all at once and before a row is read, what the command line has wrong.
 
     Where that is nothing of its own, publishing itself checks what is asked, all at once.

@@ -39,34 +39,78 @@ NOT_MET, EXPOSED = 3, 4
 )
 @click.argument("release")
 @own("-o", "--out", type=FILE, metavar="FILE", help="Where it goes: report.html, or .json.")
-@own("--with", "others", multiple=True, metavar="RELEASE",
-     help="Another release about the same people; repeatable.")  # fmt: skip
+@own(
+    "--with",
+    "others",
+    multiple=True,
+    metavar="RELEASE",
+    help="Another release about the same people; repeatable.",
+)
 @own("--original", metavar="FILE", help="The table before, to show what became of it.")
 @own("--targets", metavar="FILE", help="People the adversary knows; else those of --original.")
 @own("--control", metavar="FILE", help="People who are in none of the releases, to compare with.")
 @own("--public", is_flag=True, help="A version to publish: nothing about one person or a few.")
-@own("--fewest", type=click.IntRange(2), default=10, show_default=True, metavar="N",
-     help="With --public: the fewest people that a number may stand for.")  # fmt: skip
+@own(
+    "--fewest",
+    type=click.IntRange(2),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="With --public: the fewest people that a number may stand for.",
+)
 @own("--context", type=FILE, metavar="FILE", help="Who publishes, to whom, and why (TOML).")
 @own("--title", metavar="TEXT", help="The report's title.")
-@own("--threshold", metavar="RISK",
-     help="Risk of being found above which people are counted, such as 1/11; else 1/k of the "
-     "requirement, or 0.2.")  # fmt: skip
-@own("--limit", type=SHARE, metavar="SHARE",
-     help="Leave with 4 where an attack succeeds on a larger share of people.")  # fmt: skip
-@own("--ledger", metavar="PATH-OR-URL",
-     help="Judge it together with the releases recorded there; say where it stands.")  # fmt: skip
+@own(
+    "--threshold",
+    metavar="RISK",
+    help="Risk of being found above which people are counted, such as 1/11; else 1/k of the "
+    "requirement, or 0.2.",
+)
+@own(
+    "--limit",
+    type=SHARE,
+    metavar="SHARE",
+    help="Leave with 4 where an attack succeeds on a larger share of people.",
+)
+@own(
+    "--ledger",
+    metavar="PATH-OR-URL",
+    help="Judge it together with the releases recorded there; say where it stands.",
+)
 @own("--key", type=FILE, metavar="FILE", help="The ledger's key, where it is not beside it.")
-@own("--about", metavar="NAME",
-     help="Whom it is about, where the ledger has several; else as it is recorded.")  # fmt: skip
-@own("--prior", type=SHARE, metavar="SHARE",
-     help="Of a release made by noise: what somebody believes of a person before it.")  # fmt: skip
-@own("--people", type=click.IntRange(1), metavar="N",
-     help="The same: how many people it is about; else as many as it says.")  # fmt: skip
-@own("--pieces", type=click.IntRange(1), default=6, show_default=True, metavar="N",
-     help="Pieces of knowledge beyond the table, at the most, to suppose.")  # fmt: skip
-@own("-m", "--model", "models", multiple=True, metavar="TEXT",
-     help="A requirement to verify; repeatable. A release brings its own.")  # fmt: skip
+@own(
+    "--about",
+    metavar="NAME",
+    help="Whom it is about, where the ledger has several; else as it is recorded.",
+)
+@own(
+    "--prior",
+    type=SHARE,
+    metavar="SHARE",
+    help="Of a release made by noise: what somebody believes of a person before it.",
+)
+@own(
+    "--people",
+    type=click.IntRange(1),
+    metavar="N",
+    help="The same: how many people it is about; else as many as it says.",
+)
+@own(
+    "--pieces",
+    type=click.IntRange(1),
+    default=6,
+    show_default=True,
+    metavar="N",
+    help="Pieces of knowledge beyond the table, at the most, to suppose.",
+)
+@own(
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    metavar="TEXT",
+    help="A requirement to verify; repeatable. A release brings its own.",
+)
 @ACCEPT_KEEP
 @ON
 @own("--sample", type=click.IntRange(1), metavar="N", help="Attack so many of the targets only.")
@@ -78,9 +122,16 @@ NOT_MET, EXPOSED = 3, 4
 @reading
 @output
 def command(
-    release: str, out: Path | None, models: tuple[str, ...], labels: bool, relation: str | None,
-    roles: Roles, as_json: bool, quiet: bool, **asked: Any,
-) -> int:  # fmt: skip
+    release: str,
+    out: Path | None,
+    models: tuple[str, ...],
+    labels: bool,
+    relation: str | None,
+    roles: Roles,
+    as_json: bool,
+    quiet: bool,
+    **asked: Any,
+) -> int:
     """Write a report on a release: verified, measured, attacked.
 
     RELEASE is a release folder, or any table with -s (and -m to verify it). The page is one HTML
@@ -104,9 +155,15 @@ def command(
     )
     with progress(quiet) as step:
         page = shoal.report(
-            release, schema=roles.schema(), rule=" & ".join(models) or None, show=labels,
-            relation=relation or "", out=out, progress=step, **asked,
-        )  # fmt: skip
+            release,
+            schema=roles.schema(),
+            rule=" & ".join(models) or None,
+            show=labels,
+            relation=relation or "",
+            out=out,
+            progress=step,
+            **asked,
+        )
     if as_json:
         show(page, as_json, quiet)
     elif not quiet:

@@ -33,8 +33,12 @@ EDITION = 1
 @own("--list", "listing", is_flag=True, help="Name every study, and what it shows.")
 @own("--all", "every", is_flag=True, help="Run every study; one that was stopped goes on.")
 @own("-o", "--out", type=FILE, metavar="DIR", help="Where the results go.")
-@own("--seeds", type=click.IntRange(1), metavar="N",
-     help="How often everything that is drawn is drawn again; else as the study says.")  # fmt: skip
+@own(
+    "--seeds",
+    type=click.IntRange(1),
+    metavar="N",
+    help="How often everything that is drawn is drawn again; else as the study says.",
+)
 @own("--jobs", type=click.IntRange(1), metavar="N", help="Processes; else one for every core.")
 @own("--stand-in", is_flag=True, help="Made-up people in place of the papers' data.")
 @own("--replace", is_flag=True, help="Write over results of other settings.")
@@ -43,9 +47,15 @@ EDITION = 1
 @reading
 @output
 def command(
-    name: str | None, listing: bool, every: bool, roles: Roles, reading: dict[str, Any],
-    as_json: bool, quiet: bool, **asked: Any,
-) -> None:  # fmt: skip
+    name: str | None,
+    listing: bool,
+    every: bool,
+    roles: Roles,
+    reading: dict[str, Any],
+    as_json: bool,
+    quiet: bool,
+    **asked: Any,
+) -> None:
     """Make a paper's table or figure again.
 
     Every study writes its folder: a page with the charts, the numbers as CSV and JSON with
@@ -69,10 +79,15 @@ def _list(as_json: bool, quiet: bool) -> None:
     import shoal
 
     found = [
-        {"name": name, "paper": paper.short, "shows": one.shows, "data": list(one.data),
-         "own": one.own}
+        {
+            "name": name,
+            "paper": paper.short,
+            "shows": one.shows,
+            "data": list(one.data),
+            "own": one.own,
+        }
         for name, (paper, one) in shoal.experiments().items()
-    ]  # fmt: skip
+    ]
     if as_json:
         document = {"edition": EDITION, "studies": found}
         emit(json.dumps(document, indent=1, ensure_ascii=False))
@@ -82,9 +97,13 @@ def _list(as_json: bool, quiet: bool) -> None:
 
 
 def _one(
-    name: str, roles: Roles, reading: dict[str, Any], asked: dict[str, Any], as_json: bool,
+    name: str,
+    roles: Roles,
+    reading: dict[str, Any],
+    asked: dict[str, Any],
+    as_json: bool,
     quiet: bool,
-) -> None:  # fmt: skip
+) -> None:
     import shoal
 
     with progress(quiet) as step:

@@ -51,10 +51,18 @@ from shoal.cli.printing import progress, show, verdict
 @reading
 @output
 def command(
-    source: str, models: tuple[str, ...], population: str | None, after: tuple[str, ...],
-    accept_keep: bool, with_persons: bool, labels: bool, roles: Roles, reading: dict[str, Any],
-    as_json: bool, quiet: bool,
-) -> int:  # fmt: skip
+    source: str,
+    models: tuple[str, ...],
+    population: str | None,
+    after: tuple[str, ...],
+    accept_keep: bool,
+    with_persons: bool,
+    labels: bool,
+    roles: Roles,
+    reading: dict[str, Any],
+    as_json: bool,
+    quiet: bool,
+) -> int:
     """Recount a published file from scratch.
 
     SOURCE is a release folder, which says itself what it must meet, or any table with -s and -m.
@@ -65,14 +73,26 @@ def command(
     import shoal
 
     shoal.check_request(
-        tables=[source], files=[population], releases=after, schema=roles.schema, rules=models,
-        has_population=population is not None, reading=reading,
-    )  # fmt: skip
+        tables=[source],
+        files=[population],
+        releases=after,
+        schema=roles.schema,
+        rules=models,
+        has_population=population is not None,
+        reading=reading,
+    )
     with progress(quiet) as step:
         step("recounting", 0, 1)
         found = shoal.verify(
-            source, roles.schema(), " & ".join(models) or None, population=population,
-            accept_keep=accept_keep, with_persons=with_persons, show=labels, after=after, **reading,
-        )  # fmt: skip
+            source,
+            roles.schema(),
+            " & ".join(models) or None,
+            population=population,
+            accept_keep=accept_keep,
+            with_persons=with_persons,
+            show=labels,
+            after=after,
+            **reading,
+        )
     show(found, as_json, quiet, verdict(found))
     return 0 if found.holds else 3

@@ -20,8 +20,16 @@ KINDS = ("number", "category", "date", "code", "text")
 """How a column's values are read; `text` is free text, which is never published."""
 
 ROLES = (
-    "identifier", "quasi", "sensitive", "provider", "person", "weight", "keep", "drop", "undecided",
-)  # fmt: skip
+    "identifier",
+    "quasi",
+    "sensitive",
+    "provider",
+    "person",
+    "weight",
+    "keep",
+    "drop",
+    "undecided",
+)
 """What a column is to an adversary, and so what happens to it."""
 
 LEFT_OUT = ("identifier", "drop")
@@ -31,8 +39,11 @@ PUBLISHED = frozenset({"quasi", "sensitive", "keep"})
 """The roles whose values reach the published file."""
 
 DEFAULTS: dict[str, Hierarchy] = {
-    "number": Ordered(), "date": Dates(), "code": Prefixes(), "category": Flat(),
-}  # fmt: skip
+    "number": Ordered(),
+    "date": Dates(),
+    "code": Prefixes(),
+    "category": Flat(),
+}
 """How a column of each kind generalises when nobody says otherwise."""
 
 MISSING_IS_VALUE = "value"
@@ -131,10 +142,13 @@ drop = Role("drop")
 
 
 def quasi(
-    hierarchy: Hierarchy | None = None, *, weight: float = 1,
-    bounds: tuple[Bound, Bound] | None = None, domain: Sequence[Value] | None = None,
+    hierarchy: Hierarchy | None = None,
+    *,
+    weight: float = 1,
+    bounds: tuple[Bound, Bound] | None = None,
+    domain: Sequence[Value] | None = None,
     kind: str | None = None,
-) -> Role:  # fmt: skip
+) -> Role:
     """A quasi-identifier: others may know it, and together such columns may single a person out.
 
     `weight` is its importance to the methods, `bounds` and `domain` are what values it may take
@@ -147,10 +161,14 @@ def quasi(
 
 
 def sensitive(
-    hierarchy: Hierarchy | None = None, *, weight: float = 1,
-    bounds: tuple[Bound, Bound] | None = None, domain: Sequence[Value] | None = None,
-    kind: str | None = None, missing: str = "",
-) -> Role:  # fmt: skip
+    hierarchy: Hierarchy | None = None,
+    *,
+    weight: float = 1,
+    bounds: tuple[Bound, Bound] | None = None,
+    domain: Sequence[Value] | None = None,
+    kind: str | None = None,
+    missing: str = "",
+) -> Role:
     """A sensitive attribute: what nobody should learn about a person. Settings as in `quasi`.
 
     `missing="value"` says that an empty cell is a value of its own ("not tested"); otherwise it

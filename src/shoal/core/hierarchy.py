@@ -160,12 +160,7 @@ def interval_index(places: Floats, width: float, origin: float) -> list[int]:
 
 
 def interval_level(
-    places: Floats,
-    index: Sequence[int],
-    width: float,
-    origin: float,
-    ends: Ends,
-    whole: bool,
+    places: Floats, index: Sequence[int], width: float, origin: float, ends: Ends, whole: bool
 ) -> Level:
     """Intervals of one width by their numbers; below and above the `ends`, an open one each.
 
@@ -668,8 +663,9 @@ class Tree(Hierarchy):
         if len(set(leaves)) < len(leaves):
             raise HierarchyError(
                 f"Column {given.name!r}: {len(leaves) - len(set(leaves))} leaves of its hierarchy "
-                "are written in two ways.", "Keep one row for each number or date.",
-            )  # fmt: skip
+                "are written in two ways.",
+                "Keep one row for each number or date.",
+            )
         columns = list(zip(*(row for _, row in pairs), strict=True))
         levels = tuple(column_level(column) for column in columns[1:-1])
         places = _ascending(given, leaves)

@@ -29,11 +29,33 @@ from shoal.core.labels import period, position, read_range, read_set
 
 NOTHING = frozenset(
     (
-        "", "?", "-", "--", ".", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none",
-        "any", "all", "anything", "everything", "person", "human", "unknown", "missing",
-        "suppressed", "withheld", "not released", "not available",
+        "",
+        "?",
+        "-",
+        "--",
+        ".",
+        "na",
+        "n/a",
+        "#n/a",
+        "<na>",
+        "nan",
+        "nat",
+        "null",
+        "none",
+        "any",
+        "all",
+        "anything",
+        "everything",
+        "person",
+        "human",
+        "unknown",
+        "missing",
+        "suppressed",
+        "withheld",
+        "not released",
+        "not available",
     )
-)  # fmt: skip
+)
 """How others write that a cell says nothing, in any case: sdcMicro suppresses with ``NA``."""
 
 _NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|(?i:inf)|∞)"

@@ -28,9 +28,11 @@ PROMISE = "differential-privacy"
 """How the judgement on what noise promises begins."""
 
 How = Literal[
-    "counted", "counted with the private companion", "by construction",
+    "counted",
+    "counted with the private companion",
+    "by construction",
     "counted, and by construction",
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True)
@@ -272,12 +274,27 @@ def _classes(count: int) -> str:
 
 
 FIELDS: dict[str, type] = {
-    "form": str, "schema": str, "rule": str, "method": str, "row_order": str, "sha256": str,
-    "values_sha256": str, "based_on": str, "like": str, "rows": int, "classes": int,
-    "defused_cells": int, "keep_accepted": bool, "releasable": bool,
-    "privacy": dict, "answers": dict, "spend": dict, "csv": dict, "exact": list,
+    "form": str,
+    "schema": str,
+    "rule": str,
+    "method": str,
+    "row_order": str,
+    "sha256": str,
+    "values_sha256": str,
+    "based_on": str,
+    "like": str,
+    "rows": int,
+    "classes": int,
+    "defused_cells": int,
+    "keep_accepted": bool,
+    "releasable": bool,
+    "privacy": dict,
+    "answers": dict,
+    "spend": dict,
+    "csv": dict,
+    "exact": list,
     "marginals": list,
-}  # fmt: skip
+}
 """What a manifest may say besides its edition, file and columns, and the type of each."""
 
 

@@ -16,7 +16,7 @@ from html import escape
 from typing import Protocol
 
 from shoal.core import schema_toml
-from shoal.core.column import (  # fmt: skip
+from shoal.core.column import (
     KINDS,
     LEFT_OUT,
     PUBLISHED,
@@ -49,9 +49,24 @@ from shoal.core.schema_suggest import suggest
 from shoal.core.schema_toml import EDITION, Reader, Source
 
 __all__ = [
-    "EDITION", "KINDS", "ROLES", "Asked", "Column", "Field", "Profile", "Role", "Schema",
-    "drop", "identifier", "keep", "person", "provider", "quasi", "sensitive", "weight",
-]  # fmt: skip
+    "EDITION",
+    "KINDS",
+    "ROLES",
+    "Asked",
+    "Column",
+    "Field",
+    "Profile",
+    "Role",
+    "Schema",
+    "drop",
+    "identifier",
+    "keep",
+    "person",
+    "provider",
+    "quasi",
+    "sensitive",
+    "weight",
+]
 
 _TEXT_KINDS = frozenset({"category", "code", "text"})
 
@@ -99,21 +114,32 @@ class Schema:
 
     @classmethod
     def of(
-        cls, *, quasi: str | Iterable[str] = (), sensitive: str | Iterable[str] = (),
-        provider: str | None = None, identifier: str | Iterable[str] = (),
-        keep: str | Iterable[str] = (), person: str | None = None, weight: str | None = None,
+        cls,
+        *,
+        quasi: str | Iterable[str] = (),
+        sensitive: str | Iterable[str] = (),
+        provider: str | None = None,
+        identifier: str | Iterable[str] = (),
+        keep: str | Iterable[str] = (),
+        person: str | None = None,
+        weight: str | None = None,
         drop: str | Iterable[str] = (),
-    ) -> Schema:  # fmt: skip
+    ) -> Schema:
         """A schema in short. Columns of the table that are not named here stay undecided.
 
         ``drop`` and ``identifier`` take patterns: ``drop="*_id"``, or ``drop="*"`` for every
         column that is not named.
         """
         named = {
-            "quasi": quasi, "sensitive": sensitive, "provider": provider,
-            "identifier": identifier, "keep": keep, "person": person, "weight": weight,
+            "quasi": quasi,
+            "sensitive": sensitive,
+            "provider": provider,
+            "identifier": identifier,
+            "keep": keep,
+            "person": person,
+            "weight": weight,
             "drop": drop,
-        }  # fmt: skip
+        }
         columns = [Column(name, role) for role, names in named.items() for name in _several(names)]
         return cls(tuple(columns))
 

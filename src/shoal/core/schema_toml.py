@@ -153,14 +153,23 @@ def _is_domain(value: Any) -> bool:
 
 
 _FITS: dict[str, Callable[[Any], bool]] = {
-    "role": _is_text, "kind": _is_text, "reason": _is_text, "weight": _is_number,
-    "bounds": _is_bounds, "domain": _is_domain, "missing": _is_text,
-}  # fmt: skip
+    "role": _is_text,
+    "kind": _is_text,
+    "reason": _is_text,
+    "weight": _is_number,
+    "bounds": _is_bounds,
+    "domain": _is_domain,
+    "missing": _is_text,
+}
 _SHAPES = {
-    "role": 'role = "quasi"', "kind": 'kind = "number"', "reason": 'reason = "..."',
-    "weight": "weight = 2", "bounds": "bounds = [0, 120]", "domain": 'domain = ["F", "M"]',
+    "role": 'role = "quasi"',
+    "kind": 'kind = "number"',
+    "reason": 'reason = "..."',
+    "weight": "weight = 2",
+    "bounds": "bounds = [0, 120]",
+    "domain": 'domain = ["F", "M"]',
     "missing": 'missing = "value"',
-}  # fmt: skip
+}
 
 
 def _hierarchy(where: str, value: Any, files: Reader | None) -> Hierarchy | None:

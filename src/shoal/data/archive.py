@@ -50,8 +50,14 @@ AT_ONCE = 1 << 16
 MOST = 1 << 28
 """No file of the archive is near as long; what is longer is something else."""
 DAMAGED = (
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, RuntimeError, ValueError
-)  # fmt: skip
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    OSError,
+    EOFError,
+    RuntimeError,
+    ValueError,
+)
 """What unpacking raises where a file is not whole, or is no such file."""
 
 

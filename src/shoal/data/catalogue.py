@@ -9,10 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 ADULT_COLUMNS = (
-    "age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation",
-    "relationship", "race", "sex", "capital_gain", "capital_loss", "hours_per_week",
-    "native_country", "income", "split",
-)  # fmt: skip
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education_num",
+    "marital_status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital_gain",
+    "capital_loss",
+    "hours_per_week",
+    "native_country",
+    "income",
+    "split",
+)
 IPUMS_COLUMNS = tuple(
     "year gq gqtypeg farm ownershg value rent ftotinc nfams ncouples nmothers nfathers momloc "
     "stepmom momrule poploc steppop poprule sploc sprule famsize nchild nchlt5 famunit eldch yngch "
@@ -48,23 +61,30 @@ class DataSet:
 
 FILES = {
     "adult.csv.gz": Known(
-        ADULT_COLUMNS, 48_842,
+        ADULT_COLUMNS,
+        48_842,
         "c6c77bfbd8b6c387f5e508860cdc6595f3522e645be92e9d55612bbf046829f9",
         ("adult.data", "adult.test"),
     ),
     "ipums_la_97.csv.gz": Known(
-        IPUMS_COLUMNS, 70_187,
-        "de322c719c78ab7f7157f09d462e752881040c3afd67ab5f688091661663386b", ("ipums.la.97",),
+        IPUMS_COLUMNS,
+        70_187,
+        "de322c719c78ab7f7157f09d462e752881040c3afd67ab5f688091661663386b",
+        ("ipums.la.97",),
     ),
     "ipums_la_98.csv.gz": Known(
-        IPUMS_COLUMNS, 74_954,
-        "ab18bdb7652d4b73cf623e673013872abfb93989542ec2971271fd3e163196f8", ("ipums.la.98",),
+        IPUMS_COLUMNS,
+        74_954,
+        "ab18bdb7652d4b73cf623e673013872abfb93989542ec2971271fd3e163196f8",
+        ("ipums.la.98",),
     ),
     "ipums_la_99.csv.gz": Known(
-        IPUMS_COLUMNS, 88_443,
-        "8f6ceed7de81ced8f23923f31139b68bc486b4554467b545ff526227ded25073", ("ipums.la.99",),
+        IPUMS_COLUMNS,
+        88_443,
+        "8f6ceed7de81ced8f23923f31139b68bc486b4554467b545ff526227ded25073",
+        ("ipums.la.99",),
     ),
-}  # fmt: skip
+}
 _ADULT, *_IPUMS = FILES
 DATASETS = {
     one.name: one
@@ -73,11 +93,13 @@ DATASETS = {
         DataSet("adult-train", "Adult, complete training rows", (_ADULT,), 30_162),
         DataSet("ipums-1970", "IPUMS Los Angeles 1970", (_IPUMS[0],), 70_187),
         DataSet(
-            "ipums-stacked", "IPUMS Los Angeles 1970, 1980 and 1990, stacked",
-            tuple(_IPUMS), 233_584,
+            "ipums-stacked",
+            "IPUMS Los Angeles 1970, 1980 and 1990, stacked",
+            tuple(_IPUMS),
+            233_584,
         ),
     )
-}  # fmt: skip
+}
 """By name; the numbers in the names of the IPUMS files are no years."""
 EMPTY = {"occ1950": 999, "ind1950": 0, "inctot": 999_999}
 """What stands for "not applicable" in columns of IPUMS."""

@@ -40,12 +40,22 @@ class Fetched:
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         files = [
-            {"file": file, "rows": FILES[file].rows, "sha256": FILES[file].sha256,
-             "licence": licence(file), "new": file in self.new}
-            for file in FILES if file in (*self.new, *self.old)
-        ]  # fmt: skip
-        return {"edition": EDITION, "folder": str(self.folder), "files": files,
-                "found_there": self.found_there}  # fmt: skip
+            {
+                "file": file,
+                "rows": FILES[file].rows,
+                "sha256": FILES[file].sha256,
+                "licence": licence(file),
+                "new": file in self.new,
+            }
+            for file in FILES
+            if file in (*self.new, *self.old)
+        ]
+        return {
+            "edition": EDITION,
+            "folder": str(self.folder),
+            "files": files,
+            "found_there": self.found_there,
+        }
 
     def __str__(self) -> str:
         lines = [

@@ -123,10 +123,13 @@ class Doubts:
         bound = self.rho if self.concentrated else self.epsilon
         above = [runs - np.searchsorted(side, levels, "left") for side in sides]
         below = [np.searchsorted(side, levels, "right") for side in sides]
-        found = np.array([
-            bound(tail[of_other], tail[1 - of_other], runs)
-            for tail in (above, below) for of_other in (0, 1)
-        ])  # fmt: skip
+        found = np.array(
+            [
+                bound(tail[of_other], tail[1 - of_other], runs)
+                for tail in (above, below)
+                for of_other in (0, 1)
+            ]
+        )
         row, at = divmod(int(found.argmax()), len(levels))
         return Event(float(found[row, at]), statistic, float(levels[at]), row < 2, row % 2 == 1)
 
@@ -323,9 +326,13 @@ class EpsilonAudit:
             "epsilon_low": self.epsilon_low,
             "claimed": self.claimed.to_json(),
             "holds": self.holds,
-            **jsonable({name: getattr(self, name) for name in (
-                "confidence", "runs", "most", "event", "hits", "rho_low")}),
-        }  # fmt: skip
+            **jsonable(
+                {
+                    name: getattr(self, name)
+                    for name in ("confidence", "runs", "most", "event", "hits", "rho_low")
+                }
+            ),
+        }
 
     def __str__(self) -> str:
         against = "within" if self.holds else "MORE THAN"
@@ -424,9 +431,11 @@ class _Running:
 
 
 def _seen(
-    running: _Running, runs: int, statistic: Statistic | None,
+    running: _Running,
+    runs: int,
+    statistic: Statistic | None,
     progress: Callable[[str, int, int], None],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The statistics of all runs on each table: a row for each run.
 
     What is learnt from outputs is learnt from the first quarter of the runs.
@@ -461,9 +470,12 @@ def _numbered(statistic: Statistic | None) -> Callable[[Any], list[tuple[float]]
 
 
 def _audited(
-    one: NDArray[np.float64], other: NDArray[np.float64], claimed: Spend, confidence: float,
+    one: NDArray[np.float64],
+    other: NDArray[np.float64],
+    claimed: Spend,
+    confidence: float,
     names: Sequence[str],
-) -> EpsilonAudit:  # fmt: skip
+) -> EpsilonAudit:
     """Choose the event on the first half of the runs, and count it on the second."""
     doubts = Doubts(float(claimed.delta), (1 - confidence) / 2, claimed.rho is not None)
     half = len(one) // 2
@@ -477,6 +489,12 @@ def _audited(
     low, most = (doubts.epsilon(*pair, counted) for pair in (hits, (counted, 0)))
     rho_low = None if claimed.rho is None else float(doubts.rho(*hits, counted))
     return EpsilonAudit(
-        epsilon_low=max(float(low), 0.0), claimed=claimed, runs=len(one), confidence=confidence,
-        most=float(most), event=names[event.statistic], hits=hits, rho_low=rho_low,
-    )  # fmt: skip
+        epsilon_low=max(float(low), 0.0),
+        claimed=claimed,
+        runs=len(one),
+        confidence=confidence,
+        most=float(most),
+        event=names[event.statistic],
+        hits=hits,
+        rho_low=rho_low,
+    )

@@ -122,8 +122,7 @@ def curves(epsilon: float, exponent: float) -> list[dict[str, Any]]:
     They are dense along both, where a steep curve leaves one of the two no room.
     """
     factor = exponent / epsilon
-    others = [one for one in OTHERS
-              if abs(one - epsilon) > CLOSE * epsilon and one * factor <= FAR]  # fmt: skip
+    others = [one for one in OTHERS if abs(one - epsilon) > CLOSE * epsilon and one * factor <= FAR]
     return [
         {"epsilon": one, "exponent": one * factor, "points": _points(one * factor)}
         for one in (epsilon, *others)

@@ -160,8 +160,9 @@ class Bins:
 
     @cached_property
     def _named(self) -> dict[Any, int]:
-        named = {label: code for shown in (self.printed, self.labels)
-                 for code, label in enumerate(shown)}  # fmt: skip
+        named = {
+            label: code for shown in (self.printed, self.labels) for code, label in enumerate(shown)
+        }
         return named | ({None: self.size - 1} if self.null else {})
 
 
@@ -294,9 +295,7 @@ def _dates(column: Column) -> tuple[Level, NDArray[np.float64]]:
     return axis.levels[0], _places(axis)
 
 
-def _numbers(
-    column: Column, bounds: tuple[float, float]
-) -> tuple[Level, NDArray[np.float64]]:  # fmt: skip
+def _numbers(column: Column, bounds: tuple[float, float]) -> tuple[Level, NDArray[np.float64]]:
     """The finest intervals of the hierarchy, or readable ones; and the numbers they begin at."""
     hierarchy = column.hierarchy
     filled = lv.is_whole(bounds) and bounds[1] - bounds[0] < lv.MOST_WHOLE_NUMBERS

@@ -44,9 +44,11 @@ class Response:
 
     @drawable()
     def answered(
-        self, codes: NDArray[Any], rng: np.random.Generator | None = None,
+        self,
+        codes: NDArray[Any],
+        rng: np.random.Generator | None = None,
         progress: Progress | None = None,
-    ) -> Codes:  # fmt: skip
+    ) -> Codes:
         """An answer for each code from 0 to values − 1. `rng`: repeatable, not to be released.
 
         `progress` is called with how many are answered and how many there are.

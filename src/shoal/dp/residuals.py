@@ -71,9 +71,12 @@ def residuals(name: str, scale: float, added: NDArray[Any]) -> Residuals:
     drawn, spread = np.asarray(added, np.float64).ravel(), np.abs if name == LAPLACE else np.square
     grid, chance = _distribution(name, scale)
     looks: tuple[tuple[str, Callable[[Any], Any], int], ...] = (
-        (EXACT, lambda z: (z == 0) * 1.0, 1), (NEAR, spread, -1), (FAR, spread, 1),
-        (SHARED, lambda z: z, 1), (SHARED, lambda z: z, -1),
-    )  # fmt: skip
+        (EXACT, lambda z: (z == 0) * 1.0, 1),
+        (NEAR, spread, -1),
+        (FAR, spread, 1),
+        (SHARED, lambda z: z, 1),
+        (SHARED, lambda z: z, -1),
+    )
     tails = [
         _tail(sign * look(grid), chance, float((sign * look(drawn)).mean()), len(drawn))
         for _, look, sign in looks

@@ -43,8 +43,9 @@ def gaussian(sigma: float, size: int, rng: np.random.Generator) -> NDArray[np.in
     return found[:size]
 
 
-def answers(codes: NDArray[np.int32], values: int, keep: float, rng: np.random.Generator,
-            ) -> NDArray[np.int32]:  # fmt: skip
+def answers(
+    codes: NDArray[np.int32], values: int, keep: float, rng: np.random.Generator
+) -> NDArray[np.int32]:
     """Randomised responses: each code kept with this chance, else any other one alike."""
     others = rng.integers(1, values, len(codes)) if values > 1 else np.zeros(len(codes), int)
     moved = (codes + others) % values

@@ -27,9 +27,11 @@ from shoal.dp.seeded_draws import highest
 
 @drawable()
 def chosen(
-    scores: NDArray[np.float64], sensitivity: float, epsilon: Fraction,
+    scores: NDArray[np.float64],
+    sensitivity: float,
+    epsilon: Fraction,
     rng: np.random.Generator | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """The place of a high score; one person changes each score by at most `sensitivity`.
 
     `rng`: repeatable, not to be released.

@@ -125,12 +125,16 @@ class SemanticPrivacy:
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         told = {
-            "edition": EDITION, **self.spend.to_json(), "people": self.people,
-            "neighbours": self.neighbours, "paper": self.paper.to_json(),
-            "tight": self.tight.to_json(), "vacuous": self.vacuous,
+            "edition": EDITION,
+            **self.spend.to_json(),
+            "people": self.people,
+            "neighbours": self.neighbours,
+            "paper": self.paper.to_json(),
+            "tight": self.tight.to_json(),
+            "vacuous": self.vacuous,
             "even": self.even.to_json(),
             "beliefs": [belief.to_json() for belief in self.beliefs],
-        }  # fmt: skip
+        }
         return {name: jsonable(value) for name, value in told.items()}
 
     @property
@@ -172,9 +176,12 @@ class SemanticPrivacy:
 
 
 def semantic_privacy(
-    epsilon: Number, delta: Number = 0, people: int | None = None, prior: Prior | None = None,
+    epsilon: Number,
+    delta: Number = 0,
+    people: int | None = None,
+    prior: Prior | None = None,
     neighbours: str = CHANGE,
-) -> SemanticPrivacy:  # fmt: skip
+) -> SemanticPrivacy:
     """What (ε, δ)-differential privacy means for a number of people, and for a belief.
 
     ``prior`` is what is believed of a person before: a probability, or one for each value.

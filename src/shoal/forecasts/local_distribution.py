@@ -149,9 +149,11 @@ def local(
     ways = [coarse] if callable(coarse) else list(coarse)
     parted = [(0, np.zeros(ours.people, np.int32))]
     parted += [
-        (size, way(size).astype(np.int32)) for way in ways for size in sizes
+        (size, way(size).astype(np.int32))
+        for way in ways
+        for size in sizes
         if 2 * size <= ours.people
-    ]  # fmt: skip
+    ]
     tried = (_tried(ours, node, size, tau) for size, node in parted for tau in taus)
     return max(tried, key=lambda one: one.likelihood)
 

@@ -199,8 +199,10 @@ class Asked:
         if self.others == 1:
             return ()
         share = f"{self.same_people:.0%}"
-        told = {0.0: "who of our people is in which other release is independent",
-                1.0: "the same of our people are in every other release"}  # fmt: skip
+        told = {
+            0.0: "who of our people is in which other release is independent",
+            1.0: "the same of our people are in every other release",
+        }
         some = f"{share} of our people in one other release are in all, the rest independently"
         return (told.get(self.same_people, some), "their other people are not the same")
 

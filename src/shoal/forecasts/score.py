@@ -123,9 +123,10 @@ class Validation:
         few = any(one.interval is None for one in self.trials)
         return (
             "Error and bias in percentage points of classes; Brier score over classes, 0 is best.",
-            f"No interval was told: it takes {ENOUGH} repeats." if few else
-            "Covered: trials whose real risk lay in the interval told; nine in ten should.",
-        )  # fmt: skip
+            f"No interval was told: it takes {ENOUGH} repeats."
+            if few
+            else "Covered: trials whose real risk lay in the interval told; nine in ten should.",
+        )
 
 
 def worst_of(each: Sequence[Validation]) -> Validation:

@@ -63,9 +63,13 @@ class Runs:
         error = risks.std(ddof=1) / len(risks) ** 0.5 if len(risks) > 1 else float("nan")
         details = {**self.details, "repeats": len(risks), "standard_error": float(error)}
         return Estimate(
-            "simulation", float(risks.mean()), exposed.mean(axis=0), prediction(risks),
-            self.assumptions, details,
-        )  # fmt: skip
+            "simulation",
+            float(risks.mean()),
+            exposed.mean(axis=0),
+            prediction(risks),
+            self.assumptions,
+            details,
+        )
 
 
 def prediction(risks: NDArray[np.float64]) -> tuple[float, float] | None:

@@ -76,9 +76,15 @@ def validate_forecast(
     _check(overlaps, ks, ls, {"size": size, "seeds": seeds, "repeats": repeats})
     columns = learnt(schema, on, "The table")
     settings: dict[str, Any] = {
-        "method": method, "overlaps": overlaps, "ks": ks, "ls": ls, "size": size, "seeds": seeds,
-        "repeats": repeats, "confidence": confidence,
-    }  # fmt: skip
+        "method": method,
+        "overlaps": overlaps,
+        "ks": ks,
+        "ls": ls,
+        "size": size,
+        "seeds": seeds,
+        "repeats": repeats,
+        "confidence": confidence,
+    }
     each = []
     for column in columns:
         progress("reading", 0, 1)
@@ -91,9 +97,18 @@ def validate_forecast(
 
 
 def _validated(
-    people: People, *, method: str, overlaps: Sequence[float | str] | None, ks: Sequence[int],
-    ls: Sequence[int], size: int, seeds: int, repeats: int, confidence: float, progress: Progress,
-) -> Validation:  # fmt: skip
+    people: People,
+    *,
+    method: str,
+    overlaps: Sequence[float | str] | None,
+    ks: Sequence[int],
+    ls: Sequence[int],
+    size: int,
+    seeds: int,
+    repeats: int,
+    confidence: float,
+    progress: Progress,
+) -> Validation:
     """Forecasts of one sensitive column held against the truth."""
     wanted = None if overlaps is None else [overlap_of(one) for one in overlaps]
     size, shared, notes = _fitting(people.rows, size, wanted, ks)
@@ -108,9 +123,15 @@ def _validated(
         told = partial(_told, progress, before, total)
         found += pair.trials(publishers, ls, repeats, confidence, told)
     settings = {
-        "method": method, "size": size, "overlaps": shared, "ks": list(ks), "ls": list(ls),
-        "seeds": seeds, "repeats": repeats, "confidence": confidence,
-    }  # fmt: skip
+        "method": method,
+        "size": size,
+        "overlaps": shared,
+        "ks": list(ks),
+        "ls": list(ls),
+        "seeds": seeds,
+        "repeats": repeats,
+        "confidence": confidence,
+    }
     trials = tuple(one.trial for one in found)
     return Validation(people.sensitive.name, people.rows, settings, trials, scored(found), notes)
 
@@ -155,9 +176,11 @@ class People:
 
 
 def _check(
-    overlaps: Sequence[float | str] | None, ks: Sequence[int], ls: Sequence[int],
+    overlaps: Sequence[float | str] | None,
+    ks: Sequence[int],
+    ls: Sequence[int],
     numbers: Mapping[str, int],
-) -> None:  # fmt: skip
+) -> None:
     """Refuse what cannot be tried, before anything is read."""
     several = {"overlaps": overlaps, "ks": ks, "ls": ls}
     for name, some in several.items():
@@ -259,9 +282,14 @@ class Pair:
             known = replace(known, ours=ours) if known else local(ours, coarse(ours))
             asked = Asked(self.shared / ours.people, self.other.rows, confidence=confidence)
             runs = simulate(
-                ours, known, asked, publish, repeats=repeats, seed=self.seed,
+                ours,
+                known,
+                asked,
+                publish,
+                repeats=repeats,
+                seed=self.seed,
                 progress=partial(_also, progress, i * repeats),
-            )  # fmt: skip
+            )
             theirs = self.theirs(publish)
             for l in ls:
                 at, exposed = replace(asked, l=l), real(ours, [theirs], l)

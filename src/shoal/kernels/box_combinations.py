@@ -118,9 +118,31 @@ def _near(side: Side, words: Ints) -> tuple[Ints, Ints]:
 
 @njit(cache=True, nogil=True)
 def _paired(
-    begin, end, start, least, highest, any_, low, high, sets, values, alone, rows,
-    low2, high2, sets2, values2, alone2, rows2, words, l, met, few, first, common,
-):  # fmt: skip
+    begin,
+    end,
+    start,
+    least,
+    highest,
+    any_,
+    low,
+    high,
+    sets,
+    values,
+    alone,
+    rows,
+    low2,
+    high2,
+    sets2,
+    values2,
+    alone2,
+    rows2,
+    words,
+    l,
+    met,
+    few,
+    first,
+    common,
+):
     for j in range(begin, end):
         most = -1
         for block in range(len(least)):
@@ -223,9 +245,14 @@ class Combined(NamedTuple):
 
 
 def combine(
-    boxes: Boxes, sides: int, last: Boxes, near: tuple[Ints, Ints], words: Ints, below: Ints,
+    boxes: Boxes,
+    sides: int,
+    last: Boxes,
+    near: tuple[Ints, Ints],
+    words: Ints,
+    below: Ints,
     work: int,
-) -> tuple[Combined, int]:  # fmt: skip
+) -> tuple[Combined, int]:
     """The worst combination of each box of the last side, and how much of ``work`` is left.
 
     ``near`` says which earlier boxes each meets: ``near[1][near[0][i] : near[0][i + 1]]``.
@@ -243,9 +270,7 @@ def combine(
 
 
 @njit(cache=True, nogil=True)
-def _combine(
-    begin, boxes, last, start, near, words, below, work, each, left, chosen, unfinished
-):  # fmt: skip
+def _combine(begin, boxes, last, start, near, words, below, work, each, left, chosen, unfinished):
     """Search for some of the boxes: where to go on, and how much work is left."""
     spent = 0
     for j in range(begin, len(below)):

@@ -22,9 +22,23 @@ FEW = 16
 
 @njit(cache=True, nogil=True)
 def cheapest(
-    first, last, keys, count, start, stop, low, high, segment, column, least, reach,
-    lean, cut, left, cost,
-):  # fmt: skip
+    first,
+    last,
+    keys,
+    count,
+    start,
+    stop,
+    low,
+    high,
+    segment,
+    column,
+    least,
+    reach,
+    lean,
+    cut,
+    left,
+    cost,
+):
     """For each candidate (segment, column) the cut of least cost, in each of some bins.
 
     A half costs people ** ``lean`` × the widths of its cells. The bins (``cut``, ``left`` and

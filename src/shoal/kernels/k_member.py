@@ -100,10 +100,14 @@ def _room(block, least):
 def _clusters(block, room):
     shape = (room, block.code.shape[1])
     return Clusters(
-        np.zeros(1, np.int64), np.zeros(room, np.int64), np.empty(shape, np.int64),
-        np.empty(shape, np.int64), np.zeros(shape, np.int64),
-        np.zeros((room, len(block.value)), np.int32), np.zeros(room),
-    )  # fmt: skip
+        np.zeros(1, np.int64),
+        np.zeros(room, np.int64),
+        np.empty(shape, np.int64),
+        np.empty(shape, np.int64),
+        np.zeros(shape, np.int64),
+        np.zeros((room, len(block.value)), np.int32),
+        np.zeros(room),
+    )
 
 
 @njit(cache=True)

@@ -173,11 +173,16 @@ def tree_order(keys, count, reach, power, even):
     columns, points = keys.shape
     order = np.arange(points).astype(np.int32)
     room = Room(
-        np.empty(points, np.int32), np.empty(points, np.int32), np.empty(points), np.empty(points),
-        np.zeros(columns, np.int64), np.zeros(columns, np.int64), np.zeros(columns, np.int64),
+        np.empty(points, np.int32),
+        np.empty(points, np.int32),
+        np.empty(points),
+        np.empty(points),
+        np.zeros(columns, np.int64),
+        np.zeros(columns, np.int64),
+        np.zeros(columns, np.int64),
         np.zeros(reach.size.max() + 1, np.int64),
         np.arange(min(TABLE, count.sum() + 1)) ** power,
-    )  # fmt: skip
+    )
     # where the nodes that wait end, the next one last: each begins where the one before it ended
     ends, waiting, a = np.empty(points + 1, np.int64), 1, 0
     ends[0] = points

@@ -47,8 +47,11 @@ def mdav(
     for b in range(first, last):
         at = slice(start[b], start[b + 1])
         cloud = _cloud(places[:, at], codes[:, at], cost, base, people[at])
-        out = (point[room[b] : room[b + 1]], class_[room[b] : room[b + 1]],
-               count[room[b] : room[b + 1]])  # fmt: skip
+        out = (
+            point[room[b] : room[b + 1]],
+            class_[room[b] : room[b + 1]],
+            count[room[b] : room[b + 1]],
+        )
         pieces, clusters = _clustered(cloud, k, out)
         point[room[b] : room[b] + pieces] += start[b]
         made[b, 0], made[b, 1] = pieces, clusters

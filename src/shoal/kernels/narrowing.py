@@ -47,9 +47,23 @@ def narrow(first, last, start, classes, sets, prior, posterior):
 
 @njit(cache=True, nogil=True)
 def weigh(
-    first, last, who, start, classes, begin, value, count, share, truth, temperature,
-    prior, posterior, best, stated, chance,
-):  # fmt: skip
+    first,
+    last,
+    who,
+    start,
+    classes,
+    begin,
+    value,
+    count,
+    share,
+    truth,
+    temperature,
+    prior,
+    posterior,
+    best,
+    stated,
+    chance,
+):
     """Intersect and weigh the values that each release leaves possible for the people ``who``.
 
     Person ``i`` lies, by release ``j``, in ``classes[start[j, i] : start[j, i + 1]]``; class ``c``
@@ -177,9 +191,23 @@ def _temper(left, weight, truth, temperature):
 
 @njit(cache=True, nogil=True)
 def nearest(
-    first, last, who, places, middle, null, scale, codes, low, high, sets, set_of, room, at,
-    number, classes,
-):  # fmt: skip
+    first,
+    last,
+    who,
+    places,
+    middle,
+    null,
+    scale,
+    codes,
+    low,
+    high,
+    sets,
+    set_of,
+    room,
+    at,
+    number,
+    classes,
+):
     """For each of the points ``who`` the classes nearest to it, all of them where several are.
 
     ``places`` (columns, points; nan: null) are compared with ``middle`` (columns, classes; nan:

@@ -135,9 +135,28 @@ def _median(codes, count, begin, lift, seen, first, last, half):
 
 @njit(cache=True, nogil=True)
 def balance(
-    first, last, keys, count, start, stop, people, low, high, segment, column, free, relaxed,
-    lift, lift_at, levels, sizes, begin, cut, quota, left,
-):  # fmt: skip
+    first,
+    last,
+    keys,
+    count,
+    start,
+    stop,
+    people,
+    low,
+    high,
+    segment,
+    column,
+    free,
+    relaxed,
+    lift,
+    lift_at,
+    levels,
+    sizes,
+    begin,
+    cut,
+    quota,
+    left,
+):
     """For each candidate (segment, column) the cut nearest to half of the people.
 
     Cuts fall between nodes of the coarsest level that tells the segment's codes apart; where
@@ -154,9 +173,15 @@ def balance(
         begin[c] = at
         n = people[s]
         place, before, here = _median(
-            keys[j, start[s] : stop[s]], count[start[s] : stop[s]], at, lift, seen,
-            _place(lowest, at, lift), _place(highest, at, lift), (n + 1) // 2,
-        )  # fmt: skip
+            keys[j, start[s] : stop[s]],
+            count[start[s] : stop[s]],
+            at,
+            lift,
+            seen,
+            _place(lowest, at, lift),
+            _place(highest, at, lift),
+            (n + 1) // 2,
+        )
         quota[c] = EVERYBODY
         if relaxed:
             cut[c], quota[c], left[c] = place, n // 2 - before, n // 2
@@ -200,9 +225,25 @@ def _sides(codes, count, begin, lift, cut, quota, right):
 
 @njit(cache=True, nogil=True)
 def halve(
-    first, last, keys, values, count, start, stop, segment, column, begin, lift, cut, quota, size,
-    room, value, number, pairs,
-):  # fmt: skip
+    first,
+    last,
+    keys,
+    values,
+    count,
+    start,
+    stop,
+    segment,
+    column,
+    begin,
+    lift,
+    cut,
+    quota,
+    size,
+    room,
+    value,
+    number,
+    pairs,
+):
     """The sparse histograms of ``values`` in both halves of each candidate.
 
     Half ``2 c`` (left) and ``2 c + 1`` (right) write up to ``room[h + 1] - room[h]`` pairs at
@@ -242,9 +283,23 @@ def _count_sides(values, count, right, seen, touched):
 
 @njit(cache=True, nogil=True)
 def span_halves(
-    first, last, keys, count, start, stop, segment, column, begin, lift, cut, quota, set_at,
-    low, high, bits,
-):  # fmt: skip
+    first,
+    last,
+    keys,
+    count,
+    start,
+    stop,
+    segment,
+    column,
+    begin,
+    lift,
+    cut,
+    quota,
+    set_at,
+    low,
+    high,
+    bits,
+):
     """As ``span``, for both halves of each candidate: rows ``2 c`` and ``2 c + 1`` are filled."""
     longest = _longest(segment[first:last], start, stop)
     right = np.empty(longest, dtype=np.uint8)
@@ -262,9 +317,22 @@ def span_halves(
 
 @njit(cache=True, nogil=True)
 def part(
-    first, last, keys, values, count, entry, start, stop, segment, column, begin, lift, cut, quota,
+    first,
+    last,
+    keys,
+    values,
+    count,
+    entry,
+    start,
+    stop,
+    segment,
+    column,
+    begin,
+    lift,
+    cut,
+    quota,
     middle,
-):  # fmt: skip
+):
     """Order each cut segment's rows in place, left half first; ``middle``: where right begins."""
     longest = _longest(segment[first:last], start, stop)
     right = np.empty(longest, dtype=np.uint8)

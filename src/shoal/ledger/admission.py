@@ -213,8 +213,9 @@ def _lines(told: Admission) -> list[str]:
         lines.append(f"  with entry {one.entry}, {one.name}: {one.relation}{how}")
     for one_ in told.weighed:
         mark = "EXPOSES" if one_.exceeds else "answered" if one_.defence else "within the limit"
-        lines.append(f"  {one_.finding.attack}, {_entries(one_.entries)}: {mark}: "
-                     f"{one_.finding.sentence}")  # fmt: skip
+        lines.append(
+            f"  {one_.finding.attack}, {_entries(one_.entries)}: {mark}: {one_.finding.sentence}"
+        )
         if one_.exceeds and one_.finding.example:
             lines.append(f"    {one_.finding.example}")
     if any(one.exceeds for one in told.weighed):

@@ -25,9 +25,13 @@ NO_BASE = (
 
 
 def admission_of(
-    told: Candidate, about: str, entries: Sequence[Entry], pasts: Sequence[Past], terms: Terms,
+    told: Candidate,
+    about: str,
+    entries: Sequence[Entry],
+    pasts: Sequence[Past],
+    terms: Terms,
     pairs: MutableMapping[int, Pair],
-) -> Admission:  # fmt: skip
+) -> Admission:
     """Judge a release with earlier ones; ``pairs`` are judged already, and grow."""
     earlier = [bare(one.seen) for one in pasts if not of_nobody(one.seen)]
     if not of_nobody(told.seen):  # nobody is looked for where no row is anybody's
@@ -125,9 +129,10 @@ def _accepted(one: Weighed, before: Mapping[tuple[str, tuple[int, ...], str], in
     if one.finding.attack != WORST:
         return before.get((one.finding.attack, one.entries, one.on), -1)
     known = [
-        beyond for (attack, entries, on), beyond in before.items()
+        beyond
+        for (attack, entries, on), beyond in before.items()
         if (attack, on) == (WORST, one.on) and set(entries) <= set(one.entries)
-    ]  # fmt: skip
+    ]
     return max(known, default=-1)
 
 

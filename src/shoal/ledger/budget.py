@@ -309,9 +309,10 @@ def account(
     """
     recorded = [one.body for one in somewhere(entries)]
     spending = [
-        body for body in (*recorded, *_lost(entries, [*recorded, {"table": table, "about": about}]))
+        body
+        for body in (*recorded, *_lost(entries, [*recorded, {"table": table, "about": about}]))
         if body.get("about") == about and body.get("spend")
-    ]  # fmt: skip
+    ]
     spends = [*(recorded_spend(body) for body in spending), *([own] if own else [])]
     forms = [*(body.get("form") for body in spending), *([form] if own else [])]
     narrow = frozenset(i for i, one in enumerate(forms) if one == RANDOMISED)

@@ -88,10 +88,17 @@ class Candidate:
         second = {"values_table": self.values} if self.values else {}
         spend = {"spend": self.spend.to_json()} if self.spend else {}
         return {
-            "name": self.seen.name, "table": self.table, **second, "manifest": self.manifest,
-            **repeated, "rows": self.seen.rows, **classes, "columns": columns, **spend,
+            "name": self.seen.name,
+            "table": self.table,
+            **second,
+            "manifest": self.manifest,
+            **repeated,
+            "rows": self.seen.rows,
+            **classes,
+            "columns": columns,
+            **spend,
             **({"sketched": True} if self.sketch is not None else {}),
-        }  # fmt: skip
+        }
 
     @property
     def _classes(self) -> int:
@@ -126,9 +133,14 @@ def candidate(
         (seen,) = look_at([source], schema, progress)
     lies = table.absolute().parent
     return Candidate(
-        seen, files["sha256"], files.get("values_sha256", ""), manifest_hash(lies), folder=lies,
-        place=lies, sketch=None if companion is None else companion.sketch,
-    )  # fmt: skip
+        seen,
+        files["sha256"],
+        files.get("values_sha256", ""),
+        manifest_hash(lies),
+        folder=lies,
+        place=lies,
+        sketch=None if companion is None else companion.sketch,
+    )
 
 
 def _hashes(table: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -187,7 +199,10 @@ def release_body(told: Candidate, admission: Admission, to: str, terms: Terms) -
         for one in admission.judged_with
     ]
     return {
-        "kind": RELEASE, "to": to, "about": admission.about, **told.facts(),
+        "kind": RELEASE,
+        "to": to,
+        "about": admission.about,
+        **told.facts(),
         "judged_with": judged,
         "findings": [in_short(one) for one in admission.weighed],
         "unjudged": [number for number, _ in admission.unjudged],
@@ -195,10 +210,11 @@ def release_body(told: Candidate, admission: Admission, to: str, terms: Terms) -
         "columns_judged": sorted({one.on for one in admission.weighed if one.on}),
         "people_given": terms.people is not None,
         **({} if admission.people_found is None else {"people_found": admission.people_found}),
-        "l": terms.l, "limit": float(terms.limit),
+        "l": terms.l,
+        "limit": float(terms.limit),
         **({"budget_exceeded": True} if admission.spend.exceeded else {}),
         **({"accepted_risk": admission.accepted_risk} if admission.accepted_risk else {}),
-    }  # fmt: skip
+    }
 
 
 def foreign_body(told: Candidate, made_by: str, about: str, to: str) -> dict[str, Any]:
@@ -274,7 +290,8 @@ def lent(seen: Seen, schema: Schema) -> Seen:
     given = {column.name: column for column in schema.columns}
     columns = tuple(
         replace(c, kind=c.kind or given[c.name].kind, hierarchy=given[c.name].hierarchy)
-        if c.name in given and c.hierarchy is None else c
+        if c.name in given and c.hierarchy is None
+        else c
         for c in seen.roles.columns
-    )  # fmt: skip
+    )
     return replace(seen, roles=Schema(columns))

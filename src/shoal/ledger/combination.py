@@ -168,9 +168,13 @@ def _to_people(pasts: Sequence[Past], new: Seen, terms: Terms) -> Several:
 
 
 def _any_of_them(
-    known: Scene, pasts: Sequence[Past], where: Sequence[int], name: str, terms: Terms,
+    known: Scene,
+    pasts: Sequence[Past],
+    where: Sequence[int],
+    name: str,
+    terms: Terms,
     everywhere: bool,
-) -> Several:  # fmt: skip
+) -> Several:
     """What any combination leaves the people, where there are too many to be tried one by one."""
     entries = tuple(pasts[i].number for i in where)
     try:

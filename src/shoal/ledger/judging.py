@@ -166,9 +166,13 @@ def gathered(releases: Sequence[Seen], terms: Terms) -> Crowd | None:
 def staged(releases: Sequence[Seen], terms: Terms) -> Scene:
     """The releases on common axes, with the people where they are given."""
     return scene(
-        alike_roles(releases), targets=terms.people, show=terms.show, progress=terms.progress,
-        reading=terms.reading, publisher=True,
-    )  # fmt: skip
+        alike_roles(releases),
+        targets=terms.people,
+        show=terms.show,
+        progress=terms.progress,
+        reading=terms.reading,
+        publisher=True,
+    )
 
 
 def location(known: Scene) -> str:
@@ -233,10 +237,15 @@ class _Beside:
             lacks = f"They do not both publish {on!r} as it is."
             self.skipped.append((self.past.number, "intersection", lacks))
         pair = Pair(
-            self.past, relation, how, based=why if wide else "", finer="" if wide else why,
-            short=bool(self.short), covered=self.covering.whole,
+            self.past,
+            relation,
+            how,
+            based=why if wide else "",
+            finer="" if wide else why,
+            short=bool(self.short),
+            covered=self.covering.whole,
             people_found=self.covering.found,
-        )  # fmt: skip
+        )
         decided = self._decided(pair, values) or wide
         skipped = tuple(dict.fromkeys(self.skipped))
         told_why = [] if decided else [text for _, _, text in skipped]
@@ -316,8 +325,10 @@ class _Beside:
         found = [] if self.columns or self.noisy else ["The releases share no sensitive column."]
         return found + [
             f"Column {name!r} is sensitive in one release and a cell in the other: what they leave "
-            "of it cannot be compared." for name in named if name in cells
-        ]  # fmt: skip
+            "of it cannot be compared."
+            for name in named
+            if name in cells
+        ]
 
     def _value(self, name: str, wide: bool) -> bool:
         """What is left of one column; whether that could be told.
@@ -388,9 +399,10 @@ def shared_kept(releases: Sequence[Seen], learnt: str) -> tuple[str, ...]:
     """
     names = [column.name for column in releases[0].schema.keep if column.name != learnt]
     shared = [
-        name for name in names
+        name
+        for name in names
         if all(name in {column.name for column in one.schema.keep} for one in releases)
-    ]  # fmt: skip
+    ]
     values = {
         name: {word for one in releases for word in one.listings[name].words()} for name in shared
     }
@@ -398,9 +410,8 @@ def shared_kept(releases: Sequence[Seen], learnt: str) -> tuple[str, ...]:
 
 
 def weighed_by_rows(
-    attack: str, known: Scene, which: Sequence[int], entries: tuple[int, ...], on: str,
-    terms: Terms,
-) -> Weighed | None:  # fmt: skip
+    attack: str, known: Scene, which: Sequence[int], entries: tuple[int, ...], on: str, terms: Terms
+) -> Weighed | None:
     """What some releases leave of a column where rows are joined by the columns that all keep.
 
     None where they keep none together. ``attack`` says of whom: of the people, or of whoever the

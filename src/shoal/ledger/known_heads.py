@@ -64,9 +64,11 @@ def recall(key: Path, ledger: str) -> Remembered | None:
     """What is remembered of a ledger; None where nothing is, or it cannot be read."""
     told = _read(heads_file(key)).get(ledger)
     try:
-        return None if told is None else Remembered(
-            Head.parse(str(told["head"])), tuple(map(dict, told["spends"]))
-        )  # fmt: skip
+        return (
+            None
+            if told is None
+            else Remembered(Head.parse(str(told["head"])), tuple(map(dict, told["spends"])))
+        )
     except (UsageError, KeyError, TypeError, ValueError):
         return None
 

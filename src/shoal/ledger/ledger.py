@@ -27,7 +27,7 @@ from shoal.engines.database_address import refuse_address
 from shoal.ledger.admission import Admission, Position, Refused
 from shoal.ledger.admission_assembly import accepted, admission_of
 from shoal.ledger.budget import Account, account, check_adds_up, founded, stated
-from shoal.ledger.candidate import (  # fmt: skip
+from shoal.ledger.candidate import (
     PUBLISHER,
     Candidate,
     candidate,
@@ -84,10 +84,15 @@ class Ledger:
 
     @classmethod
     def init(
-        cls, where: str | Path = "releases.db", key: str | Path | None = None, *,
-        name: str = "publisher", epsilon: Number | None = None, delta: Number | None = None,
+        cls,
+        where: str | Path = "releases.db",
+        key: str | Path | None = None,
+        *,
+        name: str = "publisher",
+        epsilon: Number | None = None,
+        delta: Number | None = None,
         composition: str = BASIC,
-    ) -> Ledger:  # fmt: skip
+    ) -> Ledger:
         """Begin a ledger and write its key; ``epsilon`` and ``delta`` are the budget, if any.
 
         ``composition`` is how spends add up, for good: "basic", "advanced" or "zcdp".
@@ -118,9 +123,11 @@ class Ledger:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -213,13 +220,24 @@ class Ledger:
     # Judging
 
     def admit(
-        self, release: Any, *, people: Any = None, schema: Schema | None = None,
-        on: str | None = None, about: str = PEOPLE,
-        relation: str | Mapping[int, str] | None = None, to: str = "", l: int = 2,
-        limit: float = 0.0, accept_risk: str | None = None, name: str | None = None,
-        reading: Mapping[str, Any] | None = None, show: bool = False, progress: Progress = quiet,
+        self,
+        release: Any,
+        *,
+        people: Any = None,
+        schema: Schema | None = None,
+        on: str | None = None,
+        about: str = PEOPLE,
+        relation: str | Mapping[int, str] | None = None,
+        to: str = "",
+        l: int = 2,
+        limit: float = 0.0,
+        accept_risk: str | None = None,
+        name: str | None = None,
+        reading: Mapping[str, Any] | None = None,
+        show: bool = False,
+        progress: Progress = quiet,
         place: Path | None = None,
-    ) -> Admission:  # fmt: skip
+    ) -> Admission:
         """Judge a release together with the earlier ones about the same people, and record it.
 
         ``people`` is a table of them: without it the worst is assumed of who is in two releases.
@@ -234,8 +252,16 @@ class Ledger:
         A release about the people of others that are recorded about another name is refused too:
         by two names they would have the budget twice.
         """
-        terms = Terms(people=people, on=on, relation=relation, l=l, limit=limit, reading=reading,
-                      show=show, progress=progress)  # fmt: skip
+        terms = Terms(
+            people=people,
+            on=on,
+            relation=relation,
+            l=l,
+            limit=limit,
+            reading=reading,
+            show=show,
+            progress=progress,
+        )
         if accept_risk is not None and not accept_risk.strip():
             raise UsageError("The risk is accepted without a reason.", "say why.")
         told = self._checked(release, schema, terms).called(name).placed(place)
@@ -262,20 +288,37 @@ class Ledger:
             return found.recorded(entry, entry.head)
 
     def judge(
-        self, release: Any, *, people: Any = None, schema: Schema | None = None,
-        on: str | None = None, about: str | None = None,
-        relation: str | Mapping[int, str] | None = None, to: str = "", l: int = 2,
-        limit: float = 0.0, reading: Mapping[str, Any] | None = None, show: bool = False,
+        self,
+        release: Any,
+        *,
+        people: Any = None,
+        schema: Schema | None = None,
+        on: str | None = None,
+        about: str | None = None,
+        relation: str | Mapping[int, str] | None = None,
+        to: str = "",
+        l: int = 2,
+        limit: float = 0.0,
+        reading: Mapping[str, Any] | None = None,
+        show: bool = False,
         progress: Progress = quiet,
-    ) -> Admission:  # fmt: skip
+    ) -> Admission:
         """The same without recording anything; a release that exposes people is told, not raised.
 
         One that is recorded already is judged again, by the limit that it was recorded with, with
         those before it and with all that others made. ``about`` is whom it is recorded about, else
         "people", unless it is given.
         """
-        terms = Terms(people=people, on=on, relation=relation, l=l, limit=limit, reading=reading,
-                      show=show, progress=progress)  # fmt: skip
+        terms = Terms(
+            people=people,
+            on=on,
+            relation=relation,
+            l=l,
+            limit=limit,
+            reading=reading,
+            show=show,
+            progress=progress,
+        )
         told = self._checked(release, schema, terms)
         outline = self._outline(told)
         about = None if about is None else whom(about, known_abouts(outline))
@@ -286,10 +329,17 @@ class Ledger:
         return self._judged(told, about, outline, terms, {})
 
     def recheck(
-        self, *, people: Any = None, schema: Schema | None = None, on: str | None = None,
-        l: int = 2, limit: float | None = None, reading: Mapping[str, Any] | None = None,
-        show: bool = False, progress: Progress = quiet,
-    ) -> tuple[Admission, ...]:  # fmt: skip
+        self,
+        *,
+        people: Any = None,
+        schema: Schema | None = None,
+        on: str | None = None,
+        l: int = 2,
+        limit: float | None = None,
+        reading: Mapping[str, Any] | None = None,
+        show: bool = False,
+        progress: Progress = quiet,
+    ) -> tuple[Admission, ...]:
         """Every release of ours judged again by today's attacks, unless it was never out.
 
         With those before it, and with all that others made, whenever that was recorded. What was
@@ -297,8 +347,15 @@ class Ledger:
         recorded with, unless one is given. ``schema`` lends hierarchies to columns of which none
         was known.
         """
-        terms = Terms(people=people, on=on, l=l, limit=limit or 0.0, reading=reading, show=show,
-                      progress=progress)  # fmt: skip
+        terms = Terms(
+            people=people,
+            on=on,
+            l=l,
+            limit=limit or 0.0,
+            reading=reading,
+            show=show,
+            progress=progress,
+        )
         _ = self.keys
         outline, found = self._outline(), []
         released = [one for one in somewhere(self.entries()) if one.kind == RELEASE]
@@ -310,10 +367,18 @@ class Ledger:
     # Adding
 
     def add_foreign(
-        self, source: Any, *, schema: Schema | None = None, by: str, about: str = PEOPLE,
-        to: str = "", on: str | None = None, epsilon: Number | None = None,
-        delta: Number | None = None, rho: Number | None = None,
-    ) -> Entry:  # fmt: skip
+        self,
+        source: Any,
+        *,
+        schema: Schema | None = None,
+        by: str,
+        about: str = PEOPLE,
+        to: str = "",
+        on: str | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Entry:
         """Record a release that somebody else made: later ones are judged together with it.
 
         It is not judged, for it is out already; ``recheck`` judges those before together with it.
@@ -382,8 +447,9 @@ class Ledger:
         if not reason.strip():
             raise UsageError("The loss is acknowledged without a reason.", "say why: --reason.")
         outline = self.book.outline()
-        notes = [memory.note_of(memory.manifest_in(Path(one)), self.book.identity)
-                 for one in releases]  # fmt: skip
+        notes = [
+            memory.note_of(memory.manifest_in(Path(one)), self.book.identity) for one in releases
+        ]
         kept = None if self.key is None else memory.recall(self.key, self.book.identity)
         known = [*([kept.head] if kept else []), *(head for head in notes if head)]
         behind = [head for head in known if not self._has(head, outline)]
@@ -394,9 +460,12 @@ class Ledger:
         spends = () if kept is None else kept.spends
         lost = [dict(one) for one in spends if not self._counts(one)]
         body = {
-            "kind": RESTORED, "reason": reason, "behind": sorted({*map(str, behind)}),
-            "lost": max(head.number for head in behind) - outline.head.number, "spends": lost,
-        }  # fmt: skip
+            "kind": RESTORED,
+            "reason": reason,
+            "behind": sorted({*map(str, behind)}),
+            "lost": max(head.number for head in behind) - outline.head.number,
+            "spends": lost,
+        }
         return self._remember(self.book.append(body, expected=outline.head))
 
     # What is remembered elsewhere
@@ -494,9 +563,8 @@ class Ledger:
         return told
 
     def _judged(
-        self, told: Candidate, about: str, outline: Outline, terms: Terms,
-        pairs: dict[int, Pair],
-    ) -> Admission:  # fmt: skip
+        self, told: Candidate, about: str, outline: Outline, terms: Terms, pairs: dict[int, Pair]
+    ) -> Admission:
         """A release that is not recorded, judged with all that are."""
         entries = self._relevant(outline, about, told, terms)
         pasts = self._pasts(told, about, entries)
@@ -517,16 +585,24 @@ class Ledger:
             tables.add(str(based))
             bases = self.book.some(outline.of_tables((str(based),)))
             # the last that says so, as where all entries are at hand
-            named = [e.body["based_on"] for e in bases
-                     if e.body.get("table") == based and "based_on" in e.body]  # fmt: skip
+            named = [
+                e.body["based_on"]
+                for e in bases
+                if e.body.get("table") == based and "based_on" in e.body
+            ]
             based = named[-1] if named else None
         numbers = terms.relation if isinstance(terms.relation, Mapping) else ()
         return self._related(outline, about, tables=tables, numbers=numbers)
 
     def _related(
-        self, outline: Outline, about: str | None, *, tables: Collection[str] = (),
-        numbers: Iterable[int] = (), spending: bool = False,
-    ) -> list[Entry]:  # fmt: skip
+        self,
+        outline: Outline,
+        about: str | None,
+        *,
+        tables: Collection[str] = (),
+        numbers: Iterable[int] = (),
+        spending: bool = False,
+    ) -> list[Entry]:
         """The founding, and releases about some people, of some tables, or by their numbers.
 
         With all that withdraws one of them. ``spending``: of those about the people only such as
@@ -557,9 +633,14 @@ class Ledger:
         return self._seen[entry.number]
 
     def _again(
-        self, told: Candidate, entry: Entry, outline: Outline, terms: Terms,
-        limit: float | None = None, schema: Schema | None = None,
-    ) -> Admission:  # fmt: skip
+        self,
+        told: Candidate,
+        entry: Entry,
+        outline: Outline,
+        terms: Terms,
+        limit: float | None = None,
+        schema: Schema | None = None,
+    ) -> Admission:
         """A recorded release judged again, by what was declared then and the limit of then."""
         about = str(entry.body["about"])
         entries = self._relevant(outline, about, told, terms)
@@ -603,8 +684,9 @@ def _as_then(terms: Terms, body: Mapping[str, Any], limit: float | None) -> Term
     """The terms with what was declared and allowed when a release was recorded."""
     then = {
         int(one["entry"]): str(one["relation"])
-        for one in body.get("judged_with", ()) if one["how"] == DECLARED
-    }  # fmt: skip
+        for one in body.get("judged_with", ())
+        if one["how"] == DECLARED
+    }
     if limit is None:
         limit = float(body.get("limit", 0.0))
     l = max(terms.l, int(body.get("l", terms.l)))

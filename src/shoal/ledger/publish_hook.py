@@ -108,9 +108,13 @@ def recorded(request: Recordable, release: Release, people: Frame) -> Iterator[d
         yield {}
         return
     told: Admission = request.ledger.admit(
-        release, people=people, name=request.out.name, place=request.out, progress=request.progress,
+        release,
+        people=people,
+        name=request.out.name,
+        place=request.out,
+        progress=request.progress,
         **request.admission,
-    )  # fmt: skip
+    )
     if not told.admitted:  # recorded already, and more speaks against it now
         from shoal.ledger.admission import Refused
 

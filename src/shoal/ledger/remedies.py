@@ -113,8 +113,9 @@ def _at_most(spend: Account, over: Sequence[Unit]) -> str:
     left = [
         (unit.budget.epsilon - unit.counted(_earlier(spend, unit)).epsilon)
         / (2 if unit.name == VALUES and not randomised else 1)
-        for unit in over if unit.budget is not None
-    ]  # fmt: skip
+        for unit in over
+        if unit.budget is not None
+    ]
     most = min(left)
     words = in_words(most)
     if Fraction(words) > most:  # it is rounded up, as spends are
@@ -314,9 +315,10 @@ class Refusal:
         ]
         listings = pair.past.seen.listings, self.new.listings
         names = [
-            name for name in sorted(both[0] & both[1])
+            name
+            for name in sorted(both[0] & both[1])
             if not set(listings[0][name].words()) & set(listings[1][name].words())
-        ]  # fmt: skip
+        ]
         if not names:
             return ""
         return (

@@ -41,10 +41,11 @@ def beside(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:
     is kept: that one was never out may be said later.
     """
     return [
-        one for one in entries
+        one
+        for one in entries
         if one.kind not in JUDGED
         or ((one.number < entry.number or one.kind == FOREIGN) and one.number != entry.number)
-    ]  # fmt: skip
+    ]
 
 
 def of_table(entries: Sequence[Entry], table: str, about: str | None = None) -> Entry | None:

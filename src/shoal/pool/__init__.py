@@ -15,6 +15,12 @@ from shoal.pool.results import Added, Agreed, Pooled, Status
 from shoal.pool.verbs import pool_add, pool_init, pool_publish, pool_status
 
 __all__ = [
-    "Added", "Agreed", "Pooled", "Status",
-    "pool_add", "pool_init", "pool_publish", "pool_status",
-]  # fmt: skip
+    "Added",
+    "Agreed",
+    "Pooled",
+    "Status",
+    "pool_add",
+    "pool_init",
+    "pool_publish",
+    "pool_status",
+]

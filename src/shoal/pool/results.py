@@ -77,8 +77,11 @@ class Status:
         """Plain values for JSON."""
         told = {"folder": str(self.folder), "agreement": self.agreement, "rule": self.rule}
         return {
-            "edition": EDITION, **told, "added": list(self.added), "awaited": list(self.awaited),
-        }  # fmt: skip
+            "edition": EDITION,
+            **told,
+            "added": list(self.added),
+            "awaited": list(self.awaited),
+        }
 
     def __str__(self) -> str:
         who = {"rows added": self.added, "awaited": self.awaited}

@@ -38,9 +38,19 @@ from shoal.releases.reader import changed_since, opened, read_release, values_of
 
 FACTS = ("held_back", "loss", "utility", "repeats")
 PROMISED = (
-    "rule", "form", "method", "parameters", "counterfeits", "marginals", "spend", "privacy",
-    "answers", "releasable", "people", "one_row",
-)  # fmt: skip
+    "rule",
+    "form",
+    "method",
+    "parameters",
+    "counterfeits",
+    "marginals",
+    "spend",
+    "privacy",
+    "answers",
+    "releasable",
+    "people",
+    "one_row",
+)
 SEAL = "rows_sha256"
 _KEY_BYTES = 32
 _TICK = 10**9
@@ -249,9 +259,16 @@ def _parsed(folder: Path, table: Path) -> Companion:
             f"put it beside the release, as {folder.name}.",
         ) from None
     except (
-        OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError,
-        InputError, UsageError,
-    ):  # fmt: skip
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+        InputError,
+        UsageError,
+    ):
         raise _damaged(folder) from None
     if edition > EDITION:
         raise InputError(

@@ -136,9 +136,10 @@ def gaps(ranges: Sequence[Between], known: Sequence[float], whole: bool = False)
     wide = [
         (low, high)
         for low, high in pairwise(ends)
-        if (low in opened or high in closed) and (not whole or high - low >= 2)
+        if (low in opened or high in closed)
+        and (not whole or high - low >= 2)
         and bisect_right(known, low) == bisect_left(known, high)
-    ]  # fmt: skip
+    ]
     points = [low + (high - low) / 2 for low, high in wide]
     if any(math.isinf(one.low) for one in ranges):
         points.append(ends[0] - 1)

@@ -394,9 +394,14 @@ def _read(
     decided = {column.name for column in stated if column.role != "undecided"}
     undeclared = tuple(column for column in there if column not in decided)
     return Seen(
-        name, roles, listings, provider_column=provider_column, person_column=person_column,
-        source=source, undeclared=undeclared,
-    )  # fmt: skip
+        name,
+        roles,
+        listings,
+        provider_column=provider_column,
+        person_column=person_column,
+        source=source,
+        undeclared=undeclared,
+    )
 
 
 def _recognised(source: Any, names: Sequence[str]) -> dict[str, str]:

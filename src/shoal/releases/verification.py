@@ -92,9 +92,16 @@ def verify(
     column, ``with_persons``: the copy at hand has one, and what is published does not.
     """
     found = recounted(
-        source, schema, rule, population=population, accept_keep=accept_keep,
-        with_persons=with_persons, show=show, after=after, **reading,
-    )  # fmt: skip
+        source,
+        schema,
+        rule,
+        population=population,
+        accept_keep=accept_keep,
+        with_persons=with_persons,
+        show=show,
+        after=after,
+        **reading,
+    )
     release = read_release(source)
     if release is not None and in_randomised(release[1]):
         check_releasable(release[1])
@@ -102,10 +109,17 @@ def verify(
 
 
 def recounted(
-    source: Any, schema: Schema | None = None, rule: Model | str | None = None, *,
-    population: Any = None, accept_keep: bool = False, with_persons: bool = False,
-    show: bool = False, after: Any = (), **reading: Any,
-) -> Verdict:  # fmt: skip
+    source: Any,
+    schema: Schema | None = None,
+    rule: Model | str | None = None,
+    *,
+    population: Any = None,
+    accept_keep: bool = False,
+    with_persons: bool = False,
+    show: bool = False,
+    after: Any = (),
+    **reading: Any,
+) -> Verdict:
     """The same of answers that may be a test's: what the file holds, whoever may know the seed."""
     given, release = source, read_release(source)
     if release is not None and release[1].get("form") in OF_NOBODY:
@@ -138,9 +152,19 @@ def recounted(
         if release is None:
             people, unknown = people_or_reason(frame, schema)
         found = counted(
-            frame, schema, model, population, accept_keep, show, own=own, who=who, nobody=nobody,
-            people=people, permuted=buckets, person=person,
-        )  # fmt: skip
+            frame,
+            schema,
+            model,
+            population,
+            accept_keep,
+            show,
+            own=own,
+            who=who,
+            nobody=nobody,
+            people=people,
+            permuted=buckets,
+            person=person,
+        )
         found = replace(found, people_not_evaluated=unknown)
         if release is not None:
             found = with_answers(found, frame, release[1])

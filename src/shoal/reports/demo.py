@@ -361,9 +361,15 @@ def demo(out: str | Path = "shoal-demo", progress: Progress = quiet) -> Demo:
         )
     sizes = (class_sizes(tables["st_anna"]), class_sizes(first["st_anna"].path))
     sides = side_by_side(
-        tables["st_anna"], stated(), other=tables["harbour"], k=K, epsilons=EPSILONS, seeds=SEEDS,
-        forms=(RANDOMISED, COUNTS), progress=progress,
-    )  # fmt: skip
+        tables["st_anna"],
+        stated(),
+        other=tables["harbour"],
+        k=K,
+        epsilons=EPSILONS,
+        seeds=SEEDS,
+        forms=(RANDOMISED, COUNTS),
+        progress=progress,
+    )
     page = tell(linked, seen, first, findings, people, sizes, K, sides)
     path = page.write(out / "index.html")
     own, other = first.values()

@@ -37,9 +37,16 @@ from shoal.verbs.red_team import worst_by_column
 FEWEST = 10
 """The public version tells nothing that fewer people than this stand behind."""
 SHOWN = (
-    "candidates_before", "candidates_after", "location", "sure", "times", "classes",
-    "examined_classes", "adversary", "answers",
-)  # fmt: skip
+    "candidates_before",
+    "candidates_after",
+    "location",
+    "sure",
+    "times",
+    "classes",
+    "examined_classes",
+    "adversary",
+    "answers",
+)
 """The details of a finding that a public page uses: options, and counts that it rounds."""
 BELIEVED = ("epsilon", "largest_prior", "foretold", "bound")
 """What homogeneity says of answers besides: it follows from the published file alone."""

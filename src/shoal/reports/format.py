@@ -165,19 +165,22 @@ def shares(counts: Sequence[float], total: float | None = None, fewest: int = 1)
     total = sum(counts) if total is None else total
     if fewest <= 1:
         return [
-            {"people": n, "share": fraction(n, total), "text": percent(n, total),
-             "brief": brief(n, total)}
+            {
+                "people": n,
+                "share": fraction(n, total),
+                "text": percent(n, total),
+                "brief": brief(n, total),
+            }
             for n in counts
-        ]  # fmt: skip
+        ]
     told = [rounded(n, fewest) for n in counts]
     few = total - sum(n for n in counts if n >= fewest)
     whole = sum(told) + rounded(few, fewest)
     texts = [_bounded(n, total, whole, fewest) for n in counts]
     return [
-        {"share": _per_cent(n, whole) / 100, "text": text,
-         "brief": "0" if text == "0%" else text}
+        {"share": _per_cent(n, whole) / 100, "text": text, "brief": "0" if text == "0%" else text}
         for n, text in zip(told, texts, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _bounded(part: float, exact: float, whole: int, fewest: int) -> str:

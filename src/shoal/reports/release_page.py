@@ -233,9 +233,12 @@ def _column_row(name: str, evidence: Evidence) -> tuple[str, ...]:
     attack = worst.attack if worst.exposed else "none succeeds"
     sure = max(one.sure for found in evidence.findings for one in found.each if one.on == name)
     return (
-        name, judged, attack, share(worst.exposed, worst.people, evidence.fewest),
+        name,
+        judged,
+        attack,
+        share(worst.exposed, worst.people, evidence.fewest),
         percent(sure, 1),
-    )  # fmt: skip
+    )
 
 
 def _whose(evidence: Evidence) -> str:
@@ -296,9 +299,11 @@ def _left_to_chance(evidence: Evidence) -> str:
     if not hit:
         return told
     each = in_full(
-        [f"{one.on} of {share(one.exposed, one.people, evidence.fewest)} ({one.attack})"
-         for one in hit]
-    )  # fmt: skip
+        [
+            f"{one.on} of {share(one.exposed, one.people, evidence.fewest)} ({one.attack})"
+            for one in hit
+        ]
+    )
     return f"{told} Attacks learn {each} of the people they were tried on."
 
 
@@ -352,9 +357,14 @@ def _drawn(evidence: Evidence) -> list[Block]:
     for one in evidence.distributions:
         if len(one.labels) > 1:
             spec = charts.marginals(
-                one.column, one.labels, one.before, one.after,
-                ordered=bool(one.ends), fewest=fewest, moved=one.moved,
-            )  # fmt: skip
+                one.column,
+                one.labels,
+                one.before,
+                one.after,
+                ordered=bool(one.ends),
+                fewest=fewest,
+                moved=one.moved,
+            )
             blocks.append(Chart(spec))
     return blocks
 
@@ -430,11 +440,15 @@ def _method(evidence: Evidence) -> str:
 
 def _advised(evidence: Evidence) -> list[Block]:
     rows = tuple(
-        (evidence.named(one), share(one.exposed, one.people, evidence.fewest), meaning(one),
-         one.defence)
+        (
+            evidence.named(one),
+            share(one.exposed, one.people, evidence.fewest),
+            meaning(one),
+            one.defence,
+        )
         for one in evidence.findings
         if one.exposed and one.defence
-    )  # fmt: skip
+    )
     if not rows:
         return []
     head = ("attack", "succeeds on", "which means that", "what helps")

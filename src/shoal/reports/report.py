@@ -61,16 +61,33 @@ RISK = Fraction(1, 5)
 
 
 def report(
-    release: Any, *, others: Any = (), original: Any = None, targets: Any = None,
-    control: Any = None, schema: Schema | None = None, rule: Model | str | None = None,
-    on: str | Sequence[str] | None = None, threshold: Number | None = None,
-    limit: float | None = None, pieces: int = PIECES, public: bool = False, fewest: int = FEWEST,
+    release: Any,
+    *,
+    others: Any = (),
+    original: Any = None,
+    targets: Any = None,
+    control: Any = None,
+    schema: Schema | None = None,
+    rule: Model | str | None = None,
+    on: str | Sequence[str] | None = None,
+    threshold: Number | None = None,
+    limit: float | None = None,
+    pieces: int = PIECES,
+    public: bool = False,
+    fewest: int = FEWEST,
     title: str | None = None,
-    context: Mapping[str, Any] | str | Path | None = None, out: str | Path | None = None,
-    show: bool = False, seed: int = 0, ledger: Any = None, key: str | Path | None = None,
-    about: str | None = None, prior: Any = None, people: int | None = None,
-    progress: Progress = quiet, **settings: Any,
-) -> Page:  # fmt: skip
+    context: Mapping[str, Any] | str | Path | None = None,
+    out: str | Path | None = None,
+    show: bool = False,
+    seed: int = 0,
+    ledger: Any = None,
+    key: str | Path | None = None,
+    about: str | None = None,
+    prior: Any = None,
+    people: int | None = None,
+    progress: Progress = quiet,
+    **settings: Any,
+) -> Page:
     """Everything known about a release on one page; ``.write("report.html")`` or ``.json``.
 
     ``release`` is a release folder, a ``Release``, or with a ``schema`` (and a ``rule`` to verify)
@@ -101,10 +118,27 @@ def report(
     """
     original = as_published(release, original)
     given = Given(
-        release, tuple(as_list(others)), original, targets, control, schema, rule, on, threshold,
-        limit, checked(pieces), context, show and not public, seed, ledger, key, about, prior,
-        people, settings,
-    )  # fmt: skip
+        release,
+        tuple(as_list(others)),
+        original,
+        targets,
+        control,
+        schema,
+        rule,
+        on,
+        threshold,
+        limit,
+        checked(pieces),
+        context,
+        show and not public,
+        seed,
+        ledger,
+        key,
+        about,
+        prior,
+        people,
+        settings,
+    )
     if public and fewest < 2:
         raise UsageError("fewest is 2 or more people.", "leave it out for 10.")
     if out is not None:
@@ -196,9 +230,15 @@ def gathered(given: Given, progress: Progress = quiet) -> Evidence:
     names = [column.name for column in source.schema.sensitive]
     learnt = given.columns or tuple(names)
     known, unexamined = knowing(
-        given.release, source.stated if given.schema else None, learnt, given.pieces, verdict,
-        show=given.show, seed=given.seed, progress=progress,
-    )  # fmt: skip
+        given.release,
+        source.stated if given.schema else None,
+        learnt,
+        given.pieces,
+        verdict,
+        show=given.show,
+        seed=given.seed,
+        progress=progress,
+    )
     return Evidence(
         rows=int(rows.sum()),
         classes=len(rows),
@@ -299,9 +339,11 @@ def _refuse_several(given: Given, source: Source, frame: Frame) -> None:
         people = people_in(frame, source.stated)
     if people is not None:
         refuse_repeated(
-            "person" if person is None else person.name, len(people.codes), people.number,
+            "person" if person is None else person.name,
+            len(people.codes),
+            people.number,
             "publish it with --one-row, and report on that; shoal audit counts people as they are.",
-        )  # fmt: skip
+        )
 
 
 def _verified(given: Given, source: Source) -> Verdict | None:
@@ -385,10 +427,7 @@ def _columns(source: Source, count: Recount) -> tuple[Described, ...]:
     labels = {axis.name: axis.size for axis in (*count.tally.quasi, *count.tally.sensitive)}
     return tuple(
         Described(
-            column.name,
-            column.role,
-            fates.get(column.role, DROPPED),
-            labels.get(column.name),
+            column.name, column.role, fates.get(column.role, DROPPED), labels.get(column.name)
         )
         for column in source.stated.columns
     )

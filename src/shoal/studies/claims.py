@@ -77,9 +77,17 @@ def number(rows: Rows, of: str, /, *, said: str = "", unit: str = "", **where: A
     means = [fmean(run) for run in _by_seed(some, of)]
     spread = stdev(means) if len(means) > 1 else 0.0
     return Number(
-        said, of, where, unit, fmean(found), spread, min(found), max(found), max(1, len(means)),
+        said,
+        of,
+        where,
+        unit,
+        fmean(found),
+        spread,
+        min(found),
+        max(found),
+        max(1, len(means)),
         len(found),
-    )  # fmt: skip
+    )
 
 
 def _by_seed(rows: Rows, of: str) -> list[list[float]]:

@@ -39,8 +39,9 @@ ASIDE = (
 """What no measurement depends on; the data that was fetched has a hash of its own."""
 ALWAYS = ("tables.py",)
 """Of the studies' own files what every measurement may use, whether it imports it or not."""
-SEAM = frozenset({"claims", "experiment", "kept", "keys", "laboratory", "outcome", "running",
-                  "summary"})  # fmt: skip
+SEAM = frozenset(
+    {"claims", "experiment", "kept", "keys", "laboratory", "outcome", "running", "summary"}
+)
 """Files that carry measurements about, and do not change them."""
 
 

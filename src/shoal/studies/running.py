@@ -177,22 +177,40 @@ def _study(plan: Plan, lab: Lab, rows: Sequence[Row]) -> Study:
     theirs = dict(plan.settings) == _settings(experiment, {})
     said = theirs and not any(one.stand_in or one.name == OWN for one in samples)
     before = lab.kept.seconds - lab.kept.now
-    made_by = {"version": shoal.__version__, "code": code(),
-               "seconds": round(lab.kept.seconds, 3), "before": round(before, 3)}  # fmt: skip
+    made_by = {
+        "version": shoal.__version__,
+        "code": code(),
+        "seconds": round(lab.kept.seconds, 3),
+        "before": round(before, 3),
+    }
     return Study(
-        plan.name, plan.paper, experiment.shows, _told(samples), plan.settings, plan.seeds, rows,
-        tuple(experiment.claims(rows)) if said else (), experiment.charts(rows),
-        experiment.notes, made_by, parameters=tuple(lab.parameters),
+        plan.name,
+        plan.paper,
+        experiment.shows,
+        _told(samples),
+        plan.settings,
+        plan.seeds,
+        rows,
+        tuple(experiment.claims(rows)) if said else (),
+        experiment.charts(rows),
+        experiment.notes,
+        made_by,
+        parameters=tuple(lab.parameters),
         usual={"settings": dict(experiment.settings), "seeds": experiment.seeds},
-    )  # fmt: skip
+    )
 
 
 def _told(samples: Iterable[Sample]) -> list[dict[str, Any]]:
     return [
-        {"name": one.name, "told": one.told, "rows": one.rows,
-         "sha256": None if one.name == OWN else one.sha256, "stand_in": one.stand_in}
+        {
+            "name": one.name,
+            "told": one.told,
+            "rows": one.rows,
+            "sha256": None if one.name == OWN else one.sha256,
+            "stand_in": one.stand_in,
+        }
         for one in samples
-    ]  # fmt: skip
+    ]
 
 
 def _settings(experiment: Experiment, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,9 +239,13 @@ def _check_same(folder: Path, plan: Plan) -> None:
     if not (folder / RESULTS).exists():
         return
     asked = plain(
-        {"settings": dict(plan.settings), "seeds": list(plan.seeds),
-         "data": _told(plan.samples.values())}, "A study",
-    )  # fmt: skip
+        {
+            "settings": dict(plan.settings),
+            "seeds": list(plan.seeds),
+            "data": _told(plan.samples.values()),
+        },
+        "A study",
+    )
     found = results(folder)
     if OWN in plan.samples or found is None or any(found[key] != asked[key] for key in asked):
         raise OutputError(

@@ -103,15 +103,42 @@ def _trended(shares: Floats, trends: Floats, at: Floats) -> Floats:
 
 # Adult
 
-WORK = {"Private": 74, "Self-emp-not-inc": 8, "Local-gov": 7, "State-gov": 4, "Self-emp-inc": 4,
-        "Federal-gov": 3, "Without-pay": 0.05}  # fmt: skip
-SCHOOL = {"Preschool": 0.2, "1st-4th": 0.5, "5th-6th": 1, "7th-8th": 2, "9th": 1.5, "10th": 3,
-          "11th": 4, "12th": 1.5, "HS-grad": 32, "Some-college": 22, "Assoc-voc": 4.5,
-          "Assoc-acdm": 3.5, "Bachelors": 16, "Masters": 5.5, "Prof-school": 2,
-          "Doctorate": 1}  # fmt: skip
-MARRIED = {"Never-married": (28, -1.1), "Married-civ-spouse": (49, 0.1), "Divorced": (14, 0.3),
-           "Separated": (3, 0.1), "Widowed": (2, 1.2), "Married-spouse-absent": (1.2, 0.1),
-           "Married-AF-spouse": (0.1, -0.3)}  # fmt: skip
+WORK = {
+    "Private": 74,
+    "Self-emp-not-inc": 8,
+    "Local-gov": 7,
+    "State-gov": 4,
+    "Self-emp-inc": 4,
+    "Federal-gov": 3,
+    "Without-pay": 0.05,
+}
+SCHOOL = {
+    "Preschool": 0.2,
+    "1st-4th": 0.5,
+    "5th-6th": 1,
+    "7th-8th": 2,
+    "9th": 1.5,
+    "10th": 3,
+    "11th": 4,
+    "12th": 1.5,
+    "HS-grad": 32,
+    "Some-college": 22,
+    "Assoc-voc": 4.5,
+    "Assoc-acdm": 3.5,
+    "Bachelors": 16,
+    "Masters": 5.5,
+    "Prof-school": 2,
+    "Doctorate": 1,
+}
+MARRIED = {
+    "Never-married": (28, -1.1),
+    "Married-civ-spouse": (49, 0.1),
+    "Divorced": (14, 0.3),
+    "Separated": (3, 0.1),
+    "Widowed": (2, 1.2),
+    "Married-spouse-absent": (1.2, 0.1),
+    "Married-AF-spouse": (0.1, -0.3),
+}
 """Shares, and how they go with age."""
 RACE = {"White": 86, "Black": 9, "Asian-Pac-Islander": 3, "Amer-Indian-Eskimo": 1, "Other": 1}
 COUNTRIES = (
@@ -120,10 +147,22 @@ COUNTRIES = (
     "Taiwan Greece Nicaragua Peru Ecuador Ireland France Thailand Hong Cambodia Trinadad&Tobago "
     "Yugoslavia Outlying-US(Guam-USVI-etc) Laos Scotland Honduras Hungary Holand-Netherlands"
 ).split()
-JOBS = {"Craft-repair": 13, "Prof-specialty": 13, "Exec-managerial": 13, "Adm-clerical": 12,
-        "Sales": 12, "Other-service": 11, "Machine-op-inspct": 6.5, "Transport-moving": 5,
-        "Handlers-cleaners": 4.5, "Farming-fishing": 3.3, "Tech-support": 3.1,
-        "Protective-serv": 2.2, "Priv-house-serv": 0.5, "Armed-Forces": 0.03}  # fmt: skip
+JOBS = {
+    "Craft-repair": 13,
+    "Prof-specialty": 13,
+    "Exec-managerial": 13,
+    "Adm-clerical": 12,
+    "Sales": 12,
+    "Other-service": 11,
+    "Machine-op-inspct": 6.5,
+    "Transport-moving": 5,
+    "Handlers-cleaners": 4.5,
+    "Farming-fishing": 3.3,
+    "Tech-support": 3.1,
+    "Protective-serv": 2.2,
+    "Priv-house-serv": 0.5,
+    "Armed-Forces": 0.03,
+}
 
 
 def _shares(named: Mapping[str, float]) -> Floats:
@@ -160,10 +199,16 @@ def _adult(one: Crowd) -> pa.Table:
 RACES = np.array([[85.0, 11.0, 0.4, 0.8, 1.5, 0.8, 0.5]])
 AT_HOME = [0.4, 0.45, 0.6, 0.25, 0.5, 0.3, 0.3]
 """By race the share of people who were born where they live."""
-IDLE = {False: ([0, 13, 14, 16, 20, 25, 55, 65, 75, 100], [1, 1, 0.9, 0.6, 0.1, 0.03, 0.07, 0.3,
-                                                          0.75, 0.95]),
-        True: ([0, 13, 14, 16, 20, 25, 55, 65, 75, 100], [1, 1, 0.92, 0.65, 0.15, 0.2, 0.3, 0.5,
-                                                          0.85, 0.97])}  # fmt: skip
+IDLE = {
+    False: (
+        [0, 13, 14, 16, 20, 25, 55, 65, 75, 100],
+        [1, 1, 0.9, 0.6, 0.1, 0.03, 0.07, 0.3, 0.75, 0.95],
+    ),
+    True: (
+        [0, 13, 14, 16, 20, 25, 55, 65, 75, 100],
+        [1, 1, 0.92, 0.65, 0.15, 0.2, 0.3, 0.5, 0.85, 0.97],
+    ),
+}
 """By age the share of men, and of women (True), who have no work and never had."""
 CHILD = 14
 """From this age on people are asked for their income."""
@@ -224,8 +269,9 @@ def _working(one: Crowd, group: Codes, working: Codes, stacked: bool) -> None:
     job = one.drawn(one.tilted(one.ranked(jobs, 0.9), 60, 1.0), group[working])
     trade = one.drawn(one.tilted(one.ranked(trades, 0.6), jobs, 1.3), job)
     for name, values, codes in (
-        ("occ1950", _codes(0, 970, jobs), job), ("ind1950", _codes(105, 936, trades), trade)
-    ):  # fmt: skip
+        ("occ1950", _codes(0, 970, jobs), job),
+        ("ind1950", _codes(105, 936, trades), trade),
+    ):
         column = np.full(one.rows, EMPTY[name], dtype=np.int64)
         column[working] = values[codes]
         one.columns[name] = pa.array(column)

@@ -33,10 +33,15 @@ class Checked:
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         claims = [
-            {"study": one["study"], "paper": one["paper"]["short"],
-             "results": f"{one['study']}/{RESULTS}", **claim}
-            for one in self.studies for claim in one["claims"]
-        ]  # fmt: skip
+            {
+                "study": one["study"],
+                "paper": one["paper"]["short"],
+                "results": f"{one['study']}/{RESULTS}",
+                **claim,
+            }
+            for one in self.studies
+            for claim in one["claims"]
+        ]
         return {
             "edition": EDITION,
             "studies": [one["study"] for one in self.studies],

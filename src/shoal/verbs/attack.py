@@ -73,10 +73,20 @@ def attack(
     check_names(name, options)
     if name == RED_TEAM:
         return red_team(
-            releases, targets=targets, schema=schema, on=on, control=control, sample=sample,
-            seed=seed, show=show, relation=relation, reading=reading, names=names,
-            progress=progress, **options,
-        )  # fmt: skip
+            releases,
+            targets=targets,
+            schema=schema,
+            on=on,
+            control=control,
+            sample=sample,
+            seed=seed,
+            show=show,
+            relation=relation,
+            reading=reading,
+            names=names,
+            progress=progress,
+            **options,
+        )
     if wrong := lacking(name, len(releases), relation, targets is not None):
         raise wrong
     known = scene(releases, schema, targets, control, show, progress, reading, names)

@@ -228,8 +228,13 @@ def audit(
         len(groups),
         (*measured, *_spent(answers)),
         assess(
-            sizes, seen.population, sampling_fraction, population_rows=seen.rows,
-            members=members, population_members=seen_members, table_rows=count.tally.rows,
+            sizes,
+            seen.population,
+            sampling_fraction,
+            population_rows=seen.rows,
+            members=members,
+            population_members=seen_members,
+            table_rows=count.tally.rows,
         ),
         _utility(count, groups, unlooked(schema) if answers else schema, original),
         int(sizes.min()) if schema.keep else None,
@@ -237,7 +242,7 @@ def audit(
         None if people is None else people.number,
         left,
         unknown,
-    )  # fmt: skip
+    )
 
 
 def _refuse_in_buckets(original: Any, population: Any) -> None:

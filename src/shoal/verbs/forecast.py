@@ -83,17 +83,26 @@ def forecast(
     if out is not None:
         check_place(Path(out), internal=True, name="forecast")
     all_columns = read_release(
-        release, original=as_published(release, original), schema=schema, on=on,
-        population=population, seed=seed, show=show, reading=reading, progress=progress,
-    )  # fmt: skip
+        release,
+        original=as_published(release, original),
+        schema=schema,
+        on=on,
+        population=population,
+        seed=seed,
+        show=show,
+        reading=reading,
+        progress=progress,
+    )
     people = all_columns.ours.people
     share = wanted if wanted <= 1 else _part(int(wanted), people)
     asked = Asked(share, people if rows is None else rows, l, others, confidence)
     asked.shared(people)
     given: dict[str, Any] = {
-        "repeats": repeats, "seed": seed, "original": original is not None,
+        "repeats": repeats,
+        "seed": seed,
+        "original": original is not None,
         "population": population is not None,
-    }  # fmt: skip
+    }
     each = _by_column(all_columns, Ends.of(asked, same_people), (method, rule), given, progress)
     found = worst_of(each)
     if out is not None:
@@ -121,9 +130,12 @@ class Ends:
 
 
 def _by_column(
-    release: OurRelease, ends: Ends, publishing: tuple[str | None, Model | str | None],
-    given: Mapping[str, Any], progress: Progress,
-) -> list[Forecast]:  # fmt: skip
+    release: OurRelease,
+    ends: Ends,
+    publishing: tuple[str | None, Model | str | None],
+    given: Mapping[str, Any],
+    progress: Progress,
+) -> list[Forecast]:
     """The forecast of each column, by others who publish by a method under a rule."""
     found = []
     for read in release.each:
@@ -151,18 +163,29 @@ def _compared(tried: Sequence[tuple[Sequence[Estimate], Asked]]) -> dict[str, An
 
 
 def _found(
-    read: OurRelease, asked: Asked, publisher: Publisher, estimates: Sequence[Estimate],
+    read: OurRelease,
+    asked: Asked,
+    publisher: Publisher,
+    estimates: Sequence[Estimate],
     given: Mapping[str, Any],
-) -> Forecast:  # fmt: skip
+) -> Forecast:
     """The result: estimates, what was supposed, and the classes by the first, the default."""
     ours = read.ours
     settings = {
-        "overlap": asked.overlap, "people": asked.shared(ours.people), "others": asked.others,
-        "rows": asked.rows, "l": asked.l, "confidence": asked.confidence,
-        "same_people": asked.same_people if asked.others > 1 else None, **given,
-        "method": publisher.method, "rule": str(publisher.rule), "known": read.known,
-        "left_out": read.left_out, "population_values": ours.population_values is not None,
-    }  # fmt: skip
+        "overlap": asked.overlap,
+        "people": asked.shared(ours.people),
+        "others": asked.others,
+        "rows": asked.rows,
+        "l": asked.l,
+        "confidence": asked.confidence,
+        "same_people": asked.same_people if asked.others > 1 else None,
+        **given,
+        "method": publisher.method,
+        "rule": str(publisher.rule),
+        "known": read.known,
+        "left_out": read.left_out,
+        "population_values": ours.population_values is not None,
+    }
     return Forecast(
         read.seen.name,
         ours.sensitive.name,
@@ -217,9 +240,14 @@ def _part(overlap: int, people: int) -> float:
 
 
 def _estimates(
-    read: OurRelease, around: Local, asked: Asked, publisher: Publisher, drawn: tuple[int, int],
-    turn: tuple[int, int], progress: Progress,
-) -> list[Estimate]:  # fmt: skip
+    read: OurRelease,
+    around: Local,
+    asked: Asked,
+    publisher: Publisher,
+    drawn: tuple[int, int],
+    turn: tuple[int, int],
+    progress: Progress,
+) -> list[Estimate]:
     """The simulation, which is the default, the closed form, and both readings of the paper.
 
     ``drawn``: how many repeats, by which seed; ``turn``: which of so many simulations this is.
@@ -228,11 +256,16 @@ def _estimates(
     ours, (repeats, seed), (before, runs) = read.ours, drawn, turn
     papers = [paper(ours, asked, one) for one in READINGS]
     found = simulate(
-        ours, around, asked, publisher, repeats=repeats, seed=seed,
+        ours,
+        around,
+        asked,
+        publisher,
+        repeats=repeats,
+        seed=seed,
         progress=lambda done, total: progress(
             "simulating releases", before * total + done, runs * total
         ),
-    )  # fmt: skip
+    )
     return [found.at(asked.l), closed_form(ours, around, asked), *papers]
 
 

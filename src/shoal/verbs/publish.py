@@ -87,17 +87,34 @@ def publish(
     schema: Schema | None = None,
     rule: Model | str | None = None,
     *,
-    method: str | None = None, out: str | Path | None = None, form: str = PARTITION,
-    two_tables: bool = False, format: str = "csv", csv_style: str = LIKE_INPUT,
-    hold_back: float = 0.0, held_back_as: str = ABSENT, replace: bool = False,
-    dry_run: bool = False, accept_keep: bool = False, companion: str | Path | None = None,
-    population: Any = None, based_on: Any = None, after: Any = (), like: Any = None,
-    auto_hierarchies: bool = False, epsilon: Number | None = None, delta: Number = 0,
+    method: str | None = None,
+    out: str | Path | None = None,
+    form: str = PARTITION,
+    two_tables: bool = False,
+    format: str = "csv",
+    csv_style: str = LIKE_INPUT,
+    hold_back: float = 0.0,
+    held_back_as: str = ABSENT,
+    replace: bool = False,
+    dry_run: bool = False,
+    accept_keep: bool = False,
+    companion: str | Path | None = None,
+    population: Any = None,
+    based_on: Any = None,
+    after: Any = (),
+    like: Any = None,
+    auto_hierarchies: bool = False,
+    epsilon: Number | None = None,
+    delta: Number = 0,
     marginals: AskedMarginals = None,
-    seed: int | None = None, ledger: Any = None, admission: Mapping[str, Any] | None = None,
-    one_row: str | None = None, reading: Mapping[str, Any] | None = None,
-    progress: Progress = quiet, **parameters: Any,
-) -> Release:  # fmt: skip
+    seed: int | None = None,
+    ledger: Any = None,
+    admission: Mapping[str, Any] | None = None,
+    one_row: str | None = None,
+    reading: Mapping[str, Any] | None = None,
+    progress: Progress = quiet,
+    **parameters: Any,
+) -> Release:
     """Make a release of ``source`` that meets ``rule``, verify its file, and move it into place.
 
     ``hold_back`` is the share of rows that may be held back; they are left out, or with
@@ -131,14 +148,32 @@ def publish(
     """
     check_form(form)
     given: dict[str, Any] = {
-        "rule": rule, "method": method, "two_tables": two_tables, "hold_back": hold_back,
-        "population": population, "based_on": based_on, "after": several(after), "like": like,
-        "auto_hierarchies": auto_hierarchies, "accept_keep": accept_keep,
-        "held_back_as": held_back_as, "csv_style": csv_style}  # fmt: skip
+        "rule": rule,
+        "method": method,
+        "two_tables": two_tables,
+        "hold_back": hold_back,
+        "population": population,
+        "based_on": based_on,
+        "after": several(after),
+        "like": like,
+        "auto_hierarchies": auto_hierarchies,
+        "accept_keep": accept_keep,
+        "held_back_as": held_back_as,
+        "csv_style": csv_style,
+    }
     common: dict[str, Any] = {
-        "schema": schema, "form": form, "epsilon": epsilon, "delta": delta, "seed": seed,
-        "place": Place.of(out, companion, format, dry_run), "replace": replace, "ledger": ledger,
-        "admission": admission, "reading": reading, "progress": progress}  # fmt: skip
+        "schema": schema,
+        "form": form,
+        "epsilon": epsilon,
+        "delta": delta,
+        "seed": seed,
+        "place": Place.of(out, companion, format, dry_run),
+        "replace": replace,
+        "ledger": ledger,
+        "admission": admission,
+        "reading": reading,
+        "progress": progress,
+    }
     if form in OF_NOBODY:
         common |= {"marginals": marginals, "one_row": one_row_of(one_row, schema)}
         return publish_noisy(source, NoisyRequest.of({**given, **parameters}, **common))
@@ -147,30 +182,59 @@ def publish(
     request, amiss = attempt(lambda: _request(parameters, **given, **common, one_row=one_row))
     check_request(
         *(_checks(request, after) if amiss is None else [partial(reraise, amiss)]),
-        tables=[source], files=[population], releases=[based_on, like, *several(after)],
-        schema=schema, some_columns=like is not None,
-        rules=[rule] if isinstance(rule, str) else [], one_column_each=form != RANDOMISED,
-        has_population=population is not None, method="" if like else method or "mondrian",
-        parameters=parameters, one_row=one_row, ledger=ledger, reading=reading,
-    )  # fmt: skip
+        tables=[source],
+        files=[population],
+        releases=[based_on, like, *several(after)],
+        schema=schema,
+        some_columns=like is not None,
+        rules=[rule] if isinstance(rule, str) else [],
+        one_column_each=form != RANDOMISED,
+        has_population=population is not None,
+        method="" if like else method or "mondrian",
+        parameters=parameters,
+        one_row=one_row,
+        ledger=ledger,
+        reading=reading,
+    )
     with with_ledger(request) as asked:
         return _released(source, asked, after)
 
 
 def _request(
-    parameters: dict[str, Any], *, schema: Schema | None, rule: Model | str | None,
-    method: str | None, form: str, two_tables: bool, hold_back: float, held_back_as: str,
-    accept_keep: bool, population: Any, based_on: Any, after: Sequence[Any], like: Any,
-    auto_hierarchies: bool, epsilon: Number | None, delta: Number, seed: int | None, place: Place,
-    replace: bool, ledger: Any, admission: Mapping[str, Any] | None, csv_style: str,
-    reading: Mapping[str, Any] | None, one_row: str | None, progress: Progress,
-) -> Request:  # fmt: skip
+    parameters: dict[str, Any],
+    *,
+    schema: Schema | None,
+    rule: Model | str | None,
+    method: str | None,
+    form: str,
+    two_tables: bool,
+    hold_back: float,
+    held_back_as: str,
+    accept_keep: bool,
+    population: Any,
+    based_on: Any,
+    after: Sequence[Any],
+    like: Any,
+    auto_hierarchies: bool,
+    epsilon: Number | None,
+    delta: Number,
+    seed: int | None,
+    place: Place,
+    replace: bool,
+    ledger: Any,
+    admission: Mapping[str, Any] | None,
+    csv_style: str,
+    reading: Mapping[str, Any] | None,
+    one_row: str | None,
+    progress: Progress,
+) -> Request:
     """What is asked for, where rows are published under a rule."""
     if like is not None:
         check_alone(
             {"method": method, "based_on": based_on, "after": after, **parameters},
-            form, auto_hierarchies,
-        )  # fmt: skip
+            form,
+            auto_hierarchies,
+        )
         like = recoding(like)
         schema, rule = like.schema(schema), like.rule if rule is None else rule
         method, parameters = like.method, like.parameters
@@ -180,15 +244,32 @@ def _request(
     if schema is None or rule is None:
         raise unstated()
     return Request(
-        schema=schema, rule=parse_rule(rule) if isinstance(rule, str) else rule,
-        method=method, parameters=parameters, form=form, two_tables=two_tables,
-        hold_back=hold_back, held_back_as=held_back_as, accept_keep=accept_keep,
-        population=population, based_on=based_on, like=like, auto_hierarchies=auto_hierarchies,
-        spend=spend_of(epsilon, delta), seed=seed, out=place.out, companion=place.companion,
-        format=place.format, csv_style=csv_style, replace=replace, ledger=ledger,
-        admission=admission or {}, reading=reading or {}, one_row=one_row_of(one_row, schema),
+        schema=schema,
+        rule=parse_rule(rule) if isinstance(rule, str) else rule,
+        method=method,
+        parameters=parameters,
+        form=form,
+        two_tables=two_tables,
+        hold_back=hold_back,
+        held_back_as=held_back_as,
+        accept_keep=accept_keep,
+        population=population,
+        based_on=based_on,
+        like=like,
+        auto_hierarchies=auto_hierarchies,
+        spend=spend_of(epsilon, delta),
+        seed=seed,
+        out=place.out,
+        companion=place.companion,
+        format=place.format,
+        csv_style=csv_style,
+        replace=replace,
+        ledger=ledger,
+        admission=admission or {},
+        reading=reading or {},
+        one_row=one_row_of(one_row, schema),
         progress=progress,
-    )  # fmt: skip
+    )
 
 
 def _released(source: Any, request: Request, after: Any) -> Release:
@@ -444,14 +525,23 @@ def _recount(
     accepted = request.accept_keep or request.form == BUCKETS
     who = provided_in(private, request.schema) if asks_providers(request.rule) else None
     with opened_labels(
-        table, schema, exact=True, values=record.values_file(request, table),
+        table,
+        schema,
+        exact=True,
+        values=record.values_file(request, table),
         **request.style.reading(),
-    ) as frame:  # fmt: skip
+    ) as frame:
         found = counted(
-            frame, schema, request.rule, request.population, accepted, own=True, who=who,
+            frame,
+            schema,
+            request.rule,
+            request.population,
+            accepted,
+            own=True,
+            who=who,
             nobody=read_counterfeits(table, about),
             people=keyed_people(private, request.schema, key),
-        )  # fmt: skip
+        )
         found = with_answers(found, frame, about)
     if not found.holds:
         raise NotMetError(

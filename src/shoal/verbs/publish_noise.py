@@ -67,8 +67,9 @@ def _stated(form: Form, request: NoisyRequest) -> Spend:
     return Spend(epsilon, delta, total(form.steps, delta).rho if delta else None)
 
 
-def place(frame: Frame, form: Form, drawn: Drawn, request: NoisyRequest, out: Path,
-          facts: dict[str, Any]) -> Release:  # fmt: skip
+def place(
+    frame: Frame, form: Form, drawn: Drawn, request: NoisyRequest, out: Path, facts: dict[str, Any]
+) -> Release:
     """Write, verify and move: either the whole release is there afterwards, or nothing is."""
     final, key = request.companion or folder.companion_of(out), secrets.token_bytes(32)
     about = manifest(form, request, drawn.marginals, drawn.table.num_rows)
@@ -92,14 +93,24 @@ def place(frame: Frame, form: Form, drawn: Drawn, request: NoisyRequest, out: Pa
 
 
 def _companion(
-    form: Form, request: NoisyRequest, verdict: Verdict, about: dict[str, Any],
+    form: Form,
+    request: NoisyRequest,
+    verdict: Verdict,
+    about: dict[str, Any],
     facts: dict[str, Any],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The private record: what the manifest promised, and what only the publisher may know."""
     repeated = (
-        "edition", "form", "rule", "method", "parameters", "marginals", "spend", "privacy",
+        "edition",
+        "form",
+        "rule",
+        "method",
+        "parameters",
+        "marginals",
+        "spend",
+        "privacy",
         "releasable",
-    )  # fmt: skip
+    )
     return {
         **{name: about[name] for name in repeated},
         **record.of_people(request.schema, request.one_row),
@@ -154,7 +165,9 @@ def _released(source: Any, request: NoisyRequest) -> Release:
         tally = original(frame, form.plan.schema, measured.names)
         useful = utility(tally, form.plan, drawn.estimates) | {"bins": bins_alone(tally, measured)}
         facts = {
-            "utility": useful, "rows": measured.rows, **_said(form),
+            "utility": useful,
+            "rows": measured.rows,
+            **_said(form),
             "repeats": asked,
             "notes": [
                 *asked,
@@ -162,7 +175,7 @@ def _released(source: Any, request: NoisyRequest) -> Release:
                 *describe_marks(field for field in frame.fields if field.name in measured.names),
                 *told_replaced(request.out, request.replace),
             ],
-        }  # fmt: skip
+        }
         return place(frame, form, drawn, request, request.out, facts)
 
 

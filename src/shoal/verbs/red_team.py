@@ -83,9 +83,14 @@ def _severity(found: Finding) -> tuple[float, float, float]:
 def in_short(found: Finding) -> dict[str, Any]:
     """What the worst attack on a column found, in plain values."""
     return {
-        "on": found.on, "attack": found.attack, "people": found.people, "exposed": found.exposed,
-        "rate": found.rate, "sure": found.sure, "guessing": found.guessing,
-    }  # fmt: skip
+        "on": found.on,
+        "attack": found.attack,
+        "people": found.people,
+        "exposed": found.exposed,
+        "rate": found.rate,
+        "sure": found.sure,
+        "guessing": found.guessing,
+    }
 
 
 def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -33,15 +33,30 @@ Stated = Schema | None | Callable[[], Schema | None]
 
 def check_request(
     *further: Callable[[], object],
-    tables: Sequence[Any] = (), releases: Sequence[Any] = (), files: Sequence[Any] = (),
-    schema: Stated = None, some_columns: bool = True, rules: Sequence[str] = (),
-    one_column_each: bool = False, on: Sequence[str] = (), attack: str = "",
-    options: Mapping[str, Any] | None = None, relation: str = "", has_targets: bool = False,
-    method: str = "", parameters: Mapping[str, Any] | None = None, has_population: bool = True,
-    one_row: str | None = None, outputs: Sequence[Path | None] = (), page: Path | None = None,
-    page_name: str = "report", page_is_public: bool = False, ledger: Any = None, key: Any = None,
+    tables: Sequence[Any] = (),
+    releases: Sequence[Any] = (),
+    files: Sequence[Any] = (),
+    schema: Stated = None,
+    some_columns: bool = True,
+    rules: Sequence[str] = (),
+    one_column_each: bool = False,
+    on: Sequence[str] = (),
+    attack: str = "",
+    options: Mapping[str, Any] | None = None,
+    relation: str = "",
+    has_targets: bool = False,
+    method: str = "",
+    parameters: Mapping[str, Any] | None = None,
+    has_population: bool = True,
+    one_row: str | None = None,
+    outputs: Sequence[Path | None] = (),
+    page: Path | None = None,
+    page_name: str = "report",
+    page_is_public: bool = False,
+    ledger: Any = None,
+    key: Any = None,
     reading: Mapping[str, Any] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Check what is asked of a verb before a row is read, and raise all that is wrong as one error.
 
     ``further`` are checks of the verb's own. ``tables`` are those that the ``schema`` (or what

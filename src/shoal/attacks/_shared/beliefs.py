@@ -283,8 +283,9 @@ def believed(said: Sequence[Said], located: Sequence[Located], prior: Floats) ->
         possible = (own > 0) & (prior > 0)
         each[:, here] = possible.sum(axis=2)
         left[here] = possible.all(axis=0).sum(axis=1)
-        single[:, here] = [posterior(one[np.newaxis], by).max(axis=1)
-                           for one, by in zip(own, others, strict=True)]  # fmt: skip
+        single[:, here] = [
+            posterior(one[np.newaxis], by).max(axis=1) for one, by in zip(own, others, strict=True)
+        ]
         joined = posterior(own, alone)
         found = left[here] > 0
         best[here] = np.where(found, joined.argmax(axis=1), -1)

@@ -277,9 +277,13 @@ def _sentence(view: View, exposed: int, details: dict[str, Any]) -> str:
 
 
 def _example(
-    view: View, people: People, stated: NDArray[np.float64], left: NDArray[np.int32], who: int,
+    view: View,
+    people: People,
+    stated: NDArray[np.float64],
+    left: NDArray[np.int32],
+    who: int,
     before: float,
-) -> str:  # fmt: skip
+) -> str:
     assert view.sensitive is not None
     return (
         f"Row {int(people.rows[who]):,} of the targets: {int(left[who]):,} values are possible; "
@@ -370,11 +374,16 @@ def unpaired(view: View, l: int) -> Finding:
         assumptions=(*ANSWERS, *_limits(view)),
         table="release 2",
         details={
-            "l": l, "adversary": "class", "sure": SURE, "pairs_exposing": 0, "values_left": {},
-            "classes_exposed": int(sure.sum()), "foretold": foretold,
+            "l": l,
+            "adversary": "class",
+            "sure": SURE,
+            "pairs_exposing": 0,
+            "values_left": {},
+            "classes_exposed": int(sure.sum()),
+            "foretold": foretold,
             "epsilon": epsilon if np.isfinite(epsilon) else None,
         },
-    )  # fmt: skip
+    )
 
 
 def _check_domains(view: View, channels: list[Channel]) -> None:

@@ -267,9 +267,7 @@ def _raw(evidence: Evidence, found: NDArray[np.int64], keys: NDArray[Any]) -> di
     """The likeliest value's posterior, which nothing says is a confidence."""
     some = _fewer(found, _mixed(keys, found, np.random.default_rng(0)), JUDGED)
     stated = evidence.weighed(some).stated
-    return {
-        "people": len(some), "mean": _short(stated.mean()), "highest": _short(stated.max())
-    }  # fmt: skip
+    return {"people": len(some), "mean": _short(stated.mean()), "highest": _short(stated.max())}
 
 
 def _halves(

@@ -411,9 +411,16 @@ def fewest_values(shares: Shares, most: NDArray[np.int64], l: int) -> Collusion:
     state, members = np.full(len(shares), collude.SAFE, np.int8), _room(most)
     pairs = shares.start, shares.who, shares.value
     share_out(
-        collude.values_left, len(shares), len(shares.who),
-        *pairs, most, l, len(shares.total), state, members,
-    )  # fmt: skip
+        collude.values_left,
+        len(shares),
+        len(shares.who),
+        *pairs,
+        most,
+        l,
+        len(shares.total),
+        state,
+        members,
+    )
     for c in np.flatnonzero(state == collude.UNDECIDED).tolist():
         found = smallest_union(shares, c, l)
         if len(found) <= most[c]:
@@ -440,10 +447,12 @@ def smallest_union(shares: Shares, class_: int, l: int) -> list[int]:
     n, d = counts.shape
     each = np.arange(len(provider))
     holds = coo_array(
-        (np.tile([-1.0, 1.0], (len(each), 1)).T.ravel(),
-         (np.tile(each, 2), np.concatenate((value, d + provider)))),
+        (
+            np.tile([-1.0, 1.0], (len(each), 1)).T.ravel(),
+            (np.tile(each, 2), np.concatenate((value, d + provider))),
+        ),
         shape=(len(each), d + n),
-    )  # fmt: skip
+    )
     gone = np.concatenate((np.ones(d), np.zeros(n)))
     found = milp(
         1 - gone,

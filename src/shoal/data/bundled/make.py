@@ -62,16 +62,32 @@ WINTER = ("Influenza", "Pneumonia")
 # ZIP code: (share of the city, how young its adults are: 1 = students, -1 = pensioners,
 # how much nearer to St. Anna than to Harbour).
 ZIPS: dict[str, tuple[float, float, float]] = {
-    "04101": (9, 0.6, 1.0), "04102": (8, 0.4, 1.5), "04103": (7, 0.8, 2.0),
-    "04105": (6, 0.2, 2.5), "04107": (4, -0.2, 3.0), "04109": (2, 0.9, 2.0),
-    "04112": (7, 0.0, 1.5), "04113": (5, -0.3, 2.0), "04115": (4, -0.4, 2.5),
-    "04116": (3, 0.0, 3.0), "04118": (1.2, -0.6, 3.0), "04119": (0.8, -0.8, 3.0),
-    "04121": (6, 0.3, 0.5), "04122": (5, 0.1, 0.4), "04124": (5, 0.0, 0.4),
-    "04126": (3, -0.2, 0.3), "04129": (1.5, -0.5, 0.3), "04151": (4, 0.2, 0.6),
-    "04152": (3, 0.0, 0.5), "04155": (2, -0.3, 0.7), "04158": (1, -0.6, 0.8),
-    "04173": (1.5, -0.4, 1.0), "04175": (0.8, -0.7, 1.0), "04181": (0.6, -0.5, 0.6),
+    "04101": (9, 0.6, 1.0),
+    "04102": (8, 0.4, 1.5),
+    "04103": (7, 0.8, 2.0),
+    "04105": (6, 0.2, 2.5),
+    "04107": (4, -0.2, 3.0),
+    "04109": (2, 0.9, 2.0),
+    "04112": (7, 0.0, 1.5),
+    "04113": (5, -0.3, 2.0),
+    "04115": (4, -0.4, 2.5),
+    "04116": (3, 0.0, 3.0),
+    "04118": (1.2, -0.6, 3.0),
+    "04119": (0.8, -0.8, 3.0),
+    "04121": (6, 0.3, 0.5),
+    "04122": (5, 0.1, 0.4),
+    "04124": (5, 0.0, 0.4),
+    "04126": (3, -0.2, 0.3),
+    "04129": (1.5, -0.5, 0.3),
+    "04151": (4, 0.2, 0.6),
+    "04152": (3, 0.0, 0.5),
+    "04155": (2, -0.3, 0.7),
+    "04158": (1, -0.6, 0.8),
+    "04173": (1.5, -0.4, 1.0),
+    "04175": (0.8, -0.7, 1.0),
+    "04181": (0.6, -0.5, 0.6),
     "04189": (0.4, -0.9, 0.8),
-}  # fmt: skip
+}
 
 WOMEN = """Ada Agnes Alma Amira Anna Astrid Clara Dora Edith Elena Elif Ella Emma Esther Eva Fatima
 Frida Greta Hanna Helen Ida Ines Irene Jana Johanna Julia Karin Lea Lena Lina Lucia Maria Marta Maya
@@ -174,8 +190,17 @@ PATIENTS, VOTERS, TWINS = 600, 2_500, 24
 REGISTERED = 0.85
 """The share of grown-up patients who are registered to vote."""
 FULL_AGE = 18
-MEDICAL = ("ethnicity", "visit_date", "diagnosis", "procedure", "medication", "total_charge",
-           "zip", "birth_date", "sex")  # fmt: skip
+MEDICAL = (
+    "ethnicity",
+    "visit_date",
+    "diagnosis",
+    "procedure",
+    "medication",
+    "total_charge",
+    "zip",
+    "birth_date",
+    "sex",
+)
 VOTER_LIST = ("name", "address", "zip", "birth_date", "sex", "party", "registered")
 
 # ZIP code: (share of the town, its streets).

@@ -95,9 +95,12 @@ class Book:
         _refuse_names(about, _FOUNDED)
         identity = secrets.token_hex(16)
         body = {
-            **about, "kind": FOUNDING, "ledger": identity,
-            "public": keys.public, "sealing": keys.mark(identity, keys.public),
-        }  # fmt: skip
+            **about,
+            "kind": FOUNDING,
+            "ledger": identity,
+            "public": keys.public,
+            "sealing": keys.mark(identity, keys.public),
+        }
         founding = next_entry(Head(0, FIRST), keys, _stamped(body, keys.name), "")
         found = place(where, patience, new=True)
         with found.closed_on_error():

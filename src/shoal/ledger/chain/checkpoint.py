@@ -187,8 +187,10 @@ def load(connection: sa.Connection, keys: Keys, ledger: str) -> Checkpoint | Non
         for row in connection.execute(blocks):
             line, records = _opened(row, public, ledger)
             if (line["first"], line["previous"], line["walked"]) != (
-                head.number + 1, head.hash, newest,
-            ):  # fmt: skip
+                head.number + 1,
+                head.hash,
+                newest,
+            ):
                 return None
             index.extend(line["facts"], records)
             head = Head(index.size, str(line["hash"]))
@@ -220,9 +222,14 @@ def _opened(row: sa.Row[Any], public: str, ledger: str) -> tuple[dict[str, Any],
 
 
 def save(
-    connection: sa.Connection, keys: Keys, ledger: str, index: Index,
-    ends: Mapping[int, str], since: int, walked: datetime,
-) -> int:  # fmt: skip
+    connection: sa.Connection,
+    keys: Keys,
+    ledger: str,
+    index: Index,
+    ends: Mapping[int, str],
+    since: int,
+    walked: datetime,
+) -> int:
     """Add the blocks that are full after ``since``; returns the last entry that they have.
 
     ``ends`` are the hashes of the entries at which blocks end. Blocks are only ever added, so that
@@ -234,9 +241,13 @@ def save(
     for first in range(since + 1, last + 1, BLOCK):
         facts, records = index.block(first)
         line = {
-            "edition": EDITION, "first": first, "previous": ends[first - 1],
-            "hash": ends[first + BLOCK - 1], "walked": when, "facts": facts,
-        }  # fmt: skip
+            "edition": EDITION,
+            "first": first,
+            "previous": ends[first - 1],
+            "hash": ends[first + BLOCK - 1],
+            "walked": when,
+            "facts": facts,
+        }
         content = json.dumps(line).encode() + b"\n" + records
         signature = keys.sign(_message(ledger, content)).hex()
         row = {"signer": own, "walked": when, "first": first}

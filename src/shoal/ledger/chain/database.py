@@ -200,9 +200,12 @@ def _postgresql(rest: str, patience: float) -> Place:
         wait = {"connect_timeout": url.query.get("connect_timeout", _CONNECT)}
         # a writer must see what was added while it waited for its turn
         engine = sa.create_engine(
-            url, isolation_level="READ COMMITTED", pool_pre_ping=True, connect_args=wait,
+            url,
+            isolation_level="READ COMMITTED",
+            pool_pre_ping=True,
+            connect_args=wait,
             hide_parameters=True,
-        )  # fmt: skip
+        )
     except ImportError:
         raise UsageError(
             "PostgreSQL needs a driver that is not installed.", "pip install 'shoal[postgres]'"
@@ -260,35 +263,57 @@ _FAILS: _Told = (
     f"Check the disk and the space left. {_AGAIN}",
 )
 _READ_ONLY: _Told = (
-    OutputError, "{name} may not be written by you.", "Check who owns it and its folder.",
-)  # fmt: skip
+    OutputError,
+    "{name} may not be written by you.",
+    "Check who owns it and its folder.",
+)
 _NO_LEDGER: _Told = (
-    InputError, "{name} is not a ledger, or is damaged.", "Check the path, or restore a copy.",
-)  # fmt: skip
+    InputError,
+    "{name} is not a ledger, or is damaged.",
+    "Check the path, or restore a copy.",
+)
 _NO_OPENING: _Told = (
-    InputError, "{name} cannot be opened.", "Check that its folder is there and is yours to write.",
-)  # fmt: skip
+    InputError,
+    "{name} cannot be opened.",
+    "Check that its folder is there and is yours to write.",
+)
 _SILENT: _Told = (
-    InputError, "{name} does not answer.", f"Check the address and the server. {_AGAIN}",
-)  # fmt: skip
+    InputError,
+    "{name} does not answer.",
+    f"Check the address and the server. {_AGAIN}",
+)
 _REFUSED: _Told = (
     InputError,
     "{name} lets nobody in under this name and password.",
     "Check the user, the password and the database in the address.",
 )
 _APPEND_ONLY: _Told = (
-    OutputError, "{name} refused the entry: a ledger is only ever added to.", _AGAIN,
-)  # fmt: skip
+    OutputError,
+    "{name} refused the entry: a ledger is only ever added to.",
+    _AGAIN,
+)
 
 _SQLITE: dict[int, _Told] = {
-    sqlite3.SQLITE_BUSY: _LOCKED, sqlite3.SQLITE_LOCKED: _LOCKED,
-    sqlite3.SQLITE_FULL: _FULL, sqlite3.SQLITE_IOERR: _FAILS,
-    sqlite3.SQLITE_READONLY: _READ_ONLY, sqlite3.SQLITE_PERM: _READ_ONLY,
-    sqlite3.SQLITE_NOTADB: _NO_LEDGER, sqlite3.SQLITE_CORRUPT: _NO_LEDGER,
-    sqlite3.SQLITE_CANTOPEN: _NO_OPENING, sqlite3.SQLITE_CONSTRAINT: _APPEND_ONLY,
-}  # fmt: skip
+    sqlite3.SQLITE_BUSY: _LOCKED,
+    sqlite3.SQLITE_LOCKED: _LOCKED,
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_IOERR: _FAILS,
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_PERM: _READ_ONLY,
+    sqlite3.SQLITE_NOTADB: _NO_LEDGER,
+    sqlite3.SQLITE_CORRUPT: _NO_LEDGER,
+    sqlite3.SQLITE_CANTOPEN: _NO_OPENING,
+    sqlite3.SQLITE_CONSTRAINT: _APPEND_ONLY,
+}
 _STATES: dict[str, _Told] = {
-    "55P03": _LOCKED, "53100": _FULL, "42501": _READ_ONLY, "25006": _READ_ONLY,
-    "23": _APPEND_ONLY, "08": _SILENT, "28": _REFUSED, "3D": _SILENT, "53": _SILENT,
+    "55P03": _LOCKED,
+    "53100": _FULL,
+    "42501": _READ_ONLY,
+    "25006": _READ_ONLY,
+    "23": _APPEND_ONLY,
+    "08": _SILENT,
+    "28": _REFUSED,
+    "3D": _SILENT,
+    "53": _SILENT,
     "57": _SILENT,
-}  # fmt: skip
+}

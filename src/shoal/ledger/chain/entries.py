@@ -86,10 +86,15 @@ class Entry:
     def to_json(self) -> dict[str, Any]:
         """Everything but the sealed content."""
         return {
-            "edition": EDITION, "number": self.number, "previous": self.previous,
-            "hash": self.hash, "signer": self.signer, "signature": self.signature,
-            "sealed_sha256": self.sealed_sha256, "body": dict(self.body),
-        }  # fmt: skip
+            "edition": EDITION,
+            "number": self.number,
+            "previous": self.previous,
+            "hash": self.hash,
+            "signer": self.signer,
+            "signature": self.signature,
+            "sealed_sha256": self.sealed_sha256,
+            "body": dict(self.body),
+        }
 
     def __str__(self) -> str:
         return (

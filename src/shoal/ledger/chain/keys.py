@@ -132,9 +132,13 @@ class Keys:
 
     def _told(self) -> dict[str, Any]:
         return {
-            "edition": EDITION, "kind": KIND, "name": self.name, "public": self.public,
-            "signing": self.signing.hex(), "sealing": self.sealing.hex(),
-        }  # fmt: skip
+            "edition": EDITION,
+            "kind": KIND,
+            "name": self.name,
+            "public": self.public,
+            "signing": self.signing.hex(),
+            "sealing": self.sealing.hex(),
+        }
 
     @classmethod
     def read(cls, path: str | Path) -> Keys:

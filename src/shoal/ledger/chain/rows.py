@@ -102,9 +102,14 @@ class Verified:
             # whoever may only read, or is kept waiting, verifies again the next time
             with suppress(InputError, OutputError), place.writing() as connection:
                 self._saved = checkpoint.save(
-                    connection, self.keys, self.ledger, self._index,
-                    self._ends, self._saved, self._walked,
-                )  # fmt: skip
+                    connection,
+                    self.keys,
+                    self.ledger,
+                    self._index,
+                    self._ends,
+                    self._saved,
+                    self._walked,
+                )
 
     def adopt(self, walk: Walk, entries: Sequence[Entry]) -> None:
         """Remember a walk over all entries in which nothing was found wrong."""

@@ -90,12 +90,14 @@ def unguarded(connection: sa.Connection) -> list[str]:
         query = "SELECT tbl_name, sql FROM sqlite_master WHERE type = 'trigger'"
         there = {" ".join(str(sql).split()) for _, sql in connection.exec_driver_sql(query)}
         return [
-            table.name for table in _NEXT
+            table.name
+            for table in _NEXT
             if any(
                 " ".join(made.split()) not in there
-                for made in _sqlite_triggers() if f" ON {table.name} " in made
+                for made in _sqlite_triggers()
+                if f" ON {table.name} " in made
             )
-        ]  # fmt: skip
+        ]
     found: dict[str, set[str]] = {table.name: set() for table in _NEXT}
     for table in _NEXT:
         rows = connection.execute(_GUARDS, {"table": table.name})

@@ -15,6 +15,12 @@ from shoal.measures.risk.sizes import Estimate, Sizes
 from shoal.measures.risk.subsets import Subset, most_revealing, subset_risks
 
 __all__ = [
-    "Assessment", "Estimate", "Members", "Sizes", "Subset", "assess", "most_revealing",
+    "Assessment",
+    "Estimate",
+    "Members",
+    "Sizes",
+    "Subset",
+    "assess",
+    "most_revealing",
     "subset_risks",
-]  # fmt: skip
+]

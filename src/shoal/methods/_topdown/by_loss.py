@@ -59,9 +59,19 @@ class ByLoss(Search):
         cut, left, cost = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.empty(shape)
         table = rows.keys, rows.count, rows.start, rows.stop, rows.spans.low, rows.spans.high
         share_out(
-            cheapest, len(segment), rows.keys.shape[1],
-            *table, segment, column, least, self.reach, self.lean, cut, left, cost,
-        )  # fmt: skip
+            cheapest,
+            len(segment),
+            rows.keys.shape[1],
+            *table,
+            segment,
+            column,
+            least,
+            self.reach,
+            self.lean,
+            cut,
+            left,
+            cost,
+        )
         at, bin_ = np.nonzero(left)
         order = np.lexsort((cost[at, bin_], segment[at]))
         return self._candidates(segment, column, cut, left, at[order], bin_[order])

@@ -56,9 +56,7 @@ class Counts:
     progress: Progress = quiet
 
     @classmethod
-    def of(
-        cls, plan: Plan, spend: Spend, asked: Any = None, progress: Progress = quiet
-    ) -> Counts:  # fmt: skip
+    def of(cls, plan: Plan, spend: Spend, asked: Any = None, progress: Progress = quiet) -> Counts:
         """The counts of the marginals that are asked for, within a budget."""
         marginals = plan.marginals(TOGETHER if asked is None else asked)
         check_names(plan, marginals)

@@ -82,9 +82,12 @@ from shoal.releases.options import Progress, quiet
 
 
 def joining(
-    measured: Exact, alone: Tables, epsilon: Fraction, rng: np.random.Generator | None,
+    measured: Exact,
+    alone: Tables,
+    epsilon: Fraction,
+    rng: np.random.Generator | None,
     progress: Progress = quiet,
-) -> list[Columns]:  # fmt: skip
+) -> list[Columns]:
     """The pairs of a spanning tree; ``epsilon`` is what each choice spends."""
     columns = len(measured.plan.bins)
     pairs = list(combinations(range(columns), 2))
@@ -133,9 +136,11 @@ class Noisy:
 
 
 def made_up(
-    sizes: Sequence[int], known: Sequence[Noisy], rng: np.random.Generator | None,
+    sizes: Sequence[int],
+    known: Sequence[Noisy],
+    rng: np.random.Generator | None,
     progress: Progress,
-) -> NDArray[np.int32]:  # fmt: skip
+) -> NDArray[np.int32]:
     """Made-up people as codes: (columns, people), as many as the noisy counts say there are."""
     with unbroken() as at_rest, _library() as mbi:
         domain = mbi.Domain(tuple(range(len(sizes))), tuple(sizes))
@@ -152,9 +157,8 @@ def made_up(
 
         progress("fitting", 0, _ROUNDS)
         model = mbi.estimation.MirrorDescent().estimate(
-            domain, measured, known_total=float(people(known)), iters=_ROUNDS,
-            callback_fn=fitted,
-        )  # fmt: skip
+            domain, measured, known_total=float(people(known)), iters=_ROUNDS, callback_fn=fitted
+        )
         at_rest()
         progress("drawing people", 0, 1)
         with _drawing(rng):

@@ -68,8 +68,15 @@ def _but(told: Numbers) -> str:
 def _axis(field: str, title: str, channel: str) -> Spec:
     placed: Spec = {"title": title, "titleAnchor": "end", "grid": False}
     if channel == "y":
-        placed = {"title": f"↑ {title}", "domain": False, "titleAngle": 0, "titleAlign": "left",
-                  "titleAnchor": "start", "titleX": 0, "titleY": -14}  # fmt: skip
+        placed = {
+            "title": f"↑ {title}",
+            "domain": False,
+            "titleAngle": 0,
+            "titleAlign": "left",
+            "titleAnchor": "start",
+            "titleX": 0,
+            "titleY": -14,
+        }
     axis = {**placed, "format": ".0%", "tickCount": 6}
     scale = {"domain": [0, 1], "nice": False}
     return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
@@ -82,12 +89,14 @@ def _band(curve: Sequence[Numbers], axes: tuple[Spec, Spec]) -> Spec:
     return {
         "data": {"values": curve},
         "layer": [
-            {"mark": {"type": "area", "fill": COLOUR["band"]},
-             "encoding": {**encoding, "y2": {"field": "low"}}},
+            {
+                "mark": {"type": "area", "fill": COLOUR["band"]},
+                "encoding": {**encoding, "y2": {"field": "low"}},
+            },
             {"mark": line, "encoding": encoding},
             {"mark": line, "encoding": {**encoding, "y": {**axes[1], "field": "low"}}},
         ],
-    }  # fmt: skip
+    }
 
 
 def _thin(lines: list[dict[str, Any]], axes: tuple[Spec, Spec]) -> Spec:
@@ -103,8 +112,14 @@ def _names(curves: Sequence[Numbers], tone: str, axes: tuple[Spec, Spec]) -> Spe
     """
     places = [(c["epsilon"], 1 / (1 + math.exp(min(c["exponent"], FAR) / 2))) for c in curves]
     values = [{"before": at, "high": 1 - at, "name": f"ε {one:.3g}"} for one, at in places]
-    mark = {"type": "text", "align": "right", "dx": -5, "dy": -5, "color": COLOUR[tone],
-            "fontWeight": "bold" if tone == "after" else "normal"}  # fmt: skip
+    mark = {
+        "type": "text",
+        "align": "right",
+        "dx": -5,
+        "dy": -5,
+        "color": COLOUR[tone],
+        "fontWeight": "bold" if tone == "after" else "normal",
+    }
     encoding = {"x": axes[0], "y": axes[1], "text": {"field": "name"}}
     return {"data": {"values": values}, "mark": mark, "encoding": encoding}
 

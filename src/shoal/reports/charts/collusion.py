@@ -170,15 +170,24 @@ def _columns(values: Sequence[Spec], many: int, step: int, classes: int) -> list
     return [
         {
             "mark": {"type": "rect", "cornerRadiusTopLeft": 3, "cornerRadiusTopRight": 3},
-            "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y,
-                         "y2": {"datum": 0}, "color": tone},
+            "encoding": {
+                "x": {**x, "field": "low"},
+                "x2": {"field": "high"},
+                "y": y,
+                "y2": {"datum": 0},
+                "color": tone,
+            },
         },
         {
             "mark": {"type": "text", "baseline": "bottom", "dy": -5},
-            "encoding": {"x": {**x, "field": "m"}, "y": y, "text": {"field": "text"},
-                         "color": {"value": COLOUR["quiet"]}},
+            "encoding": {
+                "x": {**x, "field": "m"},
+                "y": y,
+                "text": {"field": "text"},
+                "color": {"value": COLOUR["quiet"]},
+            },
         },
-    ]  # fmt: skip
+    ]
 
 
 def _members_axis(many: int, step: int) -> Spec:
@@ -218,8 +227,15 @@ def _promised(promised: int | None, many: int, step: int, classes: int) -> list[
     one: Spec = {"data": {"values": [{}]}}  # else each column would draw it again
     x, y = {**_members_axis(many, step), "datum": _ends(many)[0]}, _survivors_axis(classes)
     foot, edge = {**y, "datum": 0}, promised + 0.5
-    words = {"type": "text", "color": COLOUR["ink"], "align": "left", "fontSize": 12.5,
-             "baseline": "top", "dx": 8, "dy": 7}  # fmt: skip
+    words = {
+        "type": "text",
+        "color": COLOUR["ink"],
+        "align": "left",
+        "fontSize": 12.5,
+        "baseline": "top",
+        "dx": 8,
+        "dy": 7,
+    }
     line = {"type": "rule", "color": COLOUR["ink"], "strokeWidth": 1.5, "strokeDash": [5, 4]}
     high = {"y": foot, "y2": {"datum": TOP}}
     beside = x if edge > 0.22 * many else {**x, "datum": edge}  # a narrow tint holds no words
@@ -233,7 +249,10 @@ def _promised(promised: int | None, many: int, step: int, classes: int) -> list[
         {
             **one,
             "mark": words,
-            "encoding": {"x": beside, "y": {**y, "datum": TOP},
-                         "text": {"value": f"promised: up to m = {promised}"}},
+            "encoding": {
+                "x": beside,
+                "y": {**y, "datum": TOP},
+                "text": {"value": f"promised: up to m = {promised}"},
+            },
         },
-    ]  # fmt: skip
+    ]

@@ -153,17 +153,26 @@ def _line_at(value: float, words: str, ends: Sequence[float]) -> list[Spec]:
     return [
         {
             **one,
-            "mark": {"type": "rule", "color": COLOUR["ink"], "strokeWidth": 1.5,
-                     "strokeDash": [5, 4]},
+            "mark": {
+                "type": "rule",
+                "color": COLOUR["ink"],
+                "strokeWidth": 1.5,
+                "strokeDash": [5, 4],
+            },
             "encoding": {"x": x},
         },
         {
             **one,
-            "mark": {"type": "text", "color": COLOUR["ink"], "baseline": "top", "fontSize": 12.5,
-                     **place},
+            "mark": {
+                "type": "text",
+                "color": COLOUR["ink"],
+                "baseline": "top",
+                "fontSize": 12.5,
+                **place,
+            },
             "encoding": {"x": x, "y": {"value": 0}, "text": {"value": words}},
         },
-    ]  # fmt: skip
+    ]
 
 
 def confidence(

@@ -44,13 +44,17 @@ def estimates_chart(estimates: Sequence[Numbers], classes: int) -> Spec:
     """What each estimator says, the default first, with the interval of the one that has it."""
     order = sorted(estimates, key=lambda one: one["name"] != DEFAULT)
     values = [
-        {"name": one["name"], "share": one["risk"], "text": percent(one["risk"], 1),
-         "low": (one["interval"] or (one["risk"],))[0],
-         "high": (one["interval"] or (one["risk"],))[-1],
-         "range": interval_text(one["interval"]),
-         "default": one["name"] == DEFAULT}
+        {
+            "name": one["name"],
+            "share": one["risk"],
+            "text": percent(one["risk"], 1),
+            "low": (one["interval"] or (one["risk"],))[0],
+            "high": (one["interval"] or (one["risk"],))[-1],
+            "range": interval_text(one["interval"]),
+            "default": one["name"] == DEFAULT,
+        }
         for one in order
-    ]  # fmt: skip
+    ]
     longest = max(one["high"] for one in values)
     colour = {
         "condition": {"test": "datum.default", "value": COLOUR["after"]},
@@ -70,11 +74,10 @@ def estimates_chart(estimates: Sequence[Numbers], classes: int) -> Spec:
         encoding={"y": names_axis("name", [one["name"] for one in values]), "x": axis},
         layer=[
             {"mark": {"type": "bar", "height": 20}, "encoding": {"color": colour}},
-            {"mark": line, "transform": [{"filter": "datum.high > datum.low"}],
-             "encoding": spread},
+            {"mark": line, "transform": [{"filter": "datum.high > datum.low"}], "encoding": spread},
             _end_text(axis),
         ],
-    )  # fmt: skip
+    )
 
 
 def interval_text(interval: Sequence[float] | None) -> str:
@@ -94,10 +97,15 @@ def chances_chart(counts: Sequence[int]) -> Spec:
     last = max((i for i, n in enumerate(counts) if n), default=0)
     labels = ["<10%", *(f"{10 * i}–{10 * (i + 1)}%" for i in range(1, 10))][: last + 1]
     values = [
-        {"label": label, "people": n, "share": n / total, "text": brief(n, total),
-         "told": percent(n, total)}
+        {
+            "label": label,
+            "people": n,
+            "share": n / total,
+            "text": brief(n, total),
+            "told": percent(n, total),
+        }
         for label, n in zip(labels, counts, strict=False)
-    ]  # fmt: skip
+    ]
     likely = sum(counts[5:])
     title = (
         f"{likely:,} of {total:,} classes are at least as likely exposed as not"
@@ -122,12 +130,17 @@ def came_true_chart(trials: Sequence[Numbers], scores: Mapping[str, Numbers]) ->
     """What was estimated against what came true, setting by setting; on the line they agree."""
     names = list(scores)
     values = [
-        {"name": name, "real": one["real"], "said": one["estimated"][name],
-         "told": percent(one["real"], 1), "text": percent(one["estimated"][name], 1),
-         "setting": f"k {one['k']}, l {one['l']}, {one['overlap']:,} in both"}
+        {
+            "name": name,
+            "real": one["real"],
+            "said": one["estimated"][name],
+            "told": percent(one["real"], 1),
+            "text": percent(one["estimated"][name], 1),
+            "setting": f"k {one['k']}, l {one['l']}, {one['overlap']:,} in both",
+        }
         for name in reversed(names)  # the default is drawn last, in front
         for one in trials
-    ]  # fmt: skip
+    ]
     if not values:
         return nothing("Nothing was tried")
     right, top = (ROOM * max(0.001, *(one[field] for one in values)) for field in ("real", "said"))
@@ -144,22 +157,29 @@ def came_true_chart(trials: Sequence[Numbers], scores: Mapping[str, Numbers]) ->
         height=SQUARE,
         layer=[
             _diagonal("real", "said", ends, axes),
-            {"mark": {"type": "point", "filled": True, "size": 62, "opacity": 0.75},
-             "encoding": {"x": axes[0], "y": axes[1], **_told_apart(names)}},
+            {
+                "mark": {"type": "point", "filled": True, "size": 62, "opacity": 0.75},
+                "encoding": {"x": axes[0], "y": axes[1], **_told_apart(names)},
+            },
         ],
-    )  # fmt: skip
+    )
 
 
 def reliability_chart(scores: Mapping[str, Numbers]) -> Spec:
     """Of classes with about the same chance, how many came to be exposed."""
     values = [
-        {"name": name, "chance": bin_["expected"], "share": bin_["exposed"],
-         "classes": bin_["classes"], "text": percent(bin_["exposed"], 1),
-         "told": percent(bin_["expected"], 1)}
+        {
+            "name": name,
+            "chance": bin_["expected"],
+            "share": bin_["exposed"],
+            "classes": bin_["classes"],
+            "text": percent(bin_["exposed"], 1),
+            "told": percent(bin_["expected"], 1),
+        }
         for name in reversed(list(scores))
         for bin_ in scores[name]["reliability"]
         if bin_["classes"] >= FEW
-    ]  # fmt: skip
+    ]
     if not values:
         return nothing("Too few classes to compare chances with what came true")
     axes = (
@@ -177,12 +197,16 @@ def reliability_chart(scores: Mapping[str, Numbers]) -> Spec:
         height=SQUARE - 60,
         layer=[
             _diagonal("chance", "share", 1.0, axes),
-            {"mark": {"type": "line", "strokeWidth": 2},
-             "encoding": {"x": axes[0], "y": axes[1], "color": _told_apart(scores)["color"]}},
-            {"mark": {"type": "point", "filled": True, "size": 74, "opacity": 1},
-             "encoding": {"x": axes[0], "y": axes[1], **_told_apart(scores)}},
+            {
+                "mark": {"type": "line", "strokeWidth": 2},
+                "encoding": {"x": axes[0], "y": axes[1], "color": _told_apart(scores)["color"]},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 74, "opacity": 1},
+                "encoding": {"x": axes[0], "y": axes[1], **_told_apart(scores)},
+            },
         ],
-    )  # fmt: skip
+    )
 
 
 def _beside(
@@ -229,8 +253,15 @@ def _placed(title: str, channel: str) -> Spec:
     """An axis's title: at the end of the one across, above the one that goes up."""
     if channel == "x":
         return {"title": title, "titleAnchor": "end", "grid": False}
-    return {"title": f"↑ {title}", "domain": False, "titleAngle": 0, "titleAlign": "left",
-            "titleAnchor": "start", "titleX": 0, "titleY": -14}  # fmt: skip
+    return {
+        "title": f"↑ {title}",
+        "domain": False,
+        "titleAngle": 0,
+        "titleAlign": "left",
+        "titleAnchor": "start",
+        "titleX": 0,
+        "titleY": -14,
+    }
 
 
 def _diagonal(x: str, y: str, end: float, axes: tuple[Spec, Spec]) -> Spec:

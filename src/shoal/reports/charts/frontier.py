@@ -77,13 +77,18 @@ def _values(drawn: Sequence[Point], risk: str) -> list[Spec]:
     """What is drawn and told of each point, the frontier first."""
     names = short_rules([str(one["rule"]) for one in drawn])
     values = [
-        {"method": one["method"], "rule": one["rule"], "loss": one["loss"],
-         "risk": max(one[f"risk_{risk}"], LEAST), "told": risk_told(one, risk),
-         "label": f"{str(one['method']).partition(',')[0]} {name}".strip(),
-         "frontier": bool(one["on_frontier"]),
-         "where": "on the frontier" if one["on_frontier"] else ""}
+        {
+            "method": one["method"],
+            "rule": one["rule"],
+            "loss": one["loss"],
+            "risk": max(one[f"risk_{risk}"], LEAST),
+            "told": risk_told(one, risk),
+            "label": f"{str(one['method']).partition(',')[0]} {name}".strip(),
+            "frontier": bool(one["on_frontier"]),
+            "where": "on the frontier" if one["on_frontier"] else "",
+        }
         for one, name in zip(drawn, names, strict=True)
-    ]  # fmt: skip
+    ]
     return sorted(values, key=lambda one: (not one["frontier"], one["loss"], -one["risk"]))
 
 
@@ -134,17 +139,28 @@ def _pixel(loss: float, risk: float, scale: Spec) -> Place:
 
 
 def _loss_axis(scale: Spec) -> Spec:
-    axis = {"title": "loss of detail →", "titleAnchor": "end", "grid": False, "format": ".2~f",
-            "tickCount": 6}  # fmt: skip
+    axis = {
+        "title": "loss of detail →",
+        "titleAnchor": "end",
+        "grid": False,
+        "format": ".2~f",
+        "tickCount": 6,
+    }
     bounds = {"domain": list(scale["x"]), "nice": False}
     return {"field": "loss", "type": "quantitative", "axis": axis, "scale": bounds}
 
 
 def _risk_axis(scale: Spec, risk: str) -> Spec:
     bounds: Spec = {"domain": list(scale["y"]), "nice": False, "zero": False}
-    axis: Spec = {"title": f"↑ {WORDS[risk]}", "domain": False, "titleAngle": 0,
-                  "titleAlign": "left", "titleAnchor": "start", "titleX": 0,
-                  "titleY": -14}  # fmt: skip
+    axis: Spec = {
+        "title": f"↑ {WORDS[risk]}",
+        "domain": False,
+        "titleAngle": 0,
+        "titleAlign": "left",
+        "titleAnchor": "start",
+        "titleX": 0,
+        "titleY": -14,
+    }
     if scale["log"]:
         bounds["type"] = "log"
         axis |= {
@@ -209,19 +225,35 @@ class _Guess:
         ink = {"color": {"value": COLOUR["quiet"]}}
         end = {"x": {"value": "width" if self.spot[0] == "right" else 0}}
         return [
-            {"mark": {"type": "rule", "strokeDash": [4, 4]}, "data": {"values": [told]},
-             "encoding": {**at, **ink, "x": {"value": 0}, "x2": {"value": "width"}}},
-            {"mark": {"type": "text", **_SPOTS[self.spot]}, "data": {"values": [told]},
-             "encoding": {**at, **ink, **end, "text": {"field": "words"}}},
-        ]  # fmt: skip
+            {
+                "mark": {"type": "rule", "strokeDash": [4, 4]},
+                "data": {"values": [told]},
+                "encoding": {**at, **ink, "x": {"value": 0}, "x2": {"value": "width"}},
+            },
+            {
+                "mark": {"type": "text", **_SPOTS[self.spot]},
+                "data": {"values": [told]},
+                "encoding": {**at, **ink, **end, "text": {"field": "words"}},
+            },
+        ]
 
 
 def _marks() -> list[Spec]:
     """The line of the frontier, and the points: those on it full, the others small and open."""
-    step = {"type": "line", "interpolate": "step-after", "strokeWidth": 2, "color": COLOUR["after"],
-            "opacity": 0.55}  # fmt: skip
-    rest = {"type": "point", "size": 34, "strokeWidth": 1.4, "color": COLOUR["quiet"],
-            "opacity": 0.6}  # fmt: skip
+    step = {
+        "type": "line",
+        "interpolate": "step-after",
+        "strokeWidth": 2,
+        "color": COLOUR["after"],
+        "opacity": 0.55,
+    }
+    rest = {
+        "type": "point",
+        "size": 34,
+        "strokeWidth": 1.4,
+        "color": COLOUR["quiet"],
+        "opacity": 0.6,
+    }
     front = {"type": "point", "filled": True, "size": 95, "opacity": 1, "color": COLOUR["after"]}
     return [
         {"mark": step, "transform": [_FRONT], "encoding": {"order": {"field": "loss"}}},
@@ -232,8 +264,10 @@ def _marks() -> list[Spec]:
 
 def _label(place: str) -> Spec:
     """The names that stand at one place of their points."""
-    tones = {"condition": {"test": "datum.frontier", "value": COLOUR["ink"]},
-             "value": COLOUR["quiet"]}  # fmt: skip
+    tones = {
+        "condition": {"test": "datum.frontier", "value": COLOUR["ink"]},
+        "value": COLOUR["quiet"],
+    }
     return {
         "mark": {"type": "text", **_LABELS[place]},
         "transform": [{"filter": {"field": "place", "equal": place}}],

@@ -147,10 +147,7 @@ def disclosure(
                     "y": _belief_axis(f"largest belief in somebody's {what}"),
                     "color": colours("side", KINDS, ("alarm", "before")),
                 },
-                "layer": [
-                    *_lines(),
-                    *_beliefs(),
-                ],
+                "layer": [*_lines(), *_beliefs()],
             },
         ],
     )
@@ -214,10 +211,7 @@ def _belief_axis(title: str) -> Spec:
 
 def _lines() -> list[Spec]:
     """The lower line dashed, so that the upper one is seen where both are the same."""
-    dash = {
-        "condition": {"test": f"datum.side === '{KINDS[0]}'", "value": [1, 0]},
-        "value": [4, 4],
-    }
+    dash = {"condition": {"test": f"datum.side === '{KINDS[0]}'", "value": [1, 0]}, "value": [4, 4]}
     return [
         {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": {"strokeDash": dash}},
         {"mark": {"type": "circle", "size": 60, "opacity": 1}},
@@ -263,11 +257,18 @@ def _allowed(promises: Sequence[Promise], last: int) -> list[Spec]:
         ]
     words: Spec = {
         **one,
-        "mark": {"type": "text", "color": COLOUR["ink"], "align": "left", "fontSize": 12.5,
-                 "baseline": "bottom", "dx": 8, "dy": -6},
+        "mark": {
+            "type": "text",
+            "color": COLOUR["ink"],
+            "align": "left",
+            "fontSize": 12.5,
+            "baseline": "bottom",
+            "dx": 8,
+            "dy": -6,
+        },
         # The foot is free: nobody's belief in the likeliest of a few values is near nothing.
         "encoding": {"x": start, "y": foot, "text": {"value": in_short(promises)}},
-    }  # fmt: skip
+    }
     return [*layers, words] if promises else []
 
 

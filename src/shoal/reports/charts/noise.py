@@ -60,12 +60,16 @@ def error_chart(points: Sequence[Point]) -> Spec:
 def _measured(point: Point) -> list[Spec]:
     """What was measured at one epsilon, an entry for each series that has an error to draw."""
     return [
-        {"epsilon": float(point["epsilon"]), "name": name, "error": float(point[key]),
-         "told": number(float(point[key])),
-         "theory": number(float(point["theory"])) if key == "counts" else UNTOLD}
+        {
+            "epsilon": float(point["epsilon"]),
+            "name": name,
+            "error": float(point[key]),
+            "told": number(float(point[key])),
+            "theory": number(float(point["theory"])) if key == "counts" else UNTOLD,
+        }
         for key, (name, _, _) in SERIES.items()
         if point.get(key)  # measured, and a logarithm has no zero
-    ]  # fmt: skip
+    ]
 
 
 def _foretold(point: Point) -> Spec:
@@ -81,8 +85,15 @@ def _axis(field: str, title: str, numbers: Sequence[float], *, across: bool) -> 
     if across:
         shown |= {"title": title, "titleAnchor": "end", "grid": False}
     else:
-        shown |= {"title": f"↑ {title}", "domain": False, "titleAngle": 0, "titleAlign": "left",
-                  "titleAnchor": "start", "titleX": 0, "titleY": -14}  # fmt: skip
+        shown |= {
+            "title": f"↑ {title}",
+            "domain": False,
+            "titleAngle": 0,
+            "titleAlign": "left",
+            "titleAnchor": "start",
+            "titleX": 0,
+            "titleY": -14,
+        }
     scale = {"type": "log", "domain": [low, high], "nice": False}
     return {"field": field, "type": "quantitative", "axis": shown, "scale": scale}
 

@@ -314,14 +314,19 @@ def _moved(
     """How far it moved; to be published, by the bars alone, which tell no more than is drawn."""
     totals = [sum(side) for side in counts]
     if fewest > 1:
-        far = _distance([[bar["share"] for bar in shares(side, total, fewest)]
-                         for side, total in zip(drawn, totals, strict=True)])  # fmt: skip
+        far = _distance(
+            [
+                [bar["share"] for bar in shares(side, total, fewest)]
+                for side, total in zip(drawn, totals, strict=True)
+            ]
+        )
         least = math.ceil(100 * fewest / rounded(min(totals), fewest))
         about = f"less than {least}%" if 100 * far < least else f"about {100 * far:.0f}%"
         return f", as drawn here, moved by {about}"
     if moved is None:
-        moved = _distance([[n / (total or 1) for n in side]
-                           for side, total in zip(counts, totals, strict=True)])  # fmt: skip
+        moved = _distance(
+            [[n / (total or 1) for n in side] for side, total in zip(counts, totals, strict=True)]
+        )
     return f" moved by {spoken(percent(moved, 1))}" if moved else " did not move"
 
 

@@ -101,8 +101,15 @@ class Names:
 
     def _by_room(self, some: Sequence[int]) -> list[int]:
         """Points of a series, the one that is farthest from all others first."""
-        return sorted(some, key=lambda i: -min((dist(self.full[i], other) for j, other
-                      in enumerate(self.full) if j != i), default=0.0))  # fmt: skip
+        return sorted(
+            some,
+            key=lambda i: (
+                -min(
+                    (dist(self.full[i], other) for j, other in enumerate(self.full) if j != i),
+                    default=0.0,
+                )
+            ),
+        )
 
     def _put(self, i: int, words: str, lines: Sequence[Box]) -> bool:
         """Whether there is room for the words at a point; if so they stand there."""
@@ -182,25 +189,40 @@ def side_by_side_chart(facts: Told) -> Spec:
         f"whose {facts['column']} is guessed right (up). Rings: the same for people who are in "
         "neither. Bars: from the least to the most of the seeds.",
         values,
-        {"guarantee": "Guarantee", "school": "School", "told": "Guessed right",
-         "other": "Control", "more": "Added, in points", "lost": "Loss"},
+        {
+            "guarantee": "Guarantee",
+            "school": "School",
+            "told": "Guessed right",
+            "other": "Control",
+            "more": "Added, in points",
+            "lost": "Loss",
+        },
         height=HEIGHT,
         encoding={"x": _loss_axis(scale)},
         layer=[*words, *_marks(values, scale), *map(_label, PLACES)],
-    )  # fmt: skip
+    )
 
 
 def _values(made: Sequence[Told], seeds: int) -> list[Spec]:
     """What is drawn and told of each guarantee."""
     rules = rule_names([str(one["name"]) for one in made if not one["epsilon"]])
     return [
-        {"guarantee": one["name"], "school": one["school"], "kind": KINDS[one["form"]][0],
-         **_names(one, rules), "series": one["form"] if one["epsilon"] else one["name"],
-         "loss": one["loss"]["mean"], **_ends("right", one), **_ends("control", one),
-         "told": share_told(one["right"]["mean"]), "other": share_told(one["control"]["mean"]),
-         "more": points(one["added"], seeds), "lost": loss_told(one["loss"])}
+        {
+            "guarantee": one["name"],
+            "school": one["school"],
+            "kind": KINDS[one["form"]][0],
+            **_names(one, rules),
+            "series": one["form"] if one["epsilon"] else one["name"],
+            "loss": one["loss"]["mean"],
+            **_ends("right", one),
+            **_ends("control", one),
+            "told": share_told(one["right"]["mean"]),
+            "other": share_told(one["control"]["mean"]),
+            "more": points(one["added"], seeds),
+            "lost": loss_told(one["loss"]),
+        }
         for one in made
-    ]  # fmt: skip
+    ]
 
 
 def _names(one: Told, rules: Mapping[str, str]) -> Spec:
@@ -245,8 +267,12 @@ def _named(values: Sequence[Spec], base: float, floor: float | None, scale: Spec
     spot = along(words, line, [*taken, *stems], size)
     taken.append(written(words, line, spot, size))
     upright = [] if floor is None else [_upright(_pixel(floor, 0, scale)[0])]
-    lines = [*stems, *bends(values, full), (0, line - 1, PLOT, line + 1),
-             *((x, 0, x + 2, HEIGHT) for x, *_ in upright)]  # fmt: skip
+    lines = [
+        *stems,
+        *bends(values, full),
+        (0, line - 1, PLOT, line + 1),
+        *((x, 0, x + 2, HEIGHT) for x, *_ in upright),
+    ]
     names = Names(full, size, [*taken, *upright], lines)
     names.write(values)
     for i, one in enumerate(values):
@@ -281,17 +307,30 @@ def _scale(values: Sequence[Spec], base: float) -> Spec:
 
 
 def _loss_axis(scale: Spec) -> Spec:
-    axis = {"title": "loss: how far columns and pairs of columns have moved →",
-            "titleAnchor": "end", "grid": False, "format": ".1~f", "tickCount": 6,
-            "labelExpr": f"datum.value >= {CAP} ? '≥ 1' : datum.label"}  # fmt: skip
+    axis = {
+        "title": "loss: how far columns and pairs of columns have moved →",
+        "titleAnchor": "end",
+        "grid": False,
+        "format": ".1~f",
+        "tickCount": 6,
+        "labelExpr": f"datum.value >= {CAP} ? '≥ 1' : datum.label",
+    }
     bounds = {"domain": list(scale["x"]), "nice": False}
     return {"field": "loss", "type": "quantitative", "axis": axis, "scale": bounds}
 
 
 def _share_axis(field: str, scale: Spec) -> Spec:
-    axis: Spec = {"title": "↑ people whose value is guessed right", "domain": False,
-                  "titleAngle": 0, "titleAlign": "left", "titleAnchor": "start", "titleX": 0,
-                  "titleY": -14, "format": ".0%", "tickCount": 6}  # fmt: skip
+    axis: Spec = {
+        "title": "↑ people whose value is guessed right",
+        "domain": False,
+        "titleAngle": 0,
+        "titleAlign": "left",
+        "titleAnchor": "start",
+        "titleX": 0,
+        "titleY": -14,
+        "format": ".0%",
+        "tickCount": 6,
+    }
     bounds = {"domain": list(scale["y"]), "nice": False, "zero": False}
     return {"field": field, "type": "quantitative", "axis": axis, "scale": bounds}
 
@@ -303,11 +342,17 @@ def _guessing(base: float, words: str, spot: tuple[str, str]) -> list[Spec]:
     across = {"x": {"value": 0}, "x2": {"value": "width"}}
     end = {"x": {"value": "width" if spot[0] == "right" else 0}, "text": {"field": "words"}}
     return [
-        {"mark": {"type": "rule", "strokeDash": [4, 4]}, "data": {"values": [told]},
-         "encoding": {**at, **ink, **across}},
-        {"mark": {"type": "text", **ALONG[spot]}, "data": {"values": [told]},
-         "encoding": {**at, **ink, **end}},
-    ]  # fmt: skip
+        {
+            "mark": {"type": "rule", "strokeDash": [4, 4]},
+            "data": {"values": [told]},
+            "encoding": {**at, **ink, **across},
+        },
+        {
+            "mark": {"type": "text", **ALONG[spot]},
+            "data": {"values": [told]},
+            "encoding": {**at, **ink, **end},
+        },
+    ]
 
 
 def _bins(floor: float) -> list[Spec]:
@@ -316,9 +361,12 @@ def _bins(floor: float) -> list[Spec]:
     text = {"type": "text", "align": "left", "baseline": "top", "dx": 4, "dy": 1}
     return [
         {"mark": {"type": "rule", "strokeDash": [1, 4]}, "data": data, "encoding": ink},
-        {"mark": text, "data": data,
-         "encoding": {**ink, "y": {"value": 0}, "text": {"field": "words"}}},
-    ]  # fmt: skip
+        {
+            "mark": text,
+            "data": data,
+            "encoding": {**ink, "y": {"value": 0}, "text": {"field": "words"}},
+        },
+    ]
 
 
 def _marks(values: Sequence[Spec], scale: Spec) -> list[Spec]:
@@ -327,14 +375,21 @@ def _marks(values: Sequence[Spec], scale: Spec) -> list[Spec]:
     names, shapes, tones = zip(*(*used, *KEYS), strict=True)
     legend = {"offset": 34, "columns": 3, "symbolOpacity": 1, "symbolStrokeWidth": 0}
     kind = {"field": "kind", "type": "nominal", "sort": None, "legend": legend}
-    tone = {"color": {**kind, "scale": {"domain": list(names),
-                                        "range": [COLOUR[one] for one in tones]}}}  # fmt: skip
+    tone = {
+        "color": {**kind, "scale": {"domain": list(names), "range": [COLOUR[one] for one in tones]}}
+    }
     shape = {"shape": {**kind, "scale": {"domain": list(names), "range": list(shapes)}}}
     right, ring = _share_axis("right", scale), _share_axis("control", scale)
     along_ = {"type": "line", "strokeWidth": 1.6, "opacity": 0.5}
     rule = {"type": "rule", "strokeWidth": 1.4, "opacity": 0.45}
-    open_ = {"type": "point", "size": 34, "strokeWidth": 1.4, "filled": False, "opacity": 0.8,
-             "shape": "circle"}  # fmt: skip
+    open_ = {
+        "type": "point",
+        "size": 34,
+        "strokeWidth": 1.4,
+        "filled": False,
+        "opacity": 0.8,
+        "shape": "circle",
+    }
     full = {"type": "point", "size": 95, "filled": True, "opacity": 1}
     series = {"order": {"field": "loss"}, "detail": {"field": "series"}}
     return [
@@ -349,8 +404,14 @@ def _marks(values: Sequence[Spec], scale: Spec) -> list[Spec]:
 def _band(name: str, width: int, tone: Spec, scale: Spec) -> Spec:
     """From the least to the most of the seeds."""
     mark = {"type": "rule", "strokeWidth": width, "opacity": 0.25, "strokeCap": "round"}
-    return {"mark": mark, "encoding": {**tone, "y": _share_axis(f"{name}_low", scale),
-                                       "y2": {"field": f"{name}_high"}}}  # fmt: skip
+    return {
+        "mark": mark,
+        "encoding": {
+            **tone,
+            "y": _share_axis(f"{name}_low", scale),
+            "y2": {"field": f"{name}_high"},
+        },
+    }
 
 
 def _label(place: str) -> Spec:

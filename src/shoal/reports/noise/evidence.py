@@ -321,9 +321,14 @@ def gathered(
 def _check(given: Given, form: str) -> None:
     """Refuse what would have to be attacked or judged by rows: no row is anybody's."""
     asked = {
-        "--with": given.others, "--targets": given.targets, "--control": given.control,
-        "-m": given.rule, "--on": given.columns, "--limit": given.limit, "-s": given.schema,
-    }  # fmt: skip
+        "--with": given.others,
+        "--targets": given.targets,
+        "--control": given.control,
+        "-m": given.rule,
+        "--on": given.columns,
+        "--limit": given.limit,
+        "-s": given.schema,
+    }
     if unfit := [flag for flag, value in asked.items() if value not in (None, ())]:
         raise UsageError(
             f"A release of the form {form} has no row of anybody's: {', '.join(unfit)} "

@@ -72,14 +72,21 @@ def facts(evidence: NoisyEvidence) -> dict[str, Any]:
     }
     if evidence.public:
         return told
-    return {**told, "verdict": evidence.verdict.to_json(), "rows": evidence.rows,
-            "errors": evidence.errors}  # fmt: skip
+    return {
+        **told,
+        "verdict": evidence.verdict.to_json(),
+        "rows": evidence.rows,
+        "errors": evidence.errors,
+    }
 
 
 def lead(evidence: NoisyEvidence) -> str:
     """The outcome in a sentence or two."""
-    what = "Noisy counts are published" if evidence.form == "counts" else (
-        "People made up from noisy counts are published")  # fmt: skip
+    what = (
+        "Noisy counts are published"
+        if evidence.form == "counts"
+        else ("People made up from noisy counts are published")
+    )
     told = f"{what} under differential privacy ({_spent(evidence)})"
     if not evidence.releasable:
         return f"{told}, but the noise comes from a seed: NOT to be released."
@@ -195,12 +202,14 @@ def _audit_facts(told: Mapping[str, Any]) -> Facts:
     if told.get("rho_low") is not None:
         claimed = f"; {number(float(told['rho_claimed']))} claimed"
         rho = [_at_least("ρ", float(told["rho_low"]), sure, claimed)]
-    return Facts((
-        Fact("ε claimed", in_words(exactly(told["epsilon_claimed"])), "by the manifest"),
-        _at_least("ε", low, sure),
-        *rho,
-        Fact("runs", told["runs"], f"on each table: they could show an ε of {most} at most"),
-    ))  # fmt: skip
+    return Facts(
+        (
+            Fact("ε claimed", in_words(exactly(told["epsilon_claimed"])), "by the manifest"),
+            _at_least("ε", low, sure),
+            *rho,
+            Fact("runs", told["runs"], f"on each table: they could show an ε of {most} at most"),
+        )
+    )
 
 
 def _at_least(name: str, low: float, sure: str, more: str = "") -> Fact:
@@ -232,11 +241,7 @@ def _mitigation(evidence: NoisyEvidence) -> Section:
     return Section(
         "Mitigation",
         ("What was done to protect the people in the table, and what remains.",),
-        (
-            Text("What was done"),
-            Fields(tuple(done)),
-            Text("What remains (residual risk)", remains),
-        ),
+        (Text("What was done"), Fields(tuple(done)), Text("What remains (residual risk)", remains)),
     )
 
 

@@ -95,8 +95,11 @@ def _outcome(told: Told, fewest: int) -> Callout:
         whom = "the earlier release" if earlier == 1 else f"the {earlier:,} earlier releases"
         beside = f"Together with {whom} it exposes nobody beyond the limit"
     if not told["recorded"]:
-        return Callout(f"{beside if earlier else _FIRST}. It is not recorded yet.", "note",
-                       "Not in the ledger yet")  # fmt: skip
+        return Callout(
+            f"{beside if earlier else _FIRST}. It is not recorded yet.",
+            "note",
+            "Not in the ledger yet",
+        )
     return Callout(f"{beside}.", "good", "Admitted")
 
 
@@ -236,17 +239,22 @@ def _briefly(found: Told, fewest: int) -> tuple[Fact, ...]:
 
 def _supposed(found: Told) -> list[Fact]:
     asked = found["settings"]
-    points = "people's own values, from the original" if asked["original"] else (
-        "points drawn inside the published cells; the original was not given"
-    )  # fmt: skip
+    points = (
+        "people's own values, from the original"
+        if asked["original"]
+        else ("points drawn inside the published cells; the original was not given")
+    )
     few = found["classes_with_few_values"]
     return [
         Fact("Other publisher's method and rule", f"{asked['method']}, `{asked['rule']}`"),
         Fact("Where our people are", points),
-        Fact("Classes with too few values already", f"{few:,} of {found['classes']:,}",
-             "(exposed whatever others publish)" if few else ""),
+        Fact(
+            "Classes with too few values already",
+            f"{few:,} of {found['classes']:,}",
+            "(exposed whatever others publish)" if few else "",
+        ),
         Fact("Releases drawn", asked["repeats"]),
-    ]  # fmt: skip
+    ]
 
 
 def _assumed(found: Told) -> Table:

@@ -61,12 +61,22 @@ def by_column(facts: Numbers) -> list[Block]:
     if not facts["by_column"]:
         return []
     rows = tuple(
-        (one["on"], percent(one["risk"], 1), interval_text(one["interval"]),
-         f"{one['classes_with_few_values']:,} of {facts['classes']:,}", one["rule"])
+        (
+            one["on"],
+            percent(one["risk"], 1),
+            interval_text(one["interval"]),
+            f"{one['classes_with_few_values']:,} of {facts['classes']:,}",
+            one["rule"],
+        )
         for one in facts["by_column"]
-    )  # fmt: skip
-    head = ("sensitive column", "classes exposed", "nine in ten", "with too few values already",
-            "others publish under")  # fmt: skip
+    )
+    head = (
+        "sensitive column",
+        "classes exposed",
+        "nine in ten",
+        "with too few values already",
+        "others publish under",
+    )
     return [Table(head, rows, f"Each sensitive column; drawn below: {facts['on']}")]
 
 
@@ -95,10 +105,16 @@ def _where(facts: Numbers) -> Section:
 def _classes(listed: Sequence[Numbers]) -> Table:
     names = list(listed[0].get("labels", {}))
     rows = tuple(
-        (one["class"], one["row"], one["rows"], one["values"], percent(one["probability"], 1),
-         *(_label(one["labels"][name]) for name in names))
+        (
+            one["class"],
+            one["row"],
+            one["rows"],
+            one["values"],
+            percent(one["probability"], 1),
+            *(_label(one["labels"][name]) for name in names),
+        )
         for one in listed
-    )  # fmt: skip
+    )
     head = ("Class", "First row", "Rows", "Values", "Chance", *names)
     return Table(head, rows, caption="The classes most at risk")
 
@@ -198,11 +214,13 @@ def _tried_columns(facts: Numbers) -> list[Block]:
     if not facts["by_column"]:
         return []
     rows = tuple(
-        (one["on"], *(percent(end([trial["real"] for trial in one["trials"]]), 1)
-                      for end in (min, max)),
-         *(f"{100 * one['scores'][name]['mae']:.2f}" for name in facts["scores"]))
+        (
+            one["on"],
+            *(percent(end([trial["real"] for trial in one["trials"]]), 1) for end in (min, max)),
+            *(f"{100 * one['scores'][name]['mae']:.2f}" for name in facts["scores"]),
+        )
         for one in facts["by_column"]
-    )  # fmt: skip
+    )
     head = (
         "sensitive column",
         "exposed, from",
@@ -214,11 +232,16 @@ def _tried_columns(facts: Numbers) -> list[Block]:
 
 def _scores(scores: Mapping[str, Numbers]) -> Table:
     rows = tuple(
-        (name, f"{100 * one['mae']:.2f}", f"{100 * one['bias']:.2f}".replace("-", "−"),
-         "–" if one["correlation"] is None else f"{one['correlation']:.3f}", f"{one['brier']:.4f}",
-         "–" if one["covered"] is None else percent(one["covered"], 1))
+        (
+            name,
+            f"{100 * one['mae']:.2f}",
+            f"{100 * one['bias']:.2f}".replace("-", "−"),
+            "–" if one["correlation"] is None else f"{one['correlation']:.3f}",
+            f"{one['brier']:.4f}",
+            "–" if one["covered"] is None else percent(one["covered"], 1),
+        )
         for name, one in scores.items()
-    )  # fmt: skip
+    )
     head = ("Estimator", "Error", "Bias", "Correlation", "Brier score", "Covered")
     return Table(head, rows, caption="Over all settings")
 

@@ -113,8 +113,11 @@ def _judged(facts: Told) -> str:
 def _settled(facts: Told) -> str:
     """Which rules settle somebody for certain; that noise settles nobody is no finding."""
     names = _rules(facts)
-    shares = {names[str(one["name"])]: one["settled"]["mean"]
-              for one in _made(facts) if not one["epsilon"]}  # fmt: skip
+    shares = {
+        names[str(one["name"])]: one["settled"]["mean"]
+        for one in _made(facts)
+        if not one["epsilon"]
+    }
     some = [f"{share_told(share)} by `{rule}`" for rule, share in shares.items() if share > 0]
     none = [rule for rule, share in shares.items() if share == 0]
     told = [*some, *([f"nobody by {one_of(none)}"] if none else [])]
@@ -182,11 +185,14 @@ def _equal(facts: Told, names: Mapping[str, str]) -> list[Block]:
     """Each rule beside each form of noise."""
     rows = tuple(
         (
-            names[str(one["rule"])], f"{one['losses'][0]:.3f}", str(one["noise"]),
-            loss_told({"mean": one["losses"][1]}), points(one["more"], facts["seeds"]),
+            names[str(one["rule"])],
+            f"{one['losses'][0]:.3f}",
+            str(one["noise"]),
+            loss_told({"mean": one["losses"][1]}),
+            points(one["more"], facts["seeds"]),
         )
         for one in facts["compared"]
-    )  # fmt: skip
+    )
     head = ("Classes", "Loss", "Noise", "Its loss", "Classes add more by")
     caption = "At about equal loss: each rule with each form at the ε whose loss is the nearest"
     return [Table(head, rows, caption)] if rows else []

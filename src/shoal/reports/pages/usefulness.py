@@ -65,8 +65,14 @@ def _marginals(useful: Told) -> list[Block]:
     if not rows:
         return []
     counted = all(one["per_cell"] is not None for one in rows)
-    head = ("counted together", "cells", "people in a cell", "noise of a count",
-            "of an estimate", "could be noise")  # fmt: skip
+    head = (
+        "counted together",
+        "cells",
+        "people in a cell",
+        "noise of a count",
+        "of an estimate",
+        "could be noise",
+    )
     table = tuple(_marginal(one)[: None if counted else 2] for one in rows[:SHOWN])
     rest = f", and {more:,} more" if more > 0 else ""
     told = (
@@ -123,9 +129,12 @@ def _cost(useful: Told, found: Told) -> list[Block]:
 def _moved(errors: Told) -> list[Fact]:
     facts = [
         Fact("lost in all", percent(errors["marginals"], 1), "of what a table of * would lose"),
-        Fact("of which bins alone", percent(errors["bins"], 1),
-             "exact counts in the same bins would lose as much"),
-    ]  # fmt: skip
+        Fact(
+            "of which bins alone",
+            percent(errors["bins"], 1),
+            "exact counts in the same bins would lose as much",
+        ),
+    ]
     if (found := errors.get("found")) is not None:
         facts.append(Fact("a count is off by", number(found["counts"]), "people on average"))
         facts.append(Fact("an estimate by", number(found["consistent"]), "after all counts agree"))

@@ -54,10 +54,23 @@ class Composing:
 
 
 _NOT_JUDGED: Mapping[str, Any] = {
-    "recorded": False, "admitted": None, "overridden": False, "accepted_risk": "", "about": "",
-    "reasons": [], "judged_with": [], "findings": [], "defences": [], "lacking": [],
-    "skipped": [], "unjudged": [], "ways": [], "notes": [], "spend": None, "position": None,
-}  # fmt: skip
+    "recorded": False,
+    "admitted": None,
+    "overridden": False,
+    "accepted_risk": "",
+    "about": "",
+    "reasons": [],
+    "judged_with": [],
+    "findings": [],
+    "defences": [],
+    "lacking": [],
+    "skipped": [],
+    "unjudged": [],
+    "ways": [],
+    "notes": [],
+    "spend": None,
+    "position": None,
+}
 """What is told of an admission, and what it is where there is none."""
 PUBLIC = ("attack", "on", "people", "exposed", "beyond", "limit", "exceeds", "answered_by")
 """What the public is told of a finding, beside what helps in fixed words."""
@@ -69,10 +82,15 @@ def publishable(found: Composing | None) -> Composing | None:
         return found if found is None else replace(found, why=_unsaid(found.why))
     told = found.admission
     findings = [
-        {**{name: one[name] for name in PUBLIC}, "answered_by": bool(one["answered_by"]),
-         "entries": [], "sentence": "", "defence": _helps(one)}
+        {
+            **{name: one[name] for name in PUBLIC},
+            "answered_by": bool(one["answered_by"]),
+            "entries": [],
+            "sentence": "",
+            "defence": _helps(one),
+        }
         for one in _worst_of_each(told["findings"])
-    ]  # fmt: skip
+    ]
     public = {
         "accepted_risk": bool(told["accepted_risk"]),
         "about": "",
@@ -136,10 +154,16 @@ def composing(given: Given, made: bool, learnt: Sequence[str], progress: Progres
         return Composing(admission, why=NOTHING_TO_LEARN)
     try:
         found = forecast(
-            given.release, original=given.original, schema=given.schema, on=tuple(learnt),
-            rule=None if made else given.rule, seed=given.seed, show=given.show,
-            reading=given.settings.get("reading"), progress=progress,
-        )  # fmt: skip
+            given.release,
+            original=given.original,
+            schema=given.schema,
+            on=tuple(learnt),
+            rule=None if made else given.rule,
+            seed=given.seed,
+            show=given.show,
+            reading=given.settings.get("reading"),
+            progress=progress,
+        )
     except (InputError, UsageError, NotMetError) as error:  # hidden values, a rule none can meet
         return Composing(admission, why=told(error))
     return Composing(admission, found)
@@ -156,16 +180,23 @@ def _judged(given: Given, schema: Schema | None, progress: Progress) -> dict[str
     ledger = given.ledger if isinstance(given.ledger, Ledger) else Ledger(given.ledger, given.key)
     try:
         found = ledger.judge(
-            given.release, people=people, schema=schema, about=given.about,
-            relation=given.settings.get("relation") or None, show=given.show,
-            reading=given.settings.get("reading"), progress=progress,
-        )  # fmt: skip
+            given.release,
+            people=people,
+            schema=schema,
+            about=given.about,
+            relation=given.settings.get("relation") or None,
+            show=given.show,
+            reading=given.settings.get("reading"),
+            progress=progress,
+        )
         plain = found.to_json()
         if plain["position"] is None:
             head = ledger.head()
             plain["position"] = {
-                "entry": None, "hash": "", "head": {"number": head.number, "hash": head.hash}
-            }  # fmt: skip
+                "entry": None,
+                "hash": "",
+                "head": {"number": head.number, "hash": head.hash},
+            }
         return plain
     finally:
         if ledger is not given.ledger:

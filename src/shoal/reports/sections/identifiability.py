@@ -125,8 +125,9 @@ def _reached(evidence: Evidence) -> Table:
         on = next((name for name in names if text.endswith(f" on {name}")), "")
         model = text.removesuffix(f" on {on}") if on else text
         reached.setdefault(model, {})[on] = number(value)
-    every = [(model, *(by.get(name, by.get("", "–")) for name in names))
-             for model, by in reached.items()]  # fmt: skip
+    every = [
+        (model, *(by.get(name, by.get("", "–")) for name in names)) for model, by in reached.items()
+    ]
     return Table(("model", *names), tuple(every), f"{caption}, by sensitive column")
 
 
@@ -152,9 +153,12 @@ def _at_risk(evidence: Evidence) -> list[Block]:
         items.insert(1, _worst_fact("highest (journalist)", risk.journalist, risk.notes))
     above = risk.people_above
     items.append(
-        Fact("above the threshold", share(above, risk.people, fewest),
-             f"{counted(above, fewest)} of {counted(risk.people, fewest)} people")
-    )  # fmt: skip
+        Fact(
+            "above the threshold",
+            share(above, risk.people, fewest),
+            f"{counted(above, fewest)} of {counted(risk.people, fewest)} people",
+        )
+    )
     return [
         Text("Risk of being found", (told, _ADVERSARIES)),
         Facts(tuple(items)),
@@ -244,10 +248,13 @@ def _each_column(found: Finding, evidence: Evidence) -> list[Block]:
     ranked = sorted(found.by_column, key=lambda one: (-one.rate, one.guessing - one.sure))
     head = ("sensitive column", "succeeds on", "people")
     rows = [
-        (one.on, share(one.exposed, one.people, fewest),
-         f"{counted(one.exposed, fewest)} of {counted(one.people, fewest)}")
+        (
+            one.on,
+            share(one.exposed, one.people, fewest),
+            f"{counted(one.exposed, fewest)} of {counted(one.people, fewest)}",
+        )
         for one in ranked
-    ]  # fmt: skip
+    ]
     if evidence.public:
         return [Table(head, tuple(rows))]
     table = tuple(
@@ -329,13 +336,19 @@ def _narrowed(found: Finding, evidence: Evidence) -> list[Block]:
     before, after = told["posterior"] + told["mean_drop"], told["posterior"]
     each = listed([number(one) for one in told["prior"]])
     facts = (
-        Fact("values before", number(before),
-             f"left a person by the release that leaves fewest (by each: {each})"),
+        Fact(
+            "values before",
+            number(before),
+            f"left a person by the release that leaves fewest (by each: {each})",
+        ),
         Fact("values after", number(after), "left a person by all releases joined"),
         Fact("drop", number(told["mean_drop"]), "values a person loses on average"),
-        Fact("vulnerable", percent(told["vulnerable"], found.people),
-             f"{told['vulnerable']:,} people lose at least one"),
-    )  # fmt: skip
+        Fact(
+            "vulnerable",
+            percent(told["vulnerable"], found.people),
+            f"{told['vulnerable']:,} people lose at least one",
+        ),
+    )
     said = [one for one in (_absent(told), _weighed(told.get("weighted", {}))) if one]
     return [Facts(facts), *([Callout(" ".join(said))] if said else [])]
 
@@ -406,7 +419,4 @@ def _not_run(evidence: Evidence) -> list[Block]:
     told = "They could not be tried on what was given. That says nothing about their success."
     head = "what it needs" if evidence.public and not evidence.buckets else "why"
     rows = tuple((name, " ".join(why.split())) for name, why in evidence.skipped)
-    return [
-        Text("Attacks that did not run", (told,)),
-        Table(("attack", head), rows),
-    ]
+    return [Text("Attacks that did not run", (told,)), Table(("attack", head), rows)]

@@ -87,16 +87,21 @@ def found(sample: Sample, *, k: int, people: int, rows_kept: str, seed: int) -> 
     some = whole.columns().take(who)
     return [
         {"how": PUBLISHED, "categories": "ordinal", "located": published(some, whole, k)},
-        *({"how": EVERY, "categories": one, "located": every_class(some, whole, k, one)}
-          for one in codings(whole)),
-    ]  # fmt: skip
+        *(
+            {"how": EVERY, "categories": one, "located": every_class(some, whole, k, one)}
+            for one in codings(whole)
+        ),
+    ]
 
 
 def codings(sample: Sample) -> tuple[str, ...]:
     """How categories can be measured; in one way where all columns are numbers."""
     types = [sample.table.schema.field(name).type for name in sample.quasi]
-    return CODINGS[:1] if all(pa.types.is_integer(one) or pa.types.is_floating(one)
-                              for one in types) else CODINGS  # fmt: skip
+    return (
+        CODINGS[:1]
+        if all(pa.types.is_integer(one) or pa.types.is_floating(one) for one in types)
+        else CODINGS
+    )
 
 
 def published(table: pa.Table, sample: Sample, k: int) -> float:
@@ -105,14 +110,20 @@ def published(table: pa.Table, sample: Sample, k: int) -> float:
     schema = sample.schema.set({PERSON: shoal.person})
     with temporary_files.folder() as folder:
         release = shoal.publish(
-            named, schema, f"k-anonymity k={k}", method=METHOD, form="centroids",
-            out=folder / "release", format="parquet",
-        )  # fmt: skip
+            named,
+            schema,
+            f"k-anonymity k={k}",
+            method=METHOD,
+            form="centroids",
+            out=folder / "release",
+            format="parquet",
+        )
         view = scene([release], schema, named).view([0], Needs(people=True))
     people = view.people
     assert people is not None  # the targets were given
-    true, near_to = (located(view.releases[0], view.axes, people, how)
-                     for how in ("assumed", "centroid"))  # fmt: skip
+    true, near_to = (
+        located(view.releases[0], view.axes, people, how) for how in ("assumed", "centroid")
+    )
     return hits(true, near_to)
 
 
@@ -192,8 +203,11 @@ def measure(lab: Lab) -> list[Row]:
         {"table": called(lab.samples[row["data"]], row["rows_kept"]), **row}
         for row in lab.measured(found, cells)
     ]
-    once = [{"data": data, "k": k, "seed": lab.seeds[0]}
-            for data in lab.samples for k in lab.settings["largest_k"]]  # fmt: skip
+    once = [
+        {"data": data, "k": k, "seed": lab.seeds[0]}
+        for data in lab.samples
+        for k in lab.settings["largest_k"]
+    ]
     return [*people, *lab.measured(largest, once)]
 
 
@@ -214,41 +228,62 @@ def _nearest(rows: Rows) -> Claim:
     return Claim(
         "Of a census published by microaggregation, the nearest centroid is that of the right "
         f"class for about {PRINTED} % of the people.",
-        f"about {PRINTED} %", read, judged(read, PRINTED), why,
-    )  # fmt: skip
+        f"about {PRINTED} %",
+        read,
+        judged(read, PRINTED),
+        why,
+    )
 
 
 def _readings(rows: Rows) -> tuple[Number, ...]:
     """Every table, way of counting and k, over all rows."""
-    kinds = dict.fromkeys((row["data"], row["how"], row["categories"], row["k"])
-                          for row in chosen(rows, rows_kept=ALL))  # fmt: skip
+    kinds = dict.fromkeys(
+        (row["data"], row["how"], row["categories"], row["k"])
+        for row in chosen(rows, rows_kept=ALL)
+    )
     return tuple(
-        number(rows, "located", said=f"{WORDS[data]}, k = {k}, {TOLD[how, categories]}", unit=" %",
-               data=data, rows_kept=ALL, how=how, categories=categories, k=k)
+        number(
+            rows,
+            "located",
+            said=f"{WORDS[data]}, k = {k}, {TOLD[how, categories]}",
+            unit=" %",
+            data=data,
+            rows_kept=ALL,
+            how=how,
+            categories=categories,
+            k=k,
+        )
         for data, how, categories, k in kinds
-    )  # fmt: skip
+    )
 
 
 def _largest(rows: Rows) -> Claim:
     """Corrected where the largest class is 2k - 1 wherever it was looked for."""
     some = [row for row in rows if "largest" in row]
     ours = tuple(
-        number(rows, "largest", said=f"{WORDS[row['data']]}, k = {row['k']}", unit=" people",
-               data=row["data"], k=row["k"])
+        number(
+            rows,
+            "largest",
+            said=f"{WORDS[row['data']]}, k = {row['k']}",
+            unit=" people",
+            data=row["data"],
+            k=row["k"],
+        )
         for row in some
-    )  # fmt: skip
+    )
     beyond = [row["largest"] - 2 * row["k"] for row in some]
-    verdict = (
-        CORRECTED if set(beyond) == {-1} else AGREES if max(beyond) in (0, 1) else DIFFERS
-    )  # fmt: skip
+    verdict = CORRECTED if set(beyond) == {-1} else AGREES if max(beyond) in (0, 1) else DIFFERS
     why = (
         f"In {beyond.count(-1)} of {len(beyond)} cases the largest class of MDAV, over 2k numbers "
         "of people in a row, has 2k - 1 people: 2k can be made into two classes."
     )
     return Claim(
-        "Microaggregation needs no class of more than 2k + 1 people.", "2k + 1", ours, verdict,
+        "Microaggregation needs no class of more than 2k + 1 people.",
+        "2k + 1",
+        ours,
+        verdict,
         "" if verdict == AGREES else why,
-    )  # fmt: skip
+    )
 
 
 def charts(rows: Rows) -> Mapping[str, Spec]:
@@ -256,12 +291,18 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     shown = [{**row, "how": TOLD[row["how"], row["categories"]]} for row in rows if "how" in row]
     return {
         "located": lines(
-            shown, x="k", y="located", by="how", panel="table", unit="%", labels=LABELS,
+            shown,
+            x="k",
+            y="located",
+            by="how",
+            panel="table",
+            unit="%",
+            labels=LABELS,
             title=_title(shown),
             about="Percent of people whose nearest centroid is that of the class they are in; the "
             f"paper tells of about {PRINTED} % and gives no k. {HEADED}",
         )
-    }  # fmt: skip
+    }
 
 
 def _title(shown: Rows) -> str:

@@ -45,9 +45,16 @@ ORDERS = ("", "small domains first", "large domains first")
 
 
 def tried(
-    sample: Sample, *, k: int, seed: int, rows_kept: str = ALL, size: int = 0,
-    method: str = "mondrian", relaxed: bool = False, **read: str,
-) -> Row:  # fmt: skip
+    sample: Sample,
+    *,
+    k: int,
+    seed: int,
+    rows_kept: str = ALL,
+    size: int = 0,
+    method: str = "mondrian",
+    relaxed: bool = False,
+    **read: str,
+) -> Row:
     """Two releases made by this setting and attacked; ``read`` is for `prepared`."""
     people = kept(sample, rows_kept)
     parts = subsets(people.rows, releases=2, overlap=OVERLAP, size=size, seed=seed)
@@ -59,9 +66,17 @@ def tried(
 
 
 def sized(
-    sample: Sample, *, k: int, seed: int, rule: str, rows_kept: str = ALL, size: int = 0,
-    method: str = "mondrian", relaxed: bool = False, **read: str,
-) -> Row:  # fmt: skip
+    sample: Sample,
+    *,
+    k: int,
+    seed: int,
+    rule: str,
+    rows_kept: str = ALL,
+    size: int = 0,
+    method: str = "mondrian",
+    relaxed: bool = False,
+    **read: str,
+) -> Row:
     """The class sizes of one release made by this setting, under k-anonymity and ``rule``."""
     people = kept(sample, rows_kept)
     parts = subsets(people.rows, releases=2, overlap=OVERLAP, size=size, seed=seed)[:1]
@@ -101,9 +116,14 @@ def _more(relaxed: bool) -> dict[str, bool]:
 
 
 def prepared(
-    people: Sample, *, codes: str = "", order: str = "", values: str = "", unknown: str = "",
+    people: Sample,
+    *,
+    codes: str = "",
+    order: str = "",
+    values: str = "",
+    unknown: str = "",
     hierarchies: str = "",
-) -> tuple[pa.Table, Schema]:  # fmt: skip
+) -> tuple[pa.Table, Schema]:
     """The table with its columns in this order, its categories and values read in this way.
 
     ``unknown`` is a quasi-identifier that is left out; ``hierarchies`` is the hash of those along

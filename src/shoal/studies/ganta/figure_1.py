@@ -45,10 +45,14 @@ ADULT, IPUMS = "adult-train", "ipums-1970"
 PRINTED = {ADULT: 12, IPUMS: 60}
 """PVP_100 at k = 5, "about", in percent."""
 LABELS = {
-    "k": "k of both releases", "pvp_100": "People with one value left", "made": "Releases made",
-    "pvp_100_honest": "People with one value left, honest location", "table": "Table",
-    "share": "People with one value left", "seen": "Seen",
-}  # fmt: skip
+    "k": "k of both releases",
+    "pvp_100": "People with one value left",
+    "made": "Releases made",
+    "pvp_100_honest": "People with one value left, honest location",
+    "table": "Table",
+    "share": "People with one value left",
+    "seen": "Seen",
+}
 SEEN = {"pvp_100": "both releases", "alone_100": "the better of the two alone"}
 
 
@@ -78,17 +82,22 @@ def _claim(rows: Rows, data: str) -> Claim:
         why += f" Without the people who have no occupation: {listed(work)}."
     return Claim(
         f"Two 5-anonymous releases of {WORDS[data]} settle the occupation of about {theirs} % of "
-        "the people in both.", f"about {theirs} %", read, judged(read, theirs), why,
+        "the people in both.",
+        f"about {theirs} %",
+        read,
+        judged(read, theirs),
+        why,
         work,
-    )  # fmt: skip
+    )
 
 
 def _readings(rows: Rows, data: str, rows_kept: str) -> tuple[Number, ...]:
     return tuple(
-        number(rows, "pvp_100", said=made, unit=" %", data=data, k=5, made=made,
-               rows_kept=rows_kept)
+        number(
+            rows, "pvp_100", said=made, unit=" %", data=data, k=5, made=made, rows_kept=rows_kept
+        )
         for made in MADE.values()
-    )  # fmt: skip
+    )
 
 
 def _alone(rows: Rows, data: str, rows_kept: str) -> Claim:
@@ -99,8 +108,11 @@ def _alone(rows: Rows, data: str, rows_kept: str) -> Claim:
     return Claim(
         f"Two 5-anonymous releases by Mondrian settle the occupation of {both} of the people in "
         f"both ({chosen(rows, **where)[0]['table']}); for {alone}, which is {100 * share:.0f} % "
-        "of them, one release was enough.", "", (both, alone), FOUND,
-    )  # fmt: skip
+        "of them, one release was enough.",
+        "",
+        (both, alone),
+        FOUND,
+    )
 
 
 def charts(rows: Rows) -> Mapping[str, Spec]:
@@ -109,19 +121,32 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     """
     return {
         "assumed": lines(
-            rows, x="k", y="pvp_100", by="made", panel="table", unit="%", labels=LABELS,
-            theirs=_theirs(rows), title=_title(rows),
+            rows,
+            x="k",
+            y="pvp_100",
+            by="made",
+            panel="table",
+            unit="%",
+            labels=LABELS,
+            theirs=_theirs(rows),
+            title=_title(rows),
             about="Percent of the people in both releases of whom one sensitive value is left, "
             f"where the class that holds each is known. {HEADED}",
         ),
         "honest": lines(
-            rows, x="k", y="pvp_100_honest", by="made", panel="table", unit="%", labels=LABELS,
+            rows,
+            x="k",
+            y="pvp_100_honest",
+            by="made",
+            panel="table",
+            unit="%",
+            labels=LABELS,
             title=_honest_title(rows),
             about="The same where everybody may be in any class whose cells fit: all that the "
             f"published tables tell. Mondrian's cells do not overlap: nothing changes. {HEADED}",
         ),
         **({"alone": _alone_chart(rows)} if _told_alone(rows) else {}),
-    }  # fmt: skip
+    }
 
 
 def _told_alone(rows: Rows) -> bool:
@@ -132,14 +157,21 @@ def _told_alone(rows: Rows) -> bool:
 def _alone_chart(rows: Rows) -> Spec:
     long = [
         {"k": row["k"], "table": row["table"], "seen": words, "share": row[of]}
-        for row in chosen(rows, made=BOTH_MONDRIAN) for of, words in SEEN.items()
-    ]  # fmt: skip
+        for row in chosen(rows, made=BOTH_MONDRIAN)
+        for of, words in SEEN.items()
+    ]
     return lines(
-        long, x="k", y="share", by="seen", panel="table", unit="%", labels=LABELS,
+        long,
+        x="k",
+        y="share",
+        by="seen",
+        panel="table",
+        unit="%",
+        labels=LABELS,
         title=_alone_title(rows),
         about="Percent of the people in two releases by Mondrian of whom one sensitive value is "
         f"left, by both and by the better of the two alone. {HEADED}",
-    )  # fmt: skip
+    )
 
 
 def _alone_title(rows: Rows) -> str:
@@ -167,8 +199,10 @@ def _honest_title(rows: Rows) -> str:
     k = min(row["k"] for row in rows)
     said = []
     for table in dict.fromkeys(row["table"] for row in rows):
-        honest, known = (number(rows, of, k=k, table=table, made=BOTH_MICRO).mean
-                         for of in ("pvp_100_honest", "pvp_100"))  # fmt: skip
+        honest, known = (
+            number(rows, of, k=k, table=table, made=BOTH_MICRO).mean
+            for of in ("pvp_100_honest", "pvp_100")
+        )
         said.append(f"{honest:.0f} % in place of {known:.0f} % ({table})")
     return f"From the tables alone, microaggregation at k = {k} settles {', '.join(said)}"
 
@@ -178,8 +212,9 @@ def _theirs(rows: Rows) -> list[Row]:
     tables = panels(rows)
     return [
         {"k": 5, "pvp_100": value, "table": tables[data], "said": f"paper: about {value} %"}
-        for data, value in PRINTED.items() if data in tables
-    ]  # fmt: skip
+        for data, value in PRINTED.items()
+        if data in tables
+    ]
 
 
 EXPERIMENT = Experiment(

@@ -33,8 +33,12 @@ from shoal.studies.pages.charts import lines
 ADULT, IPUMS = "adult-train", "ipums-1970"
 PRINTED = {ADULT: 60, IPUMS: 95}
 """PVP at C = 25 % and k = 5: "more than" on Adult, "about" on IPUMS."""
-LABELS = {"confidence": "Confidence C of a guess (%)", "pvp": "People at risk",
-          "k": "k", "table": "Table"}  # fmt: skip
+LABELS = {
+    "confidence": "Confidence C of a guess (%)",
+    "pvp": "People at risk",
+    "k": "k",
+    "table": "Table",
+}
 
 
 def measure(lab: Lab) -> list[Row]:
@@ -45,10 +49,14 @@ def measure(lab: Lab) -> list[Row]:
 def _by_confidence(found: Row) -> list[Row]:
     same = ("table", "data", "rows_kept", "k", "seed")
     return [
-        {**{name: found[name] for name in same}, "confidence": int(name.removeprefix("pvp_")),
-         "pvp": found[name], "pvp_honest": found[f"{name}_honest"]}
+        {
+            **{name: found[name] for name in same},
+            "confidence": int(name.removeprefix("pvp_")),
+            "pvp": found[name],
+            "pvp_honest": found[f"{name}_honest"],
+        }
         for name in CONFIDENCES
-    ]  # fmt: skip
+    ]
 
 
 def claims(rows: Rows) -> Sequence[Claim]:
@@ -63,8 +71,11 @@ def _adult(rows: Rows) -> Claim:
     return Claim(
         "Two 5-anonymous releases of Adult by Mondrian let the occupation of more than 60 % of the "
         "people in both be guessed with a confidence of 25 %.",
-        "more than 60 %", (ours,), AGREES if more else DIFFERS, "" if more else why,
-    )  # fmt: skip
+        "more than 60 %",
+        (ours,),
+        AGREES if more else DIFFERS,
+        "" if more else why,
+    )
 
 
 def _ipums(rows: Rows) -> Claim:
@@ -77,8 +88,12 @@ def _ipums(rows: Rows) -> Claim:
     return Claim(
         "Two 5-anonymous releases of IPUMS by Mondrian let the occupation of about 95 % of the "
         "people in both be guessed with a confidence of 25 %.",
-        "about 95 %", (ours,), near(ours, PRINTED[IPUMS]), why, (work,),
-    )  # fmt: skip
+        "about 95 %",
+        (ours,),
+        near(ours, PRINTED[IPUMS]),
+        why,
+        (work,),
+    )
 
 
 def _quarter(rows: Rows, data: str, said: str, rows_kept: str = ALL) -> Number:
@@ -91,18 +106,28 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     """A line for each k."""
     return {
         "confidence": lines(
-            rows, x="confidence", y="pvp", by="k", panel="table", unit="%", labels=LABELS,
-            log_x=True, theirs=_theirs(rows), title=_title(rows),
+            rows,
+            x="confidence",
+            y="pvp",
+            by="k",
+            panel="table",
+            unit="%",
+            labels=LABELS,
+            log_x=True,
+            theirs=_theirs(rows),
+            title=_title(rows),
             about="Percent of the people in two releases by Mondrian of whom at most 1/C values "
             f"are left. {HEADED}",
         )
-    }  # fmt: skip
+    }
 
 
 def _title(rows: Rows) -> str:
     k = min(row["k"] for row in rows)
-    found = {row["table"]: number(rows, "pvp", k=k, confidence=25, table=row["table"]).mean
-             for row in rows}  # fmt: skip
+    found = {
+        row["table"]: number(rows, "pvp", k=k, confidence=25, table=row["table"]).mean
+        for row in rows
+    }
     said = ", ".join(f"{value:.0f} % ({name})" for name, value in found.items())
     return f"At k = {k} a guess with 25 % confidence is possible for {said}"
 
@@ -112,8 +137,9 @@ def _theirs(rows: Rows) -> list[Row]:
     said = {ADULT: "paper: more than 60 %", IPUMS: "paper: about 95 %"}
     return [
         {"confidence": 25, "pvp": value, "k": 5, "table": tables[data], "said": said[data]}
-        for data, value in PRINTED.items() if data in tables
-    ]  # fmt: skip
+        for data, value in PRINTED.items()
+        if data in tables
+    ]
 
 
 EXPERIMENT = Experiment(

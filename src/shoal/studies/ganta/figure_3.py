@@ -61,10 +61,12 @@ def _tables(rows: Rows) -> list[str]:
 
 def _size(rows: Rows) -> Claim:
     read, work = (
-        tuple(number(rows, of, said=words, unit=" rows", data=IPUMS, k=K, rows_kept=kept)
-              for of, words in SIZES.items())
+        tuple(
+            number(rows, of, said=words, unit=" rows", data=IPUMS, k=K, rows_kept=kept)
+            for of, words in SIZES.items()
+        )
         for kept in (ALL, APPLICABLE)
-    )  # fmt: skip
+    )
     why = (
         f"The paper does not say which average it took. Ours: {listed(read)}; without the people "
         f"who have no occupation {listed(work)}. ganta-figure-6 judges both readings by the "
@@ -72,22 +74,30 @@ def _size(rows: Rows) -> Claim:
     )
     return Claim(
         f"Under Mondrian with k = {K} the average class of IPUMS has about {PRINTED} rows.",
-        f"about {PRINTED}", read, judged(read, PRINTED), why, work,
-    )  # fmt: skip
+        f"about {PRINTED}",
+        read,
+        judged(read, PRINTED),
+        why,
+        work,
+    )
 
 
 def _fewer(rows: Rows, table: str) -> Claim:
     """From which k on a person's class has fewer different values than k, on average."""
     some = chosen(rows, table=table)
-    left = {k: number(some, "prior", said=f"{table}, k = {k}", table=table, k=k)
-            for k in sorted({row["k"] for row in some})}  # fmt: skip
+    left = {
+        k: number(some, "prior", said=f"{table}, k = {k}", table=table, k=k)
+        for k in sorted({row["k"] for row in some})
+    }
     more = [k for k in left if left[k].mean >= k]
     fewer = [k for k in left if not more or k > more[-1]]
     shown = dict.fromkeys((*more[-1:], *fewer[:1], *fewer[-1:]))
     return Claim(
         f"The class of a person has on average {_from(left, more, fewer)} ({table}, Mondrian).",
-        "", tuple(left[k] for k in shown), FOUND,
-    )  # fmt: skip
+        "",
+        tuple(left[k] for k in shown),
+        FOUND,
+    )
 
 
 def _from(left: Mapping[int, Number], more: Sequence[int], fewer: Sequence[int]) -> str:
@@ -105,16 +115,23 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     """The three means against k."""
     long = [
         {"k": row["k"], "table": row["table"], "counted": words, "number": row[name]}
-        for row in rows for name, words in COUNTED.items()
-    ]  # fmt: skip
+        for row in rows
+        for name, words in COUNTED.items()
+    ]
     return {
         "sizes": lines(
-            long, x="k", y="number", by="counted", panel="table", labels=LABELS,
-            theirs=_theirs(rows), title=_title(rows),
+            long,
+            x="k",
+            y="number",
+            by="counted",
+            panel="table",
+            labels=LABELS,
+            theirs=_theirs(rows),
+            title=_title(rows),
             about="How large the classes of one release by Mondrian are, and how many different "
             f"sensitive values a person's class has. {HEADED}",
         )
-    }  # fmt: skip
+    }
 
 
 def _title(rows: Rows) -> str:
@@ -128,8 +145,11 @@ def _title(rows: Rows) -> str:
 
 def _theirs(rows: Rows) -> list[Row]:
     """The paper's figure, of no line: which average it is, is open."""
-    return [{"k": K, "number": PRINTED, "table": table, "said": f"paper: about {PRINTED} rows"}
-            for data, table in panels(rows).items() if data == IPUMS]  # fmt: skip
+    return [
+        {"k": K, "number": PRINTED, "table": table, "said": f"paper: about {PRINTED} rows"}
+        for data, table in panels(rows).items()
+        if data == IPUMS
+    ]
 
 
 EXPERIMENT = Experiment(

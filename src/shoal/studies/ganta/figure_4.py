@@ -45,36 +45,47 @@ def _less(rows: Rows, table: str) -> Claim:
         first, second, both = found = tuple(
             number(rows, of, said=f"k = {k}, {words.lower()}", table=table, k=k)
             for of, words in LEFT.items()
-        )  # fmt: skip
+        )
         ours += found
         said.append(f"{both} where one leaves {first} or {second} (k = {k})")
     return Claim(
         f"{table}: two releases by Mondrian leave the people in both, in values on average, "
-        f"{'; '.join(said)}.", "", tuple(ours), FOUND,
-    )  # fmt: skip
+        f"{'; '.join(said)}.",
+        "",
+        tuple(ours),
+        FOUND,
+    )
 
 
 def charts(rows: Rows) -> Mapping[str, Spec]:
     """The three means against k."""
     long = [
         {"k": row["k"], "table": row["table"], "by": words, "values": row[name]}
-        for row in rows for name, words in LEFT.items()
-    ]  # fmt: skip
+        for row in rows
+        for name, words in LEFT.items()
+    ]
     return {
         "values": lines(
-            long, x="k", y="values", by="by", panel="table", labels=LABELS, title=_title(rows),
+            long,
+            x="k",
+            y="values",
+            by="by",
+            panel="table",
+            labels=LABELS,
+            title=_title(rows),
             about="Mean number of sensitive values that one release by Mondrian leaves the people "
             f"in both, and that both together leave them. {HEADED}",
         )
-    }  # fmt: skip
+    }
 
 
 def _title(rows: Rows) -> str:
     k = min(row["k"] for row in rows)
     said = []
     for table in dict.fromkeys(row["table"] for row in rows):
-        before, after = (number(rows, of, k=k, table=table).mean
-                         for of in ("prior_first", "posterior"))  # fmt: skip
+        before, after = (
+            number(rows, of, k=k, table=table).mean for of in ("prior_first", "posterior")
+        )
         said.append(f"{before:.1f} to {after:.1f} ({table})")
     return f"At k = {k} a second release brings the values left from {', '.join(said)}"
 

@@ -32,9 +32,11 @@ def pairs_of(lab: Lab) -> list[Row]:
     """A row for every pair of releases: figure 6 has the same."""
     asked = [
         {"data": name, "k": lab.settings["k"], "rule": rule, "rows_kept": rows, "seed": seed}
-        for name, sample in lab.samples.items() for rows in both_ways(sample)
-        for rule in rules(lab.settings) for seed in lab.seeds
-    ]  # fmt: skip
+        for name, sample in lab.samples.items()
+        for rows in both_ways(sample)
+        for rule in rules(lab.settings)
+        for seed in lab.seeds
+    ]
     return [
         {**row, "table": called(lab.samples[row["data"]], row["rows_kept"]), **named(row["rule"])}
         for row in lab.measured(pair, asked)
@@ -61,10 +63,17 @@ def named(rule: str) -> Row:
 def measure(lab: Lab) -> list[Row]:
     """Every pair at every confidence."""
     return [
-        {**{key: row[key] for key in ("data", "rows_kept", "table", "kind", "asked", "k", "seed")},
-         "confidence": int(column.removeprefix("pvp_")), "pvp": row[column]}
-        for row in pairs_of(lab) for column in CONFIDENCES
-    ]  # fmt: skip
+        {
+            **{
+                key: row[key]
+                for key in ("data", "rows_kept", "table", "kind", "asked", "k", "seed")
+            },
+            "confidence": int(column.removeprefix("pvp_")),
+            "pvp": row[column],
+        }
+        for row in pairs_of(lab)
+        for column in CONFIDENCES
+    ]
 
 
 def series(rows: Rows, of: str, unit: str, **more: Any) -> dict[tuple[str, str], list[Number]]:
@@ -95,8 +104,10 @@ def _left(found: Mapping[tuple[str, str], Sequence[Number]], table: str, k: int)
         f"{table}: two releases with k = {k} leave {plain} of the people in both with four values "
         f"or fewer; with {diverse.where['asked']} as well {diverse}, with {close.where['asked']} "
         f"as well {close}.",
-        "", (plain, diverse, close), FOUND,
-    )  # fmt: skip
+        "",
+        (plain, diverse, close),
+        FOUND,
+    )
 
 
 def _stricter(found: Sequence[Sequence[Number]]) -> Claim:
@@ -105,8 +116,10 @@ def _stricter(found: Sequence[Sequence[Number]]) -> Claim:
         f"{len(went)} steps to a stricter rule, and how many people are left with four values or "
         f"fewer: fewer in {went.count(-1)}, more in {went.count(1)}, the same within the spread of "
         f"the runs in {went.count(0)}.",
-        "", tuple(one for numbers in found for one in numbers), FOUND,
-    )  # fmt: skip
+        "",
+        tuple(one for numbers in found for one in numbers),
+        FOUND,
+    )
 
 
 def charts(rows: Rows) -> dict[str, Spec]:
@@ -120,13 +133,22 @@ def _chart(rows: Rows, kind: str) -> Spec:
     strict = chosen(rows, kind=kind)[-1]["asked"]
     return lines(
         [row for row in rows if row["kind"] in (PLAIN, kind)],
-        x="confidence", y="pvp", by="asked", panel="table", unit="%", log_x=True,
+        x="confidence",
+        y="pvp",
+        by="asked",
+        panel="table",
+        unit="%",
+        log_x=True,
         title=f"From k alone to {strict}, with four values or fewer left: {from_to(ends, ' %')}",
         about="People in both releases of whom a value is named with at least this confidence, by "
         f"k and {kind}; bands from the least to the most run. {told_tables(rows)}",
-        labels={"confidence": "confidence C, percent", "pvp": "people in both",
-                "asked": "asked", "table": "table"},
-    )  # fmt: skip
+        labels={
+            "confidence": "confidence C, percent",
+            "pvp": "people in both",
+            "asked": "asked",
+            "table": "table",
+        },
+    )
 
 
 EXPERIMENT = Experiment(

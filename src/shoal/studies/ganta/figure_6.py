@@ -15,15 +15,7 @@ from itertools import pairwise
 
 from shoal.studies.claims import AGREES, FOUND, Claim, Number, Row, Rows, number
 from shoal.studies.experiment import Experiment, Spec
-from shoal.studies.ganta.figure_5 import (
-    CLOSE,
-    ENTROPY,
-    LISTS,
-    PLAIN,
-    SETTINGS,
-    pairs_of,
-    series,
-)
+from shoal.studies.ganta.figure_5 import CLOSE, ENTROPY, LISTS, PLAIN, SETTINGS, pairs_of, series
 from shoal.studies.ganta.pairs import (
     ABOUT,
     ALL,
@@ -78,9 +70,12 @@ def _size(rows: Rows, asked: str) -> Claim:
     besides = "" if asked == PLAIN else f" and {asked}"
     return Claim(
         f"On IPUMS with k = 10{besides} the average class has about {theirs:,} rows.",
-        f"about {theirs:,}", ours, verdict, "" if verdict == AGREES else why,
+        f"about {theirs:,}",
+        ours,
+        verdict,
+        "" if verdict == AGREES else why,
         () if verdict == AGREES else apply,
-    )  # fmt: skip
+    )
 
 
 def readings(rows: Rows, asked: str, kept: str = ALL) -> tuple[Number, ...]:
@@ -94,9 +89,10 @@ def readings(rows: Rows, asked: str, kept: str = ALL) -> tuple[Number, ...]:
 def _every(rows: Rows) -> str:
     """Which of the averages agrees with all that is printed."""
     fits = [
-        said for at, said in enumerate(AVERAGES.values())
+        said
+        for at, said in enumerate(AVERAGES.values())
         if all(near(readings(rows, asked)[at], size) == AGREES for asked, size in PRINTED.items())
-    ]  # fmt: skip
+    ]
     sizes = ", ".join(f"{size:,}" for size in PRINTED.values())
     return f"{' and '.join(fits).capitalize() or 'Neither'} agrees with all of {sizes}."
 
@@ -121,8 +117,10 @@ def _larger(rows: Rows) -> Claim:
     return Claim(
         f"The strictest l and t make the average class at least {TWICE} times as large as k "
         f"alone {told}.",
-        "", tuple(ours), FOUND,
-    )  # fmt: skip
+        "",
+        tuple(ours),
+        FOUND,
+    )
 
 
 def _falls(found: Series) -> Claim:
@@ -134,47 +132,64 @@ def _falls(found: Series) -> Claim:
     return Claim(
         f"The average class (mean over people) shrinks in {len(down) or 'none'} of {len(pairs)} "
         f"steps to a stricter rule{': ' * bool(down)}{told}.",
-        "", tuple(shown), FOUND,
-    )  # fmt: skip
+        "",
+        tuple(shown),
+        FOUND,
+    )
 
 
 def charts(rows: Rows) -> dict[str, Spec]:
     """Both averages against l and against t; k alone is l = 1, and t = 1."""
-    return {
-        "entropy": _chart(rows, ENTROPY, "l"),
-        "closeness": _chart(rows, CLOSE, "t"),
-    }
+    return {"entropy": _chart(rows, ENTROPY, "l"), "closeness": _chart(rows, CLOSE, "t")}
 
 
 def _chart(rows: Rows, kind: str, letter: str) -> Spec:
     drawn = [
-        {"strength": _strength(row["asked"]), "table": row["table"], "size": row[of],
-         "average": said}
-        for row in rows if row["kind"] in (PLAIN, kind) for of, said in AVERAGES.items()
-    ]  # fmt: skip
+        {
+            "strength": _strength(row["asked"]),
+            "table": row["table"],
+            "size": row[of],
+            "average": said,
+        }
+        for row in rows
+        if row["kind"] in (PLAIN, kind)
+        for of, said in AVERAGES.items()
+    ]
     found = series(rows, OVER_PEOPLE, " rows")
     ends = {table: (one[0], one[-1]) for (table, of), one in found.items() if of == kind}
     strict = next(one for (_, of), one in found.items() if of == kind)[-1].where["asked"]
     return lines(
-        drawn, x="strength", y="size", by="table", panel="average", log_y=True,
+        drawn,
+        x="strength",
+        y="size",
+        by="table",
+        panel="average",
+        log_y=True,
         theirs=_theirs(rows, letter),
         title=f"From k alone to {strict} a person's class goes from {from_to(ends, ' rows')}",
         about=f"The average class size against {letter}; {letter} = 1 is k alone. The paper's "
         "figures stand in both panels, for it does not say which average they are. "
         f"{told_tables(rows)}",
         labels={"strength": letter, "size": "class size, rows", "table": "table"},
-    )  # fmt: skip
+    )
 
 
 def _theirs(rows: Rows, letter: str) -> list[Row]:
     """The paper's figures, beside the rows that it kept."""
     tables = [table for data, table in panels(rows).items() if data == IPUMS]
     return [
-        {"strength": _strength(asked), "table": table, "size": size, "average": average,
-         "said": f"paper: about {size:,}"}
-        for table in tables for average in AVERAGES.values()
-        for asked, size in PRINTED.items() if asked == PLAIN or asked.startswith(letter)
-    ]  # fmt: skip
+        {
+            "strength": _strength(asked),
+            "table": table,
+            "size": size,
+            "average": average,
+            "said": f"paper: about {size:,}",
+        }
+        for table in tables
+        for average in AVERAGES.values()
+        for asked, size in PRINTED.items()
+        if asked == PLAIN or asked.startswith(letter)
+    ]
 
 
 def _strength(asked: str) -> float:

@@ -55,14 +55,20 @@ def measure(lab: Lab) -> list[Row]:
     """Every sensitive column at every k, both ways."""
     asked = [
         {"data": name, "sensitive": column, "rows_kept": rows, "k": k, "seed": seed}
-        for name, sample in lab.samples.items() for column in (sample.sensitive, *sample.others)
-        for rows in KEPT for k in lab.settings["k"] for seed in lab.seeds
-    ]  # fmt: skip
+        for name, sample in lab.samples.items()
+        for column in (sample.sensitive, *sample.others)
+        for rows in KEPT
+        for k in lab.settings["k"]
+        for seed in lab.seeds
+    ]
     return [
-        {**row, "column": WORDS.get(row["sensitive"], row["sensitive"]),
-         "way": WAYS[row["rows_kept"]]}
+        {
+            **row,
+            "column": WORDS.get(row["sensitive"], row["sensitive"]),
+            "way": WAYS[row["rows_kept"]],
+        }
         for row in lab.measured(dropped, asked)
-    ]  # fmt: skip
+    ]
 
 
 def claims(rows: Rows) -> list[Claim]:
@@ -80,9 +86,12 @@ def _grows(found: dict[int, Drops]) -> Claim:
     return Claim(
         "On IPUMS with all rows the mean drop in possible values grows with the entropy of the "
         "sensitive column: occupation (4.30 bits), industry (4.35), income (5.56).",
-        "drop grows with entropy", _first(found), verdict, "" if verdict == AGREES else why,
+        "drop grows with entropy",
+        _first(found),
+        verdict,
+        "" if verdict == AGREES else why,
         tuple(against),
-    )  # fmt: skip
+    )
 
 
 def _found(found: dict[int, Drops], rows: Rows) -> Claim:
@@ -92,8 +101,12 @@ def _found(found: dict[int, Drops], rows: Rows) -> Claim:
     return Claim(
         f"Among the {people.mean:,.0f} people of IPUMS to whom all three columns apply, "
         f"{told[0].lower()}{told[1:]}",
-        "", _first(found), FOUND, "", (people,),
-    )  # fmt: skip
+        "",
+        _first(found),
+        FOUND,
+        "",
+        (people,),
+    )
 
 
 def compared(found: dict[int, Drops]) -> list[tuple[Number, Number, int]]:
@@ -134,21 +147,38 @@ def by_entropy(rows: Rows, way: str) -> dict[int, Drops]:
 
 def charts(rows: Rows) -> dict[str, Spec]:
     """Drop against entropy, a line for each k, a panel for each way; and against k."""
-    labels = {"entropy": "entropy of the sensitive column, bits", "drop": "mean drop in values",
-              "k": "k", "way": "rows", "column": "sensitive column"}  # fmt: skip
+    labels = {
+        "entropy": "entropy of the sensitive column, bits",
+        "drop": "mean drop in values",
+        "k": "k",
+        "way": "rows",
+        "column": "sensitive column",
+    }
     about = "How many fewer values two releases of IPUMS leave than the better one alone; with all "
     about += "rows, and with the people to whom all three columns apply."
     every = by_entropy(rows, WAYS[ALL])
     return {
         "drop": lines(
-            rows, x="entropy", y="drop", by="k", panel="way", title=_title(every, min(every)),
-            labels=labels, about=about,
+            rows,
+            x="entropy",
+            y="drop",
+            by="k",
+            panel="way",
+            title=_title(every, min(every)),
+            labels=labels,
+            about=about,
         ),
         "columns": lines(
-            rows, x="k", y="drop", by="column", panel="way", labels=labels, about=about,
+            rows,
+            x="k",
+            y="drop",
+            by="column",
+            panel="way",
+            labels=labels,
+            about=about,
             title=_title(every, max(every)),
         ),
-    }  # fmt: skip
+    }
 
 
 def _title(found: dict[int, Drops], k: int) -> str:

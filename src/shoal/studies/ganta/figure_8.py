@@ -27,16 +27,7 @@ from shoal.studies.claims import (
     number,
 )
 from shoal.studies.experiment import Experiment, Spec
-from shoal.studies.ganta.pairs import (
-    ALL,
-    OVERLAP,
-    TWO_WAYS,
-    both_ways,
-    called,
-    kept,
-    pair,
-    subsets,
-)
+from shoal.studies.ganta.pairs import ALL, OVERLAP, TWO_WAYS, both_ways, called, kept, pair, subsets
 from shoal.studies.ganta.steps import BEYOND, from_to, steps, told_tables
 from shoal.studies.laboratory import Lab
 from shoal.studies.pages.charts import lines
@@ -46,25 +37,22 @@ SETTINGS = {"k": (5, 10, 20, 50), "releases": (2, 3, 4), "same_size_k": (5, 10)}
 EVEN, SAME = "even parts", "same size"
 GIVEN, DROP = "pvp_100", "drop"
 UNITS = {GIVEN: " %", DROP: " values"}
-SAYS = {
-    GIVEN: "people whose occupation is settled",
-    DROP: "mean drop in possible values",
-}
+SAYS = {GIVEN: "people whose occupation is settled", DROP: "mean drop in possible values"}
 
 
 def measure(lab: Lab) -> list[Row]:
     """Every number of releases at every k, in even parts and in parts of one size."""
     asked = [
         cell
-        for name, sample in lab.samples.items() for rows in both_ways(sample)
+        for name, sample in lab.samples.items()
+        for rows in both_ways(sample)
         for cell in _cells(lab, name, sample, rows)
-    ]  # fmt: skip
+    ]
     found = lab.measured(pair, [{k: v for k, v in one.items() if k != "parts"} for one in asked])
     return [
-        {**row, "parts": one["parts"],
-         "table": called(lab.samples[row["data"]], row["rows_kept"])}
+        {**row, "parts": one["parts"], "table": called(lab.samples[row["data"]], row["rows_kept"])}
         for one, row in zip(asked, found, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _cells(lab: Lab, name: str, sample: Sample, rows: str) -> list[dict[str, Any]]:
@@ -76,10 +64,18 @@ def _cells(lab: Lab, name: str, sample: Sample, rows: str) -> list[dict[str, Any
             if parts == SAME and releases == most:
                 continue  # the even parts are of that size
             cells += [
-                {"data": name, "k": k, "rows_kept": rows, "releases": releases, "seed": seed,
-                 "size": 0 if parts == EVEN else len(parts_of_most[0]), "parts": parts}
-                for k in ks for seed in lab.seeds
-            ]  # fmt: skip
+                {
+                    "data": name,
+                    "k": k,
+                    "rows_kept": rows,
+                    "releases": releases,
+                    "seed": seed,
+                    "size": 0 if parts == EVEN else len(parts_of_most[0]),
+                    "parts": parts,
+                }
+                for k in ks
+                for seed in lab.seeds
+            ]
     return cells
 
 
@@ -91,7 +87,7 @@ def claims(rows: Rows) -> list[Claim]:
         *(_rises(rows, every, of) for of in UNITS),
         *(_besides(rows, table, of) for table in others for of in UNITS),
         _at_large(rows, every),
-    ]  # fmt: skip
+    ]
 
 
 def series(rows: Rows, table: str, of: str) -> dict[tuple[str, int], list[Number]]:
@@ -99,13 +95,21 @@ def series(rows: Rows, table: str, of: str) -> dict[tuple[str, int], list[Number
     counts = sorted({row["releases"] for row in rows})
     return {
         (parts, k): [
-            number(rows, of, said=f"{n} releases, {parts}, k = {k}", unit=UNITS[of], table=table,
-                   k=k, releases=n, parts=EVEN if n == counts[-1] else parts)
+            number(
+                rows,
+                of,
+                said=f"{n} releases, {parts}, k = {k}",
+                unit=UNITS[of],
+                table=table,
+                k=k,
+                releases=n,
+                parts=EVEN if n == counts[-1] else parts,
+            )
             for n in counts
         ]
         for parts in (EVEN, SAME)
         for k in sorted({row["k"] for row in chosen(rows, table=table, parts=parts)})
-    }  # fmt: skip
+    }
 
 
 def small(rows: Rows, table: str, of: str) -> dict[tuple[str, int], list[Number]]:
@@ -124,12 +128,15 @@ def _rises(rows: Rows, table: str, of: str) -> Claim:
     why = f"{_counted(found)} The reason was not found."
     return Claim(
         f"On IPUMS with all rows and small k ({ks}), the {SAYS[of]} rises from 2 to 3 and from 3 "
-        "to 4 releases." if of == DROP else
-        f"On IPUMS with all rows and small k ({ks}), 3 releases settle the occupation of more "
+        "to 4 releases."
+        if of == DROP
+        else f"On IPUMS with all rows and small k ({ks}), 3 releases settle the occupation of more "
         "people than 2, and 4 of more than 3.",
-        "rises for small k", tuple(one for numbers in found.values() for one in numbers), verdict,
+        "rises for small k",
+        tuple(one for numbers in found.values() for one in numbers),
+        verdict,
         "" if verdict == AGREES else why,
-    )  # fmt: skip
+    )
 
 
 def _counted(found: dict[tuple[str, int], list[Number]]) -> str:
@@ -137,8 +144,9 @@ def _counted(found: dict[tuple[str, int], list[Number]]) -> str:
     went = [one for numbers in found.values() for one in steps(numbers)]
     flat = "; ".join(
         f"{parts}, k = {k}: {', '.join(map(str, numbers))}"
-        for (parts, k), numbers in found.items() if min(steps(numbers)) < 1
-    )  # fmt: skip
+        for (parts, k), numbers in found.items()
+        if min(steps(numbers)) < 1
+    )
     return (
         f"Of {len(went)} steps to one more release, up beyond the spread of the runs (our bound): "
         f"{went.count(1)}, down: {went.count(-1)}, neither: {went.count(0)}"
@@ -150,8 +158,10 @@ def _besides(rows: Rows, table: str, of: str) -> Claim:
     found = small(rows, table, of)
     return Claim(
         f"{table}, {SAYS[of]}: {_counted(found)[0].lower()}{_counted(found)[1:]}",
-        "", tuple(one for numbers in found.values() for one in numbers), FOUND,
-    )  # fmt: skip
+        "",
+        tuple(one for numbers in found.values() for one in numbers),
+        FOUND,
+    )
 
 
 def _at_large(rows: Rows, table: str) -> Claim:
@@ -159,40 +169,67 @@ def _at_large(rows: Rows, table: str) -> Claim:
     found = series(rows, table, GIVEN)
     k = max(k for parts, k in found if parts == EVEN)
     few, *_, many = found[EVEN, k]
-    way = {1: "give away more people", 0: "change nothing beyond the spread of the runs",
-           -1: "give away fewer people"}[steps((few, many))[0]]  # fmt: skip
+    way = {
+        1: "give away more people",
+        0: "change nothing beyond the spread of the runs",
+        -1: "give away fewer people",
+    }[steps((few, many))[0]]
     return Claim(
         f"{table}, k = {k}: {many.where['releases']} releases in place of "
         f"{few.where['releases']} {way}: {few} and {many}.",
-        "", (few, many), FOUND,
-    )  # fmt: skip
+        "",
+        (few, many),
+        FOUND,
+    )
 
 
 def charts(rows: Rows) -> dict[str, Spec]:
     """Given away and drop against k, a line for each number of releases."""
     even, same = chosen(rows, parts=EVEN), _same_size(rows)
-    labels = {GIVEN: "people given away", DROP: "mean drop in values", "k": "k",
-              "releases": "releases", "table": "table"}  # fmt: skip
+    labels = {
+        GIVEN: "people given away",
+        DROP: "mean drop in values",
+        "k": "k",
+        "releases": "releases",
+        "table": "table",
+    }
     return {
         "given_away": lines(
-            even, x="k", y=GIVEN, by="releases", panel="table", unit="%", labels=labels,
+            even,
+            x="k",
+            y=GIVEN,
+            by="releases",
+            panel="table",
+            unit="%",
+            labels=labels,
             title=_title(even, GIVEN, "given away"),
             about="People in all releases with one value left, against k, by the number of "
             f"releases. {told_tables(rows)}",
         ),
         "drop": lines(
-            even, x="k", y=DROP, by="releases", panel="table", labels=labels,
+            even,
+            x="k",
+            y=DROP,
+            by="releases",
+            panel="table",
+            labels=labels,
             title=_title(even, DROP, "mean drop"),
             about="How many fewer values all releases leave than the best one alone. "
             f"{told_tables(rows)}",
         ),
         "same_size": lines(
-            same, x="k", y=GIVEN, by="releases", panel="table", unit="%", labels=labels,
+            same,
+            x="k",
+            y=GIVEN,
+            by="releases",
+            panel="table",
+            unit="%",
+            labels=labels,
             title=_title(same, GIVEN, "given away by releases of one size"),
             about="People in all releases with one value left; every release has as many rows, "
             f"whatever their number. {told_tables(rows)}",
         ),
-    }  # fmt: skip
+    }
 
 
 def _title(rows: Rows, of: str, said: str) -> str:

@@ -83,8 +83,15 @@ def _measured(
     table = "IPUMS" if lab.samples[name].empty else "Adult"
     found = lab.measured(tried if part == GIVEN else sized, cells)
     for (one, _), row in zip(each, found, strict=True):
-        yield {"part": part, "table": table, "asked": asked, "group": one.group,
-               "changed": one.changed, "to": one.to, **row}  # fmt: skip
+        yield {
+            "part": part,
+            "table": table,
+            "asked": asked,
+            "group": one.group,
+            "changed": one.changed,
+            "to": one.to,
+            **row,
+        }
 
 
 # What comes out
@@ -101,8 +108,9 @@ def figures(rows: Rows, question: Question) -> dict[Key, list[Number]]:
     seen = dict.fromkeys((row["group"], row["changed"], row["to"]) for row in some)
     return {
         (*key, average): [_figure(some, question, one, key, average) for one in question.printed]
-        for key in seen for average in question.averages
-    }  # fmt: skip
+        for key in seen
+        for average in question.averages
+    }
 
 
 def _figure(
@@ -112,8 +120,13 @@ def _figure(
     _, changed, to = key
     if not concerns(changed, printed.asked):
         changed, to = "nothing", BASIS
-    where = {"part": question.part, "table": question.table, "asked": printed.asked,
-             "changed": changed, "to": to}  # fmt: skip
+    where = {
+        "part": question.part,
+        "table": question.table,
+        "asked": printed.asked,
+        "changed": changed,
+        "to": to,
+    }
     words = f"{WORDS[printed.of]}, {printed.asked}, {told((*key[:2], to, average))}"
     return number(rows, printed.of or average, said=words, unit=printed.unit, **where)
 
@@ -133,8 +146,9 @@ def _tried(rows: Rows, question: Question) -> Claim:
     """What came of the settings left open, and of those that change what is fixed."""
     found = figures(rows, question)
     groups = {group: [key for key in found if key[0] == group] for group in (OPEN, FIXED)}
-    met = {group: [key for key in keys if _met(question, found[key])]
-           for group, keys in groups.items()}  # fmt: skip
+    met = {
+        group: [key for key in keys if _met(question, found[key])] for group, keys in groups.items()
+    }
     nearest = min(groups[OPEN], key=lambda key: _off(question, found[key]))
     shown = dict.fromkeys((nearest, *met[OPEN], *met[FIXED]))
     ours = [one for key, numbers in found.items() if key[2] == BASIS for one in numbers]
@@ -145,8 +159,12 @@ def _tried(rows: Rows, question: Question) -> Claim:
     )
     return Claim(
         f"{question.table}, {question.part}: {_open(question, met[OPEN], groups[OPEN])}",
-        "", tuple(ours), FOUND, why, tuple(one for key in shown for one in found[key]),
-    )  # fmt: skip
+        "",
+        tuple(ours),
+        FOUND,
+        why,
+        tuple(one for key in shown for one in found[key]),
+    )
 
 
 def _met(question: Question, ours: Sequence[Number]) -> bool:
@@ -226,8 +244,10 @@ def _about_whom(rows: Rows) -> Claim:
         f"{how}, IPUMS gives away people who have no occupation (k = {AT[0]}, all rows): of the "
         f"people whose occupation two releases give away, {none} have none; among those who have "
         f"one, {some} are given away. Of the people in both, {share} have none.",
-        "", (none, some, share), FOUND,
-    )  # fmt: skip
+        "",
+        (none, some, share),
+        FOUND,
+    )
 
 
 # Charts
@@ -237,9 +257,10 @@ def charts(rows: Rows) -> dict[str, Spec]:
     """A dot for every setting, the paper's figure as a line; and whom the headline is about."""
     drawn = {
         f"{question.table.lower()}_{one.of or f'size_{one.theirs}'}": _dots(rows, question, at)
-        for question in QUESTIONS for at, one in enumerate(question.printed)
+        for question in QUESTIONS
+        for at, one in enumerate(question.printed)
         if chosen(rows, part=question.part, table=question.table)
-    }  # fmt: skip
+    }
     return {**drawn, "whom": _whom(rows)}
 
 
@@ -247,37 +268,74 @@ def _dots(rows: Rows, question: Question, at: int) -> Spec:
     """Settings from top to bottom, the mean of the runs from left to right."""
     printed, found = question.printed[at], figures(rows, question)
     values: list[Spec] = [
-        {"setting": told((group, changed, to, "")), "mean": one[at].mean, "least": one[at].least,
-         "by": ", ".join(filter(None, (AVERAGES.get(average), group))), "most": one[at].most}
+        {
+            "setting": told((group, changed, to, "")),
+            "mean": one[at].mean,
+            "least": one[at].least,
+            "by": ", ".join(filter(None, (AVERAGES.get(average), group))),
+            "most": one[at].most,
+        }
         for (group, changed, to, average), one in found.items()
         if concerns(changed, printed.asked)
-    ]  # fmt: skip
+    ]
     order = list(dict.fromkeys(value["setting"] for value in values))
     unit = printed.unit.strip()
     words = f"{WORDS[printed.of]}, {printed.asked}"
-    axis = {"title": f"{words}, {unit}", "format": ",~r", "labelOverlap": "greedy",
-            "labelSeparation": 8}  # fmt: skip
+    axis = {
+        "title": f"{words}, {unit}",
+        "format": ",~r",
+        "labelOverlap": "greedy",
+        "labelSeparation": 8,
+    }
     along: Spec = {"type": "quantitative", "axis": axis}
     along["scale"] = {"type": "log"} if unit == "rows" else {"zero": True}
-    places = {"field": "setting", "type": "nominal", "sort": order,
-              "axis": {"title": None, "labelLimit": 0, "minExtent": LETTER * max(map(len, order)),
-                       "grid": True}}  # fmt: skip
+    places = {
+        "field": "setting",
+        "type": "nominal",
+        "sort": order,
+        "axis": {
+            "title": None,
+            "labelLimit": 0,
+            "minExtent": LETTER * max(map(len, order)),
+            "grid": True,
+        },
+    }
     series = told_apart(list(dict.fromkeys(value["by"] for value in values)))
     return standing(
         _title(question, at, found),
         f"Every setting that was tried on {question.table}: {words}; the line is the paper's.",
-        values, {"setting": "Setting", "by": "Which", "mean": f"Mean, {unit}",
-                 "least": "Least", "most": "Most"},
-        {"height": 22 * len(order), "encoding": {"y": places}, "layer": [
-            {"data": {"values": [{"mean": printed.theirs, "said": "paper"}]}, "mark": _LINE,
-             "encoding": {"x": {**along, "field": "mean"}, "y": None}},
-            {"mark": {"type": "rule", "opacity": 0.5},
-             "encoding": {"x": {**along, "field": "least"}, "x2": {"field": "most"},
-                          "color": series["color"]}},
-            {"mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-             "encoding": {"x": {**along, "field": "mean"}, **series}},
-        ]},
-    )  # fmt: skip
+        values,
+        {
+            "setting": "Setting",
+            "by": "Which",
+            "mean": f"Mean, {unit}",
+            "least": "Least",
+            "most": "Most",
+        },
+        {
+            "height": 22 * len(order),
+            "encoding": {"y": places},
+            "layer": [
+                {
+                    "data": {"values": [{"mean": printed.theirs, "said": "paper"}]},
+                    "mark": _LINE,
+                    "encoding": {"x": {**along, "field": "mean"}, "y": None},
+                },
+                {
+                    "mark": {"type": "rule", "opacity": 0.5},
+                    "encoding": {
+                        "x": {**along, "field": "least"},
+                        "x2": {"field": "most"},
+                        "color": series["color"],
+                    },
+                },
+                {
+                    "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+                    "encoding": {"x": {**along, "field": "mean"}, **series},
+                },
+            ],
+        },
+    )
 
 
 _LINE = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 2, "color": COLOUR["alarm"]}
@@ -296,15 +354,20 @@ def _title(question: Question, at: int, found: Figures) -> str:
 def _whom(rows: Rows) -> Spec:
     found = [
         {"k": row["k"], "who": who, "share": row[name]}
-        for row in chosen(rows, part=NONE) for name, who in WHO.items()
-    ]  # fmt: skip
+        for row in chosen(rows, part=NONE)
+        for name, who in WHO.items()
+    ]
     none = number(rows, "none_of_given_away", part=NONE, k=AT[0])
     return bars(
-        found, x="k", y="share", by="who", unit="%",
+        found,
+        x="k",
+        y="share",
+        by="who",
+        unit="%",
         title=f"{none.mean:.0f} % of those given away at k = {AT[0]} have no occupation",
         about="IPUMS, all rows, two releases by Mondrian: the given away of either group.",
         labels={"k": "k", "share": "given away", "who": "people in both"},
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

@@ -51,9 +51,14 @@ CONFIDENCES = {"pvp_100": 0, "pvp_50": 1, "pvp_33": 2, "pvp_25": 3, "pvp_20": 4,
 """Where each confidence stands among those of the attack (1, 1/2, 1/3, 1/4, 1/5, 1/10)."""
 
 WORDS = {
-    "adult-train": "Adult", "adult": "Adult with its test rows", "ipums-1970": "IPUMS",
-    "bplg": "birth place", "occ1950": "occupation", "ind1950": "industry", "inctot": "income",
-}  # fmt: skip
+    "adult-train": "Adult",
+    "adult": "Adult with its test rows",
+    "ipums-1970": "IPUMS",
+    "bplg": "birth place",
+    "occ1950": "occupation",
+    "ind1950": "industry",
+    "inctot": "income",
+}
 """What tables and columns are called in headings and sentences."""
 POINTS, SHARES = (3, 8), (0.1, 0.25)
 """How far ours may be from what is printed to agree, and to agree in part: percentages in points,
@@ -96,10 +101,13 @@ def measured(lab: Lab, made: Sequence[tuple[str, str]] = (MONDRIAN,)) -> list[Ro
         for seed in lab.seeds
     ]
     return [
-        {"table": called(lab.samples[row["data"]], row["rows_kept"]),
-         "made": MADE[row["first"], row["second"]], **row}
+        {
+            "table": called(lab.samples[row["data"]], row["rows_kept"]),
+            "made": MADE[row["first"], row["second"]],
+            **row,
+        }
         for row in lab.measured(pair, cells)
-    ]  # fmt: skip
+    ]
 
 
 def called(sample: Sample, rows_kept: str) -> str:
@@ -145,10 +153,19 @@ def listed(readings: Sequence[Number]) -> str:
 
 
 def pair(
-    sample: Sample, *, k: int, seed: int, first: str = "mondrian", second: str = "mondrian",
-    rule: str = "", rows_kept: str = ALL, releases: int = 2, overlap: int = OVERLAP, size: int = 0,
+    sample: Sample,
+    *,
+    k: int,
+    seed: int,
+    first: str = "mondrian",
+    second: str = "mondrian",
+    rule: str = "",
+    rows_kept: str = ALL,
+    releases: int = 2,
+    overlap: int = OVERLAP,
+    size: int = 0,
     sensitive: str = "",
-) -> Row:  # fmt: skip
+) -> Row:
     """Publish, attack, and give one row.
 
     The first release is made by the method ``first``, the others by ``second``. ``rule`` is asked
@@ -198,9 +215,12 @@ def subsets(rows: int, *, releases: int, overlap: int, size: int, seed: int) -> 
 
 
 def composed(
-    table: pa.Table, schema: Schema, rules: Sequence[str], methods: Sequence[str],
+    table: pa.Table,
+    schema: Schema,
+    rules: Sequence[str],
+    methods: Sequence[str],
     parts: Sequence[Subset],
-) -> Row:  # fmt: skip
+) -> Row:
     """A row: the releases of these parts, by these rules and methods, attacked together.
 
     The people in common are those in all of the parts.
@@ -215,9 +235,13 @@ def composed(
 
 @contextmanager
 def released(
-    table: pa.Table, schema: Schema, rules: Sequence[str], methods: Sequence[str],
-    parts: Sequence[Subset], **parameters: Any,
-) -> Iterator[list[Release]]:  # fmt: skip
+    table: pa.Table,
+    schema: Schema,
+    rules: Sequence[str],
+    methods: Sequence[str],
+    parts: Sequence[Subset],
+    **parameters: Any,
+) -> Iterator[list[Release]]:
     """A release of each part, there as long as it is needed; ``parameters`` are the methods'.
 
     As Parquet, which is read and written in half of the time.
@@ -226,11 +250,16 @@ def released(
     with temporary_files.folder() as folder:
         yield [
             shoal.publish(
-                people.take(part), roles, rule, method=method, out=folder / str(j),
-                format="parquet", **parameters,
+                people.take(part),
+                roles,
+                rule,
+                method=method,
+                out=folder / str(j),
+                format="parquet",
+                **parameters,
             )
             for j, (rule, method, part) in enumerate(zip(rules, methods, parts, strict=True))
-        ]  # fmt: skip
+        ]
 
 
 def numbered(table: pa.Table, schema: Schema) -> tuple[pa.Table, Schema]:

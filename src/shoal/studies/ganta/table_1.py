@@ -28,8 +28,14 @@ ROLES = Schema.of(quasi=["Zip", "Age", "Nationality"], sensitive="Condition")
 ALICE, HERS = 28, "AIDS"
 K = (4, 6)
 LEFT = {"first": "First release alone", "second": "Second release alone", "both": "Both together"}
-HEADINGS = {"age": "Age", "first": "First release", "second": "Second release", "both": "Both",
-            "drop": "Drop", "left": "Left"}  # fmt: skip
+HEADINGS = {
+    "age": "Age",
+    "first": "First release",
+    "second": "Second release",
+    "both": "Both",
+    "drop": "Drop",
+    "left": "Left",
+}
 
 
 def person(*, age: int, zip_code: str = "13012") -> Row:
@@ -40,10 +46,13 @@ def person(*, age: int, zip_code: str = "13012") -> Row:
     )
     first, second = found.details["prior"]
     return {
-        "first": int(first), "second": int(second), "both": int(found.details["posterior"]),
-        "drop": int(found.details["mean_drop"]), "certain": bool(found.exposed),
+        "first": int(first),
+        "second": int(second),
+        "both": int(found.details["posterior"]),
+        "drop": int(found.details["mean_drop"]),
+        "certain": bool(found.exposed),
         "left": ", ".join(sorted(found.witness["left_named"])),
-    }  # fmt: skip
+    }
 
 
 def reached(*, release: int) -> Row:
@@ -72,21 +81,27 @@ def _k(rows: Rows) -> Claim:
     same = tuple(one.mean for one in ours) == K
     return Claim(
         "Of the two printed tables the first is 4-anonymous and the second 6-anonymous.",
-        "4 and 6", ours, AGREES if same else DIFFERS,
+        "4 and 6",
+        ours,
+        AGREES if same else DIFFERS,
         "" if same else "Their smallest classes have other sizes.",
-    )  # fmt: skip
+    )
 
 
 def _alice(rows: Rows) -> Claim:
-    ours = tuple(number(rows, of, said=f"values: {words.lower()}", age=ALICE)
-                 for of, words in LEFT.items())  # fmt: skip
+    ours = tuple(
+        number(rows, of, said=f"values: {words.lower()}", age=ALICE) for of, words in LEFT.items()
+    )
     left = chosen(rows, age=ALICE)[0]["left"]
     same = left == HERS
     return Claim(
         "Whoever knows that Alice is 28, lives in 13012 and is in both printed tables knows that "
-        "she has AIDS.", "AIDS", ours, AGREES if same else DIFFERS,
+        "she has AIDS.",
+        "AIDS",
+        ours,
+        AGREES if same else DIFFERS,
         "" if same else "The two tables leave other values.",
-    )  # fmt: skip
+    )
 
 
 def _alone(rows: Rows) -> Claim:
@@ -94,33 +109,49 @@ def _alone(rows: Rows) -> Claim:
     people = [row for row in rows if "age" in row]
     certain = [row["age"] for row in people if row["certain"]]
     alone = [row["age"] for row in people if min(row["first"], row["second"]) == 1]
-    ours = tuple(number(rows, of, said=f"age {age}: values, {words.lower()}", age=age)
-                 for age in (alone or certain)[:1] for of, words in LEFT.items())  # fmt: skip
+    ours = tuple(
+        number(rows, of, said=f"age {age}: values, {words.lower()}", age=age)
+        for age in (alone or certain)[:1]
+        for of, words in LEFT.items()
+    )
     return Claim(
         f"Of {len(people)} ages {len(certain)} have one condition left when both tables are read; "
         f"for {len(alone)} of them one table was enough, and the second takes nothing away.",
-        "", ours, FOUND,
-    )  # fmt: skip
+        "",
+        ours,
+        FOUND,
+    )
 
 
 def charts(rows: Rows) -> Mapping[str, Spec]:
     """Values left by age; and people of every kind as a printed table."""
     people = [row for row in rows if "age" in row]
-    long = [{"age": row["age"], "seen": words, "values": row[of]}
-            for row in people for of, words in LEFT.items()]  # fmt: skip
+    long = [
+        {"age": row["age"], "seen": words, "values": row[of]}
+        for row in people
+        for of, words in LEFT.items()
+    ]
     certain = sum(row["certain"] for row in people)
     title = f"Of {len(people)} ages, {certain} have one condition left when both tables are read"
     about = "How many conditions the two printed tables leave somebody in 13012, by age."
     return {
         "ages": lines(
-            long, x="age", y="values", by="seen", title=title, about=about,
+            long,
+            x="age",
+            y="values",
+            by="seen",
+            title=title,
+            about=about,
             labels={"age": "Age", "values": "Conditions left", "seen": "Seen"},
         ),
         "people": grid(
-            _bands(people), columns=HEADINGS, marked="certain",
-            title="What each table leaves, and both", about=f"{about} Set off: one is left.",
+            _bands(people),
+            columns=HEADINGS,
+            marked="certain",
+            title="What each table leaves, and both",
+            about=f"{about} Set off: one is left.",
         ),
-    }  # fmt: skip
+    }
 
 
 def _bands(people: Sequence[Mapping[str, object]]) -> list[Row]:

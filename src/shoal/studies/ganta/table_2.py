@@ -25,13 +25,19 @@ ABOUT = "How many different values each column has, quasi-identifiers first."
 
 def domains(sample: Sample) -> list[Row]:
     """Of every column its role and number of values."""
-    columns = [*((name, "quasi-identifier") for name in sample.quasi),
-               *((name, "sensitive") for name in (sample.sensitive, *sample.others))]  # fmt: skip
+    columns = [
+        *((name, "quasi-identifier") for name in sample.quasi),
+        *((name, "sensitive") for name in (sample.sensitive, *sample.others)),
+    ]
     return [
-        {"column": name, "role": role, "values": len(sample.table[name].unique()),
-         "rows": sample.rows}
+        {
+            "column": name,
+            "role": role,
+            "values": len(sample.table[name].unique()),
+            "rows": sample.rows,
+        }
         for name, role in columns
-    ]  # fmt: skip
+    ]
 
 
 def measure(lab: Lab) -> list[Row]:
@@ -48,9 +54,12 @@ def _rows(rows: Rows) -> Claim:
     ours = number(rows, "rows", said="complete training rows", data=TRAIN, column="age")
     same = ours.mean == ROWS
     return Claim(
-        "Adult has 30,162 complete rows.", f"{ROWS:,}", (ours,),
-        AGREES if same else DIFFERS, "" if same else f"The training rows are {ours}.",
-    )  # fmt: skip
+        "Adult has 30,162 complete rows.",
+        f"{ROWS:,}",
+        (ours,),
+        AGREES if same else DIFFERS,
+        "" if same else f"The training rows are {ours}.",
+    )
 
 
 def _ages(rows: Rows) -> Claim:
@@ -61,9 +70,13 @@ def _ages(rows: Rows) -> Claim:
     verdict = AGREES if ours.mean == AGES else CORRECTED if whole.mean == AGES else DIFFERS
     why = f"The {ROWS:,} rows have {ours} ages; the {size} rows of both files have {whole}."
     return Claim(
-        "The 30,162 complete training rows of Adult have 74 different ages.", str(AGES), (ours,),
-        verdict, "" if verdict == AGREES else why, (whole, size),
-    )  # fmt: skip
+        "The 30,162 complete training rows of Adult have 74 different ages.",
+        str(AGES),
+        (ours,),
+        verdict,
+        "" if verdict == AGREES else why,
+        (whole, size),
+    )
 
 
 def charts(rows: Rows) -> Mapping[str, Spec]:
@@ -80,11 +93,13 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     unlike = sum(one["differs"] for one in found.values())
     return {
         "domains": grid(
-            list(found.values()), columns={"column": "Column", "role": "Role", **headings},
+            list(found.values()),
+            columns={"column": "Column", "role": "Role", **headings},
             title=f"Columns with more values with the test rows: {unlike} of {len(found)}",
-            about=ABOUT, marked="differs",
+            about=ABOUT,
+            marked="differs",
         )
-    }  # fmt: skip
+    }
 
 
 EXPERIMENT = Experiment(

@@ -41,15 +41,21 @@ def claims(rows: Rows) -> Sequence[Claim]:
 
 
 def _sizes(rows: Rows) -> Claim:
-    ours = tuple(number(rows, "values", said=WORDS[name], data=IPUMS, column=name)
-                 for name in PRINTED)  # fmt: skip
-    unlike = [f"{one.said} {one}" for one, size in zip(ours, PRINTED.values(), strict=True)
-              if one.mean != size]  # fmt: skip
+    ours = tuple(
+        number(rows, "values", said=WORDS[name], data=IPUMS, column=name) for name in PRINTED
+    )
+    unlike = [
+        f"{one.said} {one}"
+        for one, size in zip(ours, PRINTED.values(), strict=True)
+        if one.mean != size
+    ]
     return Claim(
         "IPUMS has 113 birth places, 247 occupations, 145 industries and 471 incomes.",
-        ", ".join(map(str, PRINTED.values())), ours, DIFFERS if unlike else AGREES,
+        ", ".join(map(str, PRINTED.values())),
+        ours,
+        DIFFERS if unlike else AGREES,
         f"Other numbers of values: {', '.join(unlike)}." if unlike else "",
-    )  # fmt: skip
+    )
 
 
 def _year(rows: Rows) -> Claim:
@@ -64,27 +70,40 @@ def _year(rows: Rows) -> Claim:
     )
     verdict = {THEIR_YEAR: AGREES, YEAR: CORRECTED}.get(year, DIFFERS)
     return Claim(
-        f"The people of IPUMS are of the census of {THEIR_YEAR}.", str(THEIR_YEAR), (ours,),
-        verdict, "" if verdict == AGREES else why,
-    )  # fmt: skip
+        f"The people of IPUMS are of the census of {THEIR_YEAR}.",
+        str(THEIR_YEAR),
+        (ours,),
+        verdict,
+        "" if verdict == AGREES else why,
+    )
 
 
 def charts(rows: Rows) -> Mapping[str, Spec]:
     """A printed table: a row for each column, with the paper's number where it is known."""
     shown = [
-        {**row, "theirs": PRINTED.get(row["column"], ""),
-         "same": PRINTED.get(row["column"]) == row["values"]}
+        {
+            **row,
+            "theirs": PRINTED.get(row["column"], ""),
+            "same": PRINTED.get(row["column"]) == row["values"],
+        }
         for row in rows
-    ]  # fmt: skip
+    ]
     same = sum(row["same"] for row in shown)
-    headings = {"column": "Column", "role": "Role", "values": f"Values in {rows[0]['rows']:,} rows",
-                "theirs": "Paper"}  # fmt: skip
+    headings = {
+        "column": "Column",
+        "role": "Role",
+        "values": f"Values in {rows[0]['rows']:,} rows",
+        "theirs": "Paper",
+    }
     return {
         "domains": grid(
-            shown, columns=headings, marked="same", about=f"{ABOUT} Set off: as the paper has it.",
+            shown,
+            columns=headings,
+            marked="same",
+            about=f"{ABOUT} Set off: as the paper has it.",
             title=f"{same} of the {len(PRINTED)} sizes that tell the files apart are the paper's",
         )
-    }  # fmt: skip
+    }
 
 
 EXPERIMENT = Experiment(

@@ -36,8 +36,9 @@ LABELS = {"column": "Column", "bits": "Entropy (bits)", "rows_kept": "Rows"}
 
 def entropies(sample: Sample, *, rows_kept: str, seed: int) -> list[Row]:
     """Of each column that may be the sensitive one, over these rows."""
-    return [_entropy(sample.on(name), rows_kept, seed)
-            for name in (sample.sensitive, *sample.others)]  # fmt: skip
+    return [
+        _entropy(sample.on(name), rows_kept, seed) for name in (sample.sensitive, *sample.others)
+    ]
 
 
 def _entropy(sample: Sample, rows_kept: str, seed: int) -> Row:
@@ -48,8 +49,12 @@ def _entropy(sample: Sample, rows_kept: str, seed: int) -> Row:
         each = subsets(people.rows, releases=2, overlap=OVERLAP, size=0, seed=seed)
         codes = codes[each[0]]
     name = people.sensitive
-    return {"column": WORDS.get(name, name), "bits": bits(np.bincount(codes)), "rows": len(codes),
-            "values": len(np.unique(codes))}  # fmt: skip
+    return {
+        "column": WORDS.get(name, name),
+        "bits": bits(np.bincount(codes)),
+        "rows": len(codes),
+        "values": len(np.unique(codes)),
+    }
 
 
 def measure(lab: Lab) -> list[Row]:
@@ -57,8 +62,9 @@ def measure(lab: Lab) -> list[Row]:
     once = [(ALL, 0), (APPLICABLE, 0)]
     cells = [
         {"data": data, "rows_kept": rows, "seed": seed}
-        for data in lab.samples for rows, seed in [*once, *((PART, seed) for seed in lab.seeds)]
-    ]  # fmt: skip
+        for data in lab.samples
+        for rows, seed in [*once, *((PART, seed) for seed in lab.seeds)]
+    ]
     return lab.measured(entropies, cells)
 
 
@@ -77,9 +83,13 @@ def _one(rows: Rows, column: str) -> Claim:
     else:
         verdict, why, because = AGREES, _last(ours, theirs) if off else "", ()
     return Claim(
-        f"The {word} of IPUMS has an entropy of {theirs:.2f} bits.", f"{theirs:.2f}", (ours,),
-        verdict, why, because,
-    )  # fmt: skip
+        f"The {word} of IPUMS has an entropy of {theirs:.2f} bits.",
+        f"{theirs:.2f}",
+        (ours,),
+        verdict,
+        why,
+        because,
+    )
 
 
 def _off(ours: float, theirs: float) -> int:
@@ -99,10 +109,12 @@ def _why(ours: Number, part: Number, work: Number, theirs: float) -> str:
     tried = {
         f"over all rows in bits {ours.mean:.3f}": (ours.mean, ours.mean),
         f"in natural units {ours.mean * NATS:.3f}": (ours.mean * NATS, ours.mean * NATS),
-        f"in subsets of half of the rows {part.least:.3f} to {part.most:.3f}":
-            (part.least, part.most),
+        f"in subsets of half of the rows {part.least:.3f} to {part.most:.3f}": (
+            part.least,
+            part.most,
+        ),
         f"where it applies {work.mean:.3f}": (work.mean, work.mean),
-    }  # fmt: skip
+    }
     fits = [said for said, (least, most) in tried.items() if least - LAST <= theirs <= most + LAST]
     found = f"It comes out {', '.join(fits)}" if fits else "The reason was not found"
     return f"{found}. Tried: {'; '.join(tried)}."
@@ -110,8 +122,15 @@ def _why(ours: Number, part: Number, work: Number, theirs: float) -> str:
 
 def _number(rows: Rows, column: str, rows_kept: str, of: str = "bits") -> Number:
     word, unit = WORDS[column], " bits" if of == "bits" else " values"
-    return number(rows, of, said=f"{word}, {NAMED[rows_kept]}", unit=unit, data=IPUMS, column=word,
-                  rows_kept=rows_kept)  # fmt: skip
+    return number(
+        rows,
+        of,
+        said=f"{word}, {NAMED[rows_kept]}",
+        unit=unit,
+        data=IPUMS,
+        column=word,
+        rows_kept=rows_kept,
+    )
 
 
 def _reading(rows: Rows) -> Claim:
@@ -122,51 +141,71 @@ def _reading(rows: Rows) -> Claim:
             _off(_number(rows, column, kind).mean * size, theirs) <= 1
             for column, theirs in PRINTED.items()
         )
-        for unit, size in (("bits", 1.0), ("natural units", NATS)) for kind, words in told.items()
-    }  # fmt: skip
+        for unit, size in (("bits", 1.0), ("natural units", NATS))
+        for kind, words in told.items()
+    }
     ours = tuple(_number(rows, column, kind) for kind in told for column in PRINTED)
     said = ", ".join(f"{count} in {how}" for how, count in found.items())
     return Claim(
         f"Of the {len(PRINTED)} entropies printed for IPUMS come out, within one in the last "
-        f"digit: {said}.", "", ours, FOUND,
-    )  # fmt: skip
+        f"digit: {said}.",
+        "",
+        ours,
+        FOUND,
+    )
 
 
 def _kept(rows: Rows) -> Claim:
     """Whether the numbers of values that the paper prints are those of all rows."""
-    ways = {kind: {column: _number(rows, column, kind, "values") for column in PRINTED}
-            for kind in (ALL, APPLICABLE)}  # fmt: skip
-    same = {kind: sum(one.mean == SIZES[column] for column, one in ways[kind].items())
-            for kind in ways}  # fmt: skip
+    ways = {
+        kind: {column: _number(rows, column, kind, "values") for column in PRINTED}
+        for kind in (ALL, APPLICABLE)
+    }
+    same = {
+        kind: sum(one.mean == SIZES[column] for column, one in ways[kind].items()) for kind in ways
+    }
     return Claim(
         f"Of the {len(PRINTED)} numbers of values printed for these columns {same[ALL]} are those "
         f"of all rows and {same[APPLICABLE]} those of the rows to which the column applies"
         f"{': the paper kept all rows' if same[ALL] > same[APPLICABLE] == 0 else ''}.",
-        "", tuple(one for way in ways.values() for one in way.values()), FOUND,
-    )  # fmt: skip
+        "",
+        tuple(one for way in ways.values() for one in way.values()),
+        FOUND,
+    )
 
 
 def charts(rows: Rows) -> Mapping[str, Spec]:
     """Columns side by side, by the rows that were kept."""
     shown = [
         {**row, "rows_kept": words}
-        for kind, words in NAMED.items() for row in chosen(rows, rows_kept=kind)
-    ]  # fmt: skip
+        for kind, words in NAMED.items()
+        for row in chosen(rows, rows_kept=kind)
+    ]
     there = {row["column"]: row["bits"] for row in chosen(rows, rows_kept=ALL)}
     theirs = [
-        {"column": WORDS[column], "bits": value, "rows_kept": NAMED[ALL],
-         "said": f"paper: {value:.2f}"}
-        for column, value in PRINTED.items() if WORDS[column] in there
-    ]  # fmt: skip
+        {
+            "column": WORDS[column],
+            "bits": value,
+            "rows_kept": NAMED[ALL],
+            "said": f"paper: {value:.2f}",
+        }
+        for column, value in PRINTED.items()
+        if WORDS[column] in there
+    ]
     told = ", ".join(f"{column} {value:.2f}" for column, value in there.items())
     return {
         "entropies": bars(
-            shown, x="column", y="bits", by="rows_kept", labels=LABELS, theirs=theirs,
+            shown,
+            x="column",
+            y="bits",
+            by="rows_kept",
+            labels=LABELS,
+            theirs=theirs,
             title=f"Bits to learn over all rows: {told}",
             about="Entropy of the sensitive columns in bits: over all rows, over those to whom the "
             "column applies, and over subsets as large as one release's.",
         )
-    }  # fmt: skip
+    }
 
 
 EXPERIMENT = Experiment(

@@ -49,13 +49,26 @@ def claims(rows: Rows) -> list[Claim]:
 def _checks(rows: Rows, size: int, reading: Reading, name: str) -> Number:
     average, kind = reading
     column, where = AVERAGES[average]
-    return number(rows, column, said=f"checks of {name}, {size} rows, {kind}, {average}",
-                  verifier=name, class_rows=size, split=kind, **where)  # fmt: skip
+    return number(
+        rows,
+        column,
+        said=f"checks of {name}, {size} rows, {kind}, {average}",
+        verifier=name,
+        class_rows=size,
+        split=kind,
+        **where,
+    )
 
 
 def _held(rows: Rows, size: int, kind: str) -> Number:
-    return number(rows, "held_to", said=f"{size} rows, {kind}: holds up to m", class_rows=size,
-                  split=kind, verifier="exact")  # fmt: skip
+    return number(
+        rows,
+        "held_to",
+        said=f"{size} rows, {kind}: holds up to m",
+        class_rows=size,
+        split=kind,
+        verifier="exact",
+    )
 
 
 def _told(readings: Sequence[Reading]) -> str:
@@ -76,8 +89,9 @@ def _first(rows: Rows, size: int, name: str, which: str) -> Claim:
         "verifiers (under which split and over which m is open)."
     )
     each = {at: {one: _checks(rows, size, at, one) for one in PLAIN} for at in READINGS}
-    orders = {at: tuple(sorted(PLAIN, key=lambda one: found[one].mean))
-              for at, found in each.items()}  # fmt: skip
+    orders = {
+        at: tuple(sorted(PLAIN, key=lambda one: found[one].mean)) for at, found in each.items()
+    }
     ahead = [at for at, found in each.items() if _least(found, name)]
     ours = tuple(each[at][one] for at in READINGS for one in (name, _rival(each[at], name)))
     rest = tuple(one for found in each.values() for one in found.values() if one not in ours)
@@ -104,8 +118,10 @@ def _ordered(orders: Mapping[Reading, tuple[str, ...]], behind: Sequence[Reading
     found = dict.fromkeys(orders[at] for at in behind)
     if len(found) == 1 and len(behind) == len(orders):
         return f"The order, fewest first, is {', '.join(*found)} in all of them."
-    told = [f"{', '.join(order)} ({_told([at for at in behind if orders[at] == order])})"
-            for order in found]  # fmt: skip
+    told = [
+        f"{', '.join(order)} ({_told([at for at in behind if orders[at] == order])})"
+        for order in found
+    ]
     return f"Where it is not, the order, fewest first, is: {'; '.join(told)}."
 
 
@@ -132,10 +148,14 @@ def _chosen_well(rows: Rows, sizes: Sequence[int]) -> Claim:
     )
     each = {
         (size, at): {one: _checks(rows, size, at, one) for one in ("adaptive", *CHOICE)}
-        for size in sizes for at in READINGS
-    }  # fmt: skip
-    right = [key for key, found in each.items()
-             if found["adaptive"].mean <= min(found[one].mean for one in CHOICE)]  # fmt: skip
+        for size in sizes
+        for at in READINGS
+    }
+    right = [
+        key
+        for key, found in each.items()
+        if found["adaptive"].mean <= min(found[one].mean for one in CHOICE)
+    ]
     means = [key for key in each if key[1][0] == "all m"]
     ours = tuple(one for key in reversed(means) for one in each[key].values())
     rest = tuple(one for key in each if key not in means for one in each[key].values())
@@ -143,8 +163,12 @@ def _chosen_well(rows: Rows, sizes: Sequence[int]) -> Claim:
     if verdict == AGREES:
         return Claim(says, THEIRS, ours, AGREES, because=rest)
     # The same rows are split in both ways, so that their score is the same.
-    scores = tuple(number(rows, "score", said=f"score of a class, {size} rows", class_rows=size,
-                          split=KINDS[0]) for size in sizes)  # fmt: skip
+    scores = tuple(
+        number(
+            rows, "score", said=f"score of a class, {size} rows", class_rows=size, split=KINDS[0]
+        )
+        for size in sizes
+    )
     why = (
         f"{_worse(right, each)} {_one_better(each)}From which score a class counts as large is not "
         f"printed; ours is {STRONG:g}, and the classes score "
@@ -181,10 +205,17 @@ def _one_better(each: Choices) -> str:
 def _means(rows: Rows, column: str, words: str, size: int, kind: str) -> dict[str, Number]:
     unit = {"mean_milliseconds": " ms", "microseconds_a_check": " µs"}.get(column, "")
     return {
-        one: number(rows, column, said=f"{words} of {one}, {size} rows, {kind}", unit=unit,
-                    verifier=one, class_rows=size, split=kind)
+        one: number(
+            rows,
+            column,
+            said=f"{words} of {one}, {size} rows, {kind}",
+            unit=unit,
+            verifier=one,
+            class_rows=size,
+            split=kind,
+        )
         for one in PLAIN
-    }  # fmt: skip
+    }
 
 
 def _time(rows: Rows, sizes: Sequence[int]) -> Claim:
@@ -192,26 +223,36 @@ def _time(rows: Rows, sizes: Sequence[int]) -> Claim:
     classes = [(size, kind) for size in sizes for kind in KINDS]
     checks, times, costs = (
         {at: _means(rows, column, words, *at) for at in classes}
-        for column, words in (("mean_checks", "checks"), ("mean_milliseconds", "time"),
-                              ("microseconds_a_check", "time for a check"))
-    )  # fmt: skip
+        for column, words in (
+            ("mean_checks", "checks"),
+            ("mean_milliseconds", "time"),
+            ("microseconds_a_check", "time for a check"),
+        )
+    )
     first = {at: (_least_of(checks[at]), _least_of(times[at])) for at in classes}
-    parted = [f"{fewest} by checks and {quickest} by time ({size} rows, {kind})"
-              for (size, kind), (fewest, quickest) in first.items()
-              if fewest != quickest]  # fmt: skip
+    parted = [
+        f"{fewest} by checks and {quickest} by time ({size} rows, {kind})"
+        for (size, kind), (fewest, quickest) in first.items()
+        if fewest != quickest
+    ]
     head = (
         f"Time parts from checks on {len(parted)} of {len(classes)} classes, in the mean over all "
         f"m: first are {'; '.join(parted)}."
-        if parted else "The verifier with the fewest checks is the quickest on every class."
-    )  # fmt: skip
-    single, many = (_a_check(rows, sizes, column, words) for column, words in
-                    (("one_by_one", "one by one"), ("at_once", "many at once")))  # fmt: skip
+        if parted
+        else "The verifier with the fewest checks is the quickest on every class."
+    )
+    single, many = (
+        _a_check(rows, sizes, column, words)
+        for column, words in (("one_by_one", "one by one"), ("at_once", "many at once"))
+    )
     dearest = [max(costs[at], key=lambda one: costs[at][one].mean) for at in classes]
     ours = tuple(times[at][one] for at in classes for one in dict.fromkeys(reversed(first[at])))
     because = (
-        *single, *many, *(one for at in classes for one in costs[at].values()),
+        *single,
+        *many,
+        *(one for at in classes for one in costs[at].values()),
         *(checks[at][one] for at in classes for one in dict.fromkeys(first[at])),
-    )  # fmt: skip
+    )
     says = f"{head} {_priced(single, many, dearest)}".strip()
     return Claim(says, "", ours, FOUND, because=because)
 
@@ -220,14 +261,19 @@ def _least_of(found: Mapping[str, Number]) -> str:
     return min(found, key=lambda one: found[one].mean)
 
 
-def _a_check(
-    rows: Rows, sizes: Sequence[int], column: str, words: str
-) -> tuple[Number, ...]:  # fmt: skip
+def _a_check(rows: Rows, sizes: Sequence[int], column: str, words: str) -> tuple[Number, ...]:
     return tuple(
-        number(rows, column, said=f"a check, {words}, {size} rows, {kind}", unit=" µs",
-               class_rows=size, split=kind)
-        for size in sizes for kind in KINDS
-    )  # fmt: skip
+        number(
+            rows,
+            column,
+            said=f"a check, {words}, {size} rows, {kind}",
+            unit=" µs",
+            class_rows=size,
+            split=kind,
+        )
+        for size in sizes
+        for kind in KINDS
+    )
 
 
 def _priced(single: Sequence[Number], many: Sequence[Number], dearest: Sequence[str]) -> str:
@@ -252,10 +298,18 @@ def _pruned(rows: Rows, kind: str, sizes: Sequence[int]) -> Claim:
     """Against trying every coalition of m, which is what a class that holds costs ``direct``."""
     reading = ("the m for which it holds", kind)
     ours = {(size, one): _checks(rows, size, reading, one) for size in sizes for one in PLAIN}
-    fewer = [f"{one} ({size} rows)" for size in sizes for one in PLAIN[1:]
-             if ours[size, one].mean < ours[size, "direct"].mean]  # fmt: skip
-    more = [f"{one} ({size} rows)" for size in sizes for one in PLAIN[1:]
-            if ours[size, one].mean > ours[size, "direct"].mean]  # fmt: skip
+    fewer = [
+        f"{one} ({size} rows)"
+        for size in sizes
+        for one in PLAIN[1:]
+        if ours[size, one].mean < ours[size, "direct"].mean
+    ]
+    more = [
+        f"{one} ({size} rows)"
+        for size in sizes
+        for one in PLAIN[1:]
+        if ours[size, one].mean > ours[size, "direct"].mean
+    ]
     says = (
         f"Where a class holds ({kind} split), pruning saves checks against asking about every "
         f"coalition of m (direct) with {', '.join(fewer) or 'no verifier'}, and costs checks with "

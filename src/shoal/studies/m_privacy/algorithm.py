@@ -41,8 +41,14 @@ MENDED, OURS = "both lines mended", "Shoal's binary"
 ROUND, ENDED = "line 6 as printed", "line 6 as printed, ended"
 HARMLESS, HARMFUL = "line 5 as printed, empty is safe", "line 5 as printed, empty breaks"
 THROUGHOUT = "n all through, empty breaks"
-SETTINGS: dict[str, Any] = {"classes": 300, "providers": (3, 4, 5), "values": 5, "rows_each": 5,
-                            "k": (2, 6), "l": (1, 3)}  # fmt: skip
+SETTINGS: dict[str, Any] = {
+    "classes": 300,
+    "providers": (3, 4, 5),
+    "values": 5,
+    "rows_each": 5,
+    "k": (2, 6),
+    "l": (1, 3),
+}
 Breaks = Callable[[int], bool]
 """Whether a coalition, a bit for each member, breaks the rule for the others."""
 
@@ -51,9 +57,18 @@ def measure(lab: Lab) -> list[Row]:
     """As many classes for every seed."""
     asked = lab.settings
     return lab.measured(
-        judged, [{**asked, "providers": list(asked["providers"]), "k": list(asked["k"]),
-                  "l": list(asked["l"]), "seed": seed} for seed in lab.seeds],
-    )  # fmt: skip
+        judged,
+        [
+            {
+                **asked,
+                "providers": list(asked["providers"]),
+                "k": list(asked["k"]),
+                "l": list(asked["l"]),
+                "seed": seed,
+            }
+            for seed in lab.seeds
+        ],
+    )
 
 
 @dataclass(frozen=True)
@@ -88,9 +103,14 @@ class Class:
 
 
 def judged(
-    classes: int, providers: list[int], values: int, rows_each: int, k: list[int], l: list[int],
+    classes: int,
+    providers: list[int],
+    values: int,
+    rows_each: int,
+    k: list[int],
+    l: list[int],
     seed: int,
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     """How often each version is wrong, and how."""
     rng = np.random.default_rng(seed)
     some = [random_class(rng, providers, values, rows_each, k, l) for _ in range(classes)]
@@ -102,9 +122,13 @@ def judged(
 
 
 def random_class(
-    rng: np.random.Generator, providers: list[int], values: int, rows_each: int, k: list[int],
+    rng: np.random.Generator,
+    providers: list[int],
+    values: int,
+    rows_each: int,
+    k: list[int],
     l: list[int],
-) -> Class:  # fmt: skip
+) -> Class:
     """A class of some of the providers, each with up to so many rows."""
     n = int(rng.choice(providers))
     counts = rng.integers(1, rows_each, int(rng.integers(1, n, endpoint=True)), endpoint=True)
@@ -127,12 +151,13 @@ def _of_size(providers: int, size: int) -> list[int]:
 def _counted(answers: list[bool | None], truth: list[bool]) -> Row:
     pairs = list(zip(answers, truth, strict=True))
     found = {
-        "private": sum(truth), "not_private": len(truth) - sum(truth),
+        "private": sum(truth),
+        "not_private": len(truth) - sum(truth),
         "called_private": sum(said is True and not right for said, right in pairs),
         "called_broken": sum(said is False and right for said, right in pairs),
         "no_answer": sum(said is None for said, _ in pairs),
         "no_answer_private": sum(said is None and right for said, right in pairs),
-    }  # fmt: skip
+    }
     wrong = found["called_private"] + found["called_broken"] + found["no_answer"]
     return {**found, "wrong": wrong, "right": len(truth) - wrong}
 
@@ -245,8 +270,14 @@ def _line_6(rows: Rows) -> Claim:
         f"{private.mean:.0f} others; ended after one round in vain, it calls {called.mean:.0f} "
         f"m-private that are not. {_mended(mended)}"
     )
-    return Claim(says, "if I_super breaches: continue", (*printed, *mended),
-                 _verdict(printed, mended), why, (broken, none, private, called))  # fmt: skip
+    return Claim(
+        says,
+        "if I_super breaches: continue",
+        (*printed, *mended),
+        _verdict(printed, mended),
+        why,
+        (broken, none, private, called),
+    )
 
 
 def _line_5(rows: Rows) -> Claim:
@@ -265,8 +296,9 @@ def _line_5(rows: Rows) -> Claim:
         f"the m too were taken from all of the table's providers, {others[1].mean:.0f}. "
         f"{_mended(mended)}"
     )
-    return Claim(says, "n - 1", (*printed, *mended), _verdict(printed, mended), why,
-                 (called, *others))  # fmt: skip
+    return Claim(
+        says, "n - 1", (*printed, *mended), _verdict(printed, mended), why, (called, *others)
+    )
 
 
 def _classes(rows: Rows) -> str:
@@ -282,8 +314,12 @@ def _mended(mended: tuple[Number, ...]) -> str:
 
 # Drawn
 
-OUTCOMES = {"right": "right", "called_private": "wrongly private",
-            "called_broken": "wrongly broken", "no_answer": "none"}  # fmt: skip
+OUTCOMES = {
+    "right": "right",
+    "called_private": "wrongly private",
+    "called_broken": "wrongly broken",
+    "no_answer": "none",
+}
 LABELS = {"version": "algorithm 1", "count": "classes", "answer": "answer"}
 
 
@@ -291,19 +327,24 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     """The answers of every version."""
     shown = [
         {"version": row["version"], "answer": words, "count": row[column], "seed": row["seed"]}
-        for row in rows for column, words in OUTCOMES.items()
-    ]  # fmt: skip
+        for row in rows
+        for column, words in OUTCOMES.items()
+    ]
     errs = [f"{one} {number(rows, 'wrong', version=one).mean:.0f}" for one in (ROUND, HARMLESS)]
     return {
         "answers": bars(
-            shown, x="version", y="count", by="answer", labels=LABELS,
+            shown,
+            x="version",
+            y="count",
+            by="answer",
+            labels=LABELS,
             title=f"Wrong or missing answers on {_classes(rows)} classes: {'; '.join(errs)}; "
-                  f"mended {number(rows, 'wrong', version=MENDED).mean:.0f}",
+            f"mended {number(rows, 'wrong', version=MENDED).mean:.0f}",
             about="Bars: on how many small random classes each version of algorithm 1 answers as "
-                  "brute force does, wrongly, or never; whiskers from the least to the most of the "
-                  "seeds.",
+            "brute force does, wrongly, or never; whiskers from the least to the most of the "
+            "seeds.",
         )
-    }  # fmt: skip
+    }
 
 
 EXPERIMENT = Experiment(

@@ -45,10 +45,13 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     LITERAL: {"method": "provider-aware", "choice": "score"},
 }
 SETTINGS: dict[str, Any] = {
-    **{name: ANONYMISATION[name] for name in ("m", "n", "k", "l")}, "splits": KINDS,
-    "against_m": (1, 2, 3, 4, 5, 7, 9), "against_n": (5, 10, 20, 40),
-    "against_k": (10, 20, 30, 50, 100), "against_table_rows": (5_000, 10_000, 20_000),
-}  # fmt: skip
+    **{name: ANONYMISATION[name] for name in ("m", "n", "k", "l")},
+    "splits": KINDS,
+    "against_m": (1, 2, 3, 4, 5, 7, 9),
+    "against_n": (5, 10, 20, 40),
+    "against_k": (10, 20, 30, 50, 100),
+    "against_table_rows": (5_000, 10_000, 20_000),
+}
 VARIED = ("m", "n", "k", "table_rows")
 TAKEN = 2
 """So often is each table made; the shorter time counts, for the first one also loads and warms."""
@@ -58,8 +61,9 @@ def measure(lab: Lab) -> list[Row]:
     """Every setting, every way, one at a time; then each way beside the baseline."""
     cells = {
         tuple(cell.items()): cell
-        for data, sample in lab.samples.items() for cell in _cells(lab, data, sample.rows)
-    }  # fmt: skip
+        for data, sample in lab.samples.items()
+        for cell in _cells(lab, data, sample.rows)
+    }
     return _compared(lab.measured(published, cells.values(), alone=True))
 
 
@@ -72,8 +76,14 @@ def _cells(lab: Lab, data: str, rows: int) -> Iterator[Row]:
             for name in VARIED:
                 for value in values(asked, name, rows):
                     for way in WAYS if name == "m" else (AWARE, BASE):
-                        yield {"data": data, **usual, name: value, "split": kind, "way": way,
-                               "seed": seed}  # fmt: skip
+                        yield {
+                            "data": data,
+                            **usual,
+                            name: value,
+                            "split": kind,
+                            "way": way,
+                            "seed": seed,
+                        }
 
 
 def values(asked: Mapping[str, Any], name: str, rows: int) -> list[int]:
@@ -84,9 +94,8 @@ def values(asked: Mapping[str, Any], name: str, rows: int) -> list[int]:
 
 
 def published(
-    sample: Sample, m: int, n: int, k: int, l: int, table_rows: int, split: str, way: str,
-    seed: int,
-) -> Row:  # fmt: skip
+    sample: Sample, m: int, n: int, k: int, l: int, table_rows: int, split: str, way: str, seed: int
+) -> Row:
     """What one way loses and takes; no loss where it cannot meet the rule."""
     brought, schema = _brought(sample, table_rows, n, split, seed)
     rule, took = f"m-privacy m={m} ({inner(k, l)})", []
@@ -98,9 +107,11 @@ def published(
     except NotMetError:
         return {"met": False, "loss": None, "classes": None, "seconds": None}
     return {
-        "met": True, "loss": float(made.private["loss"]), "classes": made.verdict.classes,
+        "met": True,
+        "loss": float(made.private["loss"]),
+        "classes": made.verdict.classes,
         "seconds": min(took),
-    }  # fmt: skip
+    }
 
 
 def _brought(sample: Sample, rows: int, n: int, kind: str, seed: int) -> Any:
@@ -118,11 +129,13 @@ def _compared(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         other = base[_setting(row)]
         both = row["met"] and other["met"]
-        found.append({
-            **row,
-            "loss_to_base": row["loss"] / other["loss"] if both and other["loss"] else None,
-            "seconds_to_base": row["seconds"] / other["seconds"] if both else None,
-        })  # fmt: skip
+        found.append(
+            {
+                **row,
+                "loss_to_base": row["loss"] / other["loss"] if both and other["loss"] else None,
+                "seconds_to_base": row["seconds"] / other["seconds"] if both else None,
+            }
+        )
     return found
 
 
@@ -133,10 +146,15 @@ def _setting(row: Mapping[str, Any]) -> tuple[Any, ...]:
 # Drawn
 
 LABELS = {
-    "m": "m, providers who work together", "n": "providers", "k": "k",
-    "table_rows": "rows of the table", "loss": "loss", "seconds": "processor time", "way": "method",
+    "m": "m, providers who work together",
+    "n": "providers",
+    "k": "k",
+    "table_rows": "rows of the table",
+    "loss": "loss",
+    "seconds": "processor time",
+    "way": "method",
     "split": "split",
-}  # fmt: skip
+}
 
 NAMES = {"m": "m", "n": "n", "k": "k", "table_rows": "|T|"}
 
@@ -145,14 +163,19 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     """Loss and time against each parameter; a panel a split."""
     return {
         f"{what}_{name}": _chart(_varying(rows, name), name, what)
-        for what in ("loss", "seconds") for name in VARIED
-    }  # fmt: skip
+        for what in ("loss", "seconds")
+        for name in VARIED
+    }
 
 
 def _varying(rows: Rows, name: str) -> list[Mapping[str, Any]]:
     """The rows in which every other parameter is the usual one."""
-    usual = {"m": _middle(rows, "m"), "n": _middle(rows, "n"), "k": _middle(rows, "k"),
-             "table_rows": max(row["table_rows"] for row in rows)}  # fmt: skip
+    usual = {
+        "m": _middle(rows, "m"),
+        "n": _middle(rows, "n"),
+        "k": _middle(rows, "k"),
+        "table_rows": max(row["table_rows"] for row in rows),
+    }
     found = chosen(rows, **{other: value for other, value in usual.items() if other != name})
     if name != "m":
         found = [row for row in found if row["way"] in (AWARE, BASE)]
@@ -167,12 +190,18 @@ def _middle(rows: Rows, name: str) -> Any:
 
 def _chart(rows: Rows, name: str, what: str) -> Spec:
     return lines(
-        rows, x=name, y=what, by="way", panel="split", labels=LABELS,
-        unit=" s" if what == "seconds" else "", log_x=name in ("k", "table_rows"),
+        rows,
+        x=name,
+        y=what,
+        by="way",
+        panel="split",
+        labels=LABELS,
+        unit=" s" if what == "seconds" else "",
+        log_x=name in ("k", "table_rows"),
         title=_title(rows, name, what),
         about=f"Lines: {LABELS[what]} of each method against {LABELS[name]}; a panel for each "
-              "split; bands from the least to the most of the seeds.",
-    )  # fmt: skip
+        "split; bands from the least to the most of the seeds.",
+    )
 
 
 def _title(rows: Rows, name: str, what: str) -> str:

@@ -10,17 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.studies.claims import (
-    AGREES,
-    DIFFERS,
-    FOUND,
-    PARTLY,
-    Claim,
-    Number,
-    Rows,
-    chosen,
-    number,
-)
+from shoal.studies.claims import AGREES, DIFFERS, FOUND, PARTLY, Claim, Number, Rows, chosen, number
 from shoal.studies.m_privacy.defaults import ANONYMISATION
 from shoal.studies.splits import KINDS
 
@@ -41,14 +31,26 @@ def claims(rows: Rows) -> list[Claim]:
 
 def _against_m(rows: Rows, column: str, way: str, kind: str, m: int | None) -> Number:
     """With the paper's defaults but for m: one m, or the mean over all that were tried."""
-    where: dict[str, Any] = {"n": USUAL["n"], "k": USUAL["k"], "split": kind,
-                             "table_rows": max(row["table_rows"] for row in rows)}  # fmt: skip
-    words = {"loss_to_base": "loss, times the baseline's",
-             "seconds_to_base": "time, times the baseline's"}.get(column, column)  # fmt: skip
+    where: dict[str, Any] = {
+        "n": USUAL["n"],
+        "k": USUAL["k"],
+        "split": kind,
+        "table_rows": max(row["table_rows"] for row in rows),
+    }
+    words = {
+        "loss_to_base": "loss, times the baseline's",
+        "seconds_to_base": "time, times the baseline's",
+    }.get(column, column)
     if m is not None:
         where["m"] = m
-    return number(rows, column, said=f"{words}, {way}, {kind}, {_which(m)}", way=way,
-                  unit=" s" if column == "seconds" else "", **where)  # fmt: skip
+    return number(
+        rows,
+        column,
+        said=f"{words}, {way}, {kind}, {_which(m)}",
+        way=way,
+        unit=" s" if column == "seconds" else "",
+        **where,
+    )
 
 
 def _which(m: int | None) -> str:
@@ -65,8 +67,10 @@ def _verdict(near: Sequence[bool]) -> str:
 
 def _times(ratios: Sequence[Number]) -> str:
     """Of each reading how many times the baseline's."""
-    told = [f"{one.mean:.2f} ({kind}, {_which(m)})"
-            for one, (kind, m) in zip(ratios, READINGS, strict=True)]  # fmt: skip
+    told = [
+        f"{one.mean:.2f} ({kind}, {_which(m)})"
+        for one, (kind, m) in zip(ratios, READINGS, strict=True)
+    ]
     return ", ".join(told)
 
 
@@ -94,8 +98,9 @@ def _loss(rows: Rows) -> Claim:
 def _single(rows: Rows) -> tuple[str, tuple[Number, ...]]:
     """For which single m it is comparable."""
     ms = sorted({row["m"] for row in chosen(rows, way=LITERAL)})
-    found = {(kind, m): _against_m(rows, "loss_to_base", LITERAL, kind, m)
-             for kind in KINDS for m in ms}  # fmt: skip
+    found = {
+        (kind, m): _against_m(rows, "loss_to_base", LITERAL, kind, m) for kind in KINDS for m in ms
+    }
     near = [f"m = {m}, {kind}" for (kind, m), one in found.items() if one.mean <= COMPARABLE]
     told = f"{len(near)} ({'; '.join(near)})" if near else "none"
     return (
@@ -108,8 +113,10 @@ def _finer_yet_wider(rows: Rows) -> tuple[str, tuple[Number, ...]]:
     """Whether it makes more classes and loses more; whether the same cuts chosen otherwise do."""
     each = {
         (kind, way, column): _against_m(rows, column, way, kind, USUAL["m"])
-        for kind in KINDS for way in (LITERAL, BASE, LAST) for column in ("classes", "loss")
-    }  # fmt: skip
+        for kind in KINDS
+        for way in (LITERAL, BASE, LAST)
+        for column in ("classes", "loss")
+    }
 
     def more(column: str, way: str) -> list[bool]:
         return [each[kind, way, column].mean > each[kind, BASE, column].mean for kind in KINDS]
@@ -139,8 +146,9 @@ def _time(rows: Rows) -> Claim:
         return Claim(says, THEIRS, ours, AGREES)
     last = _readings(rows, "seconds_to_base", LAST)
     ms = sorted({row["m"] for row in chosen(rows, way=BASE)})
-    ends = tuple(_against_m(rows, "seconds", BASE, kind, m) for kind in KINDS
-                 for m in (ms[0], ms[-1]))  # fmt: skip
+    ends = tuple(
+        _against_m(rows, "seconds", BASE, kind, m) for kind in KINDS for m in (ms[0], ms[-1])
+    )
     why = (
         f"It takes {_times(ours)} times as long; up to {COMPARABLE:g} is called comparable, a "
         f"tolerance of ours; none takes more than {max(one.mean for one in ours):.2f} times. "
@@ -173,8 +181,12 @@ def _ends(numbers: Sequence[Number], ms: Sequence[int]) -> str:
 
 def _overall(rows: Rows, column: str, words: str) -> Mapping[str, Number]:
     """Over every m, n, k and number of rows that was tried, by split."""
-    return {kind: number(rows, column, said=f"{words}, {AWARE}, {kind}, all settings", way=AWARE,
-                         split=kind) for kind in KINDS}  # fmt: skip
+    return {
+        kind: number(
+            rows, column, said=f"{words}, {AWARE}, {kind}, all settings", way=AWARE, split=kind
+        )
+        for kind in KINDS
+    }
 
 
 def _ours_loss(rows: Rows) -> Claim:
@@ -187,8 +199,9 @@ def _ours_loss(rows: Rows) -> Claim:
         f"{'; it cannot lose more. It' if least else ', and yet has lost more. It'} loses {told} "
         "less on average over all m, n, k and numbers of rows."
     )
-    because = tuple(_against_m(rows, "loss", way, kind, USUAL["m"])
-                    for kind in KINDS for way in (AWARE, BASE))  # fmt: skip
+    because = tuple(
+        _against_m(rows, "loss", way, kind, USUAL["m"]) for kind in KINDS for way in (AWARE, BASE)
+    )
     return Claim(says, "", tuple(ratios.values()), FOUND, because=because)
 
 
@@ -196,6 +209,9 @@ def _ours_time(rows: Rows) -> Claim:
     ratios = _overall(rows, "seconds_to_base", "time, times the baseline's")
     told = " and ".join(f"{one.mean:.2f} ({kind})" for kind, one in ratios.items())
     says = f"Shoal's variant, which searches twice, takes {told} times as long as the baseline."
-    because = tuple(_against_m(rows, "seconds", way, kind, USUAL["m"])
-                    for kind in KINDS for way in (AWARE, BASE))  # fmt: skip
+    because = tuple(
+        _against_m(rows, "seconds", way, kind, USUAL["m"])
+        for kind in KINDS
+        for way in (AWARE, BASE)
+    )
     return Claim(says, "", tuple(ratios.values()), FOUND, because=because)

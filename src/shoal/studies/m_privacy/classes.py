@@ -32,10 +32,14 @@ def class_of(axis: Axis, values: NDArray[np.int32], who: NDArray[np.int32], n: i
     """Rows with these codes of their value and their provider (of n) as one class."""
     rows = len(values)
     tally = Tally(
-        (Axis.numbered("class", 1),), (axis,),
-        np.zeros((1, rows), np.uint8), values[np.newaxis], np.ones(rows, np.int64),
-        Axis.numbered("provider", n), who,
-    )  # fmt: skip
+        (Axis.numbered("class", 1),),
+        (axis,),
+        np.zeros((1, rows), np.uint8),
+        values[np.newaxis],
+        np.ones(rows, np.int64),
+        Axis.numbered("provider", n),
+        who,
+    )
     cut = Cut.of(tally, np.arange(rows, dtype=np.int32), np.zeros(rows, np.int32))
     return Groups.of(tally, cut)
 

@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from typing import Any
 
 VERIFICATION: Mapping[str, Any] = {
-    "alpha": 0.3, "m": 5, "n": 15, "class_rows": (150, 750), "k": 50, "l": 4,
-}  # fmt: skip
+    "alpha": 0.3,
+    "m": 5,
+    "n": 15,
+    "class_rows": (150, 750),
+    "k": 50,
+    "l": 4,
+}
 """The paper's, for the verifiers (Figure 6)."""
-ANONYMISATION: Mapping[str, Any] = {
-    "alpha": 0.8, "m": 3, "n": 10, "rows": 45_222, "k": 30, "l": 4,
-}  # fmt: skip
+ANONYMISATION: Mapping[str, Any] = {"alpha": 0.8, "m": 3, "n": 10, "rows": 45_222, "k": 30, "l": 4}
 """The paper's, for whole tables."""
 OCCUPATIONS = 14
 """The values of the paper's sensitive column among complete rows."""

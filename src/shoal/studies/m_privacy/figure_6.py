@@ -33,9 +33,13 @@ from shoal.studies.tables import Sample
 
 ALL = (*PLAIN, "adaptive", "exact")
 SETTINGS: dict[str, Any] = {
-    "class_rows": VERIFICATION["class_rows"], "n": VERIFICATION["n"], "splits": KINDS,
-    "k": VERIFICATION["k"], "l": VERIFICATION["l"], "m": tuple(range(1, 15)),
-}  # fmt: skip
+    "class_rows": VERIFICATION["class_rows"],
+    "n": VERIFICATION["n"],
+    "splits": KINDS,
+    "k": VERIFICATION["k"],
+    "l": VERIFICATION["l"],
+    "m": tuple(range(1, 15)),
+}
 ASKED = 64
 """So many coalitions are asked about to learn what a check costs."""
 TAKEN = 2
@@ -46,11 +50,20 @@ def measure(lab: Lab) -> list[Row]:
     """Every verifier on every class, one class at a time; and what a check costs in them."""
     asked = lab.settings
     classes = [
-        {"data": data, "class_rows": rows, "split": kind, "n": asked["n"], "k": asked["k"],
-         "l": asked["l"], "seed": seed}
-        for data, sample in lab.samples.items() for rows in fitting(sample, asked["class_rows"])
-        for kind in asked["splits"] for seed in lab.seeds
-    ]  # fmt: skip
+        {
+            "data": data,
+            "class_rows": rows,
+            "split": kind,
+            "n": asked["n"],
+            "k": asked["k"],
+            "l": asked["l"],
+            "seed": seed,
+        }
+        for data, sample in lab.samples.items()
+        for rows in fitting(sample, asked["class_rows"])
+        for kind in asked["splits"]
+        for seed in lab.seeds
+    ]
     cells = [{**class_, "m": m} for class_ in classes for m in asked["m"]]
     found = lab.measured(verified, cells, alone=True)
     return [*found, *_over_m(found), *lab.measured(a_check, classes, alone=True)]
@@ -80,14 +93,14 @@ def _timed(name: str, rule: shoal.Model, class_: Any, m: int) -> Row:
         found = verify(rule, class_, m)
         took.append(time.process_time() - begun)
     return {
-        "verifier": name, "holds": found.coalition is None, "checks": found.checks,
+        "verifier": name,
+        "holds": found.coalition is None,
+        "checks": found.checks,
         "milliseconds": 1000 * min(took),
-    }  # fmt: skip
+    }
 
 
-def a_check(
-    sample: Sample, class_rows: int, split: str, n: int, k: int, l: int, seed: int
-) -> Row:  # fmt: skip
+def a_check(sample: Sample, class_rows: int, split: str, n: int, k: int, l: int, seed: int) -> Row:
     """The class's score, and what a check costs: coalitions asked about one by one, or at once."""
     rule = shoal.KAnonymity(k) & shoal.DistinctDiversity(l)
     class_ = drawn(sample, class_rows, n, split, seed)
@@ -122,35 +135,52 @@ def _means(rows: Sequence[Row]) -> Row:
     checks = fmean(row["checks"] for row in rows)
     milliseconds = fmean(row["milliseconds"] for row in rows)
     return {
-        "mean_checks": checks, "mean_milliseconds": milliseconds,
+        "mean_checks": checks,
+        "mean_milliseconds": milliseconds,
         "microseconds_a_check": 1000 * milliseconds / checks,
         "mean_checks_held": fmean(row["checks"] for row in held) if held else None,
         "held_to": max((row["m"] for row in held), default=0),
-    }  # fmt: skip
+    }
 
 
 # Drawn
 
-LABELS = {"m": "m, providers who work together", "checks": "checks of the rule",
-          "milliseconds": "processor time", "verifier": "verifier", "class": "class"}  # fmt: skip
+LABELS = {
+    "m": "m, providers who work together",
+    "checks": "checks of the rule",
+    "milliseconds": "processor time",
+    "verifier": "verifier",
+    "class": "class",
+}
 
 
 def charts(rows: Rows) -> Mapping[str, Spec]:
     """Checks, and time; a panel a class."""
-    shown = [{**row, "class": f"{row['class_rows']:,} rows, {row['split']}"}
-             for row in rows if "m" in row]  # fmt: skip
-    return {name: _chart(shown, name, unit) for name, unit in
-            (("checks", ""), ("milliseconds", " ms"))}  # fmt: skip
+    shown = [
+        {**row, "class": f"{row['class_rows']:,} rows, {row['split']}"}
+        for row in rows
+        if "m" in row
+    ]
+    return {
+        name: _chart(shown, name, unit) for name, unit in (("checks", ""), ("milliseconds", " ms"))
+    }
 
 
 def _chart(rows: Rows, what: str, unit: str) -> Spec:
     return lines(
-        rows, x="m", y=what, by="verifier", panel="class", labels=LABELS, unit=unit, log_y=True,
+        rows,
+        x="m",
+        y=what,
+        by="verifier",
+        panel="class",
+        labels=LABELS,
+        unit=unit,
+        log_y=True,
         title=_title(rows, what),
         about=f"Lines: {LABELS[what]} of each verifier, logarithmic, against the number of "
-              "providers who work together; a panel for each size and split of a class; bands from "
-              "the least to the most of the seeds.",
-    )  # fmt: skip
+        "providers who work together; a panel for each size and split of a class; bands from "
+        "the least to the most of the seeds.",
+    )
 
 
 def _title(rows: Rows, what: str) -> str:
@@ -159,7 +189,7 @@ def _title(rows: Rows, what: str) -> str:
     means = {
         class_: {name: number(rows, what, verifier=name, **{"class": class_}).mean for name in ALL}
         for class_ in classes
-    }  # fmt: skip
+    }
     best = [min(PLAIN, key=lambda name: means[class_][name]) for class_ in classes]
     told = ", ".join(f"{name} on {best.count(name)}" for name in dict.fromkeys(best))
     exact = sorted(means[class_]["exact"] for class_ in classes)

@@ -53,9 +53,11 @@ def measure(lab: Lab) -> list[Row]:
         judged,
         [
             {"table": table, "k": k, "l": asked["l"], "m": m}
-            for table in asked["tables"] for k in asked["k"] for m in asked["m"]
+            for table in asked["tables"]
+            for k in asked["k"]
+            for m in asked["m"]
         ],
-    )  # fmt: skip
+    )
 
 
 def judged(table: str, k: int, l: int, m: int) -> list[Row]:
@@ -92,18 +94,23 @@ def _class(part: pa.Table, survives: int, k: int, l: int, m: int) -> Row:
     if survives < most:
         told = _broken_by(part, shoal.m_privacy(part, SCHEMA, inner(k, l), most).worst)
     return {
-        "class": f"{part['Age'][0]} {part['Zip'][0]}", "class_rows": part.num_rows,
-        "providers": present, "holds": survives >= most, "broken": int(survives < most), **told,
-    }  # fmt: skip
+        "class": f"{part['Age'][0]} {part['Zip'][0]}",
+        "class_rows": part.num_rows,
+        "providers": present,
+        "holds": survives >= most,
+        "broken": int(survives < most),
+        **told,
+    }
 
 
 def _broken_by(part: pa.Table, worst: Any) -> Row:
     """Who breaks a class, and whom they leave."""
     return {
-        "coalition": ", ".join(worst.coalition), "rows_left": worst.left,
+        "coalition": ", ".join(worst.coalition),
+        "rows_left": worst.left,
         "values_left": worst.distinct["Disease"],
         "people_left": ", ".join(part["Name"][row - 1].as_py() for row in worst.records),
-    }  # fmt: skip
+    }
 
 
 # What the paper says of them
@@ -120,39 +127,59 @@ def _sum(numbers: Sequence[Number]) -> str:
 
 def _failing(rows: Rows, table: str, m: int) -> list[Number]:
     return [
-        number(rows, "classes_broken", said=f"classes of {table} that break, k = {k}, m = {m}",
-               table=table, k=k, m=m)
+        number(
+            rows,
+            "classes_broken",
+            said=f"classes of {table} that break, k = {k}, m = {m}",
+            table=table,
+            k=k,
+            m=m,
+        )
         for k in SETTINGS["k"]
-    ]  # fmt: skip
+    ]
 
 
 def _broken(rows: Rows) -> Claim:
     found, alone = _failing(rows, "T*a", 1), _failing(rows, "T*a", 0)
     right = all(one.mean > 0 for one in found) and all(one.mean == 0 for one in alone)
-    why = "" if right else (
-        f"By its printed cells {_sum(alone)} classes break by themselves, and {_sum(found)} "
-        "against one provider (for k = 3 and k = 2)."
-    )  # fmt: skip
+    why = (
+        ""
+        if right
+        else (
+            f"By its printed cells {_sum(alone)} classes break by themselves, and {_sum(found)} "
+            "against one provider (for k = 3 and k = 2)."
+        )
+    )
     return Claim(
         "T*a has k = 3 rows and l = 2 illnesses in every class (k = 2 as well), and no longer does "
         "once m = 1 provider leaves its own rows out.",
-        "broken by one provider", (*alone, *found), AGREES if right else DIFFERS, why,
-    )  # fmt: skip
+        "broken by one provider",
+        (*alone, *found),
+        AGREES if right else DIFFERS,
+        why,
+    )
 
 
 def _exposed(rows: Rows) -> Claim:
     where: dict[str, Any] = {"table": "T*a", "k": 3, "m": 1, "coalition": "P1"}
-    left = [number(rows, column, said=said, **where) for column, said in
-            (("rows_left", "rows that P1 leaves of its class"),
-             ("values_left", "illnesses among them"))]  # fmt: skip
+    left = [
+        number(rows, column, said=said, **where)
+        for column, said in (
+            ("rows_left", "rows that P1 leaves of its class"),
+            ("values_left", "illnesses among them"),
+        )
+    ]
     named = [row["people_left"] for row in chosen(rows, **where)]
     right = named == ["Sara"] and all(one.mean == 1 for one in left)
     why = "" if right else f"The rows that are left are those of: {'; '.join(named)}."
     return Claim(
         "In T*a the provider P1 is left with 1 row of others in its class, that of Sara, and so "
         "learns her illness.",
-        "Sara", tuple(left), AGREES if right else DIFFERS, why,
-    )  # fmt: skip
+        "Sara",
+        tuple(left),
+        AGREES if right else DIFFERS,
+        why,
+    )
 
 
 def _offered(rows: Rows) -> Claim:
@@ -185,29 +212,43 @@ def _of_classes(rows: Rows, column: str, words: str) -> tuple[Number, ...]:
 # Drawn
 
 COLUMNS = {
-    "table": "table", "k": "k", "class": "class", "coalition": "who breaks it",
-    "rows_left": "rows left", "values_left": "illnesses left", "people_left": "of",
-}  # fmt: skip
+    "table": "table",
+    "k": "k",
+    "class": "class",
+    "coalition": "who breaks it",
+    "rows_left": "rows left",
+    "values_left": "illnesses left",
+    "people_left": "of",
+}
 
 
 def charts(rows: Rows) -> Mapping[str, Spec]:
     """Every class against one provider, the broken ones set off."""
-    shown = [{**row, "coalition": row["coalition"] or "nobody"}
-             for row in chosen(rows, m=1) if row["class"] != WHOLE]  # fmt: skip
+    shown = [
+        {**row, "coalition": row["coalition"] or "nobody"}
+        for row in chosen(rows, m=1)
+        if row["class"] != WHOLE
+    ]
     return {
         "one_provider": grid(
-            shown, columns=COLUMNS, marked="broken", title=_title(shown),
+            shown,
+            columns=COLUMNS,
+            marked="broken",
+            title=_title(shown),
             about="A table: for each class of the two printed tables, which provider breaks k rows "
             "and two illnesses with its own rows, and what it leaves.",
         )
-    }  # fmt: skip
+    }
 
 
 def _title(shown: Sequence[Row]) -> str:
     told = []
     for table in dict.fromkeys(row["table"] for row in shown):
-        held = [k for k in dict.fromkeys(row["k"] for row in shown)
-                if not any(row["broken"] for row in chosen(shown, table=table, k=k))]  # fmt: skip
+        held = [
+            k
+            for k in dict.fromkeys(row["k"] for row in shown)
+            if not any(row["broken"] for row in chosen(shown, table=table, k=k))
+        ]
         rules = " and ".join(f"k = {k}" for k in held)
         told.append(f"{table} holds for {rules if held else 'neither rule'}")
     return f"Against one provider {', '.join(told)}"

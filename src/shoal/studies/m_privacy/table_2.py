@@ -47,11 +47,15 @@ from shoal.studies.splits import KINDS
 from shoal.studies.tables import Sample
 
 SETTINGS: dict[str, Any] = {
-    "class_rows": VERIFICATION["class_rows"], "n": VERIFICATION["n"], "l": VERIFICATION["l"],
+    "class_rows": VERIFICATION["class_rows"],
+    "n": VERIFICATION["n"],
+    "l": VERIFICATION["l"],
     "splits": KINDS,
-    "readings": ((VERIFICATION["alpha"], VERIFICATION["k"]),
-                 (ANONYMISATION["alpha"], ANONYMISATION["k"])),
-}  # fmt: skip
+    "readings": (
+        (VERIFICATION["alpha"], VERIFICATION["k"]),
+        (ANONYMISATION["alpha"], ANONYMISATION["k"]),
+    ),
+}
 BOUNDED = "score_bounded"
 NEAR = 0.1
 """A score is the paper's where it is within a tenth of it."""
@@ -62,11 +66,22 @@ def measure(lab: Lab) -> list[Row]:
     asked = lab.settings
     named = [{"data": data} for data in lab.samples]
     classes = [
-        {"data": data, "class_rows": rows, "split": kind, "n": asked["n"], "alpha": alpha, "k": k,
-         "l": asked["l"], "seed": seed}
-        for data in lab.samples for rows in asked["class_rows"] for kind in asked["splits"]
-        for alpha, k in asked["readings"] for seed in lab.seeds
-    ]  # fmt: skip
+        {
+            "data": data,
+            "class_rows": rows,
+            "split": kind,
+            "n": asked["n"],
+            "alpha": alpha,
+            "k": k,
+            "l": asked["l"],
+            "seed": seed,
+        }
+        for data in lab.samples
+        for rows in asked["class_rows"]
+        for kind in asked["splits"]
+        for alpha, k in asked["readings"]
+        for seed in lab.seeds
+    ]
     return [*lab.measured(parameters, named), *lab.measured(scored, classes)]
 
 
@@ -78,8 +93,12 @@ def parameters(sample: Sample) -> list[Row]:
         ("verification", "weight of values in the score", VERIFICATION["alpha"], VERIFYING),
         ("verification", "providers who work together (m)", VERIFICATION["m"], seen),
         ("verification", "providers of a class", VERIFICATION["n"], six["n"]),
-        *(("verification", f"rows of the {which} class", theirs, ours) for which, theirs, ours in
-          zip(("smaller", "larger"), VERIFICATION["class_rows"], six["class_rows"], strict=True)),
+        *(
+            ("verification", f"rows of the {which} class", theirs, ours)
+            for which, theirs, ours in zip(
+                ("smaller", "larger"), VERIFICATION["class_rows"], six["class_rows"], strict=True
+            )
+        ),
         ("verification", "k", VERIFICATION["k"], six["k"]),
         ("verification", "l", VERIFICATION["l"], six["l"]),
         ("anonymisation", "weight of values in the score", ANONYMISATION["alpha"], CUTTING),
@@ -88,14 +107,23 @@ def parameters(sample: Sample) -> list[Row]:
         ("anonymisation", "rows of the table", ANONYMISATION["rows"], sample.rows),
         ("anonymisation", "k", ANONYMISATION["k"], whole["k"]),
         ("anonymisation", "l", ANONYMISATION["l"], whole["l"]),
-        ("both", "values of the sensitive column", OCCUPATIONS,
-         len(pc.unique(sample.table[sample.sensitive]))),
-    ]  # fmt: skip
+        (
+            "both",
+            "values of the sensitive column",
+            OCCUPATIONS,
+            len(pc.unique(sample.table[sample.sensitive])),
+        ),
+    ]
     return [
-        {"experiment": experiment, "parameter": name, "theirs": theirs, "ours": ours,
-         "same": float(theirs == ours)}
+        {
+            "experiment": experiment,
+            "parameter": name,
+            "theirs": theirs,
+            "ours": ours,
+            "same": float(theirs == ours),
+        }
         for experiment, name, theirs, ours in said
-    ]  # fmt: skip
+    ]
 
 
 def scored(
@@ -110,10 +138,12 @@ def scored(
     plain, fails = fitness(rule, own, alpha), ~rule.holds(own)
     meant = np.where(fails, np.minimum(plain, BELOW_ONE), plain)
     return {
-        "score": float(plain.mean()), BOUNDED: float(meant.mean()),
-        "failing": int(fails.sum()), "failing_at_one": int((fails & (plain >= 1)).sum()),
+        "score": float(plain.mean()),
+        BOUNDED: float(meant.mean()),
+        "failing": int(fails.sum()),
+        "failing_at_one": int((fails & (plain >= 1)).sum()),
         "failing_at_one_bounded": int((fails & (meant >= 1)).sum()),
-    }  # fmt: skip
+    }
 
 
 # What the paper says of them
@@ -127,26 +157,36 @@ def claims(rows: Rows) -> list[Claim]:
 def _data(rows: Rows) -> Claim:
     asked = chosen(rows, experiment="anonymisation", parameter="rows of the table")
     asked += chosen(rows, experiment="both")
-    ours = tuple(number(rows, "ours", said=row["parameter"], parameter=row["parameter"])
-                 for row in asked)  # fmt: skip
+    ours = tuple(
+        number(rows, "ours", said=row["parameter"], parameter=row["parameter"]) for row in asked
+    )
     right = all(row["same"] for row in asked)
     other = ", ".join(f"{row['parameter']}: {row['ours']:,}" for row in asked if not row["same"])
     return Claim(
         f"The table is Adult's {ANONYMISATION['rows']:,} complete rows, in which occupation has "
         f"{OCCUPATIONS} values.",
-        f"{ANONYMISATION['rows']:,} rows", ours, AGREES if right else DIFFERS,
+        f"{ANONYMISATION['rows']:,} rows",
+        ours,
+        AGREES if right else DIFFERS,
         "" if right else f"The table that was read has {other}.",
-    )  # fmt: skip
+    )
 
 
 def _reading(rows: Rows, alpha: float, k: int, kind: str, column: str) -> list[Number]:
     """The mean scores of the two classes, the parameters read so."""
     bound = ", bounded" if column == BOUNDED else ""
     return [
-        number(rows, column, said=f"{size} rows, alpha {alpha}, k = {k}, {kind}{bound}",
-               class_rows=size, alpha=alpha, k=k, split=kind)
+        number(
+            rows,
+            column,
+            said=f"{size} rows, alpha {alpha}, k = {k}, {kind}{bound}",
+            class_rows=size,
+            alpha=alpha,
+            k=k,
+            split=kind,
+        )
         for size in SCORES
-    ]  # fmt: skip
+    ]
 
 
 def _off(pair: Sequence[Number]) -> list[float]:
@@ -165,10 +205,13 @@ def _scores(rows: Rows) -> Claim:
     The split and whether the bound counts are open: all ways are judged.
     """
     stated, tried = (
-        [_reading(rows, alpha, k, kind, column)
-         for kind in SETTINGS["splits"] for column in ("score", BOUNDED)]
+        [
+            _reading(rows, alpha, k, kind, column)
+            for kind in SETTINGS["splits"]
+            for column in ("score", BOUNDED)
+        ]
         for alpha, k in SETTINGS["readings"]
-    )  # fmt: skip
+    )
     near = _near(stated)
     small, large = SCORES.items()
     says = (
@@ -194,14 +237,27 @@ def _scores(rows: Rows) -> Claim:
 
 def _bound(rows: Rows) -> Claim:
     """Definition 3.1, with the parameters for verification, where most providers are near 1."""
-    where = {"alpha": VERIFICATION["alpha"], "k": VERIFICATION["k"],
-             "class_rows": max(VERIFICATION["class_rows"])}  # fmt: skip
+    where = {
+        "alpha": VERIFICATION["alpha"],
+        "k": VERIFICATION["k"],
+        "class_rows": max(VERIFICATION["class_rows"]),
+    }
     printed, meant = (
-        [number(rows, column, said=f"failing providers that score 1 or more, {kind}, {bound}",
-                split=kind, **where) for kind in SETTINGS["splits"]]
-        for column, bound in (("failing_at_one", "as printed"),
-                              ("failing_at_one_bounded", "with the minimum"))
-    )  # fmt: skip
+        [
+            number(
+                rows,
+                column,
+                said=f"failing providers that score 1 or more, {kind}, {bound}",
+                split=kind,
+                **where,
+            )
+            for kind in SETTINGS["splits"]
+        ]
+        for column, bound in (
+            ("failing_at_one", "as printed"),
+            ("failing_at_one_bounded", "with the minimum"),
+        )
+    )
     says = (
         f"A provider's rows score less than 1 wherever they fail the rule (class of "
         f"{where['class_rows']} rows)."
@@ -228,44 +284,73 @@ def charts(rows: Rows) -> Mapping[str, Spec]:
     """The parameters as a table; the scores beside the paper's."""
     said = [row for row in rows if "parameter" in row]
     other = [row["parameter"] for row in said if not row["same"]]
-    differing = [{**row, "differs": not row["same"], "theirs": f"{row['theirs']:,}",
-                  "ours": "none" if row["ours"] is None else f"{row['ours']:,}"}
-                 for row in said]  # fmt: skip
+    differing = [
+        {
+            **row,
+            "differs": not row["same"],
+            "theirs": f"{row['theirs']:,}",
+            "ours": "none" if row["ours"] is None else f"{row['ours']:,}",
+        }
+        for row in said
+    ]
     return {
         "parameters": grid(
-            differing, marked="differs",
-            columns={"experiment": "experiment", "parameter": "parameter", "theirs": "paper",
-                     "ours": "here"},
-            title="Every default is the paper's" if not other
+            differing,
+            marked="differs",
+            columns={
+                "experiment": "experiment",
+                "parameter": "parameter",
+                "theirs": "paper",
+                "ours": "here",
+            },
+            title="Every default is the paper's"
+            if not other
             else f"{len(other)} of {len(said)} defaults are not the paper's",
             about="A table: the default parameters of both experiments, in the paper and here.",
         ),
         "scores": _drawn_scores(rows),
-    }  # fmt: skip
+    }
 
 
 def _drawn_scores(rows: Rows) -> Spec:
     shown = [
-        {**row, "class": f"{row['class_rows']} rows",
-         "reading": f"alpha {row['alpha']}, k {row['k']}"}
-        for row in rows if "score" in row
-    ]  # fmt: skip
+        {
+            **row,
+            "class": f"{row['class_rows']} rows",
+            "reading": f"alpha {row['alpha']}, k {row['k']}",
+        }
+        for row in rows
+        if "score" in row
+    ]
     alpha, k = SETTINGS["readings"][0]
     printed = [
-        {"reading": f"alpha {alpha}, k {k}", "score": score, "split": SETTINGS["splits"][-1],
-         "class": f"{size} rows", "said": f"paper: {score:g}"}
+        {
+            "reading": f"alpha {alpha}, k {k}",
+            "score": score,
+            "split": SETTINGS["splits"][-1],
+            "class": f"{size} rows",
+            "said": f"paper: {score:g}",
+        }
         for size, score in SCORES.items()
-    ]  # fmt: skip
+    ]
     return bars(
-        shown, x="reading", y="score", by="split", panel="class",
-        labels={"reading": "alpha and k", "score": "mean score of a provider", "split": "split",
-                "class": "class"},
+        shown,
+        x="reading",
+        y="score",
+        by="split",
+        panel="class",
+        labels={
+            "reading": "alpha and k",
+            "score": "mean score of a provider",
+            "split": "split",
+            "class": "class",
+        },
         title=f"Mean score of a provider, by how Table II is read: {_spans(shown)}",
         about="Bars: the mean score of a provider's own rows, for each reading of the parameters "
-              "and each split; whiskers from the least to the most of the seeds; hollow marks: "
-              "what the paper prints.",
+        "and each split; whiskers from the least to the most of the seeds; hollow marks: "
+        "what the paper prints.",
         theirs=printed,
-    )  # fmt: skip
+    )
 
 
 def _spans(shown: Rows) -> str:
@@ -273,8 +358,10 @@ def _spans(shown: Rows) -> str:
     told = []
     for size in dict.fromkeys(row["class_rows"] for row in shown):
         bar = dict.fromkeys((row["reading"], row["split"]) for row in shown)
-        means = [number(shown, "score", class_rows=size, reading=reading, split=kind).mean
-                 for reading, kind in bar]  # fmt: skip
+        means = [
+            number(shown, "score", class_rows=size, reading=reading, split=kind).mean
+            for reading, kind in bar
+        ]
         paper = f" (paper: {SCORES[size]:g})" if size in SCORES else ""
         told.append(f"{size} rows {min(means):.2f} to {max(means):.2f}{paper}")
     return ", ".join(told)

@@ -23,17 +23,27 @@ ALL = "all"
 """The width of the interval that everybody's age is in."""
 MIDDLE = {
     "spouse": {"Married-civ-spouse": "present", "Married-AF-spouse": "present"},
-    "ever": {"Married-civ-spouse": "married", "Married-AF-spouse": "married",
-             "Married-spouse-absent": "married", "Never-married": "never"},
-}  # fmt: skip
+    "ever": {
+        "Married-civ-spouse": "married",
+        "Married-AF-spouse": "married",
+        "Married-spouse-absent": "married",
+        "Never-married": "never",
+    },
+}
 """What the middle level of marital status tells; what is not named is the rest."""
 IMPLICATIONS, NEGATIONS = "implications", "negations"
 
 
 def histograms(
-    sample: Sample, width: int | str, origin: int = 0, *, marital: int = 2, race: int = 1,
-    sex: int = 1, middle: str = "spouse",
-) -> list[list[int]]:  # fmt: skip
+    sample: Sample,
+    width: int | str,
+    origin: int = 0,
+    *,
+    marital: int = 2,
+    race: int = 1,
+    sex: int = 1,
+    middle: str = "spouse",
+) -> list[list[int]]:
     """For each class of the table how often each sensitive value occurs in it.
 
     ``marital``, ``race`` and ``sex`` are levels: 0 as it is, the last not told.
@@ -76,10 +86,17 @@ def by_knowledge(told: dict[str, list[Fraction]], wanted: list[int], **more: Any
     for k in wanted:
         beyond = float(100 * (told[IMPLICATIONS][k] - told[NEGATIONS][k]))
         for one in (IMPLICATIONS, NEGATIONS):
-            rows.append({"k": k, "knowledge": one, "disclosure": float(told[one][k]), **more,
-                         "certain": told[one][k] == 1,
-                         "can_differ": k > 0 and told[NEGATIONS][k] < 1,
-                         "beyond": beyond if one == IMPLICATIONS else None})  # fmt: skip
+            rows.append(
+                {
+                    "k": k,
+                    "knowledge": one,
+                    "disclosure": float(told[one][k]),
+                    **more,
+                    "certain": told[one][k] == 1,
+                    "can_differ": k > 0 and told[NEGATIONS][k] < 1,
+                    "beyond": beyond if one == IMPLICATIONS else None,
+                }
+            )
     return rows
 
 

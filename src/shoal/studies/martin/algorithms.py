@@ -60,26 +60,32 @@ EXAMPLE = ((1, 1), 3)
 def _measure(lab: Lab) -> Sequence[Row]:
     asked = lab.settings
     first = [
-        {"algorithm": 1, "how": how, "arithmetic": one, "people": asked["people"],
-         "atoms": asked["atoms"]}
-        for how in FIRST for one in ARITHMETIC
-    ]  # fmt: skip
+        {
+            "algorithm": 1,
+            "how": how,
+            "arithmetic": one,
+            "people": asked["people"],
+            "atoms": asked["atoms"],
+        }
+        for how in FIRST
+        for one in ARITHMETIC
+    ]
     small = {name: asked[name] for name in ("classes", "people_in_each", "worlds", "pieces")}
     cost = [{"part": "cost", "of": list(asked["of"]), "k": list(asked["k"])}]
     example = [{"part": "example", "counts": list(EXAMPLE[0]), "atoms": EXAMPLE[1]}]
     return [
-        *lab.measured(in_one_class, first), *lab.measured(stopped, example),
-        *lab.measured(over_classes, [{"algorithm": 2, **small}]), *lab.measured(steps, cost),
-    ]  # fmt: skip
+        *lab.measured(in_one_class, first),
+        *lab.measured(stopped, example),
+        *lab.measured(over_classes, [{"algorithm": 2, **small}]),
+        *lab.measured(steps, cost),
+    ]
 
 
 def in_one_class(algorithm: int, how: str, arithmetic: str, people: int, atoms: int) -> Row:
     """Algorithm 1 on every small class and number of atoms, against trying all sets of atoms."""
     found = [
-        _one(counts, k, how, arithmetic)
-        for counts in shapes(people)
-        for k in range(1, atoms + 1)
-    ]  # fmt: skip
+        _one(counts, k, how, arithmetic) for counts in shapes(people) for k in range(1, atoms + 1)
+    ]
     return {"cases": len(found), **{what: sum(one[what] for one in found) for what in found[0]}}
 
 
@@ -89,14 +95,26 @@ def _one(counts: tuple[int, ...], atoms: int, how: str, arithmetic: str) -> dict
     try:
         found = run.least(atoms)
     except ZeroDivisionError:
-        return {"stopped": True, "negative": run.negative, "wrong": False, "minus_zero": False,
-                "no_number": False}  # fmt: skip
+        return {
+            "stopped": True,
+            "negative": run.negative,
+            "wrong": False,
+            "minus_zero": False,
+            "no_number": False,
+        }
     told = math.exp(found) if arithmetic == "logarithms" else float(found)
-    same = found == least(counts, atoms) if arithmetic == "exact" else (
-        abs(told - least(counts, atoms)) < NEAR)  # fmt: skip
-    return {"stopped": False, "negative": run.negative, "wrong": not same,
-            "minus_zero": told == 0 and math.copysign(1, told) < 0,
-            "no_number": math.isnan(told)}  # fmt: skip
+    same = (
+        found == least(counts, atoms)
+        if arithmetic == "exact"
+        else (abs(told - least(counts, atoms)) < NEAR)
+    )
+    return {
+        "stopped": False,
+        "negative": run.negative,
+        "wrong": not same,
+        "minus_zero": told == 0 and math.copysign(1, told) < 0,
+        "no_number": math.isnan(told),
+    }
 
 
 def stopped(part: str, counts: list[int], atoms: int) -> Row:
@@ -136,11 +154,15 @@ def steps(part: str, of: list[int], k: list[int]) -> list[Row]:
     """
     found = {(n, pieces): _steps(n, pieces) for n, pieces in product(of, k)}
     return [
-        {"of": n, "k": pieces, "steps": count,
-         "power_of_k": _power(count, found.get((n, pieces // 2))),
-         "power_of_classes": _power(count, found.get((n // 2, pieces)))}
+        {
+            "of": n,
+            "k": pieces,
+            "steps": count,
+            "power_of_k": _power(count, found.get((n, pieces // 2))),
+            "power_of_classes": _power(count, found.get((n // 2, pieces))),
+        }
         for (n, pieces), count in found.items()
-    ]  # fmt: skip
+    ]
 
 
 def _steps(classes: int, pieces: int) -> int:
@@ -180,9 +202,14 @@ def _division(rows: Rows) -> Claim:
         f"{shown}. With 0 as the probability there, {wrong} differ from trying every set of atoms.",
         DIFFERS: f"Also with 0 there, {wrong} differ from trying every set of atoms.",
     }
-    return Claim("Algorithm 1 can always divide by the number of people left, n − i.",
-                 "division by n − i", (stops,), verdict, why[verdict],
-                 (wrong, example))  # fmt: skip
+    return Claim(
+        "Algorithm 1 can always divide by the number of people left, n − i.",
+        "division by n − i",
+        (stops,),
+        verdict,
+        why[verdict],
+        (wrong, example),
+    )
 
 
 def _numerator(rows: Rows) -> Claim:
@@ -192,9 +219,12 @@ def _numerator(rows: Rows) -> Claim:
     lost = _first(rows, "no_number", GUARDED, "logarithms", "not a number in logarithms")
     mended = [
         _first(rows, of, MENDED, one, f"{word}, numerators at least 0")
-        for of, one, word in (("wrong", "exact", "wrong"), ("minus_zero", "floats", "−0"),
-                              ("no_number", "logarithms", "not a number"))
-    ]  # fmt: skip
+        for of, one, word in (
+            ("wrong", "exact", "wrong"),
+            ("minus_zero", "floats", "−0"),
+            ("no_number", "logarithms", "not a number"),
+        )
+    ]
     verdict = _settled(below.mean == 0, all(one.mean == 0 for one in mended))
     harmless = "no result changes" if exact.mean == 0 else f"{exact} results are wrong"
     why = {
@@ -204,8 +234,14 @@ def _numerator(rows: Rows) -> Claim:
         "none is any of these, and none is wrong.",
         DIFFERS: "Also with numerators of at least 0 some results are wrong, −0 or not a number.",
     }
-    return Claim("No factor of algorithm 1 has a numerator below 0.", "no bound at 0",
-                 (below,), verdict, why[verdict], (exact, signs, lost, *mended))  # fmt: skip
+    return Claim(
+        "No factor of algorithm 1 has a numerator below 0.",
+        "no bound at 0",
+        (below,),
+        verdict,
+        why[verdict],
+        (exact, signs, lost, *mended),
+    )
 
 
 def _second(rows: Rows, of: str, end: str, begin: str, said: str) -> Number:
@@ -227,8 +263,14 @@ def _end(rows: Rows) -> Claim:
         f"{mended} differ from trying every set of implications.",
         DIFFERS: f"Also where it returns 1, {mended} differ from trying every implication.",
     }
-    return Claim("Algorithm 2 returns infinity past the last class.", "∞", (printed, wrong),
-                 verdict, why[verdict], (both, mended))  # fmt: skip
+    return Claim(
+        "Algorithm 2 returns infinity past the last class.",
+        "∞",
+        (printed, wrong),
+        verdict,
+        why[verdict],
+        (both, mended),
+    )
 
 
 def _begin(rows: Rows) -> Claim:
@@ -241,8 +283,14 @@ def _begin(rows: Rows) -> Claim:
         "the target has no place at first.",
         DIFFERS: f"Also where the target has no place at first, {mended} are wrong.",
     }
-    return Claim("Algorithm 2 begins with the target placed already (a = true).",
-                 "MINIMIZE2(0, k, true)", (wrong,), verdict, why[verdict], (mended,))  # fmt: skip
+    return Claim(
+        "Algorithm 2 begins with the target placed already (a = true).",
+        "MINIMIZE2(0, k, true)",
+        (wrong,),
+        verdict,
+        why[verdict],
+        (mended,),
+    )
 
 
 def _settled(as_printed: bool, as_mended: bool) -> str:
@@ -268,9 +316,14 @@ def _cost(rows: Rows) -> Claim:
         DIFFERS: f"Its steps grow with k to the power {k}, with the classes to the power "
         f"{classes}.",
     }
-    return Claim("Beside algorithm 1, algorithm 2 takes a number of steps that is linear in the "
-                 "classes and in k.", "O(|B| k)", (k, classes), verdict,
-                 why[verdict])  # fmt: skip
+    return Claim(
+        "Beside algorithm 1, algorithm 2 takes a number of steps that is linear in the "
+        "classes and in k.",
+        "O(|B| k)",
+        (k, classes),
+        verdict,
+        why[verdict],
+    )
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
@@ -283,26 +336,47 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
     power = max(cost, key=lambda row: (row["of"], row["k"]))["power_of_k"]
     return {
         "algorithm-1": grid(
-            _marked(first), marked="bad",
-            columns={"how": "Algorithm 1", "arithmetic": "Arithmetic", "cases": "Cases",
-                     "stopped": "Divided by 0", "minus_zero": "−0", "no_number": "Not a number",
-                     "wrong": "Wrong"},
+            _marked(first),
+            marked="bad",
+            columns={
+                "how": "Algorithm 1",
+                "arithmetic": "Arithmetic",
+                "cases": "Cases",
+                "stopped": "Divided by 0",
+                "minus_zero": "−0",
+                "no_number": "Not a number",
+                "wrong": "Wrong",
+            },
             title=f"Algorithm 1 as printed divides by 0 in {stops} cases",
             about="All small classes and numbers of atoms, against trying every set of atoms. "
-            "Guarded: 0 where nobody is left; mended: numerators of at least 0 too."),
+            "Guarded: 0 where nobody is left; mended: numerators of at least 0 too.",
+        ),
         "algorithm-2": grid(
-            _marked(then), marked="bad",
-            columns={"end": "Its end", "begin": "Its beginning", "cases": "Cases",
-                     "infinite": "r is infinite", "wrong": "Wrong"},
+            _marked(then),
+            marked="bad",
+            columns={
+                "end": "Its end",
+                "begin": "Its beginning",
+                "cases": "Cases",
+                "infinite": "r is infinite",
+                "wrong": "Wrong",
+            },
             title=f"Algorithm 2 as printed finds r infinite in {infinite} cases",
             about="All small tables and numbers of pieces, against trying every set of "
-            "implications in every world."),
+            "implications in every world.",
+        ),
         "steps": lines(
-            cost, x="k", y="steps", by="number", log_x=True, log_y=True,
+            cost,
+            x="k",
+            y="steps",
+            by="number",
+            log_x=True,
+            log_y=True,
             title=f"Algorithm 2's steps grow with k to the power {power:.1f}",
             about="How often the body of its loop runs, with every result remembered.",
-            labels={"k": "Pieces of knowledge", "steps": "Steps", "number": "In"}),
-    }  # fmt: skip
+            labels={"k": "Pieces of knowledge", "steps": "Steps", "number": "In"},
+        ),
+    }
 
 
 def _marked(rows: Rows) -> list[Row]:
@@ -315,8 +389,16 @@ EXPERIMENT = Experiment(
     _measure,
     _claims,
     _charts,
-    settings={"people": 4, "atoms": 6, "classes": 3, "people_in_each": 3, "worlds": 12,
-              "pieces": 3, "of": (8, 16, 32), "k": (4, 8, 16, 32)},
+    settings={
+        "people": 4,
+        "atoms": 6,
+        "classes": 3,
+        "people_in_each": 3,
+        "worlds": 12,
+        "pieces": 3,
+        "of": (8, 16, 32),
+        "k": (4, 8, 16, 32),
+    },
     notes=(
         "Classes are all that differ in their counts: of up to 4 people, with 1 to 6 atoms, for "
         "algorithm 1; tables of up to 3 classes of up to 3 people and 12 worlds, with 0 to 3 "
@@ -329,4 +411,4 @@ EXPERIMENT = Experiment(
         "last time; it is called linear or square by the nearest whole number.",
         "That algorithm 1 begins its search for the least with 1 is as printed, and right.",
     ),
-)  # fmt: skip
+)

@@ -69,9 +69,11 @@ def closeness(says: str, found: Sequence[Distance]) -> Claim:
     worst = max(found, key=lambda one: one.mean.mean)
     ours = (max((one.most for one in found), key=lambda one: one.mean), worst.mean, *worst.beside)
     others = (
-        number for one in found for number in (one.most, one.mean, *one.beside)
+        number
+        for one in found
+        for number in (one.most, one.mean, *one.beside)
         if number not in ours
-    )  # fmt: skip
+    )
     why = f"{OURS} {len(found) - len(far)} of {len(found)} readings keep both; {_passed(far)}."
     return Claim(says, "close", ours, verdict, why if far else "", tuple(others))
 
@@ -79,12 +81,17 @@ def closeness(says: str, found: Sequence[Distance]) -> Claim:
 def _passed(far: Sequence[Distance]) -> str:
     """Which bound each of these readings passes, and by what."""
     return "; ".join(
-        f"{one.reading}: " + " and ".join(
-            part for part, passed in (
+        f"{one.reading}: "
+        + " and ".join(
+            part
+            for part, passed in (
                 (f"up to {one.most.mean:.1f} points", one.most.mean > CLOSE),
-                (f"{one.mean.mean:.2f} on average ({one.beside[-1].mean:.2f} over all)",
-                 one.mean.mean > CLOSE_MEAN),
-            ) if passed
+                (
+                    f"{one.mean.mean:.2f} on average ({one.beside[-1].mean:.2f} over all)",
+                    one.mean.mean > CLOSE_MEAN,
+                ),
+            )
+            if passed
         )
         for one in far
-    )  # fmt: skip
+    )

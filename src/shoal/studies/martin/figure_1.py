@@ -38,19 +38,28 @@ def alone() -> Row:
     """How many of the ten are alone in what others may know of them."""
     schema = Schema.of(quasi=KNOWN, sensitive="Disease", identifier="Name")
     found = shoal.audit(pa.Table.from_pylist(people("fig1")), schema)
-    return {"part": "table", "rows": found.rows, "unique": found.risk.uniques,
-            "k": int(found.reached("k-anonymity"))}  # fmt: skip
+    return {
+        "part": "table",
+        "rows": found.rows,
+        "unique": found.risk.uniques,
+        "k": int(found.reached("k-anonymity")),
+    }
 
 
 def _claims(rows: Rows) -> Sequence[Claim]:
     people = len(chosen(rows, part="row"))
-    unique = number(rows, "unique", said="alone in ZIP code, age and sex", unit=f" of {people}",
-                    part="table")  # fmt: skip
+    unique = number(
+        rows, "unique", said="alone in ZIP code, age and sex", unit=f" of {people}", part="table"
+    )
     return [
         Claim(
             f"Without their names {unique} patients of figure 1 are still alone in ZIP code, age "
-            "and sex.", "", (unique,), FOUND),
-    ]  # fmt: skip
+            "and sex.",
+            "",
+            (unique,),
+            FOUND,
+        )
+    ]
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
@@ -58,13 +67,19 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
     count = sum(row["alone"] for row in lines)
     return {
         "table": grid(
-            lines, columns=("Name", *KNOWN, "Disease"), marked="alone",
+            lines,
+            columns=("Name", *KNOWN, "Disease"),
+            marked="alone",
             title=f"{count} of {len(lines)} patients are alone in ZIP code, age and sex",
-            about="The table before anything is published; rows set off are like no other."),
-    }  # fmt: skip
+            about="The table before anything is published; rows set off are like no other.",
+        )
+    }
 
 
 EXPERIMENT = Experiment(
-    "Figure 1: ten patients with their names", _measure, _claims, _charts,
+    "Figure 1: ten patients with their names",
+    _measure,
+    _claims,
+    _charts,
     notes=("The table is the paper's.",),
-)  # fmt: skip
+)

@@ -64,10 +64,16 @@ def published() -> Row:
 
 def _lines() -> list[Row]:
     return [
-        {"part": "row", "Zip": f"{row['Zip'][:4]}*", "Age": f"{row['Age'][0]}*",
-         "Sex": row["Sex"], "Disease": row["Disease"], "first": row["Sex"] == "M"}
+        {
+            "part": "row",
+            "Zip": f"{row['Zip'][:4]}*",
+            "Age": f"{row['Age'][0]}*",
+            "Sex": row["Sex"],
+            "Disease": row["Disease"],
+            "first": row["Sex"] == "M",
+        }
         for row in people("fig3")
-    ]  # fmt: skip
+    ]
 
 
 def _claims(rows: Rows) -> Sequence[Claim]:
@@ -78,8 +84,14 @@ def _claims(rows: Rows) -> Sequence[Claim]:
 
 def _likely(rows: Rows, row: Mapping[str, Any]) -> Claim:
     """How likely somebody's disease is; found beside the paper where it prints nothing."""
-    ours = number(rows, "belief", said=f"exactly {row['exact']}", part="belief",
-                  about=row["about"], knowing=row["knowing"])  # fmt: skip
+    ours = number(
+        rows,
+        "belief",
+        said=f"exactly {row['exact']}",
+        part="belief",
+        about=row["about"],
+        knowing=row["knowing"],
+    )
     likely = row["printed"] or row["exact"]
     name, disease = WORDS[row["about"]]
     who = "he" if name in row["said"] else name
@@ -87,31 +99,46 @@ def _likely(rows: Rows, row: Mapping[str, Any]) -> Claim:
     if row["printed"] is None:
         return Claim(says, "", (ours,), FOUND)
     same = Fraction(row["exact"]) == Fraction(row["printed"])
-    return Claim(says, row["printed"], (ours,), AGREES if same else DIFFERS,
-                 "" if same else f"Over all worlds it is {row['exact']}.")  # fmt: skip
+    return Claim(
+        says,
+        row["printed"],
+        (ours,),
+        AGREES if same else DIFFERS,
+        "" if same else f"Over all worlds it is {row['exact']}.",
+    )
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
     told = chosen(rows, part="belief")
     bar = [
-        {"said": f"{' '.join(WORDS[row['about']])}; known: {row['said']}",
-         "belief": 100 * row["belief"]}
+        {
+            "said": f"{' '.join(WORDS[row['about']])}; known: {row['said']}",
+            "belief": 100 * row["belief"],
+        }
         for row in told
-    ]  # fmt: skip
+    ]
     most = max(row["belief"] for row in bar)
     k = number(rows, "k", part="table").mean
     return {
         "table": grid(
-            chosen(rows, part="row"), columns=("Zip", "Age", "Sex", "Disease"), marked="first",
+            chosen(rows, part="row"),
+            columns=("Zip", "Age", "Sex", "Disease"),
+            marked="first",
             title=f"Two classes of {k:.0f} people",
-            about="The published table, its rows in the order of figure 3; one class is set off."),
+            about="The published table, its rows in the order of figure 3; one class is set off.",
+        ),
         "beliefs": bars(
-            bar, x="said", y="belief", by="", unit="%",
+            bar,
+            x="said",
+            y="belief",
+            by="",
+            unit="%",
             title=f"From {min(row['belief'] for row in bar):.0f} % to {most:.0f} %, by what is "
             "known beside the table",
             about="How sure somebody is of one patient's disease, exactly.",
-            labels={"said": "What is asked, and known", "belief": "Belief"}),
-    }  # fmt: skip
+            labels={"said": "What is asked, and known", "belief": "Belief"},
+        ),
+    }
 
 
 EXPERIMENT = Experiment(

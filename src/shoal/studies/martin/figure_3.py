@@ -17,16 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 import shoal
-from shoal.studies.claims import (
-    AGREES,
-    CORRECTED,
-    DIFFERS,
-    Claim,
-    Row,
-    Rows,
-    chosen,
-    number,
-)
+from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Claim, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.martin.figure_2 import CHARLIE, HANNAH, believed
@@ -41,9 +32,10 @@ def _measure(lab: Lab) -> Sequence[Row]:
     cells = [{"knowledge": one, "most": lab.settings["most"]} for one in KNOWLEDGE]
     worked = [{"about": CHARLIE, "knowing": HANNAH}]
     return [
-        *lab.measured(largest, cells), *lab.measured(enumerated, [{}]),
+        *lab.measured(largest, cells),
+        *lab.measured(enumerated, [{}]),
         *lab.measured(believed, worked),
-    ]  # fmt: skip
+    ]
 
 
 def largest(knowledge: str, most: int) -> list[Row]:
@@ -69,22 +61,36 @@ def _claims(rows: Rows) -> Sequence[Claim]:
     found, by_trying = Fraction(one["exact"]), Fraction(most["exact"])
     ours = number(rows, "disclosure", said=f"exactly {one['exact']}", **where)
     because = [
-        number(rows, "disclosure", said=f"{about} ({_exact(tried, about)})",
-               part="every implication", about=about)
+        number(
+            rows,
+            "disclosure",
+            said=f"{about} ({_exact(tried, about)})",
+            part="every implication",
+            about=about,
+        )
         for about in dict.fromkeys((most["about"], OTHER))
-    ]  # fmt: skip
+    ]
     (worked,) = chosen(rows, part="belief")
-    because.append(number(rows, "belief", said=f"Hannah and Charlie ({worked['exact']})",
-                          part="belief"))  # fmt: skip
+    because.append(
+        number(rows, "belief", said=f"Hannah and Charlie ({worked['exact']})", part="belief")
+    )
     if found == PRINTED:
         verdict, why = AGREES, ""
     elif found == by_trying:
         verdict, why = CORRECTED, f"{_tried(most)} {_worked(Fraction(worked['exact']))}"
     else:
         verdict, why = DIFFERS, f"Trying every implication gives {most['exact']}."
-    return [Claim("With one basic implication somebody's disease can be known with probability at "
-                  f"most {PRINTED}.", str(PRINTED), (ours,), verdict, why,
-                  tuple(because))]  # fmt: skip
+    return [
+        Claim(
+            "With one basic implication somebody's disease can be known with probability at "
+            f"most {PRINTED}.",
+            str(PRINTED),
+            (ours,),
+            verdict,
+            why,
+            tuple(because),
+        )
+    ]
 
 
 def _tried(most: Mapping[str, Any]) -> str:
@@ -109,25 +115,43 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
     curve, tried = chosen(rows, part="largest"), chosen(rows, part="every implication")
     sure = min((row["k"] for row in curve if row["disclosure"] == 1), default=None)
     told = "never gives certainty" if sure is None else f"gives certainty with {sure} pieces"
-    theirs = [{"k": 1, "disclosure": float(PRINTED), "knowledge": KNOWLEDGE[0],
-               "said": f"paper: {PRINTED}"}]  # fmt: skip
+    theirs = [
+        {
+            "k": 1,
+            "disclosure": float(PRINTED),
+            "knowledge": KNOWLEDGE[0],
+            "said": f"paper: {PRINTED}",
+        }
+    ]
     most = max(tried, key=lambda row: float(row["disclosure"]))
     both = [[row["exact"] for row in chosen(curve, knowledge=one)] for one in KNOWLEDGE]
     same = " Both kinds of knowledge give the same here." if both[0] == both[1] else ""
     return {
         "largest": lines(
-            curve, x="k", y="disclosure", by="knowledge", theirs=theirs,
+            curve,
+            x="k",
+            y="disclosure",
+            by="knowledge",
+            theirs=theirs,
             title=f"Knowledge {told}",
             about="The largest belief in anybody's disease, by pieces of knowledge." + same,
-            labels={"k": "Pieces of knowledge", "disclosure": "Largest belief",
-                    "knowledge": "Knowledge of"}),
+            labels={
+                "k": "Pieces of knowledge",
+                "disclosure": "Largest belief",
+                "knowledge": "Knowledge of",
+            },
+        ),
         "implications": bars(
-            tried, x="about", y="disclosure", by="",
+            tried,
+            x="about",
+            y="disclosure",
+            by="",
             title=f"The implication that tells most is {most['about']}: {most['exact']}",
             about="The largest belief that one implication gives, of all that there are; the paper "
             f"prints {PRINTED}, of one across classes.",
-            labels={"about": "The implication is", "disclosure": "Largest belief"}),
-    }  # fmt: skip
+            labels={"about": "The implication is", "disclosure": "Largest belief"},
+        ),
+    }
 
 
 EXPERIMENT = Experiment(

@@ -51,16 +51,21 @@ def _claims(rows: Rows) -> Sequence[Claim]:
         distance(rows, f"origin {one}", {"origin": one}, {"mean over all k": {}})
         for one in _origins(rows)
     ]
-    least = min((_apart(rows, one, least=True) for one in _origins(rows)),
-                key=lambda one: one.mean)  # fmt: skip
+    least = min((_apart(rows, one, least=True) for one in _origins(rows)), key=lambda one: one.mean)
     return [
         closeness(
             f"What k implications tell about Adult in intervals of {width} years {BOUNDS} what k "
-            "negations tell.", found),
+            "negations tell.",
+            found,
+        ),
         Claim(
             f"Over all origins and k, implications are {least} or more above as many negations; "
-            "that they are never below is a theorem.", "", (least,), FOUND),
-    ]  # fmt: skip
+            "that they are never below is a theorem.",
+            "",
+            (least,),
+            FOUND,
+        ),
+    ]
 
 
 def _apart(rows: Rows, origin: int, *, least: bool = False) -> Number:
@@ -68,8 +73,15 @@ def _apart(rows: Rows, origin: int, *, least: bool = False) -> Number:
     found = chosen(rows, origin=origin, knowledge=IMPLICATIONS)
     ordered = sorted(found, key=lambda row: float(row["beyond"]))
     k = ordered[0 if least else -1]["k"]
-    return number(rows, "beyond", said=f"origin {origin}, k = {k}", unit=" points", origin=origin,
-                  knowledge=IMPLICATIONS, k=k)  # fmt: skip
+    return number(
+        rows,
+        "beyond",
+        said=f"origin {origin}, k = {k}",
+        unit=" points",
+        origin=origin,
+        knowledge=IMPLICATIONS,
+        k=k,
+    )
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
@@ -77,23 +89,37 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
     shown = DRAWN if DRAWN in origins else origins[0]
     apart, wide = _apart(rows, shown), max(_apart(rows, one).mean for one in origins)
     every = [{**row, "begin": f"origin {row['origin']}"} for row in rows]
-    names = {"k": "Pieces of knowledge", "disclosure": "Largest belief",
-             "knowledge": "Knowledge of", "begin": "Intervals begin at"}  # fmt: skip
+    names = {
+        "k": "Pieces of knowledge",
+        "disclosure": "Largest belief",
+        "knowledge": "Knowledge of",
+        "begin": "Intervals begin at",
+    }
     implied = chosen(every, knowledge=IMPLICATIONS)
     first = [row["disclosure"] for row in implied if row["k"] == 0]
     return {
         "disclosure": lines(
-            chosen(rows, origin=shown), x="k", y="disclosure", by="knowledge",
+            chosen(rows, origin=shown),
+            x="k",
+            y="disclosure",
+            by="knowledge",
             title=f"Intervals from {shown}: implications tell at most {apart.mean:.1f} points "
             "more than negations",
-            about=f"Age in intervals that begin at {shown}; nothing else is told.", labels=names),
+            about=f"Age in intervals that begin at {shown}; nothing else is told.",
+            labels=names,
+        ),
         "origins": lines(
-            implied, x="k", y="disclosure", by="begin",
+            implied,
+            x="k",
+            y="disclosure",
+            by="begin",
             title="By where the intervals begin, "
             f"{100 * min(first):.0f} to {100 * max(first):.0f} % without any knowledge",
             about="The largest belief that implications give, by where the intervals begin. "
-            f"Negations are at most {wide:.1f} points below.", labels=names),
-    }  # fmt: skip
+            f"Negations are at most {wide:.1f} points below.",
+            labels=names,
+        ),
+    }
 
 
 EXPERIMENT = Experiment(
@@ -104,6 +130,7 @@ EXPERIMENT = Experiment(
     data=("adult",),
     settings={"width": 20, "origins": (0, 5, 10, 15, 17), "most": 12},
     notes=(
-        "The paper does not say where its intervals of age begin: all origins are judged.", NOTE,
+        "The paper does not say where its intervals of age begin: all origins are judged.",
+        NOTE,
     ),
-)  # fmt: skip
+)

@@ -41,10 +41,17 @@ def _measure(lab: Lab) -> Sequence[Row]:
     asked = lab.settings
     readings = [(asked["origin"], asked["middle"]), *map(tuple, asked["others"])]
     cells = [
-        {"data": name, "width": width, "origin": origin, "middle": middle,
-         "pieces": list(asked["pieces"])}
-        for name in lab.samples for origin, middle in readings for width in asked["widths"]
-    ]  # fmt: skip
+        {
+            "data": name,
+            "width": width,
+            "origin": origin,
+            "middle": middle,
+            "pieces": list(asked["pieces"]),
+        }
+        for name in lab.samples
+        for origin, middle in readings
+        for width in asked["widths"]
+    ]
     tables = lab.measured(lattice, cells)
     return [*tables, *_together(tables)]
 
@@ -59,10 +66,17 @@ def lattice(
             sample, width, origin, marital=marital, race=race, sex=sex, middle=middle
         )
         told = disclosed(classes, max(pieces))
-        of = {"part": "table", "marital": marital, "race": race, "sex": sex,
-              "table": f"{width}, {marital}, {race}, {sex}", "classes": len(classes),
-              "smallest": min(map(sum, classes)), "fewest": min(map(len, classes)),
-              "entropy": least_entropy(classes)}  # fmt: skip
+        of = {
+            "part": "table",
+            "marital": marital,
+            "race": race,
+            "sex": sex,
+            "table": f"{width}, {marital}, {race}, {sex}",
+            "classes": len(classes),
+            "smallest": min(map(sum, classes)),
+            "fewest": min(map(len, classes)),
+            "entropy": least_entropy(classes),
+        }
         rows += [_sorted_out(row) for row in by_knowledge(told, pieces, **of)]
     return rows
 
@@ -84,22 +98,34 @@ def _together(tables: Sequence[Row]) -> list[Row]:
         for k in dict.fromkeys(row["k"] for row in here):
             one = chosen(here, k=k)
             varied = chosen(one, varied=True)
-            rows.append({
-                "part": "together", **reading, "knowledge": kind, "k": k, "tables": len(one),
-                "tables_varied": len(varied),
-                "tables_certain": sum(row["certain"] for row in varied), **_order(varied),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "part": "together",
+                    **reading,
+                    "knowledge": kind,
+                    "k": k,
+                    "tables": len(one),
+                    "tables_varied": len(varied),
+                    "tables_certain": sum(row["certain"] for row in varied),
+                    **_order(varied),
+                }
+            )
     return rows
 
 
 def _order(tables: Rows) -> Row:
     """Of the pairs that differ in both, those (in %) whose more varied table tells less."""
-    differ = [(a["entropy"] - b["entropy"]) * (a["disclosure"] - b["disclosure"])
-              for a, b in combinations(tables, 2)]  # fmt: skip
+    differ = [
+        (a["entropy"] - b["entropy"]) * (a["disclosure"] - b["disclosure"])
+        for a, b in combinations(tables, 2)
+    ]
     decided = [one < 0 for one in differ if one]
-    return {"pairs": len(differ), "pairs_differ": len(decided),
-            "pairs_tied": len(differ) - len(decided),
-            "in_order_100": 100 * fmean(decided) if decided else None}  # fmt: skip
+    return {
+        "pairs": len(differ),
+        "pairs_differ": len(decided),
+        "pairs_tied": len(differ) - len(decided),
+        "in_order_100": 100 * fmean(decided) if decided else None,
+    }
 
 
 def _readings(rows: Rows) -> list[dict[str, Any]]:
@@ -115,8 +141,9 @@ def _words(reading: Mapping[str, Any]) -> str:
 
 def _claims(rows: Rows) -> Sequence[Claim]:
     beside: dict[str, dict[str, Any]] = {
-        "mean over varied tables": {"varied": True}, "mean over all tables": {}
-    }  # fmt: skip
+        "mean over varied tables": {"varied": True},
+        "mean over all tables": {},
+    }
     found = [
         distance(rows, _words(one), {"part": "table", **one}, beside) for one in _readings(rows)
     ]
@@ -136,39 +163,55 @@ def _falling(rows: Rows) -> Claim:
     (worst,) = chosen(rows, **least.where)
     counted = [
         number(rows, of, said=f"{said}, k = {worst['k']}; {_words(worst)}", **least.where)
-        for of, said in (("tables_varied", "varied tables"), ("pairs_differ", "pairs that differ"),
-                         ("pairs_tied", "pairs that are tied"))
-    ]  # fmt: skip
+        for of, said in (
+            ("tables_varied", "varied tables"),
+            ("pairs_differ", "pairs that differ"),
+            ("pairs_tied", "pairs that are tied"),
+        )
+    ]
     varied, differ, tied = counted
     return Claim(
         "Of two varied tables that differ in entropy and in what k implications tell, the more "
-        f"varied one tells less in {least.mean:.1f} to {most.mean:.1f} % of the pairs.", "",
-        own, FOUND,
+        f"varied one tells less in {least.mean:.1f} to {most.mean:.1f} % of the pairs.",
+        "",
+        own,
+        FOUND,
         f"Least for k = {worst['k']} ({_words(worst)}): of the {differ} pairs of the {varied} "
         f"varied tables that differ in both, {least}; {tied} more are tied.",
         (*counted, *(one for shares in others for one in shares)),
-    )  # fmt: skip
+    )
 
 
 def _shares(rows: Rows, reading: Mapping[str, Any], kind: str) -> tuple[Number, ...]:
     """For each k the pairs of tables in order, in %."""
     where = {"part": "together", **reading, "knowledge": kind}
     return tuple(
-        number(rows, "in_order_100", said=f"pairs in order, k = {row['k']}; {_words(reading)}",
-               unit=" %", **where, k=row["k"])
-        for row in chosen(rows, **where) if row["in_order_100"] is not None
-    )  # fmt: skip
+        number(
+            rows,
+            "in_order_100",
+            said=f"pairs in order, k = {row['k']}; {_words(reading)}",
+            unit=" %",
+            **where,
+            k=row["k"],
+        )
+        for row in chosen(rows, **where)
+        if row["in_order_100"] is not None
+    )
 
 
 def _certainty(rows: Rows) -> Claim:
     """Whether the tables that tell all are those in which a class has few occupations."""
-    unlike = number(rows, "unlike", said="share of tables and k where one is without the other",
-                    part="table")  # fmt: skip
+    unlike = number(
+        rows, "unlike", said="share of tables and k where one is without the other", part="table"
+    )
     said = "exactly" if unlike.most == 0 else "not exactly"
     return Claim(
         f"With k pieces of either knowledge somebody's occupation is certain in {said} those "
-        "tables that have a class of at most k + 1 occupations.", "", (unlike,), FOUND,
-    )  # fmt: skip
+        "tables that have a class of at most k + 1 occupations.",
+        "",
+        (unlike,),
+        FOUND,
+    )
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
@@ -177,24 +220,38 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
     apart = max(float(row["beyond"]) for row in chosen(told, knowledge=IMPLICATIONS))
     together = chosen(rows, part="together", **own)[0]
     flat = int(together["tables"]) - int(together["tables_varied"])
-    names = {"entropy": "Entropy of the least varied class (bits)", "by": "Pieces of knowledge",
-             "disclosure": "Largest belief", IMPLICATIONS: "Implications",
-             NEGATIONS: "Negations"}  # fmt: skip
+    names = {
+        "entropy": "Entropy of the least varied class (bits)",
+        "by": "Pieces of knowledge",
+        "disclosure": "Largest belief",
+        IMPLICATIONS: "Implications",
+        NEGATIONS: "Negations",
+    }
     charts: dict[str, Any] = {
         kind: dots(
-            chosen(told, knowledge=kind), x="entropy", y="disclosure", by="by", labels=names,
+            chosen(told, knowledge=kind),
+            x="entropy",
+            y="disclosure",
+            by="by",
+            labels=names,
             title=_title(_shares(rows, own, kind), kind),
             about=f"A dot a table and number of pieces; pairs of varied tables that differ in "
             f"both. {flat} of {together['tables']} tables have a class with one occupation alone, "
-            "at 0 bits.")
+            "at 0 bits.",
+        )
         for kind in (IMPLICATIONS, NEGATIONS)
-    }  # fmt: skip
+    }
     charts["closeness"] = dots(
-        _paired(told), x=NEGATIONS, y=IMPLICATIONS, by="by", labels=names, diagonal=True,
+        _paired(told),
+        x=NEGATIONS,
+        y=IMPLICATIONS,
+        by="by",
+        labels=names,
+        diagonal=True,
         title=f"Implications tell at most {apart:.1f} points more than negations",
         about="A dot a table and number of pieces: the largest belief from either knowledge, with "
         f"{_words(own)}.",
-    )  # fmt: skip
+    )
     return charts
 
 
@@ -209,13 +266,16 @@ def _title(shares: Sequence[Number], kind: str) -> str:
 
 def _paired(tables: Rows) -> list[Row]:
     """Each table and k once, with what both kinds of knowledge tell."""
-    below = {(row["table"], row["k"]): row["disclosure"]
-             for row in tables if row["knowledge"] == NEGATIONS}  # fmt: skip
+    below = {
+        (row["table"], row["k"]): row["disclosure"]
+        for row in tables
+        if row["knowledge"] == NEGATIONS
+    }
     return [
-        {"by": row["by"], IMPLICATIONS: row["disclosure"],
-         NEGATIONS: below[row["table"], row["k"]]}
-        for row in tables if row["knowledge"] == IMPLICATIONS
-    ]  # fmt: skip
+        {"by": row["by"], IMPLICATIONS: row["disclosure"], NEGATIONS: below[row["table"], row["k"]]}
+        for row in tables
+        if row["knowledge"] == IMPLICATIONS
+    ]
 
 
 EXPERIMENT = Experiment(
@@ -224,8 +284,13 @@ EXPERIMENT = Experiment(
     _claims,
     _charts,
     data=("adult",),
-    settings={"widths": (1, 5, 10, 20, 40, ALL), "origin": 0, "middle": "spouse",
-              "others": ((0, "ever"), (17, "spouse")), "pieces": (1, 3, 5, 7, 9, 11)},
+    settings={
+        "widths": (1, 5, 10, 20, 40, ALL),
+        "origin": 0,
+        "middle": "spouse",
+        "others": ((0, "ever"), (17, "spouse")),
+        "pieces": (1, 3, 5, 7, 9, 11),
+    },
     notes=(
         "Marital status has three levels in the paper; its middle one is not known here. Whether a "
         "spouse is present is taken, as in the hierarchy that is common for Adult. Another middle "
@@ -235,4 +300,4 @@ EXPERIMENT = Experiment(
         "they tell.",
         NOTE,
     ),
-)  # fmt: skip
+)

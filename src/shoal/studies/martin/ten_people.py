@@ -86,10 +86,15 @@ def every_implication() -> list[dict[str, Any]]:
     kinds = np.array([_kind(where, known.atoms[a][0], known.atoms[b][0]) for a, b in pairs])
     different = len(np.unique(np.packbits(left, axis=1), axis=0))
     return [
-        {"about": kind, **_most(known, pairs, hits, total, np.flatnonzero(kinds == kind)),
-         "worlds": known.true.shape[1], "tried": len(pairs), "different": different}
+        {
+            "about": kind,
+            **_most(known, pairs, hits, total, np.flatnonzero(kinds == kind)),
+            "worlds": known.true.shape[1],
+            "tried": len(pairs),
+            "different": different,
+        }
         for kind in (OWN, SAME, OTHER)
-    ]  # fmt: skip
+    ]
 
 
 def _kind(where: dict[str, int], one: str, other: str) -> str:
@@ -99,9 +104,12 @@ def _kind(where: dict[str, int], one: str, other: str) -> str:
 
 
 def _most(
-    known: Worlds, pairs: list[tuple[int, int]], hits: NDArray[np.int64],
-    total: NDArray[np.int64], some: NDArray[np.int64],
-) -> dict[str, Any]:  # fmt: skip
+    known: Worlds,
+    pairs: list[tuple[int, int]],
+    hits: NDArray[np.int64],
+    total: NDArray[np.int64],
+    some: NDArray[np.int64],
+) -> dict[str, Any]:
     """The largest belief in any atom after one of some implications."""
     share = hits[some] / total[some, np.newaxis]  # so few worlds that floats tell shares apart
     pair, target = np.unravel_index(share.argmax(), share.shape)
@@ -109,9 +117,11 @@ def _most(
     exact = Fraction(int(hits[row, target]), int(total[row]))
     given, then, about = (known.atoms[i] for i in (*pairs[row], int(target)))
     return {
-        "disclosure": float(exact), "exact": str(exact),
-        "implication": _implied(given, then), "target": _said(about),
-    }  # fmt: skip
+        "disclosure": float(exact),
+        "exact": str(exact),
+        "implication": _implied(given, then),
+        "target": _said(about),
+    }
 
 
 def _implied(given: tuple[str, str], then: tuple[str, str]) -> str:

@@ -137,9 +137,15 @@ def _folded(names: Sequence[str], width: float) -> str:
 
 
 def upwards(
-    numbers: Sequence[float], of: Columns, *, log: bool, zero: bool, first: bool, height: float,
+    numbers: Sequence[float],
+    of: Columns,
+    *,
+    log: bool,
+    zero: bool,
+    first: bool,
+    height: float,
     room: float = 0,
-) -> Spec:  # fmt: skip
+) -> Spec:
     """The axis of y, alike in all panels; words and ticks in the first of a row.
 
     ``room`` are pixels that stay free above everything.

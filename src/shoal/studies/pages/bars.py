@@ -30,10 +30,18 @@ APART, TOUCHING = 0.3, 0.08
 
 
 def bars(
-    rows: Rows, *, x: str, y: str, by: str, title: str, about: str,
-    labels: Mapping[str, str] | None = None, panel: str | None = None, unit: str = "",
+    rows: Rows,
+    *,
+    x: str,
+    y: str,
+    by: str,
+    title: str,
+    about: str,
+    labels: Mapping[str, str] | None = None,
+    panel: str | None = None,
+    unit: str = "",
     theirs: Rows = (),
-) -> Spec:  # fmt: skip
+) -> Spec:
     """The mean of ``y`` for each ``x``, a bar for each value of ``by``, a panel for each ``panel``.
 
     ``theirs`` are the paper's own figures: rows with the same columns and the words ``said``.
@@ -45,8 +53,11 @@ def bars(
         return nothing("Nothing was measured")
     shown, paper = names(named, of.panel, of), printed(_named(theirs, x), of, scaled=False)
     drawing = _Bars(of, values, series(named, by, of), shown, paper, _order(rows, x))
-    body = (panels(shown, INNER, drawing.panel) if len(shown) > 1
-            else drawing.panel("", INNER - 62, True))  # fmt: skip
+    body = (
+        panels(shown, INNER, drawing.panel)
+        if len(shown) > 1
+        else drawing.panel("", INNER - 62, True)
+    )
     return standing(title, about, drawing.values(), of.told(repeated(values)), body)
 
 
@@ -85,13 +96,21 @@ class _Bars:
         numbers = [one[key] for one in self.means for key in ("least", "most")]
         numbers += [one["mean"] for one in self.theirs]
         height = LOW if name else HEIGHT
-        up = upwards(numbers, self.of, log=False, zero=True, first=first, height=height,
-                     room=self._room(width))  # fmt: skip
+        up = upwards(
+            numbers,
+            self.of,
+            log=False,
+            zero=True,
+            first=first,
+            height=height,
+            room=self._room(width),
+        )
         along = across(self.order, self.of, scaled=False, log=False, width=width)
         along["scale"] = {"domain": list(self.order), "paddingInner": APART}
         here = name or self.shown[0]
-        theirs = [self._worded(one, here, width) for one in self.theirs
-                  if one["panel"] in (None, here)]  # fmt: skip
+        theirs = [
+            self._worded(one, here, width) for one in self.theirs if one["panel"] in (None, here)
+        ]
         return {
             **headed(name, self.shown, width),
             **({"width": width} if name else {}),
@@ -151,12 +170,20 @@ class _Bars:
     def _worded(self, one: Spec, panel: str, width: float) -> Spec:
         """A figure of the paper's with its words, and how high what they stand on is."""
         known = is_known(one, self.series)
-        under = [bar["most"] for bar in self.means
-                 if (bar["panel"] or panel, bar["x"]) == (panel, one["x"])
-                 and (not known or bar["by"] == one["by"])]  # fmt: skip
+        under = [
+            bar["most"]
+            for bar in self.means
+            if (bar["panel"] or panel, bar["x"]) == (panel, one["x"])
+            and (not known or bar["by"] == one["by"])
+        ]
         lines = self._folded(one, width)
-        return {**one, "lines": lines, "top": max([one["mean"], *under]), "known": known,
-                "dy": -4 - 16 * self._numbered() - LINE * (len(lines) - 1)}  # fmt: skip
+        return {
+            **one,
+            "lines": lines,
+            "top": max([one["mean"], *under]),
+            "known": known,
+            "dy": -4 - 16 * self._numbered() - LINE * (len(lines) - 1),
+        }
 
     def _sorted(self, theirs: Sequence[Spec]) -> list[tuple[bool, list[Spec], Spec]]:
         """The figures of one series each, and those of none, with where they are drawn."""
@@ -168,12 +195,21 @@ class _Bars:
     def _strokes(self, theirs: Sequence[Spec], width: float) -> list[Spec]:
         """The paper's figures as strokes across their bars, edged: they are seen on any colour."""
         return [
-            {"data": {"values": some}, "encoding": beside,
-             "mark": {"type": "tick", "orient": "horizontal", "thickness": thick, "opacity": 1,
-                      "bandSize": self._bar(width, known) + 6, "color": COLOUR[tone]}}
+            {
+                "data": {"values": some},
+                "encoding": beside,
+                "mark": {
+                    "type": "tick",
+                    "orient": "horizontal",
+                    "thickness": thick,
+                    "opacity": 1,
+                    "bandSize": self._bar(width, known) + 6,
+                    "color": COLOUR[tone],
+                },
+            }
             for known, some, beside in self._sorted(theirs)
             for thick, tone in ((6, "paper"), (2.4, "ink"))
-        ]  # fmt: skip
+        ]
 
     def _words(self, theirs: Sequence[Spec], up: Spec) -> list[Spec]:
         """What they are, above the bar and its number."""

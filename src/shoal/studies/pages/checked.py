@@ -26,10 +26,13 @@ def checked_page(studies: Sequence[Study], page: str, results: str) -> Page:
     claims = claimed([claim for one in studies for claim in one["claims"]])
     sections = [
         Section("In short", _in_short(studies, claims), _facts(studies, claims)),
-        *(_paper(short, some, page, results) for short, some in by_paper(studies).items()
-          if any(one["claims"] for one in some)),
+        *(
+            _paper(short, some, page, results)
+            for short, some in by_paper(studies).items()
+            if any(one["claims"] for one in some)
+        ),
         Section("All studies", (), _studies(studies, page)),
-    ]  # fmt: skip
+    ]
     lead = "Five papers' tables and figures, made again: what each claims beside what came out."
     return Page("What the papers claim, checked", tuple(sections), lead=lead)
 
@@ -53,8 +56,10 @@ def _in_short(studies: Sequence[Study], claims: Sequence[Claim]) -> tuple[str, .
 
 
 def _facts(studies: Sequence[Study], claims: Sequence[Claim]) -> tuple[Block, ...]:
-    warned = (*_made_up(studies), *(Callout(said, "warning", head)
-                                    for head, said in warnings(studies)))  # fmt: skip
+    warned = (
+        *_made_up(studies),
+        *(Callout(said, "warning", head) for head, said in warnings(studies)),
+    )
     if not claims:
         return warned
     number = counts(claims)
@@ -79,16 +84,22 @@ def _paper(short: str, studies: Sequence[Study], page: str, results: str) -> Sec
             continue
         some = [claim for _, claim in pairs]
         blocks += [Text(BESIDE)] if pick is found else []
-        blocks += [table(some, [f"{name}/{page}" for name, _ in pairs]),
-                   *traced(some, [f"{name}/{results}" for name, _ in pairs])]  # fmt: skip
+        blocks += [
+            table(some, [f"{name}/{page}" for name, _ in pairs]),
+            *traced(some, [f"{name}/{results}" for name, _ in pairs]),
+        ]
     claims = claimed([claim for one in studies for claim in one["claims"]])
     return Section(short, (ended(studies[0]["paper"]["cited"]), summed_up(claims)), tuple(blocks))
 
 
 def _studies(studies: Sequence[Study], page: str) -> tuple[Block, ...]:
     rows = tuple(
-        (Noted(one["study"], link=f"{one['study']}/{page}"), one["shows"],
-         len(claimed(one["claims"])), len(found(one["claims"])))
+        (
+            Noted(one["study"], link=f"{one['study']}/{page}"),
+            one["shows"],
+            len(claimed(one["claims"])),
+            len(found(one["claims"])),
+        )
         for one in studies
-    )  # fmt: skip
+    )
     return (Table(("Study", "Shows", "Claims", "Found beside"), rows),) if rows else ()

@@ -12,10 +12,18 @@ from shoal.studies.pages.series import Columns, Rows, is_number
 
 
 def dots(
-    rows: Rows, *, x: str, y: str, by: str, title: str, about: str,
-    labels: Mapping[str, str] | None = None, diagonal: bool = False, log_x: bool = False,
+    rows: Rows,
+    *,
+    x: str,
+    y: str,
+    by: str,
+    title: str,
+    about: str,
+    labels: Mapping[str, str] | None = None,
+    diagonal: bool = False,
+    log_x: bool = False,
     log_y: bool = False,
-) -> Spec:  # fmt: skip
+) -> Spec:
     """Every row by ``x`` and ``y``; ``diagonal`` draws the line on which the two are the same."""
     of = Columns(x, y, by, "", labels or {})
     values = [
@@ -27,15 +35,27 @@ def dots(
         return nothing("Nothing was measured")
     scales = _scales(values, diagonal, log_x, log_y)
     # Full colour, for contrast; a fine edge keeps dots that touch apart.
-    marks = {"type": "point", "filled": True, "size": 46, "opacity": 1,
-             "stroke": COLOUR["paper"], "strokeWidth": 0.7}  # fmt: skip
+    marks = {
+        "type": "point",
+        "filled": True,
+        "size": 46,
+        "opacity": 1,
+        "stroke": COLOUR["paper"],
+        "strokeWidth": 0.7,
+    }
     encoding = {"x": _axis("x", of.word(x), scales[0]), "y": _axis("mean", of.word(y), scales[1])}
     looks = series(rows, by, of).looks()
     return standing(
-        title, about, values, of.told(many=False),
-        {"height": 400, "encoding": encoding,
-         "layer": [*(_equality(scales) if diagonal else ()), {"mark": marks, "encoding": looks}]},
-    )  # fmt: skip
+        title,
+        about,
+        values,
+        of.told(many=False),
+        {
+            "height": 400,
+            "encoding": encoding,
+            "layer": [*(_equality(scales) if diagonal else ()), {"mark": marks, "encoding": looks}],
+        },
+    )
 
 
 def _scales(values: Sequence[Spec], same: bool, log_x: bool, log_y: bool) -> tuple[Spec, Spec]:

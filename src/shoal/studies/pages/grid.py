@@ -17,9 +17,13 @@ EDGE = 14
 
 
 def grid(
-    rows: Rows, *, columns: Sequence[str] | Mapping[str, str], title: str, about: str,
+    rows: Rows,
+    *,
+    columns: Sequence[str] | Mapping[str, str],
+    title: str,
+    about: str,
     marked: str | None = None,
-) -> Spec:  # fmt: skip
+) -> Spec:
     """Rows × columns of text; ``columns`` may map a column to its heading.
 
     The specification says in ``usermeta`` that it is ``printed``: a text is to stand beside it.
@@ -32,17 +36,28 @@ def grid(
     places = _places(list(heads.values()), texts)
     off = [bool(marked and row.get(marked)) for row in rows]
     values = [
-        {**{f"c{j}": text for j, text in enumerate(line)}, "row": i, "marked": mark,
-         "set": "yes" if mark else ""}
+        {
+            **{f"c{j}": text for j, text in enumerate(line)},
+            "row": i,
+            "marked": mark,
+            "set": "yes" if mark else "",
+        }
         for i, (line, mark) in enumerate(zip(texts, off, strict=True))
-    ]  # fmt: skip
+    ]
     behind = {f"c{j}": head for j, head in enumerate(heads.values())}
     told = behind | ({"set": "Set off"} if marked else {})
     made = standing(
-        title, about, values, told,
-        {"width": INNER, "height": LINE * (len(rows) + 1), "autosize": {"type": "pad"},
-         "layer": [*_ground(), *_heads(list(heads.values()), places), *_cells(places)]},
-    )  # fmt: skip
+        title,
+        about,
+        values,
+        told,
+        {
+            "width": INNER,
+            "height": LINE * (len(rows) + 1),
+            "autosize": {"type": "pad"},
+            "layer": [*_ground(), *_heads(list(heads.values()), places), *_cells(places)],
+        },
+    )
     return {**made, "usermeta": {**made["usermeta"], "printed": True}}
 
 
@@ -91,8 +106,14 @@ def _ground() -> list[Spec]:
 
 
 def _heads(heads: Sequence[str], places: Sequence[tuple[float, float]]) -> list[Spec]:
-    style = {"type": "text", "align": "left", "baseline": "middle", "color": COLOUR["quiet"],
-             "fontSize": 12.5, "y": LINE / 2}  # fmt: skip
+    style = {
+        "type": "text",
+        "align": "left",
+        "baseline": "middle",
+        "color": COLOUR["quiet"],
+        "fontSize": 12.5,
+        "y": LINE / 2,
+    }
     data: Spec = {"data": {"values": [{"row": 0}]}, "encoding": {}}
     made: list[Spec] = [
         {**data, "mark": {**style, "x": x, "limit": room, "text": head}}
@@ -103,11 +124,20 @@ def _heads(heads: Sequence[str], places: Sequence[tuple[float, float]]) -> list[
 
 
 def _cells(places: Sequence[tuple[float, float]]) -> list[Spec]:
-    style = {"type": "text", "align": "left", "baseline": "middle", "fontSize": 13,
-             "color": COLOUR["ink"], "y": _y(0.5)}  # fmt: skip
+    style = {
+        "type": "text",
+        "align": "left",
+        "baseline": "middle",
+        "fontSize": 13,
+        "color": COLOUR["ink"],
+        "y": _y(0.5),
+    }
     return [
-        {"transform": [{"filter": "datum.marked" if bold else "!datum.marked"}],
-         "mark": {**style, "x": x, "limit": room, "fontWeight": 650 if bold else 400},
-         "encoding": {"text": {"field": f"c{j}", "type": "nominal"}}}
-        for j, (x, room) in enumerate(places) for bold in (False, True)
-    ]  # fmt: skip
+        {
+            "transform": [{"filter": "datum.marked" if bold else "!datum.marked"}],
+            "mark": {**style, "x": x, "limit": room, "fontWeight": 650 if bold else 400},
+            "encoding": {"text": {"field": f"c{j}", "type": "nominal"}},
+        }
+        for j, (x, room) in enumerate(places)
+        for bold in (False, True)
+    ]

@@ -36,10 +36,20 @@ from shoal.studies.pages.series import (
 
 
 def lines(
-    rows: Rows, *, x: str, y: str, by: str, title: str, about: str,
-    labels: Mapping[str, str] | None = None, panel: str | None = None, unit: str = "",
-    log_x: bool = False, log_y: bool = False, theirs: Rows = (),
-) -> Spec:  # fmt: skip
+    rows: Rows,
+    *,
+    x: str,
+    y: str,
+    by: str,
+    title: str,
+    about: str,
+    labels: Mapping[str, str] | None = None,
+    panel: str | None = None,
+    unit: str = "",
+    log_x: bool = False,
+    log_y: bool = False,
+    theirs: Rows = (),
+) -> Spec:
     """The mean of ``y`` against ``x``, a line for each value of ``by``, a panel for each ``panel``.
 
     ``theirs`` are the paper's own figures: rows with the same columns and the words ``said``. On a
@@ -50,10 +60,14 @@ def lines(
     if not values:
         return nothing("Nothing was measured")
     shown, scaled = names(rows, of.panel, of), on_scale(rows, of)
-    drawing = _Lines(of, values, series(rows, by, of), shown, printed(theirs, of, scaled),
-                     scaled, log_x, log_y)  # fmt: skip
-    body = (panels(shown, INNER, drawing.panel) if len(shown) > 1
-            else drawing.panel("", INNER - 62, True))  # fmt: skip
+    drawing = _Lines(
+        of, values, series(rows, by, of), shown, printed(theirs, of, scaled), scaled, log_x, log_y
+    )
+    body = (
+        panels(shown, INNER, drawing.panel)
+        if len(shown) > 1
+        else drawing.panel("", INNER - 62, True)
+    )
     return standing(title, about, drawing.values(), of.told(repeated(values)), body)
 
 
@@ -77,16 +91,21 @@ class _Lines:
         """With what is drawn: never below the foot of a logarithmic scale."""
         foot = powers(self.numbers())[0] if self.log_y else float("-inf")
         return [
-            {**one, "at": max(one["mean"], foot), "low": max(one["least"], foot),
-             "high": max(one["most"], foot)}
+            {
+                **one,
+                "at": max(one["mean"], foot),
+                "low": max(one["least"], foot),
+                "high": max(one["most"], foot),
+            }
             for one in self.means
-        ]  # fmt: skip
+        ]
 
     def panel(self, name: str, width: float, first: bool) -> Spec:
         """One panel, or the whole chart."""
         height = LOW if name else HEIGHT
-        up = upwards(self.numbers(), self.of, log=self.log_y, zero=False, first=first,
-                     height=height)  # fmt: skip
+        up = upwards(
+            self.numbers(), self.of, log=self.log_y, zero=False, first=first, height=height
+        )
         xs = [one["x"] for one in (*self.means, *self.theirs)]
         place = Place(self._places(xs), rise(up, height), width)
         along = across(xs, self.of, scaled=self.scaled, log=self.log_x, width=width)

@@ -39,19 +39,23 @@ class Series:
         shown = None if self.alone else legend(self.names)
         return {
             channel: {
-                "field": "by", "type": "nominal", "sort": None, "legend": shown,
+                "field": "by",
+                "type": "nominal",
+                "sort": None,
+                "legend": shown,
                 "scale": {"domain": list(self.names), "range": self._range(channel)},
             }
             for channel in channels
-        }  # fmt: skip
+        }
 
     def sizes(self) -> Spec:
         """Marks of which the later ones, drawn above, are smaller."""
         last = max(1, len(self.names) - 1)
         steps = [LARGEST - (LARGEST - SMALLEST) * i / last for i in range(len(self.names))]
         scale = {"domain": list(self.names), "range": steps if len(steps) > 1 else [58]}
-        return {"size": {"field": "by", "type": "nominal", "sort": None, "legend": None,
-                         "scale": scale}}  # fmt: skip
+        return {
+            "size": {"field": "by", "type": "nominal", "sort": None, "legend": None, "scale": scale}
+        }
 
     def _range(self, channel: str) -> list[object]:
         count = range(len(self.names))

@@ -39,9 +39,10 @@ def paper_marks(
     for known in (True, False):
         for right in (True, False):
             some = [
-                one for one in told
+                one
+                for one in told
                 if is_known(one, series) == known and (place.across(one["x"]) <= 0.5) == right
-            ]  # fmt: skip
+            ]
             if some:
                 made = _layers(some, series if known else None, right)
                 behind += made[:1]
@@ -105,8 +106,14 @@ def _layers(some: Sequence[Spec], series: Series | None, right: bool) -> list[Sp
     """The edge of the words, that of the marks, and then both themselves."""
     colour = series.looks(("color",)) if series else {"color": {"value": COLOUR["ink"]}}
     data = {"data": {"values": list(some)}}
-    mark = {"type": "point", "filled": False, "size": 130, "strokeWidth": 2.2, "opacity": 1,
-            "shape": "diamond"}  # fmt: skip
+    mark = {
+        "type": "point",
+        "filled": False,
+        "size": 130,
+        "strokeWidth": 2.2,
+        "opacity": 1,
+        "shape": "diamond",
+    }
     behind = {**mark, "strokeWidth": 5, "color": COLOUR["paper"]}
     side = {"align": "left", "dx": AWAY} if right else {"align": "right", "dx": -AWAY}
     words = {**WORDS, "baseline": "middle", "dy": {"expr": "datum.dy"}, **side}

@@ -51,19 +51,22 @@ def means(rows: Rows, parameters: Sequence[str]) -> list[dict[str, Any]]:
     groups, names = _groups(rows, _keys(rows, parameters)), _names(rows)
     drawn = [name for name in names if any(_differs(some, name) for some in groups)]
     return [
-        {name: _mean(some, name) if name in drawn and len(some) > 1 else some[0].get(name)
-         for name in names
-         if any(name in row for row in some) and (name != SEED or len(some) == 1)}
+        {
+            name: _mean(some, name) if name in drawn and len(some) > 1 else some[0].get(name)
+            for name in names
+            if any(name in row for row in some) and (name != SEED or len(some) == 1)
+        }
         for some in groups
-    ]  # fmt: skip
+    ]
 
 
 def _keys(rows: Rows, parameters: Sequence[str]) -> list[str]:
     """What rows must share to be averaged: parameters, and all words."""
     return [
-        name for name in _names(rows)
+        name
+        for name in _names(rows)
         if name != SEED and (name in parameters or not _numbers(rows, name))
-    ]  # fmt: skip
+    ]
 
 
 def _numbers(rows: Rows, name: str) -> bool:
@@ -114,8 +117,11 @@ def _names(rows: Rows) -> list[str]:
 
 def _flat(rows: Rows) -> tuple[list[dict[str, Any]], list[str]]:
     """Without the columns that hold lists, and their names."""
-    left = [name for name in _names(rows)
-            if any(isinstance(row.get(name), dict | list | tuple) for row in rows)]  # fmt: skip
+    left = [
+        name
+        for name in _names(rows)
+        if any(isinstance(row.get(name), dict | list | tuple) for row in rows)
+    ]
     return [{k: v for k, v in row.items() if k not in left} for row in rows], left
 
 

@@ -49,9 +49,11 @@ class Columns:
 
     def told(self, many: bool) -> dict[str, str]:
         """The headings of the table behind the chart; a spread only where means are of several."""
-        first = {name: self.word(column)
-                 for name, column in (("panel", self.panel), ("by", self.by), ("x", self.x))
-                 if column}  # fmt: skip
+        first = {
+            name: self.word(column)
+            for name, column in (("panel", self.panel), ("by", self.by), ("x", self.x))
+            if column
+        }
         spread = {"least": "Least", "most": "Most", "runs": "Measurements"} if many else {}
         return first | {"mean": self.measured()} | spread
 
@@ -92,10 +94,17 @@ def averaged(rows: Rows, of: Columns) -> list[Spec]:
         if _drawn(row, of):
             found.setdefault(_key(row, of), []).append(float(row[of.y]))
     return [
-        {"panel": panel, "by": by, "x": x if scaled else clean(x), "mean": fmean(some),
-         "least": min(some), "most": max(some), "runs": len(some)}
+        {
+            "panel": panel,
+            "by": by,
+            "x": x if scaled else clean(x),
+            "mean": fmean(some),
+            "least": min(some),
+            "most": max(some),
+            "runs": len(some),
+        }
         for (panel, by, x, *_), some in found.items()
-    ]  # fmt: skip
+    ]
 
 
 def on_scale(rows: Rows, of: Columns) -> bool:

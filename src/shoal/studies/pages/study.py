@@ -85,8 +85,10 @@ def _claims(document: Document) -> tuple[tuple[str, ...], tuple[Block, ...]]:
     if document["stand_in"]:
         return (), (_warning(document),)
     if not document["claims"]:
-        return ("Nothing is compared with the paper here: that is done on the paper's own data "
-                "with the settings of the study.",), ()  # fmt: skip
+        return (
+            "Nothing is compared with the paper here: that is done on the paper's own data "
+            "with the settings of the study.",
+        ), ()
     claims = claimed(document["claims"])
     if not claims:
         return (summed_up(claims),), ()
@@ -107,17 +109,20 @@ def _warning(document: Document) -> Callout:
     return Callout(
         f"These are not the paper's people: {names}. The numbers show that the study runs; they "
         "say nothing about the paper, and no claim is compared.",
-        "warning", STAND_IN,
-    )  # fmt: skip
+        "warning",
+        STAND_IN,
+    )
 
 
 def _drawn(charts: Mapping[str, Spec]) -> list[Section]:
     """On the page's own ground: white and an edge are for the chart alone in a file."""
     blocks = tuple(
-        Chart({key: part for key, part in spec.items() if key not in ("background", "padding")},
-              str(spec.get("description", "")))
+        Chart(
+            {key: part for key, part in spec.items() if key not in ("background", "padding")},
+            str(spec.get("description", "")),
+        )
         for spec in charts.values()
-    )  # fmt: skip
+    )
     return [Section("Charts" if len(blocks) > 1 else "Chart", (), blocks)] if blocks else []
 
 
@@ -126,9 +131,11 @@ def _notes(notes: Sequence[str]) -> list[Section]:
 
 
 def _made(document: Document, charts: Mapping[str, Spec]) -> tuple[Block, ...]:
-    files = [(RESULTS, "everything on this page, for programs"),
-             (ROWS, f"the measurements, {len(document['rows']):,} rows"),
-             *((f"{name}.svg", "the chart alone") for name in charts)]  # fmt: skip
+    files = [
+        (RESULTS, "everything on this page, for programs"),
+        (ROWS, f"the measurements, {len(document['rows']):,} rows"),
+        *((f"{name}.svg", "the chart alone") for name in charts),
+    ]
     return (
         *_data(document["data"]),
         Fields(tuple(_settings(document)), "Parameters"),
@@ -152,17 +159,25 @@ def _settings(document: Document) -> list[Fact]:
     seeds, other = document["seeds"], _changed(document)
     own = document.get("usual", {}).get("settings", {})
     drawn = ", ".join(map(str, seeds)) if len(seeds) > 1 else "nothing is drawn at random, or once"
-    asked = [Fact(name.replace("_", " "), _value(value),
-                  f"(the study's own: {_value(own[name])})" if name in other else "")
-             for name, value in document["settings"].items()]  # fmt: skip
+    asked = [
+        Fact(
+            name.replace("_", " "),
+            _value(value),
+            f"(the study's own: {_value(own[name])})" if name in other else "",
+        )
+        for name, value in document["settings"].items()
+    ]
     return [*asked, Fact("seeds", drawn)]
 
 
 def _changed(document: Document) -> dict[str, Any]:
     """The settings that are not the study's own."""
     own = document.get("usual", {}).get("settings", {})
-    return {name: value for name, value in document["settings"].items()
-            if name in own and _value(value) != _value(own[name])}  # fmt: skip
+    return {
+        name: value
+        for name, value in document["settings"].items()
+        if name in own and _value(value) != _value(own[name])
+    }
 
 
 def _value(value: Any) -> str:

@@ -19,7 +19,7 @@ def claims_table(claims: Sequence[Claim], links: Sequence[str]) -> Table:
             Noted(one.verdict, tone=one.tone),
         )
         for i, (one, link) in enumerate(zip(map(told, claims), links, strict=True), 1)
-    )  # fmt: skip
+    )
     return Table(("No.", "Claim", "Paper", "Ours", "Verdict"), rows)
 
 

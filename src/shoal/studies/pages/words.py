@@ -19,10 +19,18 @@ VERDICTS = {
     "corrected": ("→", "note"),
 }
 """A sign, which reads without colour, and a tone."""
-PLURAL = {"agrees": "agree", "partly": "agree in part", "differs": "differ",
-          "corrected": "correct a mistake in print"}  # fmt: skip
-SINGULAR = {"agrees": "agrees", "partly": "agrees in part", "differs": "differs",
-            "corrected": "corrects a mistake in print"}  # fmt: skip
+PLURAL = {
+    "agrees": "agree",
+    "partly": "agree in part",
+    "differs": "differ",
+    "corrected": "correct a mistake in print",
+}
+SINGULAR = {
+    "agrees": "agrees",
+    "partly": "agrees in part",
+    "differs": "differs",
+    "corrected": "corrects a mistake in print",
+}
 
 
 def digits(value: float) -> str:

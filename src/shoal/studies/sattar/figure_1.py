@@ -58,14 +58,26 @@ def claims(rows: Rows) -> list[Claim]:
 def _with_overlap(rows: Rows) -> Claim:
     changes = _changes(rows, "overlap")
     followed = _where(follows(one, real) for one, real in changes)
-    told = [_score(rows, "change_overlap", people, f"{people}, change of the simulation", " points",
-                   SIMULATION) for people in PEOPLE]  # fmt: skip
+    told = [
+        _score(
+            rows,
+            "change_overlap",
+            people,
+            f"{people}, change of the simulation",
+            " points",
+            SIMULATION,
+        )
+        for people in PEOPLE
+    ]
     return Claim(
         f"{ON}{_ends(rows, 'overlap')} {_moved(changes)}; the estimate follows the real risk "
         f"{followed}. The simulation, which is told how many are in both, changes by "
         f"{_both(told)}.",
-        "", tuple(one for pair in changes for one in pair), FOUND, because=tuple(told),
-    )  # fmt: skip
+        "",
+        tuple(one for pair in changes for one in pair),
+        FOUND,
+        because=tuple(told),
+    )
 
 
 def _with_k(rows: Rows) -> Claim:
@@ -83,9 +95,11 @@ def _with_k(rows: Rows) -> Claim:
         f"{ON}{_ends(rows, 'k')} {_moved(changes)}; the estimate follows the real risk {followed}, "
         f"and is in the same order {same}: rank correlation {_both(ranks, '.2f')}. Among the "
         f"classes with somebody in both it is in the same order {also}: {_both(inside, '.2f')}.",
-        "", tuple(one for pair in changes for one in pair), FOUND,
+        "",
+        tuple(one for pair in changes for one in pair),
+        FOUND,
         because=(*ranks, *inside, *(real for _, real in touched)),
-    )  # fmt: skip
+    )
 
 
 def _changes(rows: Rows, way: str, against: str = "") -> list[tuple[Number, Number]]:
@@ -94,17 +108,25 @@ def _changes(rows: Rows, way: str, against: str = "") -> list[tuple[Number, Numb
     return [
         (
             _score(rows, f"change_{way}", people, f"{people}, change of the estimate", " points"),
-            _score(rows, f"real_change_{way}{against}", people,
-                   f"{people}, change of the real risk{among}", " points"),
+            _score(
+                rows,
+                f"real_change_{way}{against}",
+                people,
+                f"{people}, change of the real risk{among}",
+                " points",
+            ),
         )
         for people in PEOPLE
-    ]  # fmt: skip
+    ]
 
 
 def _ends(rows: Rows, way: str) -> str:
     least, most = (pick(row[way] for row in rows if way in row) for pick in (min, max))
-    return f"from k = {least} to k = {most}" if way == "k" else (
-        f"from {least:,} to {most:,} people in both")  # fmt: skip
+    return (
+        f"from k = {least} to k = {most}"
+        if way == "k"
+        else (f"from {least:,} to {most:,} people in both")
+    )
 
 
 def _moved(changes: Sequence[tuple[Number, Number]]) -> str:
@@ -142,18 +164,32 @@ def charts(rows: Rows) -> dict[str, Spec]:
     at_k, at_overlap = chosen(shown, k=k), chosen(shown, overlap=overlap)
     return {
         "against-overlap": lines(
-            at_k, x="overlap", by="estimator", **drawn, log_y=True, about=about,
+            at_k,
+            x="overlap",
+            by="estimator",
+            **drawn,
+            log_y=True,
+            about=about,
             title=f"At k = {k}, {_titled(at_k, 'overlap')}",
         ),
         "against-k": lines(
-            at_overlap, x="k", by="estimator", **drawn, log_x=True, about=about,
+            at_overlap,
+            x="k",
+            by="estimator",
+            **drawn,
+            log_x=True,
+            about=about,
             title=f"With {overlap:,} people in both, {_titled(at_overlap, 'k')}",
         ),
         "paper-for-every-k": lines(
-            ours, x="overlap", by="each_k", **drawn, about=about,
+            ours,
+            x="overlap",
+            by="each_k",
+            **drawn,
+            about=about,
             title=f"In the mean over k, {_titled(ours, 'overlap', (AT_LEAST,))}",
         ),
-    }  # fmt: skip
+    }
 
 
 NAMED = {AT_LEAST: "the paper's estimate", SIMULATION: "the simulation"}
@@ -165,10 +201,12 @@ def _titled(rows: Rows, way: str, told: Sequence[str] = (AT_LEAST, SIMULATION)) 
     moved = []
     for one in told:
         ends = [
-            [number(rows, "estimated", people=people, estimator=one, **{way: end}).mean
-             for end in (least, most)]
+            [
+                number(rows, "estimated", people=people, estimator=one, **{way: end}).mean
+                for end in (least, most)
+            ]
             for people in PEOPLE
-        ]  # fmt: skip
+        ]
         moves = " and ".join(f"{b - a:+.1f}" for a, b in ends)
         moved.append(f"{NAMED[one]} moves by {moves} points")
     where = " and ".join(PEOPLE)

@@ -59,14 +59,16 @@ def claims(rows: Rows) -> list[Claim]:
 def _alone(rows: Rows) -> Claim:
     at = {"k": middle(rows, "k"), "overlap": middle(rows, "overlap"), "l": L}
     real, alone, part = (
-        [number(rows, of, said=f"{people}, {said}", unit=unit, people=people, **at)
-         for people in PEOPLE]
+        [
+            number(rows, of, said=f"{people}, {said}", unit=unit, people=people, **at)
+            for people in PEOPLE
+        ]
         for of, said, unit in (
             ("real", "exposed classes, % of all", " %"),
             ("alone", "classes exposed by our release alone, % of all", " %"),
             ("alone_of_exposed", "exposed by our release alone, % of the exposed", " %"),
         )
-    )  # fmt: skip
+    )
     told = "; ".join(
         f"{people}: {whole.mean:.1f} % of all classes are exposed, and {some.mean:.0f} % of these "
         f"have fewer than {L} values in our release alone"
@@ -74,32 +76,49 @@ def _alone(rows: Rows) -> Claim:
     )
     return Claim(
         f"{ON}at k = {at['k']} with {at['overlap']:,} people in both: {told}.",
-        "", (*real, *part), FOUND, because=(*alone, *_touched(rows, at)),
-    )  # fmt: skip
+        "",
+        (*real, *part),
+        FOUND,
+        because=(*alone, *_touched(rows, at)),
+    )
 
 
 def _touched(rows: Rows, at: Mapping[str, Any]) -> list[Number]:
     return [
-        number(rows, "real_of_those_in_both", unit=" %", people=people, **at,
-               said=f"{people}, exposed, % of the classes with somebody in both")
+        number(
+            rows,
+            "real_of_those_in_both",
+            unit=" %",
+            people=people,
+            **at,
+            said=f"{people}, exposed, % of the classes with somebody in both",
+        )
         for people in PEOPLE
-    ]  # fmt: skip
+    ]
 
 
 def _no_match(rows: Rows) -> Claim:
     found = [
-        number(rows, "no_match", unit=" classes", people=people, l=L,
-               said=f"{people}, with somebody in both and no value common")
+        number(
+            rows,
+            "no_match",
+            unit=" classes",
+            people=people,
+            l=L,
+            said=f"{people}, with somebody in both and no value common",
+        )
         for people in PEOPLE
-    ]  # fmt: skip
+    ]
     none = all(one.most == 0 for one in found)
     return Claim(
         f"{ON}{'no' if none else 'some'} class has somebody in both to whom the two releases leave "
         "no value at all. The paper asks of a match that some value is common, and of an exposed "
         "class that fewer than l are: no value left is counted here as no match, which "
         f"{'changes nothing' if none else 'leaves such classes out'}.",
-        "", tuple(found), FOUND,
-    )  # fmt: skip
+        "",
+        tuple(found),
+        FOUND,
+    )
 
 
 def charts(rows: Rows) -> dict[str, Spec]:
@@ -112,35 +131,52 @@ def charts(rows: Rows) -> dict[str, Spec]:
     drawn: dict[str, Any] = {"y": "real", "panel": "people", "labels": LABELS, "unit": " %"}
     about = f"{ON}the share of classes that are exposed at l = {L}, counted with both releases."
     two = [
-        {**row, "share": row[of], "counted": said} for row in chosen(shown, overlap=overlap)
+        {**row, "share": row[of], "counted": said}
+        for row in chosen(shown, overlap=overlap)
         for of, said in (("real", "exposed by both"), ("alone", "exposed by ours alone"))
-    ]  # fmt: skip
+    ]
     return {
         "against-overlap": lines(
-            shown, x="overlap", by="each_k", **drawn, about=about,
+            shown,
+            x="overlap",
+            by="each_k",
+            **drawn,
+            about=about,
             title=_moves(shown, "overlap", "k", k),
         ),
         "against-k": lines(
-            shown, x="k", by="each_overlap", **drawn, log_x=True, about=about,
+            shown,
+            x="k",
+            by="each_overlap",
+            **drawn,
+            log_x=True,
+            about=about,
             title=_moves(shown, "k", "overlap", overlap),
         ),
         "by-one-release": lines(
-            two, x="k", by="counted", **{**drawn, "y": "share"}, log_x=True,
+            two,
+            x="k",
+            by="counted",
+            **{**drawn, "y": "share"},
+            log_x=True,
             about=f"{ON}at {overlap:,} people in both: exposed classes, and those of them that "
             f"have fewer than {L} values in our release alone.",
             title=f"Exposed by our release alone, mean over k: {_parts(two)}",
         ),
-    }  # fmt: skip
+    }
 
 
 def _moves(rows: Rows, way: str, fixed: str, at: object) -> str:
     """The real risk at the least and the most, for both kinds of people."""
     ends = [pick(row[way] for row in rows) for pick in (min, max)]
     told = [
-        " to ".join(f"{number(rows, 'real', people=people, **{way: end, fixed: at}).mean:.1f}"
-                    for end in ends) + f" % ({people})"
+        " to ".join(
+            f"{number(rows, 'real', people=people, **{way: end, fixed: at}).mean:.1f}"
+            for end in ends
+        )
+        + f" % ({people})"
         for people in dict.fromkeys(row["people"] for row in rows)
-    ]  # fmt: skip
+    ]
     if fixed == "k":
         where = f"At k = {at}, from {ends[0]:,} to {ends[1]:,} people in both"
     else:
@@ -151,8 +187,9 @@ def _moves(rows: Rows, way: str, fixed: str, at: object) -> str:
 def _parts(rows: Rows) -> str:
     return "; ".join(
         f"{number(rows, 'alone', people=people).mean:.1f} of "
-        f"{number(rows, 'real', people=people).mean:.1f} % ({people})" for people in PEOPLE
-    )  # fmt: skip
+        f"{number(rows, 'real', people=people).mean:.1f} % ({people})"
+        for people in PEOPLE
+    )
 
 
 EXPERIMENT = Experiment(

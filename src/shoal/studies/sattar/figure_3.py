@@ -12,17 +12,7 @@ Not as in the paper: the data, and k, l and C, which it does not give (`two_samp
 
 from __future__ import annotations
 
-from shoal.studies.claims import (
-    AGREES,
-    DIFFERS,
-    PARTLY,
-    Claim,
-    Number,
-    Row,
-    Rows,
-    chosen,
-    number,
-)
+from shoal.studies.claims import AGREES, DIFFERS, PARTLY, Claim, Number, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment
 from shoal.studies.laboratory import Lab
 from shoal.studies.sattar.beside import charts
@@ -57,9 +47,10 @@ def measure(lab: Lab) -> list[Row]:
     """Every overlap but the largest, every k, l and C; occupations as they are and in groups."""
     asked = lab.settings
     rows = [
-        row for told in (CODES, GROUPS)
+        row
+        for told in (CODES, GROUPS)
         for row in lab.measured(compared, cells(lab, asked["overlap"][:-1], asked["k"], told))
-    ]  # fmt: skip
+    ]
     first = [row for row in rows if row["l"] == L and row["confidence"] in (None, C)]
     scores = patterns(rows)
     return [*first, *scores, *_judged(scores)]
@@ -90,9 +81,12 @@ def _pattern(rows: Rows) -> Claim:
         f"{ON}the risk estimated from one release captures the pattern of the real risk: from the "
         "smallest to the largest overlap, and k, it changes in the same direction, by "
         f"{LEAST:g} to {MOST:g} times as much.",
-        "captures the pattern", ours, found,
-        "" if found == AGREES else _why(rows), tuple(_because(rows)),
-    )  # fmt: skip
+        "captures the pattern",
+        ours,
+        found,
+        "" if found == AGREES else _why(rows),
+        tuple(_because(rows)),
+    )
 
 
 def _why(rows: Rows) -> str:
@@ -102,7 +96,7 @@ def _why(rows: Rows) -> str:
         f"over {said} it follows in {len(fits)} of {len(tried)} settings{_named(fits)}"
         for way, said in WAYS.items()
         for fits in [[row for row in tried if row[f"followed_{way}"]]]
-    )  # fmt: skip
+    )
     both = len([row for row in tried if row["followed_both"]])
     touched = len([row for row in tried if row["followed_k_in_both"]])
     moved = "; ".join(f"{one.said} {one.mean:+.1f}" for one in _moves(rows))
@@ -123,8 +117,9 @@ def _named(fits: Rows) -> str:
         return ""
     told = [
         f"{row['people']}, {row['occupations']}, {row['estimator']}, l = {row['l']}, "
-        f"C = {row['confidence']:g}" for row in fits
-    ]  # fmt: skip
+        f"C = {row['confidence']:g}"
+        for row in fits
+    ]
     return f" ({'; '.join(told)})"
 
 
@@ -133,9 +128,11 @@ def _because(rows: Rows) -> list[Number]:
     shares = [
         _share(rows, "followed_both", "both ways"),
         _share(rows, "followed_k_in_both", "over k, classes with somebody in both"),
-        *(_share(rows, f"followed_{way}", f"over {said}", SIMULATION)
-          for way, said in WAYS.items()),
-    ]  # fmt: skip
+        *(
+            _share(rows, f"followed_{way}", f"over {said}", SIMULATION)
+            for way, said in WAYS.items()
+        ),
+    ]
     return [*shares, *_moves(rows)]
 
 
@@ -146,9 +143,10 @@ def _share(rows: Rows, of: str, said: str, whose: str = PAPER) -> Number:
 def _moves(rows: Rows) -> list[Number]:
     return [
         score(rows, f"{of}change_{way}", people, f"{people}, {said} over {along}", " points")
-        for way, along in WAYS.items() for people in PEOPLE
+        for way, along in WAYS.items()
+        for people in PEOPLE
         for of, said in (("", "estimate"), ("real_", "real risk"))
-    ]  # fmt: skip
+    ]
 
 
 EXPERIMENT = Experiment(

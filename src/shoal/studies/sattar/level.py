@@ -10,21 +10,8 @@ from itertools import pairwise
 
 from shoal.studies.claims import FOUND, Claim, Number, Rows, number
 from shoal.studies.sattar.pattern import captured, middle
-from shoal.studies.sattar.scores import (
-    PEOPLE,
-    STEPS,
-    error,
-    first,
-    hindsight,
-    score,
-    told_c,
-)
-from shoal.studies.sattar.two_samples import (
-    AT_LEAST,
-    ESTIMATORS,
-    GROUPS,
-    ON,
-)
+from shoal.studies.sattar.scores import PEOPLE, STEPS, error, first, hindsight, score, told_c
+from shoal.studies.sattar.two_samples import AT_LEAST, ESTIMATORS, GROUPS, ON
 
 
 def level(rows: Rows) -> Claim:
@@ -36,8 +23,11 @@ def level(rows: Rows) -> Claim:
     return Claim(
         f"{ON}the estimates are off by, in points on average: {told}. The best constant is off by "
         f"{_people(lambda people: limit[people].mean)}: the level is captured by: {_whose(fits)}.",
-        "", (*errors, *limit.values()), FOUND, because=tuple(_beside(rows)),
-    )  # fmt: skip
+        "",
+        (*errors, *limit.values()),
+        FOUND,
+        because=tuple(_beside(rows)),
+    )
 
 
 def _points(rows: Rows, by: str) -> str:
@@ -66,13 +56,20 @@ def _beside(rows: Rows) -> list[Number]:
     ]
     first_of = [
         score(rows, of, people, f"{people}, {said}, {AT_LEAST}", unit)
-        for of, said, unit in told for people in PEOPLE
-    ]  # fmt: skip
-    grouped = [
-        score(rows, "error", people, f"{people}, mean error, {AT_LEAST}, occupations in groups",
-              " points", told=GROUPS)
+        for of, said, unit in told
         for people in PEOPLE
-    ]  # fmt: skip
+    ]
+    grouped = [
+        score(
+            rows,
+            "error",
+            people,
+            f"{people}, mean error, {AT_LEAST}, occupations in groups",
+            " points",
+            told=GROUPS,
+        )
+        for people in PEOPLE
+    ]
     return [*first_of, *grouped]
 
 
@@ -80,15 +77,20 @@ def best_c(rows: Rows) -> Claim:
     """What the paper's estimate would do with the best C."""
     best = [hindsight(rows, people) for people in PEOPLE]
     limits = [_constant(rows, people) for people in PEOPLE]
-    fits = [people for people, one, limit in zip(PEOPLE, best, limits, strict=True)
-            if captured(one, limit)]  # fmt: skip
+    fits = [
+        people
+        for people, one, limit in zip(PEOPLE, best, limits, strict=True)
+        if captured(one, limit)
+    ]
     told = " and ".join(f"{one.mean:.1f} points ({one.where['people']})" for one in best)
     return Claim(
         f"{ON}with the best C of those tried, found in hindsight ({told_c(best)}), the paper's "
         f"estimate is off by {told}. Level captured: {' and '.join(fits) or 'nowhere'}.",
-        "", tuple(best), FOUND,
+        "",
+        tuple(best),
+        FOUND,
         because=(*limits, *(error(rows, people, AT_LEAST) for people in PEOPLE)),
-    )  # fmt: skip
+    )
 
 
 def _constant(rows: Rows, people: str) -> Number:
@@ -100,21 +102,30 @@ def lifted(rows: Rows) -> Claim:
     """The error as assumptions of the paper's are lifted, one after the other."""
     errors = {people: [error(rows, people, by) for by in STEPS] for people in PEOPLE}
     told = "; ".join(
-        f"{people}: " + ", ".join(f"{one.mean:.1f} ({by})"
-                                  for by, one in zip(STEPS, some, strict=True))
+        f"{people}: "
+        + ", ".join(f"{one.mean:.1f} ({by})" for by, one in zip(STEPS, some, strict=True))
         for people, some in errors.items()
-    )  # fmt: skip
+    )
     most = " and ".join(f"{_largest(some)} ({people})" for people, some in errors.items())
     found = [
-        number(rows, "people_found", said=f"{people}, people found for each one there",
-               **first(people), k=middle(rows, "k"), overlap=middle(rows, "overlap"))
+        number(
+            rows,
+            "people_found",
+            said=f"{people}, people found for each one there",
+            **first(people),
+            k=middle(rows, "k"),
+            overlap=middle(rows, "overlap"),
+        )
         for people in PEOPLE
-    ]  # fmt: skip
+    ]
     return Claim(
         f"{ON}as assumptions of the paper's are lifted one after the other, the mean error is, in "
         f"points, {told}. It falls most at: {most}.",
-        "", tuple(one for some in errors.values() for one in some), FOUND, because=tuple(found),
-    )  # fmt: skip
+        "",
+        tuple(one for some in errors.values() for one in some),
+        FOUND,
+        because=tuple(found),
+    )
 
 
 def _largest(errors: list[Number]) -> str:

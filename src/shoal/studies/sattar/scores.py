@@ -30,9 +30,14 @@ def first(people: str) -> dict[str, Any]:
 
 
 def score(
-    rows: Rows, of: str, people: str, said: str, unit: str = "", by: str = AT_LEAST,
+    rows: Rows,
+    of: str,
+    people: str,
+    said: str,
+    unit: str = "",
+    by: str = AT_LEAST,
     told: str = CODES,
-) -> Number:  # fmt: skip
+) -> Number:
     """One estimator's score."""
     c = C if by in (AT_LEAST, BEST, COUNTED) else None
     where = {**first(people), "occupations": told, "estimator": by, "confidence": c}
@@ -47,10 +52,15 @@ def error(rows: Rows, people: str, by: str) -> Number:
 def hindsight(rows: Rows, people: str) -> Number:
     """The paper's least error with any C that was tried, at the l that is shown."""
     tried = [
-        number(rows, "error", said=f"{people}, mean error with the best C ({c:g})", unit=" points",
-               **{**first(people), "confidence": c})
+        number(
+            rows,
+            "error",
+            said=f"{people}, mean error with the best C ({c:g})",
+            unit=" points",
+            **{**first(people), "confidence": c},
+        )
         for c in CONFIDENCES
-    ]  # fmt: skip
+    ]
     return min(tried, key=lambda one: one.mean)
 
 

@@ -56,30 +56,36 @@ def claims(rows: Rows) -> list[Claim]:
         Claim(
             f"{both.mean:.0f} names are in both hospitals' tables, {alike.mean:.0f} of them with "
             f"the same columns{told}.",
-            "", (both, alike), FOUND,
+            "",
+            (both, alike),
+            FOUND,
         )
-    ]  # fmt: skip
+    ]
 
 
 def charts(rows: Rows) -> dict[str, Spec]:
     """Both tables as printed."""
     names = in_both()
-    columns = {"hospital": "Hospital", "Name": "Name", **{c: c for c in (*QUASI, SENSITIVE)},
-               "unlike": "Other there"}  # fmt: skip
+    columns = {
+        "hospital": "Hospital",
+        "Name": "Name",
+        **{c: c for c in (*QUASI, SENSITIVE)},
+        "unlike": "Other there",
+    }
     title = f"{len(names)} people are in both hospitals' tables: {', '.join(names)}"
     about = "All patients of both hospitals; those who are in both are set off."
     return {
         f"hospital-{hospital.lower()}": grid(
-            [row for row in rows if row.get("hospital") == hospital], columns=columns,
-            title=f"Hospital {hospital}. {title}", about=about, marked="in_both",
+            [row for row in rows if row.get("hospital") == hospital],
+            columns=columns,
+            title=f"Hospital {hospital}. {title}",
+            about=about,
+            marked="in_both",
         )
         for hospital in HOSPITALS
-    }  # fmt: skip
+    }
 
 
 EXPERIMENT = Experiment(
-    "Table 1: the patients of two hospitals, and who is in both",
-    measure,
-    claims,
-    charts,
+    "Table 1: the patients of two hospitals, and who is in both", measure, claims, charts
 )

@@ -120,17 +120,22 @@ def _elsewhere(pairs: list[tuple[dict[str, str], dict[str, str]]], outside: list
     """Of the rows outside those whose person one other class holds, who of those in both is in that
     class, and how many bring a value that it has already."""
     lines = [row for _, row in pairs]
-    held = {
-        i: found[0] for i in outside if len(found := classes(pairs[i - 1][0], lines)) == 1
-    }  # fmt: skip
-    with_ = [person["Name"] for person, row in pairs
-             if person["Name"] in in_both() and label(row) in held.values()]  # fmt: skip
+    held = {i: found[0] for i in outside if len(found := classes(pairs[i - 1][0], lines)) == 1}
+    with_ = [
+        person["Name"]
+        for person, row in pairs
+        if person["Name"] in in_both() and label(row) in held.values()
+    ]
     known = [
         any(row[SENSITIVE] == lines[i - 1][SENSITIVE] for row in lines if label(row) == other)
         for i, other in held.items()
     ]
-    return {"held_elsewhere": len(held), "held_rows": ", ".join(map(str, held)),
-            "held_with": ", ".join(with_), "held_known": sum(known)}  # fmt: skip
+    return {
+        "held_elsewhere": len(held),
+        "held_rows": ", ".join(map(str, held)),
+        "held_with": ", ".join(with_),
+        "held_known": sum(known),
+    }
 
 
 def _published(hospital: str, read: str) -> Lines:
@@ -174,15 +179,17 @@ def _named(rows: Rows, who: str, read: str) -> str:
 def _alice(rows: Rows) -> Claim:
     printed, right = (_values(rows, "Alice", read) for read in READ)
     risks = [
-        number(rows, "risk", said=f"A's classes exposed at l = 2, {read}", unit=" %", read=read,
-               l=2)
+        number(
+            rows, "risk", said=f"A's classes exposed at l = 2, {read}", unit=" %", read=read, l=2
+        )
         for read in READ
-    ]  # fmt: skip
+    ]
     as_printed, is_left = (_named(rows, "Alice", read) for read in READ)
     fits, slip = is_left == VALUE, as_printed != VALUE
     return Claim(
         f"Who joins the two releases is left with one diagnosis for Alice, {VALUE}.",
-        f"one value left, {VALUE}", (right, printed),
+        f"one value left, {VALUE}",
+        (right, printed),
         DIFFERS if not fits else CORRECTED if slip else AGREES,
         f"Row {ROW} of hospital A is printed with {PRINTED}, and in Table 1 with "
         f"{original('A')[ROW - 1][SENSITIVE]}. As printed {printed.mean:.0f} values are left to "
@@ -190,7 +197,7 @@ def _alice(rows: Rows) -> Claim:
         f"With the row as in Table 1 it is {right.mean:.0f} ({is_left}), and "
         f"{risks[1].mean:.0f} %.",
         tuple(risks),
-    )  # fmt: skip
+    )
 
 
 def _ages(rows: Rows) -> Claim:
@@ -198,10 +205,15 @@ def _ages(rows: Rows) -> Claim:
     (there,) = chosen(rows, hospital="B", read="corrected")
     of = "outside_their_cells"
     found = tuple(
-        number(rows, of, said=f"rows of {hospital} outside their labels", hospital=hospital,
-               read="corrected")
+        number(
+            rows,
+            of,
+            said=f"rows of {hospital} outside their labels",
+            hospital=hospital,
+            read="corrected",
+        )
         for hospital in HOSPITALS
-    )  # fmt: skip
+    )
     held, known = (
         number(rows, column, said=said, hospital="B", read="corrected")
         for column, said in (
@@ -215,10 +227,13 @@ def _ages(rows: Rows) -> Claim:
     printed = f"rows {there['outside_rows']} of hospital B: age {there['printed_ages']}"
     return Claim(
         f"All {sum(len(published(hospital)) for hospital in HOSPITALS)} rows of Table 2 cover the "
-        "patient of Table 1 whose row they are.", printed if astray else "",
-        found, AGREES if not astray else CORRECTED if mended else DIFFERS,
-        _astray(rows, there) if astray else "", (held, known, *reads),
-    )  # fmt: skip
+        "patient of Table 1 whose row they are.",
+        printed if astray else "",
+        found,
+        AGREES if not astray else CORRECTED if mended else DIFFERS,
+        _astray(rows, there) if astray else "",
+        (held, known, *reads),
+    )
 
 
 def _astray(rows: Rows, there: Mapping[str, Any]) -> str:
@@ -228,8 +243,10 @@ def _astray(rows: Rows, there: Mapping[str, Any]) -> str:
     where = (
         f"{held} (row {there['held_rows']}): the class of {there['held_with'] or 'nobody in both'},"
         f" which {'has its value already' if all_known else 'gets a value more'}; moved there, "
-        f"{belongs} is left to Alice" if held else "none"
-    )  # fmt: skip
+        f"{belongs} is left to Alice"
+        if held
+        else "none"
+    )
     return (
         f"In Table 1 the people of rows {there['outside_rows']} of hospital B are "
         f"{there['outside_ages']} years old. Another printed class holds {where}. Of the other "
@@ -242,10 +259,11 @@ def _astray(rows: Rows, there: Mapping[str, Any]) -> str:
 def _others(rows: Rows) -> Claim:
     found = tuple(_values(rows, who, "corrected") for who in in_both() if who != "Alice")
     risks = tuple(
-        number(rows, "risk", said=f"A's classes exposed at l = {l}", unit=" %", l=l,
-               read="corrected")
+        number(
+            rows, "risk", said=f"A's classes exposed at l = {l}", unit=" %", l=l, read="corrected"
+        )
         for l in sorted({row["l"] for row in rows if "l" in row})
-    )  # fmt: skip
+    )
     alone = all(one.mean >= 2 for one in found)
     least = min(one.mean for one in found)
     return Claim(
@@ -254,8 +272,10 @@ def _others(rows: Rows) -> Claim:
         + f" left with one value; the others keep {least:g} or more. Of A's classes "
         + ", ".join(f"{one.mean:.0f} % at l = {one.where['l']}" for one in risks)
         + " are exposed.",
-        "", (*found, *risks), FOUND,
-    )  # fmt: skip
+        "",
+        (*found, *risks),
+        FOUND,
+    )
 
 
 def _no_match(rows: Rows) -> Claim:
@@ -269,8 +289,10 @@ def _no_match(rows: Rows) -> Claim:
         f"{found[1].mean:.0f} of {len(in_both())} people in both are left with no value at all. "
         "Such a person is counted as no match, not as exposed, which "
         f"{'changes nothing here' if none else 'lowers the risk'}.",
-        "", found, FOUND,
-    )  # fmt: skip
+        "",
+        found,
+        FOUND,
+    )
 
 
 def _ks(rows: Rows) -> Claim:
@@ -287,18 +309,25 @@ def charts(rows: Rows) -> dict[str, Spec]:
     people = [{**row, "exposed": row["values_left"] == 1} for row in rows if "values_left" in row]
     exposed = [row["who"] for row in people if row["exposed"] and row["read"] == "corrected"]
     missed = [row["who"] for row in people if row["exposed"] and row["read"] == "as printed"]
-    columns = {"read": "Read", "who": "Who", "values_here": "Values in A",
-               "values_there": "Values in B", "left_named": "In both",
-               "exposed": "Exposed"}  # fmt: skip
+    columns = {
+        "read": "Read",
+        "who": "Who",
+        "values_here": "Values in A",
+        "values_there": "Values in B",
+        "left_named": "In both",
+        "exposed": "Exposed",
+    }
     made = {
         "left": grid(
-            people, columns=columns, marked="exposed",
+            people,
+            columns=columns,
+            marked="exposed",
             title=f"Exposed: {', '.join(exposed) or 'nobody'}; with row {ROW} as printed: "
             f"{', '.join(missed) or 'nobody'}",
             about="Of each person in both the values that both releases leave: as printed; with "
             f"row {ROW} of hospital A as in Table 1; and with hospital B's rows moved, too.",
         )
-    }  # fmt: skip
+    }
     for hospital in HOSPITALS:
         made[f"hospital-{hospital.lower()}"] = _printed(hospital)
     return made
@@ -308,15 +337,18 @@ def _printed(hospital: str) -> Spec:
     lines = [
         {**row, "row": i, "astray": not holds(person, row)}
         for i, (person, row) in enumerate(
-            zip(original(hospital), published(hospital), strict=True), start=1)
-    ]  # fmt: skip
+            zip(original(hospital), published(hospital), strict=True), start=1
+        )
+    ]
     wrong = sum(bool(row["astray"]) for row in lines)
     told = f"{wrong} rows are printed under ages that are not theirs" if wrong else "as published"
     return grid(
-        lines, columns={"row": "Row", **{c: c for c in (*QUASI, SENSITIVE)}}, marked="astray",
+        lines,
+        columns={"row": "Row", **{c: c for c in (*QUASI, SENSITIVE)}},
+        marked="astray",
         title=f"Hospital {hospital}: {told}",
         about="The published table; rows whose person has another age are set off.",
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

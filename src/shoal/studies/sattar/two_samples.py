@@ -100,18 +100,35 @@ def cells(lab: Lab, overlaps: Iterable[int], ks: Iterable[int], occupations: str
     """A cell for each table, seed, overlap and k, with everybody and with the occupied alone."""
     most = max(lab.settings["overlap"])
     return [
-        {"data": data, "people": people, "occupations": occupations, "overlap": overlap, "k": k,
-         "seed": seed, "size": lab.settings["size"], "pool": most,
-         "repeats": lab.settings["repeats"]}
+        {
+            "data": data,
+            "people": people,
+            "occupations": occupations,
+            "overlap": overlap,
+            "k": k,
+            "seed": seed,
+            "size": lab.settings["size"],
+            "pool": most,
+            "repeats": lab.settings["repeats"],
+        }
         for data, people, overlap, k, seed in product(
-            lab.samples, (EVERYBODY, OCCUPIED), overlaps, ks, lab.seeds)
-    ]  # fmt: skip
+            lab.samples, (EVERYBODY, OCCUPIED), overlaps, ks, lab.seeds
+        )
+    ]
 
 
 def compared(
-    sample: Sample, *, people: str, occupations: str, overlap: int, k: int, seed: int, size: int,
-    pool: int, repeats: int,
-) -> list[Row]:  # fmt: skip
+    sample: Sample,
+    *,
+    people: str,
+    occupations: str,
+    overlap: int,
+    k: int,
+    seed: int,
+    size: int,
+    pool: int,
+    repeats: int,
+) -> list[Row]:
     """What each estimator said of one pair of releases, at every l and C, and what came true.
 
     ``pool``: so many people at least are left out of both samples, for overlaps to be drawn from.
@@ -220,7 +237,8 @@ def kept(rows: Iterable[Mapping[str, Any]], **where: Any) -> list[Row]:
     """The rows with these values; a C is asked of the paper's estimators alone."""
     asked = where.pop("confidence", None)
     return [
-        dict(row) for row in rows
+        dict(row)
+        for row in rows
         if all(row.get(name) == value for name, value in where.items())
         and (asked is None or row.get("confidence") in (None, asked))
-    ]  # fmt: skip
+    ]

@@ -20,17 +20,7 @@ from collections.abc import Mapping, Sequence
 import shoal
 from shoal import Schema
 from shoal.data import bundled
-from shoal.studies.claims import (
-    AGREES,
-    CORRECTED,
-    DIFFERS,
-    FOUND,
-    Claim,
-    Row,
-    Rows,
-    chosen,
-    number,
-)
+from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, Claim, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.pages.charts import bars, grid
@@ -163,26 +153,34 @@ def _pairs(rows: Rows) -> Claim:
     told = verdict(ours[at].mean, float(printed or 0), float(not differ))
     return Claim(
         f"The rows {one} and {other} of figure 2 are alike in race, birth, gender and ZIP code.",
-        f"{one} = {other}", (ours[at],), told,
+        f"{one} = {other}",
+        (ours[at],),
+        told,
         "" if told == AGREES else f"1 is alike, 0 not: the two differ in {', '.join(differ)}.",
         tuple(ours[:at] + ours[at + 1 :]),
-    )  # fmt: skip
+    )
 
 
 def _counts(rows: Rows) -> list[Claim]:
     """A claim for each column: how often its values occur."""
     claims = []
     for name, told in OCCURS.items():
-        ours = tuple(number(rows, "found", said=value, example=4, what=f"rows with {name} {value}")
-                     for value in told)  # fmt: skip
+        ours = tuple(
+            number(rows, "found", said=value, example=4, what=f"rows with {name} {value}")
+            for value in told
+        )
         verdicts = [verdict(one.mean, told[one.said], _plainly(name, one.said)) for one in ours]
         worst = next((one for one in (DIFFERS, CORRECTED) if one in verdicts), AGREES)
         plainly = ", ".join(f"{value} {_plainly(name, value)}" for value in told)
         claims.append(
-            Claim(f"In figure 2 {_listed(name, told)}.",
-                  ", ".join(f"{value} {count}" for value, count in told.items()), ours, worst,
-                  "" if worst == AGREES else f"Counted in the printed table: {plainly}.")
-        )  # fmt: skip
+            Claim(
+                f"In figure 2 {_listed(name, told)}.",
+                ", ".join(f"{value} {count}" for value, count in told.items()),
+                ours,
+                worst,
+                "" if worst == AGREES else f"Counted in the printed table: {plainly}.",
+            )
+        )
     return claims
 
 
@@ -190,8 +188,10 @@ def _listed(column: str, counts: Mapping[str, int]) -> str:
     """How often values occur, in words: "six rows are m and five f"."""
     first, *rest = counts
     again = "of " if column == "Birth" else ""
-    said = [f"{WORDS[counts[first]]} rows {HAVE[column]} {first}",
-            *(f"{WORDS[counts[value]]} {again}{value}" for value in rest)]  # fmt: skip
+    said = [
+        f"{WORDS[counts[first]]} rows {HAVE[column]} {first}",
+        *(f"{WORDS[counts[value]]} {again}{value}" for value in rest),
+    ]
     return f"{', '.join(said[:-1])} and {said[-1]}"
 
 
@@ -204,52 +204,85 @@ def _temporal(rows: Rows) -> list[Claim]:
     why = f"The attack leaves {grown} rows alone" + ("" if first == then else ", and other ones")
     same, none = grown.mean == 2 and first == then, based.mean == 0
     return [
-        Claim("Made anew after two people came, the table linked with its first release leaves 2 "
-              "rows alone, the same as before.", "2 rows", (grown,), AGREES if same else DIFFERS,
-              "" if same else f"{why}."),
-        Claim("Based on the first release after two people came, the table linked with it leaves "
-              "0 rows alone.", "", (based,), AGREES if none else DIFFERS,
-              "" if none else f"The attack leaves {based} rows alone."),
-    ]  # fmt: skip
+        Claim(
+            "Made anew after two people came, the table linked with its first release leaves 2 "
+            "rows alone, the same as before.",
+            "2 rows",
+            (grown,),
+            AGREES if same else DIFFERS,
+            "" if same else f"{why}.",
+        ),
+        Claim(
+            "Based on the first release after two people came, the table linked with it leaves "
+            "0 rows alone.",
+            "",
+            (based,),
+            AGREES if none else DIFFERS,
+            "" if none else f"The attack leaves {based} rows alone.",
+        ),
+    ]
 
 
 def _linking(rows: Rows) -> list[Claim]:
     """Examples 1 and 2, on made-up people: how it is done, and not for how many it works."""
     match = number(rows, "found", said="patients with one name", unit=" %", example=1)
     shares = [
-        number(rows, "found", said=row["what"].partition(" by ")[2], unit=" %", what=row["what"],
-               example=2)
+        number(
+            rows,
+            "found",
+            said=row["what"].partition(" by ")[2],
+            unit=" %",
+            what=row["what"],
+            example=2,
+        )
         for row in chosen(rows, example=2)
-    ]  # fmt: skip
+    ]
     alone = "; ".join(f"{one} by {one.said.replace('zip', 'ZIP code')}" for one in shares)
     return [
-        Claim(f"A list of voters gives {match} of made-up patients one name, by ZIP code, birth "
-              "date and sex.", "", (match,), FOUND),
+        Claim(
+            f"A list of voters gives {match} of made-up patients one name, by ZIP code, birth "
+            "date and sex.",
+            "",
+            (match,),
+            FOUND,
+        ),
         Claim(f"So many of the made-up voters are alone: {alone}.", "", tuple(shares), FOUND),
-    ]  # fmt: skip
+    ]
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
     told = [
-        {**row, "other": row["printed"] is not None and row["found"] != row["printed"],
-         "found": f"{row['found']:.1f}" if row["example"] < 3 else row["found"]}
+        {
+            **row,
+            "other": row["printed"] is not None and row["found"] != row["printed"],
+            "found": f"{row['found']:.1f}" if row["example"] < 3 else row["found"],
+        }
         for row in rows
-    ]  # fmt: skip
-    voters = [{"known": row["what"].partition(" by ")[2], "share": row["found"]}
-              for row in chosen(rows, example=2)]  # fmt: skip
+    ]
+    voters = [
+        {"known": row["what"].partition(" by ")[2], "share": row["found"]}
+        for row in chosen(rows, example=2)
+    ]
     wrong = sum(row["other"] for row in told)
     return {
         "examples": grid(
-            told, columns={"example": "Example", "what": "What", "printed": "Printed",
-                           "found": "Found"}, marked="other",
+            told,
+            columns={"example": "Example", "what": "What", "printed": "Printed", "found": "Found"},
+            marked="other",
             title=f"{wrong} of the printed numbers are not those of the printed tables",
-            about="What the seven examples say, and what is found; set off where they differ."),
+            about="What the seven examples say, and what is found; set off where they differ.",
+        ),
         "voters": bars(
-            voters, x="known", y="share", by="", unit="%",
+            voters,
+            x="known",
+            y="share",
+            by="",
+            unit="%",
             title=f"By all three, {voters[-1]['share']:.0f} % of made-up voters are alone",
             about="Of 2,500 made-up voters, those whom no other is like in what is known.",
-            labels={"known": "What is known", "share": "Voters who are alone"}),
-    }  # fmt: skip
+            labels={"known": "What is known", "share": "Voters who are alone"},
+        ),
+    }
 
 
 EXPERIMENT = Experiment(

@@ -42,17 +42,23 @@ def _claims(rows: Rows) -> Sequence[Claim]:
     k = number(rows, "k", said="k over the four columns", part="table")
     lines = chosen(rows, part="row")
     least = min(row["alike"] for row in lines)
-    known = number(rows, "exposed", said="problems known", unit=f" of {len(lines)}",
-                   part="attack")  # fmt: skip
+    known = number(rows, "exposed", said="problems known", unit=f" of {len(lines)}", part="attack")
     return [
         Claim(
             "The table of figure 2 is 2-anonymous over race, birth, gender and ZIP code.",
-            "k = 2", (k,), AGREES if k.mean == least == 2 else DIFFERS,
-            "" if k.mean == least == 2 else f"An audit finds k = {k}, a plain count {least}."),
+            "k = 2",
+            (k,),
+            AGREES if k.mean == least == 2 else DIFFERS,
+            "" if k.mean == least == 2 else f"An audit finds k = {k}, a plain count {least}.",
+        ),
         Claim(
             f"In the table of figure 2, {known} rows are in a class that has one problem alone, "
-            "which is known of whoever is in it.", "", (known,), FOUND),
-    ]  # fmt: skip
+            "which is known of whoever is in it.",
+            "",
+            (known,),
+            FOUND,
+        ),
+    ]
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
@@ -65,12 +71,14 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
     }
     return {
         "table": grid(
-            people, columns=columns, marked="problem_known",
+            people,
+            columns=columns,
+            marked="problem_known",
             title=f"{k:.0f}-anonymous, and still {known} of {len(people)} problems are known",
             about="The rows set off are in a class whose rows all have the same problem: to find "
             "somebody's class is to know it.",
         )
-    }  # fmt: skip
+    }
 
 
 EXPERIMENT = Experiment(

@@ -12,16 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.studies.claims import (
-    AGREES,
-    CORRECTED,
-    DIFFERS,
-    Claim,
-    Row,
-    Rows,
-    chosen,
-    number,
-)
+from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Claim, Row, Rows, chosen, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
 from shoal.studies.pages.charts import bars, grid
@@ -61,8 +52,16 @@ def _beside(attack: Mapping[str, object]) -> list[Row]:
             for table, row in zip(TABLES, lines, strict=True)
             for name in FIGURE_3
         }
-        found.append({"part": "row", "row": i, **told, "side by side": " ".join(finer.values()),
-                      "as_private": int(finer == private), "alone": i in alone})  # fmt: skip
+        found.append(
+            {
+                "part": "row",
+                "row": i,
+                **told,
+                "side by side": " ".join(finer.values()),
+                "as_private": int(finer == private),
+                "alone": i in alone,
+            }
+        )
     whole = {"part": "beside", "as_private": sum(row["as_private"] for row in found)}
     return [whole, *found]
 
@@ -77,34 +76,57 @@ def _claims(rows: Rows) -> Sequence[Claim]:
         number(rows, "k", said=f"k of {name}", part="table", table=TABLES[name])
         for name in ("GT1", "GT2")
     )
-    verdicts = [verdict(k.mean, 2, min(counted(TABLES[name])))
-                for k, name in ((k1, "GT1"), (k2, "GT2"))]  # fmt: skip
+    verdicts = [
+        verdict(k.mean, 2, min(counted(TABLES[name]))) for k, name in ((k1, "GT1"), (k2, "GT2"))
+    ]
     both = next((one for one in (DIFFERS, CORRECTED) if one in verdicts), AGREES)
-    same = number(rows, "exposed", said="rows alone, same order", unit=" of 12", part="attack",
-                  order="printed")  # fmt: skip
+    same = number(
+        rows,
+        "exposed",
+        said="rows alone, same order",
+        unit=" of 12",
+        part="attack",
+        order="printed",
+    )
     right = number(rows, "as_private", said="as in PT", unit=" of 12", part="beside")
     mixed = number(rows, "exposed", said="rows alone, random order", part="attack", order="random")
     recovered, nothing = same.mean == 12 and right.mean == 12, mixed.most == 0
     plain = [min(counted(TABLES[name])) for name in ("GT1", "GT2")]
     why = f"Counted in the printed tables, k is {plain[0]} for GT1 and {plain[1]} for GT2."
     return [
-        Claim("Both releases of figure 3, GT1 and GT2, have k = 2.", "k = 2 for both", (k1, k2),
-              both, "" if both == AGREES else why),
+        Claim(
+            "Both releases of figure 3, GT1 and GT2, have k = 2.",
+            "k = 2 for both",
+            (k1, k2),
+            both,
+            "" if both == AGREES else why,
+        ),
         Claim(
             "Matched by their place, the 12 rows of GT1 and GT2 are the 12 rows of the private "
-            "table of figure 3, each alone.", "", (same, right), AGREES if recovered else DIFFERS,
-            "" if recovered else f"{same} are alone, and {right} as in the private table."),
-        Claim("With the rows of GT2 in random order, matching by place leaves 0 of 12 alone.", "",
-              (mixed,), AGREES if nothing else DIFFERS,
-              "" if nothing else f"In one of the orders {mixed.most:.0f} are alone."),
-    ]  # fmt: skip
+            "table of figure 3, each alone.",
+            "",
+            (same, right),
+            AGREES if recovered else DIFFERS,
+            "" if recovered else f"{same} are alone, and {right} as in the private table.",
+        ),
+        Claim(
+            "With the rows of GT2 in random order, matching by place leaves 0 of 12 alone.",
+            "",
+            (mixed,),
+            AGREES if nothing else DIFFERS,
+            "" if nothing else f"In one of the orders {mixed.most:.0f} are alone.",
+        ),
+    ]
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
     people, attacks = chosen(rows, part="row"), chosen(rows, part="attack")
-    bar = [{"which": f"{name} alone", "alone": row["unique"]}
-           for name, table in TABLES.items() if name != "PT"
-           for row in chosen(rows, part="table", table=table)]  # fmt: skip
+    bar = [
+        {"which": f"{name} alone", "alone": row["unique"]}
+        for name, table in TABLES.items()
+        if name != "PT"
+        for row in chosen(rows, part="table", table=table)
+    ]
     told = {"printed": "both, same order", "random": "both, random order"}
     bar += [{"which": told[row["order"]], "alone": row["exposed"]} for row in attacks]
     same = number(rows, "exposed", part="attack", order="printed").mean
@@ -112,16 +134,23 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
     columns = {f"{table} {name}": f"{table}: {name}" for table in TABLES for name in FIGURE_3}
     return {
         "tables": grid(
-            people, columns={**columns, "side by side": "GT1 and GT2"}, marked="alone",
+            people,
+            columns={**columns, "side by side": "GT1 and GT2"},
+            marked="alone",
             title=f"Side by side, {same:.0f} of {len(people)} rows are alone",
             about="PT is private; GT1 and GT2 are released, in the same order. Rows set off are "
-            "alone with what both say, and were alone in neither."),
+            "alone with what both say, and were alone in neither.",
+        ),
         "alone": bars(
-            bar, x="which", y="alone", by="",
+            bar,
+            x="which",
+            y="alone",
+            by="",
             title=f"In the same order {same:.0f} rows are alone, in a random order {mixed:.0f}",
             about="Rows that nobody else is like, in each release and in both together.",
-            labels={"which": "What is known", "alone": "Rows that are alone"}),
-    }  # fmt: skip
+            labels={"which": "What is known", "alone": "Rows that are alone"},
+        ),
+    }
 
 
 EXPERIMENT = Experiment(

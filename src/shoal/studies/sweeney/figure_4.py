@@ -40,19 +40,27 @@ def _claims(rows: Rows) -> Sequence[Claim]:
         for name in ("GT1", "GT3")
     )
     both = k1.mean == k3.mean == 2
-    after = number(rows, "k", said="k of GT3 with the problem", part="defence", first=FIRST,
-                   second=THEN)  # fmt: skip
+    after = number(
+        rows, "k", said="k of GT3 with the problem", part="defence", first=FIRST, second=THEN
+    )
     refused = after.mean < 2
     return [
-        Claim("Both releases of figure 4, GT1 and GT3, are 2-anonymous by themselves.",
-              "k = 2 for both", (k1, k3), AGREES if both else DIFFERS,
-              "" if both else f"An audit finds k = {k1} and k = {k3}."),
+        Claim(
+            "Both releases of figure 4, GT1 and GT3, are 2-anonymous by themselves.",
+            "k = 2 for both",
+            (k1, k3),
+            AGREES if both else DIFFERS,
+            "" if both else f"An audit finds k = {k1} and k = {k3}.",
+        ),
         Claim(
             "Judged over all that GT1 has released, the problem too, GT3 has a k below 2 and would "
-            "not be released.", "", (after,),
+            "not be released.",
+            "",
+            (after,),
             AGREES if refused else DIFFERS,
-            "" if refused else f"With the problem GT3 still has k = {after}."),
-    ]  # fmt: skip
+            "" if refused else f"With the problem GT3 still has k = {after}.",
+        ),
+    ]
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
@@ -61,11 +69,14 @@ def _charts(rows: Rows) -> Mapping[str, Spec]:
     bar = [{"how": told[row["first"]], "k": row["k"]} for row in chosen(rows, part="defence")]
     alone, after = (one["k"] for one in bar)
     charts["judged"] = bars(
-        bar, x="how", y="k", by="",
+        bar,
+        x="how",
+        y="k",
+        by="",
         title=f"GT3 is {alone}-anonymous by itself, and {after}-anonymous after GT1",
         about="k over the four columns, and over these and the problem, which GT1 has released.",
         labels={"how": "How it is judged", "k": "k that is reached"},
-    )  # fmt: skip
+    )
     return charts
 
 
@@ -73,10 +84,12 @@ def _table(rows: Rows, name: str) -> Spec:
     lines = chosen(rows, part="row", of=name)
     k, alone = min(row["alike"] for row in lines), sum(row["alone"] for row in lines)
     return grid(
-        lines, columns={**{one: one for one in (*FIGURE_4, "Problem")}, "alike": "Rows alike"},
-        marked="alone", title=f"{name}: k = {k}, and {alone} of {len(lines)} rows are alone",
+        lines,
+        columns={**{one: one for one in (*FIGURE_4, "Problem")}, "alike": "Rows alike"},
+        marked="alone",
+        title=f"{name}: k = {k}, and {alone} of {len(lines)} rows are alone",
         about="Rows set off are like no other row in race, birth date, gender and ZIP code.",
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = Experiment(

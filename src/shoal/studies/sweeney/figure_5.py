@@ -38,47 +38,74 @@ def _claims(rows: Rows) -> Sequence[Claim]:
     found = {"part": "attack", "attack": ATTACK, "second": ANEW}
     resolved = number(rows, "resolved", said="rows that find their row", unit=" of 12", **found)
     alone = number(rows, "exposed", said="rows alone, by the attack", **found)
-    printed = number(rows, "unique", said="rows alone in the printed table", part="table",
-                     table=LINKED)  # fmt: skip
+    printed = number(
+        rows, "unique", said="rows alone in the printed table", part="table", table=LINKED
+    )
     whole = resolved.mean == 12
     two = alone.mean == printed.mean == 2 and all(
         row["alone"] == (row["alike"] == 1) for row in chosen(rows, part="row")
     )
     based = number(rows, "exposed", said="rows alone", part="attack", attack=ATTACK, second=BASED)
     return [
-        Claim("Linked by the problem, all 12 rows of GT1 find their row of GT3.", "12 rows",
-              (resolved,), AGREES if whole else DIFFERS,
-              "" if whole else f"By the attack {resolved} have one row alone that can be theirs."),
-        Claim("Two rows of GT1 and GT3 linked are alone, so that they are not 2-anonymous.",
-              "2 rows", (alone, printed), AGREES if two else DIFFERS,
-              "" if two else f"{alone} are alone by the attack, {printed} in the printed table, or "
-              "these are other rows."),
-        Claim(f"Where GT1 is released again, {based} rows are alone after linking; it could not be "
-              "otherwise.", "", (based,), FOUND),
-    ]  # fmt: skip
+        Claim(
+            "Linked by the problem, all 12 rows of GT1 find their row of GT3.",
+            "12 rows",
+            (resolved,),
+            AGREES if whole else DIFFERS,
+            "" if whole else f"By the attack {resolved} have one row alone that can be theirs.",
+        ),
+        Claim(
+            "Two rows of GT1 and GT3 linked are alone, so that they are not 2-anonymous.",
+            "2 rows",
+            (alone, printed),
+            AGREES if two else DIFFERS,
+            ""
+            if two
+            else f"{alone} are alone by the attack, {printed} in the printed table, or "
+            "these are other rows.",
+        ),
+        Claim(
+            f"Where GT1 is released again, {based} rows are alone after linking; it could not be "
+            "otherwise.",
+            "",
+            (based,),
+            FOUND,
+        ),
+    ]
 
 
 def _charts(rows: Rows) -> Mapping[str, Spec]:
     lines = chosen(rows, part="row")
-    bar = [{"which": f"{name} alone", "alone": row["unique"]}
-           for name, table in (("GT1", "fig4_gt1"), ("GT3", "fig4_gt3"))
-           for row in chosen(rows, part="table", table=table)]  # fmt: skip
+    bar = [
+        {"which": f"{name} alone", "alone": row["unique"]}
+        for name, table in (("GT1", "fig4_gt1"), ("GT3", "fig4_gt3"))
+        for row in chosen(rows, part="table", table=table)
+    ]
     told = {ANEW: "GT1 and GT3", BASED: "GT1, and one based on it"}
-    bar += [{"which": told[row["second"]], "alone": row["exposed"]}
-            for row in chosen(rows, part="attack")]  # fmt: skip
+    bar += [
+        {"which": told[row["second"]], "alone": row["exposed"]}
+        for row in chosen(rows, part="attack")
+    ]
     alone = sum(row["alone"] for row in lines)
     return {
         "linked": grid(
-            lines, columns={**{one: one for one in (*FIGURE_4, "Problem")}, "alike": "Rows alike"},
-            marked="alone", title=f"Linked, {alone} of {len(lines)} rows are alone",
-            about="What GT1 and GT3 say together. Rows set off are alone, and were so in neither."),
+            lines,
+            columns={**{one: one for one in (*FIGURE_4, "Problem")}, "alike": "Rows alike"},
+            marked="alone",
+            title=f"Linked, {alone} of {len(lines)} rows are alone",
+            about="What GT1 and GT3 say together. Rows set off are alone, and were so in neither.",
+        ),
         "alone": bars(
-            bar, x="which", y="alone", by="",
+            bar,
+            x="which",
+            y="alone",
+            by="",
             title=f"{bar[2]['alone']} rows are alone after linking, {bar[3]['alone']} where the "
             "second release is based on the first",
             about="Rows that nobody else is like, in each release and in two of them linked.",
-            labels={"which": "What is known", "alone": "Rows that are alone"}),
-    }  # fmt: skip
+            labels={"which": "What is known", "alone": "Rows that are alone"},
+        ),
+    }
 
 
 EXPERIMENT = Experiment(

@@ -21,10 +21,7 @@ from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, Row
 FIGURE_2 = ("Race", "Birth", "Gender", "ZIP")
 FIGURE_3 = ("Race", "ZIP")
 FIGURE_4 = ("Race", "BirthDate", "Gender", "ZIP")
-CAME = (
-    ("black", "1965", "male", "02139", "headache"),
-    ("black", "1965", "male", "02139", "rash"),
-)
+CAME = (("black", "1965", "male", "02139", "headache"), ("black", "1965", "male", "02139", "rash"))
 """Who comes to the table of figure 4 in example 7, as released."""
 SECOND = {
     "GT3": ("fig4_gt3", False),
@@ -61,9 +58,12 @@ def anonymity(table: str) -> Row:
     schema = Schema.of(quasi=quasi, sensitive=sensitive, identifier=others)
     found = shoal.audit(_table(rows), schema)
     return {
-        "part": "table", "rows": found.rows, "classes": found.classes,
-        "k": int(found.reached("k-anonymity")), "unique": found.risk.uniques,
-    }  # fmt: skip
+        "part": "table",
+        "rows": found.rows,
+        "classes": found.classes,
+        "k": int(found.reached("k-anonymity")),
+        "unique": found.risk.uniques,
+    }
 
 
 def side_by_side(order: str, seed: int = 0) -> Row:
@@ -73,9 +73,12 @@ def side_by_side(order: str, seed: int = 0) -> Row:
         second = [second[i] for i in np.random.default_rng(seed).permutation(len(second))]
     found = shoal.attack("order", [_table(first), _table(second)], schema=_figure_3())
     return {
-        "part": "attack", "exposed": found.exposed, "comparable": found.details["comparable"],
-        "p_value": found.details["p_value"], "alone_in": list(found.worst[: found.exposed]),
-    }  # fmt: skip
+        "part": "attack",
+        "exposed": found.exposed,
+        "comparable": found.details["comparable"],
+        "p_value": found.details["p_value"],
+        "alone_in": list(found.worst[: found.exposed]),
+    }
 
 
 def linked(attack: str, second: str) -> Row:
@@ -85,9 +88,12 @@ def linked(attack: str, second: str) -> Row:
     then += [dict(zip(then[0], one, strict=True)) for one in CAME] if grown else []
     found = shoal.attack(attack, [_table(first), _table(then)], schema=_figure_4())
     return {
-        "part": "attack", "exposed": found.exposed, "resolved": found.details["resolved"],
-        "k_after": found.details["k_after"], "alone_in": list(found.worst[: found.exposed]),
-    }  # fmt: skip
+        "part": "attack",
+        "exposed": found.exposed,
+        "resolved": found.details["resolved"],
+        "k_after": found.details["k_after"],
+        "alone_in": list(found.worst[: found.exposed]),
+    }
 
 
 def judged(first: str, second: str) -> Row:

@@ -109,10 +109,11 @@ def _is(value: Any, kind: Any) -> bool:
     if kind == "ByColumn":
         each = value.values() if isinstance(value, dict) else [None]
         return all(
-            isinstance(one, dict) and sorted(one) == sorted(SHARES)
+            isinstance(one, dict)
+            and sorted(one) == sorted(SHARES)
             and all(_is(share, "float | None") and share is not None for share in one.values())
             for one in each
-        )  # fmt: skip
+        )
     if kind == "bool":
         return isinstance(value, bool)
     if kind == "int":
@@ -202,8 +203,17 @@ def lines(points: Sequence[Point]) -> list[str]:
     return [*rows, *reasons]
 
 
-_HEAD = ("", "method", "rule", "identity", "value (guessing)", "loss", "classes", "held back",
-         "seconds")  # fmt: skip
+_HEAD = (
+    "",
+    "method",
+    "rule",
+    "identity",
+    "value (guessing)",
+    "loss",
+    "classes",
+    "held back",
+    "seconds",
+)
 _WORDS = 3
 """How many of the columns hold words; the others hold numbers."""
 
@@ -213,19 +223,27 @@ def _row(one: Point) -> tuple[str, ...]:
     value = "" if one.risk_value is None else f"{one.risk_value:.1%} ({one.base:.1%})"
     value += f" {one.column}" if one.column else ""
     return (
-        "*" if one.on_frontier else "", one.method, one.rule, f"{one.risk_identity:.2%}", value,
-        f"{one.loss:.4f}", f"{one.classes:,}", f"{one.held_back:,}", f"{one.seconds:.2f}",
-    )  # fmt: skip
+        "*" if one.on_frontier else "",
+        one.method,
+        one.rule,
+        f"{one.risk_identity:.2%}",
+        value,
+        f"{one.loss:.4f}",
+        f"{one.classes:,}",
+        f"{one.held_back:,}",
+        f"{one.seconds:.2f}",
+    )
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     sides = [str.ljust if at < _WORDS else str.rjust for at in range(len(widths))]
     return [
-        "  ".join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True))
-        .rstrip()
+        "  ".join(
+            side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)
+        ).rstrip()
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 # What a comparison found: its points, which are on the frontier, and which one is chosen.

@@ -138,11 +138,7 @@ class Tables:
 
     @classmethod
     def read(
-        cls,
-        table: Any,
-        requests: Sequence[Request],
-        population: Any,
-        reading: Mapping[str, Any],
+        cls, table: Any, requests: Sequence[Request], population: Any, reading: Mapping[str, Any]
     ) -> Tables:
         """The table, found to be one that every rule can judge."""
         schema, one_row = requests[0].schema, requests[0].one_row
@@ -243,10 +239,15 @@ class Run:
         tables, kept = self.tables, self.kept
         return Frontier(
             marked(tuple(kept.points.values()), self.risk),
-            tables.plain.tally.rows, self.risk, kept.settings, kept.place, notes=tables.notes,
-            warnings=tables.warnings, known=tuple(one.name for one in tables.schema.keep),
+            tables.plain.tally.rows,
+            self.risk,
+            kept.settings,
+            kept.place,
+            notes=tables.notes,
+            warnings=tables.warnings,
+            known=tuple(one.name for one in tables.schema.keep),
             options=self.options,
-        )  # fmt: skip
+        )
 
     def _within(self, at: int, of: int) -> Progress:
         """The progress of one point as a part of the whole."""

@@ -76,13 +76,18 @@ def frontier(
     _check(schema, risk, accept_keep, (max_loss, max_risk, max_average_risk))
     requests = [
         Request(
-            schema=schema, rule=rule, method=name, hold_back=hold_back,
-            auto_hierarchies=auto_hierarchies, accept_keep=accept_keep, population=population,
+            schema=schema,
+            rule=rule,
+            method=name,
+            hold_back=hold_back,
+            auto_hierarchies=auto_hierarchies,
+            accept_keep=accept_keep,
+            population=population,
             one_row=one_row_of(one_row, schema, key=b""),
         )
         for name in _names(methods)
         for rule in _rules(rules, strengths, schema, columns)
-    ]  # fmt: skip
+    ]
     before = _checked(requests, place, replace)
     progress("reading", 0, 1)
     tables = Tables.read(table, requests, population, reading or {})

@@ -143,8 +143,11 @@ def _counts(
 
 
 _MAKERS: dict[str, Callable[[Guarantee, CodedPeople, Floats, np.random.Generator], Unpublished]] = {
-    PARTITION: _partition, RANDOMISED: _randomised, COUNTS: _counts, SYNTHETIC: _counts,
-}  # fmt: skip
+    PARTITION: _partition,
+    RANDOMISED: _randomised,
+    COUNTS: _counts,
+    SYNTHETIC: _counts,
+}
 
 
 def _cut(tally: Tally, people: CodedPeople, rule: Model, progress: Progress) -> Cut:

@@ -121,8 +121,9 @@ class Compared:
         assert noise.added is not None
         more = [one - other for one, other in zip(rule.gains, noise.gains, strict=True)]
         losses, added = (rule.loss.mean, noise.loss.mean), (rule.added, noise.added)
-        return cls(rule.name, noise.name, noise.form, str(noise.epsilon), losses, added,
-                   Figure.of(more))  # fmt: skip
+        return cls(
+            rule.name, noise.name, noise.form, str(noise.epsilon), losses, added, Figure.of(more)
+        )
 
     @property
     def worse(self) -> bool:
@@ -263,8 +264,7 @@ def worst_of(each: Sequence[SideBySide]) -> SideBySide:
     return ranked[0] if len(ranked) == 1 else replace(ranked[0], by_column=tuple(ranked))
 
 
-_HEAD = ("guarantee", "loss", "no noise", "right", "control", "added", "settled", "sure",
-         "at most")  # fmt: skip
+_HEAD = ("guarantee", "loss", "no noise", "right", "control", "added", "settled", "sure", "at most")
 
 
 def _row(one: Outcome) -> tuple[str, ...]:

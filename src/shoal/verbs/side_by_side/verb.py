@@ -36,8 +36,12 @@ STEP = "publishing and attacking"
 def usual(k: int) -> tuple[str, ...]:
     """The rules of classes that are compared unless others are given."""
     crowd = f"k-anonymity k={k}"
-    more = ("entropy-diversity l=3", "t-closeness t=0.3", "ck-safety c=0.7 k=1",
-            "composition l=2 alpha=0.95")  # fmt: skip
+    more = (
+        "entropy-diversity l=3",
+        "t-closeness t=0.3",
+        "ck-safety c=0.7 k=1",
+        "composition l=2 alpha=0.95",
+    )
     return (crowd, *(f"{crowd} & {one}" for one in more))
 
 
@@ -144,10 +148,14 @@ class _Run:
         self.progress(STEP, self._total, self._total)
         first = pairs[0]
         return SideBySide(
-            outcomes, first.halves[0].sensitive.name,
-            (len(first.halves[0]), len(first.halves[1])), first.shared, len(first.control),
-            Figure.of([_base(pair) for pair in pairs]).mean, self.seeds,
-        )  # fmt: skip
+            outcomes,
+            first.halves[0].sensitive.name,
+            (len(first.halves[0]), len(first.halves[1])),
+            first.shared,
+            len(first.control),
+            Figure.of([_base(pair) for pair in pairs]).mean,
+            self.seeds,
+        )
 
     @property
     def _total(self) -> int:

@@ -33,9 +33,17 @@ NOT_PROTECTED = (
     "somebody who has several rows in the table: one row is one person here",
 )
 OF_THE_PARTITION = (
-    "form", "classes", "columns", "schema", "rule", "method", "parameters", "row_order",
-    "keep_accepted", "like",
-)  # fmt: skip
+    "form",
+    "classes",
+    "columns",
+    "schema",
+    "rule",
+    "method",
+    "parameters",
+    "row_order",
+    "keep_accepted",
+    "like",
+)
 """What the manifest of any partition may have, beside what its file tells."""
 
 
@@ -45,14 +53,19 @@ def answers_stated(
     """What the manifest of a randomised release has besides that of a partition."""
     shared = "; ".join(f"{name}: ε {one.epsilon}" for name, one in answers.items())
     section = privacy_section(
-        spend, unit=UNIT, neighbours=NEIGHBOURS, mechanism="randomised response", scale=None,
+        spend,
+        unit=UNIT,
+        neighbours=NEIGHBOURS,
+        mechanism="randomised response",
+        scale=None,
         sensitivity="one answer in each sensitive column",
         composition=f"basic: the epsilons of the columns add up ({shared})",
-        seed=0 if seeded else None, not_protected=NOT_PROTECTED,
+        seed=0 if seeded else None,
+        not_protected=NOT_PROTECTED,
         keep={name: one.keep for name, one in answers.items()},
         partition=f"made by {method}, so that {rule} holds; it never looked at the sensitive "
         "values",
-    )  # fmt: skip
+    )
     return {
         ANSWERS: {name: one.to_json() for name, one in answers.items()},
         "spend": spend.to_json(),

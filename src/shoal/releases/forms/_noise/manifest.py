@@ -53,10 +53,19 @@ NOT_PROTECTED = (
 
 
 def privacy_section(
-    spend: Spend, *, unit: str, neighbours: str, mechanism: str, scale: float | None,
-    sensitivity: str, composition: str, seed: int | None, post_processing: Sequence[str] = (),
-    not_protected: Sequence[str] = NOT_PROTECTED, **more: Any,
-) -> dict[str, Any]:  # fmt: skip
+    spend: Spend,
+    *,
+    unit: str,
+    neighbours: str,
+    mechanism: str,
+    scale: float | None,
+    sensitivity: str,
+    composition: str,
+    seed: int | None,
+    post_processing: Sequence[str] = (),
+    not_protected: Sequence[str] = NOT_PROTECTED,
+    **more: Any,
+) -> dict[str, Any]:
     """The manifest's section on privacy; ``more`` stands at its end.
 
     >>> privacy_section(Spend(1), unit=PERSON, neighbours=ADDED, mechanism="discrete Laplace",
@@ -122,9 +131,13 @@ OF_THE_PEOPLE = ("people", "one_row")
 
 
 def described(
-    form: str, plan: Plan, marginals: Sequence[Columns], steps: Sequence[Step], spend: Spend,
+    form: str,
+    plan: Plan,
+    marginals: Sequence[Columns],
+    steps: Sequence[Step],
+    spend: Spend,
     seed: int | None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """All that a manifest says but for its file.
 
     Domains and bounds are in it: they are the publisher's own statements, as the bins are.
@@ -144,14 +157,19 @@ def described(
         "spend": spend.to_json(),
         "releasable": seed is None,
         "privacy": privacy_section(
-            spend, unit=PERSON, neighbours=ADDED, mechanism=mechanisms,
+            spend,
+            unit=PERSON,
+            neighbours=ADDED,
+            mechanism=mechanisms,
             scale=max(step.scale for step in steps if step.mechanism != CHOICE),
             sensitivity="one count of each marginal, by 1"
             + ("; the score of a pair, by 1" if choice else ""),
-            composition=composition(steps), seed=seed, post_processing=AFTERWARDS[form],
+            composition=composition(steps),
+            seed=seed,
+            post_processing=AFTERWARDS[form],
             steps=[step.to_json() for step in steps],
         ),
-    }  # fmt: skip
+    }
 
 
 def check_people_stated(manifest: Mapping[str, Any]) -> None:
@@ -251,7 +269,10 @@ def differing(manifest: Mapping[str, Any], right: Mapping[str, Any]) -> list[str
     if "privacy" not in found:
         return found
     told, own = manifest["privacy"], right["privacy"]
-    wrong = [name for name in (*own, *(n for n in told if n not in own))
-             if (name in told, told.get(name)) != (name in own, own.get(name))]  # fmt: skip
+    wrong = [
+        name
+        for name in (*own, *(n for n in told if n not in own))
+        if (name in told, told.get(name)) != (name in own, own.get(name))
+    ]
     at = found.index("privacy")
     return [*found[:at], *(f"privacy.{name}" for name in wrong), *found[at + 1 :]]

@@ -57,11 +57,23 @@ class NoisyRequest:
 
     @classmethod
     def of(
-        cls, given: Mapping[str, Any], *, schema: Schema | None, form: str,
-        epsilon: Number | None, delta: Number, marginals: AskedMarginals, seed: int | None,
-        place: Place, replace: bool, ledger: Any, admission: Mapping[str, Any] | None,
-        reading: Mapping[str, Any] | None, one_row: OneRow | None, progress: Progress,
-    ) -> NoisyRequest:  # fmt: skip
+        cls,
+        given: Mapping[str, Any],
+        *,
+        schema: Schema | None,
+        form: str,
+        epsilon: Number | None,
+        delta: Number,
+        marginals: AskedMarginals,
+        seed: int | None,
+        place: Place,
+        replace: bool,
+        ledger: Any,
+        admission: Mapping[str, Any] | None,
+        reading: Mapping[str, Any] | None,
+        one_row: OneRow | None,
+        progress: Progress,
+    ) -> NoisyRequest:
         """The request of what ``shoal.publish`` was given; ``given`` is what has no meaning here.
 
         Whatever of that is set is refused: a rule that nobody keeps would be a promise.
@@ -80,11 +92,21 @@ class NoisyRequest:
         if spend is None:
             raise unspent(form)
         return cls(
-            schema=schema, form=form, spend=spend, marginals=_marginals(marginals, schema),
-            seed=seed, out=place.out, companion=place.companion, format=place.format,
-            replace=replace, ledger=ledger, admission=admission or {}, reading=reading or {},
-            one_row=one_row, progress=progress,
-        )  # fmt: skip
+            schema=schema,
+            form=form,
+            spend=spend,
+            marginals=_marginals(marginals, schema),
+            seed=seed,
+            out=place.out,
+            companion=place.companion,
+            format=place.format,
+            replace=replace,
+            ledger=ledger,
+            admission=admission or {},
+            reading=reading or {},
+            one_row=one_row,
+            progress=progress,
+        )
 
 
 def _is_set(value: Any) -> bool:

@@ -58,9 +58,11 @@ class Step:
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "what": self.what, "mechanism": self.mechanism, "scale": self.scale,
+            "what": self.what,
+            "mechanism": self.mechanism,
+            "scale": self.scale,
             "times": self.times,
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Step:

@@ -86,9 +86,7 @@ def of_people(codes: NDArray[np.int32], plan: Plan) -> Estimated:
     }
 
 
-def _leaves(
-    tally: Tally, plan: Plan, columns: Sequence[int]
-) -> dict[str, NDArray[np.int32]]:  # fmt: skip
+def _leaves(tally: Tally, plan: Plan, columns: Sequence[int]) -> dict[str, NDArray[np.int32]]:
     """The bin of every leaf of these columns."""
     own = {plan.names[column]: plan.bins[column] for column in columns}
     axes = (axis for axis in (*tally.quasi, *tally.sensitive) if axis.name in own)

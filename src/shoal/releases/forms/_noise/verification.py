@@ -97,8 +97,11 @@ def _read(table: Path, plan: Plan, manifest: Mapping[str, Any]) -> int:
         if not counts:
             return _check_people(plan, frame)
         found = listed(frame, own)
-    _check_estimates(_tables(plan, manifest["marginals"], found, COUNT),
-                     _tables(plan, manifest["marginals"], found, ESTIMATE), plan)  # fmt: skip
+    _check_estimates(
+        _tables(plan, manifest["marginals"], found, COUNT),
+        _tables(plan, manifest["marginals"], found, ESTIMATE),
+        plan,
+    )
     return len(found[COUNT].codes)
 
 
@@ -164,9 +167,12 @@ def _tables(
 
 
 def _ordered(
-    plan: Plan, marginal: Columns, rows: NDArray[Any], codes: Mapping[str, NDArray[np.int32]],
+    plan: Plan,
+    marginal: Columns,
+    rows: NDArray[Any],
+    codes: Mapping[str, NDArray[np.int32]],
     found: Mapping[str, Listing],
-) -> NDArray[Any]:  # fmt: skip
+) -> NDArray[Any]:
     """The rows of a marginal in the order of its cells, each of which has one."""
     shape, own = plan.shape(marginal), [plan.names[column] for column in marginal]
     places = [codes[name][rows] for name in own]
@@ -195,9 +201,10 @@ def _numbers(column: Listing) -> NDArray[np.float64]:
 
 
 def _check_estimates(
-    counts: Mapping[Columns, NDArray[np.float64]], stated: Mapping[Columns, NDArray[np.float64]],
+    counts: Mapping[Columns, NDArray[np.float64]],
+    stated: Mapping[Columns, NDArray[np.float64]],
     plan: Plan,
-) -> None:  # fmt: skip
+) -> None:
     """The estimates are the consistent ones that follow from the counts, but for rounding."""
     right = consistent(counts, plan.sizes)
     near = [np.abs(right[one] - stated[one]).max() for one in counts]
