@@ -8,7 +8,7 @@ from tests.property.lattices import table
 
 from shoal.core.errors import NotMetError
 from shoal.kernels import threads
-from shoal.methods import methods
+from shoal.methods import kernels, methods
 from shoal.methods._lattice import search
 from shoal.models import rule
 from shoal.testing.method_check import _check_progress, check_method
@@ -121,3 +121,12 @@ def test_progress_that_is_wrong_is_noticed(told):
 
     with pytest.raises(AssertionError, match="progress"):
         check_method(method)
+
+
+@pytest.mark.parametrize("name", methods())
+def test_every_method_names_the_kernels_it_compiles(name):
+    compiled = [
+        [value for value in vars(module).values() if hasattr(value, "py_func")]
+        for module in kernels(name)
+    ]
+    assert compiled and all(compiled)

@@ -47,7 +47,8 @@ def promises(name: str) -> bool:
 
 def kernels(name: str) -> tuple[ModuleType, ...]:
     """The files of kernels that a method compiles when it first runs on a machine."""
-    return tuple(import_module(f"shoal.kernels.{one}") for one in _module(name).KERNELS)
+    modules: tuple[ModuleType, ...] = _module(name).KERNELS
+    return modules
 
 
 def _says(name: str, what: str, unless: bool) -> bool:

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from shoal.core.errors import UsageError
 from shoal.core.model import Model, products
 from shoal.core.tally import Cut, Groups, Tally
+from shoal.kernels import grouping
 from shoal.methods._lattice.ladder import Rung, ladder, levelled, told_levels
 from shoal.methods._order.mending import settled
 from shoal.methods._topdown.progress import Advance, Progress
@@ -39,7 +40,7 @@ from shoal.methods._topdown.search import check_quasi, refusal
 
 LEVELS = True
 """A column is published at one level of its hierarchy."""
-KERNELS = ("group",)
+KERNELS = (grouping,)
 """What is compiled when it first runs on a machine."""
 
 

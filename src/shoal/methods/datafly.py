@@ -31,6 +31,7 @@ import numpy as np
 
 from shoal.core.model import Mask, Model, least_rows, products, whole
 from shoal.core.tally import Cut, Groups, Tally
+from shoal.kernels import grouping
 from shoal.methods._lattice.ladder import Rung, ladder, levelled, told_levels
 from shoal.methods._order.mending import settled
 from shoal.methods._topdown.progress import Advance, Progress
@@ -38,7 +39,7 @@ from shoal.methods._topdown.search import check_quasi, refusal
 
 LEVELS = True
 """A column is published at one level of its hierarchy."""
-KERNELS = ("group",)
+KERNELS = (grouping,)
 """What is compiled when it first runs on a machine."""
 
 

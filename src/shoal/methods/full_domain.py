@@ -32,6 +32,7 @@ import numpy as np
 from shoal.core.errors import UsageError
 from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
+from shoal.kernels import rollup
 from shoal.methods._lattice.costs import cost
 from shoal.methods._lattice.ladder import level_of_each, told_levels
 from shoal.methods._lattice.level_bounds import bounded, refused
@@ -42,7 +43,7 @@ from shoal.methods._topdown.search import check_quasi
 
 LEVELS = True
 """A column is published at one level of its hierarchy."""
-KERNELS = ("rollup",)
+KERNELS = (rollup,)
 """What is compiled when it first runs on a machine."""
 
 

@@ -27,13 +27,14 @@ import numpy as np
 
 from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
+from shoal.kernels import cheapest_cut, split
 from shoal.methods._topdown.by_loss import ByLoss
 from shoal.methods._topdown.progress import Advance, Progress
 from shoal.methods._topdown.search import lost
 
 WAYS: tuple[dict[str, float], ...] = ({}, {"lean": 1.1}, {"widest": 4.0})
 """How the searches differ that are made: see ``ByLoss``."""
-KERNELS = ("cheapest", "split")
+KERNELS = (cheapest_cut, split)
 """What is compiled when it first runs on a machine."""
 
 

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from shoal.core.axis import Axis
 from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
+from shoal.kernels import line_order
 from shoal.kernels.line_order import hilbert_keys
 from shoal.methods._order.line import along
 from shoal.methods._order.points import Points
@@ -34,7 +35,7 @@ from shoal.methods._topdown.progress import Advance, Progress
 
 FINEST = 16
 """A side of the cube has at most 2 to this power places."""
-KERNELS = ("hilbert", "segment")
+KERNELS = (line_order,)
 """What is compiled when it first runs on a machine."""
 
 

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from shoal.core.errors import NotMetError
 from shoal.core.model import Model, products
 from shoal.core.tally import Cut, Groups, Tally
+from shoal.kernels import cheapest_cut, grouping, split
 from shoal.methods._invariance.buckets import Numbers, Rows, in_buckets, most
 from shoal.methods._invariance.groups import completed, gathered, indistinct
 from shoal.methods._invariance.requirement import APART, asked, check_newcomers
@@ -43,7 +44,7 @@ from shoal.methods._topdown.progress import Advance, Progress
 from shoal.methods._topdown.search import check_quasi, refusal
 from shoal.methods._topdown.segments import canonical
 
-KERNELS = ("cheapest", "split", "group")
+KERNELS = (cheapest_cut, split, grouping)
 """What is compiled when it first runs on a machine."""
 
 

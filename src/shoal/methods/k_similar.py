@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from shoal.core.errors import UsageError
 from shoal.core.model import Mask, Model, least_rows, products, whole
 from shoal.core.tally import Cut, Groups, Tally
+from shoal.kernels import cheapest_cut, k_member, split
 from shoal.kernels.cell_width import Reach
 from shoal.kernels.k_member import gather, join
 from shoal.kernels.threads import share_out
@@ -51,7 +52,7 @@ TURNS = 12
 """So many sizes of clusters are tried at most, each twice the last, where they had to be joined."""
 PATIENCE = 2
 """After so many sizes that lose no less than the best, no more are tried."""
-KERNELS = ("kmember", "cheapest", "split")
+KERNELS = (k_member, cheapest_cut, split)
 """What is compiled when it first runs on a machine."""
 
 

@@ -25,6 +25,7 @@ from shoal.core.cells import Cells
 from shoal.core.errors import UsageError
 from shoal.core.model import Model, products
 from shoal.core.tally import HELD_BACK, Cut, Groups, Tally, sensitive_columns
+from shoal.kernels import rollup
 from shoal.methods._lattice.costs import cost
 from shoal.methods._lattice.ladder import Rung
 from shoal.methods._lattice.level_bounds import bounded, refused
@@ -37,7 +38,7 @@ from shoal.methods._topdown.search import check_quasi
 LEVELS = True
 """A cell is a node of a hierarchy."""
 Entries = NDArray[np.int64]
-KERNELS = ("rollup",)
+KERNELS = (rollup,)
 """What is compiled when it first runs on a machine."""
 
 

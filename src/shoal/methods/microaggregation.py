@@ -36,6 +36,7 @@ from shoal.core.axis import Axis
 from shoal.core.errors import UsageError
 from shoal.core.model import Model, least_rows, whole
 from shoal.core.tally import Cut, Tally
+from shoal.kernels import mdav as mdav_kernels
 from shoal.kernels.mdav import halved, mdav
 from shoal.kernels.threads import share_out
 from shoal.methods._order.mending import mended
@@ -54,7 +55,7 @@ CODINGS = ("ordinal", "one-hot")
 Numbers = NDArray[np.int64]
 Pieces = tuple[Numbers, Numbers, Numbers]
 """Which point, or entry, in which class, and how many people."""
-KERNELS = ("mdav",)
+KERNELS = (mdav_kernels,)
 """What is compiled when it first runs on a machine."""
 
 

@@ -22,12 +22,13 @@ import numpy as np
 
 from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
+from shoal.kernels import split
 from shoal.methods._topdown.progress import Progress
 from shoal.methods._topdown.search import Search
 
 APART = True
 """A class is cut by its own people alone, so that one can be made again without the others."""
-KERNELS = ("split",)
+KERNELS = (split,)
 """What is compiled when it first runs on a machine."""
 
 

@@ -37,6 +37,7 @@ from shoal.core.cells import Cells, everything
 from shoal.core.errors import UsageError
 from shoal.core.model import Mask, Model, fraction, least_rows
 from shoal.core.tally import Cut, Tally
+from shoal.kernels import grouping
 from shoal.kernels.grouping import combinations
 from shoal.methods._lattice.ladder import Rung, ladder, levelled, printed_at, rung_at, told_levels
 from shoal.methods._topdown.progress import Advance, Progress
@@ -50,7 +51,7 @@ PROMISES = False
 AUTO, NONE = "auto", "none"
 Combination = tuple[int, ...]
 """Two or three columns, by number."""
-KERNELS = ("group",)
+KERNELS = (grouping,)
 """What is compiled when it first runs on a machine."""
 
 

@@ -39,13 +39,14 @@ from shoal.core.errors import UsageError
 from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
 from shoal.core.theory.collusion import fitness
+from shoal.kernels import split
 from shoal.methods._topdown.progress import Advance, Progress
 from shoal.methods._topdown.search import Search, Whole, lost
 from shoal.methods._topdown.segments import Candidates
 
 ALPHA = 0.8
 """What values count for in the paper's score, against rows."""
-KERNELS = ("split",)
+KERNELS = (split,)
 """What is compiled when it first runs on a machine."""
 
 

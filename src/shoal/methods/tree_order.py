@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from shoal.core.model import Model, least_rows
 from shoal.core.tally import Cut, Tally
+from shoal.kernels import line_order
 from shoal.kernels.cell_width import Reach
 from shoal.kernels.line_order import segmented
 from shoal.kernels.line_order import tree_order as leaves
@@ -46,7 +47,7 @@ WAYS = ((1.0, NEVER), (1.1, NEVER), (1.0, 4), (1.0, 32))
 on a node is cut in the middle instead: all are tried."""
 SAMPLE = 20_000
 """On about so many combinations of quasi-identifiers."""
-KERNELS = ("treeorder", "segment")
+KERNELS = (line_order,)
 """What is compiled when it first runs on a machine."""
 
 
