@@ -15,7 +15,7 @@ import shoal
 from shoal import testing
 from shoal.core.cells import Cells
 from shoal.core.tally import Cut
-from shoal.releases.folder_lock import alone
+from shoal.releases.folder import alone
 from shoal.reports.document import Page
 from shoal.verbs.frontier import run, verb
 from shoal.verbs.frontier.comparison import Frontier, Point, marked, not_made, together

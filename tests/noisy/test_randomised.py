@@ -17,7 +17,7 @@ import shoal
 from shoal.core.errors import InputError, NotMetError, SchemaError, UsageError
 from shoal.core.spend import Spend
 from shoal.dp.opendp_library import named
-from shoal.releases.estimates import Tabulated, estimates
+from shoal.releases.forms._noise.answer_estimates import Tabulated, estimates
 from shoal.releases.forms._noise.answers import answers_of
 from shoal.releases.forms.randomised import answering
 from shoal.releases.verification import recounted

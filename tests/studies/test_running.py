@@ -17,7 +17,7 @@ import pytest
 
 import shoal
 from shoal.core import atomic_file
-from shoal.releases.folder_lock import alone
+from shoal.releases.folder import alone
 from shoal.studies import keys, outcome, running, summary
 from shoal.studies.claims import AGREES, DIFFERS, Claim, number
 from shoal.studies.experiment import Experiment, Paper

@@ -33,8 +33,7 @@ import pyarrow.parquet as pq
 from shoal.core.errors import InputError, OutputError, UsageError
 from shoal.pool.agreement import EDITION, Agreement
 from shoal.releases import folder, manifest
-from shoal.releases.folder import AGREEMENT, PRIVATE
-from shoal.releases.folder_lock import Busy, alone
+from shoal.releases.folder import AGREEMENT, PRIVATE, Busy, alone
 
 PARTNERS, LOCK = "partners.json", "lock"
 OURS = r"[0-9a-f]{16}\.parquet"

@@ -17,6 +17,7 @@ import os
 import re
 import secrets
 import shutil
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -27,6 +28,18 @@ from shoal.core import temporary_files
 from shoal.core.errors import OutputError, UsageError
 from shoal.core.release import MANIFEST
 from shoal.engines.protocol import Frame
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _hold(file: int, wait: bool) -> None:
+        msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _hold(file: int, wait: bool) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
 
 COMPANION = "companion.json"
 """The file that says that a folder is a private companion."""
@@ -511,3 +524,48 @@ def _unwritable(folder: Path) -> OutputError:
         f"The folder that should hold {folder.name!r} does not exist or cannot be written.",
         "create it, or choose another place.",
     )
+
+
+# A folder for one run at a time: several runs may keep their results in the same one
+
+
+class Busy(OutputError):
+    """Another run is at work in a folder."""
+
+
+@contextmanager
+def alone(place: Path, lock: str, *, wait: bool = True) -> Iterator[None]:
+    """While it lasts no other run is at work in the folder, which is made if need be.
+
+    ``lock`` is the file that is held meanwhile. It stays, for removing it would let two in; the
+    system lets go of it when a run is killed. Without ``wait`` a folder that another run is at work
+    in is refused.
+    """
+    made(place)
+    with _opened(place / lock) as file:
+        try:
+            _hold(file, wait)
+        except (BlockingIOError, PermissionError):  # the second is Windows' word for it
+            raise Busy(
+                "Another run is writing to this folder.", "wait for it, or choose another folder."
+            ) from None
+        except OSError:
+            raise OutputError(
+                f"{place.name!r} cannot be kept from other runs: its disk has no locks.",
+                "choose a folder on another disk.",
+            ) from None
+        yield
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise OutputError(
+            f"{path.parent.name!r} cannot be written ({error.strerror}).", "choose another folder."
+        ) from None
+    try:
+        yield file
+    finally:
+        os.close(file)

@@ -11,8 +11,7 @@ from typing import Any
 
 import shoal
 from shoal import OutputError, Schema, UsageError
-from shoal.releases.folder import made
-from shoal.releases.folder_lock import alone
+from shoal.releases.folder import alone, made
 from shoal.reports.document import check_place
 from shoal.studies import experiments
 from shoal.studies.claims import Row

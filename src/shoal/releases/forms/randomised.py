@@ -35,7 +35,7 @@ from shoal.dp.randomised_response import response
 from shoal.dp.seeded_draws import generator
 from shoal.engines.protocol import Frame
 from shoal.releases.draft import Whole, make
-from shoal.releases.estimates import Tabulated, whole
+from shoal.releases.forms._noise.answer_estimates import Tabulated, whole
 from shoal.releases.forms._noise.answer_utility import utility
 from shoal.releases.forms._noise.answers import Answers, check_rule, with_promise
 from shoal.releases.forms._noise.answers_manifest import answers_stated

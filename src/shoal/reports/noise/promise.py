@@ -13,7 +13,7 @@ from typing import Any
 from shoal.core.spend import Spend, exactly, in_words
 from shoal.dp.beliefs import CHANGE, PRESENCE, Prior, curves
 from shoal.dp.semantics import semantic_privacy
-from shoal.releases.estimates import estimates
+from shoal.releases.forms._noise.answer_estimates import estimates
 from shoal.releases.forms._noise.answers import answers_of
 from shoal.releases.forms._noise.notes import cautions
 from shoal.releases.options import RANDOMISED

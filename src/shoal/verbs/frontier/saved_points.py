@@ -31,7 +31,7 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.release import EDITION
 from shoal.core.tally import Tally
 from shoal.releases import folder
-from shoal.releases.folder_lock import alone
+from shoal.releases.folder import alone
 from shoal.releases.manifest import write_over
 from shoal.verbs.frontier.comparison import Frontier, Point
 

@@ -21,7 +21,7 @@ from shoal.core.tally import Cut, Tally
 from shoal.dp.randomised_response import Response
 from shoal.engines.protocol import Frame
 from shoal.measures.marginals import Distances, Rows, raw, root
-from shoal.releases.estimates import Tabulated
+from shoal.releases.forms._noise.answer_estimates import Tabulated
 from shoal.releases.forms._noise.answers import Answers
 from shoal.releases.forms._noise.utility import uncounted
 from shoal.releases.tallying import encode
