@@ -1,5 +1,5 @@
-"""What tests of several areas share: this interpreter's command, the real data, the documentation's
-sources, a database.
+"""What tests of several areas share: this interpreter's command, the real data, a small
+town, the documentation's sources, a database.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 from tests.servers import running_postgresql
+from tests.town import Town
 
 # Where nobody watches, the same examples each time: a rare one must not fail another's change.
 hypothesis.settings.register_profile("watched", deadline=None)
@@ -94,6 +95,20 @@ def real_data() -> Path:
     if not folder or not (Path(folder) / "adult.csv.gz").is_file():
         pytest.skip("set SHOAL_DATA to the folder that holds adult.csv.gz")
     return Path(folder)
+
+
+# A small town
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> Town:
+    return Town(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Town:
+    """A town for all tests of a file, which leave it as it is."""
+    return Town(tmp_path_factory.mktemp("town"))
 
 
 # The documentation

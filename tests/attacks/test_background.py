@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.attacks.releases import golden
+from tests.attacks.release_views import golden
 
 from shoal.attacks.background import background
 from shoal.core.axis import Axis

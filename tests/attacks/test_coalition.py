@@ -11,7 +11,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from tests.attacks.releases import golden
+from tests.attacks.release_views import golden
 
 import shoal
 from shoal.attacks import coalition as module

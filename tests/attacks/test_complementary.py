@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.attacks import releases
+from tests.attacks import release_views as releases
 
 from shoal.attacks._shared import row_links
 from shoal.attacks._shared.row_links import link

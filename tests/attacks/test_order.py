@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.attacks import releases
+from tests.attacks import release_views as releases
 
 from shoal.attacks import order as module
 from shoal.attacks.order import order

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 
 import pytest
-from tests.checks import oracle
+from tests.oracles import plain_models as oracle
 
 import shoal
 from shoal.core.labels import read_range, read_set

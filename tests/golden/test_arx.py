@@ -10,7 +10,7 @@ import gzip
 
 import numpy as np
 import pytest
-from tests.checks.adult import ADULT_NINE
+from tests.oracles.adult_nine import ADULT_NINE
 
 import shoal
 from shoal.core.tally import Groups

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.attacks import releases
+from tests.attacks import release_views as releases
 
 from shoal.attacks import attacks
 

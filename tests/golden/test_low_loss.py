@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.property.adult_seven import adult_seven
+from tests.oracles.adult_seven import adult_seven
 
 from shoal.core.tally import Groups
 from shoal.measures.loss import loss

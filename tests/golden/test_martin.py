@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 
 import pytest
-from tests.checks.worlds import Worlds
+from tests.oracles.worlds import Worlds
 
 import shoal
 from shoal.core.theory.disclosure import IMPLICATIONS, NEGATIONS

@@ -7,7 +7,7 @@ import math
 from itertools import product
 
 import pytest
-from tests.checks.worlds import Worlds, least, least_by_trying, reference, worst
+from tests.oracles.worlds import Worlds, least, least_by_trying, reference, worst
 
 import shoal
 from shoal.studies import experiments

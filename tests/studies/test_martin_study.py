@@ -12,7 +12,7 @@ from itertools import combinations, product
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.checks.worlds import Worlds, negations, reference, worst
+from tests.oracles.worlds import Worlds, negations, reference, worst
 
 import shoal
 from shoal import Schema

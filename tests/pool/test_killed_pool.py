@@ -1,0 +1,122 @@
+"""A pool whose commands are killed: the next one works, and no row is left where it should not be.
+
+The rows of a release that is being made say who provided each of them: whatever a killed run leaves
+of them is gone after the next command.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.killing import Ended, Killer
+
+import shoal
+from shoal.pool import store
+from shoal.pool.verbs import pool_add, pool_init, pool_status
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork and kill")
+RULE = "m-privacy m=1 (k-anonymity k=5)"
+SCHEMA = shoal.Schema((
+    shoal.Column("age", "quasi", "number"), shoal.Column("sex", "quasi", "category"),
+    shoal.Column("illness", "sensitive", "category"),
+))  # fmt: skip
+ILL = ("flu", "cold", "asthma", "angina")
+NAMES = ("Harbour", "St Anna")
+ADD = ("pool", "add", "POOL", "--provider", "Harbour", "harbour.csv", "--replace")
+PUBLISH = ("pool", "publish", "POOL", "-o", "release")
+
+
+@pytest.fixture(scope="module")
+def killer() -> Iterator[Killer]:
+    with Killer() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory) -> Path:
+    """A folder with a pool to which two hospitals have added their patients."""
+    folder, draw = tmp_path_factory.mktemp("pools"), random.Random(1)
+    pool_init(folder / "POOL", SCHEMA, RULE, providers=NAMES)
+    for name, file in zip(NAMES, ("harbour.csv", "anna.csv"), strict=True):
+        rows = [
+            f"{draw.randrange(20, 80)},{draw.choice('fm')},{draw.choice(ILL)}" for _ in range(60)
+        ]
+        (folder / file).write_text("\n".join(("age,sex,illness", *rows, "")), encoding="utf-8")
+        pool_add(folder / "POOL", name, folder / file)
+    return folder
+
+
+@pytest.fixture
+def copy(begun, tmp_path):
+    """A copy of that folder each time it is asked for."""
+    numbers = iter(range(10_000))
+    return lambda: Path(shutil.copytree(begun, tmp_path / str(next(numbers))))
+
+
+def must_go_on(killer: Killer, folder: Path) -> None:
+    """The pool's next command works, leaves no row behind, and a release can be made."""
+    assert pool_status(folder / "POOL").awaited == ()
+    known = {partner.file for partner in store.load(folder / "POOL").partners}
+    rows = {path for path in folder.rglob("*.parquet") if path.parent.name != "release.private"}
+    assert {path.name for path in rows} == known
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+    done = killer.shoal(folder, *ADD)
+    assert done.code == 0, done.err
+    replace = ("--replace",) if (folder / "release").exists() else ()
+    done = killer.shoal(folder, *PUBLISH, *replace)
+    assert done.code == 0, done.err
+    assert shoal.verify(folder / "release").holds
+
+
+def killed_at(killer: Killer, folder: Path, command: tuple[str, ...], point: int) -> Ended:
+    ended = killer.shoal(folder, *command, point=point)
+    # how many points there are differs a little from run to run
+    assert ended.code == -9 or ended.points < point, ended.err
+    return ended
+
+
+@pytest.mark.parametrize("command", [ADD, PUBLISH], ids=["add", "publish"])
+def test_a_killed_command_neither_blocks_the_pool_nor_leaves_rows(killer, copy, command):
+    points = killer.shoal(copy(), *command).points
+    for point in (points // 2, points - 6):
+        folder = copy()
+        killed_at(killer, folder, command, point)
+        must_go_on(killer, folder)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", [ADD, PUBLISH], ids=["add", "publish"])
+def test_a_command_killed_at_every_point(killer, copy, command):
+    points = killer.shoal(copy(), *command).points
+    assert points >= 10
+    for point in range(1, points + 1):
+        folder = copy()
+        killed_at(killer, folder, command, point)
+        must_go_on(killer, folder)
+        shutil.rmtree(folder)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", [ADD, PUBLISH], ids=["add", "publish"])
+def test_a_command_killed_at_random(killer, copy, command):
+    draw = random.Random(7)
+    duration = killer.duration(copy(), *command)
+    kills = 0
+    for _ in range(20):
+        folder = copy()
+        after = draw.uniform(0, duration) if kills else 0  # the first is killed on any machine
+        kills += killer.shoal(folder, *command, after=after).code == -9
+        must_go_on(killer, folder)
+        shutil.rmtree(folder)
+    assert kills
+
+
+def test_a_lock_file_without_an_owner_keeps_nobody_out(copy):
+    folder = copy()
+    (folder / "POOL" / "private" / store.LOCK).touch()
+    assert pool_add(folder / "POOL", "Harbour", folder / "harbour.csv", replace=True).rows == 60
