@@ -13,10 +13,13 @@ def merge(first: Any, second: Any) -> Any:
     """What two runs have in common; what differs is ``<varies>``, as few words as possible."""
     if isinstance(first, dict) and isinstance(second, dict):
         names = [*first, *(name for name in second if name not in first)]
-        return {
+        merged = {
             name: merge(first[name], second[name]) if name in first and name in second else VARIES
             for name in names
         }
+        if merged.get("sha256") == VARIES and "first rows" in merged:
+            merged["first rows"] = VARIES  # a table that is drawn: some cells agree by chance
+        return merged
     if isinstance(first, list) and isinstance(second, list):
         if len(first) != len(second):
             return VARIES
@@ -27,6 +30,22 @@ def merge(first: Any, second: Any) -> Any:
             return " ".join(a if a == b else VARIES for a, b in zip(*words, strict=True))
     same = first == second and type(first) is type(second)
     return first if same else VARIES
+
+
+def keep_varying(kept: Any, seen: Any) -> Any:
+    """What is seen, but ``<varies>`` where that was kept: runs may agree by chance."""
+    if kept == VARIES:
+        return VARIES
+    if isinstance(kept, dict) and isinstance(seen, dict):
+        return {
+            name: keep_varying(kept[name], inside) if name in kept else inside
+            for name, inside in seen.items()
+        }
+    if isinstance(kept, list) and isinstance(seen, list) and len(kept) == len(seen):
+        return [keep_varying(*pair) for pair in zip(kept, seen, strict=True)]
+    if isinstance(kept, str) and VARIES in kept and _fits(kept, seen):
+        return kept
+    return seen
 
 
 def differences(kept: Any, seen: Any, at: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -45,15 +45,16 @@ diagnosis = "sensitive"
 
 class Entropy:
     """What stands in for the operating system's entropy, so that rows have the same order each
-    time: bytes that depend on how many are asked for, and how often so many were before.
+    time: bytes that depend on who asks, for how many, and how often so many were asked for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, asker: str) -> None:
+        self._asker = asker
         self._times: Counter[int] = Counter()
 
     def __call__(self, size: int) -> bytes:
         self._times[size] += 1
-        return hashlib.shake_256(f"{size} {self._times[size]}".encode()).digest(size)
+        return hashlib.shake_256(f"{size} {self._times[size]} {self._asker}".encode()).digest(size)
 
 
 @dataclass(frozen=True)
@@ -100,22 +101,22 @@ def _warm() -> None:
         shoal.forecast(release, original=table, repeats=2)
 
 
-def run_command(arguments: list[str], folder: Path, *, is_drawn: bool) -> Ending:
-    """Run ``shoal ARGUMENTS`` in a folder; what is drawn, from entropy that is always the same."""
+def run_command(arguments: list[str], folder: Path, entropy: Entropy | None) -> Ending:
+    """Run ``shoal ARGUMENTS`` in a folder; what is drawn, from this entropy if given."""
 
     def start() -> None:
         sys.argv = ["shoal", *arguments]
         command_tree().main(prog_name="shoal")
 
-    return run_forked(start, folder, is_drawn=is_drawn)
+    return run_forked(start, folder, entropy)
 
 
-def run_forked(start: Callable[[], Any], folder: Path, *, is_drawn: bool) -> Ending:
+def run_forked(start: Callable[[], Any], folder: Path, entropy: Entropy | None) -> Ending:
     """Call a function in a fork that has a folder, an environment and outlets of its own."""
     files = [os.memfd_create(name) for name in ("out", "err")]
     child = os.fork()
     if child == 0:
-        _become(start, folder, files, is_drawn=is_drawn)
+        _become(start, folder, entropy, files)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     texts = []
     for file in files:
@@ -125,7 +126,9 @@ def run_forked(start: Callable[[], Any], folder: Path, *, is_drawn: bool) -> End
     return Ending(code, *texts)
 
 
-def _become(start: Callable[[], Any], folder: Path, files: list[int], *, is_drawn: bool) -> None:
+def _become(
+    start: Callable[[], Any], folder: Path, entropy: Entropy | None, files: list[int]
+) -> None:
     code = 1
     try:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -144,8 +147,8 @@ def _become(start: Callable[[], Any], folder: Path, files: list[int], *, is_draw
             **kept, "HOME": str(home), "TMPDIR": str(home / "tmp"), "TZ": "UTC", "COLUMNS": "100",
             "NO_COLOR": "1",
         })  # fmt: skip
-        if not is_drawn:
-            os.urandom = random._urandom = Entropy()  # type: ignore[attr-defined, assignment]
+        if entropy is not None:
+            os.urandom = random._urandom = entropy  # type: ignore[attr-defined, assignment]
         start()
         code = 0
     except SystemExit as left:

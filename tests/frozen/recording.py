@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.frozen import calls, normal, program
-from tests.frozen.comparing import ABSENT, count_varying, differences, merge
+from tests.frozen.comparing import ABSENT, count_varying, differences, keep_varying, merge
 from tests.frozen.scenes import SCENES, TEXTS, Scene
 
 import shoal
@@ -83,14 +83,15 @@ def expand(lines: str) -> Iterator[str]:
 
 def _step(line: str, folder: Path, scene: Scene, keys: dict[str, set[str]]) -> dict[str, Any]:
     words = shlex.split(line)
+    entropy = None if scene.is_drawn else program.Entropy(line)
     if words[0] == "%":
         if words[1] != "python":
             prepare(words[1], words[2:], folder)
             return {}
-        ended = program.run_forked(getattr(calls, words[2]), folder, is_drawn=scene.is_drawn)
+        ended = program.run_forked(getattr(calls, words[2]), folder, entropy)
         kind = f"python {words[2]}"
     else:
-        ended = program.run_command(words, folder, is_drawn=scene.is_drawn)
+        ended = program.run_command(words, folder, entropy)
         kind = " ".join(words[: 2 if words[0] in PARTS else 1])
     step: dict[str, Any] = {"exit": ended.code}
     document = normal.read_json(ended.out)
@@ -199,8 +200,9 @@ def record(names: Iterable[str] = (), jobs: int = 2, runs: int = RUNS) -> list[s
     lines = []
     for name, one in played.items():
         lines += _changes(name, one["steps"])
-        _path(name).write_text(_as_text(one["steps"]), encoding="utf-8")
-        if varying := count_varying(one["steps"]):
+        steps = keep_varying(_read(_path(name)), one["steps"])
+        _path(name).write_text(_as_text(steps), encoding="utf-8")
+        if varying := count_varying(steps):
             print(f"{name}: {varying} values vary from run to run")
     lines += _keep_keys(played, is_whole=set(names) == set(SCENES))
     return lines

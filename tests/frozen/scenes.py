@@ -14,6 +14,7 @@ as text and with ``--json``. What a scene needs before is prepared by lines that
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 DISEASES = (
@@ -82,6 +83,7 @@ TEXTS = {
     "PROVIDERS": HOSPITAL.replace("[columns]\n", '[columns]\nhospital = "provider"\n').replace(
         '"person"', '"identifier"'
     ),
+    "PLAIN": re.sub("hierarchy = .*", "", HOSPITAL),
     "POOL": HOSPITAL.replace('"person"', '"identifier"'),
     "TWO": HOSPITAL.replace('admitted = "drop"', 'admitted = "sensitive"'),
     "KEEP": HOSPITAL.replace('admitted = "drop"', 'admitted = "keep"'),
@@ -285,11 +287,12 @@ publish people.csv -s schema.toml -m "k-anonymity k=5" --method chain -o chain/ 
 publish new.csv --like chain/ -o like-chain/ --json
 publish new.csv --like chain/ -m "k-anonymity k=8" --hold-back 5% -o like-held/ --json
 publish new.csv --like chain/ -o like-explained/ --dry-run --explain
-% table year1.csv harbour.csv 0 1600
-% table year2.csv harbour.csv 200 1900
+% table year1.csv harbour.csv 0 2000
+% table year2.csv harbour.csv 200 2300
 publish people.csv -s schema.toml -m "m-invariance m=3" --method invariant -o refused/ --json
-publish year1.csv -s schema.toml -m "m-invariance m=3" --method invariant --hold-back 1% -o year1/ --json
-publish year2.csv -s schema.toml -m "m-invariance m=3" --method invariant --hold-back 1% -o year2/ --based-on year1/ --json
+% write plain.toml PLAIN
+publish year1.csv -s plain.toml -m "m-invariance m=3" --method invariant -o year1/ --json
+publish year2.csv -s plain.toml -m "m-invariance m=3" --method invariant -o year2/ --based-on year1/ --json
 publish grown.csv -s schema.toml -m "k-anonymity k=5" --form buckets -o buckets/ --after first/ --json
 publish people.csv -s schema.toml -m "distinct-diversity l=2" --form buckets -o b1/ --json
 publish grown.csv -s schema.toml -m "distinct-diversity l=2" --form buckets -o b2/ --based-on b1/ --json
@@ -301,7 +304,8 @@ verify after/ --after first/ --json
 attack temporal first/ after/ --over-time -s schema.toml --json
 attack temporal first/ after/ --over-time --quasi age --quasi sex --quasi zip --quasi diagnosis --json
 attack temporal first/ based/ --over-time -s schema.toml --targets people.csv --json
-attack intersection year1/ year2/ --targets year1.csv -s schema.toml --seed 1 --json
+% table stayed.csv harbour.csv 200 2000
+attack intersection year1/ year2/ --targets stayed.csv -s plain.toml --limit 0 --seed 1 --json
 attack red-team first/ based/ --over-time --targets people.csv -s schema.toml --seed 1 --json
 attack red-team first/ coarser/ --same-table --targets people.csv -s schema.toml --seed 1
 % table gt1.csv sweeney_fig4_gt1.csv 0 99

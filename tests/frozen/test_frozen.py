@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.frozen import inventory
-from tests.frozen.comparing import VARIES, differences, merge
+from tests.frozen.comparing import VARIES, differences, keep_varying, merge
 from tests.frozen.normal import key_paths, normalise_json, normalise_text
 from tests.frozen.recording import RECORDINGS
 from tests.frozen.scenes import SCENES
@@ -115,6 +115,8 @@ def test_what_varies_from_run_to_run_is_not_compared_and_the_rest_is():
     assert kept["out"] == [f"3 rows in {VARIES} of them", "done"]
     assert list(differences(kept, {**RUN, "out": ["3 rows in 0.9 of them", "done"]})) == []
     assert list(differences(kept, {**RUN, "out": ["4 rows in 0.9 of them", "done"]})) != []
+    again = keep_varying(kept, {**RUN, "exit": 3})
+    assert (again["exit"], again["out"]) == (3, kept["out"])
     assert merge([1], [1, 2]) == VARIES
     assert merge({"a": True}, {"a": 1}) == {"a": VARIES}
 
