@@ -10,14 +10,26 @@ from typing import Any
 import shoal
 
 RULES = (
-    "k-anonymity k=5", "k-anonymity k=10 & t-closeness t=0.2 on=diagnosis distance=ordered",
-    "m-privacy m=2 (k-anonymity k=5 & distinct-diversity l=3)", "recursive-diversity c=2 l=3",
-    "ck-safety c=0.6 k=2", "delta-presence low=0.1 high=0.9", "composition l=2 alpha=0.95",
-)  # fmt: skip
+    "k-anonymity k=5",
+    "k-anonymity k=10 & t-closeness t=0.2 on=diagnosis distance=ordered",
+    "m-privacy m=2 (k-anonymity k=5 & distinct-diversity l=3)",
+    "recursive-diversity c=2 l=3",
+    "ck-safety c=0.6 k=2",
+    "delta-presence low=0.1 high=0.9",
+    "composition l=2 alpha=0.95",
+)
 BAD = (
-    "", "&", "k-anonymity", "k-anonymity k=0", "k-anonymity k=2.5", "k-anonymity k=5 k=6",
-    "k-anonymity k=5 (k-map k=2)", "t-closeness t=2", "nothing x=1", "k-anonymity 'k=5",
-)  # fmt: skip
+    "",
+    "&",
+    "k-anonymity",
+    "k-anonymity k=0",
+    "k-anonymity k=2.5",
+    "k-anonymity k=5 k=6",
+    "k-anonymity k=5 (k-map k=2)",
+    "t-closeness t=2",
+    "nothing x=1",
+    "k-anonymity 'k=5",
+)
 
 
 def show(name: str, value: Any) -> None:
@@ -130,8 +142,12 @@ def audits_of_noise() -> None:
     for name, epsilon in (("as promised", 2), ("too little noise", 0.05)):
         found = shoal.audit_epsilon(
             lambda table, generator: table + generator.laplace(0, 0.5, table.shape),
-            [10.0], [11.0], epsilon, runs=400, seed=1,
-        )  # fmt: skip
+            [10.0],
+            [11.0],
+            epsilon,
+            runs=400,
+            seed=1,
+        )
         print(name, found)
 
 
@@ -154,9 +170,15 @@ def synthesises_by_a_seed() -> None:
     tables = []
     for number in range(2):
         release = shoal.publish(
-            "people.csv", schema, form="synthetic", epsilon=1, delta=1e-6, marginals=1, seed=1,
+            "people.csv",
+            schema,
+            form="synthetic",
+            epsilon=1,
+            delta=1e-6,
+            marginals=1,
+            seed=1,
             out=f"seeded-{number}",
-        )  # fmt: skip
+        )
         tables.append(sorted(Path(release.path).read_text(encoding="utf-8").splitlines()))
         show("releasable", release.manifest["releasable"])
         shutil.rmtree(f"seeded-{number}")

@@ -140,9 +140,10 @@ def _table() -> Path:
 
 def _schema() -> shoal.Schema:
     return shoal.Schema.of(
-        identifier=["patient", "name", "admitted"], quasi=["age", "sex", "zip"],
+        identifier=["patient", "name", "admitted"],
+        quasi=["age", "sex", "zip"],
         sensitive="diagnosis",
-    )  # fmt: skip
+    )
 
 
 def _pages(folder: str) -> list[str]:

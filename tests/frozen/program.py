@@ -143,10 +143,16 @@ def _become(
         os.environ.clear()
         home, tempfile.tempdir = folder / ".home", None
         (home / "tmp").mkdir(parents=True, exist_ok=True)
-        os.environ.update({
-            **kept, "HOME": str(home), "TMPDIR": str(home / "tmp"), "TZ": "UTC", "COLUMNS": "100",
-            "NO_COLOR": "1",
-        })  # fmt: skip
+        os.environ.update(
+            {
+                **kept,
+                "HOME": str(home),
+                "TMPDIR": str(home / "tmp"),
+                "TZ": "UTC",
+                "COLUMNS": "100",
+                "NO_COLOR": "1",
+            }
+        )
         if entropy is not None:
             os.urandom = random._urandom = entropy  # type: ignore[attr-defined, assignment]
         start()

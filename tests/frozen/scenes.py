@@ -18,11 +18,28 @@ import re
 from dataclasses import dataclass
 
 DISEASES = (
-    "Appendicitis", "Asthma", "Breast cancer", "COPD", "Chronic kidney disease", "Concussion",
-    "Depression", "Diabetes, type 1", "Diabetes, type 2", "Epilepsy", "Gallstones",
-    "HIV infection", "Heart attack", "Heart failure", "Hepatitis B", "Hip fracture", "Influenza",
-    "Pneumonia", "Pregnancy complication", "Prostate cancer", "Stroke",
-)  # fmt: skip
+    "Appendicitis",
+    "Asthma",
+    "Breast cancer",
+    "COPD",
+    "Chronic kidney disease",
+    "Concussion",
+    "Depression",
+    "Diabetes, type 1",
+    "Diabetes, type 2",
+    "Epilepsy",
+    "Gallstones",
+    "HIV infection",
+    "Heart attack",
+    "Heart failure",
+    "Hepatitis B",
+    "Hip fracture",
+    "Influenza",
+    "Pneumonia",
+    "Pregnancy complication",
+    "Prostate cancer",
+    "Stroke",
+)
 HOSPITAL = """
 [columns]
 name = "identifier"
@@ -95,7 +112,8 @@ TEXTS = {
     "1485*,M,Lung Cancer\n1485*,F,Flu\n1485*,F,Breast Cancer\n1485*,F,Flu\n"
     "1485*,F,Heart Disease\n1485*,F,Ovarian Cancer\n",
     "WARD_PEOPLE": "Name,Zip,Sex\nCharlie,14850,M\nEd,14850,M\nHannah,14850,F\n",
-    "EUROPEAN": "age;weight;sex;day;disease\n" + "".join(
+    "EUROPEAN": "age;weight;sex;day;disease\n"
+    + "".join(
         f"{20 + i % 40};{50 + i % 30},{i % 10};{'mf'[i % 2]};{1 + i % 28:02}.{1 + i % 12:02}.2024;"
         f"{('flu', 'cold', 'ulcer')[i % 3]}\n"
         for i in range(120)
@@ -109,9 +127,10 @@ TEXTS = {
     "TWICE": "a,a\n1,2\n",
     "EMPTY": "",
     "HEADER": "age,sex,zip\n",
-    "TEXT": "note\n" + "".join(f"a long remark of the nurse, number {i}, ends\n" for i in range(50)),
+    "TEXT": "note\n"
+    + "".join(f"a long remark of the nurse, number {i}, ends\n" for i in range(50)),
     "JSON": '{"edition": 99}\n',
-}  # fmt: skip
+}
 PEOPLE = """
 % table people.csv st_anna.csv 0 600
 % table others.csv harbour.csv 0 600
@@ -127,14 +146,30 @@ publish others.csv -s schema.toml -m "k-anonymity k=5" -o theirs/ -q
 """
 )
 METHODS = (
-    "mondrian", "greedy", "tree-order", "hilbert", "k-similar", "microaggregation", "full-domain",
-    "chain", "datafly", "local", "mu-argus",
-)  # fmt: skip
+    "mondrian",
+    "greedy",
+    "tree-order",
+    "hilbert",
+    "k-similar",
+    "microaggregation",
+    "full-domain",
+    "chain",
+    "datafly",
+    "local",
+    "mu-argus",
+)
 MODELS = (
-    "k-anonymity k=7", "distinct-diversity l=3", "entropy-diversity l=3",
-    "recursive-diversity c=2 l=3", "t-closeness t=0.4", "beta-likeness beta=4", "alpha-k alpha=0.5 k=4",
-    "delta-disclosure delta=3", "ck-safety c=0.7 k=1", "k-anonymity k=5 & composition l=2 alpha=0.95",
-)  # fmt: skip
+    "k-anonymity k=7",
+    "distinct-diversity l=3",
+    "entropy-diversity l=3",
+    "recursive-diversity c=2 l=3",
+    "t-closeness t=0.4",
+    "beta-likeness beta=4",
+    "alpha-k alpha=0.5 k=4",
+    "delta-disclosure delta=3",
+    "ck-safety c=0.7 k=1",
+    "k-anonymity k=5 & composition l=2 alpha=0.95",
+)
 FORMATS = ("csv.gz", "parquet", "feather", "arrow", "xlsx")
 MEASURES = ("average-class", "discernibility", "height", "loss", "non-uniform-entropy", "precision")
 VERIFIERS = ("exact", "direct", "top-down", "bottom-up", "binary", "adaptive")
@@ -159,7 +194,8 @@ def every(line: str, names: tuple[str, ...]) -> str:
 
 
 SCENES = {
-    "first-look": Scene("""
+    "first-look": Scene(
+        """
 --help
 --version
 % table people.csv st_anna.csv 0 600
@@ -181,10 +217,18 @@ both look medical.csv
 both look v.csv
 study --list
 study --list --json
-""", is_quick=True),
-    "publish-by-method": Scene(PEOPLE + every(
-        'publish people.csv -s schema.toml -m "k-anonymity k=5 & distinct-diversity l=2" '
-        "--method {0} -o {0}/ --json", METHODS) + every("verify {}/ --json", METHODS) + """
+""",
+        is_quick=True,
+    ),
+    "publish-by-method": Scene(
+        PEOPLE
+        + every(
+            'publish people.csv -s schema.toml -m "k-anonymity k=5 & distinct-diversity l=2" '
+            "--method {0} -o {0}/ --json",
+            METHODS,
+        )
+        + every("verify {}/ --json", METHODS)
+        + """
 publish people.csv -s schema.toml -m "k-anonymity k=3" --method mu-argus --hold-back 5% -o argus/ --json
 publish people.csv -s schema.toml -m "k-anonymity k=5" --relaxed -o relaxed/ --json
 publish people.csv -s schema.toml -m "k-anonymity k=5" --method chain --order zip --order age -o chained/ --json
@@ -192,28 +236,43 @@ publish people.csv -s schema.toml -m "k-anonymity k=10" --method full-domain --h
 publish people.csv -s schema.toml -m "k-anonymity k=10" --method full-domain --hold-back 5% --held-back-as starred -o starred/ --json
 publish people.csv -s schema.toml -m "k-anonymity k=5" --method full-domain --set "levels=age=1..3" -o levels/ --json
 publish people.csv --person patient --identifier name --drop admitted --quasi age --quasi sex --quasi zip --sensitive diagnosis -m "k-anonymity k=5" --method chain --auto-hierarchies -o auto/ --json
-"""),
-    "publish-by-measure": Scene(PEOPLE + every(
-        'publish people.csv -s schema.toml -m "k-anonymity k=5" --method full-domain '
-        "--measure {0} --dry-run --json", MEASURES) + every(
-        'publish people.csv -s schema.toml -m "k-anonymity k=5" --method local '
-        "--measure {0} --dry-run --json", ("loss", "height")) + """
+"""
+    ),
+    "publish-by-measure": Scene(
+        PEOPLE
+        + every(
+            'publish people.csv -s schema.toml -m "k-anonymity k=5" --method full-domain '
+            "--measure {0} --dry-run --json",
+            MEASURES,
+        )
+        + every(
+            'publish people.csv -s schema.toml -m "k-anonymity k=5" --method local '
+            "--measure {0} --dry-run --json",
+            ("loss", "height"),
+        )
+        + """
 publish people.csv -s schema.toml -m "k-anonymity k=5" --dry-run
 publish people.csv -s schema.toml -m "k-anonymity k=5 & t-closeness t=0.3" --dry-run --explain
 publish people.csv -s schema.toml -m "k-anonymity k=400" --method datafly --dry-run --explain
-"""),
-    "publish-by-model": Scene(PEOPLE + every(
-        'publish people.csv -s schema.toml -m "{0}" -o m{n}/ --json', MODELS)
+"""
+    ),
+    "publish-by-model": Scene(
+        PEOPLE
+        + every('publish people.csv -s schema.toml -m "{0}" -o m{n}/ --json', MODELS)
         + every("verify m{n}/ --json", MODELS)
-        + every('verify m1/ -m "{0}" --json', MODELS) + """
+        + every('verify m1/ -m "{0}" --json', MODELS)
+        + """
 % table everybody.csv st_anna.csv 0 1500
 publish people.csv -s schema.toml -m "k-map k=5" --population everybody.csv -o map/ --json
 publish people.csv -s schema.toml -m "delta-presence low=0.1 high=0.9" --population everybody.csv -o presence/ --json
 verify map/ --population everybody.csv --json
 verify presence/ --population everybody.csv --json
 both verify map/ -m "delta-presence low=0.1 high=0.9" --population everybody.csv
-"""),
-    "publish-by-form": Scene(PEOPLE + """
+"""
+    ),
+    "publish-by-form": Scene(
+        PEOPLE
+        + """
 publish people.csv -s schema.toml -m "k-anonymity k=5 & distinct-diversity l=2" -o plain/
 publish people.csv -s schema.toml -m "ck-safety c=0.7 k=1" --form buckets -o buckets/ --json
 publish people.csv -s schema.toml -m "ck-safety c=0.7 k=1" --form buckets --two-tables -o two/ --json
@@ -222,8 +281,13 @@ both verify plain/
 both verify buckets/
 both verify two/
 both verify centroids/
-""" + every('publish people.csv -s schema.toml -m "k-anonymity k=5" --format {0} -o f{n}/ --json', FORMATS)
-    + every("verify f{n}/ --json", FORMATS) + """
+"""
+        + every(
+            'publish people.csv -s schema.toml -m "k-anonymity k=5" --format {0} -o f{n}/ --json',
+            FORMATS,
+        )
+        + every("verify f{n}/ --json", FORMATS)
+        + """
 % write two.toml TWO
 publish people.csv -s two.toml -m "k-anonymity k=5 & distinct-diversity l=2 on=diagnosis" -o both/ --json
 % write keep.toml KEEP
@@ -235,7 +299,8 @@ publish european.csv --quasi age --quasi weight --quasi day --drop sex --sensiti
 both verify eu/
 publish people.csv -s schema.toml -m "k-anonymity k=5" -o plain/ --replace -q
 publish people.csv --quasi age --quasi sex --identifier patient --identifier name --drop zip --sensitive diagnosis --sensitive admitted -m "k-anonymity k=5" --companion apart -o three/ --json
-"""),
+"""
+    ),
     "publish-noise": Scene("""
 % table people.csv st_anna.csv 0 600
 % write noise.toml NOISE
@@ -265,7 +330,8 @@ verify unseeded-answers/ --json
 both attack auditing unseeded/ --original people.csv --runs 200 --seed 1
 attack auditing unseeded-answers/ --original people.csv --runs 200 --seed 1 --json
 """),
-    "publish-synthetic": Scene("""
+    "publish-synthetic": Scene(
+        """
 % table people.csv st_anna.csv 0 300
 % write noise.toml NOISE
 publish people.csv -s noise.toml --form synthetic --epsilon 1 --delta 1e-6 --dry-run
@@ -274,8 +340,12 @@ publish people.csv -s noise.toml --form synthetic --epsilon 1 --delta 1e-6 --mar
 both verify synthetic/
 audit synthetic/ --json
 report synthetic/ --json
-""", is_drawn=True),
-    "successors": Scene(PEOPLE + """
+""",
+        is_drawn=True,
+    ),
+    "successors": Scene(
+        PEOPLE
+        + """
 % table grown.csv st_anna.csv 100 800
 publish people.csv -s schema.toml -m "k-anonymity k=5" -o first/ --json
 publish grown.csv -s schema.toml -m "k-anonymity k=5" -o after/ --after first/ --json
@@ -311,8 +381,11 @@ attack red-team first/ coarser/ --same-table --targets people.csv -s schema.toml
 % table gt1.csv sweeney_fig4_gt1.csv 0 99
 % table gt3.csv sweeney_fig4_gt3.csv 0 99
 both verify gt3.csv --quasi Race --quasi BirthDate --quasi Gender --quasi ZIP --sensitive Problem -m "k-anonymity k=2" --after gt1.csv
-"""),
-    "verify-and-audit": Scene(RELEASES + """
+"""
+    ),
+    "verify-and-audit": Scene(
+        RELEASES
+        + """
 both verify ours/
 verify ours/ --show --json
 both verify ours/table.csv --quasi age --quasi sex --quasi zip --sensitive diagnosis -m "k-anonymity k=5"
@@ -330,8 +403,11 @@ both audit fig2.csv --drop id --quasi Race --quasi Birth --quasi Gender --quasi 
 % table table1.csv ganta_table1_r1.csv 0 99
 both audit table1.csv --quasi Zip --quasi Age --quasi Nationality --sensitive Condition
 verify table1.csv --quasi Zip --quasi Age --quasi Nationality --sensitive Condition -m "k-anonymity k=4 & distinct-diversity l=2" --json
-"""),
-    "attack-one-release": Scene(RELEASES + f"""
+"""
+    ),
+    "attack-one-release": Scene(
+        RELEASES
+        + f"""
 both attack linking ours/ {ATTACK}
 attack linking ours/ {ATTACK} --location assumed --json
 attack linking ours/ {ATTACK} --location centroid --json
@@ -357,8 +433,11 @@ attack linking medical.csv --targets voters.csv --quasi zip --quasi birth_date -
 both attack background ward.csv --quasi Zip --quasi Sex --sensitive Disease --pieces 1 --show
 both attack background ward.csv --quasi Zip --quasi Sex --sensitive Disease --targets ward-people.csv --name Name --about "Charlie.Disease=Flu" --knowing "Hannah.Disease=Flu -> Charlie.Disease=Flu"
 attack background ward.csv --quasi Zip --quasi Sex --sensitive Disease --about "#7.Disease=Flu" --knowing "not #7.Disease=Mumps" --json
-"""),
-    "attack-two-releases": Scene(RELEASES + f"""
+"""
+    ),
+    "attack-two-releases": Scene(
+        RELEASES
+        + f"""
 publish people.csv -s schema.toml -m "k-anonymity k=4" --method hilbert -o again/ -q
 % table grown.csv st_anna.csv 0 800
 publish grown.csv -s schema.toml -m "k-anonymity k=5" -o grown/ -q
@@ -388,13 +467,20 @@ both attack worst-pair s1.csv s2.csv --identifier Name --quasi Age --quasi Sex -
 % table g2.csv sweeney_fig3_gt2.csv 0 99
 both attack complementary g1.csv g2.csv --quasi Race --quasi BirthDate --quasi Gender --quasi ZIP --sensitive Problem --same-table
 both attack order g1.csv g2.csv --targets pt.csv --quasi Race --quasi BirthDate --quasi Gender --quasi ZIP --sensitive Problem --same-table
-"""),
-    "providers": Scene("""
+"""
+    ),
+    "providers": Scene(
+        """
 % table ta.csv mprivacy_table1_ta.csv 0 99
 % table tb.csv mprivacy_table1_tb.csv 0 99
 % write ta.toml TA
-""" + every('m-privacy ta.csv -s ta.toml -m "k-anonymity k=2" -m "distinct-diversity l=2" --members 1 '
-        "--verifier {} --json", VERIFIERS) + """
+"""
+        + every(
+            'm-privacy ta.csv -s ta.toml -m "k-anonymity k=2" -m "distinct-diversity l=2" --members 1 '
+            "--verifier {} --json",
+            VERIFIERS,
+        )
+        + """
 both m-privacy tb.csv -s ta.toml -m "k-anonymity k=2" --members 1
 m-privacy ta.csv -s ta.toml -m "k-anonymity k=2" --members 2 --show
 both attack coalition ta.csv -s ta.toml --coalition P1 --show
@@ -413,8 +499,11 @@ m-privacy plain/ -m "k-anonymity k=5" --members 1 --json
 % write anna.toml POOL
 attack red-team release/ --targets anna.csv -s anna.toml --seed 1 --json
 report release/ --json
-"""),
-    "pool": Scene(PEOPLE + """
+"""
+    ),
+    "pool": Scene(
+        PEOPLE
+        + """
 % write schema.toml POOL
 pool init POOL -s schema.toml --provider Anna --provider Harbour -m "m-privacy m=1 (k-anonymity k=5 & distinct-diversity l=2)" --json
 both pool status POOL
@@ -435,8 +524,11 @@ pool status POOL --json
 pool init POOL -s schema.toml -m "m-privacy m=1 (k-anonymity k=5)"
 pool init OPEN -s schema.toml -m "m-privacy m=1 (k-anonymity k=5)" --method provider-aware --choice score --hold-back 1%
 pool init BARE -s schema.toml -m "k-anonymity k=5"
-"""),
-    "forecast": Scene(RELEASES + """
+"""
+    ),
+    "forecast": Scene(
+        RELEASES
+        + """
 both forecast ours/ --original people.csv --overlap 100 --repeats 4
 forecast ours/ --others 2 --overlap 10% --repeats 4 --json
 forecast ours/ --others 2 --same-people 1 --overlap 100 --rows 900 --repeats 4 --l 3 --json
@@ -446,7 +538,8 @@ forecast ours/ --confidence 0.9 --repeats 4 --seed 5 --json
 both forecast --validate people.csv -s schema.toml --overlap 100 --k 5 --k 10 --seeds 1 --repeats 3 -o validation.html
 % table everybody.csv st_anna.csv 0 1500
 forecast ours/ --population everybody.csv --repeats 4 --json
-"""),
+"""
+    ),
     "frontier": Scene("""
 % table people.csv st_anna.csv 0 400
 % write schema.toml HOSPITAL
@@ -517,7 +610,9 @@ ledger init --ledger zcdp.db --epsilon 2 --delta 1e-6 --composition zcdp --json
 publish people.csv -s noise.toml --form counts --epsilon 1 --delta 1e-7 -o zcdp/ --ledger zcdp.db --json
 both ledger list --ledger zcdp.db
 """),
-    "report": Scene(RELEASES + """
+    "report": Scene(
+        RELEASES
+        + """
 % write context.toml CONTEXT
 report ours/ --original people.csv -o report.html --json
 report ours/ --original people.csv -o report.json
@@ -530,8 +625,10 @@ report ours/table.csv --quasi age --quasi sex --quasi zip --sensitive diagnosis 
 publish people.csv -s schema.toml -m "ck-safety c=0.7 k=1" --form buckets -o buckets/ -q
 report buckets/ --original people.csv --json
 % python reads_a_report
-"""),
-    "meaning": Scene("""
+"""
+    ),
+    "meaning": Scene(
+        """
 both meaning --epsilon 1
 both meaning --epsilon 1 --prior 10%
 both meaning --epsilon 0.5 --delta 1e-9 --people 1000
@@ -541,7 +638,9 @@ meaning --epsilon -1
 meaning --epsilon many
 meaning --epsilon 1 --prior 110%
 meaning
-""", is_quick=True),
+""",
+        is_quick=True,
+    ),
     "python": Scene("""
 % table people.csv st_anna.csv 0 600
 % table others.csv harbour.csv 0 600
@@ -563,7 +662,9 @@ study sweeney-figure-7 -o studies/
 study
 """),
     "demo": Scene("demo -o story/ --json\n"),
-    "errors": Scene(PEOPLE + """
+    "errors": Scene(
+        PEOPLE
+        + """
 % write bad.toml BAD_TOML
 % write role.toml BAD_ROLE
 % write key.toml BAD_KEY
@@ -678,8 +779,10 @@ study nothing
 study nothing -o studies/
 study ganta-figure-1 -o studies/ --jobs 1
 demo -o people.csv
-"""),
-    "adult": Scene("""
+"""
+    ),
+    "adult": Scene(
+        """
 % adult people.csv 24
 % write schema.toml ADULT
 look people.csv -s schema.toml --json
@@ -693,14 +796,19 @@ audit ours/ --original people.csv --json
 attack red-team ours/ second/ --same-table --targets people.csv -s schema.toml --seed 1 --sample 300 --json
 forecast ours/ --overlap 500 --repeats 3 --json
 report ours/ --public --json
-""", is_secret=True),
-    "adult-whole": Scene("""
+""",
+        is_secret=True,
+    ),
+    "adult-whole": Scene(
+        """
 % adult people.csv 1
 % write schema.toml ADULT
 publish people.csv -s schema.toml -m "k-anonymity k=10 & entropy-diversity l=3" -o ours/ --json
 verify ours/ --json
 audit ours/ --json
 publish people.csv -s schema.toml -m "t-closeness t=0.4" --dry-run --json
-""", is_secret=True),
-}  # fmt: skip
+""",
+        is_secret=True,
+    ),
+}
 """Every scene by its name."""

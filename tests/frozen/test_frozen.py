@@ -60,8 +60,11 @@ def replayed(*arguments: str) -> subprocess.CompletedProcess[str]:
     """``make replay`` in a process of its own, which forks before it has threads."""
     return subprocess.run(
         [sys.executable, "-m", "tests.frozen", "replay", *arguments],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="forks, with files in memory")
@@ -134,5 +137,10 @@ def test_texts_and_numbers_are_the_same_on_every_machine_and_day(tmp_path):
 def test_keys_that_the_data_gives_are_one():
     document = {"columns": {"age": {"role": 1}, "name": {"role": 2}}, "name": [{"k": {"12": 1}}]}
     assert sorted(set(key_paths(document))) == [
-        "columns", "columns.*", "columns.*.role", "name", "name[].k", "name[].k.*",
-    ]  # fmt: skip
+        "columns",
+        "columns.*",
+        "columns.*.role",
+        "name",
+        "name[].k",
+        "name[].k.*",
+    ]
