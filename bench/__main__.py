@@ -79,10 +79,14 @@ def keep(lines: Sequence[Line], failed: Sequence[str]) -> None:
     """The same as JSON, for whoever compares runs."""
     CACHE.mkdir(parents=True, exist_ok=True)
     result = {
-        "edition": 1, "data": source(), "python": platform.python_version(),
-        "machine": platform.machine(), "cores": os.cpu_count(),
-        "lines": [line.plain() for line in lines], "failed": list(failed),
-    }  # fmt: skip
+        "edition": 1,
+        "data": source(),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "lines": [line.plain() for line in lines],
+        "failed": list(failed),
+    }
     (CACHE / "results.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

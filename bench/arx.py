@@ -18,9 +18,16 @@ from shoal.measures._counting import rows_after
 from shoal.releases.tallying import encode
 
 NINE = (
-    "sex", "age", "race", "marital_status", "education", "native_country", "workclass",
-    "occupation", "income",
-)  # fmt: skip
+    "sex",
+    "age",
+    "race",
+    "marital_status",
+    "education",
+    "native_country",
+    "workclass",
+    "occupation",
+    "income",
+)
 FILES = {"income": "salary_class"}
 """Columns that ARX calls otherwise."""
 

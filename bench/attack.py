@@ -130,8 +130,14 @@ def make(targets: int) -> View:
         own = targets + (targets // OWN) * number
         rows = np.r_[:targets, own : own + targets // OWN]
         weights = tuple(rng.uniform(0.5, 1, len(axes)).tolist())
-        tally = Tally(axes, (sensitive,), keys[:, rows], values[None, rows],
-                      np.ones(len(rows), np.int64), weights=weights)  # fmt: skip
+        tally = Tally(
+            axes,
+            (sensitive,),
+            keys[:, rows],
+            values[None, rows],
+            np.ones(len(rows), np.int64),
+            weights=weights,
+        )
         releases.append(published(f"release {number + 1}", tally, targets))
     people = People(keys[:, :targets], np.arange(targets) + 1)
     return View(axes, tuple(releases), sensitive, people=people)

@@ -21,8 +21,12 @@ if __name__ == "__main__":
     cut = full_domain(tally, KAnonymity(5), hold_back=int(float(share) * tally.rows))
     searched = time.process_time()
     found = {
-        "read": read - begun, "search": searched - read, "entries": tally.entries,
-        "checked": cut.facts["checked"], "levels": list(cut.facts["levels"].values()),
-        "held_back": cut.held_back, "granularity": arx.granularity(tally, cut),
-    }  # fmt: skip
+        "read": read - begun,
+        "search": searched - read,
+        "entries": tally.entries,
+        "checked": cut.facts["checked"],
+        "levels": list(cut.facts["levels"].values()),
+        "held_back": cut.held_back,
+        "granularity": arx.granularity(tally, cut),
+    }
     Path(out).write_text(json.dumps(found), encoding="utf-8")

@@ -7,6 +7,9 @@ from bench.data import QUASI, SENSITIVE
 
 if __name__ == "__main__":
     shoal.publish(
-        sys.argv[1], shoal.Schema.of(quasi=QUASI, sensitive=SENSITIVE), "k-anonymity k=10",
-        out=sys.argv[2], format="parquet",
-    )  # fmt: skip
+        sys.argv[1],
+        shoal.Schema.of(quasi=QUASI, sensitive=SENSITIVE),
+        "k-anonymity k=10",
+        out=sys.argv[2],
+        format="parquet",
+    )

@@ -43,8 +43,10 @@ K, L = 30, 4
 PLAIN = f"k-anonymity k={K} & distinct-diversity l={L}"
 OWN, BASE = "provider-aware", "mondrian"
 WAYS: tuple[dict[str, Any], ...] = (
-    {"method": OWN}, {"method": OWN, "choice": "quasi"}, {"method": BASE},
-)  # fmt: skip
+    {"method": OWN},
+    {"method": OWN, "choice": "quasi"},
+    {"method": BASE},
+)
 """The way that is measured, the paper's with providers as the last resort, and the baseline."""
 PROVIDERS, MEMBERS = 20, 5
 WIDE, WIDEST = 200, 247
@@ -111,10 +113,14 @@ def counted(table: Codes, who: NDArray[np.int32]) -> Tally:
     ]
     small = np.uint8 if max(sizes[:-2]) <= 256 else np.uint16
     return Tally(
-        tuple(axes[:-1]), (axes[-1],), np.stack(keys).astype(small),
-        values[np.newaxis].astype(np.int32), count.astype(np.int64),
-        Axis.numbered(PROVIDER, sizes[-1]), providers.astype(np.int32),
-    )  # fmt: skip
+        tuple(axes[:-1]),
+        (axes[-1],),
+        np.stack(keys).astype(small),
+        values[np.newaxis].astype(np.int32),
+        count.astype(np.int64),
+        Axis.numbered(PROVIDER, sizes[-1]),
+        providers.astype(np.int32),
+    )
 
 
 def rows_of(table: Codes, who: NDArray[np.int32], quasi: Sequence[str]) -> pa.Table:
@@ -158,10 +164,14 @@ def wide(values: int, rows: int, skew: float, seed: int = 0) -> Groups:
     share = 1.0 / np.arange(1, values + 1) ** skew
     drawn = rng.choice(values, rows, p=share / share.sum()).astype(np.int32)
     tally = Tally(
-        (Axis.numbered("class", 1),), (Axis.numbered(SENSITIVE, values),),
-        np.zeros((1, rows), np.uint8), drawn[np.newaxis], np.ones(rows, np.int64),
-        Axis.numbered(PROVIDER, WIDE), split(rows, WIDE, "uniform", seed),
-    )  # fmt: skip
+        (Axis.numbered("class", 1),),
+        (Axis.numbered(SENSITIVE, values),),
+        np.zeros((1, rows), np.uint8),
+        drawn[np.newaxis],
+        np.ones(rows, np.int64),
+        Axis.numbered(PROVIDER, WIDE),
+        split(rows, WIDE, "uniform", seed),
+    )
     cut = Cut.of(tally, np.arange(rows, dtype=np.int32), np.zeros(rows, np.int32))
     return Groups.of(tally, cut)
 

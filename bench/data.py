@@ -25,9 +25,15 @@ if TYPE_CHECKING:
 
 CACHE = Path(__file__).parent / "cache"
 QUASI = (
-    "age", "workclass", "education_num", "marital_status", "occupation", "race", "sex",
+    "age",
+    "workclass",
+    "education_num",
+    "marital_status",
+    "occupation",
+    "race",
+    "sex",
     "native_country",
-)  # fmt: skip
+)
 NUMBERS = ("age", "education_num", "hours_per_week")
 SENSITIVE = "hours_per_week"
 COLUMNS = (*QUASI, SENSITIVE)
@@ -55,9 +61,10 @@ def adult(split: str | None = None) -> dict[str, list[str]]:
         return _stand_in(30_162 if split else 45_222)
     with gzip.open(where / "adult.csv.gz", "rt", encoding="utf-8", newline="") as lines:
         rows = [
-            row for row in csv.DictReader(lines)
+            row
+            for row in csv.DictReader(lines)
             if "?" not in row.values() and split in (None, row["split"])
-        ]  # fmt: skip
+        ]
     return {name: [row[name] for row in rows] for name in (*COLUMNS, "income", "education")}
 
 

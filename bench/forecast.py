@@ -27,9 +27,15 @@ from shoal.forecasts.validation import validate_forecast
 ADULT = {
     "Sattar's 5 columns": ("age", "sex", "education_num", "race", "native_country"),
     "7 columns": (
-        "age", "workclass", "education", "marital_status", "race", "sex", "native_country",
+        "age",
+        "workclass",
+        "education",
+        "marital_status",
+        "race",
+        "sex",
+        "native_country",
     ),
-}  # fmt: skip
+}
 IPUMS = ("age", "classwkg", "educrec", "marst", "raceg", "sex", "bplg")
 NUMBERS = ("age", "education_num", "educrec")
 ADULT_LIMITS = {"simulation": 0.6, "closed form": 1.3}

@@ -34,9 +34,13 @@ GOLDEN = (
 )
 """Optima of ARX's own tests, by non-uniform entropy: rule, sensitive columns, value, levels."""
 QUALITY = (
-    (K, (), 0.0, 0.292), (K, (), 0.05, 0.698), (L, APART, 0.0, 0.231), (L, APART, 0.05, 0.668),
-    (T, APART, 0.0, 0.076), (T, APART, 0.05, 0.184),
-)  # fmt: skip
+    (K, (), 0.0, 0.292),
+    (K, (), 0.05, 0.698),
+    (L, APART, 0.0, 0.231),
+    (L, APART, 0.05, 0.668),
+    (T, APART, 0.0, 0.076),
+    (T, APART, 0.05, 0.184),
+)
 """Optima of ARX by Loss: rule, sensitive columns, share held back at most, granularity."""
 TIMES = {0.0: (0.02, ".03 s"), 0.05: (0.25, ".92 s")}
 """By the share held back at most: our limit in seconds, and what ARX took."""

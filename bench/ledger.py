@@ -87,9 +87,12 @@ def _rows(book: Book, keys: Keys, entries: int) -> list[dict[str, object]]:
     head, rows = book.head(), []
     while head.number < entries:
         body = {
-            "kind": "release", "by": keys.name, "at": "2026-01-01T00:00:00.000+00:00",
-            "table": f"{head.number:064x}", "about": f"people {head.number % 50}",
-        }  # fmt: skip
+            "kind": "release",
+            "by": keys.name,
+            "at": "2026-01-01T00:00:00.000+00:00",
+            "table": f"{head.number:064x}",
+            "about": f"people {head.number % 50}",
+        }
         entry = next_entry(head, keys, body, "")
         rows.append(entry.to_json() | {"kind": entry.kind, "body": canonical(entry.body)})
         del rows[-1]["edition"]

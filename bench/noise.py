@@ -113,8 +113,9 @@ def _counted(rows: int) -> Iterator[Line]:
     ours, sql = against(lambda: _from_file(path, schema), lambda: _group_by(path), 2)
     wall = f"{seconds(ours.wall)} of wall time"
     told = f"{seconds(ours.cpu)} : {seconds(sql.cpu)}, {wall}"
-    yield Line(f"36 marginals with noise, {rows:,} rows : DuckDB's group-by", told,
-               ours.cpu / sql.cpu)  # fmt: skip
+    yield Line(
+        f"36 marginals with noise, {rows:,} rows : DuckDB's group-by", told, ours.cpu / sql.cpu
+    )
     bare = spent(_bare(codes), 2)
     told = f"{seconds(ours.cpu)} : {seconds(bare.cpu)}"
     yield Line("the same : counting codes by numpy", told, ours.cpu / bare.cpu)

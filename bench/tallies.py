@@ -58,9 +58,11 @@ def tally(table: Codes, *, sets: bool = False, sensitive: str = SENSITIVE) -> Ta
     quasi = tuple(
         axis(n, s, "flat" if sets and table.values[n].dtype.kind == "U" else "ordered")
         for n, s in zip(QUASI, sizes, strict=False)
-    )  # fmt: skip
+    )
     return Tally(
-        quasi, (axis(sensitive, sizes[-1], "flat"),),
-        np.stack(columns[:0:-1]).astype(small), columns[0][None].astype(np.int32),
+        quasi,
+        (axis(sensitive, sizes[-1], "flat"),),
+        np.stack(columns[:0:-1]).astype(small),
+        columns[0][None].astype(np.int32),
         count.astype(np.int64),
-    )  # fmt: skip
+    )

@@ -127,8 +127,11 @@ def read(folder: Path) -> list[Study]:
     files = {file.stem: file for file in folder.glob("*.json")}
     if unknown := sorted(set(files) - set(shoal.experiments())):
         raise SystemExit(f"There is no study {unknown[0]!r}: remove its results.")
-    return [json.loads(files[name].read_text(encoding="utf-8"))
-            for name in shoal.experiments() if name in files]  # fmt: skip
+    return [
+        json.loads(files[name].read_text(encoding="utf-8"))
+        for name in shoal.experiments()
+        if name in files
+    ]
 
 
 def charts(document: Study, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -190,14 +193,20 @@ def row(claim: Claim, link: str = "") -> list[str]:
 def index(studies: Sequence[Study]) -> str:
     """The summary: every claim of every paper, and apart what was found beside them."""
     parts = ["# What the papers claim, checked\n"]
-    by_paper = {name: [one for one in studies if room(one["study"]) == name and one["claims"]]
-                for name in rooms()}  # fmt: skip
+    by_paper = {
+        name: [one for one in studies if room(one["study"]) == name and one["claims"]]
+        for name in rooms()
+    }
     some = {name: of for name, of in by_paper.items() if of}
     parts += _in_short(some) if some else ["No study's results are here yet.\n"]
     for name, of in some.items():
         cited = of[0]["paper"]
-        parts += [f"## {cited['short']}\n", f"{plain(ended(cited['cited']))}\n",
-                  f"{summed_up(claimed(claims(of)))}\n", *_linked(name, of)]  # fmt: skip
+        parts += [
+            f"## {cited['short']}\n",
+            f"{plain(ended(cited['cited']))}\n",
+            f"{summed_up(claimed(claims(of)))}\n",
+            *_linked(name, of),
+        ]
     return "\n".join(parts)
 
 
@@ -224,10 +233,13 @@ def _in_short(papers: Mapping[str, Sequence[Study]]) -> list[str]:
     every = {name: claimed(claims(of)) for name, of in papers.items()}
     all_of = [one for of in papers.values() for one in of]
     rows = [
-        [f"[{of[0]['paper']['short']}]({name}.md)", str(len(every[name])),
-         *(str(counts(every[name]).get(word, 0)) for word in VERDICTS)]
+        [
+            f"[{of[0]['paper']['short']}]({name}.md)",
+            str(len(every[name])),
+            *(str(counts(every[name]).get(word, 0)) for word in VERDICTS),
+        ]
         for name, of in papers.items()
-    ]  # fmt: skip
+    ]
     return [
         f"{summed_up([claim for some in every.values() for claim in some])}\n",
         table(("Paper", "Claims", *map(verdict, VERDICTS)), rows),
@@ -249,16 +261,22 @@ def paper(name: str, studies: Sequence[Study]) -> str:
 
 def _study(one: Study) -> list[str]:
     name = one["study"]
-    drawn = [part for chart, spec in charts(one, one["rows"]).items()
-             for part in _drawn(f"{name}-{chart}", spec)]  # fmt: skip
+    drawn = [
+        part
+        for chart, spec in charts(one, one["rows"]).items()
+        for part in _drawn(f"{name}-{chart}", spec)
+    ]
     data = [f"On {part['told']}, {part['rows']:,} rows." for part in one["data"]]
     return [
-        f"## {name}\n", f"{plain(ended(one['shows']))}\n", *drawn,
-        *_said(claimed(one["claims"]), CLAIMED), *_beside(one),
+        f"## {name}\n",
+        f"{plain(ended(one['shows']))}\n",
+        *drawn,
+        *_said(claimed(one["claims"]), CLAIMED),
+        *_beside(one),
         *(f"* {plain(note)}\n" for note in (*data, *one["notes"])),
         f"Everything that was measured: [{name}.json]({RESULTS}/{name}.json). Run it again:\n",
         f"```text\nshoal study {name} -o studies/\n```\n",
-    ]  # fmt: skip
+    ]
 
 
 def _drawn(file: str, spec: Mapping[str, Any]) -> list[str]:
@@ -280,8 +298,10 @@ def _said(some: Sequence[Claim], heads: Sequence[str]) -> list[str]:
     """Claims, and of which rows every number of theirs is the mean."""
     if not some:
         return []
-    rows = [[str(i), number, f"`{of}`", plain(over), f"{count:,}"]
-            for i, number, of, over, count in trace(some)]  # fmt: skip
+    rows = [
+        [str(i), number, f"`{of}`", plain(over), f"{count:,}"]
+        for i, number, of, over, count in trace(some)
+    ]
     numbered = [[str(i), *row(claim)] for i, claim in enumerate(some, 1)]
     said = [table(("No.", *heads), numbered)]
     return [*said, f"{TRACED}:\n", table(HEADS, rows)] if rows else said

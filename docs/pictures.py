@@ -33,8 +33,12 @@ def guarantees() -> Spec:
         {"place": place, "question": question, "answer": answer, "note": note, "arrow": "yes →"}
         for place, (question, answer, note) in enumerate(QUESTIONS)
     ]
-    at = {"field": "place", "type": "quantitative", "axis": None,
-          "scale": {"domain": [-0.5, len(rows) - 0.5], "reverse": True}}  # fmt: skip
+    at = {
+        "field": "place",
+        "type": "quantitative",
+        "axis": None,
+        "scale": {"domain": [-0.5, len(rows) - 0.5], "reverse": True},
+    }
     return chart(
         "Which guarantee? Go down the list: every yes adds one",
         "A list of questions from top to bottom, each with the guarantee that a yes asks for.",
@@ -62,8 +66,15 @@ def _words(
     field: str, x: int, at: Spec, colour: str, size: int, dy: int = 0, bold: bool = False
 ) -> Spec:
     """One column of the list."""
-    mark = {"type": "text", "align": "left", "baseline": "middle", "color": colour, "dy": dy,
-            "fontSize": size, "fontWeight": 600 if bold else 400}  # fmt: skip
+    mark = {
+        "type": "text",
+        "align": "left",
+        "baseline": "middle",
+        "color": colour,
+        "dy": dy,
+        "fontSize": size,
+        "fontWeight": 600 if bold else 400,
+    }
     return {
         "mark": mark,
         "encoding": {"x": {"value": x}, "y": at, "text": {"field": field, "type": "nominal"}},

@@ -79,34 +79,81 @@ def made(folder: Path) -> list[Format]:
         admission = ledger.admit(other, people=others, accept_risk="to show one")
         entry = ledger.entry(3)
     formats = [
-        Format("manifest", "The public half of a release: `manifest.json` in its folder.",
-               "shoal publish", release.manifest),
-        Format("counts manifest", "The same of a release by noise.",
-               "shoal publish --form counts", noisy.manifest),
-        Format("companion", "The private half: `companion.json` in the folder `NAME.private`.",
-               "shoal publish", _read(folder / "release.private/companion.json")),
-        Format("verdict", "Whether a table meets a rule.", "shoal verify --json",
-               release.verdict.to_json()),
-        Format("audit", "What was measured of a table.", "shoal audit --json",
-               shoal.audit(folder / "release", ROLES, original=people).to_json()),
-        Format("finding", "What an attack learned; `witness` and `details` are the attack's own.",
-               "shoal attack intersection --json",
-               shoal.attack("intersection", [folder / "release", folder / "other"],
-                            targets=others).to_json()),
-        Format("red team", "What every attack learned that could run.",
-               "shoal attack red-team --json",
-               shoal.attack("red-team", [folder / "release"], targets=people).to_json()),
-        Format("forecast", "What others' releases would reveal.", "shoal forecast --json",
-               shoal.forecast(release, overlap=500, rows=2600).to_json()),
-        Format("report", "The page to sign: `report.json`.", "shoal report --json",
-               shoal.report(release, original=people).to_json()),
-        Format("admission", "A release judged together with the earlier ones.",
-               "shoal ledger admit --json", admission.to_json()),
-        Format("ledger entry", "What is recorded for good.", "shoal ledger show --json",
-               entry.to_json()),
-        Format("study", "A paper's table or figure, made again: `results.json`.",
-               "shoal study", _study()),
-    ]  # fmt: skip
+        Format(
+            "manifest",
+            "The public half of a release: `manifest.json` in its folder.",
+            "shoal publish",
+            release.manifest,
+        ),
+        Format(
+            "counts manifest",
+            "The same of a release by noise.",
+            "shoal publish --form counts",
+            noisy.manifest,
+        ),
+        Format(
+            "companion",
+            "The private half: `companion.json` in the folder `NAME.private`.",
+            "shoal publish",
+            _read(folder / "release.private/companion.json"),
+        ),
+        Format(
+            "verdict",
+            "Whether a table meets a rule.",
+            "shoal verify --json",
+            release.verdict.to_json(),
+        ),
+        Format(
+            "audit",
+            "What was measured of a table.",
+            "shoal audit --json",
+            shoal.audit(folder / "release", ROLES, original=people).to_json(),
+        ),
+        Format(
+            "finding",
+            "What an attack learned; `witness` and `details` are the attack's own.",
+            "shoal attack intersection --json",
+            shoal.attack(
+                "intersection", [folder / "release", folder / "other"], targets=others
+            ).to_json(),
+        ),
+        Format(
+            "red team",
+            "What every attack learned that could run.",
+            "shoal attack red-team --json",
+            shoal.attack("red-team", [folder / "release"], targets=people).to_json(),
+        ),
+        Format(
+            "forecast",
+            "What others' releases would reveal.",
+            "shoal forecast --json",
+            shoal.forecast(release, overlap=500, rows=2600).to_json(),
+        ),
+        Format(
+            "report",
+            "The page to sign: `report.json`.",
+            "shoal report --json",
+            shoal.report(release, original=people).to_json(),
+        ),
+        Format(
+            "admission",
+            "A release judged together with the earlier ones.",
+            "shoal ledger admit --json",
+            admission.to_json(),
+        ),
+        Format(
+            "ledger entry",
+            "What is recorded for good.",
+            "shoal ledger show --json",
+            entry.to_json(),
+        ),
+        Format(
+            "study",
+            "A paper's table or figure, made again: `results.json`.",
+            "shoal study",
+            _study(),
+        ),
+    ]
     return [one._replace(document=json.loads(json.dumps(one.document))) for one in formats]
 
 

@@ -51,9 +51,10 @@ def command_line(tmp_path_factory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("bin")
     python = shlex.quote(sys.executable)
     programs = {
-        "shoal": f"{python} -m shoal.cli", "python": python,
+        "shoal": f"{python} -m shoal.cli",
+        "python": python,
         "python-block": f"{python} -W error -c",
-    }  # fmt: skip
+    }
     for name, line in programs.items():
         script = folder / name
         script.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
@@ -138,12 +139,13 @@ def docs_copy(tmp_path_factory, started) -> Path:
     def made(folder: str, names: list[str]) -> list[str]:
         """What git does not have."""
         return [
-            name for name in names
+            name
+            for name in names
             if name == "__pycache__"
             or (Path(folder).name == "papers" and name == "images")
             or (Path(folder).name == "papers" and name.endswith(".md") and name != "index.md")
             or (Path(folder).name == "reference" and name.endswith(".md"))
-        ]  # fmt: skip
+        ]
 
     shutil.copytree(source / "docs", copy / "docs", ignore=made)
     shutil.copy(source / "mkdocs.yml", copy)

@@ -23,11 +23,17 @@ from contextlib import suppress
 from pathlib import Path
 
 LOADED = (
-    "pandas", "shoal.verbs.attack", "shoal.verbs.audit", "shoal.verbs.forecast",
+    "pandas",
+    "shoal.verbs.attack",
+    "shoal.verbs.audit",
+    "shoal.verbs.forecast",
     "shoal.verbs.frontier",
-    "shoal.ledger", "shoal.pool", "shoal.verbs.publish", "shoal.reports.report",
+    "shoal.ledger",
+    "shoal.pool",
+    "shoal.verbs.publish",
+    "shoal.reports.report",
     "shoal.releases.verification",
-)  # fmt: skip
+)
 LARGEST = 1 << 20
 
 

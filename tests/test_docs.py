@@ -73,9 +73,14 @@ def run(language: str, code: str, folder: Path, environment: dict[str, str]) -> 
     starts = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": ["python-block"]}
     line = [*starts[language], code]
     done = subprocess.run(
-        line, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS,
+        line,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

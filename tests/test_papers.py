@@ -21,8 +21,9 @@ DOCS = Path(__file__).parent.parent / "docs"
 NAME = "ganta-figure-1"
 ROWS = [
     {"k": k, "seed": seed, "hit": 60.0 / k + 0.1 * seed, "people": ["somebody"] * 40}
-    for k in (5, 10) for seed in range(3)
-]  # fmt: skip
+    for k in (5, 10)
+    for seed in range(3)
+]
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +48,11 @@ def claims(rows):
     falls = AGREES if at[10].mean < at[5].mean else DIFFERS
     return [
         Claim("A larger k | helps.", "", (at[5], at[10]), falls, "It rises."),
-        Claim("At k = 5 it is 99 %.", "99 %", (at[5],), DIFFERS, "Ours `is_less` *here*.",
-              (at[10],)),
+        Claim(
+            "At k = 5 it is 99 %.", "99 %", (at[5],), DIFFERS, "Ours `is_less` *here*.", (at[10],)
+        ),
         Claim("Halves are told.", "", (at[10],), FOUND),
-    ]  # fmt: skip
+    ]
 
 
 def results(**parts) -> dict:
@@ -84,8 +86,10 @@ def wrong(document) -> list[str]:
     def same(one: Number) -> bool:
         again = one.again(document["rows"])
         parts = ("mean", "spread", "least", "most", "runs", "rows")
-        return all(getattr(one, part) == pytest.approx(getattr(again, part), rel=1e-9, abs=1e-9)
-                   for part in parts)  # fmt: skip
+        return all(
+            getattr(one, part) == pytest.approx(getattr(again, part), rel=1e-9, abs=1e-9)
+            for part in parts
+        )
 
     return [f"{document['study']}: {one}" for one in numbers(document) if not same(one)]
 
@@ -100,8 +104,9 @@ def told(claim) -> dict:
 
     def rounded(one):
         parts = {key: value for key, value in one.items() if not isinstance(value, float)}
-        return parts | {key: float(f"{value:.9g}") for key, value in one.items()
-                        if isinstance(value, float)}  # fmt: skip
+        return parts | {
+            key: float(f"{value:.9g}") for key, value in one.items() if isinstance(value, float)
+        }
 
     numbers = {key: [rounded(one) for one in claim[key]] for key in ("ours", "because")}
     return json.loads(json.dumps({**claim, **numbers}))
@@ -214,8 +219,13 @@ def test_what_nothing_is_made_from_is_left_out_of_large_results(papers, one_stud
 def test_without_results_every_page_is_there(papers, tmp_path):
     papers.main(tmp_path)
     assert sorted(file.stem for file in tmp_path.glob("*.md")) == [
-        "ganta", "index", "m-privacy", "martin", "sattar", "sweeney",
-    ]  # fmt: skip
+        "ganta",
+        "index",
+        "m-privacy",
+        "martin",
+        "sattar",
+        "sweeney",
+    ]
     for file in tmp_path.glob("*.md"):
         assert "No study's results are here yet." in file.read_text(encoding="utf-8")
 

@@ -15,9 +15,19 @@ from shoal.core.schema_toml import KEYS
 
 DOCS = Path(__file__).parent.parent / "docs"
 FORMATS = (
-    "manifest", "counts manifest", "companion", "verdict", "audit", "finding", "red team",
-    "forecast", "report", "admission", "ledger entry", "study",
-)  # fmt: skip
+    "manifest",
+    "counts manifest",
+    "companion",
+    "verdict",
+    "audit",
+    "finding",
+    "red team",
+    "forecast",
+    "report",
+    "admission",
+    "ledger entry",
+    "study",
+)
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +112,11 @@ def test_keys_are_those_of_the_documents(generator, pages):
     assert {line.path for line in formats.lines(verdict.to_json())} <= told
     tidy = {"a": [{"b": 1}, {"c": [True]}], "rows": [{"any": 1}]}
     assert [(one.path, one.type) for one in formats.lines(tidy)] == [
-        ("a", "list of tables"), ("a[].b", "whole number"), ("a[].c", "list of true or false"),
+        ("a", "list of tables"),
+        ("a[].b", "whole number"),
+        ("a[].c", "list of true or false"),
         ("rows", "list of tables"),
-    ]  # fmt: skip
+    ]
 
 
 def test_nothing_of_the_machine_is_on_a_page(pages):

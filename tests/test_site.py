@@ -21,13 +21,20 @@ def site(docs_copy, started):
     told = started(docs_copy / "docs/papers.py")
     unreachable = "http://127.0.0.1:9"  # whatever asks for the network, fails
     environment = {
-        **os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_MKDOCS_2_WARNING": "1",
-        "http_proxy": unreachable, "https_proxy": unreachable,
-    }  # fmt: skip
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "src"),
+        "NO_MKDOCS_2_WARNING": "1",
+        "http_proxy": unreachable,
+        "https_proxy": unreachable,
+    }
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"],
-        cwd=docs_copy, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=docs_copy,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return docs_copy / "site", told + done.stdout + done.stderr
 
@@ -39,9 +46,19 @@ def test_it_builds_without_a_warning(site):
 
 @pytest.mark.parametrize(
     "page",
-    ["index", "tutorial", "glossary", "which-guarantee", "papers/index", "papers/ganta",
-     "reference/python", "reference/command-line", "reference/schema", "reference/formats"],
-)  # fmt: skip
+    [
+        "index",
+        "tutorial",
+        "glossary",
+        "which-guarantee",
+        "papers/index",
+        "papers/ganta",
+        "reference/python",
+        "reference/command-line",
+        "reference/schema",
+        "reference/formats",
+    ],
+)
 def test_its_pages_are_there(site, page):
     text = (site[0] / f"{page}.html").read_text(encoding="utf-8")
     assert "<h1" in text

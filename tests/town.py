@@ -20,16 +20,18 @@ def people(rows: int = 80, seed: int = 1) -> list[dict[str, str]]:
     for i in range(rows):
         age = rng.randrange(18, 90)
         born = date(2026, 1, 1) - timedelta(days=365 * age + rng.randrange(365))
-        found.append({
-            "patient": f"P{i:03d}",
-            "name": f"Person {i}",
-            "age": str(age),
-            "hospital": rng.choice(["North", "South"]),
-            "sex": rng.choice("fm"),
-            "zip": f"0{rng.choice(['1301', '1302', '2138', '2139'])}",
-            "born": born.isoformat(),
-            "diagnosis": rng.choice(["flu", "cold", "asthma", "angina"]),
-        })  # fmt: skip
+        found.append(
+            {
+                "patient": f"P{i:03d}",
+                "name": f"Person {i}",
+                "age": str(age),
+                "hospital": rng.choice(["North", "South"]),
+                "sex": rng.choice("fm"),
+                "zip": f"0{rng.choice(['1301', '1302', '2138', '2139'])}",
+                "born": born.isoformat(),
+                "diagnosis": rng.choice(["flu", "cold", "asthma", "angina"]),
+            }
+        )
     return found
 
 
@@ -65,16 +67,20 @@ class Town:
         self.table = write(folder / "people.csv", self.rows)
 
     def schema(self, **roles) -> shoal.Schema:
-        return shoal.Schema(()).set(
-            patient=shoal.person,
-            name=shoal.identifier,
-            age=shoal.quasi,
-            hospital=shoal.provider,
-            sex=shoal.quasi,
-            zip=shoal.quasi,
-            born=shoal.identifier,
-            diagnosis=shoal.sensitive,
-        ).set(roles)  # fmt: skip
+        return (
+            shoal.Schema(())
+            .set(
+                patient=shoal.person,
+                name=shoal.identifier,
+                age=shoal.quasi,
+                hospital=shoal.provider,
+                sex=shoal.quasi,
+                zip=shoal.quasi,
+                born=shoal.identifier,
+                diagnosis=shoal.sensitive,
+            )
+            .set(roles)
+        )
 
     def publish(self, rule="k-anonymity k=4", schema=None, source=None, **settings):
         settings = {"out": self.folder / "release", **settings}

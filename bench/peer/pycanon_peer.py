@@ -15,8 +15,15 @@ k, alpha, l, entropy, recursive, basic, enhanced, delta, t = base.get_report_val
 )
 cpu = time.process_time() - began
 figures = {
-    "k": k, "alpha": alpha[0], "l": l, "entropy_l": entropy, "recursive_c": recursive[0],
-    "recursive_l": recursive[1], "basic_beta": basic, "enhanced_beta": enhanced, "delta": delta,
+    "k": k,
+    "alpha": alpha[0],
+    "l": l,
+    "entropy_l": entropy,
+    "recursive_c": recursive[0],
+    "recursive_l": recursive[1],
+    "basic_beta": basic,
+    "enhanced_beta": enhanced,
+    "delta": delta,
     "t": t,
-}  # fmt: skip
+}
 print(json.dumps({"cpu": cpu, **{name: float(value) for name, value in figures.items()}}))

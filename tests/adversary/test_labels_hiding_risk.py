@@ -34,9 +34,30 @@ def linking(name: str, labels: list[str], people: list[object], values: str = ""
 
 @pytest.mark.parametrize(
     "label",
-    ["m or f", "m/f", "m+f", "m & f", "m, f", "any", "all", "Person", "human", "unknown", "-", ".",
-     "suppressed", "not released", "None", "none", "NaT", "NA ", "n/a", "?", ""],
-)  # fmt: skip
+    [
+        "m or f",
+        "m/f",
+        "m+f",
+        "m & f",
+        "m, f",
+        "any",
+        "all",
+        "Person",
+        "human",
+        "unknown",
+        "-",
+        ".",
+        "suppressed",
+        "not released",
+        "None",
+        "none",
+        "NaT",
+        "NA ",
+        "n/a",
+        "?",
+        "",
+    ],
+)
 def test_a_word_for_several_values_or_for_any_hides_nobody(label):
     found = linking("sex", [label, label, "m", "m"], ["m", "f"], "AAfx")
     assert found.details["absent"] == 0

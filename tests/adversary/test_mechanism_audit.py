@@ -71,9 +71,12 @@ def too_true(manifest):
 
 @pytest.mark.parametrize(
     ("form", "asked"),
-    [("counts", {"epsilon": 2, "marginals": 2}), ("counts", {"epsilon": 2, "delta": "1e-6"}),
-     ("randomised", {"epsilon": 2, "rule": "k-anonymity k=3"})],
-)  # fmt: skip
+    [
+        ("counts", {"epsilon": 2, "marginals": 2}),
+        ("counts", {"epsilon": 2, "delta": "1e-6"}),
+        ("randomised", {"epsilon": 2, "rule": "k-anonymity k=3"}),
+    ],
+)
 def test_a_release_stays_under_what_it_states(release, form, asked):
     found = shoal.attack(
         "auditing", release(form, **asked), targets=PEOPLE, runs=RUNS, confidence=0.9999
@@ -89,9 +92,11 @@ def test_a_release_stays_under_what_it_states(release, form, asked):
 
 @pytest.mark.parametrize(
     ("form", "asked", "change"),
-    [("counts", {"epsilon": 1, "marginals": 1}, less_noise),
-     ("randomised", {"epsilon": 1, "rule": "k-anonymity k=3"}, too_true)],
-)  # fmt: skip
+    [
+        ("counts", {"epsilon": 1, "marginals": 1}, less_noise),
+        ("randomised", {"epsilon": 1, "rule": "k-anonymity k=3"}, too_true),
+    ],
+)
 def test_a_release_with_less_noise_than_it_states_is_caught(release, form, asked, change, tmp_path):
     folder = forged(release(form, **asked), tmp_path / "forged", change)
     found = shoal.attack("auditing", folder, targets=PEOPLE, runs=RUNS)
@@ -138,8 +143,10 @@ def test_counts_of_another_noise_than_stated_are_found_in_the_file(release, keep
     honest = release("counts", epsilon="1/10", marginals=pairs)
     table = pd.read_csv(honest / "table.csv", keep_default_na=False)
     people = PEOPLE.assign(age=[f"[{a // 20 * 20}-{a // 20 * 20 + 19}]" for a in PEOPLE["age"]])
-    rows = [{k: v for k, v in row.items() if v} for row in
-            table[["age", "sex", "disease"]].to_dict("records")]  # fmt: skip
+    rows = [
+        {k: v for k, v in row.items() if v}
+        for row in table[["age", "sex", "disease"]].to_dict("records")
+    ]
     exact = [(people[list(row)] == pd.Series(row)).all(axis=1).sum() for row in rows]
     added = np.random.default_rng(4).laplace(scale=30 * keep, size=len(table)).round()
     folder = shutil.copytree(honest, tmp_path / "rel")
@@ -232,9 +239,13 @@ def test_on_the_command_line_a_broken_statement_leaves_with_4(release, tmp_path)
 
 @pytest.mark.parametrize(
     ("given", "fact"),
-    [({"targets": None}, "nobody says which"), ({"sample": 3}, "looks at no rows"),
-     ({"pieces": 2}, "looks at no rows"), ({"runs": 5}, "runs must be")],
-)  # fmt: skip
+    [
+        ({"targets": None}, "nobody says which"),
+        ({"sample": 3}, "looks at no rows"),
+        ({"pieces": 2}, "looks at no rows"),
+        ({"runs": 5}, "runs must be"),
+    ],
+)
 def test_what_an_audit_cannot_use_is_refused(release, given, fact):
     folder = release("counts", epsilon=1, marginals=1)
     with pytest.raises(UsageError, match=fact):
@@ -242,8 +253,11 @@ def test_what_an_audit_cannot_use_is_refused(release, given, fact):
 
 
 def test_an_epsilon_that_is_none_is_bad_input(release, tmp_path):
-    folder = forged(release("counts", epsilon=2, marginals=2), tmp_path / "rel",
-                    lambda manifest: manifest["spend"].update(epsilon="abc"))  # fmt: skip
+    folder = forged(
+        release("counts", epsilon=2, marginals=2),
+        tmp_path / "rel",
+        lambda manifest: manifest["spend"].update(epsilon="abc"),
+    )
     with pytest.raises(InputError, match="does not say what was spent"):
         shoal.attack("auditing", [folder], original=PEOPLE, runs=10)
 

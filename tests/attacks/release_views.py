@@ -32,8 +32,14 @@ FIG4 = (
     category("Gender", "female", "male"),
     ZIP,
 )
-WORDS = {"Person": "*", "person": "*", "human": "*", "1960-69": "[1960-1969]",
-         "02130": "0213*", "02140": "0214*"}  # fmt: skip
+WORDS = {
+    "Person": "*",
+    "person": "*",
+    "human": "*",
+    "1960-69": "[1960-1969]",
+    "02130": "0213*",
+    "02140": "0214*",
+}
 """The papers' labels that need their hierarchy to be understood, as Shoal writes them."""
 
 
@@ -82,8 +88,10 @@ def random_view(rng, rows, size=5, values=3, added=0, removed=0, shuffle=True, a
     second without the first ``removed`` and only it with the last ``added`` people. So many rows
     after each other are ``alike`` in the first release.
     """
-    axes = (ordered().grow("a", "number", [float(i) for i in range(size)]),
-            Axis("b", "category", "flat", tuple("vwxyz"[:size])))  # fmt: skip
+    axes = (
+        ordered().grow("a", "number", [float(i) for i in range(size)]),
+        Axis("b", "category", "flat", tuple("vwxyz"[:size])),
+    )
     everybody = rows + added
     keys, value = rng.integers(0, size, (2, everybody)), rng.integers(0, values, everybody)
     spreads = rng.integers(0, 3, (2, 2, 2, everybody))
@@ -91,8 +99,7 @@ def random_view(rng, rows, size=5, values=3, added=0, removed=0, shuffle=True, a
     keys, value, spreads[0] = keys[:, first], value[first], spreads[0][..., first]
     orders = np.arange(rows), np.arange(removed, everybody)
     orders = [rng.permutation(order) for order in orders] if shuffle else orders
-    made = [cut(f"r{i}", spreads[i - 1], keys, size, value, one)
-            for i, one in enumerate(orders, 1)]  # fmt: skip
+    made = [cut(f"r{i}", spreads[i - 1], keys, size, value, one) for i, one in enumerate(orders, 1)]
     return View(axes, tuple(made), shared=("value",))
 
 

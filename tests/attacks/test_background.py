@@ -38,8 +38,9 @@ def view_of(classes, values, leaves, name="illness", **more) -> View:
 def figure_3(**more) -> View:
     leaves = sorted({row["Disease"] for row in ROWS})
     classes = [SEX.leaves.index(row["Sex"]) for row in ROWS]
-    people = People(np.array([classes], np.int32), np.arange(1, 11),
-                    names=tuple(row["Name"] for row in ROWS))  # fmt: skip
+    people = People(
+        np.array([classes], np.int32), np.arange(1, 11), names=tuple(row["Name"] for row in ROWS)
+    )
     values = [leaves.index(row["Disease"]) for row in ROWS]
     return view_of(classes, values, leaves, "Disease", people=people, **more)
 
@@ -61,8 +62,9 @@ def test_the_maxima_of_figure_3(knowledge):
         assert found.guessing == 0.4
         assert found.people == 10
         curve = found.details["curve"][knowledge]
-        assert curve == pytest.approx([float(Fraction(one))
-                                       for one in FIGURE["expected"][key][: k + 1]])  # fmt: skip
+        assert curve == pytest.approx(
+            [float(Fraction(one)) for one in FIGURE["expected"][key][: k + 1]]
+        )
     assert found.details["pieces_used"] < 4
     assert f"{found.details['pieces_used']} pieces are enough" in found.example
 
@@ -118,8 +120,10 @@ def random_rows(seed, most=4, values=4):
 
 def histograms(classes, values):
     rows = list(zip(classes, values, strict=True))
-    return [{v: rows.count((c, v)) for v in {v for k, v in rows if k == c}}
-            for c in range(max(classes) + 1)]  # fmt: skip
+    return [
+        {v: rows.count((c, v)) for v in {v for k, v in rows if k == c}}
+        for c in range(max(classes) + 1)
+    ]
 
 
 @BOTH
@@ -135,12 +139,14 @@ def test_whoever_has_the_witness_s_knowledge_is_so_sure(seed, knowledge):
     assert Fraction(found.witness["exact"]) == exact
     target, others = found.witness["target"], found.witness["implications"]
     assert len(others) == found.details["pieces_used"] <= k
-    atoms = [Atom(str(one["row"]), "x", str("wxyz".index(one["value"])))
-             for one in (target, *others)]  # fmt: skip
+    atoms = [
+        Atom(str(one["row"]), "x", str("wxyz".index(one["value"]))) for one in (target, *others)
+    ]
     assert all(classes[one["row"] - 1] == one["class"] for one in (target, *others))
     where = {str(one["row"]): one["class"] for one in (target, *others)}
-    known = [Implication((a,), () if a.person == atoms[0].person else (atoms[0],))
-             for a in atoms[1:]]  # fmt: skip
+    known = [
+        Implication((a,), () if a.person == atoms[0].person else (atoms[0],)) for a in atoms[1:]
+    ]
     named = [{str(v): n for v, n in one.items()} for one in counts]
     assert belief(named, where, known, atoms[0]).exact == exact
     again = background(view, about=found.witness["about"], knowing=found.witness["knowing"])

@@ -127,38 +127,65 @@ def test_a_belief_that_is_sampled_says_so(monkeypatch):
         assert background(figure_3(), about=about, knowing=knowing, **more).exposed == exposed
 
 
-@pytest.mark.parametrize(("options", "kind", "fact"), [
-    ({"about": "Ed.Age=27"}, UsageError, "another column than 'Disease'"),
-    ({"about": "Ed.Disease=Flu", "knowing": "not Ed.Age=27"}, UsageError, "another column"),
-    ({"about": "Ed.Disease=flu"}, UsageError, r"1 value of Disease is in no row .*the question"),
-    ({"about": "Ed.Disease=Flu", "knowing": ["not Ed.Disease=a", "Ed.Disease=Flu -> Ed.Disease=b"]},
-     UsageError, r"2 values .* \(piece 1, atom 1; piece 2, atom 2\)"),
-    ({"about": "Ted.Disease=Flu"}, UsageError, r"1 person is not among the targets \(the question"),
-    ({"about": "Ed.Disease=Flu", "knowing": ["not A.Disease=Flu", "not B.Disease=Flu"]},
-     UsageError, r"2 people are not among the targets \(piece 1, atom 1; piece 2, atom 1\)"),
-    ({"about": "#11.Disease=Flu"}, UsageError, r"1 row is not in the release \(the question\)"),
-    ({"about": "#11.Disease=Flu"}, UsageError, "rows are #1 to #10"),
-    ({"about": "#0.Disease=Flu"}, UsageError, "rows are #1 to #10"),
-    ({"about": "#-1.Disease=Flu"}, UsageError, "rows are #1 to #10"),
-    ({"about": "Ed.Disease=Flu", "knowing": "not #x.Disease=Flu"}, UsageError, "#1 to #10"),
-    ({"about": "Ed.Disease=Flu", "knowing": "no Ed.Disease=Flu"}, UsageError, "write not"),
-    ({"about": ""}, UsageError, "The atom: there is nothing"),
-    ({"about": 5}, UsageError, "not a text"),
-    ({"about": "Ed.Disease=Flu", "knowing": [5]}, UsageError, "neither text"),
-    ({"about": "Ed.Disease=Flu", "pieces": 2}, UsageError, "pieces is about the worst case"),
-    ({"about": "Ed.Disease=Flu", "knowledge": "negations"}, UsageError, "knowledge is about the"),
-    ({"pieces": 41}, UsageError, "at most 40.*\n.*--pieces 2"),
-    ({"knowing": "not Ed.Disease=Flu"}, UsageError, "asked about"),
-    ({"about": "Ed.Disease"}, UsageError, "="),
-    ({"about": "Ed.Disease=Flu", "knowing": "Ed"}, UsageError, "="),
-    ({"about": "Ed.Disease=Flu", "knowing": ["not Ed.Disease=Flu", "Ed.Disease=Flu"]},
-     ImpossibleError, "contradict"),
-    ({"pieces": -1}, UsageError, "pieces.*\n.*--pieces 2"),
-    ({"pieces": 1.5}, UsageError, "pieces"),
-    ({"sure": 0}, UsageError, "sure.*\n.*--sure 0.9"),
-    ({"sure": 1.1}, UsageError, "sure"),
-    ({"knowledge": "rumours"}, UsageError, "rumours"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "kind", "fact"),
+    [
+        ({"about": "Ed.Age=27"}, UsageError, "another column than 'Disease'"),
+        ({"about": "Ed.Disease=Flu", "knowing": "not Ed.Age=27"}, UsageError, "another column"),
+        (
+            {"about": "Ed.Disease=flu"},
+            UsageError,
+            r"1 value of Disease is in no row .*the question",
+        ),
+        (
+            {
+                "about": "Ed.Disease=Flu",
+                "knowing": ["not Ed.Disease=a", "Ed.Disease=Flu -> Ed.Disease=b"],
+            },
+            UsageError,
+            r"2 values .* \(piece 1, atom 1; piece 2, atom 2\)",
+        ),
+        (
+            {"about": "Ted.Disease=Flu"},
+            UsageError,
+            r"1 person is not among the targets \(the question",
+        ),
+        (
+            {"about": "Ed.Disease=Flu", "knowing": ["not A.Disease=Flu", "not B.Disease=Flu"]},
+            UsageError,
+            r"2 people are not among the targets \(piece 1, atom 1; piece 2, atom 1\)",
+        ),
+        ({"about": "#11.Disease=Flu"}, UsageError, r"1 row is not in the release \(the question\)"),
+        ({"about": "#11.Disease=Flu"}, UsageError, "rows are #1 to #10"),
+        ({"about": "#0.Disease=Flu"}, UsageError, "rows are #1 to #10"),
+        ({"about": "#-1.Disease=Flu"}, UsageError, "rows are #1 to #10"),
+        ({"about": "Ed.Disease=Flu", "knowing": "not #x.Disease=Flu"}, UsageError, "#1 to #10"),
+        ({"about": "Ed.Disease=Flu", "knowing": "no Ed.Disease=Flu"}, UsageError, "write not"),
+        ({"about": ""}, UsageError, "The atom: there is nothing"),
+        ({"about": 5}, UsageError, "not a text"),
+        ({"about": "Ed.Disease=Flu", "knowing": [5]}, UsageError, "neither text"),
+        ({"about": "Ed.Disease=Flu", "pieces": 2}, UsageError, "pieces is about the worst case"),
+        (
+            {"about": "Ed.Disease=Flu", "knowledge": "negations"},
+            UsageError,
+            "knowledge is about the",
+        ),
+        ({"pieces": 41}, UsageError, "at most 40.*\n.*--pieces 2"),
+        ({"knowing": "not Ed.Disease=Flu"}, UsageError, "asked about"),
+        ({"about": "Ed.Disease"}, UsageError, "="),
+        ({"about": "Ed.Disease=Flu", "knowing": "Ed"}, UsageError, "="),
+        (
+            {"about": "Ed.Disease=Flu", "knowing": ["not Ed.Disease=Flu", "Ed.Disease=Flu"]},
+            ImpossibleError,
+            "contradict",
+        ),
+        ({"pieces": -1}, UsageError, "pieces.*\n.*--pieces 2"),
+        ({"pieces": 1.5}, UsageError, "pieces"),
+        ({"sure": 0}, UsageError, "sure.*\n.*--sure 0.9"),
+        ({"sure": 1.1}, UsageError, "sure"),
+        ({"knowledge": "rumours"}, UsageError, "rumours"),
+    ],
+)
 def test_what_is_wrong_is_said(options, kind, fact):
     with pytest.raises(kind, match=fact) as raised:
         background(figure_3(), **options)
@@ -167,8 +194,11 @@ def test_what_is_wrong_is_said(options, kind, fact):
 
 
 def test_what_may_be_shown_is_named_in_errors_too():
-    for asked, word in (("Ted.Disease=Flu", "question: Ted"), ("Ed.Disease=flu", "question: flu"),
-                        ("#11.Disease=Flu", "question: #11")):  # fmt: skip
+    for asked, word in (
+        ("Ted.Disease=Flu", "question: Ted"),
+        ("Ed.Disease=flu", "question: flu"),
+        ("#11.Disease=Flu", "question: #11"),
+    ):
         with pytest.raises(UsageError, match=word):
             background(figure_3(show=True), about=asked)
     many = [f"not {n}.Disease=Flu" for n in range(8)]
@@ -224,8 +254,10 @@ def overlapping(classes, values, fits, **more) -> View:
 def over_combinations(classes, values, fits, about, pieces):
     """The belief in each combination of classes by all its worlds; None where there are none."""
     counts = histograms(classes, values)
-    within = [[c for c, (low, high) in enumerate(fits["cells"]) if low <= at <= high]
-              for at in fits["people"]]  # fmt: skip
+    within = [
+        [c for c, (low, high) in enumerate(fits["cells"]) if low <= at <= high]
+        for at in fits["people"]
+    ]
     for combination in product(*within):
         taken = [combination[:i].count(c) for i, c in enumerate(combination)]
         if any(t >= sum(counts[c].values()) for c, t in zip(combination, taken, strict=True)):
@@ -266,8 +298,9 @@ def test_somebody_who_fits_several_classes_may_be_in_any(seed):
     found = background(view, **asked, sure=0.6)
     told = found.details
     assert (Fraction(told["exact"]), Fraction(told["lowest_exact"])) == (
-        max(possible), min(possible),
-    )  # fmt: skip
+        max(possible),
+        min(possible),
+    )
     assert (told["combinations"], told["combinations_possible"]) == (len(every), len(possible))
     assert (found.sure, told["lowest"]) == (float(max(possible)), float(min(possible)))
     assert found.exposed == (max(possible) >= 0.6)

@@ -24,9 +24,11 @@ from shoal.data import bundled
 
 ILLNESS = Axis("illness", "category", "flat", ("asthma", "flu", "ulcer"), null=True)
 CLINICS = Axis(
-    "clinic", "category", "flat",
+    "clinic",
+    "category",
+    "flat",
     ("Eastside", "Northgate", "South, upper", "West", "Harbour", "Hillside", "Market", "Station"),
-)  # fmt: skip
+)
 TABLES = {"Ta": "mprivacy_table1_ta.csv", "Tb": "mprivacy_table1_tb.csv"}
 SCHEMA = shoal.Schema.of(
     quasi=["Age", "Zip"], sensitive=["Disease"], provider="Provider", identifier=["Name"]
@@ -87,15 +89,20 @@ def test_a_named_coalition_learns_what_the_definition_says(seed):
         assert found.guessing == max(Counter(rows[1]).values()) / len(rows[1])
         details = found.details
         assert details["after"] == {
-            "exposed": len(exposed), "isolated": len(alone), "certain": len(certain)
-        }  # fmt: skip
+            "exposed": len(exposed),
+            "isolated": len(alone),
+            "certain": len(certain),
+        }
         assert details["before"]["exposed"] == len(outside & set(others))
         assert details["own_rows"] == len(rows[2]) - len(others)
         victims = [
-            {"exposed": sum(rows[2][i] == who for i in exposed),
-             "isolated": sum(rows[2][i] == who for i in alone), "rows": rows[2].count(who)}
+            {
+                "exposed": sum(rows[2][i] == who for i in exposed),
+                "isolated": sum(rows[2][i] == who for i in alone),
+                "rows": rows[2].count(who),
+            }
             for who in set(rows[2]) - set(members)
-        ]  # fmt: skip
+        ]
         victims.sort(key=lambda one: [-number for number in one.values()])
         assert details["victims"] == victims
         if exposed:
@@ -140,8 +147,9 @@ def test_the_order_of_rows_and_classes_does_not_matter():
     found = coalition(view_of(*rows), members=2)
     order = np.random.default_rng(0).permutation(len(rows[0]))
     turned = max(rows[0]) - np.array(rows[0])
-    again = coalition(view_of(*(np.array(p)[order].tolist() for p in (turned, *rows[1:]))),
-                      members=2)  # fmt: skip
+    again = coalition(
+        view_of(*(np.array(p)[order].tolist() for p in (turned, *rows[1:]))), members=2
+    )
     assert again.details == found.details
     assert sorted(order[row - 1] + 1 for row in again.worst) == sorted(found.worst)
 
@@ -158,14 +166,22 @@ def test_names_and_values_are_told_to_who_asks_only():
     told = json.dumps(quiet.to_json())
     assert not any(word in told for word in (*CLINICS.leaves, "asthma", "ulcer", "label"))
     assert quiet.witness == {
-        "members": 1, "class": 0, "rows": 3, "left": 1, "most_common": 1, "distinct": 1
-    }  # fmt: skip
+        "members": 1,
+        "class": 0,
+        "rows": 3,
+        "left": 1,
+        "most_common": 1,
+        "distinct": 1,
+    }
     shown = coalition(view_of(*rows, show=True), coalition="Eastside")
     assert shown.witness["coalition"] == ["Eastside"]
     assert (shown.witness["value"], shown.witness["labels"]) == ("ulcer", {"age": "label 0"})
     assert shown.details["victims"][0] == {
-        "provider": "Northgate", "exposed": 1, "isolated": 1, "rows": 1
-    }  # fmt: skip
+        "provider": "Northgate",
+        "exposed": 1,
+        "isolated": 1,
+        "rows": 1,
+    }
     assert "Eastside" in shown.sentence
     assert "ulcer" in shown.example
 
@@ -185,20 +201,23 @@ def test_names_are_read_as_they_are_written():
         assert found.witness["coalition"] == names
 
 
-@pytest.mark.parametrize(("asked", "error"), [
-    ({"coalition": "Nowhere"}, "1 provider of the coalition provided no row"),
-    ({"coalition": "West"}, "provided no row"),  # on the axis, and in no row
-    ({"coalition": ""}, "no name"),
-    ({"coalition": ["Eastside", " "]}, "no name"),
-    ({"coalition": "Eastside,Northgate"}, "1 provider of the coalition provided no row"),
-    ({"coalition": ["Eastside", "South, upper"], "members": 2}, "named already"),
-    ({"coalition": ["Eastside", "Northgate", "South, upper"]}, "leaves nobody"),
-    ({"members": 3}, "leaves nobody"),
-    ({"members": 0}, "members must be a whole number"),
-    ({"members": 1.5}, "members must be a whole number"),
-    ({"sure": 0}, "sure"),
-    ({"sure": 1.1}, "sure"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        ({"coalition": "Nowhere"}, "1 provider of the coalition provided no row"),
+        ({"coalition": "West"}, "provided no row"),  # on the axis, and in no row
+        ({"coalition": ""}, "no name"),
+        ({"coalition": ["Eastside", " "]}, "no name"),
+        ({"coalition": "Eastside,Northgate"}, "1 provider of the coalition provided no row"),
+        ({"coalition": ["Eastside", "South, upper"], "members": 2}, "named already"),
+        ({"coalition": ["Eastside", "Northgate", "South, upper"]}, "leaves nobody"),
+        ({"members": 3}, "leaves nobody"),
+        ({"members": 0}, "members must be a whole number"),
+        ({"members": 1.5}, "members must be a whole number"),
+        ({"sure": 0}, "sure"),
+        ({"sure": 1.1}, "sure"),
+    ],
+)
 def test_what_cannot_be_asked_is_refused(asked, error):
     rows = [0, 0, 0, 0], [0, 1, 2, 3], [0, 1, 2, 2]
     with pytest.raises(UsageError, match=error):
@@ -246,9 +265,10 @@ def test_the_coalitions_of_the_paper_isolate_whom_it_says(table, m):
         present.setdefault((row["Age"], row["Zip"]), set()).add(row["Provider"])
     for members in combinations(("P1", "P2", "P3", "P4"), m):
         alone = {
-            one["remaining"][0] for one in broken
+            one["remaining"][0]
+            for one in broken
             if set(one["coalition"]) == present[tuple(one["group"])] & set(members)
-        }  # fmt: skip
+        }
         found = attacked(table, coalition=members, sure=1)
         assert found.details["after"]["isolated"] == len(alone)
         assert {rows[row - 1]["Name"] for row in found.worst[: len(alone)]} == alone

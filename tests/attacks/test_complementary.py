@@ -138,8 +138,11 @@ def test_whoever_is_exposed_is_alone_in_every_assignment_and_was_in_no_release(s
     finding = attack(seen)
     for one in every:
         taken = Counter(cells[pair] for pair in one.items())
-        new = [(i, j) for i, j in one.items()
-               if taken[cells[i, j]] == 1 and min(sizes[0][i], sizes[1][j]) > 1]  # fmt: skip
+        new = [
+            (i, j)
+            for i, j in one.items()
+            if taken[cells[i, j]] == 1 and min(sizes[0][i], sizes[1][j]) > 1
+        ]
         assert len(new) >= finding.exposed
     details = finding.details
     assert details["k_after"] <= min(details["k_before"])
@@ -232,8 +235,9 @@ def chain(count):
     low = np.arange(count, dtype=np.int32)[:, None]
     high = np.minimum(low + 1, count - 1)
     class_ = np.arange(count, dtype=np.int32)
-    return View((axis,), (Published("a", Cells(low, high), class_),
-                          Published("b", Cells(low, low), class_)))  # fmt: skip
+    return View(
+        (axis,), (Published("a", Cells(low, high), class_), Published("b", Cells(low, low), class_))
+    )
 
 
 def test_a_chain_is_resolved_to_its_end():
@@ -262,8 +266,10 @@ def test_partners_that_say_the_same_settle_a_row():
 def column(first, second, **more):
     """A view of two releases with one column of ages and values: (label, value) of each row."""
     axes = (ordered().grow("age", "number", [float(age) for age in range(40)]),)
-    tables = {name: [dict(zip(("age", "v"), row, strict=True)) for row in rows]
-              for name, rows in (("a", first), ("b", second))}  # fmt: skip
+    tables = {
+        name: [dict(zip(("age", "v"), row, strict=True)) for row in rows]
+        for name, rows in (("a", first), ("b", second))
+    }
     return releases.joined(axes, tables, "v", **more)
 
 
@@ -356,8 +362,14 @@ def mondrian_like(rng, rows, values):
         cells = Cells(low, low + np.array(widths, np.int32) - 1)
         order = rng.permutation(rows)
         first, class_ = cells.unique()
-        made.append(Published("r", cells.take(first), class_[order].astype(np.int32),
-                              shared=value[None, order].astype(np.int32)))  # fmt: skip
+        made.append(
+            Published(
+                "r",
+                cells.take(first),
+                class_[order].astype(np.int32),
+                shared=value[None, order].astype(np.int32),
+            )
+        )
     return View(axes, tuple(made), shared=("value",))
 
 

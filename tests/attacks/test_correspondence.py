@@ -122,9 +122,10 @@ def test_newcomers_are_exposed_whatever_the_correspondence(seed):
     there = [sum(n) for n in left.values() if n]
     assert finding.details["lowest"] == min(there)
     hidden = min(
-        size for size in there
+        size
+        for size in there
         if all(any(sum(left[c]) <= size for c in newcomers(second, one)) for one in known)
-    )  # fmt: skip
+    )
     assert finding.details["k_after"] == hidden
 
 
@@ -243,8 +244,10 @@ def test_where_nobody_came_nobody_is_looked_for():
 
 def test_without_values_rows_are_counted_all_the_same():
     """One value left exposes three more newcomers, where a value is to be learned."""
-    view = of(table(Europe="flu flu flu HIV HIV"),
-              table(France="flu flu flu HIV cold", UK="HIV cold cold cold cold"))  # fmt: skip
+    view = of(
+        table(Europe="flu flu flu HIV HIV"),
+        table(France="flu flu flu HIV cold", UK="HIV cold cold cold cold"),
+    )
     assert backward(view).exposed == 5
     bare = [replace(one, values=None) for one in view.releases]
     assert backward(replace(view, sensitive=None, releases=tuple(bare))).exposed == 1

@@ -44,9 +44,12 @@ def shown(name, class_, values, chance, classes=None):
     """A release of so many classes, of one code each, with answers row by row."""
     codes = np.arange(classes or max(class_) + 1, dtype=np.int32)[:, np.newaxis]
     return Published(
-        name, Cells(codes, codes), np.array(class_, np.int32), np.array(values, np.int32),
+        name,
+        Cells(codes, codes),
+        np.array(class_, np.int32),
+        np.array(values, np.int32),
         response=chance,
-    )  # fmt: skip
+    )
 
 
 def line(size, name="key"):
@@ -139,8 +142,9 @@ def test_a_larger_epsilon_is_nearly_attained_by_guesses_too():
 def test_exact_values_beside_answers_are_still_exact():
     view = alone(50, "1", 3, seed=4)
     exact = shown("exact", np.arange(50), view.people.values, None)
-    found = intersection(View(view.axes, (exact, view.releases[1]), view.sensitive,
-                              people=view.people))  # fmt: skip
+    found = intersection(
+        View(view.axes, (exact, view.releases[1]), view.sensitive, people=view.people)
+    )
     assert found.exposed == 50
     assert found.details["guessed_right"] == 1.0
     assert found.details["epsilon"] is None
@@ -239,8 +243,10 @@ def test_beliefs_are_never_above_what_own_answers_can_make_of_others():
 
 def test_who_is_believed_nearly_for_certain_is_exposed():
     view = by_age("20")
-    found, single = intersection(view), homogeneity(View(view.axes, view.releases[:1],
-                                                         view.sensitive))  # fmt: skip
+    found, single = (
+        intersection(view),
+        homogeneity(View(view.axes, view.releases[:1], view.sensitive)),
+    )
     assert found.exposed == found.people == 480
     assert found.details["right"] == found.details["exposed_known"] == 480
     assert single.exposed == 480
@@ -273,17 +279,22 @@ def test_told_of_is_the_adversary_who_is_sure_of_more_people():
 
 def town(rows=240, seed=1):
     rng = np.random.default_rng(seed)
-    return pa.table({
-        "age": rng.integers(20, 60, rows), "sex": rng.choice(["f", "m"], rows),
-        "ill": rng.choice(["flu", "cold", "angina"], rows), "ward": rng.choice(["a", "b"], rows),
-        "pay": rng.integers(0, 100, rows).astype(float),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "age": rng.integers(20, 60, rows),
+            "sex": rng.choice(["f", "m"], rows),
+            "ill": rng.choice(["flu", "cold", "angina"], rows),
+            "ward": rng.choice(["a", "b"], rows),
+            "pay": rng.integers(0, 100, rows).astype(float),
+        }
+    )
 
 
 SCHEMA = shoal.Schema.of(quasi=["age", "sex"], sensitive=["ill"]).set(
     ill=shoal.sensitive(domain=["flu", "cold", "angina", "gout"]),
-    ward=shoal.provider, pay=shoal.identifier,
-)  # fmt: skip
+    ward=shoal.provider,
+    pay=shoal.identifier,
+)
 
 
 @pytest.fixture(scope="module")
@@ -337,8 +348,9 @@ def test_a_red_team_says_why_attacks_on_values_did_not_run(folders):
 def test_numbers_are_learnt_by_the_intervals_that_were_answered(tmp_path):
     schema = shoal.Schema.of(quasi=["age", "sex"], sensitive=["pay"]).set(
         pay=shoal.sensitive(shoal.intervals(50), bounds=(0, 99)),
-        ill=shoal.identifier, ward=shoal.identifier,
-    )  # fmt: skip
+        ill=shoal.identifier,
+        ward=shoal.identifier,
+    )
     for name in ("one", "two"):
         shoal.publish(
             town(120), schema, "k-anonymity k=2", form="randomised", epsilon=8, out=tmp_path / name
@@ -370,9 +382,10 @@ def test_adult_exposes_nobody_where_a_partition_exposes_many(real_data, tmp_path
     table = pa.table({n: [row[n] for row in rows] for n in (*SEVEN, "occupation")})
     values = sorted(set(table["occupation"].to_pylist()))
     schema = shoal.Schema.of(quasi=SEVEN, sensitive=["occupation"]).set(
-        age=shoal.quasi(kind="number"), education_num=shoal.quasi(kind="number"),
+        age=shoal.quasi(kind="number"),
+        education_num=shoal.quasi(kind="number"),
         occupation=shoal.sensitive(domain=values),
-    )  # fmt: skip
+    )
     found = {}
     for form, more in (("partition", {}), ("randomised", {"epsilon": 1, "seed": 1})):
         places = [tmp_path / f"{form}-{i}" for i in (1, 2)]

@@ -56,10 +56,12 @@ def random_release(rng, name, values, classes=6, rows=24) -> Published:
     low[:, 1], high[:, 1] = first, last
     class_ = rng.integers(0, classes, rows).astype(np.int32)
     return Published(
-        name, cells_of(low, high, towns), class_,
+        name,
+        cells_of(low, high, towns),
+        class_,
         rng.integers(0, values.size, rows).astype(np.int32),
         labels=lambda c: {"age": f"class {c}"},
-    )  # fmt: skip
+    )
 
 
 def random_view(seed, releases=2, values=7, known=True, people=40) -> View:
@@ -220,8 +222,11 @@ def test_a_missing_value_adds_none_to_those_left(seed, releases, values):
     blanks = sum(int((one.values == view.sensitive.null_code).sum()) for one in view.releases)
     assert found.details["missing"] == blanks
     assert any("adds none to the values left" in told for told in found.assumptions)
-    settled = [(i, *left) for i, (_, left) in enumerate(everybody)
-               if isinstance(left, set) and len(left) == 1]  # fmt: skip
+    settled = [
+        (i, *left)
+        for i, (_, left) in enumerate(everybody)
+        if isinstance(left, set) and len(left) == 1
+    ]
     assert found.details["right"] == sum(view.people.values[i] == v for i, v in settled)
     by_people = intersection(
         replace(view, people=replace(view.people, person=np.arange(len(view.people))))
@@ -265,8 +270,10 @@ def test_a_value_of_a_long_list_is_searched_for():
     people = People(np.zeros((3, 1), np.int32), np.ones(1, np.int64), np.array([7], np.int32))
     evidence = value_weights.Evidence(
         [located(r, AXES, people) for r in (both, one)],
-        [r.histogram(axis) for r in (both, one)], people.values, np.arange(1),
-    )  # fmt: skip
+        [r.histogram(axis) for r in (both, one)],
+        people.values,
+        np.arange(1),
+    )
     weighed = evidence.weighed(np.arange(1))
     assert (weighed.prior[:, 0].tolist(), weighed.posterior[0], weighed.best[0]) == ([300, 2], 2, 7)
     # values 7 and 299 occur 5 and 3 times in 306 rows: 3·2/5 against 2·1/3
@@ -325,8 +332,15 @@ def test_nearest_centroid_is_that_of_a_loop(seed):
 
 
 def test_a_tie_of_centroids_leaves_all_of_them():
-    axis = (Axis("age", "number", "ordered", (1.0, 2.0, 3.0, 9.0),
-                 positions=np.array([1.0, 2.0, 3.0, 9.0])),)  # fmt: skip
+    axis = (
+        Axis(
+            "age",
+            "number",
+            "ordered",
+            (1.0, 2.0, 3.0, 9.0),
+            positions=np.array([1.0, 2.0, 3.0, 9.0]),
+        ),
+    )
     ends = np.array([[0], [2], [3]], dtype=np.int32)
     release = Published("r", Cells(ends, ends), np.array([0, 1, 2], np.int32))
     keys = np.array([[1, 0, 3, -1, 1]], dtype=np.int32)
@@ -343,9 +357,7 @@ def test_the_true_class_is_taken_where_it_is_known():
     found = intersection(replace(view, releases=releases), location="assumed")
     after = []
     for i in range(len(view.people)):
-        sets = [
-            set(counts_of(r, [h[i]])) for r, h in zip(view.releases, holds, strict=True)
-        ]  # fmt: skip
+        sets = [set(counts_of(r, [h[i]])) for r, h in zip(view.releases, holds, strict=True)]
         after.append(len(set.intersection(*sets)))
     assert found.details["candidates_after"] == dict(sorted(Counter(filter(None, after)).items()))
     assert found.details["absent_by_release"] == [
@@ -361,10 +373,15 @@ def test_either_location_tells_what_the_other_finds():
     high = np.array([[1], [3], [3]], dtype=np.int32)
     values = ([0, 0, 1, 1, 2, 0], [0, 1, 1, 2, 1, 2])
     releases = tuple(
-        Published(name, Cells(low, high), np.array([0, 0, 1, 1, 2, 2], np.int32),
-                  np.array(of, np.int32), holds=np.array([0, 0, 1, 1], np.int32))
+        Published(
+            name,
+            Cells(low, high),
+            np.array([0, 0, 1, 1, 2, 2], np.int32),
+            np.array(of, np.int32),
+            holds=np.array([0, 0, 1, 1], np.int32),
+        )
         for name, of in zip("rs", values, strict=True)
-    )  # fmt: skip
+    )
     keys = np.array([[0, 1, 2, 3]], dtype=np.int32)
     view = View(age, releases, axis, people=People(keys, np.arange(1, 5)))
     honest, assumed = (intersection(view, location=one) for one in ("honest", "assumed"))
@@ -416,8 +433,9 @@ def ganta(ages):
     given = json.loads((GOLDEN / "ganta_table1.json").read_text(encoding="utf-8"))
     axis = Axis("Age", "number", "ordered", tuple(range(20, 60)), positions=np.arange(20.0, 60))
     rows = [[((row["Age"],), row["Condition"]) for row in given[name]] for name in ("R1", "R2")]
-    values = Axis("Condition", "category", "flat",
-                  tuple(sorted({value for one in rows for _, value in one})))  # fmt: skip
+    values = Axis(
+        "Condition", "category", "flat", tuple(sorted({value for one in rows for _, value in one}))
+    )
     ends = {"<30": (0, 9), "3*": (10, 19), ">=40": (20, 39), "<35": (0, 14), ">=35": (15, 39)}
     releases = tuple(
         release_of(f"R{j + 1}", (axis,), [ends], one, values) for j, one in enumerate(rows)
@@ -481,8 +499,9 @@ def test_sattar_s_people_keep_what_the_paper_says(rows, who):
     zips = ("5087", "5095", "5187", "5195")
     axes = (
         Axis("Age", "number", "ordered", tuple(range(10, 51)), positions=np.arange(10.0, 51)),
-        Axis("Sex", "category", "flat", ("f", "m")), Axis("Zip", "code", "tree", zips),
-    )  # fmt: skip
+        Axis("Sex", "category", "flat", ("f", "m")),
+        Axis("Zip", "code", "tree", zips),
+    )
     values = Axis("Diagnosis", "category", "flat", tuple("ABCDEFGH"))
     boxes = [
         {"15-25": (5, 15), "26-40": (16, 30), "10-30": (0, 20), "31-50": (21, 40)},
@@ -490,11 +509,15 @@ def test_sattar_s_people_keep_what_the_paper_says(rows, who):
         {"50**": (0, 1), "5***": (0, 3)},
     ]
     releases = tuple(
-        release_of(name, axes, boxes, [
-            (tuple(row[column] for column in given["qi"]), row["Diagnosis"]) for row in table
-        ], values)
+        release_of(
+            name,
+            axes,
+            boxes,
+            [(tuple(row[column] for column in given["qi"]), row["Diagnosis"]) for row in table],
+            values,
+        )
         for name, table in (("A", given[f"A_published_{rows}"]), ("B", given["B_published"]))
-    )  # fmt: skip
+    )
     codes = [axis.leaves.index(person[axis.name]) for axis in axes]
     people = People(np.array(codes, np.int32)[:, None], np.array([1]))
     found = intersection(View(axes, releases, values, people=people, show=True))
@@ -514,8 +537,9 @@ def overconfident(people=3000, releases=4, seed=1) -> View:
     rng = np.random.default_rng(seed)
     axis = Axis.numbered("ill", 6)
     classes = people // 10
-    age = Axis("age", "number", "ordered", tuple(range(classes)),
-               positions=np.arange(float(classes)))  # fmt: skip
+    age = Axis(
+        "age", "number", "ordered", tuple(range(classes)), positions=np.arange(float(classes))
+    )
     class_ = np.repeat(np.arange(classes), 10).astype(np.int32)
     truth = rng.choice(6, people, p=[0.3, 0.25, 0.15, 0.1, 0.1, 0.1]).astype(np.int32)
     ends = np.arange(classes, dtype=np.int32)[:, None]
@@ -604,9 +628,11 @@ def test_neither_the_order_of_rows_nor_of_people_matters(seed):
     order, people = rng.permutation(300), view.people
     moved = People(people.keys[:, order], people.rows[order], people.values[order])
     assert (
-        intersection(replace(view, releases=shuffled, people=moved), rng=np.random.default_rng(0))
-        .to_json() == intersection(view, rng=np.random.default_rng(0)).to_json()
-    )  # fmt: skip
+        intersection(
+            replace(view, releases=shuffled, people=moved), rng=np.random.default_rng(0)
+        ).to_json()
+        == intersection(view, rng=np.random.default_rng(0)).to_json()
+    )
 
 
 def test_people_alike_are_hit_alike():
@@ -689,8 +715,13 @@ def gone(view) -> list[int]:
 
 def averages(people):
     """Two releases of averages, 1.5 and 4.5, and people with whole numbers."""
-    axis = Axis("age", "number", "ordered", (1.0, 1.5, 2.0, 4.0, 4.5, 5.0),
-                positions=np.array([1.0, 1.5, 2.0, 4.0, 4.5, 5.0]))  # fmt: skip
+    axis = Axis(
+        "age",
+        "number",
+        "ordered",
+        (1.0, 1.5, 2.0, 4.0, 4.5, 5.0),
+        positions=np.array([1.0, 1.5, 2.0, 4.0, 4.5, 5.0]),
+    )
     ends = np.array([[1], [4]], dtype=np.int32)
     class_, values = np.array([0, 0, 1, 1], np.int32), np.array([0, 1, 1, 2], np.int32)
     one = Published("r", Cells(ends, ends), class_, values)

@@ -250,8 +250,9 @@ def averages(*ages: int) -> View:
     class_, values = np.array([0, 0, 1, 1], np.int32), np.array([0, 0, 1, 2], np.int32)
     keys = np.array([ages, [1] * len(ages)], dtype=np.int32)
     people = People(keys, np.arange(1, len(ages) + 1))
-    return View(AXES[:2], (Published("r", Cells(ends, ends), class_, values),), ILLNESS,
-                people=people)  # fmt: skip
+    return View(
+        AXES[:2], (Published("r", Cells(ends, ends), class_, values),), ILLNESS, people=people
+    )
 
 
 def test_averages_are_linked_by_their_centres():
@@ -323,8 +324,9 @@ def picked_by_hand(view: View, known: bool) -> dict:
 
 
 def as_floats(told: dict) -> dict:
-    flat = {f"{k} {n}": v for k, one in told.items() if isinstance(one, dict)
-            for n, v in one.items()}  # fmt: skip
+    flat = {
+        f"{k} {n}": v for k, one in told.items() if isinstance(one, dict) for n, v in one.items()
+    }
     flat |= {k: v for k, v in told.items() if not isinstance(v, (dict, str))}
     return {k: float(v) for k, v in flat.items()}
 

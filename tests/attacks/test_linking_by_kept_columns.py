@@ -106,8 +106,9 @@ def test_named_people_are_placed_by_kept_columns(release):
 def test_another_sensitive_column_of_a_register_that_lacks_the_one_to_learn_is_used(tmp_path):
     """It can only be what the adversary knows: nobody could score by it."""
     drug = pa.array([f"drug {i}" for i in range(PEOPLE)])
-    release = published(tmp_path, patients(drug=drug).drop_columns(["memo"]),
-                        sensitive=["diagnosis", "drug"])  # fmt: skip
+    release = published(
+        tmp_path, patients(drug=drug).drop_columns(["memo"]), sensitive=["diagnosis", "drug"]
+    )
     register = patients(drug=drug).select(["age", "sex", "drug"])
     found = shoal.attack("linking", [release], targets=register, on="diagnosis")
     assert found.exposed == PEOPLE
@@ -200,11 +201,13 @@ def test_numbers_of_somebody_else_s_table_are_the_same_however_they_are_written(
 
 def test_values_of_kept_columns_that_nobody_of_the_register_has_are_no_groups() -> None:
     """Most rows have a value that nobody has, and somebody a value that no row has."""
-    release = pa.table({
-        "city": ["a", "b", "a", "b", "a", "a"],
-        "memo": ["n", "o", "n", "o", "n", "n"],
-        "illness": ["z", "x", "z", "x", "y", "z"],
-    })  # fmt: skip
+    release = pa.table(
+        {
+            "city": ["a", "b", "a", "b", "a", "a"],
+            "memo": ["n", "o", "n", "o", "n", "n"],
+            "illness": ["z", "x", "z", "x", "y", "z"],
+        }
+    )
     register = pa.table({"city": [None, "a", "a"], "memo": ["o", "m", "o"]})
     schema = shoal.Schema.of(quasi="city", sensitive="illness", keep="memo")
     finding = shoal.attack("linking", [release], schema=schema, targets=register)
@@ -214,11 +217,13 @@ def test_values_of_kept_columns_that_nobody_of_the_register_has_are_no_groups() 
 
 def test_it_is_said_where_a_shared_column_could_not_be_looked_up_by() -> None:
     """Nobody says what the column is: its words may be groups of values."""
-    release = pa.table({
-        "city": ["a", "b"] * 6,
-        "region": ["north", "south"] * 6,
-        "illness": ["x", "y", "z"] * 4,
-    })  # fmt: skip
+    release = pa.table(
+        {
+            "city": ["a", "b"] * 6,
+            "region": ["north", "south"] * 6,
+            "illness": ["x", "y", "z"] * 4,
+        }
+    )
     register = pa.table({"city": ["a", "b"], "region": ["rome", "milan"]})
     schema = shoal.Schema.of(quasi="city", sensitive="illness")
     finding = shoal.attack("linking", [release], schema=schema, targets=register)

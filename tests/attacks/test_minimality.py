@@ -78,8 +78,11 @@ def test_a_refused_cut_gives_away_who_made_it_fail(rule):
     view = published(AGES, GIVEN_AWAY, rule)
     assert len(view.releases[0].cells) == 2
     finding = minimality(view)
-    young = [posterior for i, posterior in exact(view, int(view.releases[0].class_[0])).items()
-             if AGES[i] == 1]  # fmt: skip
+    young = [
+        posterior
+        for i, posterior in exact(view, int(view.releases[0].class_[0])).items()
+        if AGES[i] == 1
+    ]
     assert young == [{3: 1.0}, {3: 1.0}]
     assert (finding.people, finding.exposed, finding.sure) == (10, 4, 1.0)
     assert set(finding.worst[:4]) == {1, 2, 6, 7}
@@ -291,8 +294,13 @@ def overlapping(ages_: list[int]) -> View:
     cells = Cells(np.array([[1], [3]], np.int32), np.array([[3], [5]], np.int32))
     class_, values = np.array([0, 0, 1, 1], np.int32), np.array([0, 1, 0, 1], np.int32)
     people = People(np.array([ages_], np.int32), np.arange(1, len(ages_) + 1))
-    return View((ages(),), (Published("r", cells, class_, values),), ILLNESS, people=people,
-                method=lambda tally: mondrian(tally, KAnonymity(2)))  # fmt: skip
+    return View(
+        (ages(),),
+        (Published("r", cells, class_, values),),
+        ILLNESS,
+        people=people,
+        method=lambda tally: mondrian(tally, KAnonymity(2)),
+    )
 
 
 @pytest.mark.parametrize(
@@ -320,12 +328,15 @@ def test_chance_is_judged_for_all_people_and_values_together():
 
     noisy, alone = 0, 0
     for seed in range(4):
-        finding = minimality(replace(view, method=whim), rng=np.random.default_rng(seed),
-                             classes=1, worlds=250)  # fmt: skip
+        finding = minimality(
+            replace(view, method=whim), rng=np.random.default_rng(seed), classes=1, worlds=250
+        )
         assert not finding.witness["exact"]
         noisy += finding.exposed
-        alone += wilson(finding.sure * finding.witness["worlds_kept"],
-                        finding.witness["worlds_kept"])[0] > 0.4  # fmt: skip
+        alone += (
+            wilson(finding.sure * finding.witness["worlds_kept"], finding.witness["worlds_kept"])[0]
+            > 0.4
+        )
     assert noisy == 0
     assert alone  # judged alone, the worst-hit person would have been taken for exposed
 
@@ -339,8 +350,13 @@ def test_sets_of_cells_are_ordered_by_their_members(seed):
     class_ = np.repeat(np.arange(4), 2).astype(np.int32)
     release = Published("r", Cells(*ends, {0: bits}), class_, np.arange(8, dtype=np.int32) % 3)
     people = People(np.arange(8, dtype=np.int32)[None, :], np.arange(1, 9))
-    view = View((towns,), (release,), ILLNESS, people=people,
-                method=lambda tally: mondrian(tally, KAnonymity(2)))  # fmt: skip
+    view = View(
+        (towns,),
+        (release,),
+        ILLNESS,
+        people=people,
+        method=lambda tally: mondrian(tally, KAnonymity(2)),
+    )
     one = minimality(view, classes=1)
     two = minimality(reordered(view, np.random.default_rng(seed)), classes=1)
     assert set(one.worst) == set(two.worst)

@@ -31,8 +31,16 @@ def certain_by_classes(rows: list[tuple[str, str, str | None]]) -> int:
 
 
 def test_one_missing_value_does_not_hide_what_several_classes_tell() -> None:
-    rows = [("1", "a", "hiv"), ("2", "a", "flu"), ("1", "b", "hiv"), ("3", "b", "cold"),
-            ("4", "c", "x"), ("4", "c", None), ("5", "c", "y"), ("6", "c", "z")]  # fmt: skip
+    rows = [
+        ("1", "a", "hiv"),
+        ("2", "a", "flu"),
+        ("1", "b", "hiv"),
+        ("3", "b", "cold"),
+        ("4", "c", "x"),
+        ("4", "c", None),
+        ("5", "c", "y"),
+        ("6", "c", "z"),
+    ]
     finding = shoal.attack("homogeneity", [encounters(rows)], schema=SCHEMA)
     assert finding.details["certain_by"]["several classes"] == 1
     assert finding.exposed == 1

@@ -18,13 +18,15 @@ def encounters(seed: int = 5) -> pa.Table:
         (draw.randrange(90), draw.randrange(20, 60), draw.choice("abc"), draw.choice("xyzuvw"), day)
         for day in range(240)
     ]
-    return pa.table({
-        "patient": [f"P{row[0]}" for row in rows],
-        "age": [row[1] for row in rows],
-        "ward": [row[2] for row in rows],
-        "ill": [row[3] for row in rows],
-        "seen": pa.array([18_000 + row[4] for row in rows], pa.int32()).cast(pa.date32()),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "patient": [f"P{row[0]}" for row in rows],
+            "age": [row[1] for row in rows],
+            "ward": [row[2] for row in rows],
+            "ill": [row[3] for row in rows],
+            "seen": pa.array([18_000 + row[4] for row in rows], pa.int32()).cast(pa.date32()),
+        }
+    )
 
 
 def stand_for_people(table: pa.Table, latest: bool) -> list[int]:
@@ -46,9 +48,13 @@ def test_whoever_knows_all_rows_does_as_well_as_who_knows_the_published_ones(
     releases = []
     for number, rule in enumerate(("k-anonymity k=3", "k-anonymity k=4")):
         made = shoal.publish(
-            table, SCHEMA, rule, one_row=f"{which} by seen", out=tmp_path / f"r{number}",
+            table,
+            SCHEMA,
+            rule,
+            one_row=f"{which} by seen",
+            out=tmp_path / f"r{number}",
             **({} if companion else {"companion": tmp_path / "elsewhere" / str(number)}),
-        )  # fmt: skip
+        )
         releases.append(made.folder)
     rows = stand_for_people(table, which == "latest")
     published = table.take(rows)

@@ -71,8 +71,10 @@ def hiding(rows):
     """Ages here and ZIPs there, in one order; neither says anything about the other."""
     axes = tuple(releases.category(name, *map(str, range(8))) for name in ("age", "zip"))
     known = [(str(i % 5), str(i // 5)) for i in range(rows)]
-    tables = {"a": [{"age": age, "zip": "*"} for age, _ in known],
-              "b": [{"age": "*", "zip": zip_} for _, zip_ in known]}  # fmt: skip
+    tables = {
+        "a": [{"age": age, "zip": "*"} for age, _ in known],
+        "b": [{"age": "*", "zip": zip_} for _, zip_ in known],
+    }
     return releases.joined(axes, tables)
 
 
@@ -80,7 +82,10 @@ def test_what_cannot_be_tested_does_not_look_safe():
     finding = order(hiding(40))
     found = finding.details
     assert (found["order"], found["p_value"], found["comparable_by_chance"]) == (
-        "cannot be tested", 1, 1)  # fmt: skip
+        "cannot be tested",
+        1,
+        1,
+    )
     assert (finding.exposed, found["unique_if_same_order"], found["recovered"]) == (40, 40, 40)
     assert finding.sure == 0.5  # either order is as likely
     assert "cannot be tested" in finding.sentence
@@ -92,8 +97,10 @@ def test_what_cannot_be_tested_does_not_look_safe():
 
 def test_a_table_too_small_for_the_test_does_not_look_safe():
     """One in ten orders of these six rows fits, so that no p below .01 is possible."""
-    first = [{"Race": race, "ZIP": zip_} for race, zip_ in
-             [("Asian", "0213*")] * 3 + [("Black", "0214*")] * 3]  # fmt: skip
+    first = [
+        {"Race": race, "ZIP": zip_}
+        for race, zip_ in [("Asian", "0213*")] * 3 + [("Black", "0214*")] * 3
+    ]
     second = [{"Race": "Person", "ZIP": zip_} for zip_ in ("02138", "*", "02141") for _ in "12"]
     finding = order(view(first, second))
     found = finding.details

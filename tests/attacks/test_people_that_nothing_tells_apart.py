@@ -9,12 +9,14 @@ import shoal
 from shoal.core.errors import InputError, NotMetError
 
 SCHEMA = shoal.Schema.of(quasi=["age", "city"], sensitive="illness", person="patient")
-ROWS = pa.table({
-    "patient": ["1", "1", "1", "2", "3", "4"],
-    "age": ["30-39"] * 3 + ["40-49"] * 3,
-    "city": ["a"] * 3 + ["b"] * 3,
-    "illness": ["hiv", "hiv", "hiv", "flu", "cold", "cold"],
-})  # fmt: skip
+ROWS = pa.table(
+    {
+        "patient": ["1", "1", "1", "2", "3", "4"],
+        "age": ["30-39"] * 3 + ["40-49"] * 3,
+        "city": ["a"] * 3 + ["b"] * 3,
+        "illness": ["hiv", "hiv", "hiv", "flu", "cold", "cold"],
+    }
+)
 WITHOUT = ROWS.drop_columns("patient")
 
 
@@ -39,8 +41,14 @@ def test_an_attack_on_such_a_table_says_what_it_takes_for_a_person() -> None:
 @pytest.mark.parametrize("asked", ["verify", "audit", "publish"])
 def test_a_population_that_has_somebody_twice_hides_nobody(asked: str) -> None:
     people = ROWS.drop_columns("illness")
-    one_row = pa.table({"patient": ["1", "2"], "age": ["30-39", "40-49"], "city": ["a", "b"],
-                        "illness": ["hiv", "flu"]})  # fmt: skip
+    one_row = pa.table(
+        {
+            "patient": ["1", "2"],
+            "age": ["30-39", "40-49"],
+            "city": ["a", "b"],
+            "illness": ["hiv", "flu"],
+        }
+    )
     asks = {
         "verify": lambda population: shoal.verify(
             WITHOUT, SCHEMA, "k-map k=3", population=population
@@ -57,11 +65,13 @@ def test_a_population_that_has_somebody_twice_hides_nobody(asked: str) -> None:
 
 
 def test_a_release_knows_its_population_by_the_person_column_of_its_table(tmp_path) -> None:
-    people = pa.table({
-        "patient": [str(i) for i in range(20)],
-        "age": [30 + i // 5 for i in range(20)],
-        "illness": ["flu", "hiv"] * 10,
-    })  # fmt: skip
+    people = pa.table(
+        {
+            "patient": [str(i) for i in range(20)],
+            "age": [30 + i // 5 for i in range(20)],
+            "illness": ["flu", "hiv"] * 10,
+        }
+    )
     schema = shoal.Schema.of(quasi="age", sensitive="illness", person="patient")
     shoal.publish(people, schema, "k-anonymity k=5", out=tmp_path / "release")
     everybody = people.select(["patient", "age"])

@@ -237,11 +237,14 @@ def _view(tables, register):
         held = np.array([sum(p == q for _, _, q in rows) for _, p in register], np.int64)
         releases.append(
             Published(
-                f"release {i + 1}", cells.take(one), class_.astype(np.int32),
+                f"release {i + 1}",
+                cells.take(one),
+                class_.astype(np.int32),
                 np.array([v for _, v, _ in rows], np.int32),
-                person=who if several else None, held=held if several else None,
+                person=who if several else None,
+                held=held if several else None,
             )
-        )  # fmt: skip
+        )
     people = People(
         np.full((2, len(register)), -1, np.int32),
         np.arange(1, len(register) + 1),

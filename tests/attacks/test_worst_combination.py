@@ -335,8 +335,9 @@ def test_a_red_team_combines_every_release_with_those_before():
     told = shoal.red_team([table(one) for one in THREE], schema=SCHEMA, l=2)
     worst = [one for one in told.findings if one.attack == "worst-pair"]
     assert {(len(one.releases), one.exposed, one.table) for one in worst} == {
-        (3, 6, "release 3"), (2, 0, "release 2")
-    }  # fmt: skip
+        (3, 6, "release 3"),
+        (2, 0, "release 2"),
+    }
 
 
 # The people are given, and there are more combinations than can be tried one by one
@@ -346,9 +347,10 @@ def possible_values(view, j, person):
     """The values of all classes of a release whose cells contain a person."""
     release, at = view.releases[j], view.people.keys[:, person]
     inside = [
-        c for c in range(len(release.cells))
+        c
+        for c in range(len(release.cells))
         if all(int(code) in column for code, column in zip(at, leaves(release, c), strict=True))
-    ]  # fmt: skip
+    ]
     return known_values(view, release, np.isin(release.class_, inside))
 
 

@@ -28,8 +28,9 @@ def tiny(seed, values=70):
     )
     spread = rng.permutation(values)[:use].astype(np.int32)
     axis = Axis("value", "category", "flat", tuple(f"v{i}" for i in range(values)))
-    made = [replace(one, values=spread[one.values], shared=spread[one.shared])
-            for one in view.releases]  # fmt: skip
+    made = [
+        replace(one, values=spread[one.values], shared=spread[one.shared]) for one in view.releases
+    ]
     return replace(view, releases=tuple(made), sensitive=axis)
 
 
@@ -41,8 +42,10 @@ def by_hand(view, l):
         for one in view.releases
     ]
     for (c, mine), (d, theirs) in product(*(side.items() for side in sides)):
-        sets = [set(one.values[one.class_ == at].tolist())
-                for one, at in zip(view.releases, (c, d), strict=True)]  # fmt: skip
+        sets = [
+            set(one.values[one.class_ == at].tolist())
+            for one, at in zip(view.releases, (c, d), strict=True)
+        ]
         both = sets[0] & sets[1]
         if both and all(a & b for a, b in zip(mine, theirs, strict=True)):
             found[c, d] = len(both), len(both) < min(l, *map(len, sets))
@@ -68,8 +71,11 @@ def test_all_pairs_by_hand(seed, l):
     worst = tuple(one["class"] for one in finding.witness["releases"])
     assert pairs[worst] == (fewest, bool(bad))
     assert finding.witness["left"] == fewest
-    sizes = [min(one.rows[c] for one, c in zip(view.releases, pair, strict=True))
-             for pair, told in pairs.items() if told == pairs[worst]]  # fmt: skip
+    sizes = [
+        min(one.rows[c] for one, c in zip(view.releases, pair, strict=True))
+        for pair, told in pairs.items()
+        if told == pairs[worst]
+    ]
     assert min(one["class_rows"] for one in finding.witness["releases"]) == max(sizes)
 
 
@@ -86,8 +92,10 @@ def test_the_paper_s_two_hospitals():
 
 def test_the_same_table_twice_takes_nothing_from_anybody():
     one = tiny(0).releases[0]
-    apart = Cells(np.arange(len(one.cells), dtype=np.int32)[:, None],
-                  np.arange(len(one.cells), dtype=np.int32)[:, None])  # fmt: skip
+    apart = Cells(
+        np.arange(len(one.cells), dtype=np.int32)[:, None],
+        np.arange(len(one.cells), dtype=np.int32)[:, None],
+    )
     line = ordered().grow("a", "number", [float(i) for i in range(len(one.cells))])
     same = replace(one, cells=apart)
     finding = worst_pair(View((line,), (same, same), tiny(0).sensitive))
@@ -147,8 +155,10 @@ def test_ranges_are_not_compared_with_sets(turn):
     axis, value = (Axis(name, "category", "flat", ("x", "y")) for name in "av")
     rows, values = np.zeros(2, np.int32), np.array([0, 1], np.int32)
     bits = {0: np.array([[1]], np.uint64)}
-    made = [Published("one", points(0, sets=bits), rows, values),
-            Published("two", points(1), rows, values)]  # fmt: skip
+    made = [
+        Published("one", points(0, sets=bits), rows, values),
+        Published("two", points(1), rows, values),
+    ]
     with pytest.raises(ValueError, match="same columns hold sets"):
         worst_pair(View((axis,), tuple(made[::turn]), value))
 

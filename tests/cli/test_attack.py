@@ -70,9 +70,19 @@ def test_relations_samples_and_controls_are_passed_on(shoal, ganta, here):
     found = json.loads(shoal("attack", "red-team", *ganta, "--over-time", "--json").stdout)
     assert "complementary" in {one["attack"] for one in found["skipped"]}
     done = shoal(
-        "attack", "intersection", *ganta, "--sample", 1, "--seed", 3, "--control", "away.csv",
-        "--location", "honest", "--json",
-    )  # fmt: skip
+        "attack",
+        "intersection",
+        *ganta,
+        "--sample",
+        1,
+        "--seed",
+        3,
+        "--control",
+        "away.csv",
+        "--location",
+        "honest",
+        "--json",
+    )
     told = json.loads(done.stdout)
     assert told["people"] == 1
     assert told["control"] == 0
@@ -82,16 +92,19 @@ def test_relations_samples_and_controls_are_passed_on(shoal, ganta, here):
     assert "of the control group" in text
 
 
-@pytest.mark.parametrize(("words", "code", "fact"), [
-    (["intersecton", "R1.csv"], 2, "did you mean 'intersection'?"),
-    (["intersection", "R1.csv", "--targets", "people.csv", *ROLES], 2, "needs two releases"),
-    (["linking", "R1.csv", *ROLES], 2, "--targets"),
-    (["homogeneity", "R1.csv"], 2, "Nothing says what the columns are"),
-    (["homogeneity", "R1.csv", *QUASI], 2, "nothing to learn"),
-    (["homogeneity", "gone.csv", *ROLES], 5, "no file or folder"),
-    (["homogeneity", "R1.csv", "--location", "centroid", *ROLES], 2, "no option 'location'"),
-    (["order"], 2, "Missing argument"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code", "fact"),
+    [
+        (["intersecton", "R1.csv"], 2, "did you mean 'intersection'?"),
+        (["intersection", "R1.csv", "--targets", "people.csv", *ROLES], 2, "needs two releases"),
+        (["linking", "R1.csv", *ROLES], 2, "--targets"),
+        (["homogeneity", "R1.csv"], 2, "Nothing says what the columns are"),
+        (["homogeneity", "R1.csv", *QUASI], 2, "nothing to learn"),
+        (["homogeneity", "gone.csv", *ROLES], 5, "no file or folder"),
+        (["homogeneity", "R1.csv", "--location", "centroid", *ROLES], 2, "no option 'location'"),
+        (["order"], 2, "Missing argument"),
+    ],
+)
 def test_what_is_wrong_is_said(shoal, ganta, words, code, fact):
     done = shoal("attack", *words)
     assert (done.exit_code, done.stdout) == (code, "")
@@ -114,8 +127,18 @@ def test_the_targets_may_be_a_sheet_of_a_workbook(shoal, tmp_path):
     book.close()
     rows = "[20-35],flu\n" * 2 + "[36-50],flu\n[36-50],cold\n"
     (tmp_path / "table.csv").write_text(f"age,d\n{rows}", encoding="utf-8")
-    line = ["attack", "linking", str(tmp_path / "table.csv"), "--quasi", "age", "--sensitive", "d",
-            "--targets", str(tmp_path / "people.xlsx"), "--json"]  # fmt: skip
+    line = [
+        "attack",
+        "linking",
+        str(tmp_path / "table.csv"),
+        "--quasi",
+        "age",
+        "--sensitive",
+        "d",
+        "--targets",
+        str(tmp_path / "people.xlsx"),
+        "--json",
+    ]
     assert shoal(*line).exit_code == 2
     found = shoal(*line, "--sheet", "People")
     assert found.exit_code == 0, found.stderr

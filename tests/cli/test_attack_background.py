@@ -65,19 +65,33 @@ def test_the_worst_case_of_figure_3(shoal):
     assert "Lung Cancer" in shoal(*RUN, "--pieces", 1, "--show").stdout
 
 
-@pytest.mark.parametrize(("asked", "expected"), [
-    (["--about", "Ed.Disease=Lung Cancer"], "2/5"),
-    (["--about", "Ed.Disease=Lung Cancer", "--knowing", "not Ed.Disease=Mumps"], "1/2"),
-    (["--about", "Ed.Disease=Lung Cancer", "--knowing", "not Ed.Disease=Mumps",
-      "--knowing", "not Ed.Disease=Flu"], "1"),
-    (HANNAH, "10/19"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (["--about", "Ed.Disease=Lung Cancer"], "2/5"),
+        (["--about", "Ed.Disease=Lung Cancer", "--knowing", "not Ed.Disease=Mumps"], "1/2"),
+        (
+            [
+                "--about",
+                "Ed.Disease=Lung Cancer",
+                "--knowing",
+                "not Ed.Disease=Mumps",
+                "--knowing",
+                "not Ed.Disease=Flu",
+            ],
+            "1",
+        ),
+        (HANNAH, "10/19"),
+    ],
+)
 def test_the_formulas_of_the_paper(shoal, asked, expected):
     told = found(shoal(*NAMED, *asked, "--json"))
     assert told["details"]["exact"] == expected
     assert told["table"] == "targets"
-    rows = [word.replace("Ed.", "#4.").replace("Charlie.", "#2.").replace("Hannah.", "#7.")
-            for word in asked]  # fmt: skip
+    rows = [
+        word.replace("Ed.", "#4.").replace("Charlie.", "#2.").replace("Hannah.", "#7.")
+        for word in asked
+    ]
     told = found(shoal(*RUN, *rows, "--json"))
     assert (told["details"]["exact"], told["table"]) == (expected, "release 1")
 
@@ -86,10 +100,14 @@ def test_names_come_from_a_column_of_the_targets(shoal, here):
     nick = ["--name", "Nick", "--about", "Ed.Disease=Flu", "--knowing", "not Ha.Disease=Flu"]
     assert found(shoal(*NAMED, *nick, "--json"))["details"]["people_mentioned"] == 2
     told = front.attack(
-        "background", "table.csv", schema=front.Schema.of(quasi=["Zip", "Sex"],
-        sensitive=["Disease"]), targets="people.csv", names="Name", about="Ed.Disease=Flu",
+        "background",
+        "table.csv",
+        schema=front.Schema.of(quasi=["Zip", "Sex"], sensitive=["Disease"]),
+        targets="people.csv",
+        names="Name",
+        about="Ed.Disease=Flu",
         sample=1,
-    )  # fmt: skip
+    )
     assert told.details["exact"] == "2/5"
     bare = [word for word in NAMED if word not in ("--identifier", "Name")]
     for words, fact in ((bare, "--name COL"), ([*bare, "--name", "Nickname"], "no column")):
@@ -111,22 +129,32 @@ def test_what_the_targets_lack_the_adversary_does_not_know(shoal, here):
     assert worst["witness"]["exact"] == "2/3"
 
 
-@pytest.mark.parametrize(("asked", "code", "fact"), [
-    (["--about", "Ted.Disease=Flu"], 2, "1 person is not among the targets (the question)"),
-    (["--about", ""], 2, "The atom: there is nothing"),
-    (["--about", "Ed.Disease=Flu", "--knowing", ""], 2, "empty text"),
-    (["--about", "Ed.Disease=Flu", "--pieces", "2"], 2, "pieces is about the worst case"),
-    (["--pieces", "x"], 2, "--pieces"),
-    (["--pieces", "99"], 2, "--pieces 2"),
-    (["--sure", "2"], 2, "--sure 0.9"),
-    (["--about", "Ed.Sex=M"], 2, "another column"),
-    (["--about", "Ed.Disease=Flu", "--knowing", "not #11.Disease=Flu"], 2, "rows are #1 to #10"),
-    (["--about", "Ed.Disease=Flu", "--knowing", "not Ed.Disease=Flu; Ed.Disease=Flu"], 5,
-     "contradicts"),
-    (["--knowing", "not Ed.Disease=Flu"], 2, "--about"),
-    (["--pieces", "-1"], 2, "pieces"),
-    (["--about", "Ed"], 2, "atom"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "code", "fact"),
+    [
+        (["--about", "Ted.Disease=Flu"], 2, "1 person is not among the targets (the question)"),
+        (["--about", ""], 2, "The atom: there is nothing"),
+        (["--about", "Ed.Disease=Flu", "--knowing", ""], 2, "empty text"),
+        (["--about", "Ed.Disease=Flu", "--pieces", "2"], 2, "pieces is about the worst case"),
+        (["--pieces", "x"], 2, "--pieces"),
+        (["--pieces", "99"], 2, "--pieces 2"),
+        (["--sure", "2"], 2, "--sure 0.9"),
+        (["--about", "Ed.Sex=M"], 2, "another column"),
+        (
+            ["--about", "Ed.Disease=Flu", "--knowing", "not #11.Disease=Flu"],
+            2,
+            "rows are #1 to #10",
+        ),
+        (
+            ["--about", "Ed.Disease=Flu", "--knowing", "not Ed.Disease=Flu; Ed.Disease=Flu"],
+            5,
+            "contradicts",
+        ),
+        (["--knowing", "not Ed.Disease=Flu"], 2, "--about"),
+        (["--pieces", "-1"], 2, "pieces"),
+        (["--about", "Ed"], 2, "atom"),
+    ],
+)
 def test_what_is_wrong_is_said(shoal, asked, code, fact):
     done = shoal(*NAMED, *asked)
     assert (done.exit_code, done.stdout) == (code, "")
@@ -137,8 +165,20 @@ def test_a_person_who_fits_several_classes_may_be_in_any(shoal, here):
     rows = "[20-30],flu\n[20-30],cold\n[25-40],flu\n[25-40],flu\n[25-40],cold\n"
     (here / "ages.csv").write_text(f"age,d\n{rows}", encoding="utf-8")
     (here / "two.csv").write_text("who,age\nAnn,22\nBob,27\n", encoding="utf-8")
-    line = ["attack", "background", "ages.csv", "--quasi", "age", "--sensitive", "d",
-            "--targets", "two.csv", "--name", "who", "--about"]  # fmt: skip
+    line = [
+        "attack",
+        "background",
+        "ages.csv",
+        "--quasi",
+        "age",
+        "--sensitive",
+        "d",
+        "--targets",
+        "two.csv",
+        "--name",
+        "who",
+        "--about",
+    ]
     assert found(shoal(*line, "Ann.d=flu", "--json"))["details"]["exact"] == "1/2"
     bob = found(shoal(*line, "Bob.d=flu", "--json"))
     assert (bob["details"]["exact"], bob["details"]["lowest_exact"]) == ("2/3", "1/2")
@@ -178,9 +218,11 @@ def test_a_reader_that_has_gone_away_does_not_change_the_code(here, also_errors)
     os.close(read)
     line = [*RUN, "--limit", "0.4"] if also_errors else ["attack", "--help"]
     done = subprocess.run(
-        [sys.executable, "-m", "shoal.cli", *line], stdout=write,
-        stderr=write if also_errors else subprocess.PIPE, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "shoal.cli", *line],
+        stdout=write,
+        stderr=write if also_errors else subprocess.PIPE,
+        check=False,
+    )
     os.close(write)
     assert done.returncode == (4 if also_errors else 0)
     assert not done.stderr

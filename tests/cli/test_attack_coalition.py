@@ -56,8 +56,19 @@ def test_a_table_of_others_with_its_providers(shoal):
     assert "(P1)" in shown
     assert "Epilepsy" in shown
     assert "Sara" not in shown  # names of people are not read
-    pair = found(shoal("attack", "coalition", "ta.csv", *PAPER, "--coalition", "P1",
-                       "--coalition", "P2", "--json"))  # fmt: skip
+    pair = found(
+        shoal(
+            "attack",
+            "coalition",
+            "ta.csv",
+            *PAPER,
+            "--coalition",
+            "P1",
+            "--coalition",
+            "P2",
+            "--json",
+        )
+    )
     assert pair["witness"]["members"] == 2
     two = found(shoal("attack", "coalition", "ta.csv", *PAPER, "--members", 2, "--json"))
     assert (two["exposed"], two["details"]["coalitions"]) == (2, 6)
@@ -66,8 +77,9 @@ def test_a_table_of_others_with_its_providers(shoal):
 
 
 def test_a_release_is_counted_with_its_companion(shoal, here, release):
-    told = found(shoal("attack", "coalition", release, "--coalition", "Heart", "--sure", 0.6,
-                       "--json"))  # fmt: skip
+    told = found(
+        shoal("attack", "coalition", release, "--coalition", "Heart", "--sure", 0.6, "--json")
+    )
     with (here / "release/table.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     who = pq.read_table(here / "release.private/rows.parquet")["provider"].to_pylist()
@@ -80,8 +92,11 @@ def test_a_release_is_counted_with_its_companion(shoal, here, release):
     assert exposed > 0
     assert (told["exposed"], told["people"]) == (exposed, sum(w != "Heart" for w in who))
     assert told["details"]["after"]["isolated"] == sum(one.total() == 1 for one in left.values())
-    again = found(shoal("attack", "coalition", release, *ROLES, "--coalition", "Heart", "--sure",
-                        0.6, "--json"))  # fmt: skip
+    again = found(
+        shoal(
+            "attack", "coalition", release, *ROLES, "--coalition", "Heart", "--sure", 0.6, "--json"
+        )
+    )
     assert again == told
 
 
@@ -131,11 +146,17 @@ def test_a_name_may_have_a_comma(shoal, here):
     assert (told["exposed"], told["people"], told["worst"]) == (1, 7, [3])
 
 
-@pytest.mark.parametrize(("wards", "why"), [
-    (["Heart"] * 6, "All rows are of one provider"),
-    (["Heart", "heart ", "Lung"] * 2, "2 providers in column 'ward' differ by case or space only"),
-    (["Heart", "", "Lung"] * 2, "2 rows have no provider"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wards", "why"),
+    [
+        (["Heart"] * 6, "All rows are of one provider"),
+        (
+            ["Heart", "heart ", "Lung"] * 2,
+            "2 providers in column 'ward' differ by case or space only",
+        ),
+        (["Heart", "", "Lung"] * 2, "2 rows have no provider"),
+    ],
+)
 def test_providers_who_cannot_be_told_apart_are_refused(shoal, here, wards, why):
     rows = (f"{20 + i // 3},flu,{ward}\n" for i, ward in enumerate(wards))
     (here / "t.csv").write_text("age,illness,ward\n" + "".join(rows), encoding="utf-8")
@@ -147,22 +168,35 @@ def test_providers_who_cannot_be_told_apart_are_refused(shoal, here, wards, why)
 
 
 def test_buckets_do_not_say_whose_value_is_whose(shoal):
-    done = shoal("publish", "wards.csv", "-o", "in-buckets", "-m", "distinct-diversity l=2",
-                 "--form", "buckets", *ROLES, "-q")  # fmt: skip
+    done = shoal(
+        "publish",
+        "wards.csv",
+        "-o",
+        "in-buckets",
+        "-m",
+        "distinct-diversity l=2",
+        "--form",
+        "buckets",
+        *ROLES,
+        "-q",
+    )
     assert done.exit_code == 0, done.stderr
     done = shoal("attack", "coalition", "in-buckets")
     assert done.exit_code == 5
     assert "which value came from whom is not known" in done.stderr
 
 
-@pytest.mark.parametrize(("asked", "why"), [
-    (["--coalition", "P9"], "provided no row of the release: 'P9'"),
-    (["--coalition", "P1,P2"], "in a --coalition of its own"),
-    (["--coalition", "P1", "--coalition", "P2", "--members", "2"], "named already"),
-    (["--members", "4"], "leaves nobody"),
-    (["--members", "0"], "at least 1"),
-    (["--pieces", "2"], "coalition has no option 'pieces'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (["--coalition", "P9"], "provided no row of the release: 'P9'"),
+        (["--coalition", "P1,P2"], "in a --coalition of its own"),
+        (["--coalition", "P1", "--coalition", "P2", "--members", "2"], "named already"),
+        (["--members", "4"], "leaves nobody"),
+        (["--members", "0"], "at least 1"),
+        (["--pieces", "2"], "coalition has no option 'pieces'"),
+    ],
+)
 def test_what_cannot_be_asked_is_wrong_usage(shoal, asked, why):
     done = shoal("attack", "coalition", "ta.csv", *PAPER, *asked)
     assert done.exit_code == 2

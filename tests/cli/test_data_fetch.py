@@ -37,8 +37,10 @@ ADULT = f"""{",".join(ADULT_COLUMNS)}
 54,?,180211,Some-college,10,Married-civ-spouse,?,Husband,White,Male,0,0,60,?,>50K,train
 25,Private,226802,11th,7,Never-married,Machine-op-inspct,Own-child,Black,Male,0,0,40,United-States,<=50K,test
 """
-BODY = {year: "\n".join(",".join(str(year + i * j) for i in range(61)) for j in (0, -1)) + "\n"
-        for year in (97, 98, 99)}  # fmt: skip
+BODY = {
+    year: "\n".join(",".join(str(year + i * j) for i in range(61)) for j in (0, -1)) + "\n"
+    for year in (97, 98, 99)
+}
 TABLES = {"adult.csv.gz": ADULT} | {
     f"ipums_la_{year}.csv.gz": f"{','.join(IPUMS_COLUMNS)}\n{body}" for year, body in BODY.items()
 }
@@ -153,8 +155,11 @@ def test_it_goes_where_studies_look_for_it(shoal, here, served, monkeypatch, tmp
     listed = json.loads(shoal("data", "list", "--json").stdout)
     here_now = {one["name"]: one["here"] for one in listed["datasets"]}
     assert here_now == {
-        "adult": True, "adult-train": True, "ipums-1970": True, "ipums-stacked": False
-    }  # fmt: skip
+        "adult": True,
+        "adult-train": True,
+        "ipums-1970": True,
+        "ipums-stacked": False,
+    }
     files = {one["name"]: one["files"] for one in listed["datasets"]}
     assert files["adult"] == {"adult.csv.gz": str(here / "mine" / "adult.csv.gz")}
     assert files["ipums-stacked"]["ipums_la_99.csv.gz"] is None
@@ -392,9 +397,12 @@ def test_the_archive_s_own_addresses_are_tried_one_after_another(monkeypatch, se
     front.fetch(out=tmp_path / "data")
     old = "/ml/machine-learning-databases/ipums-mld/ipums.la"
     assert served.asked == [
-        "/static/public/2/adult.zip", f"{old}.97.gz", f"{old}.98.gz",
-        "/static/public/127/ipums+census+database.zip", f"{old}.99.gz",
-    ]  # fmt: skip
+        "/static/public/2/adult.zip",
+        f"{old}.97.gz",
+        f"{old}.98.gz",
+        "/static/public/127/ipums+census+database.zip",
+        f"{old}.99.gz",
+    ]
     assert content(tmp_path / "data" / "ipums_la_98.csv.gz") == TABLES["ipums_la_98.csv.gz"]
 
 
@@ -437,8 +445,12 @@ def test_stopped_while_a_file_is_written_none_is_half_there(served, tmp_path, mo
 
 def test_progress_says_how_many_bytes_came(served, tmp_path):
     steps = []
-    front.fetch("adult", out=tmp_path / "data", source=served.address,
-                progress=lambda *step: steps.append(step))  # fmt: skip
+    front.fetch(
+        "adult",
+        out=tmp_path / "data",
+        source=served.address,
+        progress=lambda *step: steps.append(step),
+    )
     size = len(served.files["adult.zip"])
     assert steps[0] == ("adult.zip", 0, size)
     assert ("adult.zip", size, size) in steps
@@ -466,8 +478,10 @@ def rebuilt(folder):
     """`adult.data` and `adult.test` as the archive has them, from the table."""
     with gzip.open(folder / "adult.csv.gz", "rt", newline="") as file:
         rows = list(csv.reader(file))[1:]
-    lines = {split: [", ".join(row[:-1]) for row in rows if row[-1] == split]
-             for split in ("train", "test")}  # fmt: skip
+    lines = {
+        split: [", ".join(row[:-1]) for row in rows if row[-1] == split]
+        for split in ("train", "test")
+    }
     train = "".join(f"{line}\n" for line in lines["train"]) + "\n"
     test = "|1x3 Cross validator\n" + "".join(f"{line}.\n" for line in lines["test"]) + "\n"
     return {"adult.data": train.encode(), "adult.test": test.encode()}

@@ -43,9 +43,10 @@ def test_it_tells_estimators_classes_and_suppositions(forecast):
     table = lines[2:7]
     assert [line.split("  ")[0] for line in table] == ["", "*", "", "", ""]
     for name, line in zip(
-        ("simulation", "closed form", "paper, at least", "paper, best subset"), table[1:],
+        ("simulation", "closed form", "paper, at least", "paper, best subset"),
+        table[1:],
         strict=True,
-    ):  # fmt: skip
+    ):
         assert line[3:].startswith(name)
         assert "%" in line
     assert "too few repeats  others publish by mondrian under k-anonymity k=4" in table[1]
@@ -157,12 +158,21 @@ def test_a_validation_tells_how_far_each_estimator_is_off(validate, here):
     lines = result.stdout.splitlines()
     assert lines[0].startswith("4 trials on samples of 170 of 400 rows: ")
     assert lines[2].split() == [
-        "estimator", "error", "bias", "correlation", "Brier", "score", "covered"
-    ]  # fmt: skip
+        "estimator",
+        "error",
+        "bias",
+        "correlation",
+        "Brier",
+        "score",
+        "covered",
+    ]
     assert "No interval was told: it takes 19 repeats." in lines
     assert [line[:18].strip() for line in lines[3:7]] == [
-        "simulation", "closed form", "paper, at least", "paper, best subset"
-    ]  # fmt: skip
+        "simulation",
+        "closed form",
+        "paper, at least",
+        "paper, best subset",
+    ]
     assert "The table has 400 rows" in result.stdout
     page = (here / "validation.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 2
@@ -173,8 +183,9 @@ def test_a_validation_as_json(validate):
     told = json.loads(validate("--json").stdout)
     assert told["edition"] == 1
     assert [(one["k"], one["l"], one["overlap"]) for one in told["trials"]] == [
-        (3, 2, 60), (3, 3, 60)
-    ]  # fmt: skip
+        (3, 2, 60),
+        (3, 3, 60),
+    ]
     assert all(0 <= one["brier"] <= 1 for one in told["scores"].values())
 
 

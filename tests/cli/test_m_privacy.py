@@ -28,8 +28,9 @@ def test_a_table_that_holds(asked):
     assert "holds" in result.stdout
     assert "largest m: 1" in result.stdout
     assert "classes that survive m=0 to 1: 3 of 3" in result.stdout
-    assert re.search(r"at m=2: without 2 providers, a class of \d rows has 1 row, 1 value of Dis",
-                     result.stdout)  # fmt: skip
+    assert re.search(
+        r"at m=2: without 2 providers, a class of \d rows has 1 row, 1 value of Dis", result.stdout
+    )
     beyond = r"at m=2: without P\d, P\d, a class of \d rows \(.*\) has 1 row \(in the table \d+\)"
     assert re.search(beyond, asked("tb", "--members", 1, "--show").stdout)
 

@@ -35,9 +35,20 @@ def test_a_bound_that_fails_often_is_called_weak(shoal):
 
 def test_json_has_the_exact_promise_and_the_numbers(shoal):
     result = shoal(
-        "meaning", "--epsilon", "1/10", "--delta", "1e-10", "--people", 1000,
-        "--prior", "flu=70%", "--prior", "other=30%", "--presence", "--json",
-    )  # fmt: skip
+        "meaning",
+        "--epsilon",
+        "1/10",
+        "--delta",
+        "1e-10",
+        "--people",
+        1000,
+        "--prior",
+        "flu=70%",
+        "--prior",
+        "other=30%",
+        "--presence",
+        "--json",
+    )
     found = json.loads(result.stdout)
     assert (found["epsilon"], found["delta"]) == ("1/10", "1/10000000000")
     assert round(found["paper"]["epsilon"], 6) == 0.349879

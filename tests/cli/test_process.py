@@ -43,9 +43,12 @@ def test_a_reader_that_goes_away_is_no_error(here):
     os.close(read)
     with os.fdopen(write, "wb") as closed:
         done = subprocess.run(
-            [*COMMAND, "look", "patients.csv", "--json"], stdout=closed, stderr=subprocess.PIPE,
-            timeout=120, check=False,
-        )  # fmt: skip
+            [*COMMAND, "look", "patients.csv", "--json"],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            timeout=120,
+            check=False,
+        )
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -78,9 +81,11 @@ def test_interrupted_anywhere_nothing_is_left(here, roles, step, number):
     arguments = ["publish", "patients.csv", *roles, *K10, "-o", "release"]
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, step, str(int(number)), *arguments],
-        capture_output=True, timeout=120, check=False,
+        capture_output=True,
+        timeout=120,
+        check=False,
         env=os.environ | {"TMPDIR": str(here / "scratch")},
-    )  # fmt: skip
+    )
     assert done.returncode == 128 + number, done.stderr
     assert b"Stopped.\nHint: a release that is there is whole" in done.stderr
     assert sorted(here.iterdir()) == before

@@ -143,9 +143,12 @@ def test_help_has_sections_and_names_every_method(shoal):
     heads = [line[:-1] for line in told.splitlines() if line.endswith(":") and line[0] != " "]
     making = told[told.index("How classes are made:") : told.index("What is written:")]
     assert heads[:5] == [
-        "Options", "How classes are made", "What is written", "Noise (differential privacy)",
+        "Options",
+        "How classes are made",
+        "What is written",
+        "Noise (differential privacy)",
         "Other tables and releases",
-    ]  # fmt: skip
+    ]
     listed = " ".join(making.split()).replace("- ", "-").partition("One of ")[2].partition(".")[0]
     assert sorted(listed.split(", ")) == sorted(names())
 
@@ -221,9 +224,14 @@ DOORS = {
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     ("name", "module"),
-    [("script", "click"), ("script", "shoal.cli.outcome"), ("module", "shoal.cli.main"),
-     ("script", "shoal.core.temporary_files"), ("module", "shoal.core.interruption")],
-)  # fmt: skip
+    [
+        ("script", "click"),
+        ("script", "shoal.cli.outcome"),
+        ("module", "shoal.cli.main"),
+        ("script", "shoal.core.temporary_files"),
+        ("module", "shoal.core.interruption"),
+    ],
+)
 def test_a_signal_while_python_loads_is_no_traceback(name, module, number):
     code = STOPPED.format(module=module, number=int(number), door=DOORS[name])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)

@@ -68,8 +68,20 @@ def test_exit_codes(shoal, roles):
     assert shoal("report", "release").exit_code == 2  # nowhere to write
     assert shoal("report", "release", "-o", "report.docx").exit_code == 2
     assert shoal("report", "nowhere", "-o", "r.html").exit_code == 5
-    line = ("report", "release/table.csv", "--quasi", "age", "--quasi", "sex", "--quasi", "zip",
-            "--quasi", "admitted", "--sensitive", "diagnosis")  # fmt: skip
+    line = (
+        "report",
+        "release/table.csv",
+        "--quasi",
+        "age",
+        "--quasi",
+        "sex",
+        "--quasi",
+        "zip",
+        "--quasi",
+        "admitted",
+        "--sensitive",
+        "diagnosis",
+    )
     failed = shoal(*line, "-m", "k-anonymity k=11", "-o", "r.html")
     assert failed.exit_code == 3
     assert "does NOT meet" in failed.stdout

@@ -69,9 +69,12 @@ run()
 def started(line: list[str], folder: Path) -> subprocess.Popen[bytes]:
     (folder / "scratch").mkdir(exist_ok=True)
     return subprocess.Popen(
-        line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        line,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": str(SOURCE), "TMPDIR": str(folder / "scratch")},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -15,11 +15,16 @@ NAMED = {
     *(f"martin-figure-{i}" for i in (1, 2, 3, 5, 6)),
     *(f"ganta-table-{i}" for i in range(1, 5)),
     *(f"ganta-figure-{i}" for i in range(1, 9)),
-    "ganta-centroids", "ganta-headline",
-    "m-privacy-table-1", "m-privacy-table-2", "m-privacy-figure-6", "m-privacy-anonymisation",
-    *(f"sattar-table-{i}" for i in (1, 2)), *(f"sattar-figure-{i}" for i in (1, 2, 3)),
+    "ganta-centroids",
+    "ganta-headline",
+    "m-privacy-table-1",
+    "m-privacy-table-2",
+    "m-privacy-figure-6",
+    "m-privacy-anonymisation",
+    *(f"sattar-table-{i}" for i in (1, 2)),
+    *(f"sattar-figure-{i}" for i in (1, 2, 3)),
     "sweeney-examples",
-}  # fmt: skip
+}
 """What the papers have that can be made again."""
 
 
@@ -66,8 +71,12 @@ def test_a_stand_in_is_studied_without_the_data_and_marked_in_every_file(tmp_pat
 
 @pytest.mark.parametrize("words", [["ganta-figure-1"], ["--all"]])
 def test_without_the_data_it_says_how_to_get_it(tmp_path, words):
-    home = {"SHOAL_DATA": "", "XDG_DATA_HOME": str(tmp_path), "LOCALAPPDATA": str(tmp_path),
-            "HOME": str(tmp_path)}  # fmt: skip
+    home = {
+        "SHOAL_DATA": "",
+        "XDG_DATA_HOME": str(tmp_path),
+        "LOCALAPPDATA": str(tmp_path),
+        "HOME": str(tmp_path),
+    }
     told = run(*words, "-o", tmp_path / "studies", **home)
     assert told.exit_code == 5
     for word in ("Hint:", "shoal data fetch", "SHOAL_DATA", "--stand-in", "ipums_la_97.csv.gz"):

@@ -33,8 +33,18 @@ sys.addaudithook(trace)
 from shoal.cli.__main__ import run
 run()
 """
-ROLES = ["--person", "patient", "--provider", "hospital", "--quasi", "age", "--quasi", "sex",
-         "--sensitive", "diagnosis"]  # fmt: skip
+ROLES = [
+    "--person",
+    "patient",
+    "--provider",
+    "hospital",
+    "--quasi",
+    "age",
+    "--quasi",
+    "sex",
+    "--sensitive",
+    "diagnosis",
+]
 PUBLISH = ["publish", "people.csv", *ROLES, "-m", "k-anonymity k=4", "-o", "release", "-q"]
 
 
@@ -43,8 +53,12 @@ def listed() -> tuple[re.Pattern[str], re.Pattern[str]]:
     inside, *beside = PAGE.read_text(encoding="utf-8").split("\n## ")[1:]
 
     def pattern(*parts: str) -> re.Pattern[str]:
-        cells = [line.split("|")[1] for part in parts for line in part.splitlines()
-                 if line.startswith("| ")]  # fmt: skip
+        cells = [
+            line.split("|")[1]
+            for part in parts
+            for line in part.splitlines()
+            if line.startswith("| ")
+        ]
         names = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
         assert len(names) >= 4
         stands = {"…": "[0-9A-Za-z_.-]+", "NAME": "[^/]+", "XXXXXXXX": "[a-z0-9_]{8}"}
@@ -85,8 +99,11 @@ def made_by(folder: Path, *arguments: str) -> set[Path]:
     with Watcher(folder) as watcher:
         done = subprocess.run(
             [sys.executable, "-c", TRACED, str(log), *arguments],
-            cwd=folder, env=env, capture_output=True, check=False,
-        )  # fmt: skip
+            cwd=folder,
+            env=env,
+            capture_output=True,
+            check=False,
+        )
     assert done.returncode in (0, 4), done.stderr
     told = set(os.fsdecode(log.read_bytes()).splitlines())
     log.unlink()
@@ -134,11 +151,31 @@ def test_no_verb_makes_a_file_that_the_page_does_not_list(town):
     check_listed(town, "audit", "release")
     check_listed(town, "attack", "homogeneity", "release")
     check_listed(town, "report", "release", "--original", "people.csv", "-o", "page.html")
-    check_listed(town, "frontier", "people.csv", *ROLES, "-m", "k-anonymity k=4",
-                 "--methods", "mondrian", "-o", "found")  # fmt: skip
+    check_listed(
+        town,
+        "frontier",
+        "people.csv",
+        *ROLES,
+        "-m",
+        "k-anonymity k=4",
+        "--methods",
+        "mondrian",
+        "-o",
+        "found",
+    )
     check_listed(town, "ledger", "init", "--ledger", "book", "--key", "key")
-    check_listed(town, "ledger", "admit", "release", "--ledger", "book", "--key", "key",
-                 "--people", "people.csv")  # fmt: skip
+    check_listed(
+        town,
+        "ledger",
+        "admit",
+        "release",
+        "--ledger",
+        "book",
+        "--key",
+        "key",
+        "--people",
+        "people.csv",
+    )
 
 
 def test_the_check_can_fail(town):

@@ -191,8 +191,11 @@ def test_a_schema_finds_its_hierarchies_beside_itself(shoal, here):
 
 @pytest.mark.parametrize("verb", ["look", "schema", "audit", "verify", "publish"])
 def test_a_missing_file_is_5(shoal, verb):
-    extra = {"audit": ["--quasi", "age"], "verify": ["--quasi", "age", *K10],
-             "publish": ["--quasi", "age", *K10, "--dry-run"]}  # fmt: skip
+    extra = {
+        "audit": ["--quasi", "age"],
+        "verify": ["--quasi", "age", *K10],
+        "publish": ["--quasi", "age", *K10, "--dry-run"],
+    }
     result = shoal(verb, "absent.csv", *extra.get(verb, []))
     assert result.exit_code == 5
     assert "absent.csv" in result.stderr

@@ -181,12 +181,15 @@ def test_sets_of_more_than_a_word() -> None:
         ([20.0, 29.0, 40.0], "number", "[20-29]"),
         ([-5.0, -1.0, 40.0], "number", "[-5 - -1]"),
         ([2.5, 3.0, 40.0], "number", "[2.5 - 3]"),
-        ([date(1965, 9, 3), date(1966, 1, 1), date(1970, 1, 1)], "date",
-         "[1965-09-03 - 1966-01-01]"),
+        (
+            [date(1965, 9, 3), date(1966, 1, 1), date(1970, 1, 1)],
+            "date",
+            "[1965-09-03 - 1966-01-01]",
+        ),
         (["A-1", "B", "C"], "code", "[A-1 - B]"),
         (["9", "10", "11"], "code", "[9 - 10]"),
     ],
-)  # fmt: skip
+)
 def test_range_labels(values: list[Any], kind: str, label: str) -> None:
     axis = ordered().grow("c", kind, values)
     assert axis.labels([0], [1]).tolist() == [label]

@@ -254,10 +254,23 @@ def test_a_tree_remembers_its_file() -> None:
 
 @pytest.mark.parametrize(
     "plain",
-    ["fancy", 3, None, {}, [], {"intervals": 5}, {"intervals": ["x"]}, {"intervals": [5], "up": 3},
-     {"prefixes": [1], "dates": ["year"]}, {"prefixes": ["a"]}, {"tree": None}, "intervals",
-     {"dates": "year"}, {"intervals": [5], "top": "x"}],
-)  # fmt: skip
+    [
+        "fancy",
+        3,
+        None,
+        {},
+        [],
+        {"intervals": 5},
+        {"intervals": ["x"]},
+        {"intervals": [5], "up": 3},
+        {"prefixes": [1], "dates": ["year"]},
+        {"prefixes": ["a"]},
+        {"tree": None},
+        "intervals",
+        {"dates": "year"},
+        {"intervals": [5], "top": "x"},
+    ],
+)
 def test_schema_forms_that_are_not_understood(plain: Any) -> None:
     with pytest.raises(HierarchyError):
         Hierarchy.from_toml(plain)

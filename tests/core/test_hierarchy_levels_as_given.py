@@ -71,8 +71,10 @@ def test_a_group_of_all_values_keeps_its_label():
     assert axis.labels([0, 0], [2, 0]).tolist() == ["m", "a"]
     assert axis.labels([0], [2], 2).tolist() == ["*"]
     assert [ends.tolist() for ends in axis.parse(["m", "*", "a"])] == [
-        [0, 0, 0], [2, 2, 0], [True, True, True],
-    ]  # fmt: skip
+        [0, 0, 0],
+        [2, 2, 0],
+        [True, True, True],
+    ]
     assert axis_of(MIDDLE, null=True).labels([0, 0], [2, 3]).tolist() == ["m", "*"]
     assert to_arx_csv(axis) == "a;m;*\nb;m;*\nc;m;*\n"
 

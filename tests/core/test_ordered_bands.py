@@ -41,11 +41,19 @@ def test_bands_are_recognised_and_sorted(order: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        ("flu", "asthma", "hiv"), ("f", "m"), ("S", "M"), ("M", "D", "C"), ("10-19", "15-29"),
-        ("10-19", "young"), ("yes", "no", "NA"), ("1", "2", "3"), ("A01", "B02", "C03"),
-        ("10-20", "10 to 20", "20-30"), ("<30", ">30", "NO"),
+        ("flu", "asthma", "hiv"),
+        ("f", "m"),
+        ("S", "M"),
+        ("M", "D", "C"),
+        ("10-19", "15-29"),
+        ("10-19", "young"),
+        ("yes", "no", "NA"),
+        ("1", "2", "3"),
+        ("A01", "B02", "C03"),
+        ("10-20", "10 to 20", "20-30"),
+        ("<30", ">30", "NO"),
     ],
-)  # fmt: skip
+)
 def test_what_has_no_order_of_its_own_has_none(values: tuple[str, ...]) -> None:
     assert order_bands(values) is None
 
@@ -53,11 +61,13 @@ def test_what_has_no_order_of_its_own_has_none(values: tuple[str, ...]) -> None:
 def people(seed: int = 3, rows: int = 400) -> pa.Table:
     draw = random.Random(seed)
     bands = ORDERS[1]
-    return pa.table({
-        "age": [draw.choice(bands) for _ in range(rows)],
-        "size": [draw.choice(("S", "M", "L")) for _ in range(rows)],
-        "illness": [draw.choice(("flu", "hiv", "cold")) for _ in range(rows)],
-    })  # fmt: skip
+    return pa.table(
+        {
+            "age": [draw.choice(bands) for _ in range(rows)],
+            "size": [draw.choice(("S", "M", "L")) for _ in range(rows)],
+            "illness": [draw.choice(("flu", "hiv", "cold")) for _ in range(rows)],
+        }
+    )
 
 
 def test_a_release_and_an_attack_on_it_keep_the_order(tmp_path) -> None:
@@ -66,10 +76,8 @@ def test_a_release_and_an_attack_on_it_keep_the_order(tmp_path) -> None:
     release = shoal.publish(table, schema, "k-anonymity k=50", out=tmp_path / "release")
     labels = {line.split(",")[0] for line in release.path.read_text().splitlines()[1:]}
     allowed = set(ORDERS[1]) | {
-        f"[{low} - {high}]"
-        for i, low in enumerate(ORDERS[1])
-        for high in ORDERS[1][i + 1 :]
-    }  # fmt: skip
+        f"[{low} - {high}]" for i, low in enumerate(ORDERS[1]) for high in ORDERS[1][i + 1 :]
+    }
     assert labels <= allowed | {"*"}
     assert labels & allowed
     finding = shoal.attack("linking", [release], targets=table)

@@ -74,11 +74,19 @@ def test_bounds_of_dates_are_ordinals() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        "secret", 3, int, s.quasi(weight=0), s.quasi(weight=float("nan")), s.quasi(domain=()),
-        s.quasi(domain=("a", "a")), s.quasi(bounds=(2, 1)), s.quasi(kind="colour"),
-        s.quasi(bounds=(0, float("inf"))), s.quasi("flat"),  # type: ignore[arg-type]
+        "secret",
+        3,
+        int,
+        s.quasi(weight=0),
+        s.quasi(weight=float("nan")),
+        s.quasi(domain=()),
+        s.quasi(domain=("a", "a")),
+        s.quasi(bounds=(2, 1)),
+        s.quasi(kind="colour"),
+        s.quasi(bounds=(0, float("inf"))),
+        s.quasi("flat"),  # type: ignore[arg-type]
     ],
-)  # fmt: skip
+)
 def test_wrong_roles_are_refused_with_a_hint(wrong: Any) -> None:
     with pytest.raises(SchemaError) as caught:
         Schema(()).set(age=wrong)
@@ -281,11 +289,22 @@ def test_a_wrong_hierarchy_names_its_column() -> None:
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False).map(float)
 VALUES = NAMES | st.integers(-(2**40), 2**40) | st.dates()
-HIERARCHIES: st.SearchStrategy[Hierarchy | None] = st.sampled_from([
-    None, Flat(), Ordered(), Prefixes(), Prefixes((3, 1)), Dates(), Dates(("year", "decade")),
-    intervals(5, 10, 20), intervals(2, origin=1, top=80), tree({"Europe": ["Italy", "France"]}),
-    equal_width(8, 4, 2), equal_frequency(4, 2),
-])  # fmt: skip
+HIERARCHIES: st.SearchStrategy[Hierarchy | None] = st.sampled_from(
+    [
+        None,
+        Flat(),
+        Ordered(),
+        Prefixes(),
+        Prefixes((3, 1)),
+        Dates(),
+        Dates(("year", "decade")),
+        intervals(5, 10, 20),
+        intervals(2, origin=1, top=80),
+        tree({"Europe": ["Italy", "France"]}),
+        equal_width(8, 4, 2),
+        equal_frequency(4, 2),
+    ]
+)
 COLUMNS = st.builds(
     Column,
     name=NAMES,
@@ -317,10 +336,12 @@ def test_comments_survive_any_set(schema: Schema, data: st.DataObject) -> None:
     )
     notes = [line for line in marked.split("\n") if line.startswith("# note")]
     changed = data.draw(st.dictionaries(st.sampled_from(schema.names or ("x",)), COLUMNS))
-    new = Schema.parse(marked).set({
-        name: s.Role(c.role, c.hierarchy, c.weight, c.bounds, c.domain, c.kind)
-        for name, c in changed.items()
-    })  # fmt: skip
+    new = Schema.parse(marked).set(
+        {
+            name: s.Role(c.role, c.hierarchy, c.weight, c.bounds, c.domain, c.kind)
+            for name, c in changed.items()
+        }
+    )
     text = new.to_toml()
     assert Schema.parse(text) == new
     assert [line for line in text.split("\n") if line.startswith("# note")] == notes

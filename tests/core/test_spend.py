@@ -51,12 +51,18 @@ def test_what_is_no_finite_number_is_refused(number):
 @pytest.mark.parametrize(
     ("epsilon", "delta", "fact"),
     [
-        (None, 0, "Nobody says"), (0, 0, "more than 0"), ("-1/2", 0, "more than 0"),
-        (float("inf"), 0, "Epsilon must be a finite"), (float("nan"), 0, "Epsilon must be"),
-        (1, -1e-9, "not below 0"), (1, 1, "Delta|delta of 1"), (1, "x", "Delta is not a number"),
-        ("100.1", 0, "above 100 says nothing about anybody"), (1e300, 0, "above 100"),
+        (None, 0, "Nobody says"),
+        (0, 0, "more than 0"),
+        ("-1/2", 0, "more than 0"),
+        (float("inf"), 0, "Epsilon must be a finite"),
+        (float("nan"), 0, "Epsilon must be"),
+        (1, -1e-9, "not below 0"),
+        (1, 1, "Delta|delta of 1"),
+        (1, "x", "Delta is not a number"),
+        ("100.1", 0, "above 100 says nothing about anybody"),
+        (1e300, 0, "above 100"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_asked_for_is_refused(epsilon, delta, fact):
     with pytest.raises(shoal.UsageError, match=fact) as raised:
         asked(epsilon, delta)

@@ -78,10 +78,13 @@ def failing(epsilon, each, count):
     keep = math.exp(each) / (1 + math.exp(each))
     return sum(
         math.comb(count, j)
-        * max(0.0, keep ** (count - j) * (1 - keep) ** j
-              - math.exp(epsilon) * keep**j * (1 - keep) ** (count - j))
+        * max(
+            0.0,
+            keep ** (count - j) * (1 - keep) ** j
+            - math.exp(epsilon) * keep**j * (1 - keep) ** (count - j),
+        )
         for j in range(count + 1)
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("name", [BASIC, ADVANCED, ZCDP])

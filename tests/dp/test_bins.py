@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.core.column import Column
 from shoal.core.errors import InputError, SchemaError
-from shoal.core.hierarchy import (  # fmt: skip
+from shoal.core.hierarchy import (
     dates,
     equal_frequency,
     equal_width,
@@ -36,12 +36,16 @@ def column(kind="", hierarchy=None, **stated):
     ("stated", "labels"),
     [
         (column("number", intervals(5, 10), bounds=(17, 31)), "[15,20[ [20,25[ [25,30[ [30,35["),
-        (column("number", intervals(10, bottom=20, top=40), bounds=(0, 90)),
-         "<20 [20,30[ [30,40[ >=40"),
+        (
+            column("number", intervals(10, bottom=20, top=40), bounds=(0, 90)),
+            "<20 [20,30[ [30,40[ >=40",
+        ),
         (column("number", intervals(0.5), bounds=(0, 1.2)), "[0,0.5[ [0.5,1[ [1,1.5["),
         (column("number", bounds=(3, 6)), "3 4 5 6"),
-        (column("number", ordered(), bounds=(0, 60)), " ".join(
-            [f"[{low},{low + 5}[" for low in range(0, 60, 5)] + ["60"])),
+        (
+            column("number", ordered(), bounds=(0, 60)),
+            " ".join([f"[{low},{low + 5}[" for low in range(0, 60, 5)] + ["60"]),
+        ),
         (column("number", intervals(5), bounds=(10, 20)), "[10,15[ [15,20[ 20"),
         (column("number", intervals(5), bounds=(-10, 0)), "[-10,-5[ [-5,0[ 0"),
         (column("number", intervals(0.5), bounds=(0, 1)), "[0,0.5[ [0.5,1[ 1"),
@@ -51,10 +55,14 @@ def column(kind="", hierarchy=None, **stated):
         (column("number", domain=(2, 0.5)), "2 0.5"),
         (column("date", bounds=CENTURY), "1950 1951 1952 1953"),
         (column("date", dates(), bounds=CENTURY), "1950 1951 1952 1953"),
-        (column("date", dates("quarter", "year"), bounds=(CENTURY[0], date(1950, 12, 1))),
-         "1950-Q2 1950-Q3 1950-Q4"),
-        (column("date", dates("day"), bounds=(date(2000, 1, 1), date(2000, 1, 2))),
-         "2000-01-01 2000-01-02"),
+        (
+            column("date", dates("quarter", "year"), bounds=(CENTURY[0], date(1950, 12, 1))),
+            "1950-Q2 1950-Q3 1950-Q4",
+        ),
+        (
+            column("date", dates("day"), bounds=(date(2000, 1, 1), date(2000, 1, 2))),
+            "2000-01-01 2000-01-02",
+        ),
         (column("category", flat(), domain=("b", "a")), "b a"),
         (column("", domain=("*", "a")), "{*} a"),
         (column("code", prefixes(), domain=("130", "131")), "130 131"),
@@ -62,7 +70,7 @@ def column(kind="", hierarchy=None, **stated):
         (column("category", tree({"N": ["a", "b"]}), domain=("b",)), "b"),
         (column("category", domain=("1", 2)), "1 2"),
     ],
-)  # fmt: skip
+)
 def test_labels_follow_from_the_schema(stated, labels):
     found = bins(stated)
     assert [label.replace(" ", "") for label in found.labels] == labels.split()
@@ -96,9 +104,11 @@ def test_numbers_and_dates_beyond_the_bounds_count_as_the_nearest_bound():
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.integers(-(10**7), 10**7), st.integers(1, 10**7), st.sampled_from([1, 0.1, 0.25]),
+    st.integers(-(10**7), 10**7),
+    st.integers(1, 10**7),
+    st.sampled_from([1, 0.1, 0.25]),
     st.lists(st.floats(0, 1), min_size=1, max_size=8),
-)  # fmt: skip
+)
 def test_readable_bins_are_few_cover_the_bounds_and_keep_the_order(low, span, unit, shares):
     bounds = (low * unit, (low + span) * unit)
     found = bins(column("number", bounds=bounds))
@@ -226,8 +236,11 @@ def test_leaves_of_a_taxonomy_that_the_domain_leaves_out_have_no_bin():
     axis = groups.grow("x", "category", ["a", "c"], None, True)
     found = bins(column("category", groups, domain=("c", "a", ""))).of_leaves(axis)
     assert dict(zip([*axis.leaves, None], found.tolist(), strict=True)) == {
-        "a": 1, "b": -1, "c": 0, None: 2
-    }  # fmt: skip
+        "a": 1,
+        "b": -1,
+        "c": 0,
+        None: 2,
+    }
 
 
 def test_leaves_of_numbers_have_the_bin_they_lie_in():

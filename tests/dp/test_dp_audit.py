@@ -259,9 +259,15 @@ def test_an_own_statistic_is_used():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"runs": 10}, {"confidence": 1}, {"epsilon": 0}, {"delta": 1}, {"after": BEFORE},
-     {"after": AFTER[1:]}],
-)  # fmt: skip
+    [
+        {"runs": 10},
+        {"confidence": 1},
+        {"epsilon": 0},
+        {"delta": 1},
+        {"after": BEFORE},
+        {"after": AFTER[1:]},
+    ],
+)
 def test_what_cannot_be_audited_is_refused(wrong):
     asked_for = {"before": BEFORE, "after": AFTER, "epsilon": 1, **wrong}
     with pytest.raises(UsageError):

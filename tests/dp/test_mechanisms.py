@@ -52,9 +52,10 @@ def test_deviation_is_that_of_the_distribution(epsilon, delta):
 
 @settings(max_examples=5, deadline=None)
 @given(
-    st.fractions("1/100", 20, max_denominator=300), st.integers(1, 120),
+    st.fractions("1/100", 20, max_denominator=300),
+    st.integers(1, 120),
     st.sampled_from([Fraction(0), Fraction(1, 10**6), Fraction(1, 10**9)]),
-)  # fmt: skip
+)
 def test_the_map_gives_back_what_was_asked_for(epsilon, contributions, delta):
     ask = Spend(epsilon, delta)
     made = noise(ask, contributions)

@@ -71,9 +71,7 @@ def test_estimates_are_unbiased_with_the_stated_deviation():
     made, rng = response(asked(1), 3), np.random.default_rng(11)
     true = np.array([60, 30, 10])
     codes = np.repeat(np.arange(3), true)
-    runs = np.array(
-        [np.bincount(made.answered(codes, rng), minlength=3) for _ in range(1000)]
-    )  # fmt: skip
+    runs = np.array([np.bincount(made.answered(codes, rng), minlength=3) for _ in range(1000)])
     found = made.estimated(runs)
     assert (abs(found.mean(axis=0) - true) < 5 * made.deviation(true) / math.sqrt(1000)).all()
     assert np.allclose(found.std(axis=0), made.deviation(true), rtol=0.15)

@@ -56,9 +56,16 @@ def audit(path):
 
 @pytest.mark.parametrize(
     "call",
-    [publish, publish_with_kinds, publish_by_nothing, publish_by_a_typing_error, open_with_kinds,
-     ask_for_values, audit],
-)  # fmt: skip
+    [
+        publish,
+        publish_with_kinds,
+        publish_by_nothing,
+        publish_by_a_typing_error,
+        open_with_kinds,
+        ask_for_values,
+        audit,
+    ],
+)
 def test_an_error_about_a_table_without_a_header_shows_no_cell(headless, call):
     with pytest.raises(shoal.ShoalError) as caught:
         call(headless)

@@ -78,9 +78,13 @@ def test_a_workbook_has_numbers_dates_and_no_time_of_making(tmp_path) -> None:
     (tmp_path / "t.csv").write_text("\n".join(lines))
     schema = shoal.Schema.of(quasi="age", sensitive="illness", keep=["born", "score", "seen"])
     release = shoal.publish(
-        tmp_path / "t.csv", schema, "k-anonymity k=5", out=tmp_path / "r", format="xlsx",
+        tmp_path / "t.csv",
+        schema,
+        "k-anonymity k=5",
+        out=tmp_path / "r",
+        format="xlsx",
         accept_keep=True,
-    )  # fmt: skip
+    )
     rows = python_calamine.CalamineWorkbook.from_path(str(release.path)).get_sheet_by_index(0)
     _, first, *_ = rows.to_python()
     assert isinstance(first[1], float)

@@ -68,9 +68,19 @@ def test_look_shows_and_publish_counts_what_was_read_as_missing(tmp_path) -> Non
     assert "30 values 'NA', which may mean missing" in looked.stdout
     assert "8 nulls written '?'" in looked.stdout
     made = run(
-        "publish", table, "--quasi", "age", "--quasi", "country", "--sensitive", "illness",
-        "-m", "k-anonymity k=5", "-o", tmp_path / "release",
-    )  # fmt: skip
+        "publish",
+        table,
+        "--quasi",
+        "age",
+        "--quasi",
+        "country",
+        "--sensitive",
+        "illness",
+        "-m",
+        "k-anonymity k=5",
+        "-o",
+        tmp_path / "release",
+    )
     text = made.stdout + made.stderr
     assert "Column country: 30 cells are written 'NA', read as a value." in text
     assert "Column illness: 8 cells written '?' are read as missing." in text

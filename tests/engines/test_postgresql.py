@@ -29,15 +29,20 @@ def server(postgresql):
 def test_a_table_by_url(server):
     frame = shoal.open(f"{server}&table=people")
     assert {field.name: field.kind for field in frame.fields} == {
-        "age": "number", "zip": "code", "höhe in m": "number", "born": "date", "ill": "category",
-    }  # fmt: skip
+        "age": "number",
+        "zip": "code",
+        "höhe in m": "number",
+        "born": "date",
+        "ill": "category",
+    }
     found = frame.values(["age", "zip", "höhe in m", "ill"])
     assert sorted(found["age"].values) == [34.0, 41.0]
     assert found["age"].nulls == 1
     assert sorted(found["höhe in m"].values) == [1.65, 1.8]
     assert dict(zip(found["zip"].values, found["zip"].counts.tolist(), strict=True)) == {
-        "01301": 2, "13053": 1,
-    }  # fmt: skip
+        "01301": 2,
+        "13053": 1,
+    }
     assert found["ill"].nulls == 1
 
 

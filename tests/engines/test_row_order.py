@@ -90,10 +90,13 @@ def test_codes_are_the_codings_and_narrow():
     assert codes.dtype == np.uint8
 
 
-@pytest.mark.parametrize(("values", "codes", "null", "rows"), [
-    ([1.0], [0], 1, 2),
-    ([1.0, 3.0], [0, 1], None, 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "codes", "null", "rows"),
+    [
+        ([1.0], [0], 1, 2),
+        ([1.0, 3.0], [0, 1], None, 1),
+    ],
+)
 def test_a_value_without_a_code_is_an_error_as_in_a_tally(values, codes, null, rows):
     frame = shoal.open(pd.DataFrame({"a": [3.0, 1.0, None, 3.0]}))
     by = [coding(values, codes, null)]

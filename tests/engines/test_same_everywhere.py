@@ -44,14 +44,18 @@ def people() -> list[dict[str, Any]]:
     streets = ["Zoë", "naïve", "Ærøvej; 3", 'the "Ring"', None]
     rows = []
     for i in range(40):
-        rows.append({
-            "age": None if i % 13 == 5 else 20 + i * 7 % 60,
-            WEIGHT: None if i % 11 == 3 else 50.5 + i % 8 * 2.25,
-            ZIP: None if i % 17 == 4 else ["01301", "01302", "13053", "00999"][i % 4],
-            STREET: streets[i % 5],
-            "born": None if i % 19 == 7 else dt.date(1950 + i % 9 * 5, 1 + i % 12, 1 + i * 3 % 28),
-            WHY: ["a, b", "say 'x'", "été", None, "plain"][i * i % 5],
-        })  # fmt: skip
+        rows.append(
+            {
+                "age": None if i % 13 == 5 else 20 + i * 7 % 60,
+                WEIGHT: None if i % 11 == 3 else 50.5 + i % 8 * 2.25,
+                ZIP: None if i % 17 == 4 else ["01301", "01302", "13053", "00999"][i % 4],
+                STREET: streets[i % 5],
+                "born": None
+                if i % 19 == 7
+                else dt.date(1950 + i % 9 * 5, 1 + i % 12, 1 + i * 3 % 28),
+                WHY: ["a, b", "say 'x'", "été", None, "plain"][i * i % 5],
+            }
+        )
     return rows + rows[:6]
 
 
@@ -133,13 +137,11 @@ DOORS: dict[str, Callable[[Path], Any]] = {
     "sqlite": sqlite,
     "arrow": lambda _: TABLE,
     "pandas": lambda _: TABLE.to_pandas(),
-    "pandas, index in disorder": lambda _: TABLE.to_pandas().set_index(
-        pd.Index([0] * len(PEOPLE))
-    ),
+    "pandas, index in disorder": lambda _: TABLE.to_pandas().set_index(pd.Index([0] * len(PEOPLE))),
     "polars": lambda _: pl.from_arrow(TABLE),
     "duckdb": lambda _: duckdb.connect().from_arrow(TABLE),
     "rows in another order": lambda _: TABLE.take(list(range(len(PEOPLE)))[::-1]),
-}  # fmt: skip
+}
 
 
 def tallied(source: Any) -> Counter[tuple[Any, ...]]:
@@ -151,10 +153,12 @@ def tallied(source: Any) -> Counter[tuple[Any, ...]]:
     codes = (*tally.keys, *tally.values)
     found: Counter[tuple[Any, ...]] = Counter()
     for entry, count in enumerate(tally.count.tolist()):
-        found[tuple(
-            None if axis.null and code[entry] == axis.size - 1 else axis.leaves[code[entry]]
-            for axis, code in zip(axes, codes, strict=True)
-        )] += count  # fmt: skip
+        found[
+            tuple(
+                None if axis.null and code[entry] == axis.size - 1 else axis.leaves[code[entry]]
+                for axis, code in zip(axes, codes, strict=True)
+            )
+        ] += count
     return found
 
 

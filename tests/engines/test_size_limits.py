@@ -218,9 +218,11 @@ def measure_opening(path: Path, most: int) -> tuple[str, int]:
     """What opening says, and the kilobytes that it took, in a process that may hold so much."""
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, str(path)],
-        capture_output=True, text=True, check=True,
+        capture_output=True,
+        text=True,
+        check=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
-    )  # fmt: skip
+    )
     *said, taken = done.stdout.splitlines()
     return "\n".join(said), int(taken)
 

@@ -18,8 +18,16 @@ RECORDS = [
 ]
 BARE = "\n".join(";".join(record) for record in RECORDS * 3) + "\n"
 ROLES = ["--quasi", "50-59", "--quasi", "male", "--quasi", "80333", "--sensitive", "negative"]
-NUMBERED = ["--quasi", "column 1", "--quasi", "column 2", "--drop", "column 3",
-            "--sensitive", "column 4"]  # fmt: skip
+NUMBERED = [
+    "--quasi",
+    "column 1",
+    "--quasi",
+    "column 2",
+    "--drop",
+    "column 3",
+    "--sensitive",
+    "column 4",
+]
 RULE = ["-m", "k-anonymity k=2", "-m", "distinct-diversity l=2 on='column 4'"]
 
 

@@ -95,9 +95,13 @@ def test_the_paper_s_own_releases_expose_what_it_says(rows, l, percent):
     keys = np.arange(12)[np.newaxis]
     cells = cover_classes((axis,), keys, np.arange(12, dtype=np.int32), class_)
     table = Ours(
-        (axis,), Axis.numbered("Diagnosis", len(names)), keys, np.array(values, np.int32), class_,
+        (axis,),
+        Axis.numbered("Diagnosis", len(names)),
+        keys,
+        np.array(values, np.int32),
+        class_,
         cells,
-    )  # fmt: skip
+    )
     exposed = real(table, [Theirs(np.array(place, np.int32), bits)], l)
     assert 100 * exposed.mean() == pytest.approx(given["expected"][percent], abs=1e-4)
 
@@ -132,9 +136,11 @@ def test_people_of_a_divided_entry_are_spread_over_its_pieces():
         (ordered("x", 2),), np.array([[0, 1]]), np.array([0, 1]), np.array([0, 1])
     )
     cut = Cut(
-        np.array([1, 0, 0], np.int32), np.array([1, 0, HELD_BACK], np.int32), np.array([2, 2, 1]),
+        np.array([1, 0, 0], np.int32),
+        np.array([1, 0, HELD_BACK], np.int32),
+        np.array([2, 2, 1]),
         cells,
-    )  # fmt: skip
+    )
     found = [placed(cut, entry, np.random.default_rng(seed)) for seed in range(20)]
     assert all((one[[1, 4]] == 1).all() for one in found)
     assert all(sorted(one[[0, 2, 3]].tolist()) == [HELD_BACK, 0, 0] for one in found)
@@ -210,9 +216,10 @@ def test_the_paper_s_estimate_counts_known_values_alone(reading):
 
 def test_values_that_we_lack_are_not_taken_for_missing_ones():
     table = replace(
-        with_blanks(ours(np.random.default_rng(2))), population_elsewhere=30,
+        with_blanks(ours(np.random.default_rng(2))),
+        population_elsewhere=30,
         population_values=np.full(6, 10),
-    )  # fmt: skip
+    )
     null, lacking = table.sensitive.null_code, table.sensitive.size
     codes = table.on_everywhere(np.array([0, null, lacking], np.int32))
     assert codes.tolist() == [0, table.everywhere.null_code, null]
@@ -233,9 +240,15 @@ def test_a_record_s_probability_is_the_paper_s_example():
     everybody = np.array(list(product(range(20), range(2)))).T
     ages = np.where(everybody[0] == 3, 57, 17)  # 57 of 57 + 19 · 17 = 380
     table = Ours(
-        quasi, Axis.numbered("diagnosis", 20), keys, np.zeros(2, np.int32), class_, cells,
-        population=Population(everybody, ages), population_values=np.full(20, 1),
-    )  # fmt: skip
+        quasi,
+        Axis.numbered("diagnosis", 20),
+        keys,
+        np.zeros(2, np.int32),
+        class_,
+        cells,
+        population=Population(everybody, ages),
+        population_values=np.full(20, 1),
+    )
     assert class_chances(table)[0] == pytest.approx(given["P_age"] * given["P_sex"])
     assert value_chances(table, Asked(0.1, 1))[0] == pytest.approx(given["P"])
 
@@ -329,9 +342,12 @@ def test_values_that_we_lack_are_drawn_as_one_code_that_nobody_shares(null):
     counts = np.array([30, 0, 10, 10, 10])
     axis = Axis("value", "category", "flat", tuple("abcde"[: 5 - null]), null=null)
     table = replace(
-        ours(rng), sensitive=axis, population_values=counts, population_elsewhere=39,
+        ours(rng),
+        sensitive=axis,
+        population_values=counts,
+        population_elsewhere=39,
         population=Population(np.array([[3], [1]]), np.array([99])),
-    )  # fmt: skip
+    )
     assert table.prior.tolist() == [0.3, 0.01, 0.1, 0.1, 0.1]  # somebody of ours has the second
     assert table.everywhere.size == 6
     known = in_one_node(table, tau=60.0)
@@ -400,10 +416,12 @@ def test_the_closed_form_is_the_sum_over_all_that_may_appear(l, others):
     for i, c in enumerate(table.class_):
         part = [appears[e] for e in range(start[i], start[i + 1]) if e != own[i]]
         exposed = sum(
-            comb(others, j) * 0.3**j * 0.7 ** (others - j)
+            comb(others, j)
+            * 0.3**j
+            * 0.7 ** (others - j)
             * (1 - at_least([p**j for p in part], l - 1))
             for j in range(1, others + 1)
-        )  # fmt: skip
+        )
         safe[c] *= 1 - exposed
     found = closed_form(table, known, asked, together=0.0)
     assert found.classes == pytest.approx(1 - safe)
@@ -519,9 +537,17 @@ def test_one_more_lies_in_the_interval_nine_times_in_ten(repeats):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"overlap": 1.5}, {"overlap": -0.1}, {"overlap": float("nan")}, {"l": 1}, {"others": 0},
-     {"rows": 0}, {"confidence": 2.0}, {"overlap": True}],
-)  # fmt: skip
+    [
+        {"overlap": 1.5},
+        {"overlap": -0.1},
+        {"overlap": float("nan")},
+        {"l": 1},
+        {"others": 0},
+        {"rows": 0},
+        {"confidence": 2.0},
+        {"overlap": True},
+    ],
+)
 def test_what_cannot_be_is_refused(wrong):
     with pytest.raises(UsageError):
         Asked(**{"overlap": 0.1, "rows": 100, **wrong})
@@ -555,9 +581,15 @@ SCHEMA = shoal.Schema.of(quasi=["age", "sex"], sensitive=["work"])
 def tried():
     told = []
     found = validate_forecast(
-        pa.table(town()), SCHEMA, overlaps=(60, "30%"), ks=(4, 8), size=300, seeds=1, repeats=19,
+        pa.table(town()),
+        SCHEMA,
+        overlaps=(60, "30%"),
+        ks=(4, 8),
+        size=300,
+        seeds=1,
+        repeats=19,
         progress=lambda step, done, total: told.append((step, done, total)),
-    )  # fmt: skip
+    )
     return found, told
 
 
@@ -616,19 +648,30 @@ def test_a_table_too_small_is_sampled_less_or_refused():
 @pytest.mark.parametrize(
     ("wrong", "fact"),
     [
-        *(({"overlaps": some}, "overlaps are one or more, each once")
-          for some in ((), 5, "57", (9, 9))),
-        *(({"overlaps": (one,)}, "An overlap is a share of a sample")
-          for one in (0, 1, "0%", "100%")),
-        *(({"overlaps": (one,)}, "is no overlap: it is a share")
-          for one in (float("inf"), float("nan"), 1.5, -3, True, "150%", "many")),
-        *(({name: number}, f"{name} is a whole number from 1 on")
-          for name in ("size", "seeds", "repeats") for number in (0, 1.5, "3", True, None)),
-        ({"ks": ()}, "ks are one or more"), ({"ks": (4, 4)}, "ks are one or more"),
-        ({"ls": (2, 3, 2)}, "ls are one or more"), ({"ks": (2.5,)}, "k is a whole number"),
+        *(
+            ({"overlaps": some}, "overlaps are one or more, each once")
+            for some in ((), 5, "57", (9, 9))
+        ),
+        *(
+            ({"overlaps": (one,)}, "An overlap is a share of a sample")
+            for one in (0, 1, "0%", "100%")
+        ),
+        *(
+            ({"overlaps": (one,)}, "is no overlap: it is a share")
+            for one in (float("inf"), float("nan"), 1.5, -3, True, "150%", "many")
+        ),
+        *(
+            ({name: number}, f"{name} is a whole number from 1 on")
+            for name in ("size", "seeds", "repeats")
+            for number in (0, 1.5, "3", True, None)
+        ),
+        ({"ks": ()}, "ks are one or more"),
+        ({"ks": (4, 4)}, "ks are one or more"),
+        ({"ls": (2, 3, 2)}, "ls are one or more"),
+        ({"ks": (2.5,)}, "k is a whole number"),
         ({"ls": (1,)}, "l is a whole number from 2 on"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_tried_is_refused(wrong, fact):
     with pytest.raises(UsageError) as found:
         validate_forecast("nowhere.csv", SCHEMA, **wrong)  # before anything is read

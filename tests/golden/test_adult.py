@@ -15,11 +15,26 @@ from tests.oracles import plain_models as oracle
 import shoal
 from shoal.core.labels import read_range, read_set
 
-EIGHT = ["age", "workclass", "education_num", "marital_status", "occupation", "race", "sex",
-         "native_country"]  # fmt: skip
+EIGHT = [
+    "age",
+    "workclass",
+    "education_num",
+    "marital_status",
+    "occupation",
+    "race",
+    "sex",
+    "native_country",
+]
 SEVEN = ["age", "workclass", "education", "marital_status", "race", "sex", "native_country"]
-DISTINCT = {"workclass": 7, "education": 16, "marital_status": 7, "race": 5, "sex": 2,
-            "native_country": 41, "occupation": 14}  # fmt: skip
+DISTINCT = {
+    "workclass": 7,
+    "education": 16,
+    "marital_status": 7,
+    "race": 5,
+    "sex": 2,
+    "native_country": 41,
+    "occupation": 14,
+}
 PEERS = {5: 0.040, 10: 0.066, 50: 0.159}
 """NCP of the best of the peers by k: width / range, leaves / domain, one leaf 0."""
 
@@ -46,8 +61,17 @@ def read(path):
 
 def others(kept):
     """Every other column of Adult is dropped."""
-    columns = [*EIGHT, "education", "fnlwgt", "relationship", "capital_gain", "capital_loss",
-               "hours_per_week", "income", "split"]  # fmt: skip
+    columns = [
+        *EIGHT,
+        "education",
+        "fnlwgt",
+        "relationship",
+        "capital_gain",
+        "capital_loss",
+        "hours_per_week",
+        "income",
+        "split",
+    ]
     return [name for name in columns if name not in kept]
 
 
@@ -81,8 +105,16 @@ def test_adult_is_published_10_anonymous_and_verifies(release):
     rows = read(release.path)
     sizes = Counter(tuple(row[name] for name in SEVEN) for row in rows)
     assert len(rows) == 30_162
-    assert list(rows[0]) == ["age", "workclass", "education", "marital_status", "occupation",
-                             "race", "sex", "native_country"]  # fmt: skip
+    assert list(rows[0]) == [
+        "age",
+        "workclass",
+        "education",
+        "marital_status",
+        "occupation",
+        "race",
+        "sex",
+        "native_country",
+    ]
     assert min(sizes.values()) >= 10
     verdict = shoal.verify(release.folder)
     assert verdict.holds

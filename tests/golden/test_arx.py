@@ -60,19 +60,55 @@ def granularity(tally, cut):
 
 OWN = [
     ("nine", "k-anonymity k=5", 0, "non-uniform-entropy", 407289.5389, (1, 2, 1, 1, 3, 2, 2, 1, 1)),
-    ("nine", "k-anonymity k=100", 0, "non-uniform-entropy", 453196.8932,
-     (0, 4, 1, 1, 3, 2, 2, 1, 1)),
-    ("occupation", "entropy-diversity l=5", 0, "non-uniform-entropy", 324620.5270,
-     (1, 1, 1, 1, 3, 2, 2, 1)),
-    ("occupation", "entropy-diversity l=5", 0.04, "non-uniform-entropy", 228878.2039,
-     (1, 0, 1, 1, 2, 2, 2, 1)),
-    ("occupation", "k-anonymity k=5 & t-closeness t=0.2", 0, "discernibility", 456853172,
-     (1, 4, 1, 1, 3, 2, 2, 1)),
-    ("occupation", "k-anonymity k=100 & t-closeness t=0.2", 0, "discernibility", 456853172,
-     (1, 4, 1, 1, 3, 2, 2, 1)),
-    ("occupation", "k-anonymity k=5 & t-closeness t=0.2 distance=hierarchical", 0,
-     "non-uniform-entropy", 398400.0742, (0, 4, 1, 1, 3, 2, 2, 1)),
-]  # fmt: skip
+    (
+        "nine",
+        "k-anonymity k=100",
+        0,
+        "non-uniform-entropy",
+        453196.8932,
+        (0, 4, 1, 1, 3, 2, 2, 1, 1),
+    ),
+    (
+        "occupation",
+        "entropy-diversity l=5",
+        0,
+        "non-uniform-entropy",
+        324620.5270,
+        (1, 1, 1, 1, 3, 2, 2, 1),
+    ),
+    (
+        "occupation",
+        "entropy-diversity l=5",
+        0.04,
+        "non-uniform-entropy",
+        228878.2039,
+        (1, 0, 1, 1, 2, 2, 2, 1),
+    ),
+    (
+        "occupation",
+        "k-anonymity k=5 & t-closeness t=0.2",
+        0,
+        "discernibility",
+        456853172,
+        (1, 4, 1, 1, 3, 2, 2, 1),
+    ),
+    (
+        "occupation",
+        "k-anonymity k=100 & t-closeness t=0.2",
+        0,
+        "discernibility",
+        456853172,
+        (1, 4, 1, 1, 3, 2, 2, 1),
+    ),
+    (
+        "occupation",
+        "k-anonymity k=5 & t-closeness t=0.2 distance=hierarchical",
+        0,
+        "non-uniform-entropy",
+        398400.0742,
+        (0, 4, 1, 1, 3, 2, 2, 1),
+    ),
+]
 
 
 @pytest.mark.parametrize(("which", "rule", "share", "measure", "value", "levels"), OWN)

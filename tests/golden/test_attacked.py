@@ -57,8 +57,16 @@ def test_alice_s_illness_is_known_on_the_command_line(ganta, table, tmp_path):
     target = {"Zip": "13012", "Age": 28, "Nationality": "Russian"}
     schema = tmp_path / "schema.toml"
     schema.write_text(roles(given).to_toml(), encoding="utf-8")
-    words = ["attack", "intersection", *releases, "--targets", table("people", [target]),
-             "-s", schema, "--json"]  # fmt: skip
+    words = [
+        "attack",
+        "intersection",
+        *releases,
+        "--targets",
+        table("people", [target]),
+        "-s",
+        schema,
+        "--json",
+    ]
     silent, shown = (
         CliRunner().invoke(main, [*map(str, words), *more]) for more in ([], ["--show"])
     )
@@ -89,9 +97,12 @@ def test_sattar_s_people_keep_what_the_paper_says(golden, table, rows, who):
     everybody = [{key: row[key] for key in ("Name", *given["qi"])} for row in given["A_original"]]
     person = [row for row in everybody if row["Name"] == who]
     finding = shoal.attack(
-        "intersection", releases, targets=table("targets", person),
-        schema=roles(given).set(Name=shoal.person), show=True,
-    )  # fmt: skip
+        "intersection",
+        releases,
+        targets=table("targets", person),
+        schema=roles(given).set(Name=shoal.person),
+        show=True,
+    )
     left = expected["intersection"]
     assert finding.details["prior"] == [len(expected["A"]), len(expected["B"])]
     assert finding.details["candidates_after"] == {len(left): 1}
@@ -105,9 +116,11 @@ def test_sattar_s_one_vulnerable_person_is_found_among_all_of_hospital_a(golden,
     everybody = [{key: row[key] for key in ("Name", *given["qi"])} for row in given["A_original"]]
     both = [row for row in everybody if row["Name"] in given["expected"]["overlap"]]
     finding = shoal.attack(
-        "intersection", releases, targets=table("targets", both),
+        "intersection",
+        releases,
+        targets=table("targets", both),
         schema=roles(given).set(Name=shoal.person),
-    )  # fmt: skip
+    )
     assert finding.people == len(both)
     worst = [both[row - 1]["Name"] for row in finding.worst[: finding.exposed]]
     assert worst == given["expected"]["vulnerable_individuals_l2"]

@@ -105,8 +105,10 @@ def test_an_accepted_risk_is_recorded_with_what_was_found(ledger, first, given, 
     release = table("GT3", given["GT3"])
     found = ledger.admit(release, schema=schema, accept_risk="the board agreed", to="a study")
     assert (found.admitted, found.overridden, found.accepted_risk) == (
-        True, True, "the board agreed",
-    )  # fmt: skip
+        True,
+        True,
+        "the board agreed",
+    )
     body = ledger.entry(3).body
     assert body["accepted_risk"] == "the board agreed"
     assert (body["to"], body["by"], body["rows"], body["classes"]) == ("a study", "Sweeney", 12, 5)

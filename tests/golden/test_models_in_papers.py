@@ -20,9 +20,9 @@ def without(rows, coalition):
     return [{k: v for k, v in row.items() if k not in ("Provider", "Name")} for row in seen]
 
 
-@pytest.mark.parametrize("case", [
-    f"{name},m={m},k={k},l=2" for name in ("Ta", "Tb") for m in (0, 1, 2) for k in (2, 3)
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "case", [f"{name},m={m},k={k},l=2" for name in ("Ta", "Tb") for m in (0, 1, 2) for k in (2, 3)]
+)
 def test_m_privacy_by_its_definition(golden, table, case):
     """m-private: the rule holds for what is left without any coalition of up to m providers."""
     given = golden("mprivacy_table1")

@@ -114,10 +114,13 @@ def refused() -> Callable[..., None]:
 def must_be_refused(book: Book, problem: str, asked: Collection[str] = ()) -> None:
     """Nothing is read or added, and why is told; ``asked`` are some of the ways to ask."""
     ways = {
-        "entries": book.entries, "entry": lambda: book.entry(4), "head": book.head,
-        "publishers": book.publishers, "sealed": lambda: book.sealed(2),
+        "entries": book.entries,
+        "entry": lambda: book.entry(4),
+        "head": book.head,
+        "publishers": book.publishers,
+        "sealed": lambda: book.sealed(2),
         "append": lambda: book.append({"kind": "release"}),
-    }  # fmt: skip
+    }
     for name in asked or ways:
         with pytest.raises(InputError) as told:
             ways[name]()
@@ -158,8 +161,10 @@ def child() -> Callable[..., subprocess.Popen[str]]:
     def start(*words: object) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, program, *map(str, words)],
-            env={**os.environ, "PYTHONPATH": path}, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            env={**os.environ, "PYTHONPATH": path},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     return start

@@ -9,11 +9,13 @@ import pyarrow as pa
 import shoal
 
 ROWS = 24
-PEOPLE = pa.table({
-    "age": [20 + i for i in range(ROWS)],
-    "sex": ["fm"[i % 2] for i in range(ROWS)],
-    "ill": ["abc"[i % 3] for i in range(ROWS)],
-})  # fmt: skip
+PEOPLE = pa.table(
+    {
+        "age": [20 + i for i in range(ROWS)],
+        "sex": ["fm"[i % 2] for i in range(ROWS)],
+        "ill": ["abc"[i % 3] for i in range(ROWS)],
+    }
+)
 SCHEMA = shoal.Schema.parse("""
 edition = 1
 [columns.age]

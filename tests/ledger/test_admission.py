@@ -67,8 +67,9 @@ def test_what_is_kept_reads_back_as_it_was(town):
     assert (again.name, again.rows, again.manifest) == (seen.name, seen.rows, seen.manifest)
     for name, listing in seen.listings.items():
         values = np.array(listing.values, object)[listing.codes]
-        assert (np.array(again.listings[name].values, object)[again.listings[name].codes] == values
-                ).all()  # fmt: skip
+        assert (
+            np.array(again.listings[name].values, object)[again.listings[name].codes] == values
+        ).all()
     hidden = seen.companion.folder / "rows.parquet"
     assert again.keyed.person.to_pylist() == pa.parquet.read_table(hidden)["person"].to_pylist()
     assert digest(again) == digest(seen)
@@ -126,8 +127,9 @@ def test_a_release_based_on_another_is_compared_person_by_person(ledger, town):
     found = ledger.admit(town.based, people=town.everybody)
     (beside,) = found.judged_with
     assert (beside.relation, beside.how) == (
-        "over time", "its manifest says that it is based on it",
-    )  # fmt: skip
+        "over time",
+        "its manifest says that it is based on it",
+    )
     assert any("all 100 people in both equal or generalise" in one for one in found.defences)
     assert found.admitted
     assert ledger.entry(3).body["based_on"] == town.first.manifest["sha256"]
@@ -220,18 +222,28 @@ def test_three_releases_say_together_what_no_two_do(ledger):
     told = ledger.judge(tables[2], schema=schema, people=people, relation="overlapping")
     by_entries = {(one.finding.attack, one.entries): one.beyond for one in told.weighed}
     assert by_entries == {
-        ("intersection", (2,)): 0, ("intersection", (3,)): 0, ("intersection", (2, 3)): 1,
-        ("worst-pair", (2,)): 0, ("worst-pair", (3,)): 0, ("worst-pair", (2, 3)): 3,
-    }  # fmt: skip
+        ("intersection", (2,)): 0,
+        ("intersection", (3,)): 0,
+        ("intersection", (2, 3)): 1,
+        ("worst-pair", (2,)): 0,
+        ("worst-pair", (3,)): 0,
+        ("worst-pair", (2, 3)): 3,
+    }
     assert not told.admitted
     assert ledger.judge(tables[2], schema=schema, people=people, l=3).reasons
 
 
 def test_more_values_left_may_be_asked_for():
     finding = shoal.Finding(
-        attack="intersection", people=10, exposed=2, sure=1, guessing=0, sentence="", defence="",
+        attack="intersection",
+        people=10,
+        exposed=2,
+        sure=1,
+        guessing=0,
+        sentence="",
+        defence="",
         details={"candidates_after": {1: 2, 2: 3, 5: 5}, "candidates_before": {1: 1, 2: 1, 6: 8}},
-    )  # fmt: skip
+    )
     assert [weighed(finding, (2,), Terms(l=l)).beyond for l in (2, 3, 4)] == [1, 3, 3]
     assert not Weighed(finding, (2,), 1, 0.1).exceeds
     assert Weighed(finding, (2,), 2, 0.1).exceeds
@@ -376,8 +388,9 @@ def test_buckets_are_not_let_through_with_people_either(ledger, town):
 
 
 def test_centroids_are_judged_by_people_or_not_at_all(ledger, town):
-    made = published(town, "centroids", town.first_rows, form="centroids",
-                     method="microaggregation")  # fmt: skip
+    made = published(
+        town, "centroids", town.first_rows, form="centroids", method="microaggregation"
+    )
     ledger.admit(town.other)
     told = ledger.judge(made)
     assert (told.admitted, told.weighed, told.unjudged[0][0]) == (False, (), 2)

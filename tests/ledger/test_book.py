@@ -53,9 +53,11 @@ def test_the_hash_is_as_documented(book):
     """Computed here again from the words of the theory page."""
     entry = book.entry(3)
     held = {
-        "body": entry.body, "number": 3, "sealed_sha256": entry.sealed_sha256,
+        "body": entry.body,
+        "number": 3,
+        "sealed_sha256": entry.sealed_sha256,
         "signer": entry.signer,
-    }  # fmt: skip
+    }
     text = json.dumps(held, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     whole = b"shoal ledger entry 1\n" + entry.previous.encode() + text.encode()
     assert hashlib.sha256(whole).hexdigest() == entry.hash
@@ -163,8 +165,13 @@ def test_another_publisher_adds_once_it_is_known(where, keys, book):
 @IN_A_FILE
 def test_a_publisher_is_added_whole_and_once(keys, book):
     new = Keys.new("x").public
-    for wrong in ({}, {"name": "x"}, {"name": "", "public": new}, {"name": "x", "public": new[1:]},
-                  {"name": "x", "public": new.upper() + "G"}):  # fmt: skip
+    for wrong in (
+        {},
+        {"name": "x"},
+        {"name": "", "public": new},
+        {"name": "x", "public": new[1:]},
+        {"name": "x", "public": new.upper() + "G"},
+    ):
         with pytest.raises(UsageError, match="a name and a public key"):
             book.append({"kind": "publisher", **wrong})
     for name, public in (("City hospital", new), ("x", keys.public)):
@@ -195,10 +202,13 @@ def test_no_ledger(tmp_path, keys):
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:
         other.execute("CREATE TABLE people (name)")
     for name, fact in {
-        "none.db": "There is no ledger none.db", "text.db": "text.db is not a ledger",
-        "empty.db": "There is no ledger in empty.db", "other.db": "There is no ledger in other.db",
-        ".": "is a folder", "no/where.db": "There is no ledger where.db",
-    }.items():  # fmt: skip
+        "none.db": "There is no ledger none.db",
+        "text.db": "text.db is not a ledger",
+        "empty.db": "There is no ledger in empty.db",
+        "other.db": "There is no ledger in other.db",
+        ".": "is a folder",
+        "no/where.db": "There is no ledger where.db",
+    }.items():
         with pytest.raises(InputError, match=fact):
             Book.open(tmp_path / name, keys)
     assert not (tmp_path / "none.db").exists()

@@ -141,13 +141,20 @@ def test_an_account_that_has_a_delta_without_rho_has_no_concentrated_total(conce
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"composition": "zcdp"}, {"composition": "advanced", "epsilon": 1},
-        {"composition": "smallest", "epsilon": 1, "delta": 1e-6}, {"epsilon": "x"},
+        {"composition": "zcdp"},
+        {"composition": "advanced", "epsilon": 1},
+        {"composition": "smallest", "epsilon": 1, "delta": 1e-6},
+        {"epsilon": "x"},
         {"composition": "zcdp", "epsilon": 1, "delta": "1e-400"},
-        {"epsilon": 0}, {"delta": 1e-6}, {"epsilon": 1, "delta": 1}, {"epsilon": 1, "delta": -1},
-        {"epsilon": 1, "delta": "1/10"}, {"epsilon": 101}, {"epsilon": 0, "delta": 1e-6},
+        {"epsilon": 0},
+        {"delta": 1e-6},
+        {"epsilon": 1, "delta": 1},
+        {"epsilon": 1, "delta": -1},
+        {"epsilon": 1, "delta": "1/10"},
+        {"epsilon": 101},
+        {"epsilon": 0, "delta": 1e-6},
     ],
-)  # fmt: skip
+)
 def test_a_budget_that_cannot_be_kept_is_refused_at_the_founding(tmp_path, wrong):
     with pytest.raises(shoal.UsageError) as told:
         shoal.Ledger.init(tmp_path / "a.db", **wrong)
@@ -181,8 +188,9 @@ def test_a_single_release_of_all_the_budget_is_admitted_and_is_the_last(tmp_path
         assert found.total == Spend(**spend, rho=found.total.rho)
         assert found.remaining == Spend()
         with pytest.raises(shoal.Refused) as told:
-            shoal.publish(PEOPLE, SCHEMA, out=tmp_path / "b", ledger=ledger, epsilon="1/1000",
-                          **asked)  # fmt: skip
+            shoal.publish(
+                PEOPLE, SCHEMA, out=tmp_path / "b", ledger=ledger, epsilon="1/1000", **asked
+            )
         assert "use the budget up" in told.value.hint
 
 
@@ -196,13 +204,28 @@ FITTING = [
     ("basic", [entry(1, delta="1e-5")], Spend("1/9"), "counts", "use the budget up"),
     ("basic", [entry(1, "counts")], Spend(2), "randomised", "publish with a smaller epsilon."),
     ("basic", [entry(2, "counts")], Spend("1/9"), "randomised", "leave the randomised release out"),
-    ("basic", [entry("1/2", "counts", delta="1e-6")], Spend("1/9"), "randomised",
-     "leave the randomised release out"),
+    (
+        "basic",
+        [entry("1/2", "counts", delta="1e-6")],
+        Spend("1/9"),
+        "randomised",
+        "leave the randomised release out",
+    ),
     ("basic", [entry(3, "counts")], Spend("1/9"), "randomised", "use the budget up"),
-    ("basic", [entry(1, "counts"), entry(1, "randomised")], Spend("1/9"), "randomised",
-     "use the budget up"),
-    ("basic", [entry(1, "counts"), entry(1, "randomised")], Spend("1/9"), "counts",
-     "use the budget up"),
+    (
+        "basic",
+        [entry(1, "counts"), entry(1, "randomised")],
+        Spend("1/9"),
+        "randomised",
+        "use the budget up",
+    ),
+    (
+        "basic",
+        [entry(1, "counts"), entry(1, "randomised")],
+        Spend("1/9"),
+        "counts",
+        "use the budget up",
+    ),
     ("advanced", [], Spend(1, "1e-5"), "counts", "with a smaller delta, or without one."),
     ("advanced", [entry("1/9")], Spend("1/9", "1e-6"), "counts", "with a smaller delta, or"),
     ("zcdp", [entry("1/9")], Spend(1), "counts", "or with a delta: Gaussian"),
@@ -210,7 +233,7 @@ FITTING = [
     ("zcdp", [], Spend(3, "1e-3", "1/2"), "counts", "publish with a smaller epsilon or delta."),
     ("zcdp", [entry(2)], Spend("1/9"), "counts", "use the budget up"),
     ("zcdp", [entry("1/2", "counts")], Spend("1/9"), "randomised", "the randomised release out"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("composition", "earlier", "own", "form", "hint"), FITTING)

@@ -18,11 +18,16 @@ DROPPED = ("name", "admitted", "age", "zip")
 
 def schema(people: pd.DataFrame, person: str = "person") -> shoal.Schema:
     counted = {"sex": "quasi", "diagnosis": "sensitive"}
-    return shoal.Schema((
-        shoal.Column("patient", person), *(shoal.Column(name, "identifier") for name in DROPPED),
-        *(shoal.Column(name, role, "category", domain=tuple(sorted(people[name].unique())))
-          for name, role in counted.items()),
-    ))  # fmt: skip
+    return shoal.Schema(
+        (
+            shoal.Column("patient", person),
+            *(shoal.Column(name, "identifier") for name in DROPPED),
+            *(
+                shoal.Column(name, role, "category", domain=tuple(sorted(people[name].unique())))
+                for name, role in counted.items()
+            ),
+        )
+    )
 
 
 def counts(folder: Path, name: str, people: pd.DataFrame, epsilon: str = "1") -> Path:
@@ -111,9 +116,12 @@ def test_an_older_copy_is_refused_by_what_the_key_s_folder_remembers(ledger, tmp
     third = counts(tmp_path, "three", everybody)
     with shoal.Ledger(ledger.where) as again:
         for ask in (
-            lambda: again.admit(third), lambda: again.withdraw(2, "-"), lambda: again.judge(third),
-            lambda: again.trust("x", "0" * 64), lambda: again.recheck(),
-        ):  # fmt: skip
+            lambda: again.admit(third),
+            lambda: again.withdraw(2, "-"),
+            lambda: again.judge(third),
+            lambda: again.trust("x", "0" * 64),
+            lambda: again.recheck(),
+        ):
             with pytest.raises(shoal.InputError, match="lacks what the key's folder remembers"):
                 ask()
         assert any("older copy" in problem for problem in again.check())

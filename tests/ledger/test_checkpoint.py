@@ -29,9 +29,13 @@ def fill(book: Book, length: int) -> None:
         head = book._verified.walked(connection).head
         while head.number < length:
             body = {
-                "kind": "release", "by": keys.name, "at": "2026-01-01", "name": f"r{head.number}",
-                "about": f"people {head.number % 3}", "table": f"{head.number:064x}",
-            }  # fmt: skip
+                "kind": "release",
+                "by": keys.name,
+                "at": "2026-01-01",
+                "name": f"r{head.number}",
+                "about": f"people {head.number % 3}",
+                "table": f"{head.number:064x}",
+            }
             entry = next_entry(head, keys, body, "")
             insert(connection, entry, None)
             head = entry.head
@@ -106,13 +110,16 @@ def test_a_checkpoint_is_believed_for_some_time_only(where, keys, verified, monk
     assert verified[0] == 1
 
 
-@pytest.mark.parametrize("statement", [
-    f"UPDATE {BLOCKS} SET content = substr(content, 1, 200) || x'00' || substr(content, 202)",
-    f"UPDATE {BLOCKS} SET signature = replace(signature, 'a', 'b')",
-    f"UPDATE {BLOCKS} SET first = first + 1",
-    f"DELETE FROM {BLOCKS} WHERE first = 1",
-    f"DROP TABLE {BLOCKS}",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"UPDATE {BLOCKS} SET content = substr(content, 1, 200) || x'00' || substr(content, 202)",
+        f"UPDATE {BLOCKS} SET signature = replace(signature, 'a', 'b')",
+        f"UPDATE {BLOCKS} SET first = first + 1",
+        f"DELETE FROM {BLOCKS} WHERE first = 1",
+        f"DROP TABLE {BLOCKS}",
+    ],
+)
 def test_a_changed_checkpoint_is_not_believed(where, keys, verified, statement):
     behind(where, statement)
     with Book.open(where, keys) as book:

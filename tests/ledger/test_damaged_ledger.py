@@ -22,20 +22,42 @@ from shoal.ledger.chain.checkpoint import BLOCK
 
 ROLES = shoal.Schema.of(quasi=["age"], sensitive=["ill"])
 COMMANDS = (
-    ("ledger", "list"), ("ledger", "verify"), ("ledger", "show", "2"),
-    ("ledger", "admit", "second"), ("ledger", "recheck"),
+    ("ledger", "list"),
+    ("ledger", "verify"),
+    ("ledger", "show", "2"),
+    ("ledger", "admit", "second"),
+    ("ledger", "recheck"),
     ("ledger", "withdraw", "2", "--reason", "x"),
-)  # fmt: skip
+)
 PAGE = 4096
 TABLES = {
     "shoal_ledger_editions": ("edition", "at"),
     "shoal_ledger_entries": (
-        "number", "previous", "hash", "signer", "signature", "sealed_sha256", "kind", "body",
+        "number",
+        "previous",
+        "hash",
+        "signer",
+        "signature",
+        "sealed_sha256",
+        "kind",
+        "body",
     ),
     "shoal_ledger_sealed": ("number", "content"),
-}  # fmt: skip
-CELLS = ("NULL", "0", "-1", "7", "9223372036854775807", "1e308", "'x'", "''", "x'ff00fe'",
-         "CAST(x'ff00fe' AS TEXT)", "'[1]'", "'{}'")  # fmt: skip
+}
+CELLS = (
+    "NULL",
+    "0",
+    "-1",
+    "7",
+    "9223372036854775807",
+    "1e308",
+    "'x'",
+    "''",
+    "x'ff00fe'",
+    "CAST(x'ff00fe' AS TEXT)",
+    "'[1]'",
+    "'{}'",
+)
 
 
 @pytest.fixture(scope="module")
@@ -229,8 +251,9 @@ def test_a_body_that_is_no_text_is_damage(ledger):
         assert done.exit_code == 5, done.output
 
 
-@pytest.mark.parametrize("command", [("ledger", "admit", "release"),
-                                     ("ledger", "admit", "release", "--dry-run")])  # fmt: skip
+@pytest.mark.parametrize(
+    "command", [("ledger", "admit", "release"), ("ledger", "admit", "release", "--dry-run")]
+)
 def test_a_release_without_its_table_is_bad_input(ledger, tmp_path, command):
     (tmp_path / "release" / "table.csv").unlink()
     done = CliRunner().invoke(main, command)

@@ -144,8 +144,10 @@ def test_some_of_the_people_do_not_switch_the_worst_pair_off(ledger, town):
     ledger.admit(town.first)
     told = {name: ledger.judge(town.other, people=one) for name, one in town.lists.items()}
     assert {name: (one.covered, one.people_found) for name, one in told.items()} == {
-        "all": (True, 70), "few": (False, 3), "first": (True, 30),
-    }  # fmt: skip
+        "all": (True, 70),
+        "few": (False, 3),
+        "first": (True, 30),
+    }
     assert set(found(told["all"])) == {("intersection", "diagnosis")}
     assert found(told["first"]) == found(told["all"])
     worst = found(ledger.judge(town.other))["worst-pair", "diagnosis"]
@@ -293,8 +295,12 @@ def test_combinations_that_are_too_many_to_be_tried_are_worked_out_at_once(
     told = ledger.judge(one_class("abcb"), schema=X, people=pa.table({"x": ["1"]}))
     learnt = [one for one in told.weighed if one.finding.attack == "intersection"]
     assert [one.entries for one in learnt if len(one.entries) > 1] == [
-        (2, 3), (2, 4), (2, 5), (2, 3, 4, 5), (2, 3, 4, 5),
-    ]  # fmt: skip
+        (2, 3),
+        (2, 4),
+        (2, 5),
+        (2, 3, 4, 5),
+        (2, 3, 4, 5),
+    ]
     assert learnt[-1].finding.details["exposed_by_any_combination"] == 0
     assert not told.skipped
 

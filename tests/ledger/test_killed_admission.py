@@ -29,9 +29,11 @@ def begun(tmp_path_factory) -> Path:
     """A folder with a ledger and a release that is to be admitted."""
     folder = tmp_path_factory.mktemp("admitting")
     schema = shoal.Schema.of(
-        person="patient", identifier=["name", "admitted"], quasi=["age", "sex", "zip"],
+        person="patient",
+        identifier=["name", "admitted"],
+        quasi=["age", "sex", "zip"],
         sensitive=["diagnosis"],
-    )  # fmt: skip
+    )
     source = bundled.path("st_anna.csv")
     shoal.publish(source, schema, "k-anonymity k=5", out=folder / "release")
     shoal.Ledger.init(folder / "releases.db").close()

@@ -35,9 +35,11 @@ class Clinic:
         everybody = csv.read_csv(bundled.path("st_anna.csv"))
         self.people = everybody.slice(0, 500)
         self.schema = shoal.Schema.of(
-            person="patient", identifier=["name", "admitted"], quasi=["age", "sex", "zip"],
+            person="patient",
+            identifier=["name", "admitted"],
+            quasi=["age", "sex", "zip"],
             sensitive=["diagnosis"],
-        )  # fmt: skip
+        )
 
     def publish(self, name, rule="k-anonymity k=5", people=None, **settings):
         people = self.people if people is None else people
@@ -204,8 +206,9 @@ def test_a_search_that_was_cut_short_asks_for_people_unless_they_are_given(
 
 def test_a_spend_that_is_too_large_is_told_how_large_it_may_be(ledger, tmp_path):
     def counts(name, epsilon):
-        shoal.publish(PEOPLE, SCHEMA, out=tmp_path / name, form="counts", epsilon=epsilon,
-                      ledger=ledger)  # fmt: skip
+        shoal.publish(
+            PEOPLE, SCHEMA, out=tmp_path / name, form="counts", epsilon=epsilon, ledger=ledger
+        )
 
     counts("first", 2)
     with pytest.raises(shoal.Refused) as error:

@@ -19,10 +19,14 @@ COLUMNS = "previous, hash, signer, signature, sealed_sha256, kind, body"
 def rewritten(entry: Entry, number: int | None = None) -> str:
     """The statement that puts an entry in the place of the one with its number, or another's."""
     texts = {
-        "previous": entry.previous, "hash": entry.hash, "signer": entry.signer,
-        "signature": entry.signature, "sealed_sha256": entry.sealed_sha256, "kind": entry.kind,
+        "previous": entry.previous,
+        "hash": entry.hash,
+        "signer": entry.signer,
+        "signature": entry.signature,
+        "sealed_sha256": entry.sealed_sha256,
+        "kind": entry.kind,
         "body": canonical(entry.body),
-    }  # fmt: skip
+    }
     parts = ", ".join(f"{name} = '{text}'" for name, text in texts.items())
     return f"UPDATE {TABLE} SET {parts} WHERE number = {number or entry.number}"
 
@@ -163,9 +167,7 @@ def test_a_cut_tail_shows_only_with_a_head_noted_elsewhere(book, forced):
     )
     for _ in range(2):  # and is still found after others were added in their place
         book.append({"kind": "release"})
-    assert book.check(head) == (
-        "Entry 5 is not the one that was noted: its hash is another.",
-    )  # fmt: skip
+    assert book.check(head) == ("Entry 5 is not the one that was noted: its hash is another.",)
 
 
 def test_a_missing_beginning(where, book, forced, refused):

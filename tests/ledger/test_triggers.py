@@ -55,12 +55,15 @@ def test_an_admission_notes_that_triggers_are_gone(ledger, tmp_path):
     assert any("append-only triggers" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("statement", [
-    f"ALTER TABLE {TABLE} DISABLE TRIGGER ALL",
-    f"DROP TRIGGER {TABLE}_change ON {TABLE}",
-    f"CREATE OR REPLACE FUNCTION {TABLE}_refused() RETURNS trigger LANGUAGE plpgsql AS"
-    " $$ BEGIN RETURN NEW; END $$",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"ALTER TABLE {TABLE} DISABLE TRIGGER ALL",
+        f"DROP TRIGGER {TABLE}_change ON {TABLE}",
+        f"CREATE OR REPLACE FUNCTION {TABLE}_refused() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RETURN NEW; END $$",
+    ],
+)
 def test_a_trigger_of_postgresql_that_is_gone_is_reported_and_put_back(request, statement):
     psycopg = pytest.importorskip("psycopg", reason="the postgres extra is not installed")
     server, schema = request.getfixturevalue("postgresql"), f"guard_{os.getpid()}_{next(SCHEMAS)}"

@@ -127,9 +127,16 @@ def test_levels_are_fixed_and_bounded():
 
 @pytest.mark.parametrize(
     "asked",
-    [{"levels": "nobody=1"}, {"levels": "q0=many"}, {"levels": "q0=9"}, {"measure": "beauty"},
-     {"nodes": 0}, {"seconds": -1.0}, {"minimal": True, "nodes": 5}],
-)  # fmt: skip
+    [
+        {"levels": "nobody=1"},
+        {"levels": "q0=many"},
+        {"levels": "q0=9"},
+        {"measure": "beauty"},
+        {"nodes": 0},
+        {"seconds": -1.0},
+        {"minimal": True, "nodes": 5},
+    ],
+)
 def test_wrong_parameters_are_refused(asked):
     with pytest.raises(UsageError) as error:
         full_domain(table(0), rule("k-anonymity k=2"), **asked)

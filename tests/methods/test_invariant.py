@@ -177,11 +177,12 @@ def made_of(tally, balance, m):
     """The tally with the counterfeits, and the cut; people who stay find their cells first."""
     rows, made = balance.rows(), len(balance.lacking)
     whole = Tally(
-        tally.quasi, tally.sensitive,
+        tally.quasi,
+        tally.sensitive,
         np.concatenate((tally.keys, np.zeros((2, made), np.int32)), 1),
         np.concatenate((tally.values, rows.value[np.newaxis, rows.nobody]), 1),
         np.ones(tally.entries + made, np.int64),
-    )  # fmt: skip
+    )
     first = np.append(balance.signature != NEW, np.zeros(made, np.bool_))
     whole, cut, left = gathered(whole, rule(f"m-invariance m={m}"), rows, Advance(None), first)
     assert left == 0

@@ -110,9 +110,12 @@ def test_classes_are_mended_whatever_the_order_of_entries():
         tally, model = table(seed, rows=60), rule("ck-safety c=0.75 k=1")
         order = np.random.default_rng(seed).permutation(tally.entries)
         other = replace(
-            tally, keys=tally.keys[:, order], values=tally.values[:, order],
-            count=tally.count[order], providers=tally.providers[order],
-        )  # fmt: skip
+            tally,
+            keys=tally.keys[:, order],
+            values=tally.values[:, order],
+            count=tally.count[order],
+            providers=tally.providers[order],
+        )
         try:
             one = local(tally, model)
         except NotMetError:

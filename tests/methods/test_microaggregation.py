@@ -184,8 +184,9 @@ def test_a_column_s_weight_counts():
     columns = [[0, 0, 9, 9], [0, 9, 0, 9]]
     for weights, alike in (((9.0, 1.0), 0), ((1.0, 9.0), 1)):
         base = table(columns)
-        tally = Tally(base.quasi, base.sensitive, base.keys, base.values, base.count,
-                      weights=weights)  # fmt: skip
+        tally = Tally(
+            base.quasi, base.sensitive, base.keys, base.values, base.count, weights=weights
+        )
         cut = microaggregation(tally, rule("k-anonymity k=2"))
         assert (cut.cells.low[:, alike] == cut.cells.high[:, alike]).all()
 

@@ -52,9 +52,11 @@ RULES = {
     "m-privacy m=1 (entropy-diversity l=1.5 on=a)": (1, first, even_as("3/2")),
     "m-privacy m=0 (entropy-diversity l=1.8 on=a)": (0, first, even_as("9/5")),
     "m-privacy m=1 (k-anonymity k=2) & ck-safety c=0.97 k=1 on=a": (
-        1, first, coalitions.k_anonymous(2),
+        1,
+        first,
+        coalitions.k_anonymous(2),
     ),
-}  # fmt: skip
+}
 GROWING = [text for text in RULES if "entropy" not in text]
 
 

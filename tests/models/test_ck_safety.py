@@ -50,16 +50,20 @@ def test_safety_is_strict_and_exact(k):
         assert CkSafety(1, k).reached(groups(release)) == pytest.approx(float(max(beliefs)))
 
 
-@pytest.mark.parametrize(("c", "k"), [(0, 1), (-0.1, 1), (1.1, 1), ("much", 1), (0.5, -1),
-                                      (0.5, 1.5), (0.5, "two")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("c", "k"), [(0, 1), (-0.1, 1), (1.1, 1), ("much", 1), (0.5, -1), (0.5, 1.5), (0.5, "two")]
+)
 def test_safety_refuses_bounds_that_mean_nothing(c, k):
     with pytest.raises(UsageError):
         CkSafety(c, k)
 
 
 def test_safety_is_written_and_read():
-    for text in ("ck-safety c=0.6 k=2", "ck-safety c=2/3 k=0 on=disease",
-                 "ck-safety c=0.6 k=2 gamma=0.9"):  # fmt: skip
+    for text in (
+        "ck-safety c=0.6 k=2",
+        "ck-safety c=2/3 k=0 on=disease",
+        "ck-safety c=0.6 k=2 gamma=0.9",
+    ):
         assert str(rule(text)) == text
         assert rule(str(rule(text))) == rule(text)
     assert rule("ck-safety c=0.6 k=2") == CkSafety(0.6, 2)
@@ -132,8 +136,10 @@ def test_mondrian_leaves_no_cut_that_could_still_be_made(seed):
     for class_, column in np.ndindex(cut.classes, len(plain)):
         of = np.flatnonzero(cut.class_ == class_)
         codes, people = tally.keys[column, cut.entry[of]], cut.count[of]
-        halves = [np.bincount(tally.values[0][cut.entry[of[side]]], people[side], size)
-                  for side in nearest_to_half(codes, people)]  # fmt: skip
+        halves = [
+            np.bincount(tally.values[0][cut.entry[of[side]]], people[side], size)
+            for side in nearest_to_half(codes, people)
+        ]
         if halves and min(half.sum() for half in halves) >= least_rows:
             parted = [half.astype(int).tolist() for half in halves]
             assert not safe(classes[:class_] + classes[class_ + 1 :] + parted, c, k)
@@ -221,8 +227,10 @@ def test_a_cut_is_made_only_where_every_rule_that_judges_the_table_admits_it():
     for _ in range(8):
         class_ = rng.integers(len(classes), size=5)
         lefts = [rng.binomial(classes[i], 0.5).tolist() for i in class_]
-        halves = [(left, np.subtract(classes[i], left).tolist())
-                  for i, left in zip(class_, lefts, strict=True)]  # fmt: skip
+        halves = [
+            (left, np.subtract(classes[i], left).tolist())
+            for i, left in zip(class_, lefts, strict=True)
+        ]
         if not all(any(left) and any(right) for left, right in halves):
             continue
         state, made = both.admit(state, class_, groups([half for pair in halves for half in pair]))
@@ -243,8 +251,7 @@ def test_one_class_that_spoils_the_others_is_held_back_alone(method):
     (plain,) = _table()
     keys = np.append(plain.keys, [[10]], axis=1).astype(np.int32)
     values = np.append(plain.values, [[0]], axis=1).astype(np.int32)
-    ages = Axis("age", "number", "ordered", tuple(map(float, range(11))),
-                positions=np.arange(11.0))  # fmt: skip
+    ages = Axis("age", "number", "ordered", tuple(map(float, range(11))), positions=np.arange(11.0))
     table = Tally((ages,), plain.sensitive, keys, values, np.append(plain.count, 900))
     cut = method(table, CkSafety("1/2", 1), hold_back=True)
     assert cut.held_back == 900
@@ -258,8 +265,7 @@ def test_fewer_rows_are_held_back_for_a_weaker_rule():
     people = np.stack((rng.integers(0, 20, 3000), rng.integers(0, 12, 3000)))
     people[1, rng.random(3000) < people[0] / 25] = 0  # the older, the more alike
     codes, count = np.unique(people, axis=1, return_counts=True)
-    ages = Axis("age", "number", "ordered", tuple(map(float, range(20))),
-                positions=np.arange(20.0))  # fmt: skip
+    ages = Axis("age", "number", "ordered", tuple(map(float, range(20))), positions=np.arange(20.0))
     codes = codes.astype(np.int32)
     table = Tally((ages,), (Axis.numbered("value", 12),), codes[:1], codes[1:], count)
     held = [mondrian(table, CkSafety(c, 1), hold_back=True).held_back for c in (0.5, 0.55, 0.6)]

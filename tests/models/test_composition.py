@@ -34,9 +34,13 @@ def judged(classes: list[list[int]], elsewhere: list[int]) -> Groups:
     class_, value = np.nonzero(counts)
     total = counts.sum(axis=0) + np.array(elsewhere)
     h = Histogram.of(
-        Axis.numbered("s", VALUES), class_, value.astype(np.int32), counts[class_, value],
-        len(classes), total,
-    )  # fmt: skip
+        Axis.numbered("s", VALUES),
+        class_,
+        value.astype(np.int32),
+        counts[class_, value],
+        len(classes),
+        total,
+    )
     return Groups(counts.sum(axis=1), (h,))
 
 
@@ -84,8 +88,10 @@ def test_ties_are_decided_exactly(counts, elsewhere, l):
     assume(Fraction(1, 10**6) < reached < 1 - Fraction(1, 10**5))
     near = Fraction(1, 10**30)
     assert [bool(Composition(l, reached + d).holds(groups)[0]) for d in (-near, 0, near)] == [
-        True, True, False,
-    ]  # fmt: skip
+        True,
+        True,
+        False,
+    ]
 
 
 @MANY
@@ -135,9 +141,12 @@ def test_a_method_for_another_rule_refuses_it():
 
 @pytest.mark.parametrize(
     "text",
-    ["composition l=3 alpha=0.2", "composition l=4 alpha=0.999 on=a*b",
-     "m-privacy m=1 (composition l=2 alpha=0.3)"],
-)  # fmt: skip
+    [
+        "composition l=3 alpha=0.2",
+        "composition l=4 alpha=0.999 on=a*b",
+        "m-privacy m=1 (composition l=2 alpha=0.3)",
+    ],
+)
 def test_variants_keep_the_contract(text):
     assert str(rule(text)) == text
     testing.check_model(rule(text))
@@ -145,10 +154,16 @@ def test_variants_keep_the_contract(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["composition l=1 alpha=0.9", "composition l=2.5 alpha=0.9", "composition l=2 alpha=0",
-     "composition l=2 alpha=1", "composition l=2 alpha=0.9999999", "composition l=2",
-     "composition alpha=0.5"],
-)  # fmt: skip
+    [
+        "composition l=1 alpha=0.9",
+        "composition l=2.5 alpha=0.9",
+        "composition l=2 alpha=0",
+        "composition l=2 alpha=1",
+        "composition l=2 alpha=0.9999999",
+        "composition l=2",
+        "composition alpha=0.5",
+    ],
+)
 def test_parameters_out_of_bounds_are_refused(text):
     with pytest.raises(UsageError):
         rule(text)

@@ -278,8 +278,9 @@ def test_methods_make_releases_that_meet_the_rule_however_blanks_are_filled(tmp_
     assert found.missing["illness"] > 0
     manifest = json.loads((release.folder / "manifest.json").read_text("utf-8"))
     assert manifest["missing"]["illness"] == {
-        "rows": found.missing["illness"], "judged": "worst completion",
-    }  # fmt: skip
+        "rows": found.missing["illness"],
+        "judged": "worst completion",
+    }
     with (release.folder / "table.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     classes: dict[tuple[str, str], list[str]] = {}
@@ -405,9 +406,11 @@ def test_an_intersection_counts_known_values_and_whom_nothing_is_known_of(tmp_pa
     assert any("5 rows have no illness" in told for told in unknown.assumptions)
     silent = published(tmp_path, "silent", {"30": [None, None], "20": ["hiv", "flu"]})
     found = shoal.attack(
-        "intersection", [tmp_path / "one.csv", silent], schema=shoal.Schema.parse(SCHEMA),
+        "intersection",
+        [tmp_path / "one.csv", silent],
+        schema=shoal.Schema.parse(SCHEMA),
         targets=targets,
-    )  # fmt: skip
+    )
     assert (found.people, found.exposed, found.details["nothing_known"]) == (1, 0, 1)
     assert "of 1 nothing is known" in found.sentence
 
@@ -439,8 +442,11 @@ def test_a_forecast_counts_known_values_alone(tmp_path):
 def test_a_frontier_guesses_no_missing_value(tmp_path):
     rows = [(20 + i, "A", "flu" if i % 4 == 0 else None) for i in range(40)]
     found = shoal.frontier(
-        table(tmp_path, rows), shoal.Schema.parse(SCHEMA), ["k-anonymity k=4"],
-        methods=["mondrian"], risk="value",
-    )  # fmt: skip
+        table(tmp_path, rows),
+        shoal.Schema.parse(SCHEMA),
+        ["k-anonymity k=4"],
+        methods=["mondrian"],
+        risk="value",
+    )
     assert {point.base for point in found.points} == {1.0}
     assert any("people whose value is missing" in told for told in found.assumptions)

@@ -105,12 +105,18 @@ def test_checks_of_a_safe_class_by_hand(verifier, m):
     assert found.checks == safe_lattice(verifier, 15, m)
 
 
-@pytest.mark.parametrize(("verifier", "checks"), [
-    ("direct", 1),  # the strongest two are asked about first
-    ("bottom-up", 1 + 15 + 1),  # nobody; each alone; the first pair breaks it
-    ("top-down", 2 + sum(math.comb(13, size - 2) for size in range(3, 15)) + 1),  # all with both
-    ("binary", 4),  # all but either is harmless; all but a third breaks it, and so do the two
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("verifier", "checks"),
+    [
+        ("direct", 1),  # the strongest two are asked about first
+        ("bottom-up", 1 + 15 + 1),  # nobody; each alone; the first pair breaks it
+        (
+            "top-down",
+            2 + sum(math.comb(13, size - 2) for size in range(3, 15)) + 1,
+        ),  # all with both
+        ("binary", 4),  # all but either is harmless; all but a third breaks it, and so do the two
+    ],
+)
 def test_checks_of_a_broken_class_by_hand(verifier, checks):
     """Two large providers: a coalition of both leaves at most 13 rows, any other at least 20."""
     rows = [(p, 0) for p in range(13)] + [(p, 0) for p in (13, 14) for _ in range(20)]
@@ -139,10 +145,13 @@ def adult_class(folder, size, scale):
     return provided([list(zip(who.tolist(), value.tolist(), strict=True))])
 
 
-@pytest.mark.parametrize(("size", "scale", "cheapest_first"), [
-    (150, 4, ("direct", "binary", "bottom-up", "top-down")),
-    (750, math.inf, ("binary", "top-down", "direct", "bottom-up")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("size", "scale", "cheapest_first"),
+    [
+        (150, 4, ("direct", "binary", "bottom-up", "top-down")),
+        (750, math.inf, ("binary", "top-down", "direct", "bottom-up")),
+    ],
+)
 def test_adult_as_in_the_paper(real_data, size, scale, cheapest_first):
     """n_G = 15, k = 50, l = 4, m = 5: a weak class and a strong one."""
     class_ = adult_class(real_data, size, scale)

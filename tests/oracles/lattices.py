@@ -39,9 +39,16 @@ def table(seed, rows=40, columns=3, most=6):
     codes, count = np.unique(drawn, axis=1, return_counts=True)
     codes = codes.astype(np.int32)
     return Tally(
-        quasi, (sensitive,), codes[:columns], codes[columns : columns + 1], count.astype(np.int64),
-        provider, codes[-1], None, tuple(rng.choice([1.0, 2.0, 0.5], columns).tolist()),
-    )  # fmt: skip
+        quasi,
+        (sensitive,),
+        codes[:columns],
+        codes[columns : columns + 1],
+        count.astype(np.int64),
+        provider,
+        codes[-1],
+        None,
+        tuple(rng.choice([1.0, 2.0, 0.5], columns).tolist()),
+    )
 
 
 def every_node(tally, model):

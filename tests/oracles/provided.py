@@ -16,8 +16,9 @@ def provided(classes) -> Groups:
     value = Axis.numbered("disease", int(rows[:, 1].max()) + 1)
     provider = Axis.numbered("hospital", int(rows[:, 0].max()) + 1)
     ones = np.ones(len(rows), np.int64)
-    tally = Tally((place,), (value,), class_[np.newaxis], rows[np.newaxis, :, 1], ones,
-                  provider, rows[:, 0])  # fmt: skip
+    tally = Tally(
+        (place,), (value,), class_[np.newaxis], rows[np.newaxis, :, 1], ones, provider, rows[:, 0]
+    )
     return Groups.of(tally, Cut.of(tally, np.arange(len(rows), dtype=np.int32), class_))
 
 

@@ -33,27 +33,52 @@ ONE = "distinct-diversity l=2"
 @pytest.mark.parametrize(
     ("rule", "said", "line"),
     [
-        (f"m-privacy m=1 ({K}) & distinct-diversity l=2 on=job", "Outside m-privacy",
-         f"m-privacy m=1 ({K} & distinct-diversity l=2 on=job)"),
+        (
+            f"m-privacy m=1 ({K}) & distinct-diversity l=2 on=job",
+            "Outside m-privacy",
+            f"m-privacy m=1 ({K} & distinct-diversity l=2 on=job)",
+        ),
         (f"{K} & m-privacy m=2 ({K}) & {CK}", "Outside m-privacy", f"m-privacy m=2 ({K}) & {CK}"),
-        (f"m-privacy m=1 ({K}) & m-privacy m=2 (distinct-diversity l=2 on=job)", "more than one m",
-         f"m-privacy m=2 ({K} & distinct-diversity l=2 on=job)"),
+        (
+            f"m-privacy m=1 ({K}) & m-privacy m=2 (distinct-diversity l=2 on=job)",
+            "more than one m",
+            f"m-privacy m=2 ({K} & distinct-diversity l=2 on=job)",
+        ),
         (f"m-privacy m=0 ({K}) & m-privacy m=1 ({K})", "more than one m", f"m-privacy m=1 ({K})"),
         ("k-anonymity k=5", "promises nothing", "m-privacy m=1 (k-anonymity k=5)"),
         ("m-privacy m=0 (k-anonymity k=5)", "promises nothing", "m-privacy m=1 (k-anonymity k=5)"),
-        (f"{K} & distinct-diversity l=2 on=job", "own rows",
-         f"m-privacy m=1 ({K} & distinct-diversity l=2 on=job)"),
+        (
+            f"{K} & distinct-diversity l=2 on=job",
+            "own rows",
+            f"m-privacy m=1 ({K} & distinct-diversity l=2 on=job)",
+        ),
         (CK, "promises nothing", f"m-privacy m=1 (k-anonymity k=5) & {CK}"),
-        ("m-privacy m=2 (k-anonymity k=1)", "every class meets k-anonymity k=1",
-         "m-privacy m=2 (k-anonymity k=5)"),
-        ("m-privacy m=1 (k-anonymity k=1) & distinct-diversity l=2 on=job", "every class meets",
-         "m-privacy m=1 (distinct-diversity l=2 on=job)"),
-        *((f"m-privacy m=1 ({empty} on=job) & {CK}", "every class meets",
-           f"m-privacy m=1 (k-anonymity k=5) & {CK}") for empty in
-          ("distinct-diversity l=1", "entropy-diversity l=1", "recursive-diversity c=2 l=1",
-           "t-closeness t=1", "alpha-k alpha=1 k=1")),
+        (
+            "m-privacy m=2 (k-anonymity k=1)",
+            "every class meets k-anonymity k=1",
+            "m-privacy m=2 (k-anonymity k=5)",
+        ),
+        (
+            "m-privacy m=1 (k-anonymity k=1) & distinct-diversity l=2 on=job",
+            "every class meets",
+            "m-privacy m=1 (distinct-diversity l=2 on=job)",
+        ),
+        *(
+            (
+                f"m-privacy m=1 ({empty} on=job) & {CK}",
+                "every class meets",
+                f"m-privacy m=1 (k-anonymity k=5) & {CK}",
+            )
+            for empty in (
+                "distinct-diversity l=1",
+                "entropy-diversity l=1",
+                "recursive-diversity c=2 l=1",
+                "t-closeness t=1",
+                "alpha-k alpha=1 k=1",
+            )
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_would_not_hold_against_partners_is_refused_with_the_line(tmp_path, rule, said, line):
     with pytest.raises(shoal.UsageError, match=said) as error:
         pool_init(tmp_path / "pool", schema(**TWO), rule)
@@ -63,10 +88,13 @@ def test_what_would_not_hold_against_partners_is_refused_with_the_line(tmp_path,
 
 @pytest.mark.parametrize(
     ("rule", "unjudged"),
-    [(K, ["diagnosis", "job"]), (f"{K} & distinct-diversity l=2 on=job", ["diagnosis"]),
-     (f"{K} & distinct-diversity l=1 on=job", ["diagnosis", "job"]),
-     ("t-closeness t=0.9 on=job & recursive-diversity c=1 l=1 on=diagnosis", [])],
-)  # fmt: skip
+    [
+        (K, ["diagnosis", "job"]),
+        (f"{K} & distinct-diversity l=2 on=job", ["diagnosis"]),
+        (f"{K} & distinct-diversity l=1 on=job", ["diagnosis", "job"]),
+        ("t-closeness t=0.9 on=job & recursive-diversity c=1 l=1 on=diagnosis", []),
+    ],
+)
 def test_what_no_requirement_is_about_is_said_at_once(tmp_path, rule, unjudged):
     made = pool_init(tmp_path / "pool", schema(**TWO), f"m-privacy m=1 ({rule}) & {CK}")
     assert made.to_json()["unjudged"] == unjudged
@@ -149,7 +177,7 @@ REFUSED = {
     "method": (schema, {"method": "magic"}, shoal.UsageError),
     "parameter": (schema, {"magic": 1}, shoal.UsageError),
     "hold back": (schema, {"hold_back": 2}, shoal.UsageError),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -22,10 +22,14 @@ def classes(*brought: tuple[int, ...]) -> Groups:
     parts = [(c, who, n) for c, one in enumerate(brought) for who, n in enumerate(one) if n]
     class_, who, count = (np.array(column) for column in zip(*parts, strict=True))
     tally = Tally(
-        (Axis.numbered("q", len(brought)),), (Axis.numbered("s", 1),),
-        class_.astype(np.int32)[np.newaxis], np.zeros((1, len(parts)), np.int32), count,
-        Axis("p", "category", "flat", ("A", "B", "C")), who.astype(np.int32),
-    )  # fmt: skip
+        (Axis.numbered("q", len(brought)),),
+        (Axis.numbered("s", 1),),
+        class_.astype(np.int32)[np.newaxis],
+        np.zeros((1, len(parts)), np.int32),
+        count,
+        Axis("p", "category", "flat", ("A", "B", "C")),
+        who.astype(np.int32),
+    )
     ends = np.arange(len(brought), dtype=np.int32)[:, np.newaxis]
     entries = np.arange(len(parts), dtype=np.int32)
     return Groups.of(tally, Cut(entries, class_.astype(np.int32), count, Cells(ends, ends)))
@@ -40,8 +44,12 @@ def test_classes_of_one_provider_cannot_be_found_by_subtraction():
     """Others have 0 to 4 classes of their own: the reader's certificate is the same."""
     worlds = [[*OWN, *[(0, 20, 0)] * n, *[(0, 10, 10)] * (4 - n), (2, 10, 10)] for n in range(5)]
     assert [class_counts(classes(*one), RULE, 1, 3)["of_one_provider"] for one in worlds] == [
-        3, 4, 5, 6, 7,
-    ]  # fmt: skip
+        3,
+        4,
+        5,
+        6,
+        7,
+    ]
     assert len({told(classes(*one)) for one in worlds}) == 1
 
 

@@ -21,10 +21,13 @@ from shoal.pool.verbs import pool_add, pool_init, pool_status
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork and kill")
 RULE = "m-privacy m=1 (k-anonymity k=5)"
-SCHEMA = shoal.Schema((
-    shoal.Column("age", "quasi", "number"), shoal.Column("sex", "quasi", "category"),
-    shoal.Column("illness", "sensitive", "category"),
-))  # fmt: skip
+SCHEMA = shoal.Schema(
+    (
+        shoal.Column("age", "quasi", "number"),
+        shoal.Column("sex", "quasi", "category"),
+        shoal.Column("illness", "sensitive", "category"),
+    )
+)
 ILL = ("flu", "cold", "asthma", "angina")
 NAMES = ("Harbour", "St Anna")
 ADD = ("pool", "add", "POOL", "--provider", "Harbour", "harbour.csv", "--replace")

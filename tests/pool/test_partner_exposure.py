@@ -30,9 +30,14 @@ def grouped(found: list[tuple[int, int, int]]) -> Groups:
     count = np.array(list(counts.values()), np.int64)
     axis, entry = Axis.numbered("q", 3), np.arange(len(count), dtype=np.int32)
     tally = Tally(
-        (axis,), (Axis.numbered("s", 2),), class_[np.newaxis], value[np.newaxis], count,
-        Axis.numbered("p", 4), who,
-    )  # fmt: skip
+        (axis,),
+        (Axis.numbered("s", 2),),
+        class_[np.newaxis],
+        value[np.newaxis],
+        count,
+        Axis.numbered("p", 4),
+        who,
+    )
     ends = np.arange(3, dtype=np.int32)[:, np.newaxis]
     return Groups.of(tally, Cut(entry, class_, count, Cells(ends, ends)))
 

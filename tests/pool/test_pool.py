@@ -23,28 +23,38 @@ from shoal.pool.verbs import pool_add, pool_init, pool_publish
 RULE = "m-privacy m=1 (k-anonymity k=3 & distinct-diversity l=2)"
 NAMES = ("North", "South", "St Mary")
 KINDS = {
-    "name": "category", "age": "number", "sex": "category", "zip": "code", "diagnosis": "category",
-}  # fmt: skip
+    "name": "category",
+    "age": "number",
+    "sex": "category",
+    "zip": "code",
+    "diagnosis": "category",
+}
 
 
 def schema(**changes) -> shoal.Schema:
     roles = {
-        "name": "identifier", "age": "quasi", "sex": "quasi", "zip": "quasi",
-        "diagnosis": "sensitive", **changes,
-    }  # fmt: skip
+        "name": "identifier",
+        "age": "quasi",
+        "sex": "quasi",
+        "zip": "quasi",
+        "diagnosis": "sensitive",
+        **changes,
+    }
     columns = (shoal.Column(n, role, KINDS.get(n, "category")) for n, role in roles.items())
     return shoal.Schema(tuple(columns))
 
 
 def rows(number: int = 40, seed: int = 1) -> pa.Table:
     rng = random.Random(seed)
-    return pa.table({
-        "name": [f"Secret Person {seed}-{i}" for i in range(number)],
-        "age": [rng.randrange(20, 80) for _ in range(number)],
-        "sex": [rng.choice("fm") for _ in range(number)],
-        "zip": [rng.choice(("01301", "01302", "02138")) for _ in range(number)],
-        "diagnosis": [rng.choice(("flu", "cold", "asthma", "angina")) for _ in range(number)],
-    })  # fmt: skip
+    return pa.table(
+        {
+            "name": [f"Secret Person {seed}-{i}" for i in range(number)],
+            "age": [rng.randrange(20, 80) for _ in range(number)],
+            "sex": [rng.choice("fm") for _ in range(number)],
+            "zip": [rng.choice(("01301", "01302", "02138")) for _ in range(number)],
+            "diagnosis": [rng.choice(("flu", "cold", "asthma", "angina")) for _ in range(number)],
+        }
+    )
 
 
 def begun(folder: Path) -> Path:

@@ -37,11 +37,13 @@ CK = "ck-safety c=0.99 k=1 on=diagnosis"
 
 def rows(seed: int, number: int = 40) -> pa.Table:
     rng = random.Random(seed)
-    return pa.table({
-        "age": [rng.randrange(20, 60) for _ in range(number)],
-        "diagnosis": [rng.choice(("flu", "cold", "asthma")) for _ in range(number)],
-        "job": [rng.choice(("cook", "clerk")) for _ in range(number)],
-    })  # fmt: skip
+    return pa.table(
+        {
+            "age": [rng.randrange(20, 60) for _ in range(number)],
+            "diagnosis": [rng.choice(("flu", "cold", "asthma")) for _ in range(number)],
+            "job": [rng.choice(("cook", "clerk")) for _ in range(number)],
+        }
+    )
 
 
 def begun(folder, rule: str, **settings):
@@ -82,9 +84,15 @@ def test_what_is_not_promised_is_said_everywhere(tmp_path):
 
 @pytest.mark.parametrize(
     ("rule", "k"),
-    [(K, 3), ("k-anonymity k=1", 10), ("distinct-diversity l=2", 10), (f"{K} & {CK}", 3),
-     ("alpha-k alpha=0.5 k=7", 7), ("m-privacy m=1 (k-anonymity k=4)", 4)],
-)  # fmt: skip
+    [
+        (K, 3),
+        ("k-anonymity k=1", 10),
+        ("distinct-diversity l=2", 10),
+        (f"{K} & {CK}", 3),
+        ("alpha-k alpha=0.5 k=7", 7),
+        ("m-privacy m=1 (k-anonymity k=4)", 4),
+    ],
+)
 def test_numbers_are_told_from_the_rule_s_k(rule, k):
     assert shown_from(shoal.rule(rule)) == k
 
@@ -98,10 +106,14 @@ def one_class(*brought: int) -> Groups:
     who, value, count = (np.array(one) for one in zip(*(p for p in pairs if p[2]), strict=True))
     zero = np.zeros(len(who), np.int32)
     tally = Tally(
-        (Axis.numbered("q", 1),), (Axis.numbered("s", 2),), zero[np.newaxis],
-        value.astype(np.int32)[np.newaxis], count, Axis("p", "category", "flat", ("A", "B", "C")),
+        (Axis.numbered("q", 1),),
+        (Axis.numbered("s", 2),),
+        zero[np.newaxis],
+        value.astype(np.int32)[np.newaxis],
+        count,
+        Axis("p", "category", "flat", ("A", "B", "C")),
         who.astype(np.int32),
-    )  # fmt: skip
+    )
     entry, ends = np.arange(len(who), dtype=np.int32), np.zeros((1, 1), np.int32)
     return Groups.of(tally, Cut(entry, zero, count, Cells(ends, ends)))
 
@@ -143,10 +155,11 @@ def test_no_more_is_exact_than_rows_and_classes():
     counts = class_counts(groups, RULE, 1, 3)
     assert counts == {"survive": [1, 1, 1], "of_one_provider": 0}
     assert coalitions(groups, counts, 1, 5, 3) == {
-        "withstood": 2, "apart": False,
+        "withstood": 2,
+        "apart": False,
         "worst": {"members": 1, "rows": "at least 5"},
         "beyond": {"members": 2, "rows": "at least 5"},
-    }  # fmt: skip
+    }
 
 
 def test_a_zero_is_plain_where_the_certificate_says_that_all_classes_survive():
@@ -161,9 +174,13 @@ def test_a_page_tells_the_rows_in_classes_of_its_provider_s_own():
     found = pages(one_class(9), RULE, {"m": 1, "k": 5}, {"A": 11, "B": 4}, 2)
     assert found["A"]["alone"] == {"rows": 9, "classes": 1}
     assert found["B"]["rows"] == 0
-    assert not any("alone" in one for one in (
-        found["B"], *pages(one_class(8, 6), RULE, {"m": 1, "k": 5}, {"A": 8, "B": 6}, 1).values()
-    ))  # fmt: skip
+    assert not any(
+        "alone" in one
+        for one in (
+            found["B"],
+            *pages(one_class(8, 6), RULE, {"m": 1, "k": 5}, {"A": 8, "B": 6}, 1).values(),
+        )
+    )
 
 
 # Pages and stored rows
@@ -176,8 +193,11 @@ def test_every_provider_has_a_page_of_its_own():
     assert all(len(file.encode()) < 130 for file in files.values())
     assert files["a b"] == "for-a-b.html"
     assert list(page_files(["...", "?", "St. Anna.", "-x-"]).values()) == [
-        "for-provider.html", "for-provider-2.html", "for-St.-Anna.html", "for-x.html",
-    ]  # fmt: skip
+        "for-provider.html",
+        "for-provider-2.html",
+        "for-St.-Anna.html",
+        "for-x.html",
+    ]
 
 
 def changed(pool, **to) -> None:

@@ -24,10 +24,12 @@ RULE = "m-privacy m=1 (k-anonymity k=3 & distinct-diversity l=2)"
 
 def rows(seed: int) -> pa.Table:
     rng = random.Random(seed)
-    return pa.table({
-        "age": [rng.randrange(20, 60) for _ in range(30)],
-        "diagnosis": [rng.choice(("flu", "cold", "asthma")) for _ in range(30)],
-    })  # fmt: skip
+    return pa.table(
+        {
+            "age": [rng.randrange(20, 60) for _ in range(30)],
+            "diagnosis": [rng.choice(("flu", "cold", "asthma")) for _ in range(30)],
+        }
+    )
 
 
 @pytest.fixture(scope="module")

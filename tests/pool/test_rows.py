@@ -29,12 +29,14 @@ def schema(**roles: str) -> shoal.Schema:
 
 def rows(seed: int = 1, number: int = 30, **more) -> pa.Table:
     rng = random.Random(seed)
-    return pa.table({
-        "age": [rng.randrange(20, 80) for _ in range(number)],
-        "seen": [f"2026-01-{rng.randrange(1, 29):02}" for _ in range(number)],
-        "diagnosis": [rng.choice(("flu", "cold", None)) for _ in range(number)],
-        **more,
-    })  # fmt: skip
+    return pa.table(
+        {
+            "age": [rng.randrange(20, 80) for _ in range(number)],
+            "seen": [f"2026-01-{rng.randrange(1, 29):02}" for _ in range(number)],
+            "diagnosis": [rng.choice(("flu", "cold", None)) for _ in range(number)],
+            **more,
+        }
+    )
 
 
 def people(*numbers: int) -> dict[str, list[str]]:
@@ -107,9 +109,11 @@ def test_adding_does_not_tell_who_is_another_s_patient(tmp_path):
 
 @pytest.mark.parametrize(
     ("numbers", "said"),
-    [(range(29, 59), "One person has .*: 'Harbour' has 1, 'St Anna' has 1"),
-     (range(20, 50), "10 people have .*: 'Harbour' has 10, 'St Anna' has 10")],
-)  # fmt: skip
+    [
+        (range(29, 59), "One person has .*: 'Harbour' has 1, 'St Anna' has 1"),
+        (range(20, 50), "10 people have .*: 'Harbour' has 10, 'St Anna' has 10"),
+    ],
+)
 def test_people_of_two_providers_are_found_when_all_is_published(tmp_path, numbers, said):
     place = tmp_path / "pool"
     pool_init(place, schema(who="person"), RULE)
@@ -130,16 +134,25 @@ def test_people_of_two_providers_are_found_when_all_is_published(tmp_path, numbe
 TODAY = [date.today()] * 30
 WRONG = {
     "lacks columns": (rows().drop_columns(["seen"]), shoal.SchemaError, ""),
-    "a column that was not agreed on: wage":
-        (rows(wage=range(30)), shoal.SchemaError, "leave it out of the file"),
-    "columns that were not agreed on: job, wage":
-        (rows(wage=range(30), job=["x"] * 30), shoal.SchemaError, "leave them out of the file"),
+    "a column that was not agreed on: wage": (
+        rows(wage=range(30)),
+        shoal.SchemaError,
+        "leave it out of the file",
+    ),
+    "columns that were not agreed on: job, wage": (
+        rows(wage=range(30), job=["x"] * 30),
+        shoal.SchemaError,
+        "leave them out of the file",
+    ),
     "are not numbers": (rows(age=["old"] * 30), shoal.InputError, "correct the file"),
     "a date, not a number": (rows(age=TODAY), shoal.InputError, "correct the file"),
     "no rows": (rows().slice(0, 0), shoal.InputError, ""),
-    "names another provider than the one given in 1 row":
-        (rows(provider=["Harbour"] + ["St Anna"] * 29), shoal.InputError, "leave the column out"),
-}  # fmt: skip
+    "names another provider than the one given in 1 row": (
+        rows(provider=["Harbour"] + ["St Anna"] * 29),
+        shoal.InputError,
+        "leave the column out",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", WRONG)

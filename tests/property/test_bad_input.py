@@ -131,10 +131,17 @@ def release(tmp_path):
     ("field", "value"),
     [
         *(("rule", value) for value in (0, [], {}, 1.5, True, ["k-anonymity k=2"])),
-        ("schema", 7), ("form", []), ("columns", {"age": 1}), ("rows", -1), ("rows", "30"),
-        ("method", {}), ("privacy", "much"), ("file", 3), ("classes", 1e9),
+        ("schema", 7),
+        ("form", []),
+        ("columns", {"age": 1}),
+        ("rows", -1),
+        ("rows", "30"),
+        ("method", {}),
+        ("privacy", "much"),
+        ("file", 3),
+        ("classes", 1e9),
     ],
-)  # fmt: skip
+)
 def test_a_manifest_with_a_value_of_another_type_is_damaged(release, verb, field, value):
     path = release / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {field: value}))
@@ -154,11 +161,16 @@ def test_a_manifest_nested_beyond_measure_is_damaged(release):
 @pytest.mark.parametrize(
     "address",
     [
-        "postgresql:ann:secret@host/db", "postgres:ann:secret@host", "postgresql//ann:secret@host",
-        "ann:secret@host/db", "mysql:ann:secret@host", "postgresql:/ann:secret@host",
-        "jdbc:postgresql://ann:secret@host/db", "mysql://ann:secret@host/db",
+        "postgresql:ann:secret@host/db",
+        "postgres:ann:secret@host",
+        "postgresql//ann:secret@host",
+        "ann:secret@host/db",
+        "mysql:ann:secret@host",
+        "postgresql:/ann:secret@host",
+        "jdbc:postgresql://ann:secret@host/db",
+        "mysql://ann:secret@host/db",
     ],
-)  # fmt: skip
+)
 def test_an_address_without_its_slashes_is_never_a_file_and_never_printed(
     tmp_path, monkeypatch, address
 ):

@@ -32,9 +32,12 @@ FEW, MANY = 12, 1_000
 
 def budget(examples: int) -> Callable[..., Any]:
     return settings(
-        max_examples=examples, derandomize=True, deadline=None, database=None,
+        max_examples=examples,
+        derandomize=True,
+        deadline=None,
+        database=None,
         suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+    )
 
 
 def fuzzed(*strategies: Any, few: int = FEW, many: int = MANY) -> Callable[..., Any]:
@@ -75,11 +78,55 @@ EDITS = st.lists(
     max_size=4,
 )
 NASTY = [
-    "", "0", "-1", "1e999", "-1e999", "nan", "inf", "9" * 400, "9" * 5_000, "1" + "0" * 30, "null",
-    "true", "[]", "{}", "[[]]", '""', "''", "(", ")", "&", "=", "\\", '"', "'", "\x00", "\ufeff",
-    "\ud7ff", "\u202e", "*", "?", "[0-9]", "{a, b}", "[5-", ">=9", "\r", "\n\n", ";", "|", "->",
-    "not ", " on=ill", "0000-00-00", "9999-99-99", "(" * 50, "[" * 3_000, "\t", "%", "é",
-]  # fmt: skip
+    "",
+    "0",
+    "-1",
+    "1e999",
+    "-1e999",
+    "nan",
+    "inf",
+    "9" * 400,
+    "9" * 5_000,
+    "1" + "0" * 30,
+    "null",
+    "true",
+    "[]",
+    "{}",
+    "[[]]",
+    '""',
+    "''",
+    "(",
+    ")",
+    "&",
+    "=",
+    "\\",
+    '"',
+    "'",
+    "\x00",
+    "\ufeff",
+    "\ud7ff",
+    "\u202e",
+    "*",
+    "?",
+    "[0-9]",
+    "{a, b}",
+    "[5-",
+    ">=9",
+    "\r",
+    "\n\n",
+    ";",
+    "|",
+    "->",
+    "not ",
+    " on=ill",
+    "0000-00-00",
+    "9999-99-99",
+    "(" * 50,
+    "[" * 3_000,
+    "\t",
+    "%",
+    "é",
+]
 SPLICES = st.lists(
     st.tuples(st.floats(0, 1), st.integers(0, 12), st.sampled_from(NASTY)), min_size=1, max_size=4
 )
@@ -292,21 +339,28 @@ def test_arrow_files(folder, content, edits):
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats()
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats()
     | st.sampled_from(NASTY),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(NASTY), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NASTY), inner, max_size=3)
+    ),
     max_leaves=4,
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("release") / "release"
     table = pa.table(
-        {"id": [f"p{i}" for i in range(12)], "age": [30 + i % 3 for i in range(12)],
-         "ill": ["flu", "cold", "flu"] * 4}
-    )  # fmt: skip
+        {
+            "id": [f"p{i}" for i in range(12)],
+            "age": [30 + i % 3 for i in range(12)],
+            "ill": ["flu", "cold", "flu"] * 4,
+        }
+    )
     schema = ROLES.set(id="person")
     shoal.publish(table, schema, "k-anonymity k=2", out=folder)
     return folder

@@ -80,8 +80,9 @@ def test_presence_adds_up_over_the_classes_a_person_could_be_in():
     people = Population(np.arange(10, dtype=np.uint8)[None], np.full(10, 10))
     entries = np.array([[0, 9]], np.uint8)
     cells = Cells(np.array([[0], [0]], np.int32), np.array([[4], [9]], np.int32))
-    tally = Tally((age,), (), entries, np.zeros((0, 2), np.int32), np.array([18, 17]),
-                  population=people)  # fmt: skip
+    tally = Tally(
+        (age,), (), entries, np.zeros((0, 2), np.int32), np.array([18, 17]), population=people
+    )
     cut = Cut(np.arange(2, dtype=np.int32), np.arange(2, dtype=np.int32), tally.count, cells)
     groups = Groups.of(tally, cut)  # 18 of 50 and 17 of 100: .36 + .17 for everybody up to 4
     assert rule("delta-presence low=0 high=0.5").holds(groups).tolist() == [False, False]
@@ -92,8 +93,14 @@ def test_people_whom_no_class_covers_are_surely_absent():
     age = Ordered().grow("age", "number", [float(a) for a in range(4)])
     people = Population(np.arange(4, dtype=np.uint8)[None], np.full(4, 5))
     cells = Cells(np.array([[0]], np.int32), np.array([[1]], np.int32))
-    tally = Tally((age,), (), np.array([[0]], np.uint8), np.zeros((0, 1), np.int32),
-                  np.array([4]), population=people)  # fmt: skip
+    tally = Tally(
+        (age,),
+        (),
+        np.array([[0]], np.uint8),
+        np.zeros((0, 1), np.int32),
+        np.array([4]),
+        population=people,
+    )
     one = np.zeros(1, np.int32)
     groups = Groups.of(tally, Cut(one, one, tally.count, cells))
     assert groups.uncovered == 10

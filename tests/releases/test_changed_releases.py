@@ -15,9 +15,12 @@ import shoal
 
 RULE = "k-anonymity k=4"
 SCHEMA = shoal.Schema(()).set(
-    patient=shoal.person, hospital=shoal.provider, age=shoal.quasi, sex=shoal.quasi,
+    patient=shoal.person,
+    hospital=shoal.provider,
+    age=shoal.quasi,
+    sex=shoal.quasi,
     diagnosis=shoal.sensitive,
-)  # fmt: skip
+)
 
 
 def people(folder: Path, name: str, seed: int) -> Path:
@@ -91,25 +94,31 @@ def both_counts(town: Path) -> None:
 
 
 CHANGES = {
-    "the companion's rows are deleted":
-        lambda town: (town / "release.private" / "rows.parquet").unlink(),
-    "the companion's rows are garbled":
-        lambda town: (town / "release.private" / "rows.parquet").write_bytes(b"PAR1 nonsense PAR1"),
+    "the companion's rows are deleted": lambda town: (
+        town / "release.private" / "rows.parquet"
+    ).unlink(),
+    "the companion's rows are garbled": lambda town: (
+        town / "release.private" / "rows.parquet"
+    ).write_bytes(b"PAR1 nonsense PAR1"),
     "a person of the companion's rows is another": other_people,
     "a row of the companion is left out, with the seal": fewer_people,
-    "the companion is garbled":
-        lambda town: (town / "release.private" / "companion.json").write_text("{"),
+    "the companion is garbled": lambda town: (
+        town / "release.private" / "companion.json"
+    ).write_text("{"),
     "the companion is another release's": swapped,
-    "the manifest counts a row more":
-        lambda town: rewrite(town / "release" / "manifest.json", rows=1),
-    "the manifest counts a class more":
-        lambda town: rewrite(town / "release" / "manifest.json", classes=1),
-    "the companion counts a row more":
-        lambda town: rewrite(town / "release.private" / "companion.json", rows=1),
+    "the manifest counts a row more": lambda town: rewrite(
+        town / "release" / "manifest.json", rows=1
+    ),
+    "the manifest counts a class more": lambda town: rewrite(
+        town / "release" / "manifest.json", classes=1
+    ),
+    "the companion counts a row more": lambda town: rewrite(
+        town / "release.private" / "companion.json", rows=1
+    ),
     "manifest and companion count a row more": both_counts,
     "a value of the table is another": one_value,
     "the table is deleted": lambda town: (town / "release" / "table.csv").unlink(),
-}  # fmt: skip
+}
 
 
 def admit(town: Path) -> None:
@@ -174,8 +183,10 @@ def test_a_table_of_noise_is_as_its_manifest_counts_it(town, form):
     schema = shoal.Schema(()).set(
         sex=shoal.quasi(domain=["f", "m"]),
         diagnosis=shoal.sensitive(domain=list("ABCDE")),
-        age=shoal.identifier, hospital=shoal.identifier, patient=shoal.person,
-    )  # fmt: skip
+        age=shoal.identifier,
+        hospital=shoal.identifier,
+        patient=shoal.person,
+    )
     shoal.publish(town / "people.csv", schema, form=form, epsilon=1, out=town / "noise")
     rewrite(town / "noise" / "manifest.json", rows=1)
     for verb in (shoal.verify, shoal.report):

@@ -171,10 +171,14 @@ def misspell(release):
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
-        (lose, "missing"), (swap, "another table"), (age, "edition 99"),
-        (garble, "cannot be read"), (unkey, "cannot be read"), (misspell, "cannot be read"),
+        (lose, "missing"),
+        (swap, "another table"),
+        (age, "edition 99"),
+        (garble, "cannot be read"),
+        (unkey, "cannot be read"),
+        (misspell, "cannot be read"),
     ],
-)  # fmt: skip
+)
 def test_whatever_is_wrong_with_it_is_an_error_unless_it_is_not_there(town, harm, said):
     release = town.publish()
     harm(release)

@@ -17,8 +17,12 @@ SCHEMA = shoal.Schema.of(quasi=["age"], sensitive=["ill"])
 
 def table(*classes: list[int]) -> pa.Table:
     """One age for each class, with so many people who have each of the values."""
-    rows = [(age, f"{v:03}") for age, one in enumerate(classes) for v, n in enumerate(one)
-            for _ in range(n)]  # fmt: skip
+    rows = [
+        (age, f"{v:03}")
+        for age, one in enumerate(classes)
+        for v, n in enumerate(one)
+        for _ in range(n)
+    ]
     ages, values = zip(*rows, strict=True)
     return pa.table({"age": ages, "ill": values})
 

@@ -180,8 +180,9 @@ def test_killed_between_two_renames_every_verb_finds_the_new_pair(town, monkeypa
 
 def test_everything_is_on_the_disk_before_the_next_step(town, monkeypatch):
     """Power may go at any moment: each name is written through before the next is changed."""
-    schema = shoal.Schema(()).set(age=shoal.quasi, sex=shoal.quasi, diagnosis=shoal.sensitive,
-                                  name=shoal.person)  # fmt: skip
+    schema = shoal.Schema(()).set(
+        age=shoal.quasi, sex=shoal.quasi, diagnosis=shoal.sensitive, name=shoal.person
+    )
     shoal.publish(town / "people.csv", schema, OLD, out=town / "release")
     done: list[tuple[str, str]] = []
     rename, fsync = os.rename, os.fsync
@@ -224,13 +225,18 @@ def test_a_companion_elsewhere_is_moved_by_the_same_journal(killer, town):
 
 
 def test_a_journal_that_names_other_folders_moves_nothing(town):
-    victim, schema = town / "thesis", shoal.Schema(()).set(age=shoal.quasi, sex=shoal.quasi,
-        diagnosis=shoal.sensitive, name=shoal.person)  # fmt: skip
+    victim, schema = (
+        town / "thesis",
+        shoal.Schema(()).set(
+            age=shoal.quasi, sex=shoal.quasi, diagnosis=shoal.sensitive, name=shoal.person
+        ),
+    )
     shoal.publish(town / "people.csv", schema, OLD, out=town / "release")
     victim.mkdir()
     (victim / "work.txt").write_text("years")
-    moves = [{"new": str(victim), "final": str(town / "release"), "old": "thesis",
-              "replaces": True}]  # fmt: skip
+    moves = [
+        {"new": str(victim), "final": str(town / "release"), "old": "thesis", "replaces": True}
+    ]
     (town / ".release.journal").write_text(json.dumps({"edition": 1, "moves": moves}))
     assert shoal.verify(town / "release").holds
     assert (victim / "work.txt").read_text() == "years"
@@ -257,8 +263,12 @@ def test_two_processes_that_replace_at_once_leave_one_pair(town):
 
 def test_only_what_dead_processes_of_this_user_left_is_swept(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    names = {"dead": "shoal-tmp-00000000000000aa", "link": "shoal-tmp-00000000000000bb",
-             "mine": "shoal-demo", "other": "shoal-tmp-notours"}  # fmt: skip
+    names = {
+        "dead": "shoal-tmp-00000000000000aa",
+        "link": "shoal-tmp-00000000000000bb",
+        "mine": "shoal-demo",
+        "other": "shoal-tmp-notours",
+    }
     for kind in ("dead", "mine", "other"):
         (tmp_path / names[kind]).mkdir()
         (tmp_path / names[kind] / "rows").write_text(NAME)

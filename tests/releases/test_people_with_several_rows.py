@@ -153,8 +153,15 @@ def check_audit(seed: int) -> None:
         entropy, closeness = entropy_of(rows, column), closeness_of(rows, column)
         if entropy is None or closeness is None:
             left = {one.model for one in found.not_evaluated if one.on == column}
-            assert {"entropy-diversity", "recursive-diversity", "t-closeness", "beta-likeness",
-                    "delta-disclosure", "ck-safety", "composition"} <= left  # fmt: skip
+            assert {
+                "entropy-diversity",
+                "recursive-diversity",
+                "t-closeness",
+                "beta-likeness",
+                "delta-disclosure",
+                "ck-safety",
+                "composition",
+            } <= left
             with pytest.raises(NotEvaluatedError):
                 found.reached("entropy-diversity", on=column)
         else:
@@ -444,17 +451,27 @@ def test_the_same_key_chooses_the_same_rows_however_the_columns_are_read(tmp_pat
             drawn.append(sorted(pairs))
     assert drawn[0] == drawn[1]
     with closing(shoal.open(path, one_row=one_row_of("random", HOSPITAL))) as frame:
-        other = sorted(zip(frame.column("patient").to_pylist(),
-                           map(str, frame.column("age").to_pylist()), strict=True))  # fmt: skip
+        other = sorted(
+            zip(
+                frame.column("patient").to_pylist(),
+                map(str, frame.column("age").to_pylist()),
+                strict=True,
+            )
+        )
     assert other != [(who, age) for who, age, _ in drawn[0]]
 
 
 def test_the_time_of_day_decides_which_row_is_the_latest() -> None:
     rows = [
-        {"patient": "p", "age": 30 + hour, "sex": "f", "disease": "flu",
-         "admitted": f"2024-01-01 {hour:02}:30"}
+        {
+            "patient": "p",
+            "age": 30 + hour,
+            "sex": "f",
+            "disease": "flu",
+            "admitted": f"2024-01-01 {hour:02}:30",
+        }
         for hour in range(9)
-    ]  # fmt: skip
+    ]
     for text, age in (("latest by admitted", 38), ("first by admitted", 30)):
         asked = one_row_of(text, HOSPITAL)
         with closing(shoal.open(table(rows), one_row=asked)) as frame:
@@ -477,9 +494,13 @@ def test_a_report_reads_the_original_as_it_was_published(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("newest by admitted", "first or the latest"), ("latest by nowhere", "nowhere"),
-     ("latest by disease", "no number and no date"), ("latest", "first or the latest")],
-)  # fmt: skip
+    [
+        ("newest by admitted", "first or the latest"),
+        ("latest by nowhere", "nowhere"),
+        ("latest by disease", "no number and no date"),
+        ("latest", "first or the latest"),
+    ],
+)
 def test_what_nobody_can_choose_by_is_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         shoal.publish(table(stays()), HOSPITAL, "k-anonymity k=3", one_row=text, dry_run=True)
@@ -506,16 +527,25 @@ def test_noise_coalitions_frontier_and_pools_refuse_repeated_people_and_take_one
     noisy = schema.set(site="identifier")
     verbs = {
         "counts": lambda **more: shoal.publish(
-            path, noisy, form="counts", epsilon=1, out=tmp_path / f"c{len(more)}", **more),
+            path, noisy, form="counts", epsilon=1, out=tmp_path / f"c{len(more)}", **more
+        ),
         "synthetic": lambda **more: shoal.publish(
-            path, noisy, form="synthetic", epsilon=1, out=tmp_path / f"s{len(more)}", **more),
+            path, noisy, form="synthetic", epsilon=1, out=tmp_path / f"s{len(more)}", **more
+        ),
         "randomised": lambda **more: shoal.publish(
-            path, noisy, "k-anonymity k=2", form="randomised", epsilon=1,
-            out=tmp_path / f"r{len(more)}", **more),
+            path,
+            noisy,
+            "k-anonymity k=2",
+            form="randomised",
+            epsilon=1,
+            out=tmp_path / f"r{len(more)}",
+            **more,
+        ),
         "m-privacy": lambda **more: shoal.m_privacy(path, schema, "k-anonymity k=1", 1, **more),
         "frontier": lambda **more: shoal.frontier(
-            path, noisy, ["k-anonymity k=2"], methods="mondrian", **more),
-    }  # fmt: skip
+            path, noisy, ["k-anonymity k=2"], methods="mondrian", **more
+        ),
+    }
     for verb in verbs.values():
         with pytest.raises(InputError, match="people who have a row already"):
             verb()
@@ -524,8 +554,14 @@ def test_noise_coalitions_frontier_and_pools_refuse_repeated_people_and_take_one
     for name in ("counts", "synthetic", "randomised"):
         assert made[name].manifest["one_row"] == "latest by admitted"
         assert shoal.verify(made[name].folder).holds
-    kinds = {"age": "number", "sex": "category", "disease": "category", "patient": "code",
-             "site": "category", "admitted": "date"}  # fmt: skip
+    kinds = {
+        "age": "number",
+        "sex": "category",
+        "disease": "category",
+        "patient": "code",
+        "site": "category",
+        "admitted": "date",
+    }
     agreed = shoal.Schema(tuple(replace(c, kind=kinds[c.name]) for c in schema.columns))
     inside = "m-privacy m=1 (k-anonymity k=2)"
     shoal.pool_init(tmp_path / "pool", agreed, inside, providers=["A", "B"])

@@ -13,8 +13,9 @@ from shoal.releases import recount
 from shoal.verbs import publish as publish_verb
 
 RULE = "k-anonymity k=5 & t-closeness t=0.6 & distinct-diversity l=2"
-SCHEMA = shoal.Schema.of(quasi=["age", "zip", "sex"], sensitive="illness", provider="clinic",
-                         person="id")  # fmt: skip
+SCHEMA = shoal.Schema.of(
+    quasi=["age", "zip", "sex"], sensitive="illness", provider="clinic", person="id"
+)
 
 
 @pytest.fixture
@@ -22,14 +23,16 @@ def people() -> pa.Table:
     rng = np.random.default_rng(3)
     n = 1500
     age = [None if a > 95 else int(a) for a in rng.integers(0, 99, n)]
-    return pa.table({
-        "id": [f"p{i}" for i in range(n)],
-        "age": age,
-        "zip": [f"0{z}" for z in rng.integers(1300, 1340, n)],
-        "sex": rng.choice(["f", "m"], n),
-        "illness": rng.choice(["flu", "cold", "gout", None], n),
-        "clinic": rng.choice(["A", "B"], n),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "id": [f"p{i}" for i in range(n)],
+            "age": age,
+            "zip": [f"0{z}" for z in rng.integers(1300, 1340, n)],
+            "sex": rng.choice(["f", "m"], n),
+            "illness": rng.choice(["flu", "cold", "gout", None], n),
+            "clinic": rng.choice(["A", "B"], n),
+        }
+    )
 
 
 @pytest.fixture

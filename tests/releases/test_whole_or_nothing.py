@@ -54,9 +54,16 @@ def left(town):
 
 
 @pytest.mark.parametrize(
-    ("step", "wait"), [("reading", 0.02), ("making classes", 0), ("writing", 0), ("verifying", 0),
-                       ("verifying", 0.02), ("verifying", 0.05)],
-)  # fmt: skip
+    ("step", "wait"),
+    [
+        ("reading", 0.02),
+        ("making classes", 0),
+        ("writing", 0),
+        ("verifying", 0),
+        ("verifying", 0.02),
+        ("verifying", 0.05),
+    ],
+)
 def test_ctrl_c_leaves_the_whole_release_or_nothing(town, step, wait):
     town.write(town.table, town.people(3000))
     process = child(town, step)
@@ -130,8 +137,9 @@ def test_a_full_disk_at_the_table(town, monkeypatch, format_):
     opened = Path.open
 
     def full(self, *args, **settings):
-        return opened(Path("/dev/full") if self.name.startswith("table.") else self,
-                      *args, **settings)  # fmt: skip
+        return opened(
+            Path("/dev/full") if self.name.startswith("table.") else self, *args, **settings
+        )
 
     monkeypatch.setattr(Path, "open", full)
     with pytest.raises(shoal.OutputError, match="cannot be written"):

@@ -36,9 +36,16 @@ role = "sensitive"
 domain = ["cold", "flu", "none"]
 """
 PARTS = [
-    "In short", "Context", "Data", "Differential privacy", "Usefulness", "Adversarial testing",
-    "Composition", "Mitigation", "Governance",
-]  # fmt: skip
+    "In short",
+    "Context",
+    "Data",
+    "Differential privacy",
+    "Usefulness",
+    "Adversarial testing",
+    "Composition",
+    "Mitigation",
+    "Governance",
+]
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +130,10 @@ def test_noise_stands_beside_the_counts(page):
     assert useful["deviation"] == pytest.approx(4.223, abs=1e-3)
     assert abs(useful["people"] - PEOPLE) < 100
     assert {one["name"] for one in useful["marginals"]} == {
-        "age × sex", "age × disease", "sex × disease"
-    }  # fmt: skip
+        "age × sex",
+        "age × disease",
+        "sex × disease",
+    }
 
 
 def test_errors_against_the_original_are_measured(page, town):
@@ -263,9 +272,13 @@ def test_little_protection_is_said_aloud(town):
 
 def test_a_delta_for_everybody_is_noticed_after_reading(town, tmp_path):
     made = shoal.publish(
-        town / "people.csv", shoal.Schema.parse(SCHEMA), form="counts", epsilon=1, delta="1/347",
+        town / "people.csv",
+        shoal.Schema.parse(SCHEMA),
+        form="counts",
+        epsilon=1,
+        delta="1/347",
         out=tmp_path / "r",
-    )  # fmt: skip
+    )
     assert any("not below one over the number of people" in one for one in made.private["notes"])
 
 
@@ -290,8 +303,18 @@ def publishing(town, *words):
 
 
 def test_the_console_counts_cells_and_says_each_thing_once(town, tmp_path):
-    ran = publishing(town, "--form", "counts", "--epsilon", 1, "--delta", "1e-6", "--explain",
-                     "-o", tmp_path / "r")  # fmt: skip
+    ran = publishing(
+        town,
+        "--form",
+        "counts",
+        "--epsilon",
+        1,
+        "--delta",
+        "1e-6",
+        "--explain",
+        "-o",
+        tmp_path / "r",
+    )
     assert ran.stdout.startswith("31 cells · ε 1, δ 1e-06\n")
     assert ran.stdout.count("standard deviation") == 1
     assert "of which bins alone: " in ran.stdout

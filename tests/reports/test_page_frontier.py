@@ -14,11 +14,22 @@ SHARED = "distinct-diversity l=2"
 
 def point(method, k, loss=None, identity=None, value=None, **more):
     return {
-        "method": method, "rule": f"k-anonymity k={k} & {SHARED}", "loss": loss,
-        "risk_identity": identity, "risk_value": value, "base": None if value is None else 0.25,
-        "known_identity": identity, "known_value": value, "rows": 100, "classes": 9,
-        "held_back": 0, "seconds": 0.1, "on_frontier": False, "reason": "", **more,
-    }  # fmt: skip
+        "method": method,
+        "rule": f"k-anonymity k={k} & {SHARED}",
+        "loss": loss,
+        "risk_identity": identity,
+        "risk_value": value,
+        "base": None if value is None else 0.25,
+        "known_identity": identity,
+        "known_value": value,
+        "rows": 100,
+        "classes": 9,
+        "held_back": 0,
+        "seconds": 0.1,
+        "on_frontier": False,
+        "reason": "",
+        **more,
+    }
 
 
 def points():
@@ -37,10 +48,17 @@ def made():
 def page(some=None, reasons=(), **more):
     some = points() if some is None else some
     facts = {
-        "points": some, "risk": "identity", "rows": 1234, "settings": {}, "notes": [],
-        "assumptions": ["honest location"], "wanted": "", "chosen": None,
-        "command": 'shoal publish TABLE -s SCHEMA --method METHOD -m "RULE" -o release/', **more,
-    }  # fmt: skip
+        "points": some,
+        "risk": "identity",
+        "rows": 1234,
+        "settings": {},
+        "notes": [],
+        "assumptions": ["honest location"],
+        "wanted": "",
+        "chosen": None,
+        "command": 'shoal publish TABLE -s SCHEMA --method METHOD -m "RULE" -o release/',
+        **more,
+    }
     there = [one for one in some if one["loss"] is not None]
     return frontier_page(facts, {"identity": there, "value": there}, reasons)
 
@@ -57,8 +75,9 @@ def test_the_frontier_is_drawn_and_named():
     )
     found = drawn(spec)
     assert {label for label, one in found.items() if one["frontier"]} == {
-        "mondrian k=2", "mondrian k=50",
-    }  # fmt: skip
+        "mondrian k=2",
+        "mondrian k=50",
+    }
     assert all(one["place"] for one in found.values())  # there is room for every name
     assert [row[-1] for row in table(spec)[1]] == ["on the frontier", "on the frontier", ""]
     assert "mondrian k=50" in svg(spec)
@@ -67,8 +86,10 @@ def test_the_frontier_is_drawn_and_named():
 def test_by_value_stands_what_guessing_gives():
     spec = frontier_chart([*made(), point("chain", 5, 0.7, 0.9, 0.26, on_frontier=True)], "value")
     assert {label for label, one in drawn(spec).items() if one["frontier"]} == {
-        "mondrian k=2", "mondrian k=50", "chain k=5",
-    }  # fmt: skip
+        "mondrian k=2",
+        "mondrian k=50",
+        "chain k=5",
+    }
     assert headline(spec).endswith("guessing alone gives 25%")
     assert "guessing alone 25%" in svg(spec)
 
@@ -82,8 +103,10 @@ def test_one_point_alone_is_the_best():
 
 @pytest.mark.parametrize("risk", ["identity", "value"])
 def test_extremes_can_be_drawn(risk):
-    ends = [point("a", 2, 0.0, 1.0, 1.0, on_frontier=True),
-            point("b", 3, 1.0, 1e-9, 0.25, on_frontier=True)]  # fmt: skip
+    ends = [
+        point("a", 2, 0.0, 1.0, 1.0, on_frontier=True),
+        point("b", 3, 1.0, 1e-9, 0.25, on_frontier=True),
+    ]
     assert svg(frontier_chart(ends, risk))
     assert svg(frontier_chart([{**ends[0], "risk_value": 0.25}], risk))
 
@@ -94,9 +117,13 @@ def test_the_page_says_what_it_found_and_on_what_it_rests():
     assert found.data["public"] is False
     html = found.html()
     for said in (
-        "By value", "Not made", "&lt;it&gt; is not met", "Honest location.",
-        f"k-anonymity k=50 &amp; {SHARED}", "Mind the levels.",
-    ):  # fmt: skip
+        "By value",
+        "Not made",
+        "&lt;it&gt; is not met",
+        "Honest location.",
+        f"k-anonymity k=50 &amp; {SHARED}",
+        "Mind the levels.",
+    ):
         assert said in html
     assert "Held back" not in html  # nothing was
     assert "<script" not in html
@@ -140,8 +167,9 @@ def test_what_guessing_gives_covers_neither_points_nor_names(far):
     wide = [point("local", 50, 0.6, 0.1, 0.8)]
     values, guess = _drawing([*ends, *some, *wide])
     assert not _hits(guess.written, spots([at for at, _ in values]))
-    boxes = [_box(one["place"], *at, LETTER * len(one["label"])) for at, one in values
-             if one["place"]]  # fmt: skip
+    boxes = [
+        _box(one["place"], *at, LETTER * len(one["label"])) for at, one in values if one["place"]
+    ]
     assert boxes
     assert not any(_hits(box, guess.boxes) for box in boxes)
 

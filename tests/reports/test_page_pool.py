@@ -12,24 +12,44 @@ HASH = "3f2a" * 16
 
 def certified(**more):
     return {
-        "date": "2026-01-02", "providers": 10, "m": 2, "rule": f"m-privacy m=2 ({RULE})",
-        "inside": RULE, "beside": [], "unjudged": [], "method": "provider-aware", "rows": 45222,
-        "classes": 495, "loss": 0.14, "withstood": 2, "apart": False,
+        "date": "2026-01-02",
+        "providers": 10,
+        "m": 2,
+        "rule": f"m-privacy m=2 ({RULE})",
+        "inside": RULE,
+        "beside": [],
+        "unjudged": [],
+        "method": "provider-aware",
+        "rows": 45222,
+        "classes": 495,
+        "loss": 0.14,
+        "withstood": 2,
+        "apart": False,
         "worst": {"members": 2, "rows": "at least 5"},
-        "beyond": {"members": 3, "rows": "fewer than 5"}, "trust": ["One machine saw all rows."],
-        "agreement": HASH, "release_sha256": HASH, "hash": HASH, "signers": ["North", "<South>"],
+        "beyond": {"members": 3, "rows": "fewer than 5"},
+        "trust": ["One machine saw all rows."],
+        "agreement": HASH,
+        "release_sha256": HASH,
+        "hash": HASH,
+        "signers": ["North", "<South>"],
         **more,
-    }  # fmt: skip
+    }
 
 
 def test_a_certificate_is_one_page_to_sign():
     page = certificate(certified())
     assert page.startswith("<!doctype html>")
     assert "<script" not in page
-    for said in ("no 2 of them together", "45,222", "0.14", "One machine saw all rows.",
-                 "fewest rows of others in a class: at least 5",
-                 "fewest rows of others in a class: fewer than 5", "&lt;South&gt;",
-                 "any 2 providers together"):  # fmt: skip
+    for said in (
+        "no 2 of them together",
+        "45,222",
+        "0.14",
+        "One machine saw all rows.",
+        "fewest rows of others in a class: at least 5",
+        "fewest rows of others in a class: fewer than 5",
+        "&lt;South&gt;",
+        "any 2 providers together",
+    ):
         assert said in page
     assert page.count(HASH) == 3
     assert page.count('class="blank"') == 4  # two providers, the third party, the date
@@ -62,12 +82,19 @@ def test_a_certificate_says_where_providers_are_kept_apart():
     assert "keeping the providers apart" in certificate(certified(apart=True))
 
 
-@pytest.mark.parametrize(("earlier", "said"), [(1, "1 release of this pool came before this one: "
-    "whoever has both tables"), (2, "2 releases of this pool came before this one: whoever has "
-    "several of the tables")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("earlier", "said"),
+    [
+        (1, "1 release of this pool came before this one: whoever has both tables"),
+        (2, "2 releases of this pool came before this one: whoever has several of the tables"),
+    ],
+)
 def test_earlier_releases_of_the_pool_are_told(earlier, said):
-    for page in (certificate(certified(earlier=earlier)), provider_page(own(earlier=earlier)),
-                 provider_page(own(earlier=earlier, rows=0, held_back=3, lines=[]))):  # fmt: skip
+    for page in (
+        certificate(certified(earlier=earlier)),
+        provider_page(own(earlier=earlier)),
+        provider_page(own(earlier=earlier, rows=0, held_back=3, lines=[])),
+    ):
         assert f"{said} can compare them." in page
         assert "callout tone-good" not in page
     assert "came before" not in certificate(certified(earlier=0)) + provider_page(own(earlier=0))
@@ -75,18 +102,38 @@ def test_earlier_releases_of_the_pool_are_told(earlier, said):
 
 def own(**more):
     return {
-        "provider": "St Anna", "date": "2026-01-02", "rows": 1234, "m": 1, "k": 5,
-        "rule": f"m-privacy m=1 ({RULE})", "inside": RULE, "beside": [], "unjudged": [],
-        "agreement": HASH, "release_sha256": HASH, "trust": [],
-        "lines": [{"members": 1, "few": 0, "values": 0},
-                  {"members": 2, "few": "110 to 114", "values": "fewer than 5"}], **more,
-    }  # fmt: skip
+        "provider": "St Anna",
+        "date": "2026-01-02",
+        "rows": 1234,
+        "m": 1,
+        "k": 5,
+        "rule": f"m-privacy m=1 ({RULE})",
+        "inside": RULE,
+        "beside": [],
+        "unjudged": [],
+        "agreement": HASH,
+        "release_sha256": HASH,
+        "trust": [],
+        "lines": [
+            {"members": 1, "few": 0, "values": 0},
+            {"members": 2, "few": "110 to 114", "values": "fewer than 5"},
+        ],
+        **more,
+    }
 
 
 def test_a_provider_sees_its_own_rows_and_counts_as_they_were_given():
     page = provider_page(own())
-    for said in ("For St Anna", "1,234 rows", "110 to 114", "fewer than 5", ">Kept<",
-                 "2 (more than agreed)", "whose value is known", "up to one other"):  # fmt: skip
+    for said in (
+        "For St Anna",
+        "1,234 rows",
+        "110 to 114",
+        "fewer than 5",
+        ">Kept<",
+        "2 (more than agreed)",
+        "whose value is known",
+        "up to one other",
+    ):
         assert said in page
     assert "Not all is promised" not in page
 
@@ -110,9 +157,11 @@ def test_a_provider_is_warned_of_what_is_not_promised(more):
 
 @pytest.mark.parametrize(
     ("alone", "said"),
-    [({"rows": 12, "classes": 2}, "12 rows of yours are in 2 classes of your own"),
-     ({"rows": 1, "classes": 1}, "1 row of yours is in 1 class of your own")],
-)  # fmt: skip
+    [
+        ({"rows": 12, "classes": 2}, "12 rows of yours are in 2 classes of your own"),
+        ({"rows": 1, "classes": 1}, "1 row of yours is in 1 class of your own"),
+    ],
+)
 def test_a_provider_reads_which_of_its_rows_stand_apart(alone, said):
     page = provider_page(own(alone=alone))
     assert said in page

@@ -39,9 +39,13 @@ def public(axis: Axis, values) -> str:
     found = distribution(axis, people, people).discreet(FEWEST)
     assert found.counts is None  # what it was drawn from stays inside
     spec = charts.marginals(
-        found.column, found.labels, found.before, found.after,
-        ordered=bool(found.ends), fewest=FEWEST,
-    )  # fmt: skip
+        found.column,
+        found.labels,
+        found.before,
+        found.after,
+        ordered=bool(found.ends),
+        fewest=FEWEST,
+    )
     assert len(spec["data"]["values"]) > 2
     return json.dumps(spec, ensure_ascii=False)
 

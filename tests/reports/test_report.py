@@ -74,7 +74,7 @@ def evidence(**changes) -> Evidence:
         others=1,
         learnt=("diagnosis",),
         commands=("shoal verify town/harbour.csv",),
-    )  # fmt: skip
+    )
     return replace(made, **changes)
 
 
@@ -171,10 +171,14 @@ def test_nothing_is_green_where_somebody_is_nearly_known():
     def tones(**changes):
         told = evidence(findings=(finding(exposed=0, **changes),), limit=0.5)
         return [
-            [block.tone for section in page(one).sections for block in section.blocks
-             if isinstance(block, Callout)]
+            [
+                block.tone
+                for section in page(one).sections
+                for block in section.blocks
+                if isinstance(block, Callout)
+            ]
             for one in (told, publishable(told))
-        ]  # fmt: skip
+        ]
 
     assert tones(sure=0.79) == [["good", "good"], ["note", "note"]]
     assert tones(sure=0.8) == [["warning", "warning"], ["note", "note"]]
@@ -188,19 +192,27 @@ def test_an_intersection_says_who_was_not_found_and_what_weighing_adds():
     narrowed = {"prior": [4.5, 4.0], "posterior": 2.25, "mean_drop": 1.5, "vulnerable": 300}
     apart = {"asked": 500, "absent": 100, "known_absent": 60, "no_value_left": 7}
     weighted = {
-        "calibrated": True, "temperature": 1.37, "learned_on": 190, "judged_on": 210,
-        "right": 0.61, "right_uniform": 0.5, "right_guessing": 0.25,
-    }  # fmt: skip
+        "calibrated": True,
+        "temperature": 1.37,
+        "learned_on": 190,
+        "judged_on": 210,
+        "right": 0.61,
+        "right_uniform": 0.5,
+        "right_guessing": 0.25,
+    }
     details = {**finding().details, **narrowed, **apart}
     found = finding(details={**details, "weighted": weighted})
     told = texts(page(evidence(findings=(found,))))
     for part in (
-        "3.75", "(by each: 4.5 and 4)", "2.25", "300 people lose at least one",
+        "3.75",
+        "(by each: 4.5 and 4)",
+        "2.25",
+        "300 people lose at least one",
         "100 of 500 people asked for were not found in all releases and are counted apart (60 "
         "known not to be in one of them, 7 left without a value that is in all).",
         "right about 61% of 210 people, against 50% by choosing among the values left and 25% by "
         "guessing (calibrated on 190 others, temperature 1.37).",
-    ):  # fmt: skip
+    ):
         assert part in told, part
     assert "asked for" not in texts(page(publishable(evidence(findings=(found,)))))
     raw = {"calibrated": False, "reason": "no true values are known"}
@@ -224,8 +236,10 @@ def test_minimality_examined_a_sample_in_public_too():
 def test_public_words_are_from_a_closed_list():
     """Whatever an attack or an error says in free words: a name cannot slip through a list."""
     words = "Harbour clinic: see --targets secret.csv"
-    found = [finding(attack=name, assumptions=(words,), defence=words, example=words,
-                     sentence=words) for name in attacks()]  # fmt: skip
+    found = [
+        finding(attack=name, assumptions=(words,), defence=words, example=words, sentence=words)
+        for name in attacks()
+    ]
     told = evidence(
         findings=(*found, finding(attack="own attack", defence=words)),
         skipped=(*((f"{name} with release 3", words) for name in attacks()), ("own", words)),
@@ -396,8 +410,13 @@ def test_with_another_release_people_are_intersected(town):
     assert {"intersection", "complementary"} <= set(names)
     assert len(names) == len(set(names))
     assert any(title.startswith("An adversary is certain") for title in titles(made))
-    both = shoal.report(first, others=[second, second], targets=town.table, relation="same table",
-                        location="assumed")  # fmt: skip
+    both = shoal.report(
+        first,
+        others=[second, second],
+        targets=town.table,
+        relation="same table",
+        location="assumed",
+    )
     names = [one["attack"] for one in both.data["findings"]]
     assert "complementary with release 3" in names
     assert len(names) == len(set(names))

@@ -202,17 +202,32 @@ def test_a_column_that_is_hidden_is_said_not_to_be_examined(tmp_path):
 
 def story() -> Finding:
     return Finding(
-        attack="background", people=10, exposed=0, sure=0.5, guessing=0.2, sentence="s",
-        defence="d", example="e", witness={"exact": "1/2"},
-    )  # fmt: skip
+        attack="background",
+        people=10,
+        exposed=0,
+        sure=0.5,
+        guessing=0.2,
+        sentence="s",
+        defence="d",
+        example="e",
+        witness={"exact": "1/2"},
+    )
 
 
 def known(worst: float, least: float, promise: Promise | None = None, column="x") -> Knowing:
     beyond = None if promise is None else np.array([not promise.met])
     return Knowing(
-        column, (0.2, worst), (0.2, worst), 1, story(), np.array([1.0]), np.array([worst]),
-        beyond, () if promise is None else (promise,), least,
-    )  # fmt: skip
+        column,
+        (0.2, worst),
+        (0.2, worst),
+        1,
+        story(),
+        np.array([1.0]),
+        np.array([worst]),
+        beyond,
+        () if promise is None else (promise,),
+        least,
+    )
 
 
 def test_advice_is_a_rule_that_is_stronger_than_what_is_and_can_be_met():

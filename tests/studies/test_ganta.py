@@ -47,10 +47,13 @@ MINE += [f"ganta-figure-{i}" for i in (1, 2, 3, 4)] + ["ganta-centroids"]
 def made_up(rows=240, values=6, empty=False, seed=0):
     """A table of two numbers and a sensitive column, which applies to everybody or not."""
     rng = np.random.default_rng(seed)
-    table = pa.table({
-        "x": rng.integers(0, 12, rows), "y": rng.integers(0, 12, rows),
-        "s": rng.integers(0, values, rows),
-    })  # fmt: skip
+    table = pa.table(
+        {
+            "x": rng.integers(0, 12, rows),
+            "y": rng.integers(0, 12, rows),
+            "s": rng.integers(0, values, rows),
+        }
+    )
     schema = shoal.Schema.of(quasi=QUASI, sensitive="s")
     return Sample("made-up", "made-up people", table, schema, empty={"s": 0} if empty else {})
 
@@ -65,9 +68,7 @@ def inside(value, label):
 
 def left_by(rows, person):
     """The values of all rows of a published file whose cells contain a person."""
-    return {
-        row["s"] for row in rows if all(inside(person[name], row[name]) for name in QUASI)
-    }  # fmt: skip
+    return {row["s"] for row in rows if all(inside(person[name], row[name]) for name in QUASI)}
 
 
 def by_hand(sample, k, parts, folder):
@@ -110,9 +111,7 @@ def test_a_pair_is_the_intersection_worked_out_by_hand(tmp_path, count):
 def test_the_class_of_a_person_is_larger_than_rows_by_classes(tmp_path):
     table = pa.table({"x": [0] * 8 + [9] * 2, "y": [0] * 10, "s": list(range(10))})
     schema = shoal.Schema.of(quasi=QUASI, sensitive="s")
-    release = shoal.publish(
-        table, schema, "k-anonymity k=2", out=tmp_path / "r", format="parquet"
-    )  # fmt: skip
+    release = shoal.publish(table, schema, "k-anonymity k=2", out=tmp_path / "r", format="parquet")
     assert release.verdict.rows / release.verdict.classes == 5
     assert pairs.own_class_size(release, schema) == pytest.approx((8 * 8 + 2 * 2) / 10)
 
@@ -170,19 +169,26 @@ def test_a_chart_says_which_rows_were_kept():
     assert pairs.called(ipums, "all") == "IPUMS, all rows"
     assert pairs.called(ipums, "applicable") == "IPUMS, with an s"
     assert pairs.called(made_up(9), "all") == "made-up people"
-    adult = Sample("adult-train", "Adult, made up", made_up(9).table, made_up(9).schema,
-                   stand_in=True)  # fmt: skip
+    adult = Sample(
+        "adult-train", "Adult, made up", made_up(9).table, made_up(9).schema, stand_in=True
+    )
     assert pairs.called(adult, "all") == "made-up Adult"
 
 
 @pytest.mark.parametrize(
     ("mean", "unit", "theirs", "verdict"),
     [
-        (57.1, " %", 60, AGREES), (63.0, " %", 60, AGREES), (52.0, " %", 60, PARTLY),
-        (51.9, " %", 60, DIFFERS), (93.2, " %", 95, AGREES), (86.9, " %", 95, DIFFERS),
-        (36.0, " rows", 40, AGREES), (50.0, " rows", 40, PARTLY), (29.9, " rows", 40, DIFFERS),
+        (57.1, " %", 60, AGREES),
+        (63.0, " %", 60, AGREES),
+        (52.0, " %", 60, PARTLY),
+        (51.9, " %", 60, DIFFERS),
+        (93.2, " %", 95, AGREES),
+        (86.9, " %", 95, DIFFERS),
+        (36.0, " rows", 40, AGREES),
+        (50.0, " rows", 40, PARTLY),
+        (29.9, " rows", 40, DIFFERS),
     ],
-)  # fmt: skip
+)
 def test_about_is_in_points_for_percentages_and_else_in_shares(mean, unit, theirs, verdict):
     ours = number([{"v": mean}], "v", unit=unit)
     assert pairs.near(ours, theirs) == verdict
@@ -249,14 +255,18 @@ def test_domains_count_values():
 )
 def test_ages_are_corrected_only_where_the_other_file_has_them(train, whole, verdict):
     ages = {"adult-train": (train, 30_162), "adult": (whole, 45_222)}
-    rows = [{"data": data, "column": "age", "values": values, "rows": rows}
-            for data, (values, rows) in ages.items()]  # fmt: skip
+    rows = [
+        {"data": data, "column": "age", "values": values, "rows": rows}
+        for data, (values, rows) in ages.items()
+    ]
     assert [one.verdict for one in table_2.claims(rows)] == [AGREES, verdict]
 
 
 def test_table_3_differs_by_a_single_value():
-    rows = [{"data": "ipums-1970", "column": name, "values": size, "rows": 70_187}
-            for name, size in {**table_3.PRINTED, "age": 91}.items()]  # fmt: skip
+    rows = [
+        {"data": "ipums-1970", "column": name, "values": size, "rows": 70_187}
+        for name, size in {**table_3.PRINTED, "age": 91}.items()
+    ]
     assert table_3.claims(rows)[0].verdict == AGREES
     rows[1]["values"] += 1
     claim = table_3.claims(rows)[0]
@@ -267,16 +277,21 @@ def test_table_3_differs_by_a_single_value():
     ("size", "verdict"), [(70_187, CORRECTED), (91_000, AGREES), (74_954, DIFFERS)]
 )
 def test_the_year_is_that_whose_people_the_rows_stand_for(size, verdict):
-    rows = [{"data": "ipums-1970", "column": name, "values": values, "rows": size}
-            for name, values in {**table_3.PRINTED, "age": 91}.items()]  # fmt: skip
+    rows = [
+        {"data": "ipums-1970", "column": name, "values": values, "rows": size}
+        for name, values in {**table_3.PRINTED, "age": 91}.items()
+    ]
     assert table_3.claims(rows)[1].verdict == verdict
 
 
 def test_entropy_is_in_bits_and_by_the_rows_kept():
     sample = Sample(
-        "t", "t", pa.table({"x": [1] * 12, "y": [1] * 12, "s": [0] * 6 + [1] * 3 + [2] * 3}),
-        shoal.Schema.of(quasi=QUASI, sensitive="s"), empty={"s": 0},
-    )  # fmt: skip
+        "t",
+        "t",
+        pa.table({"x": [1] * 12, "y": [1] * 12, "s": [0] * 6 + [1] * 3 + [2] * 3}),
+        shoal.Schema.of(quasi=QUASI, sensitive="s"),
+        empty={"s": 0},
+    )
     assert table_4.entropies(sample, rows_kept="all", seed=0)[0]["bits"] == pytest.approx(1.5)
     assert table_4.entropies(sample, rows_kept="applicable", seed=0)[0]["bits"] == pytest.approx(1)
     part = table_4.entropies(sample, rows_kept=table_4.PART, seed=0)[0]
@@ -294,10 +309,16 @@ def entropy_rows(off):
     more = {"all": off, "applicable": 1.5, table_4.PART: off + 0.001}
     less = {"all": 0, "applicable": 1, table_4.PART: 5}
     return [
-        {"data": "ipums-1970", "column": pairs.WORDS[column], "rows_kept": kept,
-         "bits": value + more[kept], "values": table_3.PRINTED[column] - less[kept]}
-        for column, value in table_4.PRINTED.items() for kept in more
-    ]  # fmt: skip
+        {
+            "data": "ipums-1970",
+            "column": pairs.WORDS[column],
+            "rows_kept": kept,
+            "bits": value + more[kept],
+            "values": table_3.PRINTED[column] - less[kept],
+        }
+        for column, value in table_4.PRINTED.items()
+        for kept in more
+    ]
 
 
 @pytest.mark.parametrize(
@@ -327,14 +348,25 @@ def test_entropies_are_counted_by_reading_and_values_by_rows(off, count):
 
 def pair_rows(adult, ipums, work):
     """Rows of figure 1 at k = 5: people exposed by Mondrian, by microaggregation, and by both."""
-    kinds = {("adult-train", "all"): adult, ("ipums-1970", "all"): ipums,
-             ("ipums-1970", "applicable"): work}  # fmt: skip
+    kinds = {
+        ("adult-train", "all"): adult,
+        ("ipums-1970", "all"): ipums,
+        ("ipums-1970", "applicable"): work,
+    }
     return [
-        {"data": data, "table": f"{data} {kept}", "rows_kept": kept, "k": 5, "made": made,
-         "pvp_100": share, "pvp_100_honest": share, "alone_100": share / 4}
+        {
+            "data": data,
+            "table": f"{data} {kept}",
+            "rows_kept": kept,
+            "k": 5,
+            "made": made,
+            "pvp_100": share,
+            "pvp_100_honest": share,
+            "alone_100": share / 4,
+        }
         for (data, kept), shares in kinds.items()
         for made, share in zip(pairs.MADE.values(), shares, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def test_figure_1_judges_every_pair_of_methods():
@@ -368,10 +400,15 @@ def test_figure_1_says_which_pairs_are_near_and_who_needs_no_second_release():
     [(61, 93, [AGREES, AGREES]), (59, 88, [DIFFERS, PARTLY]), (90, 85.5, [AGREES, DIFFERS])],
 )
 def test_figure_2_asks_for_more_than_60_and_about_95(adult, ipums, verdicts):
-    kinds = (("adult-train", "all", adult), ("ipums-1970", "all", ipums),
-             ("ipums-1970", "applicable", 86.8))  # fmt: skip
-    rows = [{"data": data, "rows_kept": kept, "k": 5, "confidence": 25, "pvp": value}
-            for data, kept, value in kinds]  # fmt: skip
+    kinds = (
+        ("adult-train", "all", adult),
+        ("ipums-1970", "all", ipums),
+        ("ipums-1970", "applicable", 86.8),
+    )
+    rows = [
+        {"data": data, "rows_kept": kept, "k": 5, "confidence": 25, "pvp": value}
+        for data, kept, value in kinds
+    ]
     found = figure_2.claims(rows)
     assert [one.verdict for one in found] == verdicts
     assert "8.2 points off" in found[1].why
@@ -380,10 +417,18 @@ def test_figure_2_asks_for_more_than_60_and_about_95(adult, ipums, verdicts):
 def size_rows(own, plain, left):
     """Rows of figure 3 on IPUMS, both kinds of rows, with values left by k."""
     return [
-        {"data": "ipums-1970", "table": f"IPUMS {kept}", "rows_kept": kept, "k": k,
-         "own_class_size": own, "class_size": plain, "prior": values}
-        for kept in ("all", "applicable") for k, values in left.items()
-    ]  # fmt: skip
+        {
+            "data": "ipums-1970",
+            "table": f"IPUMS {kept}",
+            "rows_kept": kept,
+            "k": k,
+            "own_class_size": own,
+            "class_size": plain,
+            "prior": values,
+        }
+        for kept in ("all", "applicable")
+        for k, values in left.items()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -409,8 +454,15 @@ def test_figure_3_tells_from_which_k_on_values_are_fewer(left, said):
 
 
 def test_figure_4_tells_what_two_releases_leave():
-    row = {"data": "a", "table": "a", "rows_kept": "all", "k": 5, "prior_first": 5.0,
-           "prior_second": 6.0, "posterior": 4.0}  # fmt: skip
+    row = {
+        "data": "a",
+        "table": "a",
+        "rows_kept": "all",
+        "k": 5,
+        "prior_first": 5.0,
+        "prior_second": 6.0,
+        "posterior": 4.0,
+    }
     (found,) = figure_4.claims([row, {**row, "k": 10, "posterior": 3.0}])
     assert found.verdict == FOUND
     assert "4 where one leaves 5 or 6 (k = 5); 3 where one leaves 5 or 6 (k = 10)" in found.says
@@ -443,10 +495,19 @@ def located_rows(located, largest=(9, 19)):
     """Rows of centroids: every class apart at k = 5 and 10, and the largest classes."""
     both = [(data, i, k) for data in ("adult-train", "ipums-1970") for i, k in enumerate((5, 10))]
     return [
-        *({"data": data, "rows_kept": "all", "how": centroids.EVERY, "categories": "ordinal",
-           "k": k, "located": located[i]} for data, i, k in both),
+        *(
+            {
+                "data": data,
+                "rows_kept": "all",
+                "how": centroids.EVERY,
+                "categories": "ordinal",
+                "k": k,
+                "located": located[i],
+            }
+            for data, i, k in both
+        ),
         *({"data": data, "k": k, "largest": largest[i]} for data, i, k in both),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -495,8 +556,9 @@ def test_figures_are_measured_and_drawn_on_any_table(module):
     rows = module.measure(lab)
     kept = {row["rows_kept"] for row in rows if "rows_kept" in row}
     assert kept == ({"all", "applicable"} if both else {"all"})
-    assert all(math.isfinite(value) for row in rows for value in row.values()
-               if isinstance(value, float))  # fmt: skip
+    assert all(
+        math.isfinite(value) for row in rows for value in row.values() if isinstance(value, float)
+    )
     for spec in module.charts(rows).values():
         assert "made-up people" in json.dumps(spec)
 

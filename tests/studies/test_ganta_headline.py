@@ -20,12 +20,20 @@ def tried_rows(basis, opened, fixed):
         (printed.FIXED, "k", "one fewer", fixed),
     ]
     rows = [
-        {"part": question.part, "table": question.table, "asked": one.asked, "group": group,
-         "changed": change, "to": to, "seed": 0,
-         **dict.fromkeys([one.of] if one.of else printed.AVERAGES, times * one.theirs)}
-        for question in printed.QUESTIONS for one in question.printed
+        {
+            "part": question.part,
+            "table": question.table,
+            "asked": one.asked,
+            "group": group,
+            "changed": change,
+            "to": to,
+            "seed": 0,
+            **dict.fromkeys([one.of] if one.of else printed.AVERAGES, times * one.theirs),
+        }
+        for question in printed.QUESTIONS
+        for one in question.printed
         for group, change, to, times in settings
-    ]  # fmt: skip
+    ]
     about = {"none": 43.0, "none_of_given_away": 80.0, "pvp_100_some": 17.0, "pvp_100_none": 99.0}
     return [*rows, {"part": headline.NONE, "table": "IPUMS", "k": 5, "seed": 0, **about}]
 
@@ -56,8 +64,17 @@ def test_a_setting_left_open_that_comes_near_is_named():
 def test_what_changes_one_rule_leaves_the_other_figures_as_they_were():
     rows = tried_rows(basis=1.0, opened=0.5, fixed=0.5)
     change = {"group": printed.OPEN, "changed": "logarithm", "to": "of another base"}
-    rows.append({"part": printed.SIZE, "table": "IPUMS", "asked": "l = 5", "seed": 0, **change,
-                 "own_class_size": 7.0, "class_size": 8.0})  # fmt: skip
+    rows.append(
+        {
+            "part": printed.SIZE,
+            "table": "IPUMS",
+            "asked": "l = 5",
+            "seed": 0,
+            **change,
+            "own_class_size": 7.0,
+            "class_size": 8.0,
+        }
+    )
     found = headline.figures(rows, printed.QUESTIONS[2])
     numbers = found[printed.OPEN, "logarithm", "of another base", "own_class_size"]
     assert [one.mean for one in numbers] == [40, 45, 7, 1300]
@@ -89,8 +106,13 @@ def test_the_headline_is_drawn():
     drawn = headline.charts(tried_rows(basis=2.0, opened=1.0, fixed=3.0))
     sizes = {f"ipums_size_{size}" for size in (40, 45, 450, 1300)}
     assert set(drawn) == {
-        "adult_pvp_100", "adult_pvp_25", "ipums_pvp_100", "ipums_pvp_25", "whom", *sizes,
-    }  # fmt: skip
+        "adult_pvp_100",
+        "adult_pvp_25",
+        "ipums_pvp_100",
+        "ipums_pvp_25",
+        "whom",
+        *sizes,
+    }
     made = svg(drawn["adult_pvp_25"])
     assert "one fewer" in made
     title = " ".join(drawn["adult_pvp_25"]["title"])

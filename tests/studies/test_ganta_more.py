@@ -46,8 +46,9 @@ def lab(name, table, kept=None, **settings):
 def traced(claims, rows):
     """Every number of every claim is found again from the rows."""
     found = [one for claim in claims for one in (*claim.ours, *claim.because)]
-    return found and all(math.isclose(one.mean, one.again(rows).mean, abs_tol=1e-9)
-                         for one in found)  # fmt: skip
+    return found and all(
+        math.isclose(one.mean, one.again(rows).mean, abs_tol=1e-9) for one in found
+    )
 
 
 # Measuring
@@ -99,8 +100,11 @@ def test_a_table_is_prepared_as_a_setting_says():
     assert fewer.column_names == ["x", "s"]
     assert "flat" in str(roles.column("x").hierarchy).lower()
     assert changed._hundreds(people) == [
-        [101, "100", "*"], [105, "100", "*"], [210, "200", "*"], [999, "900", "*"],
-    ]  # fmt: skip
+        [101, "100", "*"],
+        [105, "100", "*"],
+        [210, "200", "*"],
+        [999, "900", "*"],
+    ]
 
 
 def test_the_people_to_whom_all_columns_apply_are_the_same_for_each():
@@ -151,8 +155,11 @@ def test_more_people_in_common_than_the_paper_has_are_no_setting_of_its():
     found = printed.settings_of(people, printed.GIVEN, "k = 5")
     sizes = {one.how["size"]: one.group for one in found if one.changed == "size"}
     assert sizes == {
-        10_000: printed.OPEN, 15_000: printed.OPEN, 20_000: printed.OPEN, 36_000: printed.FIXED,
-    }  # fmt: skip
+        10_000: printed.OPEN,
+        15_000: printed.OPEN,
+        20_000: printed.OPEN,
+        36_000: printed.FIXED,
+    }
 
 
 def hierarchies(folder, name, text):
@@ -226,18 +233,27 @@ def fifth(pvp):
     """Rows of figure 5: k alone, l = 2 and t = 0.5, with these percents at confidence 25 %."""
     asked = (figure_5.PLAIN, "l = 2", "t = 0.5")
     return [
-        {"table": "Adult", "kind": kind, "asked": one, "k": 10, "confidence": 25, "pvp": value,
-         "seed": 0}
+        {
+            "table": "Adult",
+            "kind": kind,
+            "asked": one,
+            "k": 10,
+            "confidence": 25,
+            "pvp": value,
+            "seed": 0,
+        }
         for kind, one, value in zip(KINDS, asked, pvp, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
     ("pvp", "told"),
-    [((40, 30, 20), "fewer in 2, more in 0, the same within the spread of the runs in 0."),
-     ((10, 10, 0), "fewer in 1, more in 0, the same within the spread of the runs in 1."),
-     ((10, 20, 30), "fewer in 0, more in 2, the same within the spread of the runs in 0.")],
-)  # fmt: skip
+    [
+        ((40, 30, 20), "fewer in 2, more in 0, the same within the spread of the runs in 0."),
+        ((10, 10, 0), "fewer in 1, more in 0, the same within the spread of the runs in 1."),
+        ((10, 20, 30), "fewer in 0, more in 2, the same within the spread of the runs in 0."),
+    ],
+)
 def test_figure_5_tells_what_the_numbers_say_and_judges_nothing(pvp, told):
     rows = fifth(pvp)
     left, stricter = figure_5.claims(rows)
@@ -251,12 +267,19 @@ def test_figure_5_tells_what_the_numbers_say_and_judges_nothing(pvp, told):
 def sixth(people, classes):
     """Rows of figure 6 whose averages are so many times those that are printed."""
     return [
-        {"data": "ipums-1970", "rows_kept": kept, "table": f"IPUMS, {kept}", "kind": kind,
-         "asked": asked, "own_class_size": people * theirs, "class_size": classes * theirs,
-         "seed": 0}
+        {
+            "data": "ipums-1970",
+            "rows_kept": kept,
+            "table": f"IPUMS, {kept}",
+            "kind": kind,
+            "asked": asked,
+            "own_class_size": people * theirs,
+            "class_size": classes * theirs,
+            "seed": 0,
+        }
         for kept in (ALL, APPLICABLE)
         for (asked, theirs), kind in zip(figure_6.PRINTED.items(), KINDS, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -290,16 +313,23 @@ def test_figure_6_says_where_classes_shrink_and_where_they_are_not_twice_as_larg
 
 
 @pytest.mark.parametrize(
-    ("drops", "verdict"), [((1, 2, 3), AGREES), ((1, 3, 2), PARTLY), ((3, 2, 1), DIFFERS),
-                           ((1, 1, 1), DIFFERS)],
-)  # fmt: skip
+    ("drops", "verdict"),
+    [((1, 2, 3), AGREES), ((1, 3, 2), PARTLY), ((3, 2, 1), DIFFERS), ((1, 1, 1), DIFFERS)],
+)
 def test_figure_7_compares_the_order_of_drop_and_entropy(drops, verdict):
     rows = [
-        {"way": way, "column": column, "k": 5, "entropy": entropy, "drop": drop, "rows": 9,
-         "seed": 0}
+        {
+            "way": way,
+            "column": column,
+            "k": 5,
+            "entropy": entropy,
+            "drop": drop,
+            "rows": 9,
+            "seed": 0,
+        }
         for way in figure_7.WAYS.values()
         for column, entropy, drop in zip("abc", (4.3, 4.4, 5.6), drops, strict=True)
-    ]  # fmt: skip
+    ]
     claims = figure_7.claims(rows)
     assert [claim.verdict for claim in claims] == [verdict, FOUND]
     assert claims[1].says.startswith("Among the 9 people of IPUMS")
@@ -310,10 +340,19 @@ def eighth(given, drops, same=None):
     """Rows of figure 8 at k = 5 and 50, by even parts and (k = 5) by parts of one size."""
     found = zip((2, 3, 4), given, drops, strict=True)
     even = [
-        {"table": "IPUMS, all rows", "rows_kept": ALL, "parts": figure_8.EVEN, "k": k,
-         "releases": n, "pvp_100": share if k == 5 else 1.0, "drop": drop, "seed": 0}
-        for n, share, drop in found for k in (5, 50)
-    ]  # fmt: skip
+        {
+            "table": "IPUMS, all rows",
+            "rows_kept": ALL,
+            "parts": figure_8.EVEN,
+            "k": k,
+            "releases": n,
+            "pvp_100": share if k == 5 else 1.0,
+            "drop": drop,
+            "seed": 0,
+        }
+        for n, share, drop in found
+        for k in (5, 50)
+    ]
     one_size = [{**row, "parts": figure_8.SAME} for row in even if row["k"] == 5]
     for row, share in zip(one_size, same or given, strict=True):
         row["pvp_100"] = share
@@ -322,9 +361,13 @@ def eighth(given, drops, same=None):
 
 @pytest.mark.parametrize(
     ("given", "same", "verdict"),
-    [((50, 60, 70), None, AGREES), ((50, 60, 70), (65, 60, 70), PARTLY),
-     ((50, 40, 45), None, PARTLY), ((50, 40, 30), None, DIFFERS)],
-)  # fmt: skip
+    [
+        ((50, 60, 70), None, AGREES),
+        ((50, 60, 70), (65, 60, 70), PARTLY),
+        ((50, 40, 45), None, PARTLY),
+        ((50, 40, 30), None, DIFFERS),
+    ],
+)
 def test_figure_8_judges_both_of_its_charts_by_releases_of_either_size(given, same, verdict):
     rows = eighth(given, (1, 2, 2), same)
     away, drop, large = figure_8.claims(rows)

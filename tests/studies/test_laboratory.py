@@ -183,8 +183,13 @@ def test_what_a_file_imports_from_the_studies_is_part_of_it(tmp_path):
         (tmp_path / name).write_text(text)
     found = sources(tmp_path / "one" / "figure.py", tmp_path)
     assert [file.relative_to(tmp_path).as_posix() for file in found] == [
-        "one/deep.py", "one/figure.py", "one/shared.py", "splits.py", "tables.py", "two/other.py",
-    ]  # fmt: skip
+        "one/deep.py",
+        "one/figure.py",
+        "one/shared.py",
+        "splits.py",
+        "tables.py",
+        "two/other.py",
+    ]
     assert sources(tmp_path / "tables.py", tmp_path) == [tmp_path / "tables.py"]
 
 
@@ -232,8 +237,17 @@ def test_the_hash_of_a_table_is_of_its_values_and_roles(sample):
     assert again.sha256 == sample.sha256 != roles.sha256
 
 
-ODD = (b"17", b"null", b"[]", b'{"key": "a"}', b'{"key": "a", "seconds": "1", "rows": []}',
-       b'{"key": "a", "seconds": 1, "rows": [3]}', b"\xff\xfe", b"", b'{"key": "a')  # fmt: skip
+ODD = (
+    b"17",
+    b"null",
+    b"[]",
+    b'{"key": "a"}',
+    b'{"key": "a", "seconds": "1", "rows": []}',
+    b'{"key": "a", "seconds": 1, "rows": [3]}',
+    b"\xff\xfe",
+    b"",
+    b'{"key": "a',
+)
 
 
 @pytest.mark.parametrize("line", ODD)

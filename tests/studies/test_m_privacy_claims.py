@@ -16,8 +16,10 @@ from shoal.studies.m_privacy import (
 # Figure 6
 
 ORDERS = {  # direct, top-down, bottom-up, binary
-    "binary": (8, 5, 9, 1), "top-down": (8, 1, 9, 5), "direct": (1, 5, 9, 2),
-}  # fmt: skip
+    "binary": (8, 5, 9, 1),
+    "top-down": (8, 1, 9, 5),
+    "direct": (1, 5, 9, 2),
+}
 
 
 def verified(small, large, quick="binary", held=9):
@@ -36,11 +38,16 @@ def verified(small, large, quick="binary", held=9):
                     took = times.get(name, 1)
                     row = {**same, "verifier": name}
                     rows.append({**row, "m": 5, "checks": asked, "milliseconds": took})
-                    rows.append({
-                        **row, "mean_checks": asked, "mean_checks_held": asked,
-                        "mean_milliseconds": took, "held_to": held,
-                        "microseconds_a_check": 1000 * took / asked,
-                    })  # fmt: skip
+                    rows.append(
+                        {
+                            **row,
+                            "mean_checks": asked,
+                            "mean_checks_held": asked,
+                            "mean_milliseconds": took,
+                            "held_to": held,
+                            "microseconds_a_check": 1000 * took / asked,
+                        }
+                    )
                 rows.append({**same, "one_by_one": 9.0, "at_once": 1.0, "score": size / 50})
     return rows
 
@@ -92,11 +99,19 @@ def test_time_that_follows_checks_is_not_said_to_part():
 def scores(small, large):
     """Rows of table II in which every reading scores so much."""
     return [
-        {"class_rows": size, "alpha": alpha, "k": k, "split": kind, "seed": 0, "score": mean,
-         "score_bounded": mean}
+        {
+            "class_rows": size,
+            "alpha": alpha,
+            "k": k,
+            "split": kind,
+            "seed": 0,
+            "score": mean,
+            "score_bounded": mean,
+        }
         for size, mean in ((150, small), (750, large))
-        for alpha, k in table_2.SETTINGS["readings"] for kind in table_2.SETTINGS["splits"]
-    ]  # fmt: skip
+        for alpha, k in table_2.SETTINGS["readings"]
+        for kind in table_2.SETTINGS["splits"]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -127,15 +142,29 @@ def compared(literal, seconds, classes=7, aware=0.9, last=1.0):
     """Rows in which the paper's rule has these multiples of the baseline's loss and time."""
     usual = {name: anonymisation.SETTINGS[name] for name in ("n", "k")}
     ways = {
-        "provider-aware": (aware, 1.3, 9), "mondrian": (1, 1, 5),
-        "providers last": (last, 1.1, 6), "the paper's rule": (literal, seconds, classes),
-    }  # fmt: skip
+        "provider-aware": (aware, 1.3, 9),
+        "mondrian": (1, 1, 5),
+        "providers last": (last, 1.1, 6),
+        "the paper's rule": (literal, seconds, classes),
+    }
     return [
-        {**usual, "m": m, "table_rows": 9, "split": kind, "way": way, "seed": 0, "classes": made,
-         "loss": loss / 10, "loss_to_base": loss, "seconds": took, "seconds_to_base": took}
-        for m in MS for kind in ("uniform", "exponential")
+        {
+            **usual,
+            "m": m,
+            "table_rows": 9,
+            "split": kind,
+            "way": way,
+            "seed": 0,
+            "classes": made,
+            "loss": loss / 10,
+            "loss_to_base": loss,
+            "seconds": took,
+            "seconds_to_base": took,
+        }
+        for m in MS
+        for kind in ("uniform", "exponential")
         for way, (loss, took, made) in ways.items()
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(

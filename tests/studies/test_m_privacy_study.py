@@ -19,15 +19,26 @@ from shoal.studies.tables import own
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "mprivacy_table1.json"
 SCHEMA = shoal.Schema.of(quasi=["age", "ward"], sensitive="ill", provider="hospital")
-PEOPLE = pa.table({
-    "age": [20 + i * 7 % 50 for i in range(400)], "ward": ["a", "b", "c", "d"] * 100,
-    "ill": ["v" + str(i * i % 11) for i in range(400)], "hospital": ["own"] * 400,
-})  # fmt: skip
+PEOPLE = pa.table(
+    {
+        "age": [20 + i * 7 % 50 for i in range(400)],
+        "ward": ["a", "b", "c", "d"] * 100,
+        "ill": ["v" + str(i * i % 11) for i in range(400)],
+        "hospital": ["own"] * 400,
+    }
+)
 VERIFIED = {"class_rows": (40, 90), "n": 6, "k": 12, "m": (1, 3, 5)}
 MADE = {
-    "splits": ("exponential",), "m": 2, "n": 4, "k": 5, "l": 2, "against_m": (1, 2),
-    "against_n": (4,), "against_k": (5, 9), "against_table_rows": (200, 900),
-}  # fmt: skip
+    "splits": ("exponential",),
+    "m": 2,
+    "n": 4,
+    "k": 5,
+    "l": 2,
+    "against_m": (1, 2),
+    "against_n": (4,),
+    "against_k": (5, 9),
+    "against_table_rows": (200, 900),
+}
 
 
 def run(name, seeds, **settings):
@@ -73,8 +84,11 @@ def test_every_class_of_table_1_breaks_as_brute_force_says(first):
     for row in rows:
         if row["class"] == table_1.WHOLE:
             continue
-        own_rows = [one for one in printed[row["table"].replace("*", "")]
-                    if f"{one['Age']} {one['Zip']}" == row["class"]]  # fmt: skip
+        own_rows = [
+            one
+            for one in printed[row["table"].replace("*", "")]
+            if f"{one['Age']} {one['Zip']}" == row["class"]
+        ]
         broken = brute(own_rows, row["m"], row["k"], row["l"])
         assert row["holds"] is not bool(broken)
         if broken:
@@ -98,8 +112,13 @@ def test_table_1_corrects_the_rule_of_the_second_table(first):
     strict, weak = first.claims[2].ours
     assert (strict.mean, weak.mean) == (3, 0)
     assert [(one.mean, one.least, one.most) for one in first.claims[2].because] == [
-        (3, 3, 3), (3, 3, 3), (4, 4, 4), (2, 2, 2), (2, 2, 2), (2, 2, 2),
-    ]  # fmt: skip
+        (3, 3, 3),
+        (3, 3, 3),
+        (4, 4, 4),
+        (2, 2, 2),
+        (2, 2, 2),
+        (2, 2, 2),
+    ]
     assert "3, 3, 4 rows, of which one provider leaves 2, 2, 2" in first.claims[2].why
     told = json.dumps(first.charts["one_provider"])
     assert "T*a holds for neither rule, T*b holds for k = 2" in told
@@ -273,17 +292,23 @@ def test_random_classes_are_judged_as_by_trying_every_coalition():
     ("one", "private", "wrong"),
     [
         # One of the two leaves a single row: every coalition of all but one breaks it.
-        (class_((0, 0), (1, 1), (1, 1), n=2), False,
-         {algorithm.ROUND: None, algorithm.ENDED: True}),
+        (
+            class_((0, 0), (1, 1), (1, 1), n=2),
+            False,
+            {algorithm.ROUND: None, algorithm.ENDED: True},
+        ),
         # Nobody breaks it alone, but two of the three do: line 6 never gets anywhere.
         (class_((0, 0), (1, 1), (2, 2)), True, {algorithm.ROUND: None}),
         # A provider of the table who brought nothing here: all the others hold the class.
-        (class_((0, 0), (1, 1), (1, 1), n=3), False,
-         {algorithm.ROUND: None, algorithm.ENDED: True, algorithm.HARMLESS: True}),
+        (
+            class_((0, 0), (1, 1), (1, 1), n=3),
+            False,
+            {algorithm.ROUND: None, algorithm.ENDED: True, algorithm.HARMLESS: True},
+        ),
         # A class of one provider, of whom nobody knows more.
         (class_((0, 0), (1, 0)), True, {algorithm.THROUGHOUT: False}),
     ],
-)  # fmt: skip
+)
 def test_the_printed_lines_err_as_by_hand(one, private, wrong):
     assert algorithm.brute(one) is private
     found = {version: answer(one) for version, answer in algorithm.VERSIONS.items()}
@@ -310,9 +335,12 @@ def test_algorithm_1_is_corrected_in_two_lines():
 
 def test_the_room_has_its_studies_and_writes_them(first, made, tmp_path):
     assert [name for name in experiments() if name.startswith("m-privacy")] == [
-        "m-privacy-table-1", "m-privacy-table-2", "m-privacy-figure-6", "m-privacy-algorithm",
+        "m-privacy-table-1",
+        "m-privacy-table-2",
+        "m-privacy-figure-6",
+        "m-privacy-algorithm",
         "m-privacy-anonymisation",
-    ]  # fmt: skip
+    ]
     assert made.claims == ()
     assert {f"{what}_{name}" for what in ("loss", "seconds") for name in anonymisation.VARIED} == {
         *made.charts

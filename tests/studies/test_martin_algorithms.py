@@ -98,8 +98,7 @@ def test_the_counts_of_the_algorithms_are_those_of_their_runs(found):
     ],
 )
 def test_claims_of_the_algorithms_follow_their_counts(found, at, where, changed, verdict):
-    rows = [row | changed if where.items() <= row.items() else row
-            for row in found.rows]  # fmt: skip
+    rows = [row | changed if where.items() <= row.items() else row for row in found.rows]
     claim = experiments()["martin-algorithms"][1].claims(rows)[at]
     assert claim.verdict == verdict
     assert bool(claim.why) == (verdict != AGREES)

@@ -87,8 +87,10 @@ def test_the_implications_that_tell_most_are_found_by_brute_force():
 def test_the_worked_probabilities_are_shares_of_the_worlds(found, formula):
     about, knowing, _, printed = formula
     known = worlds()
-    at = {f"{name}.Disease={value}": row
-          for (name, value), row in zip(known.atoms, known.true, strict=True)}  # fmt: skip
+    at = {
+        f"{name}.Disease={value}": row
+        for (name, value), row in zip(known.atoms, known.true, strict=True)
+    }
     left = np.ones(known.true.shape[1], bool)
     for piece in filter(None, knowing.split("; ")):
         if piece.startswith("not "):
@@ -210,8 +212,10 @@ def test_the_average_leaves_out_what_cannot_differ(lattice):
     told = figure_6.EXPERIMENT.claims(lattice)[0]
     open_, varied, every = told.ours[1:]
     rows = chosen(lattice, part="table", knowledge=IMPLICATIONS)
-    below = {(row["table"], row["k"]): row["disclosure"]
-             for row in chosen(lattice, part="table", knowledge=NEGATIONS)}  # fmt: skip
+    below = {
+        (row["table"], row["k"]): row["disclosure"]
+        for row in chosen(lattice, part="table", knowledge=NEGATIONS)
+    }
     left = [row["beyond"] for row in rows if below[row["table"], row["k"]] < 1]
     assert open_.mean == pytest.approx(sum(left) / len(left))
     assert every.mean == pytest.approx(sum(left) / len(rows))
@@ -220,8 +224,12 @@ def test_the_average_leaves_out_what_cannot_differ(lattice):
 
 def beyond(rows, points, **where):
     """The same rows, with implications so many points above negations."""
-    return [{**row, "beyond": points} if row.get("beyond") is not None
-            and where.items() <= row.items() else row for row in rows]  # fmt: skip
+    return [
+        {**row, "beyond": points}
+        if row.get("beyond") is not None and where.items() <= row.items()
+        else row
+        for row in rows
+    ]
 
 
 @pytest.mark.parametrize(
@@ -251,22 +259,32 @@ def test_every_reading_of_the_paper_is_judged(town):
 
 def test_what_is_found_of_the_lattice_is_said_from_its_rows(lattice):
     _, falling, certain = figure_6.EXPERIMENT.claims(lattice)
-    shares = {row["k"]: row["in_order_100"]
-              for row in chosen(lattice, part="together", knowledge=IMPLICATIONS)}  # fmt: skip
+    shares = {
+        row["k"]: row["in_order_100"]
+        for row in chosen(lattice, part="together", knowledge=IMPLICATIONS)
+    }
     assert f"{min(shares.values()):.1f} to {max(shares.values()):.1f} %" in falling.says
-    (worst,) = [row for row in chosen(lattice, part="together", knowledge=IMPLICATIONS)
-                if row["in_order_100"] == min(shares.values())]  # fmt: skip
+    (worst,) = [
+        row
+        for row in chosen(lattice, part="together", knowledge=IMPLICATIONS)
+        if row["in_order_100"] == min(shares.values())
+    ]
     assert f"of the {worst['pairs_differ']} pairs" in falling.why
     assert f"{worst['pairs_tied']} more are tied" in falling.why
     assert "in exactly those" in certain.says
-    other = [{**row, "unlike": 1} if row["part"] == "table" and row["k"] == 3 else row
-             for row in lattice]  # fmt: skip
+    other = [
+        {**row, "unlike": 1} if row["part"] == "table" and row["k"] == 3 else row for row in lattice
+    ]
     assert "in not exactly those" in figure_6.EXPERIMENT.claims(other)[2].says
 
 
 def test_each_chart_s_title_is_of_its_own_knowledge(lattice):
-    rows = [{**row, "in_order_100": 12.0} if row.get("knowledge") == NEGATIONS
-            and row["part"] == "together" else row for row in lattice]  # fmt: skip
+    rows = [
+        {**row, "in_order_100": 12.0}
+        if row.get("knowledge") == NEGATIONS and row["part"] == "together"
+        else row
+        for row in lattice
+    ]
     charts = figure_6.EXPERIMENT.charts(rows)
     assert "12 to 12 %" in json.dumps(charts[NEGATIONS])
     assert "12 to 12 %" not in json.dumps(charts[IMPLICATIONS])

@@ -110,8 +110,9 @@ def test_the_public_listing_says_where_everything_is(folder):
     assert [name for name, one in found.items() if one["here"]] == ["ipums-1970"]
     assert found["ipums-stacked"]["files"] == {
         "ipums_la_97.csv.gz": str(folder / "ipums_la_97.csv.gz"),
-        "ipums_la_98.csv.gz": None, "ipums_la_99.csv.gz": None,
-    }  # fmt: skip
+        "ipums_la_98.csv.gz": None,
+        "ipums_la_99.csv.gz": None,
+    }
     assert found["adult"]["licence"] == "CC BY 4.0"
 
 
@@ -175,12 +176,15 @@ def test_the_papers_content_is_known_by_its_hash_whoever_compressed_it(small):
     assert found.table["occupation"].to_pylist() == ["Sales"]
 
 
-@pytest.mark.parametrize("other", [
-    SMALL.replace("39,", "38,", 1),
-    "\n".join([SMALL.splitlines()[0], *SMALL.splitlines()[:0:-1]]) + "\n",
-    SMALL.replace("age,workclass", "workclass,age"),
-    SMALL.replace("\n", "\r\n"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "other",
+    [
+        SMALL.replace("39,", "38,", 1),
+        "\n".join([SMALL.splitlines()[0], *SMALL.splitlines()[:0:-1]]) + "\n",
+        SMALL.replace("age,workclass", "workclass,age"),
+        SMALL.replace("\n", "\r\n"),
+    ],
+)
 def test_other_values_in_the_same_shape_are_refused(small, other):
     put(small.parent, small.name, other)
     with pytest.raises(InputError) as refused:
@@ -194,11 +198,19 @@ def test_other_values_in_the_same_shape_are_refused(small, other):
 # The real ones
 
 DOMAINS = {
-    "adult": {"age": 74, "workclass": 7, "education": 16, "marital_status": 7, "race": 5, "sex": 2,
-              "native_country": 41, "occupation": 14},
+    "adult": {
+        "age": 74,
+        "workclass": 7,
+        "education": 16,
+        "marital_status": 7,
+        "race": 5,
+        "sex": 2,
+        "native_country": 41,
+        "occupation": 14,
+    },
     "adult-train": {"age": 72, "occupation": 14},
     "ipums-1970": {"bplg": 113, "occ1950": 247, "ind1950": 145, "inctot": 471},
-}  # fmt: skip
+}
 
 
 def test_the_real_data_sets_have_the_papers_counts(real_data):
@@ -207,8 +219,11 @@ def test_the_real_data_sets_have_the_papers_counts(real_data):
         pytest.skip("not every data set is here")
     found = several(SOURCES)
     assert {name: one.rows for name, one in found.items()} == {
-        "adult": 45_222, "adult-train": 30_162, "ipums-1970": 70_187, "ipums-stacked": 233_584
-    }  # fmt: skip
+        "adult": 45_222,
+        "adult-train": 30_162,
+        "ipums-1970": 70_187,
+        "ipums-stacked": 233_584,
+    }
     for name, sizes in DOMAINS.items():
         table = found[name].table
         assert {column: len(table[column].unique()) for column in sizes} == sizes

@@ -54,13 +54,19 @@ def claimed(rows):
 def drawn(rows):
     labels = {"k": "k", "found": "found"}
     title, about = "It falls with k", "Lines: what is found, by k."
-    return {"found": lines(rows, x="k", y="found", by="data", title=title, about=about,
-                           labels=labels)}  # fmt: skip
+    return {
+        "found": lines(rows, x="k", y="found", by="data", title=title, about=about, labels=labels)
+    }
 
 
 def experiment(**changed):
-    made = {"data": ("adult",), "settings": {"k": (2, 4)}, "seeds": 3, "own": True,
-            "notes": ("Ours is small.",)} | changed  # fmt: skip
+    made = {
+        "data": ("adult",),
+        "settings": {"k": (2, 4)},
+        "seeds": 3,
+        "own": True,
+        "notes": ("Ours is small.",),
+    } | changed
     return Experiment("Figure 1: what is found", measured, claimed, drawn, **made)
 
 
@@ -168,8 +174,9 @@ def test_all_studies_are_run_once_and_gone_on_with(theirs, tmp_path):
     )
     assert done == ["somebody-figure-1", "somebody-figure-3"]
     assert {name for name, *_ in steps} == {
-        "somebody-figure-1 (1 of 2)", "somebody-figure-3 (2 of 2)"
-    }  # fmt: skip
+        "somebody-figure-1 (1 of 2)",
+        "somebody-figure-3 (2 of 2)",
+    }
     assert len(ASKED) == 6  # the first study's are among the second's
     assert str(checked).startswith("2 studies, 2 claims of the papers checked: 2 differs.")
     study_all(tmp_path)
@@ -247,13 +254,18 @@ def test_a_result_that_is_written_over_leaves_nothing_behind(theirs, known, tmp_
         ),
     )
     study("somebody-figure-1", tmp_path)
-    assert seen == [(name, False, False) for name in
-                    ("other.svg", "results.csv", "page.html", "results.json")]  # fmt: skip
+    assert seen == [
+        (name, False, False) for name in ("other.svg", "results.csv", "page.html", "results.json")
+    ]
     monkeypatch.setattr(outcome, "put", atomic_file.put)
     study("somebody-figure-1", tmp_path)
     assert {file.name for file in folder.iterdir()} == {
-        "notes.svg", "other.svg", "page.html", "results.csv", "results.json"
-    }  # fmt: skip
+        "notes.svg",
+        "other.svg",
+        "page.html",
+        "results.csv",
+        "results.json",
+    }
 
 
 def test_the_summary_says_by_which_code_and_with_which_seeds(theirs, tmp_path, monkeypatch):
@@ -329,9 +341,14 @@ def begun(tmp_path):
 
     def start(jobs: int, **more: str):
         one = subprocess.Popen(
-            [*line, str(jobs)], cwd=tmp_path, env={**given, **more}, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-        )  # fmt: skip
+            [*line, str(jobs)],
+            cwd=tmp_path,
+            env={**given, **more},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
         started.append(one)
         while "WAIT" in more and not (kept_lines(tmp_path) == 2 and list(tmp_path.glob("[23] *"))):
             assert one.poll() is None, one.communicate()

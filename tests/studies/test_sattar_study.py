@@ -105,15 +105,17 @@ def test_table_2_corrects_the_paper(published):
     alice, ages, *beside = table_2.claims(published)
     assert (alice.verdict, ages.verdict) == (CORRECTED, DIFFERS)
     assert {claim.verdict for claim in beside} == {FOUND}
-    spared = [{**row, "left_named": "B, E"} if row.get("who") == "Alice" else row
-              for row in published]  # fmt: skip
+    spared = [
+        {**row, "left_named": "B, E"} if row.get("who") == "Alice" else row for row in published
+    ]
     other = [{**row, "left_named": "D"} if row.get("who") == "Alice" else row for row in published]
     assert table_2.claims(spared)[0].verdict == table_2.claims(other)[0].verdict == DIFFERS
 
 
 def test_rows_astray_are_corrected_where_one_class_holds_each(published):
-    held = [{**row, "held_elsewhere": 3} if row.get("hospital") == "B" else row
-            for row in published]  # fmt: skip
+    held = [
+        {**row, "held_elsewhere": 3} if row.get("hospital") == "B" else row for row in published
+    ]
     none = [{**row, "outside_their_cells": 0} if "hospital" in row else row for row in published]
     assert table_2.claims(held)[1].verdict == CORRECTED
     assert table_2.claims(none)[1].verdict == AGREES
@@ -140,11 +142,22 @@ def test_a_pattern_is_scored_by_hand():
     # estimated falls with k alone; real falls with k and grows with the overlap
     said = {(1, 10): (50, 2), (2, 10): (50, 4), (1, 20): (10, 1), (2, 20): (10, 3)}
     rows = [
-        {"data": "d", "people": "p", "occupations": "o", "l": 2, "estimator": "e",
-         "confidence": 0.5, "seed": 0, "overlap": overlap, "k": k, "estimated": estimated,
-         "real": real, "real_of_those_in_both": 2 * real}
+        {
+            "data": "d",
+            "people": "p",
+            "occupations": "o",
+            "l": 2,
+            "estimator": "e",
+            "confidence": 0.5,
+            "seed": 0,
+            "overlap": overlap,
+            "k": k,
+            "estimated": estimated,
+            "real": real,
+            "real_of_those_in_both": 2 * real,
+        }
         for (overlap, k), (estimated, real) in said.items()
-    ]  # fmt: skip
+    ]
     (found,) = pattern.patterns(rows)
     assert found["rank_overlap"] is None  # the estimate never changes
     assert found["rank_k"] == pytest.approx(1)
@@ -251,8 +264,9 @@ def _fewer(appears, need):
     """By all sets of values that may appear."""
     return sum(
         np.prod([p if s in some else 1 - p for s, p in appears.items()])
-        for size in range(need) for some in combinations(appears, size)
-    )  # fmt: skip
+        for size in range(need)
+        for some in combinations(appears, size)
+    )
 
 
 def test_everybody_alike_draws_from_the_whole_table():
@@ -273,9 +287,15 @@ def people(rows=900, seed=0):
     age = rng.integers(0, 60, rows)
     job = np.where(age < 20, 999, 100 * rng.integers(0, 5, rows) + 10 * (age // 20))
     table = pa.table(
-        {"age": age, "sex": rng.integers(0, 2, rows), "educrec": rng.integers(0, 4, rows),
-         "raceg": rng.integers(0, 3, rows), "bplg": rng.integers(0, 9, rows), "occ1950": job}
-    )  # fmt: skip
+        {
+            "age": age,
+            "sex": rng.integers(0, 2, rows),
+            "educrec": rng.integers(0, 4, rows),
+            "raceg": rng.integers(0, 3, rows),
+            "bplg": rng.integers(0, 9, rows),
+            "occ1950": job,
+        }
+    )
     schema = Schema.of(quasi=two_samples.QUASI, sensitive="occ1950")
     return Sample("ipums-stacked", "made up", table, schema, (), {"occ1950": 999}, stand_in=True)
 
@@ -284,8 +304,16 @@ SMALL = {"k": [3, 12], "overlap": [40, 80, 120], "size": 250, "repeats": 2}
 
 
 def test_one_cell_counts_what_came_true():
-    asked = {"people": two_samples.EVERYBODY, "occupations": two_samples.CODES, "overlap": 80,
-             "k": 3, "seed": 1, "size": 250, "pool": 120, "repeats": 2}  # fmt: skip
+    asked = {
+        "people": two_samples.EVERYBODY,
+        "occupations": two_samples.CODES,
+        "overlap": 80,
+        "k": 3,
+        "seed": 1,
+        "size": 250,
+        "pool": 120,
+        "repeats": 2,
+    }
     rows = two_samples.compared(people(), **asked)
     names = {(row["estimator"], row["confidence"], row["l"]) for row in rows}
     readings = [two_samples.AT_LEAST, two_samples.BEST]
@@ -294,14 +322,19 @@ def test_one_cell_counts_what_came_true():
     for l in two_samples.LS:
         (truth,) = {
             (row["real"], row["real_of_those_in_both"], row["alone"], row["alone_of_exposed"])
-            for row in rows if row["l"] == l
-        }  # fmt: skip
+            for row in rows
+            if row["l"] == l
+        }
         assert truth[2] <= truth[0] <= truth[1]
         assert truth[3] == pytest.approx(100 * truth[2] / truth[0])
     # the more sure it must be, the more is called exposed
     for reading, l in product(readings, two_samples.LS):
-        said = [row["estimated"] for c in two_samples.CONFIDENCES for row in rows
-                if (row["estimator"], row["confidence"], row["l"]) == (reading, c, l)]  # fmt: skip
+        said = [
+            row["estimated"]
+            for c in two_samples.CONFIDENCES
+            for row in rows
+            if (row["estimator"], row["confidence"], row["l"]) == (reading, c, l)
+        ]
         assert said == sorted(said)
     assert rows == two_samples.compared(people(), **asked)
 
@@ -316,8 +349,11 @@ def test_real_risk_is_counted_by_brute_force():
     for i in range(80):  # the first people of both tables are the same
         class_ = int(ours.class_[i])
         here = set(ours.values[ours.class_ == class_].tolist())
-        there = {v for v in range(ours.sensitive.size)
-                 if int(theirs.bits[theirs.class_[i], v // 64]) >> (v % 64) & 1}  # fmt: skip
+        there = {
+            v
+            for v in range(ours.sensitive.size)
+            if int(theirs.bits[theirs.class_[i], v // 64]) >> (v % 64) & 1
+        }
         both.add(class_)
         if 1 <= len(here & there) < 2:
             exposed.add(class_)
@@ -326,11 +362,14 @@ def test_real_risk_is_counted_by_brute_force():
     assert exposed
     assert alone
     assert held.truth(2) == pytest.approx(
-        {"real": 100 * len(exposed) / ours.classes,
-         "real_of_those_in_both": 100 * len(exposed) / len(both),
-         "alone": 100 * len(alone) / ours.classes,
-         "alone_of_exposed": 100 * len(alone) / len(exposed), "no_match": 0}
-    )  # fmt: skip
+        {
+            "real": 100 * len(exposed) / ours.classes,
+            "real_of_those_in_both": 100 * len(exposed) / len(both),
+            "alone": 100 * len(alone) / ours.classes,
+            "alone_of_exposed": 100 * len(alone) / len(exposed),
+            "no_match": 0,
+        }
+    )
     # a class there that shares nothing with a class here: its people are no match
     nothing = replace(theirs, bits=np.zeros_like(theirs.bits))
     astray = two_samples._Held(ours, nothing, Asked(80 / 330, 330)).truth(2)
@@ -382,10 +421,16 @@ PAPER = (two_samples.AT_LEAST, two_samples.BEST)
 
 def scored(cells, estimate):
     """The cells of figure 3 with the paper's estimates replaced, and what becomes of them."""
-    said = [{**row, "estimated": estimate(row)} if row["estimator"] in PAPER else row
-            for row in cells]  # fmt: skip
-    extra = [{**row, "confidence": c} for row in said if row["estimator"] in PAPER
-             for c in two_samples.CONFIDENCES if c != two_samples.C]  # fmt: skip
+    said = [
+        {**row, "estimated": estimate(row)} if row["estimator"] in PAPER else row for row in cells
+    ]
+    extra = [
+        {**row, "confidence": c}
+        for row in said
+        if row["estimator"] in PAPER
+        for c in two_samples.CONFIDENCES
+        if c != two_samples.C
+    ]
     found = pattern.patterns([*said, *extra])
     return figure_3.claims([*said, *found, *figure_3._judged(found)])
 
@@ -428,8 +473,13 @@ def test_the_risk_of_one_release_is_told_apart(measured):
     alone, matched = figure_2.claims(rows)
     k, overlap = 12, 80
     for people, one in zip(figure_2.PEOPLE, alone.ours[2:], strict=True):
-        (cell,) = (row for row in rows if row["l"] == two_samples.L and row["people"] == people
-                   and (row["k"], row["overlap"]) == (k, overlap))  # fmt: skip
+        (cell,) = (
+            row
+            for row in rows
+            if row["l"] == two_samples.L
+            and row["people"] == people
+            and (row["k"], row["overlap"]) == (k, overlap)
+        )
         assert one.mean == pytest.approx(100 * cell["alone"] / cell["real"])
         assert f"{one.mean:.0f} % of these" in alone.says
     assert "no class has somebody" in matched.says
@@ -446,8 +496,11 @@ def test_the_notes_say_how_the_real_table_is(real_data, monkeypatch):
     room = (some.rows - most) // 2
     numbers = (sample.rows, sample.rows - 200_000, some.rows, room)
     least = min(two_samples.SETTINGS["overlap"])
-    taken = [100 * (2 * size + shared) / whole for size, whole in
-             ((100_000, sample.rows), (room, some.rows)) for shared in (least, most)]  # fmt: skip
+    taken = [
+        100 * (2 * size + shared) / whole
+        for size, whole in ((100_000, sample.rows), (room, some.rows))
+        for shared in (least, most)
+    ]
     assert "{:.0f} to {:.0f} % of all rows, and {:.0f} to {:.0f} %".format(*taken) in told
     for count in numbers:
         assert f"{count:,}" in told

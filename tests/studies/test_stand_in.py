@@ -12,17 +12,52 @@ from shoal import UsageError
 from shoal.studies.named import SOURCES, named, several
 from shoal.studies.stand_in import Crowd, people
 
-KINDS = {"age": "int64", "classwkg": "int64", "educrec": "int64", "marst": "int64",
-         "raceg": "int64", "bplg": "int64", "occ1950": "int64", "ind1950": "int64",
-         "inctot": "int64"}  # fmt: skip
+KINDS = {
+    "age": "int64",
+    "classwkg": "int64",
+    "educrec": "int64",
+    "marst": "int64",
+    "raceg": "int64",
+    "bplg": "int64",
+    "occ1950": "int64",
+    "ind1950": "int64",
+    "inctot": "int64",
+}
 SIZES = {
-    "adult": {"age": 74, "workclass": 7, "education": 16, "marital_status": 7, "race": 5, "sex": 2,
-              "native_country": 41, "occupation": 14},
-    "ipums-1970": {"age": 101, "classwkg": 3, "educrec": 10, "marst": 6, "raceg": 7, "sex": 2,
-                   "bplg": 113, "occ1950": 247, "ind1950": 145, "inctot": 471},
-    "ipums-stacked": {"age": 101, "classwkg": 3, "educrec": 10, "marst": 6, "raceg": 7, "sex": 2,
-                      "bplg": 136, "occ1950": 252, "ind1950": 145},
-}  # fmt: skip
+    "adult": {
+        "age": 74,
+        "workclass": 7,
+        "education": 16,
+        "marital_status": 7,
+        "race": 5,
+        "sex": 2,
+        "native_country": 41,
+        "occupation": 14,
+    },
+    "ipums-1970": {
+        "age": 101,
+        "classwkg": 3,
+        "educrec": 10,
+        "marst": 6,
+        "raceg": 7,
+        "sex": 2,
+        "bplg": 113,
+        "occ1950": 247,
+        "ind1950": 145,
+        "inctot": 471,
+    },
+    "ipums-stacked": {
+        "age": 101,
+        "classwkg": 3,
+        "educrec": 10,
+        "marst": 6,
+        "raceg": 7,
+        "sex": 2,
+        "bplg": 136,
+        "occ1950": 252,
+        "ind1950": 145,
+    },
+}
 
 
 @pytest.fixture(autouse=True)
@@ -88,9 +123,14 @@ def codes(values):
 
 PAIRS = {
     "adult": [("age", "marital_status"), ("education", "occupation"), ("sex", "occupation")],
-    "ipums-1970": [("age", "educrec"), ("raceg", "bplg"), ("educrec", "occ1950"),
-                   ("occ1950", "ind1950"), ("sex", "occ1950")],
-}  # fmt: skip
+    "ipums-1970": [
+        ("age", "educrec"),
+        ("raceg", "bplg"),
+        ("educrec", "occ1950"),
+        ("occ1950", "ind1950"),
+        ("sex", "occ1950"),
+    ],
+}
 
 
 @pytest.mark.parametrize("name", PAIRS)

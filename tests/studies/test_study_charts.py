@@ -18,13 +18,18 @@ WORDS = {"title": "What was found", "about": "Lines: what is drawn."}
 
 def measured():
     return [
-        {"data": data, "method": method, "k": k, "seed": seed,
-         "hit": base / k + seed + 3 * (method == "b")}
+        {
+            "data": data,
+            "method": method,
+            "k": k,
+            "seed": seed,
+            "hit": base / k + seed + 3 * (method == "b"),
+        }
         for data, base in (("adult", 50.0), ("ipums", 90.0))
         for method in ("b", "a")
         for k in (10, 5)
         for seed in (0, 1, 2)
-    ]  # fmt: skip
+    ]
 
 
 def values(spec):
@@ -114,8 +119,14 @@ def test_lines_and_marks_stand_off_the_page_in_light_and_in_dark():
 
 
 def test_text_stands_off_the_page_in_light_and_in_dark():
-    drawn = bars(measured(), x="k", y="hit", by="method", **WORDS,
-                 theirs=[{"k": 5, "hit": 4, "said": "theirs"}])  # fmt: skip
+    drawn = bars(
+        measured(),
+        x="k",
+        y="hit",
+        by="method",
+        **WORDS,
+        theirs=[{"k": 5, "hit": 4, "said": "theirs"}],
+    )
     words = [
         one for one in drawn["layer"] if one["mark"] != "bar" and one["mark"]["type"] == "text"
     ]
@@ -141,8 +152,11 @@ def test_tones_are_in_order_where_the_series_are_numbers():
 
 @pytest.mark.parametrize("draw", [lines, bars])
 def test_large_numbers_that_are_nearly_alike_stay_apart(draw):
-    rows = [{"x": 1234567 + i, "by": 7654321 + j, "panel": 2345678 + j, "y": float(10 * i + j)}
-            for i in (0, 1) for j in (0, 1)]  # fmt: skip
+    rows = [
+        {"x": 1234567 + i, "by": 7654321 + j, "panel": 2345678 + j, "y": float(10 * i + j)}
+        for i in (0, 1)
+        for j in (0, 1)
+    ]
     spec = draw(rows, x="x", y="y", by="by", panel="panel", **WORDS)
     assert sorted(one["mean"] for one in values(spec)) == [0, 1, 10, 11]
     assert {one["by"] for one in values(spec)} == {"by = 7,654,321", "by = 7,654,322"}
@@ -153,8 +167,9 @@ def test_runs_that_do_not_differ_have_no_band():
     rows = [{"k": k, "hit": 4.0, "seed": seed} for k in (1, 2) for seed in (0, 1)]
     for draw, mark in ((lines, "area"), (bars, "rule")):
         spec = draw(rows, x="k", y="hit", by="", **WORDS)
-        kinds = [one["mark"] if one["mark"] == "bar" else one["mark"]["type"]
-                 for one in spec["layer"]]  # fmt: skip
+        kinds = [
+            one["mark"] if one["mark"] == "bar" else one["mark"]["type"] for one in spec["layer"]
+        ]
         assert mark not in kinds
         assert table(spec)[0][-1] == "Measurements"
 
@@ -172,8 +187,11 @@ def test_words_of_the_paper_do_not_lie_on_each_other():
     rows = [{"k": k, "hit": float(k)} for k in range(0, 101, 10)]
     theirs = [{"k": 10, "hit": y, "said": "paper: nearly"} for y in (40, 41, 42, 90)]
     spec = lines(rows, x="k", y="hit", by="", theirs=theirs, **WORDS)
-    (words,) = (one["data"]["values"] for one in spec["layer"]
-                if one["mark"]["type"] == "text" and "stroke" not in one["mark"])  # fmt: skip
+    (words,) = (
+        one["data"]["values"]
+        for one in spec["layer"]
+        if one["mark"]["type"] == "text" and "stroke" not in one["mark"]
+    )
     height, (low, high) = spec["height"], spec["encoding"]["y"]["scale"]["domain"]
     at = sorted(height * (1 - (one["mean"] - low) / (high - low)) + one["dy"] for one in words)
     assert len(at) == 4
@@ -183,10 +201,14 @@ def test_words_of_the_paper_do_not_lie_on_each_other():
 
 def test_a_papers_figure_inside_a_bar_is_edged_and_told_above_it():
     rows = [{"x": x, "y": 8.0, "by": by} for x in "ab" for by in "cd"]
-    spec = bars(rows, x="x", y="y", by="by", theirs=[{"x": "a", "y": 3, "by": "d", "said": "3!"}],
-                **WORDS)  # fmt: skip
-    strokes = [one["mark"] for one in spec["layer"]
-               if one["mark"] != "bar" and one["mark"]["type"] == "tick"]  # fmt: skip
+    spec = bars(
+        rows, x="x", y="y", by="by", theirs=[{"x": "a", "y": 3, "by": "d", "said": "3!"}], **WORDS
+    )
+    strokes = [
+        one["mark"]
+        for one in spec["layer"]
+        if one["mark"] != "bar" and one["mark"]["type"] == "tick"
+    ]
     assert [mark["color"] for mark in strokes] == [COLOUR["paper"], COLOUR["ink"]]
     assert strokes[0]["thickness"] > strokes[1]["thickness"]
     (word,) = spec["layer"][-1]["data"]["values"]
@@ -238,8 +260,14 @@ def test_every_row_is_a_dot_and_the_diagonal_ends_alike():
     assert scales[0] == scales[1]
     assert "the same" in drawn_text(spec)
     # Where one is far smaller than the other it has a scale of its own, and the line stays in it.
-    flat = dots([{**row, "estimated": 90.0 + row["real"] / 9} for row in rows] + rows[:3],
-                x="estimated", y="real", by="by", diagonal=True, **WORDS)  # fmt: skip
+    flat = dots(
+        [{**row, "estimated": 90.0 + row["real"] / 9} for row in rows] + rows[:3],
+        x="estimated",
+        y="real",
+        by="by",
+        diagonal=True,
+        **WORDS,
+    )
     ends = [flat["encoding"][axis]["scale"]["domain"] for axis in ("x", "y")]
     line = flat["layer"][0]["data"]["values"]
     assert all(low <= one["x"] == one["mean"] <= high for one in line for low, high in ends)
@@ -268,8 +296,11 @@ EVIL = ["<b>&\"'", "a.b[0]", "datum['x']", "\x00null", "日本", "x" * 90]
 
 @pytest.mark.parametrize("draw", [lines, bars])
 def test_names_are_text_and_never_markup_or_expressions(draw):
-    rows = [{evil: name, "by": evil, "panel": name, "y": 1.5}
-            for name in ("a", EVIL[0]) for evil in EVIL[:1]]  # fmt: skip
+    rows = [
+        {evil: name, "by": evil, "panel": name, "y": 1.5}
+        for name in ("a", EVIL[0])
+        for evil in EVIL[:1]
+    ]
     drawn = drawn_text(draw(rows, x=EVIL[0], y="y", by="by", panel="panel", **WORDS))
     assert "<b>" not in drawn
     every = [{"x": evil, "by": evil, "y": 2.5} for evil in EVIL]

@@ -19,32 +19,54 @@ from shoal.studies.pages.words import summed_up
 
 ROWS = [
     {"data": "adult", "k": k, "seed": seed, "hit": 50.0 / k + 0.25 * seed, "people": [k, seed]}
-    for k in (5, 10) for seed in range(3)
-]  # fmt: skip
+    for k in (5, 10)
+    for seed in range(3)
+]
 
 
 def document(stand_in: bool = False, name: str = "ganta-figure-1", **parts):
     claims = (
-        Claim("Of two releases 12 % are known.", "about 12 %",
-              (number(ROWS, "hit", said="Adult, k = 5", unit=" %", k=5),), DIFFERS,
-              "The subsets are <larger>.", (number(ROWS, "hit", k=10),)),
-        Claim("A larger k helps.", "", (number(ROWS, "hit", said="k = 5", k=5),
-              number(ROWS, "hit", said="k = 10", k=10)), AGREES),
+        Claim(
+            "Of two releases 12 % are known.",
+            "about 12 %",
+            (number(ROWS, "hit", said="Adult, k = 5", unit=" %", k=5),),
+            DIFFERS,
+            "The subsets are <larger>.",
+            (number(ROWS, "hit", k=10),),
+        ),
+        Claim(
+            "A larger k helps.",
+            "",
+            (number(ROWS, "hit", said="k = 5", k=5), number(ROWS, "hit", said="k = 10", k=10)),
+            AGREES,
+        ),
         Claim("Halves are told.", "", (number(ROWS, "hit", said="all"),), FOUND),
-    )  # fmt: skip
+    )
     return {
-        "edition": 2, "study": name,
+        "edition": 2,
+        "study": name,
         "paper": {"short": "Ganta et al. 2008", "cited": "G & K, 2008"},
-        "shows": "Figure 1: people <known>", "stand_in": stand_in,
-        "data": [{"name": "adult", "told": "Adult", "rows": 45222, "sha256": "ab" * 32,
-                  "stand_in": stand_in}],
-        "settings": {"k": [5, 10], "overlap": 5000}, "seeds": [0, 1, 2],
+        "shows": "Figure 1: people <known>",
+        "stand_in": stand_in,
+        "data": [
+            {
+                "name": "adult",
+                "told": "Adult",
+                "rows": 45222,
+                "sha256": "ab" * 32,
+                "stand_in": stand_in,
+            }
+        ],
+        "settings": {"k": [5, 10], "overlap": 5000},
+        "seeds": [0, 1, 2],
         "notes": ["Ages are years."],
-        "claims": [] if stand_in else [claim.to_json() for claim in claims], "rows": ROWS,
+        "claims": [] if stand_in else [claim.to_json() for claim in claims],
+        "rows": ROWS,
         "made": {"version": "1.0", "code": "f" * 64, "seconds": 12.34},
         "parameters": ["data", "k", "seed"],
-        "usual": {"settings": {"k": [5, 10], "overlap": 5000}, "seeds": 3}, **parts,
-    }  # fmt: skip
+        "usual": {"settings": {"k": [5, 10], "overlap": 5000}, "seeds": 3},
+        **parts,
+    }
 
 
 def chart():
@@ -60,10 +82,26 @@ def said(html: str) -> str:
 def test_a_studys_page_says_claims_verdicts_reasons_and_how_it_was_made():
     page = study_page(document(), chart())
     text = said(page.html())
-    for part in ("about 12 %", "10.2 ± 0.2 %", "≠ differs", "✓ agrees", "no figure",
-                 "The subsets are &lt;larger&gt;.", "1 of 2 claims agrees, 1 differs.", "Hits fall",
-                 "A line.", "Ages are years.", "45,222", "ab" * 32, "5, 10", "5,000", "0, 1, 2",
-                 "shoal study ganta-figure-1 -o studies/", "12.3 seconds", SPREAD):  # fmt: skip
+    for part in (
+        "about 12 %",
+        "10.2 ± 0.2 %",
+        "≠ differs",
+        "✓ agrees",
+        "no figure",
+        "The subsets are &lt;larger&gt;.",
+        "1 of 2 claims agrees, 1 differs.",
+        "Hits fall",
+        "A line.",
+        "Ages are years.",
+        "45,222",
+        "ab" * 32,
+        "5, 10",
+        "5,000",
+        "0, 1, 2",
+        "shoal study ganta-figure-1 -o studies/",
+        "12.3 seconds",
+        SPREAD,
+    ):
         assert part in text, part
     assert re.findall(r'href="([^"#]+)"', page.html()) == [
         "results.json",
@@ -94,15 +132,24 @@ def test_what_was_found_beside_the_paper_is_told_apart_and_not_counted():
     ("parts", "line"),
     [
         ({"seeds": [0]}, "shoal study ganta-figure-1 -o studies/ --seeds 1"),
-        ({"seeds": [0], "usual": {"settings": {}, "seeds": 1}},
-         "shoal study ganta-figure-1 -o studies/"),
-        ({"settings": {"k": [5], "overlap": 5000}, "seeds": [0, 1]},
-         'shoal.study("ganta-figure-1", "studies/", seeds=2, k=[5])'),
-        ({"data": [{"name": "own", "told": "a.csv", "rows": 9, "sha256": None,
-                    "stand_in": False}]},
-         "shoal study ganta-figure-1 -o studies/ --data FILE -s schema.toml"),
+        (
+            {"seeds": [0], "usual": {"settings": {}, "seeds": 1}},
+            "shoal study ganta-figure-1 -o studies/",
+        ),
+        (
+            {"settings": {"k": [5], "overlap": 5000}, "seeds": [0, 1]},
+            'shoal.study("ganta-figure-1", "studies/", seeds=2, k=[5])',
+        ),
+        (
+            {
+                "data": [
+                    {"name": "own", "told": "a.csv", "rows": 9, "sha256": None, "stand_in": False}
+                ]
+            },
+            "shoal study ganta-figure-1 -o studies/ --data FILE -s schema.toml",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_line_to_run_it_again_asks_for_what_is_not_usual(parts, line):
     blocks = study_page(document(**parts), {}).sections[-1].blocks
     assert blocks[-1].text == line
@@ -138,9 +185,11 @@ def test_other_data_or_settings_are_compared_with_nothing():
 def test_every_number_is_traced_to_its_rows_and_file():
     (table,) = traced(claimed(document()["claims"]), ["a.json", "a.json"])
     assert [row[2:] for row in table.rows] == [
-        ("hit", "k = 5", 3, "a.json"), ("hit", "k = 10", 3, "a.json"),
-        ("hit", "k = 5", 3, "a.json"), ("hit", "k = 10", 3, "a.json"),
-    ]  # fmt: skip
+        ("hit", "k = 5", 3, "a.json"),
+        ("hit", "k = 10", 3, "a.json"),
+        ("hit", "k = 5", 3, "a.json"),
+        ("hit", "k = 10", 3, "a.json"),
+    ]
     assert [row[0] for row in table.rows] == [1, 1, 2, 2]
 
 
@@ -150,8 +199,11 @@ def test_the_page_of_all_claims():
     text, html = said(page.html()), page.html()
     assert "2 of 4 claims agree, 2 differ." in text
     assert [(fact.label, fact.value) for fact in page.sections[0].blocks[0].items] == [
-        ("✓ agrees", 2), ("≈ partly", 0), ("≠ differs", 2), ("→ corrected", 0),
-    ]  # fmt: skip
+        ("✓ agrees", 2),
+        ("≈ partly", 0),
+        ("≠ differs", 2),
+        ("→ corrected", 0),
+    ]
     assert "compared with nothing: sattar-figure-1." in text
     assert html.count('href="ganta-figure-1/page.html"') == 4  # two claims, a finding, and the list
     assert "ganta-figure-2/results.json" in text
@@ -185,10 +237,12 @@ def test_studies_of_other_code_or_of_fewer_seeds_are_warned_of():
         ([AGREES], "The one claim agrees."),
         ([AGREES, AGREES], "Both claims agree."),
         ([DIFFERS] * 3, "All 3 claims differ."),
-        ([AGREES, CORRECTED, DIFFERS, AGREES],
-         "2 of 4 claims agree, 1 differs, 1 corrects a mistake in print."),
+        (
+            [AGREES, CORRECTED, DIFFERS, AGREES],
+            "2 of 4 claims agree, 1 differs, 1 corrects a mistake in print.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_verdicts_in_words(verdicts, words):
     assert summed_up([{"verdict": one} for one in verdicts]) == words
 
@@ -199,8 +253,11 @@ def test_few_rows_are_printed_and_many_are_averaged_over_seeds():
     assert "data = adult" in told
     assert "people" in told
     assert table.columns == ("k", "seed", "hit")
-    many = [{"k": k, "l": "x", "seed": seed, "hit": 50.0 / k + seed, "same": k * k}
-            for k in range(1, FEW // 2 + 2) for seed in (0, 1)]  # fmt: skip
+    many = [
+        {"k": k, "l": "x", "seed": seed, "hit": 50.0 / k + seed, "same": k * k}
+        for k in range(1, FEW // 2 + 2)
+        for seed in (0, 1)
+    ]
     told, table = measurements(many, ["k", "seed"])
     assert table.columns == ("k", "hit", "same")
     assert table.rows[4] == (5, "10.5 ± 0.7", 25)
@@ -209,14 +266,22 @@ def test_few_rows_are_printed_and_many_are_averaged_over_seeds():
 
 
 def test_only_seeds_are_averaged():
-    drawn = [{"k": k, "seed": seed, "c": c, "hit": k + c + seed}
-             for k in (5, 10) for seed in (0, 1) for c in (25, 50)]  # fmt: skip
+    drawn = [
+        {"k": k, "seed": seed, "c": c, "hit": k + c + seed}
+        for k in (5, 10)
+        for seed in (0, 1)
+        for c in (25, 50)
+    ]
     alone = [{"k": k, "hit": float(k)} for k in (5, 10)]
     found = means([*drawn, *alone], ["k", "seed"])
     assert [(row["k"], row.get("c"), row["hit"]) for row in found] == [
-        (5, 25, "30.5 ± 0.7"), (5, 50, "55.5 ± 0.7"),
-        (10, 25, "35.5 ± 0.7"), (10, 50, "60.5 ± 0.7"), (5, None, 5.0), (10, None, 10.0),
-    ]  # fmt: skip
+        (5, 25, "30.5 ± 0.7"),
+        (5, 50, "55.5 ± 0.7"),
+        (10, 25, "35.5 ± 0.7"),
+        (10, 50, "60.5 ± 0.7"),
+        (5, None, 5.0),
+        (10, None, 10.0),
+    ]
     # A seed that has more rows than another: nobody knows which belong together.
     uneven = means([*drawn, {"k": 5, "seed": 0, "c": 99, "hit": 7}], ["k", "seed"])
     assert sum(row["k"] == 5 for row in uneven) == 5
@@ -242,8 +307,19 @@ def test_notes_in_a_table_are_escaped_and_link_to_neighbours_alone():
     assert "<code>a</code>" in html
     assert "<summary>Cap</summary>" in html
     assert Page.from_json(json.loads(json.dumps(page.to_json()))) == page
-    for link in ("https://example.org", "javascript:alert", "//host/x", "/etc/x", "a b", 'x"y',
-                 "..", "../x", "a/../../x", "a/..", "..#x"):  # fmt: skip
+    for link in (
+        "https://example.org",
+        "javascript:alert",
+        "//host/x",
+        "/etc/x",
+        "a b",
+        'x"y',
+        "..",
+        "../x",
+        "a/../../x",
+        "a/..",
+        "..#x",
+    ):
         with pytest.raises(UsageError):
             Noted("x", link=link)
     assert Noted("x", link="a..b/c.html#d").link == "a..b/c.html#d"

@@ -299,8 +299,9 @@ def town(sensitive: bool = True) -> View:
     value = Axis("illness", "category", "flat", ("influenza", "asthma"))
     class_, values = np.array([[0, 0, 1, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1, 1]], np.int32)
     low = np.arange(3, dtype=np.int32)[:, np.newaxis]
-    return View((axis,), (Published("town", Cells(low, low), class_, values),),
-                value if sensitive else None)  # fmt: skip
+    return View(
+        (axis,), (Published("town", Cells(low, low), class_, values),), value if sensitive else None
+    )
 
 
 def safe_where_blind(view):

@@ -34,7 +34,7 @@ def schema(ages):
         Age=shoal.quasi(shoal.tree(ages), kind="number"),
         Nationality=shoal.quasi(kind="category"),
         Condition=shoal.sensitive,
-    )  # fmt: skip
+    )
 
 
 SCHEMAS = [schema(R1_AGES), schema(R2_AGES)]
@@ -90,16 +90,23 @@ def test_labels_that_no_target_falls_under_are_read(town):
     few = [{name: row[name] for name in ("age", "sex", "zip", "patient")} for row in town.rows[:3]]
     for roles in (town.schema(), town.schema(sex=shoal.quasi(shoal.flat())), None):
         found = attack(
-            "intersection", [first, second.folder],
-            targets=town.write(town.folder / "t.csv", few), schema=roles,
-        )  # fmt: skip
+            "intersection",
+            [first, second.folder],
+            targets=town.write(town.folder / "t.csv", few),
+            schema=roles,
+        )
         assert found.people == 3
         assert found.details["absent"] == 0
 
 
-@pytest.mark.parametrize("hierarchy", [
-    shoal.ordered(), shoal.dates(), shoal.dates("day", "decade"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "hierarchy",
+    [
+        shoal.ordered(),
+        shoal.dates(),
+        shoal.dates("day", "decade"),
+    ],
+)
 def test_labels_of_dates_are_read(town, hierarchy):
     roles = town.schema(born=shoal.quasi(hierarchy), age=shoal.identifier)
     releases = [
@@ -220,8 +227,9 @@ def test_releases_without_a_quasi_identifier_in_common_are_refused(town, release
 
 
 def test_releases_without_a_sensitive_column_in_common_are_refused(town, releases):
-    renamed = [{**{q: row[q] for q in GOLDEN["qi"]}, "Illness": row["Condition"]}
-               for row in GOLDEN["R2"]]  # fmt: skip
+    renamed = [
+        {**{q: row[q] for q in GOLDEN["qi"]}, "Illness": row["Condition"]} for row in GOLDEN["R2"]
+    ]
     other = town.write(town.folder / "other.csv", renamed)
     roles = PLAIN.set(Illness=shoal.sensitive)
     people = targets(town, [28])
@@ -267,8 +275,9 @@ def test_numbers_are_equal_as_numbers_and_people_s_values_are_read_like_them(tow
 
 
 def test_kept_and_sensitive_columns_of_all_releases_are_shared(town):
-    rows = [{**row, "ward": f"0{i % 3}", "day": "2024-01-01"} for i, row in
-            enumerate(town.people(20))]  # fmt: skip
+    rows = [
+        {**row, "ward": f"0{i % 3}", "day": "2024-01-01"} for i, row in enumerate(town.people(20))
+    ]
     names = ["age", "ward", "diagnosis", "day"]
     first = town.write(town.folder / "a.csv", [{n: r[n] for n in names} for r in rows])
     second = town.write(town.folder / "b.csv", [{n: r[n] for n in names[:3]} for r in rows])
@@ -335,8 +344,9 @@ def test_the_companion_tells_which_class_is_whose(town):
         assert one.holds.tolist() == [*own, -1]
     alone = scene([release.path], town.schema(), few).view((0,), Needs(people=True))
     assert alone.releases[0].holds is None  # a file alone has no companion
-    found = attack("intersection", [release] * 2, targets=few, schema=town.schema(),
-                   location="assumed")  # fmt: skip
+    found = attack(
+        "intersection", [release] * 2, targets=few, schema=town.schema(), location="assumed"
+    )
     assert found.people == 20
 
 

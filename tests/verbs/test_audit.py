@@ -33,8 +33,15 @@ def table(town, release):
 def test_json_has_the_keys_of_edition_one(release, town):
     found = shoal.audit(release.folder).to_json()
     assert list(found) == [
-        "edition", "rows", "people", "classes", "reached", "not_evaluated", "risk", "utility",
-    ]  # fmt: skip
+        "edition",
+        "rows",
+        "people",
+        "classes",
+        "reached",
+        "not_evaluated",
+        "risk",
+        "utility",
+    ]
     assert found["edition"] == 1
     assert (found["rows"], found["classes"]) == (80, release.verdict.classes)
     for one in found["reached"]:

@@ -25,9 +25,14 @@ from shoal.releases.options import quiet
 from shoal.releases.published_table import look_at
 
 ROLES = {
-    "patient": shoal.person, "name": shoal.identifier, "age": shoal.quasi, "sex": shoal.quasi,
-    "zip": shoal.quasi, "admitted": shoal.identifier, "diagnosis": shoal.sensitive,
-}  # fmt: skip
+    "patient": shoal.person,
+    "name": shoal.identifier,
+    "age": shoal.quasi,
+    "sex": shoal.quasi,
+    "zip": shoal.quasi,
+    "admitted": shoal.identifier,
+    "diagnosis": shoal.sensitive,
+}
 NAMES = ("simulation", "closed form", "paper, at least", "paper, best subset")
 
 
@@ -272,9 +277,11 @@ def test_a_point_lies_in_its_own_cells_or_not():
 
 def test_rows_held_back_are_left_out(town):
     release = town.publish(
-        "k-anonymity k=3", method="full-domain", hold_back=0.3,
+        "k-anonymity k=3",
+        method="full-domain",
+        hold_back=0.3,
         schema=town.schema(age=shoal.quasi(shoal.intervals(10, 20))),
-    )  # fmt: skip
+    )
     held = release.private["held_back"]
     read = read_release(release, original=town.table)
     assert held > 0
@@ -405,9 +412,12 @@ def test_what_of_our_rule_cannot_be_asked_of_others_is_left_out(town):
     both = town.schema(born=shoal.sensitive)
     rule = shoal.MPrivacy(1, shoal.KAnonymity(4)) & shoal.DistinctDiversity(2, "born")
     release = shoal.publish(
-        town.table, both, rule,
-        method="provider-aware", out=town.folder / "pool",
-    )  # fmt: skip
+        town.table,
+        both,
+        rule,
+        method="provider-aware",
+        out=town.folder / "pool",
+    )
     read = read_release(release, on="diagnosis")
     found = supposed(read.seen, read.ours, None, None)
     assert str(found.rule) == "k-anonymity k=4"
@@ -553,8 +563,11 @@ def test_that_the_other_table_would_be_ours_is_said(standing, published):
 def test_assumptions_and_the_page_say_whom_others_are_about(standing, published, tmp_path):
     bare = [{name: one[name] for name in standing.quasi} for one in standing.rows]
     everybody = standing.write(tmp_path / "everybody.csv", bare)
-    for given, people, values in ((None, False, False), (everybody, True, False),
-                                  (standing.table, True, True)):  # fmt: skip
+    for given, people, values in (
+        (None, False, False),
+        (everybody, True, False),
+        (standing.table, True, True),
+    ):
         found = shoal.forecast(published, population=given, repeats=2)
         told = {name: " ".join(one.assumptions) for name, one in found.estimates.items()}
         assert ("not ours are drawn from the population" in told["simulation"]) is people
@@ -586,8 +599,9 @@ def test_the_classes_at_risk_are_listed_without_labels_unless_asked(hospital, fo
 
 
 def test_classes_with_few_values_are_told(town, tmp_path):
-    rows = [{**one, "diagnosis": "flu" if one["sex"] == "f" else one["diagnosis"]}
-            for one in town.rows]  # fmt: skip
+    rows = [
+        {**one, "diagnosis": "flu" if one["sex"] == "f" else one["diagnosis"]} for one in town.rows
+    ]
     release = town.publish(source=town.write(tmp_path / "flu.csv", rows))
     values = defaultdict(set)
     for one in town.published(release):
@@ -601,8 +615,9 @@ def test_anybodys_table_with_a_schema():
     found = shoal.forecast(
         bundled.path("sattar_table2_b.csv"),
         schema=shoal.Schema.of(quasi=["Age", "Sex", "Zip"], sensitive=["Diagnosis"]),
-        overlap=0.5, repeats=4,
-    )  # fmt: skip
+        overlap=0.5,
+        repeats=4,
+    )
     smallest = Counter(
         (one["Age"], one["Sex"], one["Zip"]) for one in rows_of(bundled.path("sattar_table2_b.csv"))
     )

@@ -42,8 +42,13 @@ def test_the_frontier_has_whom_nobody_beats():
     points = [point(0.1, 0.5), point(0.2, 0.3), point(0.2, 0.4), point(0.3, 0.3), point(0.2, 0.3)]
     points += [Point("m", "r", reason="it cannot be")]
     assert [one.on_frontier for one in marked(points, "identity")] == [
-        True, True, False, False, True, False,
-    ]  # fmt: skip
+        True,
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_the_best_within_a_bound():
@@ -53,14 +58,20 @@ def test_the_best_within_a_bound():
     assert found.best(average_risk=0.2).loss == 0.4
     assert found.best(average_risk=0.4, loss=0.45).loss == 0.2
     for bounds, said in (
-        ({"average_risk": 0.05},
-         "No release has an average risk of at most 0.05: the least average risk is 0.1."),
+        (
+            {"average_risk": 0.05},
+            "No release has an average risk of at most 0.05: the least average risk is 0.1.",
+        ),
         ({"loss": 0.05}, "No release has a loss of at most 0.05: the least loss is 0.1."),
-        ({"loss": 0.3, "average_risk": 0.2}, "risk of at most 0.2 and a loss of at most 0.3: "
-         "the least loss at that risk is 0.4."),
-        ({"loss": 0.3, "average_risk": 0.05},
-         "and a loss of at most 0.3: the least average risk is 0.1."),
-    ):  # fmt: skip
+        (
+            {"loss": 0.3, "average_risk": 0.2},
+            "risk of at most 0.2 and a loss of at most 0.3: the least loss at that risk is 0.4.",
+        ),
+        (
+            {"loss": 0.3, "average_risk": 0.05},
+            "and a loss of at most 0.3: the least average risk is 0.1.",
+        ),
+    ):
         with pytest.raises(shoal.NotMetError) as error:
             found.best(**bounds)
         assert error.value.fact.endswith(said)
@@ -168,8 +179,14 @@ def test_without_rules_k_grows_and_values_differ(town):
     ]
     risks = [one.risk_identity for one in found.points]
     assert risks == sorted(risks, reverse=True)
-    plain = compare(town, None, schema=town.schema(diagnosis=shoal.identifier), strengths=[4],
-                    methods="mondrian", out=None)  # fmt: skip
+    plain = compare(
+        town,
+        None,
+        schema=town.schema(diagnosis=shoal.identifier),
+        strengths=[4],
+        methods="mondrian",
+        out=None,
+    )
     (one,) = plain.points
     assert (one.rule, one.risk_value, one.base) == ("k-anonymity k=4", None, None)
     assert "mondrian" in str(plain)
@@ -407,8 +424,9 @@ def test_compiling_is_told_and_not_timed(town, monkeypatch):
         return make(tally, request)
 
     monkeypatch.setattr(run, "make", counted)
-    found = compare(town, methods=["mondrian"], out=None,
-                    progress=lambda step, done, total: told.append(step))  # fmt: skip
+    found = compare(
+        town, methods=["mondrian"], out=None, progress=lambda step, done, total: told.append(step)
+    )
     assert told.count(run.COMPILING) == 1
     assert made[0] == 10  # a part of the table first, then the whole for each rule
     assert len(made) == 3
@@ -534,10 +552,14 @@ def test_kept_columns_are_known_to_the_adversary(town, undrawn, column):
     best = Counter()
     for row in rows:
         seen = tuple(row[name] for name in (*town.quasi, column))
-        best[seen] = max(best[seen], sum(
-            other["diagnosis"] == row["diagnosis"]
-            and tuple(other[name] for name in (*town.quasi, column)) == seen for other in rows
-        ))  # fmt: skip
+        best[seen] = max(
+            best[seen],
+            sum(
+                other["diagnosis"] == row["diagnosis"]
+                and tuple(other[name] for name in (*town.quasi, column)) == seen
+                for other in rows
+            ),
+        )
     assert one.risk_value == pytest.approx(best.total() / len(rows))
     assert one.classes == len(Counter(tuple(row[name] for name in town.quasi) for row in rows))
     assert f"of everybody it knows the kept columns too: {column}" in found.to_json()["assumptions"]
@@ -582,11 +604,16 @@ def test_divided_entries_are_divided_with_their_kept_columns():
     assert np.array_equal(into, fine.cells.high[:, -1])
     for at in np.flatnonzero(fine.class_ >= 0):
         assert kept[0, fine.entry[at]] == into[fine.class_[at]]
-    coarse = np.array([
-        next(c for c in range(2) if np.array_equal(cut.cells.low[c], low)
-             and np.array_equal(cut.cells.high[c], high))
-        for low, high in zip(fine.cells.low[:, :-1], fine.cells.high[:, :-1], strict=True)
-    ])  # fmt: skip
+    coarse = np.array(
+        [
+            next(
+                c
+                for c in range(2)
+                if np.array_equal(cut.cells.low[c], low) and np.array_equal(cut.cells.high[c], high)
+            )
+            for low, high in zip(fine.cells.low[:, :-1], fine.cells.high[:, :-1], strict=True)
+        ]
+    )
     there = fine.class_ >= 0
     rows = np.bincount(coarse[fine.class_[there]], fine.count[there], 2)
     own = cut.class_ >= 0

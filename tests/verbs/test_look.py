@@ -19,8 +19,16 @@ def test_every_column_has_a_role_with_a_reason(town):
     seen = shoal.look(town.table)
     assert [column.name for column in seen.schema.columns] == list(town.columns)
     for column in seen.to_json()["columns"]:
-        assert column["role"] in ("identifier", "quasi", "sensitive", "provider", "person",
-                                  "weight", "keep", "undecided")  # fmt: skip
+        assert column["role"] in (
+            "identifier",
+            "quasi",
+            "sensitive",
+            "provider",
+            "person",
+            "weight",
+            "keep",
+            "undecided",
+        )
         assert column["reason"], column["name"]
     roles = {column.name: column.role for column in seen.schema.columns}
     assert {roles["age"], roles["sex"], roles["zip"]} == {"quasi"}

@@ -189,10 +189,13 @@ def test_a_rule_that_is_not_growing_falls_to_some_of_the_rows(asked):
     table = [
         {"area": "A", "illness": illness, "site": site}
         for site, illness, times in (
-            ("North", "flu", 2), ("North", "cold", 2), ("South", "flu", 1), ("South", "cold", 1)
+            ("North", "flu", 2),
+            ("North", "cold", 2),
+            ("South", "flu", 1),
+            ("South", "cold", 1),
         )
         for _ in range(times)
-    ]  # fmt: skip
+    ]
     found = asked(table, "alpha-k alpha=0.5 k=1", 1)
     assert (found.holds, found.largest_m) == (False, 0)
     assert asked(table, "alpha-k alpha=0.5 k=1", 0).holds

@@ -108,17 +108,33 @@ def test_the_manifest_says_nothing_that_the_table_does_not(town):
     about = town.manifest(release)
     assert about == release.manifest
     assert set(about) == {
-        "edition", "form", "file", "sha256", "rows", "classes", "columns", "schema", "rule",
-        "method", "parameters", "row_order", "defused_cells", "keep_accepted", "people",
-    }  # fmt: skip
+        "edition",
+        "form",
+        "file",
+        "sha256",
+        "rows",
+        "classes",
+        "columns",
+        "schema",
+        "rule",
+        "method",
+        "parameters",
+        "row_order",
+        "defused_cells",
+        "keep_accepted",
+        "people",
+    }
     text = str(about)
     for private in ("117", '"x"', "domain", "bounds", "intervals", "loss", "held", "key"):
         assert private not in text, private
     assert about["edition"] == 1
     assert about["rows"] == 80
     assert about["columns"] == {
-        "age": "quasi", "sex": "quasi", "zip": "quasi", "diagnosis": "sensitive",
-    }  # fmt: skip
+        "age": "quasi",
+        "sex": "quasi",
+        "zip": "quasi",
+        "diagnosis": "sensitive",
+    }
 
 
 def test_the_companion_knows_the_rest(town):
@@ -183,9 +199,9 @@ def test_formulas_are_defused_and_counted(town):
     assert found["'=1+1"] == 7
     assert found["'@home"] == 3
     assert shoal.verify(release.folder).holds
-    assert town.manifest(town.publish(out=town.folder / "p", format="parquet"))[
-        "defused_cells"
-    ] == 0  # fmt: skip
+    assert (
+        town.manifest(town.publish(out=town.folder / "p", format="parquet"))["defused_cells"] == 0
+    )
 
 
 def test_a_kept_column_is_refused_unless_accepted(town):
@@ -324,8 +340,12 @@ def test_progress_names_the_steps(town):
     town.publish(progress=lambda step, done, total: steps.append(step))
     told = list(dict.fromkeys(steps))
     assert [step for step in told if "compiling" not in step] == [
-        "reading", "making classes", "writing", "verifying", "moving into place",
-    ]  # fmt: skip
+        "reading",
+        "making classes",
+        "writing",
+        "verifying",
+        "moving into place",
+    ]
 
 
 def test_a_table_in_memory_has_no_fingerprint(town):

@@ -47,10 +47,18 @@ def test_a_taxonomy_of_arx_in_a_file_beside_the_schema(town):
         "".join(f"{z};{'west' if z < '02000' else 'east'};*\n" for z in [*zips, "99999"]),
         encoding="utf-8",
     )
-    lines = [f'{name} = "{role}"' for name, role in (
-        ("patient", "person"), ("name", "identifier"), ("age", "quasi"), ("sex", "quasi"),
-        ("hospital", "provider"), ("born", "identifier"), ("diagnosis", "sensitive"),
-    )]  # fmt: skip
+    lines = [
+        f'{name} = "{role}"'
+        for name, role in (
+            ("patient", "person"),
+            ("name", "identifier"),
+            ("age", "quasi"),
+            ("sex", "quasi"),
+            ("hospital", "provider"),
+            ("born", "identifier"),
+            ("diagnosis", "sensitive"),
+        )
+    ]
     text = "\n".join(
         ["[columns]", *lines, '[columns.zip]\nrole = "quasi"', 'hierarchy = { file = "zip.csv" }']
     )

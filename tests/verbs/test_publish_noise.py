@@ -167,12 +167,17 @@ def test_progress_is_told_while_noise_is_drawn(
     monkeypatch.setattr("shoal.releases.forms.counts.AT_ONCE", 20)
     steps: list[tuple[str, int, int]] = []
     shoal.publish(
-        PEOPLE, SCHEMA, form="counts", epsilon=1, out=tmp_path / "rel",
+        PEOPLE,
+        SCHEMA,
+        form="counts",
+        epsilon=1,
+        out=tmp_path / "rel",
         progress=lambda *step: steps.append(step),
-    )  # fmt: skip
+    )
     assert [step for step in steps if step[0] == "drawing noise"] == [
-        ("drawing noise", 0, 38), ("drawing noise", 20, 38)
-    ]  # fmt: skip
+        ("drawing noise", 0, 38),
+        ("drawing noise", 20, 38),
+    ]
 
 
 def test_what_nobody_believes_before_is_told_as_that() -> None:

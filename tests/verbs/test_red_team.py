@@ -66,9 +66,15 @@ def test_the_largest_share_of_people_comes_first(town, pair):
 
 def finding(name="a", exposed=10, sure=1.0, guessing=0.25, control=None):
     return Finding(
-        attack=name, people=20, exposed=exposed, sure=sure, guessing=guessing, sentence="s",
-        defence="d", control=control,
-    )  # fmt: skip
+        attack=name,
+        people=20,
+        exposed=exposed,
+        sure=sure,
+        guessing=guessing,
+        sentence="s",
+        defence="d",
+        control=control,
+    )
 
 
 def test_harm_is_what_an_attack_adds():
@@ -83,12 +89,15 @@ def test_each_release_and_each_pair_is_tried(town, pair):
     found = red_team([*pair, third], targets=town.table, schema=town.schema())
     orders = [one.sentence.partition(":")[0] for one in found.findings if one.attack == "order"]
     assert sorted(orders) == ["r3 and r5", "r3 and r8", "r5 and r8"]
-    alone = {one.sentence.partition(":")[0]: one for one in found.findings
-             if one.attack == "homogeneity"}  # fmt: skip
+    alone = {
+        one.sentence.partition(":")[0]: one for one in found.findings if one.attack == "homogeneity"
+    }
     assert set(alone) == {"r3", "r5", "r8"}
     assert [alone[name].table for name in ("r3", "r5", "r8")] == [
-        "release 1", "release 2", "release 3",
-    ]  # fmt: skip
+        "release 1",
+        "release 2",
+        "release 3",
+    ]
     assert sum(one.attack == "intersection" for one in found.findings) == 1
 
 
@@ -214,8 +223,9 @@ def test_true_values_that_no_release_has_are_wrong_guesses():
 def test_a_microaggregated_release_says_that_people_were_not_found():
     ages = np.sort(np.random.default_rng(0).integers(20, 60, 60))
     values = np.random.default_rng(1).choice(list("abcdef"), 60)
-    table, people = frames({"age": ages.reshape(12, 5).mean(axis=1).repeat(5), "d": values},
-                           {"age": ages})  # fmt: skip
+    table, people = frames(
+        {"age": ages.reshape(12, 5).mean(axis=1).repeat(5), "d": values}, {"age": ages}
+    )
     given = {"targets": people, "schema": shoal.Schema.of(quasi=["age"], sensitive=["d"])}
     found = shoal.attack("linking", [table], **given)
     assert found.details["asked"] == 60

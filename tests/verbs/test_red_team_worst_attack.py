@@ -33,9 +33,15 @@ def release(tmp_path_factory):
 
 def finding(attack="a", exposed=10, people=20, sure=1.0, guessing=0.25, **more):
     return Finding(
-        attack=attack, people=people, exposed=exposed, sure=sure, guessing=guessing,
-        sentence="s", defence="d", **more,
-    )  # fmt: skip
+        attack=attack,
+        people=people,
+        exposed=exposed,
+        sure=sure,
+        guessing=guessing,
+        sentence="s",
+        defence="d",
+        **more,
+    )
 
 
 def test_certainty_about_a_common_value_comes_before_belief_about_fewer_people(release):

@@ -16,27 +16,39 @@ def run(*words: object) -> Result:
 
 
 def encounters(rows: int = 300) -> pa.Table:
-    return pa.table({
-        "encounter_id": list(range(rows)),
-        "patient_nbr": [i * 7 % 200 for i in range(rows)],
-        "age": [f"[{i % 9 * 10}-{i % 9 * 10 + 10})" for i in range(rows)],
-        "time_in_hospital": [1 + i % 13 for i in range(rows)],
-        "diag_1": [("250", "401", "V57")[i % 3] for i in range(rows)],
-        "lab": [i % 11 for i in range(rows)],
-    })  # fmt: skip
+    return pa.table(
+        {
+            "encounter_id": list(range(rows)),
+            "patient_nbr": [i * 7 % 200 for i in range(rows)],
+            "age": [f"[{i % 9 * 10}-{i % 9 * 10 + 10})" for i in range(rows)],
+            "time_in_hospital": [1 + i % 13 for i in range(rows)],
+            "diag_1": [("250", "401", "V57")[i % 3] for i in range(rows)],
+            "lab": [i % 11 for i in range(rows)],
+        }
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "role"),
     [
-        ("patient_nbr", "person"), ("patient", "person"), ("mrn", "person"), ("MRN", "person"),
-        ("medical_record_number", "person"), ("diag_1", "sensitive"), ("diag_3", "sensitive"),
-        ("icd", "sensitive"), ("icd9_code", "sensitive"), ("ICD10", "sensitive"),
-        ("time_in_hospital", "undecided"), ("hospital_days", "undecided"),
-        ("hospital_expire_flag", "undecided"), ("hospital", "provider"),
-        ("hospital_name", "provider"), ("hospital_id", "provider"),
+        ("patient_nbr", "person"),
+        ("patient", "person"),
+        ("mrn", "person"),
+        ("MRN", "person"),
+        ("medical_record_number", "person"),
+        ("diag_1", "sensitive"),
+        ("diag_3", "sensitive"),
+        ("icd", "sensitive"),
+        ("icd9_code", "sensitive"),
+        ("ICD10", "sensitive"),
+        ("time_in_hospital", "undecided"),
+        ("hospital_days", "undecided"),
+        ("hospital_expire_flag", "undecided"),
+        ("hospital", "provider"),
+        ("hospital_name", "provider"),
+        ("hospital_id", "provider"),
     ],
-)  # fmt: skip
+)
 def test_names_of_a_hospital_suggest_their_roles(name: str, role: str) -> None:
     table = pa.table({name: [f"v{i % 40}" for i in range(400)]})
     assert shoal.Schema.suggest(shoal.open(table)).column(name).role == role
@@ -87,9 +99,13 @@ def test_a_column_that_is_named_keeps_its_role_beside_a_pattern() -> None:
     schema = shoal.Schema.of(quasi=["age", "lab"], identifier="p*", drop=["*_id", "*"])
     roles = {column.name: column.role for column in schema.expand(names).columns}
     assert roles == {
-        "encounter_id": "drop", "patient_nbr": "identifier", "age": "quasi",
-        "time_in_hospital": "drop", "diag_1": "drop", "lab": "quasi",
-    }  # fmt: skip
+        "encounter_id": "drop",
+        "patient_nbr": "identifier",
+        "age": "quasi",
+        "time_in_hospital": "drop",
+        "diag_1": "drop",
+        "lab": "quasi",
+    }
 
 
 def test_a_pattern_publishes_nothing() -> None:

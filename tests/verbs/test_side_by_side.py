@@ -108,8 +108,12 @@ def test_what_cannot_be_compared_is_refused(rows, given, said):
 
 def test_both_schools_are_measured(found):
     assert [one.name for one in found.made] == [
-        *usual(3), "randomised, ε = 1", "randomised, ε = 4", "counts, ε = 1", "counts, ε = 4",
-    ]  # fmt: skip
+        *usual(3),
+        "randomised, ε = 1",
+        "randomised, ε = 4",
+        "counts, ε = 1",
+        "counts, ε = 4",
+    ]
     plain = found.made[0]
     assert plain.added.low > 0
     assert plain.settled.mean > 0
@@ -187,9 +191,14 @@ def test_a_page_and_its_twin_are_written(tmp_path):
 
 def test_what_noise_cannot_do_without_is_told_as_a_reason():
     found = side_by_side(
-        people(300), stated(ill=shoal.sensitive), k=3, rules=usual(3)[:1], epsilons=[1], seeds=1,
+        people(300),
+        stated(ill=shoal.sensitive),
+        k=3,
+        rules=usual(3)[:1],
+        epsilons=[1],
+        seeds=1,
         forms=(RANDOMISED, COUNTS),
-    )  # fmt: skip
+    )
     assert [one.name for one in found.made] == ["k-anonymity k=3"]
     reasons = [one.reason for one in found.outcomes if one.reason]
     assert len(reasons) == 2
@@ -201,13 +210,27 @@ def test_what_noise_cannot_do_without_is_told_as_a_reason():
 
 def outcome(name: str, form: str, epsilon: str | None, loss: float, *gains: float) -> Outcome:
     same, none = Figure.of([0.25]), Figure.of([0.0])
-    return Outcome(name, form, epsilon, Figure.of([loss]), None if epsilon is None else none, None,
-                   same, same, none, same, same, gains)  # fmt: skip
+    return Outcome(
+        name,
+        form,
+        epsilon,
+        Figure.of([loss]),
+        None if epsilon is None else none,
+        None,
+        same,
+        same,
+        none,
+        same,
+        same,
+        gains,
+    )
 
 
 def test_the_conclusion_can_fail_and_one_seed_does_not_tell():
-    noise = [outcome("counts, ε = 1", COUNTS, "1", 0.5, 0.1, 0.1),
-             outcome("counts, ε = 4", COUNTS, "4", 0.1, 0.3, 0.3)]  # fmt: skip
+    noise = [
+        outcome("counts, ε = 1", COUNTS, "1", 0.5, 0.1, 0.1),
+        outcome("counts, ε = 4", COUNTS, "4", 0.1, 0.3, 0.3),
+    ]
     crowd = outcome("k-anonymity k=5", "partition", None, 0.45, 0.2, 0.11)
     told = SideBySide((crowd, *noise), "ill", (9, 9), 3, 1, 0.2, 2)
     assert told.holds is True
@@ -225,8 +248,11 @@ def test_the_conclusion_can_fail_and_one_seed_does_not_tell():
 
 def test_every_series_is_named_once_and_a_loss_that_is_cut_off_is_told():
     made = [outcome(rule, "partition", None, 0.3, 0.2, 0.2) for rule in usual(5)[:2]]
-    made += [outcome(f"{form}, ε = {e}", form, str(e), loss, 0.1, 0.1)
-             for form in (RANDOMISED, COUNTS) for e, loss in ((1, 1.0), (4, 0.4))]  # fmt: skip
+    made += [
+        outcome(f"{form}, ε = {e}", form, str(e), loss, 0.1, 0.1)
+        for form in (RANDOMISED, COUNTS)
+        for e, loss in ((1, 1.0), (4, 0.4))
+    ]
     spec = side_by_side_chart(SideBySide(tuple(made), "ill", (9, 9), 3, 1, 0.105, 2).to_json())
     values = spec["data"]["values"]
     assert sum(one["label"].startswith("counts, ε = ") for one in values) == 1
@@ -248,9 +274,13 @@ def test_adult_has_the_figures_of_the_specification(real_data):
     )
     table["age"] = [int(row["age"]) for row in rows]
     found = side_by_side(
-        pa.table(table), schema, rules=["k-anonymity k=5"], epsilons=[1], seeds=1,
+        pa.table(table),
+        schema,
+        rules=["k-anonymity k=5"],
+        epsilons=[1],
+        seeds=1,
         forms=[RANDOMISED],
-    )  # fmt: skip
+    )
     plain, noisy = found.made
     assert found.people == 5000
     assert plain.settled.mean == pytest.approx(0.0544, abs=0.01)

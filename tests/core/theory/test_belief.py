@@ -283,12 +283,26 @@ def test_one_column_only_and_some_draws():
 ASKED = {"classes": [{"a": 1, "b": 1}], "where": {"Ed": 0}, "knowing": (), "about": "Ed.x=a"}
 
 
-@pytest.mark.parametrize(("part", "wrong"), [
-    ("classes", None), ("classes", 5), ("classes", [None]), ("classes", [["a", "b"]]),
-    ("classes", [{"a": 1.5}]), ("classes", [{"a": -1}]), ("classes", [{"a": "1"}]),
-    ("where", None), ("where", [0]), ("knowing", None), ("knowing", 5), ("knowing", [None]),
-    ("about", None), ("about", 5), ("about", Implication((), (atom("Ed", "a"),))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("part", "wrong"),
+    [
+        ("classes", None),
+        ("classes", 5),
+        ("classes", [None]),
+        ("classes", [["a", "b"]]),
+        ("classes", [{"a": 1.5}]),
+        ("classes", [{"a": -1}]),
+        ("classes", [{"a": "1"}]),
+        ("where", None),
+        ("where", [0]),
+        ("knowing", None),
+        ("knowing", 5),
+        ("knowing", [None]),
+        ("about", None),
+        ("about", 5),
+        ("about", Implication((), (atom("Ed", "a"),))),
+    ],
+)
 def test_what_is_of_another_kind_is_told(part, wrong):
     assert belief(**ASKED).exact == Fraction(1, 2)
     with pytest.raises(UsageError):

@@ -74,10 +74,12 @@ def test_the_papers_table_is_judged_as_corrected(asked):
     classes, m, k, l = printed(asked)
     provider = sorted(TABLE["providers"])
     value = sorted({row["Disease"] for rows in classes.values() for row in rows})
-    groups = provided([
-        [(provider.index(who), value.index(what)) for who, what in pairs(rows)]
-        for rows in classes.values()
-    ])  # fmt: skip
+    groups = provided(
+        [
+            [(provider.index(who), value.index(what)) for who, what in pairs(rows)]
+            for rows in classes.values()
+        ]
+    )
     found = breached(KAnonymity(k) & DistinctDiversity(l), groups, members(groups.brought, m))
     assert bool(found.broken.any()) != TABLE["expected"]["is_m_private"][asked]
 
@@ -155,8 +157,15 @@ def shares(*has):
     who, value = (np.concatenate(part).astype(np.int32) for part in zip(*pairs, strict=True))
     providers, values = (max(one.shape[side] for one in has) for side in (0, 1))
     total = np.bincount(value, minlength=values)
-    return Shares(Axis.numbered("who", providers), Axis.numbered("s", values), start, who, value,
-                  np.ones(len(who), np.int64), total)  # fmt: skip
+    return Shares(
+        Axis.numbered("who", providers),
+        Axis.numbered("s", values),
+        start,
+        who,
+        value,
+        np.ones(len(who), np.int64),
+        total,
+    )
 
 
 def values_after(has, coalition):

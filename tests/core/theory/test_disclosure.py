@@ -161,9 +161,16 @@ def atom(known: Known):
 
 @pytest.mark.parametrize(
     ("seed", "classes", "people", "values", "k"),
-    [(0, 1, 500, 14, 13), (1, 8, 500, 14, 13), (2, 8, 30, 14, 8), (3, 25, 60, 6, 5),
-     (4, 25, 12, 14, 4), (5, 60, 40, 10, 3), (6, 40, 8, 8, 6)],
-)  # fmt: skip
+    [
+        (0, 1, 500, 14, 13),
+        (1, 8, 500, 14, 13),
+        (2, 8, 30, 14, 8),
+        (3, 25, 60, 6, 5),
+        (4, 25, 12, 14, 4),
+        (5, 60, 40, 10, 3),
+        (6, 40, 8, 8, 6),
+    ],
+)
 def test_large_classes_are_judged_as_by_the_recursion(seed, classes, people, values, k):
     release = drawn(seed, classes, people, values)
     h, expected = histogram(release), reference(release, k)

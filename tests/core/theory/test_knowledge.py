@@ -13,6 +13,8 @@ ED = Atom("Ed", "disease", "flu")
 BOB = Atom("Bob", "disease", "lung cancer")
 ANN = Atom("Ann", "disease", "mumps")
 
+BOTH_PAIRS = Implication((ED, BOB), (ANN, ED))
+
 PIECES = {
     "Ed.disease=flu -> Bob.disease=lung cancer": Implication((ED,), (BOB,)),
     "Ed.disease=flu->Bob.disease=lung cancer": Implication((ED,), (BOB,)),
@@ -24,13 +26,12 @@ PIECES = {
     "Ed.disease=flu -> not Bob.disease=lung cancer": Implication((ED, BOB), ()),
     "Ed.disease=flu": Implication((), (ED,)),
     "Ed.disease=flu or Ann.disease=mumps": Implication((), (ED, ANN)),
-    "Ed.disease=flu & Bob.disease=lung cancer -> Ann.disease=mumps | Ed.disease=flu":
-        Implication((ED, BOB), (ANN, ED)),
-    "Ed.disease=flu and Bob.disease=lung cancer -> Ann.disease=mumps or Ed.disease=flu":
-        Implication((ED, BOB), (ANN, ED)),
-    "Ed.disease=flu AND Ann.disease=mumps -> Bob.disease=lung cancer":
-        Implication((ED, ANN), (BOB,)),
-}  # fmt: skip
+    "Ed.disease=flu & Bob.disease=lung cancer -> Ann.disease=mumps | Ed.disease=flu": BOTH_PAIRS,
+    "Ed.disease=flu and Bob.disease=lung cancer -> Ann.disease=mumps or Ed.disease=flu": BOTH_PAIRS,
+    "Ed.disease=flu AND Ann.disease=mumps -> Bob.disease=lung cancer": Implication(
+        (ED, ANN), (BOB,)
+    ),
+}
 
 ATOMS = {
     "#12.disease=flu": Atom("#12", "disease", "flu"),

@@ -153,15 +153,24 @@ def test_awkward_cells_are_kept_exactly(tmp_path, format, two):
     sensitive = {"ill": [p[0] for p in pairs] * 2, "days": [p[1] for p in pairs] * 2}
     table = pa.table({**source, **sensitive, "clinic": ["A", "B"] * 4, "who": list("abcdefgh")})
     schema = shoal.Schema.of(
-        quasi=["zip", "born", "weight"], keep=["ward"], sensitive=["ill", "days"],
-        provider="clinic", person="who",
-    )  # fmt: skip
+        quasi=["zip", "born", "weight"],
+        keep=["ward"],
+        sensitive=["ill", "days"],
+        provider="clinic",
+        person="who",
+    )
     rule = "distinct-diversity l=3 on=ill & distinct-diversity l=3 on=days"
     out = tmp_path / "out"
     shoal.publish(
-        table, schema, rule, out=out, form="buckets", two_tables=two, format=format,
+        table,
+        schema,
+        rule,
+        out=out,
+        form="buckets",
+        two_tables=two,
+        format=format,
         accept_keep=True,
-    )  # fmt: skip
+    )
     assert shoal.verify(out).holds
     if format == "parquet":
         rows = pq.read_table(out / "table.parquet").to_pylist()
@@ -186,9 +195,14 @@ def test_awkward_cells_are_kept_exactly(tmp_path, format, two):
 
 @pytest.mark.parametrize(
     "rule",
-    ["k-anonymity k=2", "k-map k=2", "delta-presence low=0 high=0.5", "alpha-k alpha=0.5 k=2",
-     "distinct-diversity l=3 & k-anonymity k=5"],
-)  # fmt: skip
+    [
+        "k-anonymity k=2",
+        "k-map k=2",
+        "delta-presence low=0 high=0.5",
+        "alpha-k alpha=0.5 k=2",
+        "distinct-diversity l=3 & k-anonymity k=5",
+    ],
+)
 def test_rules_about_who_somebody_is_are_refused(folder, rule):
     with pytest.raises(shoal.UsageError, match="says nothing") as error:
         shoal.publish(folder / "people.csv", SCHEMA, rule, form="buckets", dry_run=True)
@@ -219,9 +233,14 @@ def test_every_sensitive_column_is_judged_by_itself(tmp_path):
 
 @pytest.mark.parametrize(
     "asked",
-    [{"based_on": "one"}, {"after": ["one"]}, {"held_back_as": "starred"}, {"form": "cubes"},
-     {"form": "partition", "two_tables": True}],
-)  # fmt: skip
+    [
+        {"based_on": "one"},
+        {"after": ["one"]},
+        {"held_back_as": "starred"},
+        {"form": "cubes"},
+        {"form": "partition", "two_tables": True},
+    ],
+)
 def test_what_does_not_go_with_buckets_is_refused(folder, asked):
     with pytest.raises(shoal.UsageError):
         shoal.publish(folder / "people.csv", SCHEMA, RULE, **{"form": "buckets", **asked})
@@ -272,9 +291,12 @@ def test_one_table_and_two_measure_alike(folder):
 TAMPERED = {
     "table.csv": [("M", "X"), ("1,14850", "2,14850"), ("bucket", "class")],
     "values.csv": [
-        ("Flu", "Cold"), (",1\n", ",2\n"), (",2\n", f",{10**20}\n"), ("Disease", "Age"),
+        ("Flu", "Cold"),
+        (",1\n", ",2\n"),
+        (",2\n", f",{10**20}\n"),
+        ("Disease", "Age"),
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -460,9 +482,13 @@ def whole(tmp_path_factory):
     schema = shoal.Schema.of(identifier=["who"], quasi=["age"], keep=["sex"], sensitive=["ill"])
     for form in ("partition", "buckets"):
         shoal.publish(
-            folder / "people.csv", schema, "distinct-diversity l=2", out=folder / form, form=form,
+            folder / "people.csv",
+            schema,
+            "distinct-diversity l=2",
+            out=folder / form,
+            form=form,
             accept_keep=True,
-        )  # fmt: skip
+        )
     return folder
 
 

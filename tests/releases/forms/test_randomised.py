@@ -30,12 +30,14 @@ RULE = "k-anonymity k=5"
 def town(rows=400, seed=3):
     rng = np.random.default_rng(seed)
     ill = rng.choice(["flu", "cold", "asthma", None], rows, p=[0.5, 0.25, 0.15, 0.1])
-    return pa.table({
-        "age": rng.integers(18, 70, rows),
-        "sex": rng.choice(["f", "m"], rows),
-        "ill": pa.array(ill.tolist(), pa.string()),
-        "pay": rng.integers(0, 100, rows).astype(float),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "age": rng.integers(18, 70, rows),
+            "sex": rng.choice(["f", "m"], rows),
+            "ill": pa.array(ill.tolist(), pa.string()),
+            "pay": rng.integers(0, 100, rows).astype(float),
+        }
+    )
 
 
 def schema(*sensitive):
@@ -73,9 +75,14 @@ def release(folder):
 @pytest.fixture(scope="module")
 def both(folder):
     return shoal.publish(
-        town(), schema("ill", "pay"), RULE, form="randomised", epsilon="1/3", seed=5,
+        town(),
+        schema("ill", "pay"),
+        RULE,
+        form="randomised",
+        epsilon="1/3",
+        seed=5,
         out=folder / "both",
-    )  # fmt: skip
+    )
 
 
 def copied(release, folder, name, change):
@@ -147,8 +154,9 @@ def test_a_seed_marks_a_release_as_not_to_be_released(both):
     assert recounted(both.folder).holds  # a report tells of it all the same
 
 
-SMALL = answering(schema().set(ill=shoal.sensitive(kind="category", domain=VALUES)),
-                  Spend("1/10"))["ill"].keep  # fmt: skip
+SMALL = answering(schema().set(ill=shoal.sensitive(kind="category", domain=VALUES)), Spend("1/10"))[
+    "ill"
+].keep
 LESS = {"keep": SMALL, "spend": "1/10", "privacy": "1/10", "answers": "1/10"}
 """What a manifest says of answers that spend little, by the parts of it that say so."""
 
@@ -195,7 +203,7 @@ def test_a_manifest_that_states_two_spends_is_refused(release, folder, left_out)
         ("spend", "rho", "1/100", "spend|alike"),
         (None, "note", "safe", "no release of this form has: note"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_follow_from_the_answers_is_refused(
     release, tmp_path, part, field, value, said
 ):
@@ -267,11 +275,14 @@ def test_a_manifest_that_does_not_say_how_is_refused(release, folder, lost):
         ({"form": "partition"}, UsageError, "no noise"),
         ({"schema": shoal.Schema.of(quasi=["age", "sex"])}, UsageError, "no column is sensitive"),
         ({"schema": schema().set(ill=shoal.sensitive())}, SchemaError, "domain"),
-        ({"schema": schema().set(ill=shoal.sensitive(domain=["flu", "cold", "asthma"]))},
-         InputError, "empty"),
+        (
+            {"schema": schema().set(ill=shoal.sensitive(domain=["flu", "cold", "asthma"]))},
+            InputError,
+            "empty",
+        ),
         ({"schema": schema().set(ill=shoal.sensitive(domain=["flu", ""]))}, InputError, "rows"),
     ],
-)  # fmt: skip
+)
 def test_what_could_not_be_protected_is_refused(asked, error, said):
     wanted = {"schema": schema(), "rule": RULE, "form": "randomised", "epsilon": 1, **asked}
     with pytest.raises(error, match=said):

@@ -141,9 +141,12 @@ def test_a_column_of_nearly_the_same_name_is_refused(town, name):
     for role in (shoal.sensitive, shoal.keep):
         with pytest.raises(shoal.UsageError, match=f"nearly the same name.*{name}"):
             town.publish(
-                schema=roles.set({name: role}), source=table, out=town.folder / "second",
-                after=first, accept_keep=True,
-            )  # fmt: skip
+                schema=roles.set({name: role}),
+                source=table,
+                out=town.folder / "second",
+                after=first,
+                accept_keep=True,
+            )
     assert not (town.folder / "second").exists()
 
 

@@ -166,8 +166,10 @@ def test_linking_both_by_the_diagnosis_singles_nobody_out(town, seed):
     """With a diagnosis for everybody each row finds its partner, and nothing new."""
     rows = [row | {"diagnosis": f"d{i}"} for i, row in enumerate(town.people(60, seed))]
     first = town.publish("k-anonymity k=3", source=town.write(town.table, rows))
-    more = [row | {"diagnosis": f"e{i}", "patient": f"N{i}"} for i, row in
-            enumerate(town.people(50, seed + 9))]  # fmt: skip
+    more = [
+        row | {"diagnosis": f"e{i}", "patient": f"N{i}"}
+        for i, row in enumerate(town.people(50, seed + 9))
+    ]
     moved = [row | ({"zip": "90210"} if i % 9 == 0 else {}) for i, row in enumerate(rows)]
     release = second(town, [*moved, *more], "k-anonymity k=3")
     assert linked_uniques(town.published(first), town.published(release)) == 0

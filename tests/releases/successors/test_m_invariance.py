@@ -32,12 +32,15 @@ def hospital(rows: int, seed: int = 1, first: int = 0, ill=ILL) -> list[dict]:
     rng = random.Random(seed)
     return [
         {
-            "patient": f"P{first + i:04d}", "name": f"Person {i}", "age": rng.randrange(18, 90),
-            "sex": rng.choice("fm"), "zip": f"0{rng.choice(['1301', '1302', '2138', '2139'])}",
+            "patient": f"P{first + i:04d}",
+            "name": f"Person {i}",
+            "age": rng.randrange(18, 90),
+            "sex": rng.choice("fm"),
+            "zip": f"0{rng.choice(['1301', '1302', '2138', '2139'])}",
             "diagnosis": rng.choice(ill),
         }
         for i in range(rows)
-    ]  # fmt: skip
+    ]
 
 
 class Years:
@@ -227,14 +230,17 @@ REFUSED = {
     "another method": ({"method": "mondrian"}, shoal.UsageError, "needs the method invariant"),
     "a larger m": ({"rule": "m-invariance m=5"}, shoal.NotMetError, "do not meet m-invariance m=5"),
     "kept columns": (
-        {"schema": SCHEMA.set(name=shoal.keep), "accept_keep": True}, shoal.UsageError,
+        {"schema": SCHEMA.set(name=shoal.keep), "accept_keep": True},
+        shoal.UsageError,
         "one sensitive column",
     ),
     "another word": ({"newcomers": "first"}, shoal.UsageError, "apart or fill"),
     "another rule": (
-        {"rule": "k-anonymity k=3", "based_on": None}, shoal.NotMetError, "the rule is k-anonymity"
+        {"rule": "k-anonymity k=3", "based_on": None},
+        shoal.NotMetError,
+        "the rule is k-anonymity",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -330,8 +336,13 @@ def test_other_requirements_count_people_and_not_counterfeits(years):
     assert people >= 2
     assert shoal.verify(second.folder) == second.verdict
     assert not shoal.verify(second.folder, rule=f"k-anonymity k={people + 1}").holds
-    dry = shoal.publish(years.tables[1], SCHEMA, "m-invariance m=3 & k-anonymity k=2",
-                        method="invariant", based_on=release.folder)  # fmt: skip
+    dry = shoal.publish(
+        years.tables[1],
+        SCHEMA,
+        "m-invariance m=3 & k-anonymity k=2",
+        method="invariant",
+        based_on=release.folder,
+    )
     assert [part.reached for part in dry.verdict.judgements] == [3, people]
     with pytest.raises(shoal.UsageError, match="distinct-diversity l=2 judges values"):
         shoal.verify(second.folder, rule="distinct-diversity l=2")
