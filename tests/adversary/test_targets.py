@@ -76,7 +76,7 @@ def test_stated_numbers_and_dates_may_be_ranges_too():
 
 def test_what_is_neither_a_number_nor_a_range_of_them_is_refused_without_its_value():
     schema = SCHEMA.set(age=shoal.quasi(kind="number"))
-    with pytest.raises(InputError, match="1 values of column 'age'") as error:
+    with pytest.raises(InputError, match="1 value of column 'age'") as error:
         linked("elderly", "02138", "nurse", schema=schema)
     assert "elderly" not in str(error.value)
 

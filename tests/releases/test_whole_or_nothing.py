@@ -151,7 +151,7 @@ def test_a_folder_that_is_missing_or_cannot_be_written(town, monkeypatch):
     with pytest.raises(shoal.OutputError, match="does not exist or cannot be written") as error:
         town.publish(out=town.folder / "nowhere" / "release")
     assert error.value.exit_code == 5
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
     with pytest.raises(shoal.OutputError):
         town.publish()
     monkeypatch.undo()

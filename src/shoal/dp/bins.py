@@ -367,24 +367,33 @@ def _open(column: Column, kind: str) -> OpenDomainError:
             f'{first}  # if it holds numbers\n# domain = ["A", "B"]  # if it holds other values'
         )
         hint = hint.replace(first, either)
-    return OpenDomainError(column.name, fact, hint)
+    return OpenDomainError.of(column.name, fact, hint)
 
 
 class OpenDomainError(SchemaError):
     """The schema does not say what a column may hold."""
 
-    def __init__(self, column: str, fact: str, hint: str) -> None:
-        super().__init__(
+    column = ""
+
+    @classmethod
+    def of(cls, column: str, fact: str, hint: str) -> OpenDomainError:
+        """The error about one column, whose name it knows."""
+        error = cls(
             f"Column {quoted(column)} {fact}, and what it may hold is never taken from the rows.",
             hint,
         )
-        self.column = column
+        error.column = column
+        return error
+
+
+FEW = 5
+"""For so many columns the lines to type are worth reading."""
 
 
 def _several_open(amiss: Sequence[InputError]) -> SchemaError | None:
     """What the schema lacks of several columns, in one sentence; None where more is wrong."""
     open_ = [error for error in amiss if isinstance(error, OpenDomainError)]
-    if len(open_) < 2 or len(open_) < len(amiss):
+    if len(open_) <= FEW or len(open_) < len(amiss):
         return None
     names = ", ".join(quoted(error.column) for error in open_)
     return SchemaError(
