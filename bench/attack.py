@@ -23,7 +23,7 @@ from shoal.attacks.intersection import intersection
 from shoal.core.cells import Cells
 from shoal.core.release import Finding
 from shoal.core.tally import Tally
-from shoal.core.theory.adversary_view import People, Published, View
+from shoal.core.theory.adversary_view import ReleaseView, Targets, View
 from shoal.kernels.grouping import members
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
@@ -84,7 +84,7 @@ def _of(view: View) -> str:
 # What it is compared with
 
 
-def _bitsets(release: Published) -> NDArray[np.uint64]:
+def _bitsets(release: ReleaseView) -> NDArray[np.uint64]:
     rows = np.arange(len(release.class_), dtype=np.int32)
     return members(release.values, rows, release.class_, len(release.cells), -(-VALUES // 64))
 
@@ -139,13 +139,13 @@ def make(targets: int) -> View:
             weights=weights,
         )
         releases.append(published(f"release {number + 1}", tally, targets))
-    people = People(keys[:, :targets], np.arange(targets) + 1)
+    people = Targets(keys[:, :targets], np.arange(targets) + 1)
     return View(axes, tuple(releases), sensitive, people=people)
 
 
-def published(name: str, tally: Tally, targets: int) -> Published:
+def published(name: str, tally: Tally, targets: int) -> ReleaseView:
     """A Mondrian release of a tally with one person per entry."""
     cut = mondrian(tally, rule(K))
     class_ = np.empty(tally.entries, dtype=np.int32)
     class_[cut.entry] = cut.class_
-    return Published(name, cut.cells, class_, tally.values[0], holds=class_[:targets])
+    return ReleaseView(name, cut.cells, class_, tally.values[0], holds=class_[:targets])

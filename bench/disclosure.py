@@ -19,7 +19,7 @@ from bench.data import adult_codes, source
 from bench.measure import Line, Unavailable, against, seconds, spent
 from shoal.core.histogram import Histogram
 from shoal.core.tally import Cut, Tally
-from shoal.core.theory.disclosure import curve, max_disclosure
+from shoal.core.theory.disclosure import disclosure_curve, max_disclosure
 from shoal.measures.loss import loss
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
@@ -64,7 +64,7 @@ def _judging(counts: NDArray[np.int64]) -> Callable[[], object]:
     class_, value = np.nonzero(counts)
     axis = tallies.axis("value", VALUES, "flat")
     h = Histogram.of(axis, class_, value, counts[class_, value], len(counts))
-    return lambda: curve(replace(h), PIECES)
+    return lambda: disclosure_curve(replace(h), PIECES)
 
 
 def _mondrian() -> Iterator[Line]:

@@ -22,7 +22,7 @@ from bench.data import COLUMNS, DAYS, NUMBERS, Codes, adult_codes, parquet, remi
 from bench.measure import Line, against, seconds, spent
 from shoal.core.errors import UsageError
 from shoal.core.schema import Schema
-from shoal.core.spend import asked
+from shoal.core.spend import parse_spend
 from shoal.dp.consistency import consistent
 from shoal.dp.randomised_response import response
 from shoal.releases.forms._noise.measured import Measured, tabulated
@@ -74,7 +74,7 @@ def _schema(table: Codes, days: int = 1) -> Schema:
 
 def _error(measured: Measured, epsilon: str) -> Line:
     """The mean absolute error of a count as drawn, of its estimate, and by theory."""
-    form = Counts.of(measured.plan, asked(epsilon), 2)
+    form = Counts.of(measured.plan, parse_spend(epsilon), 2)
     truth = np.concatenate([t.ravel() for t in measured.tables(form.marginals).values()])
     drawn = form.drawn(measured, None)
     counts = drawn.table["count"].to_numpy()
@@ -90,7 +90,7 @@ def _error(measured: Measured, epsilon: str) -> Line:
 
 def _summed(measured: Measured) -> Line:
     """Counts of one column: estimates, in which eight pairs meet, against the sums of one pair."""
-    form = Counts.of(measured.plan, asked(1), 2)
+    form = Counts.of(measured.plan, parse_spend(1), 2)
     tables = measured.tables(form.marginals)
     counts = added(form.noise, tables, None)
     agreed = consistent(counts, measured.plan.sizes)
@@ -125,7 +125,7 @@ def _counted(rows: int) -> Iterator[Line]:
 def _from_file(path: str, schema: Schema) -> None:
     with opened(path, kinds=schema.kinds) as frame:
         plan = Plan.of(schema, frame.fields)
-        Counts.of(plan, asked(1), 2).drawn(Measured.of(frame, plan), None)
+        Counts.of(plan, parse_spend(1), 2).drawn(Measured.of(frame, plan), None)
 
 
 def _group_by(path: str) -> None:
@@ -151,7 +151,7 @@ def _bare(table: Codes) -> Callable[[], object]:
 def _answered(adult: Codes) -> Line:
     """Randomised response of occupation, all of Adult, by the row."""
     codes = adult.codes["occupation"]
-    made = response(asked(1), len(adult.values["occupation"]))
+    made = response(parse_spend(1), len(adult.values["occupation"]))
     ours = spent(lambda: made.answered(codes), 2)
     told = f"{seconds(ours.cpu)}, {1e6 * ours.cpu / len(codes):.3g} µs a row"
     return Line(f"randomised response, {len(codes):,} rows", told)
@@ -160,7 +160,7 @@ def _answered(adult: Codes) -> Line:
 def _made_up(measured: Measured) -> Iterator[Line]:
     """A synthetic table of Adult: counts, choice of pairs, fit, people; once warm."""
     try:
-        form = Synthetic.of(measured.plan, asked(1))
+        form = Synthetic.of(measured.plan, parse_spend(1))
     except UsageError as reason:
         yield Line("synthetic table of Adult", f"could not run: {reason.fact}")
         return

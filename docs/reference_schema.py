@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.cli.options import ROLES as FLAGS
-from shoal.core.column import DEFAULTS, KINDS, PUBLISHED, ROLES
+from shoal.core.column import DEFAULT_HIERARCHIES, KINDS, PUBLISHED_ROLES, ROLES
 from shoal.core.hierarchy import DATE_LEVELS, Hierarchy
 from shoal.core.schema import Schema
-from shoal.core.schema_toml import EDITION, KEYS
+from shoal.core.schema_toml import COLUMN_KEYS, EDITION
 
 UNDECIDED = "Not said yet. Publishing stops, and names the column."
 
@@ -134,7 +134,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _keys() -> str:
-    rows = [(f"`{key}`", *_key(key)) for key in KEYS]
+    rows = [(f"`{key}`", *_key(key)) for key in COLUMN_KEYS]
     return _table(("key", "type", "example", "says"), rows)
 
 
@@ -149,13 +149,17 @@ def _roles() -> str:
     for role in ROLES:
         flag = f"`--{role}`" if role in FLAGS else "–"
         told = FLAGS.get(role, UNDECIDED)
-        rows.append((f"`{role}`", flag, "yes" if role in PUBLISHED else "no", told))
+        rows.append((f"`{role}`", flag, "yes" if role in PUBLISHED_ROLES else "no", told))
     return _table(("role", "flag", "in the published file", "says"), rows)
 
 
 def _kinds() -> str:
     rows = [
-        (f"`{kind}`", KIND_MEANINGS[kind], _unsaid(DEFAULTS[kind]) if kind in DEFAULTS else "–")
+        (
+            f"`{kind}`",
+            KIND_MEANINGS[kind],
+            _unsaid(DEFAULT_HIERARCHIES[kind]) if kind in DEFAULT_HIERARCHIES else "–",
+        )
         for kind in KINDS
     ]
     return _table(("kind", "holds", "hierarchy unless said"), rows)

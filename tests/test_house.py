@@ -19,7 +19,7 @@ from shoal import testing
 from shoal.attacks import attacks, needs
 from shoal.core.axis import Axis
 from shoal.core.tally import Cut, Tally
-from shoal.core.theory.adversary_view import People, Published, View
+from shoal.core.theory.adversary_view import ReleaseView, Targets, View
 from shoal.measures import measures
 from shoal.methods import methods, promises
 from shoal.models import registry, rule
@@ -151,7 +151,7 @@ def test_there_are_no_import_cycles():
 
 
 BAD = {
-    "up": ("models/a.py", "from shoal.engines import open", "models.a imports engines"),
+    "up": ("models/a.py", "from shoal.engines.open_table import open", "models.a imports engines"),
     "sideways": ("models/a.py", "import shoal.methods", "models.a imports methods"),
     "relative": ("methods/a.py", "from ..models import registry", "methods.a imports models"),
     "relative package": ("dp/a.py", "from .. import measures", "dp.a imports measures"),
@@ -323,8 +323,8 @@ def view(releases: int = 1, **changes: Any) -> View:
     assert tally.provider is not None
     assert tally.providers is not None
     who = tally.providers[entry]
-    one = Published("table", cut.cells, class_, values, values[np.newaxis], class_, providers=who)
-    people = People(keys, np.arange(1, len(entry) + 1), values)
+    one = ReleaseView("table", cut.cells, class_, values, values[np.newaxis], class_, providers=who)
+    people = Targets(keys, np.arange(1, len(entry) + 1), values)
     seen = View(tuple(quasi), (one,) * releases, sensitive, ("sensitive",), people, whole)
     return replace(seen, **{"providers": plainly(tally.provider), **changes})
 

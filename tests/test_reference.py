@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal.core.column import KINDS, ROLES
-from shoal.core.schema_toml import KEYS
+from shoal.core.schema_toml import COLUMN_KEYS
 
 DOCS = Path(__file__).parent.parent / "docs"
 FORMATS = (
@@ -67,7 +67,7 @@ def test_every_public_name_and_verb_is_there(pages):
 
 
 @pytest.mark.parametrize(
-    ("heading", "known"), [("Keys of a column", KEYS), ("Roles", ROLES), ("Kinds", KINDS)]
+    ("heading", "known"), [("Keys of a column", COLUMN_KEYS), ("Roles", ROLES), ("Kinds", KINDS)]
 )
 def test_the_schema_s_words_are_all_there(pages, heading, known):
     found = rows(pages["schema"], heading)

@@ -11,7 +11,7 @@ import pytest
 import shoal
 from shoal.adversary.context import scene
 from shoal.core.axis import Axis
-from shoal.core.cells import Cells, as_sets, meet, meeting
+from shoal.core.cells import Cells, find_meeting_classes, meet, ranges_to_sets
 from shoal.kernels.box_tree import ends
 
 Table = pd.DataFrame
@@ -171,7 +171,7 @@ def test_half_open_ranges_meet_where_they_overlap(one, two, kind):
     releases = [Table({"x": [a, a, b, b], "d": [*"abab"]}) for a, b in (one, two)]
     schema = roles("x", kind=kind) if kind else roles("x")
     cells = scene(releases, schema).cells
-    others = meeting(*cells)[1] if len(cells[0]) == 2 else ()
+    others = find_meeting_classes(*cells)[1] if len(cells[0]) == 2 else ()
     assert len(others) == 3, "the first with both of the others, the second with the second"
     found = shoal.attack("complementary", releases, schema=schema, relation="same table")
     assert found.people == 4
@@ -192,7 +192,7 @@ def test_releases_of_different_shapes_are_brought_to_one_form():
     for releases, schemas in (([sets, ranges], [flat, line]), ([ranges, sets], [line, flat])):
         both = scene(releases, schemas, people)
         assert [list(cells.sets) for cells in both.cells] == [[0], [0]]
-        start, others = meeting(*both.cells)
+        start, others = find_meeting_classes(*both.cells)
         assert np.diff(start).sum() == len(others) == 7  # {a, b} and {c, d} share nothing
         for name in ("complementary", "temporal", "order"):
             assert shoal.attack(name, releases, schema=schemas).people == 6
@@ -203,12 +203,12 @@ def test_releases_of_different_shapes_are_brought_to_one_form():
 def test_cells_of_different_forms_are_not_compared():
     axis = Axis.numbered("e", 130)
     low, high = np.array([[3], [60], [0]], np.int32), np.array([[3], [70], [129]], np.int32)
-    bits = as_sets(axis, low[:, 0], high[:, 0])
+    bits = ranges_to_sets(axis, low[:, 0], high[:, 0])
     assert [axis.set_labels(bits[i : i + 1])[0] for i in (0, 2)] == ["3", "*"]
     assert [list(map(int, end)) for end in ends(bits)] == [[3, 60, 0], [3, 70, 129]]
     assert [list(map(int, end)) for end in ends(bits & np.uint64(0))] == [[0] * 3, [-1] * 3]
     ranges, sets = Cells(low, high), Cells(low, high, {0: bits})
-    for compare in (meet, meeting):
+    for compare in (meet, find_meeting_classes):
         for pair in ((ranges, sets), (sets, ranges)):
             with pytest.raises(ValueError, match="same columns hold sets"):
                 compare(*pair)

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.hierarchy import ordered, prefixes
-from shoal.core.theory.adversary_view import Published, View
+from shoal.core.theory.adversary_view import ReleaseView, View
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
@@ -53,7 +53,7 @@ def release(name, axes, rows, shared=()):
     class_ = np.array([classes.index(one) for one in labels], np.int32)
     codes = [[values.index(row[column]) for row in rows] for column, values in shared]
     codes = np.array(codes, np.int32).reshape(-1, len(rows))
-    return Published(name, Cells(low, high), class_, codes[0] if shared else None, codes)
+    return ReleaseView(name, Cells(low, high), class_, codes[0] if shared else None, codes)
 
 
 def joined(axes, tables, sensitive=None, **more):
@@ -80,7 +80,7 @@ def cut(name, spread, keys, size, values, order):
     cells = Cells(low.T.astype(np.int32), high.T.astype(np.int32), {1: bits[:, None]})
     first, class_ = cells.unique()
     shared = values[None, order].astype(np.int32)
-    return Published(name, cells.take(first), class_[order].astype(np.int32), shared[0], shared)
+    return ReleaseView(name, cells.take(first), class_[order].astype(np.int32), shared[0], shared)
 
 
 def random_view(rng, rows, size=5, values=3, added=0, removed=0, shuffle=True, alike=1):

@@ -15,8 +15,8 @@ from shoal.attacks.background import background
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError
-from shoal.core.theory.adversary_view import People, Published, View
-from shoal.core.theory.disclosure import each, max_disclosure
+from shoal.core.theory.adversary_view import ReleaseView, Targets, View
+from shoal.core.theory.disclosure import disclosure_per_class, max_disclosure
 from shoal.core.theory.knowledge import Atom, Implication
 from shoal.core.theory.worlds import belief
 
@@ -31,14 +31,14 @@ def view_of(classes, values, leaves, name="illness", **more) -> View:
     number = np.arange(max(classes) + 1, dtype=np.int32)[:, None]
     axis = Axis("place", "category", "ordered", tuple(f"place {i}" for i in range(len(number))))
     codes = (np.array(part, np.int32) for part in (classes, values))
-    release = Published("r", Cells(number, number), *codes, labels=lambda c: {"place": f"p{c}"})
+    release = ReleaseView("r", Cells(number, number), *codes, labels=lambda c: {"place": f"p{c}"})
     return View((axis,), (release,), Axis(name, "category", "flat", tuple(leaves)), **more)
 
 
 def figure_3(**more) -> View:
     leaves = sorted({row["Disease"] for row in ROWS})
     classes = [SEX.leaves.index(row["Sex"]) for row in ROWS]
-    people = People(
+    people = Targets(
         np.array([classes], np.int32), np.arange(1, 11), names=tuple(row["Name"] for row in ROWS)
     )
     values = [leaves.index(row["Disease"]) for row in ROWS]
@@ -158,7 +158,7 @@ def test_exposed_rows_are_those_of_the_classes_that_reach_it(seed):
     classes, values = random_rows(100 + seed)
     view = view_of(classes, values, "wxyz")
     histogram = view.releases[0].histogram(view.sensitive)
-    most = each(histogram, 2)
+    most = disclosure_per_class(histogram, 2)
     for sure in (0.5, 0.75, 1):
         found = background(view, sure=sure)
         assert found.exposed == sum(most[c] >= sure - 1e-9 for c in classes)

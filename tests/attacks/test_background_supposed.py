@@ -14,7 +14,7 @@ from shoal.attacks.background import background
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError, UsageError
-from shoal.core.theory.adversary_view import People, View
+from shoal.core.theory.adversary_view import Targets, View
 from shoal.core.theory.knowledge import Atom, Implication
 from shoal.core.theory.worlds import ImpossibleError, belief
 
@@ -246,7 +246,7 @@ def overlapping(classes, values, fits, **more) -> View:
     low, high = (np.array(ends, np.int32)[:, None] for ends in zip(*fits["cells"], strict=True))
     axis = Axis("place", "category", "ordered", tuple("0123456789"))
     keys = np.array([fits["people"]], np.int32)
-    people = People(keys, np.arange(1, keys.size + 1), names=tuple("ABC"[: keys.size]))
+    people = Targets(keys, np.arange(1, keys.size + 1), names=tuple("ABC"[: keys.size]))
     release = replace(view.releases[0], cells=Cells(low, high))
     return replace(view, axes=(axis,), releases=(release,), people=people)
 
@@ -345,7 +345,7 @@ def test_too_many_combinations_are_refused(monkeypatch):
 
 def test_more_people_than_a_class_has_are_refused():
     view = view_of([0, 1, 1], [0, 0, 1], "ab")
-    people = People(np.zeros((1, 2), np.int32), np.arange(1, 3), names=("A", "B"))
+    people = Targets(np.zeros((1, 2), np.int32), np.arange(1, 3), names=("A", "B"))
     with pytest.raises(InputError):
         background(replace(view, people=people), about="A.illness=a", knowing="not B.illness=b")
 

@@ -19,7 +19,7 @@ from shoal.attacks.coalition import coalition
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError, UsageError
-from shoal.core.theory.adversary_view import Published, View
+from shoal.core.theory.adversary_view import ReleaseView, View
 from shoal.data import bundled
 
 ILLNESS = Axis("illness", "category", "flat", ("asthma", "flu", "ulcer"), null=True)
@@ -41,7 +41,7 @@ def view_of(classes, values, whos, *, show=False):
     axis = Axis("age", "number", "ordered", tuple(range(9)), positions=np.arange(9.0))
     class_, value, who = (np.array(part, dtype=np.int32) for part in (classes, values, whos))
     labels = {"labels": lambda c: {"age": f"label {c}"}, "providers": who}
-    release = Published("r", Cells(number, number), class_, value, **labels)
+    release = ReleaseView("r", Cells(number, number), class_, value, **labels)
     return View((axis,), (release,), ILLNESS, show=show, providers=CLINICS)
 
 

@@ -16,10 +16,10 @@ from shoal.attacks._shared.row_links import link
 from shoal.attacks.complementary import complementary
 from shoal.attacks.temporal import temporal
 from shoal.core.axis import Axis
-from shoal.core.cells import Cells, meeting
+from shoal.core.cells import Cells, find_meeting_classes
 from shoal.core.errors import InputError
 from shoal.core.hierarchy import ordered
-from shoal.core.theory.adversary_view import NobodyFoundError, Published, View
+from shoal.core.theory.adversary_view import NobodyFoundError, ReleaseView, View
 from shoal.kernels.assignment import Pairs, assign, bridges, bundled
 
 FIG = releases.golden("sweeney_fig4_5")
@@ -157,7 +157,7 @@ def sets_of(cells):
 
 
 def as_sets(cells, number):
-    one = Published("", cells, np.array([number]), shared=np.zeros((0, 1), np.int32))
+    one = ReleaseView("", cells, np.array([number]), shared=np.zeros((0, 1), np.int32))
     return tuple(releases.leaves(one, 0)[0])
 
 
@@ -236,7 +236,8 @@ def chain(count):
     high = np.minimum(low + 1, count - 1)
     class_ = np.arange(count, dtype=np.int32)
     return View(
-        (axis,), (Published("a", Cells(low, high), class_), Published("b", Cells(low, low), class_))
+        (axis,),
+        (ReleaseView("a", Cells(low, high), class_), ReleaseView("b", Cells(low, low), class_)),
     )
 
 
@@ -252,9 +253,9 @@ def test_partners_that_say_the_same_settle_a_row():
     narrow = Cells(np.array([[1]], np.int32), np.array([[1]], np.int32))
     wide = Cells(np.array([[0], [1]], np.int32), np.array([[1], [2]], np.int32))
     shared = np.zeros((1, 2), np.int32)
-    first = Published("a", narrow, np.zeros(2, np.int32), shared=shared)
-    second = Published("b", wide, np.arange(2, dtype=np.int32), shared=shared)
-    other = Published("c", narrow.joined([narrow, wide]), np.array([0, 1]), shared=shared)
+    first = ReleaseView("a", narrow, np.zeros(2, np.int32), shared=shared)
+    second = ReleaseView("b", wide, np.arange(2, dtype=np.int32), shared=shared)
+    other = ReleaseView("c", narrow.joined([narrow, wide]), np.array([0, 1]), shared=shared)
     finding = complementary(View(axes, (first, second)))
     assert (finding.details["resolved"], finding.details["unresolved"]) == (2, 0)
     finding = temporal(View(axes, (other, second)))
@@ -343,7 +344,7 @@ def test_who_may_have_been_alone_before_is_not_newly_exposed(turned):
 def test_more_pairs_than_memory_allows_are_refused(monkeypatch):
     seen = mondrian_like(np.random.default_rng(3), 1_500, 20)
     links, before = link(seen), complementary(seen)
-    pairs = len(meeting(*(half.twins.cells for half in links.halves))[1])
+    pairs = len(find_meeting_classes(*(half.twins.cells for half in links.halves))[1])
     assert pairs > 1_500
     monkeypatch.setattr(row_links, "MEMORY", pairs * (row_links.PAIR + 24 * 4))
     assert complementary(seen) == before  # part by part
@@ -363,7 +364,7 @@ def mondrian_like(rng, rows, values):
         order = rng.permutation(rows)
         first, class_ = cells.unique()
         made.append(
-            Published(
+            ReleaseView(
                 "r",
                 cells.take(first),
                 class_[order].astype(np.int32),
@@ -418,9 +419,9 @@ def test_rows_that_left_are_counted_apart():
 def test_of_two_rows_that_want_one_neither_is_settled():
     axes = (ordered().grow("a", "number", [0.0, 1.0, 2.0]),)
     low = np.array([[0], [1]], np.int32)
-    first = Published("a", Cells(low, low + 1), np.array([0, 1], np.int32))
+    first = ReleaseView("a", Cells(low, low + 1), np.array([0, 1], np.int32))
     point = np.array([[1]], np.int32)
-    second = Published("b", Cells(point, point), np.zeros(1, np.int32))
+    second = ReleaseView("b", Cells(point, point), np.zeros(1, np.int32))
     finding = temporal(View(axes, (first, second)))
     assert (finding.people, finding.details["resolved"], finding.exposed) == (1, 0, 0)
     assert "without doubt" in finding.example
@@ -434,8 +435,8 @@ def test_what_cannot_be_joined_is_refused(attack):
     axes = tuple(Axis(name, "category", "flat", ("x", "y")) for name in "ab")
     low, high = np.array([[0, 0], [1, 0]]), np.array([[0, 1], [1, 1]])
     rows = np.array([0, 1, 0, 1])
-    first = Published("a", Cells(low, high), rows)
-    second = Published("b", Cells(low[:, ::-1], high[:, ::-1]), rows)
+    first = ReleaseView("a", Cells(low, high), rows)
+    second = ReleaseView("b", Cells(low[:, ::-1], high[:, ::-1]), rows)
     with pytest.raises(InputError, match="no column in common"):
         attack(View(axes, (first, second)))
     empty = replace(whole.releases[0], class_=whole.releases[0].class_[:0])

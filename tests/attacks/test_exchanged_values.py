@@ -29,21 +29,21 @@ from shoal.attacks.worst_pair import worst_pair
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError
-from shoal.core.spend import asked
-from shoal.core.theory.adversary_view import People, Published, View
+from shoal.core.spend import parse_spend
+from shoal.core.theory.adversary_view import ReleaseView, Targets, View
 from shoal.dp.randomised_response import response
 
 SEVEN = ("age", "workclass", "education_num", "marital_status", "race", "sex", "native_country")
 
 
 def chances(epsilon, values):
-    return response(asked(epsilon), values).matrix()
+    return response(parse_spend(epsilon), values).matrix()
 
 
 def shown(name, class_, values, chance, classes=None):
     """A release of so many classes, of one code each, with answers row by row."""
     codes = np.arange(classes or max(class_) + 1, dtype=np.int32)[:, np.newaxis]
-    return Published(
+    return ReleaseView(
         name,
         Cells(codes, codes),
         np.array(class_, np.int32),
@@ -106,12 +106,12 @@ def test_values_as_they_are_are_weighed_as_ever():
 
 def people_of(truth):
     keys = np.arange(len(truth), dtype=np.int32)[np.newaxis]
-    return People(keys, np.arange(1, len(truth) + 1), np.array(truth, np.int32))
+    return Targets(keys, np.arange(1, len(truth) + 1), np.array(truth, np.int32))
 
 
 def alone(people, epsilon, values, seed):
     """Two releases in which everybody has a class alone: the most that answers can say."""
-    rng, drawn = np.random.default_rng(seed), response(asked(epsilon), values)
+    rng, drawn = np.random.default_rng(seed), response(parse_spend(epsilon), values)
     truth = rng.integers(0, values, people)
     class_ = np.arange(people)
     releases = tuple(
@@ -177,11 +177,11 @@ def test_a_bound_is_one_only_without_end():
 
 def by_age(epsilon, classes=60, rows=8, values=4, seed=3):
     """One release in which the class decides the value: everybody of a class has the same."""
-    rng, drawn = np.random.default_rng(seed), response(asked(epsilon), values)
+    rng, drawn = np.random.default_rng(seed), response(parse_spend(epsilon), values)
     class_ = np.repeat(np.arange(classes), rows)
     truth = class_ % values
     axis = Axis("ill", "category", "flat", tuple(map(str, range(values))))
-    people = People(class_[np.newaxis].astype(np.int32), np.arange(1, len(truth) + 1), truth)
+    people = Targets(class_[np.newaxis].astype(np.int32), np.arange(1, len(truth) + 1), truth)
     releases = tuple(
         shown(name, class_, drawn.answered(truth, rng), drawn.matrix()) for name in ("one", "two")
     )
@@ -260,7 +260,7 @@ def test_told_of_is_the_adversary_who_is_sure_of_more_people():
     """Somebody alone is believed more by one adversary, while the other is sure of a class."""
     differed = 0
     for seed in range(40):
-        rng, drawn = np.random.default_rng(seed), response(asked("3"), 4)
+        rng, drawn = np.random.default_rng(seed), response(parse_spend("3"), 4)
         class_ = np.repeat(np.arange(12), rng.integers(2, 30, 12))
         rare = rng.choice(4, len(class_), p=[0.93, 0.03, 0.02, 0.02])
         truth = np.where(class_ < 2, 3, rare)

@@ -15,8 +15,8 @@ from shoal.attacks.skewness import skewness
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError, UsageError
-from shoal.core.release import jsonable
-from shoal.core.theory.adversary_view import Published, View
+from shoal.core.release import to_json_value
+from shoal.core.theory.adversary_view import ReleaseView, View
 
 ILLNESS = Axis("illness", "category", "flat", ("asthma", "flu", "ulcer"), null=True)
 BOTH = pytest.mark.parametrize("attack", [homogeneity, skewness])
@@ -27,7 +27,9 @@ def view_of(classes: list[int], values: list[int], *, show: bool = False) -> Vie
     number = np.arange(max(classes, default=-1) + 1, dtype=np.int32)[:, np.newaxis]
     axis = Axis("age", "number", "ordered", tuple(range(9)), positions=np.arange(9.0))
     codes = (np.array(part, dtype=np.int32) for part in (classes, values))
-    release = Published("r", Cells(number, number), *codes, labels=lambda c: {"age": f"label {c}"})
+    release = ReleaseView(
+        "r", Cells(number, number), *codes, labels=lambda c: {"age": f"label {c}"}
+    )
     return View((axis,), (release,), ILLNESS, show=show)
 
 
@@ -68,7 +70,7 @@ def test_homogeneity_is_that_of_the_definition(seed):
         key=lambda r: (-tops[classes[r]], -classes.count(classes[r]), classes.index(classes[r]), r),
     )
     assert finding.worst == tuple(r + 1 for r in worst[:20])
-    json.dumps(jsonable(finding.to_json()))
+    json.dumps(to_json_value(finding.to_json()))
 
 
 @pytest.mark.parametrize("seed", range(100))
@@ -101,7 +103,7 @@ def test_skewness_is_that_of_the_definition(seed):
     assert [hit[r - 1] for r in finding.worst] == sorted(
         (hit[r - 1] for r in finding.worst), reverse=True
     )
-    json.dumps(jsonable(finding.to_json()))
+    json.dumps(to_json_value(finding.to_json()))
 
 
 def test_a_tie_is_decided_exactly():

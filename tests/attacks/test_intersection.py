@@ -22,10 +22,10 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.theory.adversary_view import (
     UNKNOWN,
     UNPUBLISHED,
-    WORST,
+    WORST_LISTED,
     NobodyFoundError,
-    People,
-    Published,
+    ReleaseView,
+    Targets,
     View,
 )
 from shoal.kernels.grouping import members
@@ -47,7 +47,7 @@ def cells_of(low, high, towns) -> Cells:
     return Cells(np.asarray(low, np.int32), np.asarray(high, np.int32), {1: bits})
 
 
-def random_release(rng, name, values, classes=6, rows=24) -> Published:
+def random_release(rng, name, values, classes=6, rows=24) -> ReleaseView:
     ends = np.sort([rng.integers(0, axis.size, (2, classes)) for axis in AXES], axis=1)
     towns = rng.random((classes, 6)) < 0.6
     towns[np.arange(classes), rng.integers(0, 6, classes)] = True
@@ -55,7 +55,7 @@ def random_release(rng, name, values, classes=6, rows=24) -> Published:
     low, high = ends[:, 0].T.copy(), ends[:, 1].T.copy()
     low[:, 1], high[:, 1] = first, last
     class_ = rng.integers(0, classes, rows).astype(np.int32)
-    return Published(
+    return ReleaseView(
         name,
         cells_of(low, high, towns),
         class_,
@@ -70,7 +70,7 @@ def random_view(seed, releases=2, values=7, known=True, people=40) -> View:
     keys = np.stack([rng.integers(0, a.size, people) for a in AXES]).astype(np.int32)
     truth = rng.integers(0, values, people).astype(np.int32) if known else None
     made = tuple(random_release(rng, f"r{j}", axis) for j in range(releases))
-    return View(AXES, made, axis, people=People(keys, np.arange(1, people + 1), truth))
+    return View(AXES, made, axis, people=Targets(keys, np.arange(1, people + 1), truth))
 
 
 # The oracle: sets, fractions and loops
@@ -161,7 +161,7 @@ def test_every_number_is_that_of_python_s_sets(seed, releases, values):
         for i, (by, left) in enumerate(everybody)
         if left
     )
-    assert found.worst == tuple(row for *_, row in worst[:WORST])
+    assert found.worst == tuple(row for *_, row in worst[:WORST_LISTED])
 
 
 def spread(view, size) -> View:
@@ -265,9 +265,9 @@ def test_a_value_of_a_long_list_is_searched_for():
     everything = cells_of([[0, 0, 0]] * 2, [[8, 5, 2]] * 2, np.ones((2, 6), bool))
     class_ = np.r_[np.zeros(300), np.ones(3)].astype(np.int32)
     values = np.r_[np.arange(300), 7, 7, 299].astype(np.int32)
-    both = Published("both", everything, class_, values)
-    one = Published("one", everything.take(np.array([1])), class_[300:] - 1, values[300:])
-    people = People(np.zeros((3, 1), np.int32), np.ones(1, np.int64), np.array([7], np.int32))
+    both = ReleaseView("both", everything, class_, values)
+    one = ReleaseView("one", everything.take(np.array([1])), class_[300:] - 1, values[300:])
+    people = Targets(np.zeros((3, 1), np.int32), np.ones(1, np.int64), np.array([7], np.int32))
     evidence = value_weights.Evidence(
         [located(r, AXES, people) for r in (both, one)],
         [r.histogram(axis) for r in (both, one)],
@@ -342,9 +342,9 @@ def test_a_tie_of_centroids_leaves_all_of_them():
         ),
     )
     ends = np.array([[0], [2], [3]], dtype=np.int32)
-    release = Published("r", Cells(ends, ends), np.array([0, 1, 2], np.int32))
+    release = ReleaseView("r", Cells(ends, ends), np.array([0, 1, 2], np.int32))
     keys = np.array([[1, 0, 3, -1, 1]], dtype=np.int32)
-    start, classes = located(release, axis, People(keys, np.arange(1, 6)), "centroid")
+    start, classes = located(release, axis, Targets(keys, np.arange(1, 6)), "centroid")
     assert start.tolist() == [0, 2, 3, 4, 4, 6]
     assert classes.tolist() == [0, 1, 0, 2, 0, 1]
 
@@ -373,7 +373,7 @@ def test_either_location_tells_what_the_other_finds():
     high = np.array([[1], [3], [3]], dtype=np.int32)
     values = ([0, 0, 1, 1, 2, 0], [0, 1, 1, 2, 1, 2])
     releases = tuple(
-        Published(
+        ReleaseView(
             name,
             Cells(low, high),
             np.array([0, 0, 1, 1, 2, 2], np.int32),
@@ -383,7 +383,7 @@ def test_either_location_tells_what_the_other_finds():
         for name, of in zip("rs", values, strict=True)
     )
     keys = np.array([[0, 1, 2, 3]], dtype=np.int32)
-    view = View(age, releases, axis, people=People(keys, np.arange(1, 5)))
+    view = View(age, releases, axis, people=Targets(keys, np.arange(1, 5)))
     honest, assumed = (intersection(view, location=one) for one in ("honest", "assumed"))
     assert (honest.exposed, honest.details["assumed"]["exposed"]) == (0, 4)
     assert (assumed.exposed, assumed.details["honest"]["exposed"]) == (4, 0)
@@ -419,14 +419,14 @@ def test_the_true_class_is_honest_where_cells_do_not_overlap_and_refused_where_t
 # The papers' tables
 
 
-def release_of(name, axes, boxes, rows, values) -> Published:
+def release_of(name, axes, boxes, rows, values) -> ReleaseView:
     """A release of ordered columns: labels of the quasi-identifiers to ranges by `boxes`."""
     labels = sorted({quasi for quasi, _ in rows})
     ends = np.array([[boxes[j][label] for j, label in enumerate(one)] for one in labels])
     class_ = np.array([labels.index(quasi) for quasi, _ in rows], dtype=np.int32)
     codes = np.array([values.leaves.index(value) for _, value in rows], dtype=np.int32)
     cells = Cells(*(ends[:, :, end].astype(np.int32) for end in (0, 1)))
-    return Published(name, cells, class_, codes, labels=lambda c: {"labels": list(labels[c])})
+    return ReleaseView(name, cells, class_, codes, labels=lambda c: {"labels": list(labels[c])})
 
 
 def ganta(ages):
@@ -440,7 +440,7 @@ def ganta(ages):
     releases = tuple(
         release_of(f"R{j + 1}", (axis,), [ends], one, values) for j, one in enumerate(rows)
     )
-    people = People(np.array([ages], np.int32) - 20, np.arange(1, len(ages) + 1))
+    people = Targets(np.array([ages], np.int32) - 20, np.arange(1, len(ages) + 1))
     return View((axis,), releases, values, people=people), given["expected"]
 
 
@@ -519,7 +519,7 @@ def test_sattar_s_people_keep_what_the_paper_says(rows, who):
         for name, table in (("A", given[f"A_published_{rows}"]), ("B", given["B_published"]))
     )
     codes = [axis.leaves.index(person[axis.name]) for axis in axes]
-    people = People(np.array(codes, np.int32)[:, None], np.array([1]))
+    people = Targets(np.array(codes, np.int32)[:, None], np.array([1]))
     found = intersection(View(axes, releases, values, people=people, show=True))
     assert found.witness["left_named"] == expected["intersection"]
     for step, name in zip(found.witness["releases"], "AB", strict=True):
@@ -543,8 +543,8 @@ def overconfident(people=3000, releases=4, seed=1) -> View:
     class_ = np.repeat(np.arange(classes), 10).astype(np.int32)
     truth = rng.choice(6, people, p=[0.3, 0.25, 0.15, 0.1, 0.1, 0.1]).astype(np.int32)
     ends = np.arange(classes, dtype=np.int32)[:, None]
-    one = Published("r", Cells(ends, ends), class_, truth)
-    known = People(class_[None, :], np.arange(1, people + 1), truth)
+    one = ReleaseView("r", Cells(ends, ends), class_, truth)
+    known = Targets(class_[None, :], np.arange(1, people + 1), truth)
     return View((age,), (one,) * releases, axis, people=known)
 
 
@@ -626,7 +626,7 @@ def test_neither_the_order_of_rows_nor_of_people_matters(seed):
         for release, order in zip(view.releases, rows, strict=True)
     )
     order, people = rng.permutation(300), view.people
-    moved = People(people.keys[:, order], people.rows[order], people.values[order])
+    moved = Targets(people.keys[:, order], people.rows[order], people.values[order])
     assert (
         intersection(
             replace(view, releases=shuffled, people=moved), rng=np.random.default_rng(0)
@@ -638,7 +638,7 @@ def test_neither_the_order_of_rows_nor_of_people_matters(seed):
 def test_people_alike_are_hit_alike():
     view = random_view(1)
     people = view.people
-    twice = People(
+    twice = Targets(
         np.tile(people.keys, 2), np.arange(1, 2 * len(people) + 1), np.tile(people.values, 2)
     )
     once, both = intersection(view), intersection(replace(view, people=twice))
@@ -652,7 +652,7 @@ def test_a_finding_says_everything_and_names_nothing():
     assert "v0" not in text
     assert "class 0" not in text
     assert found.table == "targets"
-    assert len(found.worst) <= WORST
+    assert len(found.worst) <= WORST_LISTED
     assert found.sentence.startswith(f"{found.exposed:,} of {found.people:,} people")
     assert "in all 3" in found.example
     assert len(found.assumptions) == 3
@@ -683,7 +683,7 @@ def test_who_is_known_to_be_elsewhere_is_counted_apart():
     view = random_view(3, people=60)
     present = np.random.default_rng(3).random(60) < 0.5
     some = np.flatnonzero(present)
-    kept = People(view.people.keys[:, some], view.people.rows[some], view.people.values[some])
+    kept = Targets(view.people.keys[:, some], view.people.rows[some], view.people.values[some])
     told = intersection(replace(view, people=replace(view.people, present=present)))
     alone = intersection(replace(view, people=kept))
     same = ("people", "exposed", "sure", "worst", "example")
@@ -705,7 +705,7 @@ def test_who_was_not_found_is_said():
     assert f"{absent} of the 40 people asked for were not found in all of them" in found.sentence
     assert f"{none} because no value is in all" in found.sentence
     here = np.setdiff1d(view.people.rows, gone(view)) - 1
-    everybody = People(view.people.keys[:, here], view.people.rows[here])
+    everybody = Targets(view.people.keys[:, here], view.people.rows[here])
     assert "not found" not in intersection(replace(view, people=everybody)).sentence
 
 
@@ -724,9 +724,9 @@ def averages(people):
     )
     ends = np.array([[1], [4]], dtype=np.int32)
     class_, values = np.array([0, 0, 1, 1], np.int32), np.array([0, 1, 1, 2], np.int32)
-    one = Published("r", Cells(ends, ends), class_, values)
+    one = ReleaseView("r", Cells(ends, ends), class_, values)
     keys = np.array([people], dtype=np.int32)
-    who = People(keys, np.arange(1, len(people) + 1))
+    who = Targets(keys, np.arange(1, len(people) + 1))
     return View((axis,), (one, one), Axis.numbered("ill", 3), people=who)
 
 
@@ -753,7 +753,7 @@ def test_people_alike_are_looked_for_once():
     view = random_view(1)
     many = np.random.default_rng(1).integers(0, len(view.people), 5000)
     people = view.people
-    crowd = People(people.keys[:, many], np.arange(1, 5001), people.values[many])
+    crowd = Targets(people.keys[:, many], np.arange(1, 5001), people.values[many])
     _, once = intersection_module._evidence(view, "honest")
     _, evidence = intersection_module._evidence(replace(view, people=crowd), "honest")
     for (_, few), (_, classes) in zip(once.located, evidence.located, strict=True):
@@ -799,9 +799,9 @@ def test_distances_that_are_equal_but_for_rounding_are_equal():
         axes = tuple(Axis(n, "number", "ordered", tuple(line), positions=line) for n in "xyz")
         places = np.array([[a, 1.0, c], [c, -1.0, a]])
         ends = np.searchsorted(line, places).astype(np.int32)
-        release = Published("r", Cells(ends, ends), np.array([0, 1], np.int32))
+        release = ReleaseView("r", Cells(ends, ends), np.array([0, 1], np.int32))
         keys = np.full((3, 1), np.searchsorted(line, 0.0), dtype=np.int32)
-        _, classes = located(release, axes, People(keys, np.array([1])), "centroid")
+        _, classes = located(release, axes, Targets(keys, np.array([1])), "centroid")
         assert classes.tolist() == [0, 1]
         x, z = (2 * a / abs(a - c)) ** 2, (2 * c / abs(a - c)) ** 2
         differ += x + 1.0 + z != z + 1.0 + x

@@ -14,14 +14,14 @@ from shoal.attacks.linking import REGISTER, linking
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError, UsageError
-from shoal.core.release import jsonable
+from shoal.core.release import to_json_value
 from shoal.core.tally import Cut
 from shoal.core.theory.adversary_view import (
     UNKNOWN,
     UNPUBLISHED,
     NobodyFoundError,
-    People,
-    Published,
+    ReleaseView,
+    Targets,
     View,
 )
 from shoal.measures.risk.exposure import exposure
@@ -48,7 +48,7 @@ def random_view(seed: int) -> View:
     class_ = np.concatenate((np.arange(classes), rng.integers(0, classes, int(rng.integers(6)))))
     class_ = rng.permutation(class_).astype(np.int32)
     keys = np.stack([rng.integers(-(i == 0), a.size, people) for i, a in enumerate(AXES)])
-    release = Published(
+    release = ReleaseView(
         "r",
         Cells(ends[0], ends[1], sets),
         class_,
@@ -58,7 +58,7 @@ def random_view(seed: int) -> View:
     )
     rows = rng.permutation(people) + 1
     values = rng.integers(0, 4, people).astype(np.int32)
-    return View(AXES, (release,), ILLNESS, people=People(keys.astype(np.int32), rows, values))
+    return View(AXES, (release,), ILLNESS, people=Targets(keys.astype(np.int32), rows, values))
 
 
 def fits(view: View, person: int, class_: int) -> bool:
@@ -120,7 +120,7 @@ def test_every_count_is_that_of_the_definition(seed):
     told = found["prosecutor"]
     assert finding.sure == (1.0 if finding.exposed else told["highest"])
     assert told.get("even", told)["highest"] == 1 / min(expected["candidates"])
-    json.dumps(jsonable(finding.to_json()))
+    json.dumps(to_json_value(finding.to_json()))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -139,7 +139,7 @@ def test_the_order_of_rows_and_people_does_not_matter(seed):
                 holds=release.holds[who],
             ),
         ),
-        people=People(people.keys[:, who], people.rows[who], people.values[who]),
+        people=Targets(people.keys[:, who], people.rows[who], people.values[who]),
     )
     try:
         one, two = linking(view), linking(other)
@@ -158,7 +158,7 @@ def figure_one() -> View:
     """
     low = np.array([[1, 1], [3, 2]], dtype=np.int32)
     high = np.array([[1, 1], [4, 2]], dtype=np.int32)
-    release = Published(
+    release = ReleaseView(
         "medical",
         Cells(low, high),
         np.array([0, 1, 1], dtype=np.int32),
@@ -166,7 +166,7 @@ def figure_one() -> View:
         labels=lambda c: {"age": ("1", "[3-4]")[c]},
     )
     keys = np.array([[1, 3, 4, 7], [1, 2, 2, 0]], dtype=np.int32)
-    return View(AXES[:2], (release,), ILLNESS, people=People(keys, np.array([10, 20, 30, 40])))
+    return View(AXES[:2], (release,), ILLNESS, people=Targets(keys, np.array([10, 20, 30, 40])))
 
 
 def test_sweeney_s_figure_one_in_small():
@@ -203,7 +203,7 @@ def test_without_a_sensitive_column_only_names_are_found():
 
 def test_a_row_that_two_people_fit_has_no_name():
     view = figure_one()
-    twice = People(view.people.keys[:, [0, 0]], np.array([10, 11]))
+    twice = Targets(view.people.keys[:, [0, 0]], np.array([10, 11]))
     bare = replace(view, people=twice, sensitive=None)
     finding = linking(bare)
     assert (finding.exposed, finding.details["unique_matches"]) == (0, 2)
@@ -223,7 +223,7 @@ def test_a_view_without_people_is_refused():
 def test_people_alike_are_counted_one_by_one(seed):
     view = random_view(seed)
     many = np.random.default_rng(seed).integers(0, len(view.people), 30)
-    people = People(view.people.keys[:, many], np.arange(1, 31), view.people.values[many])
+    people = Targets(view.people.keys[:, many], np.arange(1, 31), view.people.values[many])
     release = replace(view.releases[0], holds=view.releases[0].holds[many])
     crowd = replace(view, people=people, releases=(release,))
     expected = by_hand(crowd)
@@ -240,7 +240,7 @@ def test_who_fits_no_row_is_said():
     view = figure_one()
     bare = replace(view, sensitive=None, releases=(replace(view.releases[0], values=None),))
     assert "; 1 of the 4 people asked for fit no row." in linking(bare).sentence
-    here = People(view.people.keys[:, :3], view.people.rows[:3])
+    here = Targets(view.people.keys[:, :3], view.people.rows[:3])
     assert "fit no row" not in linking(replace(view, people=here)).sentence
 
 
@@ -249,9 +249,9 @@ def averages(*ages: int) -> View:
     ends = np.array([[2, 1], [5, 1]], dtype=np.int32)
     class_, values = np.array([0, 0, 1, 1], np.int32), np.array([0, 0, 1, 2], np.int32)
     keys = np.array([ages, [1] * len(ages)], dtype=np.int32)
-    people = People(keys, np.arange(1, len(ages) + 1))
+    people = Targets(keys, np.arange(1, len(ages) + 1))
     return View(
-        AXES[:2], (Published("r", Cells(ends, ends), class_, values),), ILLNESS, people=people
+        AXES[:2], (ReleaseView("r", Cells(ends, ends), class_, values),), ILLNESS, people=people
     )
 
 
@@ -366,9 +366,9 @@ def drowned() -> View:
     class_ = np.array([0, 0, 0, 1, 1, 1, 2, 2], dtype=np.int32)
     values = np.array([0, 0, 0, 0, 1, 2, 1, 2], dtype=np.int32)
     holds = np.array([2, 0, 0, 0, 1, 1, 1, 2], dtype=np.int32)
-    release = Published("r", Cells(low, high), class_, values, holds=holds)
+    release = ReleaseView("r", Cells(low, high), class_, values, holds=holds)
     keys = np.array([range(8), [0] * 8], dtype=np.int32)
-    return View(AXES[:2], (release,), ILLNESS, people=People(keys, np.arange(1, 9)))
+    return View(AXES[:2], (release,), ILLNESS, people=Targets(keys, np.arange(1, 9)))
 
 
 def test_a_wide_class_does_not_drown_the_narrow_ones():
@@ -416,7 +416,7 @@ def test_people_who_are_not_in_the_release_are_not_counted():
 
 def test_the_chance_of_a_narrow_class_is_told():
     people = drowned().people
-    inner = replace(drowned(), people=People(people.keys[:, 1:7], people.rows[1:7]))
+    inner = replace(drowned(), people=Targets(people.keys[:, 1:7], people.rows[1:7]))
     bare = replace(inner, releases=(replace(inner.releases[0], holds=None),))
     example = linking(bare).example
     assert example.startswith("Row 2 of the register fits 5 rows of the release; ")
@@ -431,8 +431,8 @@ def test_all_adversaries_succeed_as_often_as_those_of_the_exposure(seed):
     _, class_ = np.unique(np.where(some, -1, tally.keys[0] // 2), return_inverse=True)
     cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), class_.astype(np.int32))
     entry, held = np.repeat(cut.entry, cut.count), np.repeat(cut.class_, cut.count)
-    people = People(tally.keys[:, entry], np.arange(1, len(entry) + 1))
-    release = Published("table", cut.cells, held, holds=held)
+    people = Targets(tally.keys[:, entry], np.arange(1, len(entry) + 1))
+    release = ReleaseView("table", cut.cells, held, holds=held)
     told = linking(View(tally.quasi, (release,), people=people)).details["prosecutor"]
     found = exposure(tally, cut).identity
     each = told["even"]["mean"], told["weighed"]["mean"], told["assumed"]["mean"]

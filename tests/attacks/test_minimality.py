@@ -16,9 +16,9 @@ from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError, NotMetError, UsageError
 from shoal.core.model import Model
-from shoal.core.release import jsonable, wilson
+from shoal.core.release import to_json_value, wilson_interval
 from shoal.core.tally import Tally
-from shoal.core.theory.adversary_view import NobodyFoundError, People, Published, View
+from shoal.core.theory.adversary_view import NobodyFoundError, ReleaseView, Targets, View
 from shoal.kernels.combinatorics import filled, fillings
 from shoal.methods.mondrian import mondrian
 from shoal.models.distinct_diversity import DistinctDiversity
@@ -46,8 +46,8 @@ def published(keys: list[int], values: list[int], rule: Model, order: list[int] 
     cut = mondrian(Tally((axis,), (ILLNESS,), codes[np.newaxis], handed[np.newaxis], ones), rule)
     class_ = np.empty(len(keys), dtype=np.int32)
     class_[cut.entry] = cut.class_
-    release = Published("r", cut.cells, class_, handed, labels=lambda c: {"age": f"label {c}"})
-    people = People(codes[np.newaxis], np.array(order) + 1, handed)
+    release = ReleaseView("r", cut.cells, class_, handed, labels=lambda c: {"age": f"label {c}"})
+    people = Targets(codes[np.newaxis], np.array(order) + 1, handed)
 
     def method(tally: Tally):
         return mondrian(tally, rule)
@@ -91,7 +91,7 @@ def test_a_refused_cut_gives_away_who_made_it_fail(rule):
     assert finding.witness["prior"] == 0.4
     assert finding.witness["posterior_at_least"] > 0.4
     assert "4 of 10 people" in finding.sentence
-    json.dumps(jsonable(finding.to_json()))
+    json.dumps(to_json_value(finding.to_json()))
 
 
 def test_k_anonymity_looks_at_no_value_so_nothing_is_ruled_out():
@@ -143,12 +143,12 @@ def test_labels_and_values_only_for_who_asked():
 def test_a_class_whose_people_are_not_all_known_is_skipped():
     view = published(AGES, GIVEN_AWAY, DistinctDiversity(2))
     fewer = np.arange(1, 10)
-    people = People(view.people.keys[:, fewer], view.people.rows[fewer])
+    people = Targets(view.people.keys[:, fewer], view.people.rows[fewer])
     finding = minimality(replace(view, people=people))
     assert (finding.people, finding.details["skipped_classes"]) == (5, 1)
     assert "exposed_right" not in finding.details
     with pytest.raises(InputError, match="none of the 2 classes"):
-        minimality(replace(view, people=People(people.keys[:, 1:4], people.rows[1:4])))
+        minimality(replace(view, people=Targets(people.keys[:, 1:4], people.rows[1:4])))
 
 
 def test_at_most_so_many_classes_are_examined():
@@ -293,10 +293,10 @@ def overlapping(ages_: list[int]) -> View:
     """Two classes of two rows, of the ages 1 to 3 and 3 to 5, and people of these ages."""
     cells = Cells(np.array([[1], [3]], np.int32), np.array([[3], [5]], np.int32))
     class_, values = np.array([0, 0, 1, 1], np.int32), np.array([0, 1, 0, 1], np.int32)
-    people = People(np.array([ages_], np.int32), np.arange(1, len(ages_) + 1))
+    people = Targets(np.array([ages_], np.int32), np.arange(1, len(ages_) + 1))
     return View(
         (ages(),),
-        (Published("r", cells, class_, values),),
+        (ReleaseView("r", cells, class_, values),),
         ILLNESS,
         people=people,
         method=lambda tally: mondrian(tally, KAnonymity(2)),
@@ -334,7 +334,9 @@ def test_chance_is_judged_for_all_people_and_values_together():
         assert not finding.witness["exact"]
         noisy += finding.exposed
         alone += (
-            wilson(finding.sure * finding.witness["worlds_kept"], finding.witness["worlds_kept"])[0]
+            wilson_interval(
+                finding.sure * finding.witness["worlds_kept"], finding.witness["worlds_kept"]
+            )[0]
             > 0.4
         )
     assert noisy == 0
@@ -348,8 +350,8 @@ def test_sets_of_cells_are_ordered_by_their_members(seed):
     bits = (np.uint64(3) << np.arange(0, 8, 2, dtype=np.uint64))[:, None]
     ends = np.zeros((4, 1), np.int32), np.full((4, 1), 7, np.int32)
     class_ = np.repeat(np.arange(4), 2).astype(np.int32)
-    release = Published("r", Cells(*ends, {0: bits}), class_, np.arange(8, dtype=np.int32) % 3)
-    people = People(np.arange(8, dtype=np.int32)[None, :], np.arange(1, 9))
+    release = ReleaseView("r", Cells(*ends, {0: bits}), class_, np.arange(8, dtype=np.int32) % 3)
+    people = Targets(np.arange(8, dtype=np.int32)[None, :], np.arange(1, 9))
     view = View(
         (towns,),
         (release,),

@@ -13,7 +13,7 @@ from shoal.attacks.order import order
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError, UsageError
 from shoal.core.hierarchy import ordered
-from shoal.core.theory.adversary_view import Published, View
+from shoal.core.theory.adversary_view import ReleaseView, View
 
 FIG = releases.golden("sweeney_fig3")
 
@@ -191,7 +191,7 @@ def test_large_tables_are_compared_by_samples(monkeypatch):
     both = class_[0] * 3 + class_[1]
     low = np.stack([np.repeat(points, 3), np.tile(points, 3)], 1)
     second = Cells(low, low)
-    seen = View(axes, (Published("a", first, class_[0]), Published("b", second, both)))
+    seen = View(axes, (ReleaseView("a", first, class_[0]), ReleaseView("b", second, both)))
     finding = order(seen, draws=199)
     assert finding.details["rows_per_draw"] == 50
     assert finding.details["p_value"] == 1 / 200

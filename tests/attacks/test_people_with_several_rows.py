@@ -23,9 +23,9 @@ from shoal.core.errors import InputError
 from shoal.core.hierarchy import ordered
 from shoal.core.theory.adversary_view import (
     NobodyFoundError,
-    NotEvaluatedError,
-    People,
-    Published,
+    ReleaseView,
+    RowsOnlyError,
+    Targets,
     View,
 )
 from shoal.releases.companion import hashed_null, hashed_values
@@ -121,11 +121,11 @@ def test_knowing_both_classes_tells_a_value_that_is_constant():
 def test_what_cannot_judge_by_people_is_not_evaluated_and_says_so():
     table = ENCOUNTERS.append_column("site", pa.array(list("aabbab")))
     schema = SCHEMA.set(site="provider")
-    with pytest.raises(NotEvaluatedError, match=r"6 rows of release 1 are about 4 people"):
+    with pytest.raises(RowsOnlyError, match=r"6 rows of release 1 are about 4 people"):
         shoal.attack("coalition", [table], schema=schema)
-    with pytest.raises(NotEvaluatedError, match="some people have several values"):
+    with pytest.raises(RowsOnlyError, match="some people have several values"):
         shoal.attack("background", [table], schema=schema)
-    with pytest.raises(NotEvaluatedError, match="a row for a person"):
+    with pytest.raises(RowsOnlyError, match="a row for a person"):
         shoal.attack("background", [table], schema=schema, about="#1.ill=flu")
     skipped = dict(shoal.attack("red-team", [table], schema=schema).skipped)
     assert skipped["coalition"].startswith("Not evaluated: ")
@@ -141,7 +141,7 @@ def test_joined_rows_are_not_evaluated():
         "order",
         "worst-pair",
     ):
-        with pytest.raises(NotEvaluatedError, match=r"6 rows of release 1 .* about 4 people"):
+        with pytest.raises(RowsOnlyError, match=r"6 rows of release 1 .* about 4 people"):
             shoal.attack(name, [ENCOUNTERS, ENCOUNTERS], schema=SCHEMA)
 
 
@@ -236,7 +236,7 @@ def _view(tables, register):
         several = len(set(who.tolist())) < len(who)
         held = np.array([sum(p == q for _, _, q in rows) for _, p in register], np.int64)
         releases.append(
-            Published(
+            ReleaseView(
                 f"release {i + 1}",
                 cells.take(one),
                 class_.astype(np.int32),
@@ -245,7 +245,7 @@ def _view(tables, register):
                 held=held if several else None,
             )
         )
-    people = People(
+    people = Targets(
         np.full((2, len(register)), -1, np.int32),
         np.arange(1, len(register) + 1),
         cells=_cells([cell for cell, _ in register]),

@@ -20,7 +20,7 @@ from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError
 from shoal.core.hierarchy import ordered
-from shoal.core.theory.adversary_view import NobodyFoundError, People, Published, View
+from shoal.core.theory.adversary_view import NobodyFoundError, ReleaseView, Targets, View
 
 SCHEMA = shoal.Schema.of(quasi=["age", "sex"], sensitive=["d"])
 THREE = ("AABBCC", "AABBDD", "AACCDD")
@@ -54,7 +54,7 @@ def random_release(rng, name, axes, values):
             sets[j] = np.where(wide[:, [j]], np.uint64(15), bits)
             low[:, j], high[:, j] = 0, 3
     class_ = np.repeat(np.arange(classes, dtype=np.int32), rng.integers(1, 6, classes))
-    return Published(name, Cells(low, high, sets), class_, rng.choice(values, len(class_)))
+    return ReleaseView(name, Cells(low, high, sets), class_, rng.choice(values, len(class_)))
 
 
 def random_view(seed):
@@ -84,7 +84,7 @@ def deep_view(seed):
         has = [np.flatnonzero(rng.random(6) < 0.75) for _ in range(classes)]
         rows = [(c, value) for c, some in enumerate(has) for value in (*some, rng.integers(6))]
         class_, values = np.array(rows, np.int32).T
-        made.append(Published(f"r{i}", cells, class_, values))
+        made.append(ReleaseView(f"r{i}", cells, class_, values))
     return View(axes, tuple(made), axis)
 
 
@@ -367,7 +367,7 @@ def fewest_by_hand(view, person, l):
 
 def with_people(view, seed):
     keys = np.random.default_rng(seed).integers(0, 4, (len(view.axes), 6)).astype(np.int32)
-    return replace(view, people=People(keys, np.arange(1, 7)))
+    return replace(view, people=Targets(keys, np.arange(1, 7)))
 
 
 @pytest.mark.parametrize("blanks", [False, True])

@@ -12,10 +12,10 @@ from tests.attacks import release_views as releases
 import shoal
 from shoal.attacks.worst_pair import worst_pair
 from shoal.core.axis import Axis
-from shoal.core.cells import Cells, as_sets, meeting
+from shoal.core.cells import Cells, find_meeting_classes, ranges_to_sets
 from shoal.core.errors import InputError, UsageError
 from shoal.core.hierarchy import ordered
-from shoal.core.theory.adversary_view import NobodyFoundError, Published, View
+from shoal.core.theory.adversary_view import NobodyFoundError, ReleaseView, View
 from shoal.data import bundled
 
 
@@ -108,8 +108,8 @@ def test_a_homogeneous_class_is_not_held_against_the_pair():
     line = ordered().grow("a", "number", [0.0])
     axis = Axis("value", "category", "flat", ("ague", "boil"))
     cells, rows = Cells(*np.zeros((2, 1, 1), np.int32)), np.zeros(2, np.int32)
-    one = Published("one", cells, rows, np.array([0, 0], np.int32))
-    other = Published("other", cells, rows, np.array([0, 1], np.int32))
+    one = ReleaseView("one", cells, rows, np.array([0, 0], np.int32))
+    other = ReleaseView("other", cells, rows, np.array([0, 1], np.int32))
     finding = worst_pair(View((line,), (one, other), axis))
     assert (finding.exposed, finding.sure) == (0, 1)
 
@@ -143,7 +143,7 @@ def test_where_values_agree_only_in_classes_that_do_not_meet_nobody_is_in_both()
     line = ordered().grow("a", "number", [0.0, 1.0])
     axis = Axis("value", "category", "flat", ("ague", "boil"))
     made = [
-        Published(name, points(0, 1), np.array([0, 1], np.int32), np.array(values, np.int32))
+        ReleaseView(name, points(0, 1), np.array([0, 1], np.int32), np.array(values, np.int32))
         for name, values in (("one", [0, 1]), ("other", [1, 0]))
     ]
     with pytest.raises(NobodyFoundError, match="Nobody can be in both"):
@@ -156,8 +156,8 @@ def test_ranges_are_not_compared_with_sets(turn):
     rows, values = np.zeros(2, np.int32), np.array([0, 1], np.int32)
     bits = {0: np.array([[1]], np.uint64)}
     made = [
-        Published("one", points(0, sets=bits), rows, values),
-        Published("two", points(1), rows, values),
+        ReleaseView("one", points(0, sets=bits), rows, values),
+        ReleaseView("two", points(1), rows, values),
     ]
     with pytest.raises(ValueError, match="same columns hold sets"):
         worst_pair(View((axis,), tuple(made[::turn]), value))
@@ -174,14 +174,14 @@ def test_blocks_of_boxes_leave_no_pair_out(seed):
     made = []
     for classes in (400, 150):
         low = rng.integers(0, 36, (classes, 4)).astype(np.int32)
-        some = {j: as_sets(axes[j], 2 * low[:, j], 2 * low[:, j] + 19) for j in (2, 3)}
+        some = {j: ranges_to_sets(axes[j], 2 * low[:, j], 2 * low[:, j] + 19) for j in (2, 3)}
         cells = Cells(low, low + rng.integers(0, 5, low.shape).astype(np.int32), some)
         class_ = np.repeat(np.arange(classes, dtype=np.int32), 3)
         value = rng.integers(0, values, len(class_)).astype(np.int32)
-        made.append(Published(str(classes), cells, class_, value))
+        made.append(ReleaseView(str(classes), cells, class_, value))
     axis = Axis("value", "category", "flat", tuple(f"v{i}" for i in range(values)))
     one, other = made
-    start, met = meeting(other.cells, one.cells)
+    start, met = find_meeting_classes(other.cells, one.cells)
     pairs = zip(np.repeat(np.arange(150), np.diff(start)), met, strict=True)
     has = [[set(each.values[each.class_ == c]) for c in range(len(each.cells))] for each in made]
     both = [(d, len(has[0][c] & has[1][d]), min(len(has[0][c]), len(has[1][d]))) for d, c in pairs]
@@ -201,7 +201,7 @@ def test_many_classes_take_seconds():
         low = rng.integers(0, 10, (classes, 2)).astype(np.int32)
         class_ = np.repeat(np.arange(classes, dtype=np.int32), 10)
         value = rng.integers(0, 50, len(class_)).astype(np.int32)
-        made.append(Published(name, Cells(low, low + 89), class_, value))
+        made.append(ReleaseView(name, Cells(low, low + 89), class_, value))
     axis = Axis("value", "category", "flat", tuple(f"v{i}" for i in range(50)))
     finding = worst_pair(View(axes, tuple(made), axis))
     assert finding.details["pairs"] > 3_000_000

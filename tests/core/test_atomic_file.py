@@ -9,13 +9,13 @@ import threading
 import pytest
 
 from shoal import OutputError
-from shoal.core.atomic_file import put
+from shoal.core.atomic_file import write_file
 
 
 def test_text_and_bytes_are_written_as_they_are(tmp_path):
-    put(tmp_path / "a.txt", "Zürich\r\nGenf\n")
+    write_file(tmp_path / "a.txt", "Zürich\r\nGenf\n")
     assert (tmp_path / "a.txt").read_bytes() == "Zürich\r\nGenf\n".encode()
-    put(tmp_path / "a.txt", b"\x00\xff")
+    write_file(tmp_path / "a.txt", b"\x00\xff")
     assert (tmp_path / "a.txt").read_bytes() == b"\x00\xff"
     assert os.listdir(tmp_path) == ["a.txt"]
 
@@ -24,8 +24,8 @@ def test_text_and_bytes_are_written_as_they_are(tmp_path):
 def test_who_may_read_it_is_as_asked(tmp_path):
     before = os.umask(0o022)
     try:
-        put(tmp_path / "all", "a")
-        put(tmp_path / "mine", "a", mode=0o600)
+        write_file(tmp_path / "all", "a")
+        write_file(tmp_path / "mine", "a", mode=0o600)
     finally:
         os.umask(before)
     modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("all", "mine")]
@@ -35,7 +35,7 @@ def test_who_may_read_it_is_as_asked(tmp_path):
 def test_a_folder_in_its_place_is_told(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(OutputError, match=r"folder cannot be written: Is a directory\.") as told:
-        put(tmp_path / "folder", "new", hint="elsewhere.")
+        write_file(tmp_path / "folder", "new", hint="elsewhere.")
     assert told.value.hint == "elsewhere."
     assert os.listdir(tmp_path) == ["folder"]
 
@@ -48,14 +48,14 @@ def test_a_folder_in_its_place_is_told(tmp_path):
     ],
 )
 def test_what_fails_leaves_the_old_file_and_no_part(tmp_path, monkeypatch, step, error, told):
-    put(tmp_path / "a.txt", "old")
+    write_file(tmp_path / "a.txt", "old")
 
     def fail(*_):
         raise error
 
     monkeypatch.setattr(os, step, fail)
     with pytest.raises(told):
-        put(tmp_path / "a.txt", "new")
+        write_file(tmp_path / "a.txt", "new")
     assert (tmp_path / "a.txt").read_text() == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
 
@@ -65,7 +65,7 @@ def test_two_that_write_at_once_do_not_mix(tmp_path):
 
     def write(text):
         for _ in range(10):
-            put(tmp_path / "a.txt", text)
+            write_file(tmp_path / "a.txt", text)
 
     threads = [threading.Thread(target=write, args=(text,)) for text in texts]
     for one in threads:

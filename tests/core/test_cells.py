@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from shoal.core.cells import Cells, meet, meeting
+from shoal.core.cells import Cells, find_meeting_classes, meet
 from shoal.kernels import box_tree
 
 SEEDS = range(12)
@@ -67,7 +67,7 @@ def test_a_class_meets_the_classes_whose_cells_it_shares_a_point_with(seed):
     flat = [j for j in range(len(sizes)) if rng.random() < 0.4]
     one, other = (cells_of(rng, int(rng.choice([1, 30, 200])), sizes, flat) for _ in range(2))
     other = Cells(other.low, other.high, dict(reversed(other.sets.items())))
-    found = lists(*meeting(one, other))
+    found = lists(*find_meeting_classes(one, other))
     for class_, met in enumerate(found):
         _, filled = meet(one.take(np.full(len(other), class_)), other)
         assert met == np.flatnonzero(filled).tolist()
@@ -88,17 +88,17 @@ def test_where_nothing_is_nothing_is_found():
     some = Cells(np.zeros((3, 2), np.int32), np.ones((3, 2), np.int32))
     assert lists(*nothing.contains(np.zeros((2, 4), np.int32))) == [[]] * 4
     assert lists(*some.contains(np.zeros((2, 0), np.int32))) == []
-    assert lists(*meeting(some, nothing)) == [[]] * 3
-    assert lists(*meeting(nothing, some)) == []
+    assert lists(*find_meeting_classes(some, nothing)) == [[]] * 3
+    assert lists(*find_meeting_classes(nothing, some)) == []
 
 
 def test_an_empty_cell_holds_and_meets_nothing():
     low, high = np.array([[5, 0], [0, 0]], np.int32), np.array([[3, 9], [9, 9]], np.int32)
     ranges, none = Cells(low, high), Cells(low, high, {1: np.zeros((2, 1), np.uint64)})
     assert lists(*ranges.contains(np.array([[4, 5], [1, 1]]))) == [[1], [1]]
-    assert lists(*meeting(ranges, ranges)) == [[], [1]]
+    assert lists(*find_meeting_classes(ranges, ranges)) == [[], [1]]
     assert lists(*none.contains(np.array([[4, 5], [1, 1]]))) == [[], []]
-    assert lists(*meeting(none, none)) == [[], []]
+    assert lists(*find_meeting_classes(none, none)) == [[], []]
 
 
 @pytest.mark.parametrize("alike", ["equal", "nested", "all but one"])

@@ -16,7 +16,7 @@ import shoal
 from shoal.core.axis import Axis
 from shoal.core.errors import InputError
 from shoal.core.hierarchy import Hierarchy, dates, flat, intervals, ordered, prefixes, tree
-from shoal.core.label_parser import Between, Everything, Members, kind_of, read
+from shoal.core.label_parser import Between, Everything, ValueSet, infer_label_kind, parse_label
 from shoal.core.schema import Column
 from shoal.releases.label_examples import covered, examples, inside, named, respelt
 from shoal.releases.reader import opened, opened_labels
@@ -331,7 +331,7 @@ def test_ranges_hold_what_they_say(values: list[float], asked: Any, shape: str) 
 @settings(deadline=None)
 @given(st.lists(ranges(), min_size=1, max_size=5), st.lists(ENDS, max_size=3, unique=True))
 def test_examples_make_labels_readable_and_keep_them_apart(asked: list[Any], own: Any) -> None:
-    said = {label: read(label, "number") for label, _ in asked}
+    said = {label: parse_label(label, "number") for label, _ in asked}
     labels = [label for label, meaning in said.items() if meaning is not None]
     column = Column("x", "quasi", "number")
     axis = ordered().grow("x", "number", sorted({*covered(labels, column), *own}))
@@ -377,7 +377,7 @@ def test_examples_keep_masks_apart(labels: list[str]) -> None:
 def test_a_date_lies_in_its_own_label(days: int, form: str) -> None:
     day = date(1900, 1, 1) + timedelta(days)
     label = day.strftime(form)
-    meaning = read(label, "date")
+    meaning = parse_label(label, "date")
     assert isinstance(meaning, Between)
     shown = label.replace("-**", "").replace("*", "")
     for offset in (-400, -31, -1, 0, 1, 31, 400):
@@ -424,10 +424,10 @@ def test_examples(labels: list[str | None], kind: str, wanted: list[Any]) -> Non
 @settings(deadline=None)
 @given(st.lists(ranges(), min_size=1, max_size=6), st.lists(ENDS, max_size=3, unique=True))
 def test_ranges_meet_on_the_axis_where_they_meet(asked: list[Any], own: list[float]) -> None:
-    asked = [(label, test) for label, test in asked if read(label, "number") is not None]
+    asked = [(label, test) for label, test in asked if parse_label(label, "number") is not None]
     labels, tests = [label for label, _ in asked], [test for _, test in asked]
     column = Column("x", "quasi", "number")
-    said = [read(label, "number") for label in labels]
+    said = [parse_label(label, "number") for label in labels]
     leaves = {*named(said, column), *own}
     axis = ordered().grow("x", "number", sorted({*leaves, *inside(said, column, leaves)}))
     low, high, ok = axis.parse(labels)
@@ -520,13 +520,13 @@ def test_what_the_column_decides(labels: Any, kind: str, known: Any, wanted: Any
     ],
 )
 def test_kind_of(labels: list[str | None], kind: str) -> None:
-    assert kind_of(labels) == kind
+    assert infer_label_kind(labels) == kind
 
 
 def test_meanings_are_plain_values() -> None:
-    assert read("<30", "number") == Between(-math.inf, 30, True, False)
-    assert read("***", "category") == Everything()
-    assert read("A, B", "category") == Members(("A", "B"), sure=False)
+    assert parse_label("<30", "number") == Between(-math.inf, 30, True, False)
+    assert parse_label("***", "category") == Everything()
+    assert parse_label("A, B", "category") == ValueSet(("A", "B"), sure=False)
 
 
 # Tables that others made

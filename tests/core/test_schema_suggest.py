@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import shoal.core.schema as s
 from shoal.core.hierarchy import Dates, Flat, Ordered, Prefixes
 from shoal.core.schema import Column, Field, Profile, Schema
-from shoal.core.schema_suggest import hints, words
+from shoal.core.schema_suggest import find_name_hints, split_words
 
 
 @dataclass
@@ -58,14 +58,14 @@ def suggested(name: str, kind: str = "category", profile: Profile | None = None)
     ],
 )
 def test_names_are_cut_into_words(name: str, expected: tuple[str, ...]) -> None:
-    assert words(name) == expected
+    assert split_words(name) == expected
 
 
 @pytest.mark.parametrize(
     "name", ["message", "unicity", "image", "hidden", "sexton", "gripes", "validity", "rename"]
 )
 def test_words_inside_words_are_no_hints(name: str) -> None:
-    assert hints(name) == {}
+    assert find_name_hints(name) == {}
     assert suggested(name).role == "undecided"
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.core.spend import Spend, asked, exactly, in_words, upward
+from shoal.core.spend import Spend, format_budget, parse_spend, round_up, to_exact
 
 FRACTIONS = st.fractions(min_value=0, max_value=1000, max_denominator=10**6)
 
@@ -31,13 +31,13 @@ def test_numbers_that_are_written_differently_are_the_same():
 
 @given(st.floats(min_value=0, max_value=1e6))
 def test_a_computed_bound_is_never_below_itself(bound):
-    assert upward(bound) >= Fraction(bound)
+    assert round_up(bound) >= Fraction(bound)
 
 
 @given(FRACTIONS)
 def test_what_is_read_is_never_less_than_what_is_spent(number):
-    assert Fraction(in_words(number)) >= number
-    assert Fraction(in_words(number, exact=True)) == number
+    assert Fraction(format_budget(number)) >= number
+    assert Fraction(format_budget(number, exact=True)) == number
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_is_read_is_never_less_than_what_is_spent(number):
 )
 def test_what_is_no_finite_number_is_refused(number):
     with pytest.raises(shoal.UsageError, match="finite number"):
-        exactly(number)
+        to_exact(number)
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_what_is_no_finite_number_is_refused(number):
 )
 def test_what_cannot_be_asked_for_is_refused(epsilon, delta, fact):
     with pytest.raises(shoal.UsageError, match=fact) as raised:
-        asked(epsilon, delta)
+        parse_spend(epsilon, delta)
     assert raised.value.hint
 
 
 def test_what_is_asked_for_is_taken_exactly():
-    assert asked("1/3", 1e-6) == Spend("1/3", "1/1000000")
-    assert str(asked(0.1, 1e-6)) == "ε 0.1, δ 1e-06"
-    assert asked(100) == Spend(100)
+    assert parse_spend("1/3", 1e-6) == Spend("1/3", "1/1000000")
+    assert str(parse_spend(0.1, 1e-6)) == "ε 0.1, δ 1e-06"
+    assert parse_spend(100) == Spend(100)
 
 
 def test_tenths_add_up():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.core.spend import Spend, exactly
+from shoal.core.spend import Spend, to_exact
 from shoal.dp.accounting import (
     ADVANCED,
     BASIC,
@@ -36,7 +36,7 @@ def test_a_basic_total_is_the_exact_sum_in_any_order(parts, random):
     spends = [Spend(one, "1/1000000007") for one in parts]
     mixed = random.sample(spends, len(spends))
     total = composed(BASIC, mixed)
-    assert total.epsilon == sum((Fraction(exactly(one)) for one in parts), Fraction(0))
+    assert total.epsilon == sum((Fraction(to_exact(one)) for one in parts), Fraction(0))
     assert total.delta == Fraction(len(parts), 1000000007)
     assert composed(ADVANCED, mixed, MILLIONTH) == composed(ADVANCED, spends, MILLIONTH)
 

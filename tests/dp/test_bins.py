@@ -21,7 +21,7 @@ from shoal.core.hierarchy import (
     prefixes,
     tree,
 )
-from shoal.core.label_parser import read
+from shoal.core.label_parser import parse_label
 from shoal.core.schema import Schema, keep, quasi
 from shoal.dp.bins import READABLE, all_bins, bins, kind_of
 
@@ -127,7 +127,7 @@ def test_readable_bins_are_few_cover_the_bounds_and_keep_the_order(low, span, un
 def test_a_label_says_which_numbers_are_in_its_interval(value):
     found = bins(column("number", intervals(5), bounds=(10, 60)))
     label = found.labels[found.codes([value])[0]]
-    meant = read(label, "number")
+    meant = parse_label(label, "number")
     inside = min(value, 60)
     assert meant.low <= inside
     assert inside < meant.high or (inside == meant.high and meant.high_in)

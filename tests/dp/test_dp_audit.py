@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from shoal.core.errors import UsageError
-from shoal.core.spend import asked
+from shoal.core.spend import parse_spend
 from shoal.dp.audit import Doubts, audit_epsilon, share_high, share_low
 from shoal.dp.mechanisms import GAUSSIAN, LAPLACE, noise
 from shoal.dp.randomised_response import response
@@ -27,7 +27,7 @@ THREE = np.tile(BEFORE, 3), np.tile(AFTER, 3)
 
 @cache
 def laplace(epsilon, contributions=1):
-    return noise(asked(epsilon), contributions).added
+    return noise(parse_spend(epsilon), contributions).added
 
 
 # Bounds
@@ -84,7 +84,7 @@ def test_noise_of_the_operating_system_stays_under_its_claim():
 
 
 def test_gaussian_stays_under_its_claim():
-    made = noise(asked(3, 1e-6), 1)
+    made = noise(parse_spend(3, 1e-6), 1)
     found = audit_epsilon(made.added, BEFORE, AFTER, 3, 1e-6, rho=made.rho, runs=2000, seed=5)
     assert found.holds
     assert 0.1 * made.rho < found.rho_low <= made.rho
@@ -97,7 +97,7 @@ def test_several_marginals_stay_under_their_claim():
 
 @pytest.mark.parametrize(("values", "pair"), [(2, (0, 1)), (6, (4, 1))])
 def test_randomised_response_stays_under_its_claim(values, pair):
-    made = response(asked(2), values)
+    made = response(parse_spend(2), values)
     found = audit_epsilon(made.answered, [pair[0]], [pair[1]], 2, runs=2000, seed=5)
     assert 1.3 < found.epsilon_low <= 2
 
@@ -162,7 +162,7 @@ def test_sensitivity_forgotten_for_several_marginals_is_caught():
 
 
 def test_half_of_gaussian_noise_is_caught_by_rho_alone():
-    made = noise(asked(3, 1e-6), 1)
+    made = noise(parse_spend(3, 1e-6), 1)
     mutant = replace(made, scale=made.scale / 2)
     with_rho = audit_epsilon(mutant.added, BEFORE, AFTER, 3, 1e-6, rho=made.rho, runs=2000, seed=5)
     without = audit_epsilon(mutant.added, BEFORE, AFTER, 3, 1e-6, runs=2000, seed=5)
@@ -171,7 +171,7 @@ def test_half_of_gaussian_noise_is_caught_by_rho_alone():
 
 
 def test_an_answer_that_is_too_truthful_is_caught():
-    found = audit_epsilon(response(asked(2), 5).answered, [1], [3], 1, runs=2000, seed=5)
+    found = audit_epsilon(response(parse_spend(2), 5).answered, [1], [3], 1, runs=2000, seed=5)
     assert found.epsilon_low > 1
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shoal.core.errors import UsageError
-from shoal.core.theory.odds import moved
+from shoal.core.theory.odds import move_belief
 from shoal.dp.beliefs import improbable, improbable_in_the_paper
 from shoal.dp.games import (
     Mechanism,
@@ -95,7 +95,7 @@ def test_belief_in_a_bit_is_within_the_odds_and_reaches_them():
     odds, prior = THREE, Fraction(1, 10)
     mechanism = responses(1, 2, odds)
     found = posterior(mechanism, {(1,): prior, (0,): 1 - prior}, (1,))[1,]
-    least, most = moved(0.1, math.log(3))
+    least, most = move_belief(0.1, math.log(3))
     assert float(found) == pytest.approx(most)
     assert float(posterior(mechanism, {(1,): prior, (0,): 1 - prior}, (0,))[1,]) == pytest.approx(
         least

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from shoal.core.errors import UsageError
-from shoal.core.spend import Spend, asked
+from shoal.core.spend import Spend, parse_spend
 from shoal.dp.mechanisms import GAUSSIAN, LAPLACE, noise, spent
 from shoal.dp.opendp_library import floor, named, root
 from shoal.dp.selection import selection_scale
@@ -33,7 +33,7 @@ def chances(name, scale, reach):
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.parametrize("epsilon", ["1/2", "3"])
 def test_noise_is_of_the_stated_distribution(epsilon, delta, seed):
-    made = noise(asked(epsilon, delta), 2)
+    made = noise(parse_spend(epsilon, delta), 2)
     rng = None if seed is None else np.random.default_rng(seed)
     drawn = made.added(np.full(DRAWS, 100), rng) - 100
     reach = max(2, int(1.5 * made.deviation))
@@ -44,7 +44,7 @@ def test_noise_is_of_the_stated_distribution(epsilon, delta, seed):
 @pytest.mark.parametrize("delta", [0, 1e-6, 0.01])
 @pytest.mark.parametrize("epsilon", ["1/10", "4"])
 def test_deviation_is_that_of_the_distribution(epsilon, delta):
-    made = noise(asked(epsilon, delta), 1)
+    made = noise(parse_spend(epsilon, delta), 1)
     z = np.arange(-2000, 2001)
     weight = chances(made.name, made.scale, 2000)
     assert math.isclose(made.deviation, math.sqrt((weight * z**2).sum()), rel_tol=1e-9)
@@ -67,8 +67,8 @@ def test_the_map_gives_back_what_was_asked_for(epsilon, contributions, delta):
 
 
 def test_laplace_has_the_closed_scale_and_gaussian_the_closed_rho():
-    assert noise(asked("1/4"), 5).scale == 20
-    made = noise(asked(1, 1e-6), 5)
+    assert noise(parse_spend("1/4"), 5).scale == 20
+    made = noise(parse_spend(1, 1e-6), 5)
     assert made.name == GAUSSIAN
     assert math.isclose(made.rho, 5 / (2 * made.scale**2), rel_tol=1e-12)
     simple = Fraction(made.rho) + 2 * Fraction(math.sqrt(made.rho * math.log(1e6)))
@@ -76,16 +76,16 @@ def test_laplace_has_the_closed_scale_and_gaussian_the_closed_rho():
 
 
 def test_less_noise_than_contributions_need_is_noticed():
-    ask = asked(1)
+    ask = parse_spend(1)
     mutant = noise(ask, 1)  # as if a person were in one marginal of three
     assert not spent(mutant.name, mutant.scale, 3).within(ask)
-    ask = asked(1, 1e-6)
+    ask = parse_spend(1, 1e-6)
     mutant = noise(ask, 1)
     assert not spent(mutant.name, mutant.scale, 3, ask.delta).within(ask)
 
 
 def test_shapes_stay_and_seeds_repeat():
-    made = noise(asked(1), 1)
+    made = noise(parse_spend(1), 1)
     table = np.arange(6).reshape(2, 3)
     assert made.added(table).shape == (2, 3)
     assert made.added(np.zeros(0, np.int64)).shape == (0,)
@@ -95,7 +95,7 @@ def test_shapes_stay_and_seeds_repeat():
 
 
 def test_the_operating_system_never_repeats():
-    made = noise(asked("1/100"), 1)
+    made = noise(parse_spend("1/100"), 1)
     counts = np.zeros(50, np.int64)
     assert (made.added(counts) != made.added(counts)).any()
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from shoal.core.errors import UsageError
-from shoal.core.spend import Spend, asked
+from shoal.core.spend import Spend, parse_spend
 from shoal.dp.randomised_response import answered_for, response
 from shoal.dp.selection import chosen, selection_scale
 
@@ -32,7 +32,7 @@ def test_the_chance_of_the_truth_is_exact_and_never_too_high(epsilon, values):
 
 
 def test_the_matrix_is_stochastic_and_its_ratios_are_the_promise():
-    made = response(asked("1/2"), 5)
+    made = response(parse_spend("1/2"), 5)
     matrix = made.matrix()
     assert np.allclose(matrix.sum(axis=1), 1, atol=1e-15)
     ratio = (matrix[:, None, :] / matrix[None, :, :]).max()
@@ -41,7 +41,7 @@ def test_the_matrix_is_stochastic_and_its_ratios_are_the_promise():
 
 @pytest.mark.parametrize("seed", [None, 5])
 def test_answers_are_of_the_stated_distribution(seed):
-    made = response(asked(1), 4)
+    made = response(parse_spend(1), 4)
     codes = np.repeat(np.arange(4), [1300, 1100, 30, 200])  # whole batches, and single answers
     rng = np.random.default_rng(seed) if seed else None
     answers = made.answered(codes, rng)
@@ -52,7 +52,7 @@ def test_answers_are_of_the_stated_distribution(seed):
 
 
 def test_rows_keep_their_places():
-    sure = response(asked(30), 3)
+    sure = response(parse_spend(30), 3)
     codes = np.random.default_rng(4).integers(0, 3, 700)
     assert (sure.answered(codes) == codes).all()  # but once in 10 million million answers
 
@@ -68,7 +68,7 @@ def test_the_estimate_inverts_the_matrix(counts, epsilon):
 
 
 def test_estimates_are_unbiased_with_the_stated_deviation():
-    made, rng = response(asked(1), 3), np.random.default_rng(11)
+    made, rng = response(parse_spend(1), 3), np.random.default_rng(11)
     true = np.array([60, 30, 10])
     codes = np.repeat(np.arange(3), true)
     runs = np.array([np.bincount(made.answered(codes, rng), minlength=3) for _ in range(1000)])
@@ -79,7 +79,7 @@ def test_estimates_are_unbiased_with_the_stated_deviation():
 
 def test_progress_reaches_the_end():
     told = []
-    made = response(asked(1), 3)
+    made = response(parse_spend(1), 3)
     made.answered(np.arange(9) % 3, progress=lambda done, of: told.append((done, of)))
     assert told[-1] == (9, 9)
 
@@ -93,7 +93,7 @@ def test_what_cannot_be_answered_is_refused_with_a_hint(spend, values):
 
 def test_codes_beyond_the_values_are_refused():
     with pytest.raises(ValueError, match="0 to 2"):
-        response(asked(1), 3).answered(np.array([3]))
+        response(parse_spend(1), 3).answered(np.array([3]))
 
 
 def permute_and_flip(scores, scale):

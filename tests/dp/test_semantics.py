@@ -10,7 +10,7 @@ import pytest
 
 from shoal.core.errors import UsageError
 from shoal.core.spend import Spend
-from shoal.core.theory.odds import moved
+from shoal.core.theory.odds import move_belief
 from shoal.dp.beliefs import believed, curves, improbable, improbable_in_the_paper
 from shoal.dp.semantics import semantic_privacy, semantic_privacy_for_most
 from shoal.reports.charts.belief import beliefs
@@ -89,12 +89,12 @@ def test_most_tables_count_as_delta():
 
 
 def test_odds_move_by_at_most_e_to_the_epsilon():
-    before, (least, most) = 0.1, moved(0.1, 0.7)
+    before, (least, most) = 0.1, move_belief(0.1, 0.7)
     for after, sign in ((least, -1), (most, 1)):
         moved_by = (after / (1 - after)) / (before / (1 - before))
         assert moved_by == pytest.approx(float(Decimal(str(sign * 0.7)).exp()))
-    assert moved(0, 3) == (0, 0)
-    assert moved(1, 3) == (1, 1)
+    assert move_belief(0, 3) == (0, 0)
+    assert move_belief(1, 3) == (1, 1)
 
 
 def test_beliefs_in_values_need_two_steps_where_people_are_added_or_removed():

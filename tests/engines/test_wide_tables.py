@@ -242,7 +242,7 @@ def test_what_many_columns_have_alike_is_written_as_each_would_be() -> None:
     text = schema.to_toml()
     assert shoal.Schema.parse(text).columns == schema.columns
     for column in schema.columns:
-        assert schema_toml.section(column) in text
+        assert schema_toml.format_column_section(column) in text
 
 
 def test_columns_that_are_dropped_are_not_recognised(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import shoal
 from shoal.core.axis import Axis
 from shoal.core.cells import cover_classes
 from shoal.core.errors import InputError, UsageError
-from shoal.core.tally import HELD_BACK, Cut, Population
+from shoal.core.tally import SUPPRESSED, Cut, Population
 from shoal.forecasts.closed_form import appearing, closed_form
 from shoal.forecasts.local_distribution import Local, local, partitions, telling
 from shoal.forecasts.our_table import Asked, Ours, tallied
@@ -87,7 +87,7 @@ def test_the_paper_s_own_releases_expose_what_it_says(rows, l, percent):
     there, theirs = published(given["B_published"], names, given)
     who = [row["Name"] for row in given["A_original"]]
     elsewhere = [row["Name"] for row in given["B_original"]]
-    place = [there[elsewhere.index(n)] if n in elsewhere else HELD_BACK for n in who]
+    place = [there[elsewhere.index(n)] if n in elsewhere else SUPPRESSED for n in who]
     bits = np.zeros((there.max() + 1, 1), np.uint64)
     for at, value in zip(there, theirs, strict=True):
         bits[at, 0] |= np.uint64(1 << value)
@@ -137,13 +137,13 @@ def test_people_of_a_divided_entry_are_spread_over_its_pieces():
     )
     cut = Cut(
         np.array([1, 0, 0], np.int32),
-        np.array([1, 0, HELD_BACK], np.int32),
+        np.array([1, 0, SUPPRESSED], np.int32),
         np.array([2, 2, 1]),
         cells,
     )
     found = [placed(cut, entry, np.random.default_rng(seed)) for seed in range(20)]
     assert all((one[[1, 4]] == 1).all() for one in found)
-    assert all(sorted(one[[0, 2, 3]].tolist()) == [HELD_BACK, 0, 0] for one in found)
+    assert all(sorted(one[[0, 2, 3]].tolist()) == [SUPPRESSED, 0, 0] for one in found)
     assert len({tuple(one.tolist()) for one in found}) == 3
 
 

@@ -11,7 +11,7 @@ import pytest
 from shoal import testing
 from shoal.attacks.linking import linking
 from shoal.core.tally import Cut
-from shoal.core.theory.adversary_view import People, Published, View
+from shoal.core.theory.adversary_view import ReleaseView, Targets, View
 from shoal.measures.risk import exposure as module
 from shoal.measures.risk.exposure import exposure
 
@@ -133,8 +133,8 @@ def test_a_part_at_a_time_gives_the_same(monkeypatch):
 def test_the_even_adversary_is_linking_s_prosecutor():
     tally, cut = overlapping(4)
     entry, class_ = np.repeat(cut.entry, cut.count), np.repeat(cut.class_, cut.count)
-    people = People(tally.keys[:, entry], np.arange(1, len(entry) + 1))
-    found = linking(View(tally.quasi, (Published("table", cut.cells, class_),), people=people))
+    people = Targets(tally.keys[:, entry], np.arange(1, len(entry) + 1))
+    found = linking(View(tally.quasi, (ReleaseView("table", cut.cells, class_),), people=people))
     mean = found.details["prosecutor"]["even"]["mean"]
     assert exposure(tally, cut).identity.even == pytest.approx(mean)
 

@@ -13,7 +13,7 @@ from tests.methods.test_mondrian import columns, tables, tally
 from shoal.core.axis import Axis, Level
 from shoal.core.cells import cover_classes
 from shoal.core.errors import NotMetError, UsageError
-from shoal.core.model import products
+from shoal.core.model import list_joint_columns
 from shoal.core.tally import Groups, Tally
 from shoal.kernels.line_order import hilbert_keys, segmented
 from shoal.kernels.line_order import tree_order as leaves
@@ -247,7 +247,7 @@ def test_every_rule_is_met(name, text):
     for seed in range(3):
         table, _ = sample(seed)
         cut = METHODS[name](table, model)
-        assert model.holds(Groups.of(table, cut, products(model))).all()
+        assert model.holds(Groups.of(table, cut, list_joint_columns(model))).all()
         assert (np.bincount(cut.entry, cut.count) == table.count).all()
 
 

@@ -11,7 +11,7 @@ from tests.oracles.joint_model import AtMost
 
 from shoal.core.axis import Axis
 from shoal.core.errors import NotMetError
-from shoal.core.model import Rule, products
+from shoal.core.model import Rule, list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.methods._order.mending import mended
 from shoal.models import rule
@@ -123,7 +123,7 @@ def test_every_rule_is_met_in_the_end(text, seed):
     model = rule(text)
     entry = np.lexsort(tally.keys[::-1]).astype(np.int32)
     cut = mended(tally, model, entry, np.arange(tally.entries), tally.count[entry])
-    assert model.holds(Groups.of(tally, cut, products(model))).all()
+    assert model.holds(Groups.of(tally, cut, list_joint_columns(model))).all()
     assert (np.bincount(cut.entry, cut.count) == tally.count).all()
     again = Cut.of(tally, cut.entry, cut.class_, cut.count)
     assert (again.cells.low == cut.cells.low).all()

@@ -15,7 +15,7 @@ from tests.oracles import coalitions
 
 from shoal.core.axis import Axis, Level
 from shoal.core.errors import NotMetError, UsageError
-from shoal.core.model import products
+from shoal.core.model import list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.measures import measures
 from shoal.methods.mondrian import mondrian
@@ -125,13 +125,13 @@ def test_no_coalition_breaks_what_is_published(text, choice):
         if cut is None:
             assert not how["hold_back"]
             whole = Cut.of(tally, np.arange(tally.entries), np.zeros(tally.entries, np.int32))
-            whole = Groups.of(tally, whole, products(rule(text)))
+            whole = Groups.of(tally, whole, list_joint_columns(rule(text)))
             assert not rule(text).holds(whole).all()
             continue
         assert cut.count.sum() == tally.rows
         assert len(cut.cells.unique()[0]) == cut.classes
         assert withstands(tally, cut, text)
-        assert rule(text).holds(Groups.of(tally, cut, products(rule(text)))).all()
+        assert rule(text).holds(Groups.of(tally, cut, list_joint_columns(rule(text)))).all()
         published, several = published + 1, several + (cut.classes > 1)
     assert published > 8
     assert several > 3

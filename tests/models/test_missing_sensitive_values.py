@@ -14,7 +14,7 @@ import shoal
 import shoal.testing
 from shoal.core.axis import Axis, Level
 from shoal.core.errors import UsageError
-from shoal.core.histogram import Histogram, Pairs
+from shoal.core.histogram import Histogram, ProviderValuePairs
 from shoal.core.model import Rule
 from shoal.core.tally import Groups
 from shoal.models import registry, rule
@@ -172,7 +172,7 @@ def provided(classes):
     class_ = np.repeat(np.arange(len(classes)), [len(rows) for rows in classes])
     ones = np.ones(len(flat), np.int64)
     h = Histogram.of(axis, class_, codes, ones, len(classes))
-    pairs, number = Pairs.of(Axis.numbered("p", 4), who, axis, codes)
+    pairs, number = ProviderValuePairs.of(Axis.numbered("p", 4), who, axis, codes)
     counted = Histogram.of(Axis.numbered("n", pairs.size), class_, number, ones, len(classes))
     shares = pairs.shares(counted.start, counted.value, counted.count, h.total)
     return Groups(h.rows, (h,), (shares,))
@@ -200,7 +200,7 @@ def test_a_rule_without_a_test_against_coalitions_says_so():
 
 
 def test_joint_columns_are_unknown_where_either_is():
-    from shoal.core.tally import product as joint
+    from shoal.core.tally import join_sensitive as joint
 
     axis = Axis("s", "category", "flat", LEAVES, True, unknown=True)
     other = replace(axis, name="t", null=False, unknown=False)

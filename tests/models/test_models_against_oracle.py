@@ -12,7 +12,7 @@ from tests.oracles import plain_models as oracle
 
 from shoal.core.axis import Axis, Level
 from shoal.core.histogram import Histogram
-from shoal.core.model import below
+from shoal.core.model import is_at_most
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.models import registry, rule
 
@@ -130,7 +130,7 @@ def test_comparison_is_exact(over, under, bound, strict):
     exact = Fraction(over, under)
     sides = np.array([over]), np.array([under])
     for threshold in (bound, exact, exact + Fraction(1, 10**30)):
-        found = below([sides[0]], [sides[1]], threshold, strict=strict)
+        found = is_at_most([sides[0]], [sides[1]], threshold, strict=strict)
         assert found.tolist() == [exact < threshold if strict else exact <= threshold]
 
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from shoal.core.axis import Axis, Level
-from shoal.core.model import products, spoiling
+from shoal.core.model import find_spoiling_classes, list_joint_columns
 from shoal.core.tally import Groups, Tally
 from shoal.methods._lattice.ladder import ladder, levelled
 
@@ -57,7 +57,7 @@ def every_node(tally, model):
     for rungs in itertools.product(*ladders):
         cut = levelled(tally, rungs)
         while cut.classes:
-            bad = spoiling(model, Groups.of(tally, cut, products(model)))
+            bad = find_spoiling_classes(model, Groups.of(tally, cut, list_joint_columns(model)))
             if not bad.any():
                 break
             cut = cut.without(bad)

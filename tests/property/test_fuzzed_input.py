@@ -225,7 +225,7 @@ KNOWLEDGE = (
 
 @fuzzed(st.sampled_from(KNOWLEDGE), SPLICES, few=100)
 def test_knowledge(folder, text, splices):
-    ours(lambda: [str(piece) for piece in knowledge.parse(splice(text, splices))])
+    ours(lambda: [str(piece) for piece in knowledge.parse_knowledge(splice(text, splices))])
     ours(lambda: knowledge.parse_atom(splice(text.partition(" ")[0], splices)))
 
 

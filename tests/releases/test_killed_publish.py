@@ -275,7 +275,7 @@ def test_only_what_dead_processes_of_this_user_left_is_swept(tmp_path, monkeypat
     (tmp_path / "precious").mkdir()
     (tmp_path / names["link"]).symlink_to(tmp_path / "precious")
     living = temporary_files.make_folder()
-    temporary_files.sweep(tmp_path)
+    temporary_files.remove_leftover_folders(tmp_path)
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {names["link"], names["mine"], names["other"], "precious", living.parent.name}
     temporary_files.remove_folder(living)

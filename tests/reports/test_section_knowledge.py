@@ -13,7 +13,7 @@ import pytest
 import shoal
 from shoal.core.errors import UsageError
 from shoal.core.release import Finding
-from shoal.core.theory.disclosure import MOST
+from shoal.core.theory.disclosure import MAX_PIECES
 from shoal.measures.risk.assessment import assess
 from shoal.reports.charts.knowledge import KINDS, Promise
 from shoal.reports.document import Callout, Chart, Fields, Page, Section, Text
@@ -175,7 +175,7 @@ def test_pieces_are_as_asked_and_the_command_says_so(tmp_path):
 def test_what_is_no_number_of_pieces_is_refused_before_anything_is_read(pieces):
     with pytest.raises(UsageError, match="pieces"):
         shoal.report("no-such-file.csv", pieces=pieces)
-    assert checked(MOST) == MOST == 40  # as many as the attack takes
+    assert checked(MAX_PIECES) == MAX_PIECES == 40  # as many as the attack takes
 
 
 def test_nothing_sensitive_leaves_the_part_out(tmp_path):

@@ -248,7 +248,7 @@ def test_a_result_that_is_written_over_leaves_nothing_behind(theirs, known, tmp_
     seen = []
     monkeypatch.setattr(
         outcome,
-        "put",
+        "write_file",
         lambda path, text: seen.append(
             (path.name, (folder / "results.json").exists(), (folder / "found.svg").exists())
         ),
@@ -257,7 +257,7 @@ def test_a_result_that_is_written_over_leaves_nothing_behind(theirs, known, tmp_
     assert seen == [
         (name, False, False) for name in ("other.svg", "results.csv", "page.html", "results.json")
     ]
-    monkeypatch.setattr(outcome, "put", atomic_file.put)
+    monkeypatch.setattr(outcome, "write_file", atomic_file.write_file)
     study("somebody-figure-1", tmp_path)
     assert {file.name for file in folder.iterdir()} == {
         "notes.svg",

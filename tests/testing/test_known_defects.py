@@ -17,8 +17,8 @@ from shoal.core import tally as tally_module
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.tally import Cut, Groups
-from shoal.core.theory.adversary_view import Published, View
-from shoal.core.theory.collusion import Collusion, enumerated
+from shoal.core.theory.adversary_view import ReleaseView, View
+from shoal.core.theory.collusion import Collusion, try_all_coalitions
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.models.m_privacy import MPrivacy
@@ -165,7 +165,7 @@ def test_a_mutant_is_noticed(name, monkeypatch):
 
 def all_rows_only(self, groups, most):
     """As if to take all of its rows away were the worst that a coalition can do."""
-    return enumerated(self, groups, most)
+    return try_all_coalitions(self, groups, most)
 
 
 def nobody_colludes(self, groups, most):
@@ -211,7 +211,7 @@ def test_m_privacy_that_merging_may_break_is_not_called_monotone(text, monkeypat
 @pytest.mark.parametrize("text", ["k-anonymity k=3", "distinct-diversity l=2", *NOT_GROWING])
 def test_a_coalition_that_leaves_nobody_is_noticed(text, monkeypatch):
     everybody = sys.modules[MPrivacy.__module__]
-    monkeypatch.setattr(everybody, "members", lambda shares, m: np.minimum(m, shares.present))
+    monkeypatch.setattr(everybody, "count_members", lambda shares, m: np.minimum(m, shares.present))
     with pytest.raises((AssertionError, IndexError)):
         testing.check_model(rule(text))
 
@@ -300,7 +300,9 @@ def town(sensitive: bool = True) -> View:
     class_, values = np.array([[0, 0, 1, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1, 1]], np.int32)
     low = np.arange(3, dtype=np.int32)[:, np.newaxis]
     return View(
-        (axis,), (Published("town", Cells(low, low), class_, values),), value if sensitive else None
+        (axis,),
+        (ReleaseView("town", Cells(low, low), class_, values),),
+        value if sensitive else None,
     )
 
 

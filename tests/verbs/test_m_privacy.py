@@ -150,7 +150,7 @@ class Crowd:
 
 def test_what_takes_too_long_beyond_what_is_asked_is_said_to(asked, monkeypatch):
     """Of five providers there are 5 coalitions of one and of four, and 10 of two and of three."""
-    monkeypatch.setattr("shoal.core.theory.collusion.MOST", 5)
+    monkeypatch.setattr("shoal.core.theory.collusion.MAX_COALITIONS", 5)
     table = [{"area": "A", "illness": "flu", "site": site} for site in "PQRST" for _ in range(2)]
     found = asked(table, Crowd(2), 1)
     assert (found.holds, found.largest_m, found.breaks, found.undecided) == (True, 1, None, True)

@@ -19,23 +19,23 @@ from numpy.typing import NDArray
 
 from shoal.adversary.targets import Crowd
 from shoal.core.axis import Axis
-from shoal.core.cells import Bits, as_sets
-from shoal.core.column import DEFAULTS, Column
+from shoal.core.cells import Bits, ranges_to_sets
+from shoal.core.column import DEFAULT_HIERARCHIES, Column
 from shoal.core.errors import InputError, UsageError
 from shoal.core.hierarchy import Ordered, Tree
 from shoal.core.label_parser import (
     Between,
     Everything,
+    LabelMeaning,
     Masked,
-    Meaning,
-    Members,
     Span,
-    kind_of,
-    read,
-    says_nothing,
+    ValueSet,
+    infer_label_kind,
+    is_empty_label,
+    parse_label,
     value_at,
 )
-from shoal.core.labels import NULL_MARKS, ROOT, restored, text
+from shoal.core.labels import NULL_MARKS, ROOT, format_value, restore_cell
 from shoal.kernels import box_tree
 from shoal.releases.label_examples import allowed, inside, meanings, named, respelt
 from shoal.releases.published_table import Seen
@@ -113,7 +113,9 @@ class _Labels:
             for one in named(meanings(self.labels[i], column, self.own[i], {}), column)
         )
         same = (w for words in self.labels for w in words if w[:1] != "{" and w not in _MARKS)
-        return {text(value) for value in (*listed, *leaves, *some, *same) if value is not None}
+        return {
+            format_value(value) for value in (*listed, *leaves, *some, *same) if value is not None
+        }
 
     @cached_property
     def spellings(self) -> list[Spelling]:
@@ -149,7 +151,7 @@ class _Labels:
         """The values that other releases name; none where one has ranges, which name only ends."""
         kind = self.columns[i].kind
         others = [(j, label) for j, some in enumerate(self.labels) if j != i for label in some]
-        if any(isinstance(read(label, kind), Masked | Span) for _, label in others):
+        if any(isinstance(parse_label(label, kind), Masked | Span) for _, label in others):
             return []
         named = [one for j, label in others for one in _members(label, kind, self.spellings[j])]
         return [one for one in named if one is not None]
@@ -157,7 +159,7 @@ class _Labels:
     def values(self) -> list[Any]:
         """What people have, what labels name, and what these have in common."""
         found = dict(self.known) | ({None: None} if self.null else {})
-        meant: list[Meaning | None] = []
+        meant: list[LabelMeaning | None] = []
         for i, column in enumerate(self.columns):
             some = meanings(self.labels[i], column, self.own[i], self.spellings[i])
             found |= dict.fromkeys(named(some, column))
@@ -193,12 +195,12 @@ def split_labels(
         if any(_is_node(value, column) for column in columns):
             labels.append(value)
             continue
-        meaning = _asked_as(restored(value), columns, valued)
+        meaning = _asked_as(restore_cell(value), columns, valued)
         if isinstance(meaning, Everything):
             continue
         if meaning is None:
             unread += 1
-        elif isinstance(meaning, Members) and len(meaning.texts) == 1:
+        elif isinstance(meaning, ValueSet) and len(meaning.texts) == 1:
             points.append(value)
         elif isinstance(meaning, Between) and meaning.low == meaning.high:
             points.append(value_at(meaning.low, columns[0].kind))
@@ -219,15 +221,15 @@ def _unread(number: int, column: Column) -> str:
     return f"{number:,} values {where} are neither {column.kind}s nor ranges of them"
 
 
-def _asked_as(word: str, columns: Sequence[Column], valued: Collection[str]) -> Meaning | None:
+def _asked_as(word: str, columns: Sequence[Column], valued: Collection[str]) -> LabelMeaning | None:
     """What a text in an adversary's column means; None where it must mean something, and does not.
 
     Among words, what may as well be a value is one.
     """
-    kind, value = columns[0].kind, Members((word,))
-    if says_nothing(word) and word not in valued:
+    kind, value = columns[0].kind, ValueSet((word,))
+    if is_empty_label(word) and word not in valued:
         return Everything()
-    meaning = read(word, kind)
+    meaning = parse_label(word, kind)
     if kind in ("number", "date") or isinstance(meaning, Everything):
         return meaning
     if isinstance(meaning, Masked):
@@ -236,7 +238,7 @@ def _asked_as(word: str, columns: Sequence[Column], valued: Collection[str]) -> 
     if isinstance(meaning, Span):
         is_ordered = any(isinstance(column.hierarchy, Ordered) for column in columns)
         return meaning if kind == "code" or is_ordered else value
-    if word in valued or not isinstance(meaning, Members) or len(meaning.texts) == 1:
+    if word in valued or not isinstance(meaning, ValueSet) or len(meaning.texts) == 1:
         return value
     if meaning.sure or all(one is None or one in valued for one in meaning.texts):
         return meaning
@@ -269,7 +271,7 @@ class Known:
 
     def sets(self) -> Bits:
         """The same as sets of codes."""
-        bits = as_sets(self.axis, self.low, self.high)
+        bits = ranges_to_sets(self.axis, self.low, self.high)
         if self.labels:
             bits[list(self.labels)] = self.axis.parse_sets(list(self.labels.values()))[0]
         return bits
@@ -294,7 +296,7 @@ def known_on(
     if register:
         for at, value in enumerate(values):
             if isinstance(value, str) and (not words or code[at] < 0):
-                labels[at] = ROOT if says_nothing(value) else restored(value)
+                labels[at] = ROOT if is_empty_label(value) else restore_cell(value)
         blank = np.flatnonzero([value is None for value in values])
         some = list(labels)
         low[some], high[some] = _ends(list(labels.values()), axis)
@@ -335,13 +337,13 @@ def strange(
     >>> sorted(strange(["130", "14850"], "code", ["13053"], {}))
     ['130']
     """
-    words = {text(value) for value in known if value is not None}
+    words = {format_value(value) for value in known if value is not None}
     if kind in ("number", "date") or not words:
         return frozenset()
     shapes = {_shape(word) for word in words if _digits(word)}
     found = set()
     for label in labels:
-        if label in words or says_nothing(label):
+        if label in words or is_empty_label(label):
             continue
         said = [one for one in _members(label, kind, spelling) if one is not None]
         if any(one not in words and _shape(one) not in shapes for one in said):
@@ -355,10 +357,10 @@ def beyond(labels: Iterable[str], kind: str, known: Collection[Any], spelling: S
     >>> beyond(["Europe", "Japan", "*"], "category", ["Italy", "Japan"], {})
     True
     """
-    words = sorted({text(value) for value in known if value is not None})
+    words = sorted({format_value(value) for value in known if value is not None})
     under: set[str | None] = set()
     for label in labels:
-        meaning = read(spelling.get(label, label) or "", kind)
+        meaning = parse_label(spelling.get(label, label) or "", kind)
         if isinstance(meaning, Masked | Span):
             under.update(words[at] for at in meaning.among(words))
         under.update(_members(label, kind, spelling))
@@ -367,8 +369,8 @@ def beyond(labels: Iterable[str], kind: str, known: Collection[Any], spelling: S
 
 def _members(label: str, kind: str, spelling: Spelling) -> tuple[str | None, ...]:
     """The values that a label lists; none where it is a range, or cannot be read."""
-    meaning = read(spelling.get(label, label) or "*", kind)
-    return meaning.texts if isinstance(meaning, Members) else ()
+    meaning = parse_label(spelling.get(label, label) or "*", kind)
+    return meaning.texts if isinstance(meaning, ValueSet) else ()
 
 
 def _shape(word: str) -> str:
@@ -385,7 +387,9 @@ def _settled(name: str, seen: Sequence[Seen], crowds: Sequence[Crowd]) -> list[C
     stated = [one.schema.column(name) if name in one.quasi else None for one in seen]
     there = [column for column in stated if column is not None]
     kind = _kind(name, there, seen, crowds)
-    lent = next((column.hierarchy for column in there if column.hierarchy), DEFAULTS[kind])
+    lent = next(
+        (column.hierarchy for column in there if column.hierarchy), DEFAULT_HIERARCHIES[kind]
+    )
     return [
         replace(column or there[0], kind=kind, hierarchy=(column or there[0]).hierarchy or lent)
         for column in stated
@@ -427,7 +431,7 @@ def _kind(
 def _is_silent(listing: Listing) -> bool:
     """Whether no cell of a column says anything."""
     return all(
-        word is None or says_nothing(word) or not word.strip("*") for word in listing.words()
+        word is None or is_empty_label(word) or not word.strip("*") for word in listing.words()
     )
 
 
@@ -447,16 +451,16 @@ def _kind_by_ranges(
     if not asked:
         return None
     published = [word for words in labels for word in words]
-    kind = kind_of([*asked, *published])
-    can_be_words = all(word is None or read(word, "category") for word in published)
+    kind = infer_label_kind([*asked, *published])
+    can_be_words = all(word is None or parse_label(word, "category") for word in published)
     same = kind != "code" and can_be_words and set(asked) <= {*published, None}
     return None if kind == "category" or (same and {*asked} - {None}) else kind
 
 
 def _kind_of(labels: Sequence[Sequence[str | None]]) -> str:
     """The kind of all labels; where one release's make it words, that of the others."""
-    together = kind_of([word for words in labels for word in words])
-    apart = (kind_of(words) for words in labels)
+    together = infer_label_kind([word for words in labels for word in words])
+    apart = (infer_label_kind(words) for words in labels)
     return next((kind for kind in (together, *apart) if kind != "category"), "category")
 
 
@@ -487,7 +491,11 @@ def value_axis(column: Column, kind: str, values: Sequence[Any]) -> Axis:
     hierarchy = column.hierarchy if column.kind in ("", kind) else None
     if isinstance(hierarchy, Tree):  # a release names only the leaves that it has itself
         leaves = {row[0] for row in hierarchy.rows}
-        hierarchy = hierarchy if leaves >= {text(v) for v in values if v is not None} else None
-    settled = replace(column, kind=kind, hierarchy=hierarchy or DEFAULTS[kind], bounds=None)
+        hierarchy = (
+            hierarchy if leaves >= {format_value(v) for v in values if v is not None} else None
+        )
+    settled = replace(
+        column, kind=kind, hierarchy=hierarchy or DEFAULT_HIERARCHIES[kind], bounds=None
+    )
     axis = _grow(settled, list(dict.fromkeys(values)))
     return replace(axis, unknown=axis.null and column.blanks_are_unknown)

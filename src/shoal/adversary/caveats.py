@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from shoal.adversary.context import Scene
-from shoal.core.column import in_a_row
+from shoal.core.column import join_names
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import View
 from shoal.releases.manifest import BUCKET
@@ -47,10 +47,11 @@ def with_insider(found: Finding, view: View, told: Finding, wider: View) -> Find
     numbers = {"columns": more, "people": told.people, "exposed": told.exposed, "sure": told.sure}
     sentence = (
         f"{found.sentence.rstrip('.')}; {told.exposed:,} of {told.people:,} people for who knows "
-        f"{in_a_row(more)} of them too."
+        f"{join_names(more)} of them too."
     )
     words = (
-        f"{in_a_row(more)} of the people's table is there to score attacks by: the adversary does "
+        f"{join_names(more)} of the people's table is there to score attacks by: the adversary "
+        "does "
         "not know it"
     )
     return replace(
@@ -68,8 +69,8 @@ def _placed_by(seen: list[Seen], view: View) -> Caveat:
     names = [axis.name for axis in view.axes if axis.name != BUCKET]
     quasi = {name for one in seen for name in one.quasi}
     others = [name for name in names if name not in quasi]
-    words = f"people are looked up by {in_a_row(names)}"
-    words += f", of which the releases publish {in_a_row(others)} as it is" if others else ""
+    words = f"people are looked up by {join_names(names)}"
+    words += f", of which the releases publish {join_names(others)} as it is" if others else ""
     return "placed_by", {"columns": names}, [words]
 
 
@@ -115,7 +116,7 @@ def _whose(seen: list[Seen]) -> Caveat:
     }
     words = (
         "each row is taken for a person: whose rows are whose is not evaluated, for the person "
-        f"column is not in {in_a_row(list(lacking))}"
+        f"column is not in {join_names(list(lacking))}"
     )
     return "rows_of_unknown_people", lacking, [words]
 

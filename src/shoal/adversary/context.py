@@ -19,11 +19,11 @@ from shoal.adversary.answers import as_answers, named_alike, refuse_answers, res
 from shoal.adversary.axes import Reading, common_axes, known_on, value_axis
 from shoal.adversary.targets import Crowd, gather, holders, person_of_rows, rows_held
 from shoal.core.axis import Axis
-from shoal.core.cells import Cells, as_sets, everything
+from shoal.core.cells import Cells, all_leaves, ranges_to_sets
 from shoal.core.column import MISSING_IS_VALUE
 from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Schema
-from shoal.core.theory.adversary_view import Needs, NotEvaluatedError, People, Published, View
+from shoal.core.theory.adversary_view import Needs, ReleaseView, RowsOnlyError, Targets, View
 from shoal.releases.forms.buckets import exact_axes, in_words, numbered_alike
 from shoal.releases.manifest import BUCKET
 from shoal.releases.options import Progress, quiet
@@ -243,7 +243,7 @@ class Scene:
         known = any(crowd is not None and name in crowd.listings for crowd in crowds)
         return "none of the people has" if known else "no other release has"
 
-    def _published(self, i: int, names: Sequence[str], crowd: Crowd | None) -> Published:
+    def _published(self, i: int, names: Sequence[str], crowd: Crowd | None) -> ReleaseView:
         """One release by the labels of some columns; without its other columns."""
         release = self.releases[i]
         own = [name for name in names if name in release.quasi]
@@ -261,7 +261,7 @@ class Scene:
             words = (one.values[one.codes[first[number]]] for one in found)
             return dict(zip(own, words, strict=True))
 
-        return Published(
+        return ReleaseView(
             release.name,
             cells,
             class_,
@@ -308,16 +308,16 @@ class Scene:
                 if at in cells.sets:
                     sets[j] = cells.sets[at]
             elif axis.shape == "flat":
-                sets[j] = np.tile(everything(axis), (len(cells), 1))
+                sets[j] = np.tile(all_leaves(axis), (len(cells), 1))
         return Cells(ends[0], ends[1], sets)
 
-    def _people(self, crowd: Crowd, axes: Sequence[Axis], sensitive: Axis | None) -> People:
+    def _people(self, crowd: Crowd, axes: Sequence[Axis], sensitive: Axis | None) -> Targets:
         keys, cells = _known(crowd, axes, self.valued_blanks)
         truth = None
         if sensitive is not None and sensitive.name in crowd.listings:
             known = named_alike(self.releases, sensitive.name, crowd.listings[sensitive.name])
             truth = read_as(known, sensitive)
-        return People(keys, crowd.rows, truth, cells=cells, person=crowd.person)
+        return Targets(keys, crowd.rows, truth, cells=cells, person=crowd.person)
 
 
 def _known(
@@ -377,7 +377,7 @@ def _method(release: Seen, exact: Mapping[str, Axis]) -> Method | None:
 
 
 def _refuse_repeated(
-    releases: Sequence[Published], crowd: Crowd | None, needs: Needs, buckets: bool
+    releases: Sequence[ReleaseView], crowd: Crowd | None, needs: Needs, buckets: bool
 ) -> None:
     """An attack that takes a row for a person says nothing where people have several.
 
@@ -388,12 +388,12 @@ def _refuse_repeated(
     for release in releases:
         if release.person is not None:
             rows, people = len(release.class_), release.persons
-            raise NotEvaluatedError(
+            raise RowsOnlyError(
                 f"this attack takes a row for a person, and the {rows:,} rows of {release.name} "
                 f"are about {people:,} people"
             )
     if crowd is not None and crowd.person is not None:
-        raise NotEvaluatedError(
+        raise RowsOnlyError(
             f"this attack takes a row for a person, and the {len(crowd.rows):,} rows of the "
             f"people's table are about {len(crowd):,} people"
         )
@@ -477,7 +477,7 @@ def _read(release: Seen, reading: Reading, axes: Mapping[str, Axis]) -> Cells:
     low, high, sets = cells.low.copy(), cells.high.copy(), dict(cells.sets)
     for j, name in enumerate(release.quasi):
         if axes[name].shape == "flat" and j not in sets:
-            sets[j] = as_sets(axes[name], low[:, j], high[:, j])
+            sets[j] = ranges_to_sets(axes[name], low[:, j], high[:, j])
             low[:, j], high[:, j] = 0, axes[name].size - 1
     return Cells(low, high, sets)
 

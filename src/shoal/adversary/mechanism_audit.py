@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding
 from shoal.core.schema import Schema
-from shoal.core.spend import Spend, in_words
+from shoal.core.spend import Spend, format_budget
 from shoal.dp.audit import CONFIDENCE, RUNS, EpsilonAudit, Mechanism, audit_epsilon
 from shoal.dp.bins import Bins, all_bins
 from shoal.dp.mechanisms import Noise, deviation, noise
@@ -446,7 +446,7 @@ def _float(number: Any) -> float | None:
 
 def _sentence(name: str, found: EpsilonAudit, changed: bool) -> str:
     """What the runs show; neighbours differ by a person, or by a person's values (``changed``)."""
-    stated = in_words(found.claimed.epsilon)
+    stated = format_budget(found.claimed.epsilon)
     one, other = ("one person", "without")
     if changed:
         one, other = "a person's values", "with others in their place"

@@ -15,7 +15,7 @@ from shoal.adversary.context import Scene
 from shoal.adversary.mechanism_audit import AUDITING
 from shoal.attacks import attacks, needs
 from shoal.core.errors import InputError, ShoalError, UsageError
-from shoal.core.release import Finding, wilson
+from shoal.core.release import Finding, wilson_interval
 from shoal.core.theory.adversary_view import Needs, NobodyFoundError, View
 from shoal.core.theory.knowledge import parse_atom
 from shoal.releases.options import Progress, quiet
@@ -234,7 +234,7 @@ def carried_out(name: str, scene: Scene, view: View, asked: Asked) -> Finding:
     if not wanted.people or wanted.method:  # about rows, or about exactly the people in them
         return found
     if scene.some is not None:
-        found = replace(found, interval=wilson(found.exposed, found.people))
+        found = replace(found, interval=wilson_interval(found.exposed, found.people))
     return found if others is None else replace(found, control=_control(name, others, asked))
 
 

@@ -64,32 +64,32 @@ from shoal.attacks._shared.knowledge_targets import (
 from shoal.attacks._shared.wording import common, counted, is_null, rank, share
 from shoal.core.errors import InputError, UsageError
 from shoal.core.histogram import Histogram
-from shoal.core.model import Mask, Number, fraction, whole, written
+from shoal.core.model import Mask, Number, format_parameter, parse_fraction, parse_whole_number
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import (
-    WORST,
+    WORST_LISTED,
     Needs,
-    NotEvaluatedError,
-    Published,
+    ReleaseView,
+    RowsOnlyError,
     View,
-    named,
-    single,
+    get_single_release,
+    show_labels,
 )
 from shoal.core.theory.disclosure import (
     IMPLICATIONS,
-    MOST,
+    MAX_PIECES,
     NEGATIONS,
-    Known,
+    PersonValue,
     Witness,
-    curve,
-    each,
+    disclosure_curve,
+    disclosure_per_class,
+    find_reaching,
+    find_witness,
     max_disclosure,
-    reaching,
-    witness,
 )
-from shoal.core.theory.disclosure import MOST as MOST_PIECES
-from shoal.core.theory.knowledge import Atom, Implication, Knowledge, parse, parse_atom
-from shoal.core.theory.worlds import DRAWS, MOST_WORLDS, Belief, ImpossibleError, belief
+from shoal.core.theory.disclosure import MAX_PIECES as MOST_PIECES
+from shoal.core.theory.knowledge import Atom, Implication, Knowledge, parse_atom, parse_knowledge
+from shoal.core.theory.worlds import DRAWS, MAX_STEPS, Belief, ImpossibleError, belief
 
 # The worst case of background knowledge: what tells most about a release, and told as a story.
 
@@ -99,7 +99,7 @@ class Case:
     """The worst case of a release: the knowledge that tells most, and how far it goes by class."""
 
     view: View
-    release: Published
+    release: ReleaseView
     values: Histogram
     pieces: int
     knowledge: str
@@ -111,30 +111,30 @@ class Case:
 
     @classmethod
     def of(
-        cls, view: View, release: Published, values: Histogram, pieces: int, knowledge: str
+        cls, view: View, release: ReleaseView, values: Histogram, pieces: int, knowledge: str
     ) -> Case:
         """The worst that so many pieces can do; values that nobody knows are as bad as can be."""
         missing, values = int(values.blanks.sum()), values.concentrated
-        most = each(values, pieces, knowledge)
-        told = witness(values, pieces, knowledge)
+        most = disclosure_per_class(values, pieces, knowledge)
+        told = find_witness(values, pieces, knowledge)
         return cls(view, release, values, pieces, knowledge, most, told, missing)
 
-    def row(self, known: Known) -> int:
+    def row(self, known: PersonValue) -> int:
         """A row that stands for the person: the first, second, … of the class in the file."""
         first = self.release.first_rows
         return int(first[self.release.class_[first] == known.class_][known.person]) + 1
 
-    def atom(self, known: Known) -> Atom:
+    def atom(self, known: PersonValue) -> Atom:
         """The atom, about a row of the release."""
         return Atom(f"#{self.row(known)}", self.values.axis.name, self.view.value(known.value))
 
-    def piece(self, known: Known) -> Implication:
+    def piece(self, known: PersonValue) -> Implication:
         """The piece that an atom stands for: it implies the target's, or is denied."""
         denied = person_of(known) == person_of(self.witness.target)
         return Implication((self.atom(known),), () if denied else (self.atom(self.witness.target),))
 
 
-def person_of(known: Known) -> tuple[int, int]:
+def person_of(known: PersonValue) -> tuple[int, int]:
     """The person that an atom is about: a class, and a number in it."""
     return known.class_, known.person
 
@@ -158,7 +158,7 @@ def story(case: Case) -> str:
 def _known(case: Case, who: str) -> Iterator[str]:
     """The pieces, person by person: what the target does not have, and what implies her value."""
     target = case.witness.target
-    by_person: dict[tuple[int, int], list[Known]] = {}
+    by_person: dict[tuple[int, int], list[PersonValue]] = {}
     for one in case.witness.others:
         by_person.setdefault(person_of(one), []).append(one)
     if denied := by_person.pop(person_of(target), None):
@@ -168,12 +168,12 @@ def _known(case: Case, who: str) -> Iterator[str]:
         yield f"that if {if_}, then {who} {_has(case, [target])}{_number(some)}"
 
 
-def _number(some: Sequence[Known]) -> str:
+def _number(some: Sequence[PersonValue]) -> str:
     """How many pieces were told as one, so that a reader can count them."""
     return "" if len(some) == 1 else f" ({len(some)} pieces)"
 
 
-def _has(case: Case, some: Sequence[Known]) -> str:
+def _has(case: Case, some: Sequence[PersonValue]) -> str:
     """That somebody has one of some values of a class."""
     name = case.values.axis.name
     missing, there = _missing(case, some)
@@ -182,7 +182,7 @@ def _has(case: Case, some: Sequence[Known]) -> str:
     return f"has {_value(case, there)}{' or none' if missing else ''}"
 
 
-def _lacks(case: Case, some: Sequence[Known]) -> str:
+def _lacks(case: Case, some: Sequence[PersonValue]) -> str:
     """That somebody has none of some values of a class."""
     name = case.values.axis.name
     missing, there = _missing(case, some)
@@ -191,7 +191,7 @@ def _lacks(case: Case, some: Sequence[Known]) -> str:
     return f"does not have {_value(case, there)}{' and is not without one' if missing else ''}"
 
 
-def _missing(case: Case, some: Sequence[Known]) -> tuple[bool, list[Known]]:
+def _missing(case: Case, some: Sequence[PersonValue]) -> tuple[bool, list[PersonValue]]:
     """Whether no value at all is among some that are shown, and the others."""
     if not case.view.show:
         return False, list(some)
@@ -199,7 +199,7 @@ def _missing(case: Case, some: Sequence[Known]) -> tuple[bool, list[Known]]:
     return len(there) < len(some), there
 
 
-def _value(case: Case, some: Sequence[Known]) -> str:
+def _value(case: Case, some: Sequence[PersonValue]) -> str:
     """One of some values of a class, in words."""
     name, class_ = case.values.axis.name, some[0].class_
     if case.view.show:
@@ -284,7 +284,7 @@ class _Case:
 
 def supposed(
     view: View,
-    release: Published,
+    release: ReleaseView,
     values: Histogram,
     about: Atom,
     knowing: Sequence[Implication],
@@ -329,7 +329,7 @@ def _believed(
         return tuple(Atom(called(a), a.column, str(of_word[a.value])) for a in atoms)
 
     number = _few(prod(len(one.classes) for one in who.values()))
-    budget = {"most": max(MOST_WORLDS // number, _STEPS), "draws": max(DRAWS // number, _DRAWS)}
+    budget = {"most": max(MAX_STEPS // number, _STEPS), "draws": max(DRAWS // number, _DRAWS)}
     pieces = [Implication(coded(one.given), coded(one.then)) for one in knowing]
     (asked,) = coded([about])
     every = sorted({class_ for one in who.values() for class_ in one.classes})
@@ -388,7 +388,7 @@ def _defence(view: View, sure: Fraction, pieces: int, reached: bool) -> str:
     if not reached:
         return f"nothing is needed at {share(float(sure))}: what is known does not make so sure."
     k = min(max(pieces, 1), MOST_PIECES)
-    return DEFENCE.format(requirement=view.about(f"ck-safety c={written(sure)} k={k}"))
+    return DEFENCE.format(requirement=view.about(f"ck-safety c={format_parameter(sure)} k={k}"))
 
 
 def _assumptions(case: _Case) -> tuple[str, ...]:
@@ -476,7 +476,7 @@ def _witness(case: _Case) -> dict[str, Any]:
         "with_the_value": there,
         "rank": rank(case.values, class_, code) if there else None,
         **shown,
-        **named(case.view, class_),
+        **show_labels(case.view, class_),
     }
 
 
@@ -528,17 +528,19 @@ def _kind(knowledge: str | None) -> str:
 
 def _pieces(pieces: int | None) -> int:
     try:
-        number = PIECES if pieces is None else whole(pieces, "pieces", 0)
+        number = PIECES if pieces is None else parse_whole_number(pieces, "pieces", 0)
     except UsageError as error:
         raise UsageError(error.fact, f"write for example --pieces {PIECES}.") from None
-    if number > MOST:
-        raise UsageError(f"pieces is at most {MOST}.", f"write for example --pieces {PIECES}.")
+    if number > MAX_PIECES:
+        raise UsageError(
+            f"pieces is at most {MAX_PIECES}.", f"write for example --pieces {PIECES}."
+        )
     return number
 
 
 def _least(sure: Number) -> Fraction:
     try:
-        return fraction(sure, "sure", 0, 1, above=True)
+        return parse_fraction(sure, "sure", 0, 1, above=True)
     except UsageError as error:
         raise UsageError(error.fact, "write for example --sure 0.9.") from None
 
@@ -547,7 +549,7 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "pieces": _pieces,
     "sure": _least,
     "knowledge": _kind,
-    "knowing": lambda knowing: () if knowing is None else parse(knowing),
+    "knowing": lambda knowing: () if knowing is None else parse_knowledge(knowing),
     "about": lambda about: None if about is None else parse_atom(about),
 }
 
@@ -566,7 +568,7 @@ def background(
 
     Of the worst case: ``pieces``, 2 unless given, and ``knowledge``, implications unless given.
     """
-    release, values = single(view)
+    release, values = get_single_release(view)
     _refuse_several(view, about is not None)
     least, known, asked = _least(sure), OPTIONS["knowing"](knowing), OPTIONS["about"](about)
     if asked is not None:
@@ -587,11 +589,11 @@ def _refuse_several(view: View, asked: bool) -> None:
     if release.person is None:
         return
     if asked:
-        raise NotEvaluatedError("a row stands for a person here, and some people have several rows")
+        raise RowsOnlyError("a row stands for a person here, and some people have several rows")
     if not release.is_constant:
-        raise NotEvaluatedError("some people have several values, and worlds give everybody one")
+        raise RowsOnlyError("some people have several values, and worlds give everybody one")
     if int(release.people.sum()) > release.persons:
-        raise NotEvaluatedError("some people are in several classes, and worlds have them in one")
+        raise RowsOnlyError("some people are in several classes, and worlds have them in one")
 
 
 def _not_both(**given: object) -> None:
@@ -616,7 +618,7 @@ def _taken(case: Case) -> tuple[str, ...]:
 
 def _worst_case(case: Case, least: Fraction) -> Finding:
     values = case.values
-    reached = reaching(values, case.pieces, least, case.knowledge)
+    reached = find_reaching(values, case.pieces, least, case.knowledge)
     exposed = len(case.release.people_of(reached[case.release.class_]))
     return Finding(
         attack="background",
@@ -628,7 +630,7 @@ def _worst_case(case: Case, least: Fraction) -> Finding:
         defence=_defence_background(case, least, bool(exposed)),
         example=story(case),
         assumptions=(*ASSUMPTIONS, *_taken(case)),
-        worst=tuple((_worst_first(case, reached)[:WORST] + 1).tolist()),
+        worst=tuple((_worst_first(case, reached)[:WORST_LISTED] + 1).tolist()),
         table="release 1",
         witness=_witness_background(case),
         details={
@@ -638,7 +640,9 @@ def _worst_case(case: Case, least: Fraction) -> Finding:
             "pieces_used": len(case.witness.others),
             "classes": len(values.rows),
             "classes_reached": int(reached.sum()),
-            "curve": {kind: curve(values, case.pieces, kind).tolist() for kind in KNOWLEDGE},
+            "curve": {
+                kind: disclosure_curve(values, case.pieces, kind).tolist() for kind in KNOWLEDGE
+            },
         },
     )
 
@@ -680,11 +684,14 @@ def _defence_background(case: Case, least: Fraction, exposed: bool) -> str:
     pieces = counted(k, "piece", "pieces")
     floor, worst = (
         float(one)
-        for one in (max_disclosure([values.total[values.total > 0]], k)[-1], curve(values, k)[-1])
+        for one in (
+            max_disclosure([values.total[values.total > 0]], k)[-1],
+            disclosure_curve(values, k)[-1],
+        )
     )
     whole_table = f"even the whole table as one class leaves {share(floor)} with {pieces}"
     if (exposed or worst >= least) and floor < least:
-        asked = f"ck-safety c={written(least)} k={k}"
+        asked = f"ck-safety c={format_parameter(least)} k={k}"
         return DEFENCE.format(requirement=case.view.about(asked))
     if exposed or worst >= least:
         return f"little: {whole_table}. Coarser values would help more."
@@ -711,12 +718,12 @@ def _witness_background(case: Case) -> dict[str, Any]:
     }
 
 
-def _told_background(case: Case, known: Known) -> dict[str, Any]:
+def _told_background(case: Case, known: PersonValue) -> dict[str, Any]:
     value = {"value": case.view.value(known.value)} if case.view.show else {}
     return {
         "row": case.row(known),
         "class": known.class_,
         "rank": rank(case.values, known.class_, known.value),
         **value,
-        **named(case.view, known.class_),
+        **show_labels(case.view, known.class_),
     }

@@ -40,20 +40,20 @@ from numpy.typing import NDArray
 
 from shoal.attacks._shared.wording import counted, share
 from shoal.core.errors import UsageError
-from shoal.core.histogram import Histogram, Shares
-from shoal.core.labels import many, text
-from shoal.core.model import Mask, Number, below, fraction, whole
+from shoal.core.histogram import Contributions, Histogram
+from shoal.core.labels import format_count, format_value
+from shoal.core.model import Mask, Number, is_at_most, parse_fraction, parse_whole_number
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import (
-    WORST,
+    WORST_LISTED,
     Needs,
-    Published,
+    ReleaseView,
     View,
-    named,
-    pairs_at,
-    with_shares,
+    find_pairs,
+    get_contributions,
+    show_labels,
 )
-from shoal.core.theory.collusion import strongest
+from shoal.core.theory.collusion import find_strongest
 
 # Which providers to suppose working together: the named ones, or the worst of a number.
 
@@ -85,13 +85,13 @@ class Chosen:
         return () if self.tried == self.possible else (f"{most}: another may learn more",)
 
 
-def named_ones(shares: Shares, names: Sequence[str]) -> tuple[int, ...]:
+def named_ones(shares: Contributions, names: Sequence[str]) -> tuple[int, ...]:
     """The named providers; they may not be all there are."""
     there, leaves = shares.contributors.tolist(), shares.provider.leaves
-    known = {text(leaves[code]).strip(): code for code in there}
+    known = {format_value(leaves[code]).strip(): code for code in there}
     if unknown := [name for name in names if name not in known]:
         raise UsageError(
-            f"{many(len(unknown), 'provider')} of the coalition provided no row of "
+            f"{format_count(len(unknown), 'provider')} of the coalition provided no row of "
             f"the release: {', '.join(map(repr, unknown))}.",
             "write each name as the provider column does, in a --coalition of its own.",
         )
@@ -99,19 +99,19 @@ def named_ones(shares: Shares, names: Sequence[str]) -> tuple[int, ...]:
     return tuple(sorted(known[name] for name in names))
 
 
-def check_fewer(shares: Shares, members: int) -> int:
+def check_fewer(shares: Contributions, members: int) -> int:
     """So many members, where somebody is left to learn about."""
     there = len(shares.contributors)
     if members >= there:
         raise UsageError(
-            f"A coalition of {members:,} of {many(there, 'provider')} leaves "
+            f"A coalition of {members:,} of {format_count(there, 'provider')} leaves "
             "nobody to learn about.",
             "take fewer, of a release for which several provided rows.",
         )
     return members
 
 
-def worst(shares: Shares, members: int, least: Fraction) -> Chosen:
+def worst(shares: Contributions, members: int, least: Fraction) -> Chosen:
     """The worst of all coalitions of a size, or of those that can be tried.
 
     Classes that no coalition of the size can be as sure of as one of them already is, nor as
@@ -129,13 +129,13 @@ def worst(shares: Shares, members: int, least: Fraction) -> Chosen:
     return Chosen(tuple(sorted(found)), tried, possible)
 
 
-def _scoring(shares: Shares, least: Fraction) -> Scoring:
+def _scoring(shares: Contributions, least: Fraction) -> Scoring:
     """What the rows of a coalition, taken away, leave it to learn.
 
     Only the order of coalitions rests on floats: the finding itself is counted exactly.
     """
     values, order = shares.values, np.argsort(shares.who, kind="stable")
-    pair = pairs_at(values, shares.class_[order], shares.value[order])
+    pair = find_pairs(values, shares.class_[order], shares.value[order])
     rows = shares.count[order]
     start = np.searchsorted(shares.who[order], range(shares.provider.size + 1))
 
@@ -152,14 +152,14 @@ def _scoring(shares: Shares, least: Fraction) -> Scoring:
     return score
 
 
-def _surest(shares: Shares, members: int) -> NDArray[np.float64]:
+def _surest(shares: Contributions, members: int) -> NDArray[np.float64]:
     """How sure of a value in each class so many providers could become at most.
 
     No rows of the most common value are taken away, and of the others as many as the providers
     with the most rows provided in all.
     """
     top = shares.values.largest(shares.values.count)
-    taken, _ = strongest(shares, np.minimum(members, shares.present))
+    taken, _ = find_strongest(shares, np.minimum(members, shares.present))
     others = np.maximum(shares.rows - top - taken, 0)
     return np.asarray(top / np.maximum(top + others, 1))
 
@@ -204,7 +204,7 @@ def _names(coalition: str | Sequence[str] | None) -> tuple[str, ...]:
     """Names of providers; a text is one name."""
     if isinstance(coalition, str):
         coalition = (coalition,)
-    names = tuple(dict.fromkeys(text(name).strip() for name in coalition or ()))
+    names = tuple(dict.fromkeys(format_value(name).strip() for name in coalition or ()))
     if not all(names):
         raise UsageError(
             "A provider has no name.", "write for example --coalition A --coalition B."
@@ -214,8 +214,10 @@ def _names(coalition: str | Sequence[str] | None) -> tuple[str, ...]:
 
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "coalition": _names,
-    "members": lambda members: None if members is None else whole(members, "members", 1),
-    "sure": lambda sure: fraction(sure, "sure", 0, 1, above=True, example="0.9"),
+    "members": lambda members: (
+        None if members is None else parse_whole_number(members, "members", 1)
+    ),
+    "sure": lambda sure: parse_fraction(sure, "sure", 0, 1, above=True, example="0.9"),
 }
 
 
@@ -235,7 +237,7 @@ def coalition(
     names, least = _names(coalition), OPTIONS["sure"](sure)
     if names and members is not None:
         raise UsageError("The coalition is named already.", "leave --members or --coalition out.")
-    release, shares = with_shares(view)
+    release, shares = get_contributions(view)
     if names:
         chosen = Chosen(named_ones(shares, names), 1, 1, named=True)
     else:
@@ -249,8 +251,8 @@ class Case:
     """One coalition against one release."""
 
     view: View
-    release: Published
-    shares: Shares
+    release: ReleaseView
+    shares: Contributions
     chosen: Chosen
     least: Fraction
 
@@ -283,7 +285,7 @@ class Case:
         release, left = self.release, self.left
         values, providers = np.asarray(release.values), np.asarray(release.providers)
         rows = np.flatnonzero(~np.isin(providers, self.chosen.members))
-        pair = pairs_at(left, release.class_[rows], values[rows])
+        pair = find_pairs(left, release.class_[rows], values[rows])
         hit = self.told if self.told.any() else self.belief == self.belief.max()
         rows, pair = rows[hit[pair]], pair[hit[pair]]
         class_ = left.class_[pair]
@@ -302,12 +304,12 @@ class Case:
 
     def names(self, providers: Iterable[int]) -> list[str]:
         """What some of the providers are called."""
-        return [text(self.shares.provider.leaves[one]) for one in providers]
+        return [format_value(self.shares.provider.leaves[one]) for one in providers]
 
 
 def _told(values: Histogram, least: Fraction) -> Mask:
     """Of each pair (class, value) whether so large a share of the class has the value."""
-    return below([values.rows[values.class_]], [values.count], 1 / least)
+    return is_at_most([values.rows[values.class_]], [values.count], 1 / least)
 
 
 def _finding(case: Case) -> Finding:
@@ -323,7 +325,7 @@ def _finding(case: Case) -> Finding:
         "whichever so many providers take their rows away.",
         example=_example(case),
         assumptions=(*ASSUMPTIONS, *chosen.caveat),
-        worst=tuple((case.worst[:WORST] + 1).tolist()),
+        worst=tuple((case.worst[:WORST_LISTED] + 1).tolist()),
         table="release 1",
         witness=_witness(case),
         details=details,
@@ -368,13 +370,13 @@ def _witness(case: Case) -> dict[str, Any]:
         "most_common": counts[top],
         "distinct": len(counts),
         **shown,
-        **named(case.view, case.class_),
+        **show_labels(case.view, case.class_),
     }
 
 
 def _details(case: Case) -> dict[str, Any]:
     chosen, left, before = case.chosen, case.left, case.shares.values
-    outside = _told(before, case.least)[pairs_at(before, left.class_, left.value)]
+    outside = _told(before, case.least)[find_pairs(before, left.class_, left.value)]
     return {
         "sure": float(case.least),
         "members": len(chosen.members),
@@ -400,7 +402,7 @@ def _learnt(left: Histogram, told: Mask, seen: Histogram) -> dict[str, int]:
 def _victims(case: Case) -> list[dict[str, Any]]:
     """The other providers by how many of their rows are exposed; named where they may be."""
     shares, left, some = case.shares, case.left, case.others
-    told = case.told[pairs_at(left, shares.class_[some], shares.value[some])]
+    told = case.told[find_pairs(left, shares.class_[some], shares.value[some])]
     alone = left.rows[shares.class_[some]] == 1
     numbers = {
         name: np.bincount(shares.who[some], shares.count[some] * of, shares.provider.size)

@@ -31,18 +31,18 @@ from numpy.typing import NDArray
 from shoal.attacks._shared.exchanged_values import exchanges, homogeneous
 from shoal.attacks._shared.people import certain_by_classes, certain_by_number
 from shoal.core.histogram import Histogram
-from shoal.core.model import below
+from shoal.core.model import is_at_most
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import (
     UNKNOWN,
-    WORST,
+    WORST_LISTED,
     Needs,
-    Published,
+    ReleaseView,
     View,
-    named,
-    refuse_repeated,
-    single,
-    without_value,
+    get_single_release,
+    refuse_repeated_people,
+    show_labels,
+    state_missing_values,
 )
 
 NEEDS = Needs(releases=1, most=1, answers=True, by_people=True)
@@ -69,9 +69,9 @@ MORE = {
 
 def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Finding:
     """Find the classes whose rows all have one sensitive value."""
-    release, values = single(view)
+    release, values = get_single_release(view)
     if exchanges(view):
-        refuse_repeated(view, "values that may have been exchanged are weighed by rows")
+        refuse_repeated_people(view, "values that may have been exchanged are weighed by rows")
         return homogeneous(view)
     top, rows = known_top(values), values.rows
     uniform = top == rows
@@ -101,9 +101,9 @@ def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Findin
         assumptions=(
             *ASSUMPTIONS,
             *(() if release.person is None else OF_PEOPLE),
-            *without_value(values),
+            *state_missing_values(values),
         ),
-        worst=tuple((order[:WORST] + 1).tolist()),
+        worst=tuple((order[:WORST_LISTED] + 1).tolist()),
         table="release 1",
         witness=_witness(view, values, first),
         details=details,
@@ -116,7 +116,7 @@ def known_top(values: Histogram) -> NDArray[np.int64]:
 
 
 def _known_besides(
-    view: View, release: Published, uniform: NDArray[np.bool_]
+    view: View, release: ReleaseView, uniform: NDArray[np.bool_]
 ) -> dict[str, NDArray[Any]]:
     """The people about whom a value is certain, by what the adversary knows of them."""
     ways = {CLASS: release.people_of(uniform[release.class_])}
@@ -129,7 +129,7 @@ def _known_besides(
     return ways
 
 
-def _told_of_people(release: Published, ways: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def _told_of_people(release: ReleaseView, ways: dict[str, NDArray[Any]]) -> dict[str, Any]:
     if release.person is None:
         return {}
     return {
@@ -138,7 +138,7 @@ def _told_of_people(release: Published, ways: dict[str, NDArray[Any]]) -> dict[s
     }
 
 
-def _worst_first(release: Published, share: NDArray[Any]) -> NDArray[np.int64]:
+def _worst_first(release: ReleaseView, share: NDArray[Any]) -> NDArray[np.int64]:
     """The rows by how uniform their class is, then its size; a class's rows in file order."""
     _, first, number = np.unique(release.class_, return_index=True, return_inverse=True)
     keys = (first[number], -release.rows[release.class_], -share[release.class_])
@@ -147,7 +147,11 @@ def _worst_first(release: Published, share: NDArray[Any]) -> NDArray[np.int64]:
 
 def _by_share(top: NDArray[Any], rows: NDArray[Any]) -> list[dict[str, float | int]]:
     """How many rows are in classes whose most common value has a share from ... to under ..."""
-    least = [int(rows.sum()), *(int(rows[below([rows], [top], 1 / b)].sum()) for b in BOUNDS), 0]
+    least = [
+        int(rows.sum()),
+        *(int(rows[is_at_most([rows], [top], 1 / b)].sum()) for b in BOUNDS),
+        0,
+    ]
     ends = [0.0, *(float(bound) for bound in BOUNDS), 1.0]
     return [
         {"from": low, "to": high, "rows": more - fewer}
@@ -156,7 +160,10 @@ def _by_share(top: NDArray[Any], rows: NDArray[Any]) -> list[dict[str, float | i
 
 
 def _sentence(
-    release: Published, values: Histogram, uniform: NDArray[np.bool_], ways: dict[str, NDArray[Any]]
+    release: ReleaseView,
+    values: Histogram,
+    uniform: NDArray[np.bool_],
+    ways: dict[str, NDArray[Any]],
 ) -> str:
     rows, name, unit = values.rows, values.axis.name, release.unit
     besides = "".join(
@@ -208,5 +215,5 @@ def _witness(view: View, values: Histogram, class_: int) -> dict[str, Any]:
         "most_common": counts[most],
         "distinct": len(counts),
         **value,
-        **named(view, class_),
+        **show_labels(view, class_),
     }

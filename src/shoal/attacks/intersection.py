@@ -62,14 +62,14 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import (
     UNKNOWN,
-    WORST,
+    WORST_LISTED,
     Needs,
     NobodyFoundError,
-    People,
+    Targets,
     View,
-    missing_values,
-    no_value_added,
-    refuse_repeated,
+    count_missing_values,
+    refuse_repeated_people,
+    state_no_value_added,
 )
 
 NEEDS = Needs(releases=2, people=True, answers=True, by_people=True)
@@ -101,7 +101,7 @@ def intersection(
     """
     _check(view)
     if exchanges(view):
-        refuse_repeated(view, "values that may have been exchanged are weighed by rows")
+        refuse_repeated_people(view, "values that may have been exchanged are weighed by rows")
         return intersected(view, location)
     assert view.people is not None
     several = view.people.person is not None
@@ -121,7 +121,7 @@ def intersection(
     rng = np.random.default_rng(0) if rng is None else rng
     details = {
         **_numbers(prior, posterior, outside, evidence.nothing),
-        **missing_values(view),
+        **count_missing_values(view),
         "location": reckoned(view.releases, location)[0],
         "means": means,
         "weighted": weighted(evidence, found, people.keys, rng)
@@ -160,7 +160,7 @@ def _of_people(view: View, location: str) -> Finding:
         )
     details = {
         **_numbers(prior, posterior, outside, left.nothing),
-        **missing_values(view),
+        **count_missing_values(view),
         "location": reckoned(view.releases, location)[0],
         "means": False,
         "counted": {"people": len(people), "rows": people.listed},
@@ -200,7 +200,7 @@ def fewest_of_any(
     no combination that leaves it leaves fewer. None where that is more work than ``WORK``.
     """
     _check(view)
-    refuse_repeated(view, "what any combination of releases leaves is worked out by rows")
+    refuse_repeated_people(view, "what any combination of releases leaves is worked out by rows")
     people, plain = _evidence(view, location)
     evidence = plain.without_blanks
     sets = [evidence.possible(j) for j in range(len(view.releases))]
@@ -251,7 +251,7 @@ def _check(view: View) -> None:
         )
 
 
-def _evidence(view: View, location: str) -> tuple[People, Evidence]:
+def _evidence(view: View, location: str) -> tuple[Targets, Evidence]:
     """What every release says of everybody."""
     assert view.people is not None
     assert view.sensitive is not None
@@ -263,7 +263,7 @@ def _evidence(view: View, location: str) -> tuple[People, Evidence]:
     return people, Evidence(places, histograms, unknown if truth is None else truth, key)
 
 
-def _known_evidence(view: View, location: str) -> tuple[People, Evidence]:
+def _known_evidence(view: View, location: str) -> tuple[Targets, Evidence]:
     """The same by known values alone."""
     people, plain = _evidence(view, location)
     return people, Evidence.of_known(plain)
@@ -380,7 +380,7 @@ def _finding(view: View, evidence: Evidence, details: dict[str, Any], **worst: A
             "the adversary knows each person's quasi-identifiers",
             "the person is in every release with the same sensitive value",
             *reckoned(view.releases, details["location"])[1],
-            *no_value_added(view),
+            *state_no_value_added(view),
         ),
         details=details,
         **worst,
@@ -416,13 +416,13 @@ def _worst(
 ) -> NDArray[np.int64]:
     """The worst-hit: fewest values left, then the largest drop, then the row's number."""
     rank = after.astype(np.int64) * (int(before.max()) + 1) - before
-    last = min(WORST, len(rank)) - 1
+    last = min(WORST_LISTED, len(rank)) - 1
     near = np.flatnonzero(rank <= np.partition(rank, last)[last])
     order = np.lexsort((rows[near], rank[near]))
-    return near[order[:WORST]]
+    return near[order[:WORST_LISTED]]
 
 
-def _shown(view: View, people: People, evidence: Evidence, who: int) -> tuple[str, dict[str, Any]]:
+def _shown(view: View, people: Targets, evidence: Evidence, who: int) -> tuple[str, dict[str, Any]]:
     """One person step by step: as a sentence, and as classes, rows and counts."""
     steps = [_step(view, evidence, j, who) for j in range(len(view.releases))]
     values = set.intersection(*(set(codes) for _, codes in steps))

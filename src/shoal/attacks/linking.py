@@ -66,13 +66,13 @@ from shoal.core.errors import InputError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import (
     UNKNOWN,
-    WORST,
+    WORST_LISTED,
     Needs,
     NobodyFoundError,
-    People,
-    Published,
+    ReleaseView,
+    Targets,
     View,
-    named,
+    show_labels,
 )
 from shoal.core.theory.location import Narrowest
 
@@ -125,7 +125,7 @@ class Picking:
 
 
 def picking(
-    release: Published,
+    release: ReleaseView,
     located: Located,
     key: NDArray[np.int64],
     covered: NDArray[np.int64],
@@ -243,7 +243,7 @@ def linking(
         defence=DEFENCE,
         example=_example(match, int(order[0])),
         assumptions=(*ASSUMPTIONS, *match.picking.assumptions, *assumed),
-        worst=tuple(match.people.rows[order[:WORST]].tolist()),
+        worst=tuple(match.people.rows[order[:WORST_LISTED]].tolist()),
         witness=_witness(match, int(order[0])),
         details={**_details(match), "location": location},
     )
@@ -254,8 +254,8 @@ class _Match:
     """Who fits which classes: key ``i`` the classes ``classes[start[i]:start[i + 1]]``."""
 
     view: View
-    release: Published
-    people: People
+    release: ReleaseView
+    people: Targets
     start: NDArray[np.int64]
     classes: NDArray[np.int64]
     key: NDArray[np.int64]
@@ -274,7 +274,7 @@ class _Match:
     """The class that truly holds each person, where it is known."""
 
     @classmethod
-    def of(cls, view: View, release: Published, people: People, location: str) -> _Match:
+    def of(cls, view: View, release: ReleaseView, people: Targets, location: str) -> _Match:
         each, key = alike(people, view.axes, location)
         start, classes = located(release, view.axes, each, location)
         candidates, agreed = people_fitting(release, view.sensitive, (start, classes))
@@ -469,15 +469,15 @@ def _value(match: _Match, i: int) -> str:
 
 def _witness(match: _Match, i: int) -> dict[str, Any]:
     classes = match.fitting(i)
-    rows = np.flatnonzero(np.isin(match.release.class_, classes))[:WORST] + 1
+    rows = np.flatnonzero(np.isin(match.release.class_, classes))[:WORST_LISTED] + 1
     value = {"value": _value(match, i)} if match.view.show and match.settled[i] else {}
-    labels = named(match.view, int(classes[0])) if len(classes) == 1 else {}
+    labels = show_labels(match.view, int(classes[0])) if len(classes) == 1 else {}
     return {
         "row": int(match.people.rows[i]),
-        "classes": classes[:WORST].tolist(),
+        "classes": classes[:WORST_LISTED].tolist(),
         "candidates": int(match.candidates[i]),
         "release_rows": rows.tolist(),
-        "covered": match.covered[classes[:WORST]].tolist(),
+        "covered": match.covered[classes[:WORST_LISTED]].tolist(),
         **value,
         **labels,
     }

@@ -36,25 +36,25 @@ from shoal.attacks._shared.location import full_classes
 from shoal.core.axis import Axis
 from shoal.core.errors import InputError, NotMetError
 from shoal.core.histogram import Histogram
-from shoal.core.model import whole
-from shoal.core.release import Finding, wilson
+from shoal.core.model import parse_whole_number
+from shoal.core.release import Finding, wilson_interval
 from shoal.core.tally import Cut, Tally
 from shoal.core.theory.adversary_view import (
     UNKNOWN,
-    WORST,
+    WORST_LISTED,
     Needs,
-    People,
-    Published,
+    ReleaseView,
+    Targets,
     View,
-    named,
-    single,
+    get_single_release,
+    show_labels,
 )
 from shoal.kernels.combinatorics import filled, fillings
 
 NEEDS = Needs(releases=1, most=1, people=True, method=True)
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {
-    "worlds": lambda worlds: whole(worlds, "worlds", 1),
-    "classes": lambda classes: whole(classes, "classes", 1),
+    "worlds": lambda worlds: parse_whole_number(worlds, "worlds", 1),
+    "classes": lambda classes: parse_whole_number(classes, "classes", 1),
 }
 DOUBT = 0.05
 FEW = 50
@@ -73,7 +73,7 @@ def minimality(
     view: View, *, rng: np.random.Generator | None = None, worlds: int = 200, classes: int = 50
 ) -> Finding:
     """Rule out the ways to hand out a class's values that the method would have cut further."""
-    release, values = single(view)
+    release, values = get_single_release(view)
     if view.people is None or view.method is None:
         raise InputError(
             "Minimality needs the people of the release and the method that made it.",
@@ -124,7 +124,7 @@ def _nothing(tried: Sequence[_Class], wrong: Sequence[_Class]) -> InputError:
     )
 
 
-def _canonical(release: Published, usable: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _canonical(release: ReleaseView, usable: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The usable classes in an order that the order of rows does not change."""
     number = np.flatnonzero(usable)
     cells = release.cells.take(number)
@@ -153,7 +153,7 @@ class _Handed:
     """By column looked at how many rows of the whole release have each value."""
 
     @classmethod
-    def of(cls, view: View, release: Published) -> _Handed:
+    def of(cls, view: View, release: ReleaseView) -> _Handed:
         assert view.sensitive is not None
         assert release.values is not None
         looked, codes = view.judged, release.judged
@@ -171,7 +171,7 @@ class _Handed:
         learnt = names.index(view.sensitive.name)
         return cls(looked, combinations, of_row.reshape(-1), learnt, tuple(totals))
 
-    def held_by(self, people: People) -> NDArray[np.int64] | None:
+    def held_by(self, people: Targets) -> NDArray[np.int64] | None:
         """The combination that each person truly has, -1 where none is; None: it is not known."""
         true = people.judged
         if true is None or people.values is None:
@@ -222,7 +222,7 @@ class _Class:
 
     @classmethod
     def of(
-        cls, view: View, release: Published, handed: _Handed, class_of: NDArray[Any], number: int
+        cls, view: View, release: ReleaseView, handed: _Handed, class_of: NDArray[Any], number: int
     ) -> _Class:
         assert view.people is not None
         members = np.flatnonzero(class_of == number)
@@ -316,7 +316,7 @@ class _Class:
             more = times[np.arange(len(best)), best] * size
             above = more > sizes * self.kept * int(counts.max())
             return values[best], share, share, above.astype(np.bool_)
-        lower = np.array([wilson(one * self.left, self.left, doubt)[0] for one in share])
+        lower = np.array([wilson_interval(one * self.left, self.left, doubt)[0] for one in share])
         return values[best], share, lower, lower > self.prior
 
 
@@ -402,7 +402,7 @@ class _Outcome:
         person = np.concatenate([one.members for one in classes])
         return cls(classes, of, person, prior, *parts)
 
-    def worst_first(self, people: People) -> NDArray[np.int64]:
+    def worst_first(self, people: Targets) -> NDArray[np.int64]:
         """The exposed, then the others; each by gain, posterior and row."""
         gain = self.share - self.prior
         return np.lexsort((people.rows[self.person], -self.share, -gain, ~self.exposed))
@@ -428,7 +428,7 @@ def _finding(view: View, values: Histogram, outcome: _Outcome, details: dict[str
         "that does not stop at the last possible cut, or differential privacy.",
         example=_example(view, values, outcome, worst),
         assumptions=ASSUMPTIONS,
-        worst=tuple(view.people.rows[outcome.person[order[:WORST]]].tolist()),
+        worst=tuple(view.people.rows[outcome.person[order[:WORST_LISTED]]].tolist()),
         witness=_witness(view, outcome, worst),
         details=details,
     )
@@ -484,5 +484,5 @@ def _witness(view: View, outcome: _Outcome, i: int) -> dict[str, Any]:
         "posterior": float(outcome.share[i]),
         "posterior_at_least": float(outcome.lower[i]),
         **value,
-        **named(view, one.number),
+        **show_labels(view, one.number),
     }

@@ -29,7 +29,7 @@ from shoal.attacks._shared.row_links import pair_of, said, shared_values, side, 
 from shoal.core.cells import Cells, meet
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding
-from shoal.core.theory.adversary_view import WORST, Needs, View
+from shoal.core.theory.adversary_view import WORST_LISTED, Needs, View
 
 NEEDS = Needs(releases=2, most=2, sensitive=False, learns=False)
 
@@ -176,7 +176,7 @@ def _recovered(
         defence=DEFENCE,
         example="If the order is the same: " * (test.order != "same") + _example(view, beside),
         assumptions=ASSUMPTIONS,
-        worst=tuple((alone[:WORST] + 1).tolist()),
+        worst=tuple((alone[:WORST_LISTED] + 1).tolist()),
         table="release 1",
         witness=_witness(view, beside),
         details=details | {"unique_after": unique, "k_after": after, "recovered": recovered},

@@ -29,22 +29,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.histogram import Histogram
-from shoal.core.model import Number, below, fraction, written
+from shoal.core.model import Number, format_parameter, is_at_most, parse_fraction
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import (
-    WORST,
+    WORST_LISTED,
     Needs,
-    Published,
+    ReleaseView,
     View,
-    named,
-    single,
-    without_value,
+    get_single_release,
+    show_labels,
+    state_missing_values,
 )
 
 NEEDS = Needs(releases=1, most=1, by_people=True)
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {
-    "sure": lambda sure: fraction(sure, "sure", 0, 1, above=True),
-    "times": lambda times: fraction(times, "times", 1),
+    "sure": lambda sure: parse_fraction(sure, "sure", 0, 1, above=True),
+    "times": lambda times: parse_fraction(times, "times", 1),
 }
 GAINS = (1, 2, 5, 10)
 """The gains by which rows are counted: under 1, 1 to 2, 2 to 5, 5 to 10, 10 and more."""
@@ -63,12 +63,12 @@ def skewness(
     times: Number = 2,
 ) -> Finding:
     """Find the rows whose class makes their value likely, and much more so than the table."""
-    release, values = single(view)
+    release, values = get_single_release(view)
     least, gained = OPTIONS["sure"](sure), OPTIONS["times"](times)
     rows, total = values.rows[values.class_], values.total[values.value]
     everybody = values.everybody
-    likely = below([rows], [values.count], 1 / least) & ~values.is_blank
-    hit = likely & below([rows, total], [values.count, everybody], 1 / gained)
+    likely = is_at_most([rows], [values.count], 1 / least) & ~values.is_blank
+    hit = likely & is_at_most([rows, total], [values.count, everybody], 1 / gained)
     share, before = values.count / rows, total / everybody
     gain = np.where(values.is_blank, 0.0, values.count * everybody / (rows * total))
     number = _pair_of_row(values, release)
@@ -81,13 +81,14 @@ def skewness(
         sure=float(share[worst]),
         guessing=float(before[worst]),
         sentence=f"For {exposed:,} of {everybody:,} {release.unit} their class makes their "
-        f"{values.axis.name} at least {float(least):.0%} likely and at least {written(gained)} "
+        f"{values.axis.name} at least {float(least):.0%} likely and at least "
+        f"{format_parameter(gained)} "
         f"times as likely as the whole table does; the largest gain of "
         f"{'any row' if release.person is None else 'anybody'} is {gain.max():.3g}-fold.",
         defence="ask for t-closeness, or for beta-likeness where rare values matter most.",
         example=_example(view, values, worst),
-        assumptions=(*ASSUMPTIONS, *without_value(values)),
-        worst=tuple((order[:WORST] + 1).tolist()),
+        assumptions=(*ASSUMPTIONS, *state_missing_values(values)),
+        worst=tuple((order[:WORST_LISTED] + 1).tolist()),
         table="release 1",
         witness=_witness(view, values, worst),
         details={
@@ -100,7 +101,7 @@ def skewness(
     )
 
 
-def _pair_of_row(values: Histogram, release: Published) -> NDArray[np.int64]:
+def _pair_of_row(values: Histogram, release: ReleaseView) -> NDArray[np.int64]:
     """Where each row's class and value stand among the histogram's pairs."""
     size, codes = values.axis.size, np.asarray(release.values)
     pairs, rows = values.class_ * size + values.value, release.class_.astype(np.int64) * size
@@ -121,7 +122,7 @@ def _details(values: Histogram) -> dict[str, Any]:
     known = np.where(values.is_blank, 0, values.count)
     # Exact, as the options are: rows whose gain is at least so much.
     least = [
-        int(known[below([rows * g, total], [values.count, everybody], Fraction(1))].sum())
+        int(known[is_at_most([rows * g, total], [values.count, everybody], Fraction(1))].sum())
         for g in GAINS
     ]
     names = ("under 1", "1 to 2", "2 to 5", "5 to 10", "10 and more")
@@ -157,5 +158,5 @@ def _witness(view: View, values: Histogram, pair: int) -> dict[str, Any]:
         "with_the_value": int(values.count[pair]),
         "with_the_value_in_the_table": int(values.total[code]),
         **value,
-        **named(view, class_),
+        **show_labels(view, class_),
     }

@@ -34,18 +34,18 @@ from numpy.typing import NDArray
 
 from shoal.attacks._shared.exchanged_values import exchanges, unpaired
 from shoal.attacks._shared.row_links import side
-from shoal.core.cells import meet, meeting
+from shoal.core.cells import find_meeting_classes, meet
 from shoal.core.errors import InputError, UsageError
 from shoal.core.histogram import Histogram
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import (
-    WORST,
+    WORST_LISTED,
     Needs,
     NobodyFoundError,
-    Published,
+    ReleaseView,
     View,
-    missing_values,
-    no_value_added,
+    count_missing_values,
+    state_no_value_added,
 )
 from shoal.kernels.box_combinations import Boxes, Combined, Paired, Side, combine, paired
 
@@ -166,7 +166,7 @@ def _check_comparable(view: View, values: Sequence[Histogram]) -> None:
         meet(one.cells.take(np.arange(1)), last[0].cells.take(np.arange(1)))
 
 
-def _side(release: Published, values: Histogram) -> tuple[Side, Ints]:
+def _side(release: ReleaseView, values: Histogram) -> tuple[Side, Ints]:
     """A release's classes as boxes with values, and where each column's set ends."""
     cells = release.cells
     ranges = [j for j in range(cells.low.shape[1]) if j not in cells.sets]
@@ -203,8 +203,8 @@ def _finding(view: View, values: tuple[Histogram, Histogram], found: Paired, l: 
         "leave so few.",
         defence=DEFENCE,
         example=_example(view, values, pair),
-        assumptions=(*ASSUMPTIONS, *no_value_added(view)),
-        worst=tuple((rows[np.lexsort((rows, left[rows]))[:WORST]] + 1).tolist()),
+        assumptions=(*ASSUMPTIONS, *state_no_value_added(view)),
+        worst=tuple((rows[np.lexsort((rows, left[rows]))[:WORST_LISTED]] + 1).tolist()),
         table="release 2",
         witness=_witness(view, values, pair),
         details={
@@ -213,7 +213,7 @@ def _finding(view: View, values: tuple[Histogram, Histogram], found: Paired, l: 
             "pairs_exposing": int(found.few.sum()),
             "classes_exposed": int((found.few > 0).sum()),
             "values_left": {n: int((left == n).sum()) for n in np.unique(left[rows]).tolist()},
-            **missing_values(view),
+            **count_missing_values(view),
         },
     )
 
@@ -293,10 +293,10 @@ class _Several:
             example="" if class_ is None else self._example(class_),
             assumptions=(
                 *ASSUMPTIONS_OF_SEVERAL,
-                *no_value_added(self.view),
+                *state_no_value_added(self.view),
                 *self._limits(fewest),
             ),
-            worst=tuple((rows[np.lexsort((rows, left[rows]))[:WORST]] + 1).tolist()),
+            worst=tuple((rows[np.lexsort((rows, left[rows]))[:WORST_LISTED]] + 1).tolist()),
             table=f"release {len(self.view.releases)}",
             witness={} if class_ is None else self._witness(class_),
             details={
@@ -307,7 +307,7 @@ class _Several:
                 "exposed_by_no_pair": int((left > 0).sum() - self.by_pairs[self.last.class_].sum()),
                 "values_left": {n: int((left == n).sum()) for n in np.unique(left[rows]).tolist()},
                 "limits": self.unfinished,
-                **missing_values(self.view),
+                **count_missing_values(self.view),
             },
         )
 
@@ -328,7 +328,7 @@ class _Several:
         """Of some classes all those of earlier releases that they meet, and where each begins."""
         cells, class_, met = self.last.cells.take(some), [], []
         for one, before in zip(self.earlier, offset, strict=False):
-            start, others = meeting(cells, one.cells)
+            start, others = find_meeting_classes(cells, one.cells)
             class_.append(np.repeat(np.arange(len(some)), np.diff(start)))
             met.append(others + before)
         number = np.concatenate(class_)
@@ -355,7 +355,7 @@ class _Several:
         common = [int(one.common[one.met > 0].min()) for one in self.pairs if one.met.any()]
         return None, min(self.l, *common)
 
-    def _classes(self, class_: int) -> list[tuple[Published, Histogram, int]]:
+    def _classes(self, class_: int) -> list[tuple[ReleaseView, Histogram, int]]:
         """The classes of a combination: each with its release and that one's values."""
         known = [
             (one, values, int(chosen))

@@ -10,15 +10,16 @@ def run() -> None:
         signal.signal(getattr(signal, name), _leave)
     from shoal.core import interruption
 
-    interruption.install()
+    interruption.install_handlers()
     from shoal.cli.main import main
 
     try:
         main(prog_name="shoal")
     finally:
-        if interruption.requested.is_set():
-            interruption.end()
-        interruption.ignore()  # all is done and told: what Python does yet is not to be disturbed
+        if interruption.stop_requested.is_set():
+            interruption.announce_and_leave()
+        # All is done: what Python does yet is not to be disturbed.
+        interruption.ignore_signals()
 
 
 def _leave(number: int, frame: object) -> None:

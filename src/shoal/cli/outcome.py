@@ -33,9 +33,9 @@ STOPPED = (
 def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
     """Run, and return the exit code; an error is told before that."""
     utf8()
-    interruption.tell_by(lambda code: _tell(*STOPPED, code, arguments))
+    interruption.announce_with(lambda code: _tell(*STOPPED, code, arguments))
     try:
-        with interruption.listening():
+        with interruption.handle_signals():
             code = run()
     except (KeyboardInterrupt, click.Abort):
         return _stopped(*STOPPED, arguments)
@@ -49,7 +49,7 @@ def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
 def _stopped(fact: str, hint: str, arguments: Sequence[str]) -> int:
     """Tell that the user stopped the run, unless that is told already."""
     code = interruption.exit_code()
-    return _tell(fact, hint, code, arguments) if interruption.may_tell() else code
+    return _tell(fact, hint, code, arguments) if interruption.claim_announcement() else code
 
 
 def _failed(error: Exception, arguments: Sequence[str]) -> int:
@@ -57,7 +57,7 @@ def _failed(error: Exception, arguments: Sequence[str]) -> int:
 
     if isinstance(error, Interrupted):
         return _stopped(error.fact, error.hint, arguments)
-    if interruption.requested.is_set():  # a library made another error of the interrupt
+    if interruption.stop_requested.is_set():  # a library made another error of the interrupt
         return _stopped(*STOPPED, arguments)
     if os.environ.get("SHOAL_DEBUG") == "1":
         click.echo("".join(_frames(error)), err=True, nl=False)

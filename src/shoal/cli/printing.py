@@ -299,7 +299,7 @@ def number(value: float) -> str:
 
 
 def _go_on() -> None:
-    if interruption.requested.is_set():  # a library may have swallowed the interrupt
+    if interruption.stop_requested.is_set():  # a library may have swallowed the interrupt
         raise KeyboardInterrupt
 
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from shoal.core import temporary_files
 from shoal.core.errors import OutputError
 
-HINT = "choose a folder you may write to, with enough free space."
+WRITE_HINT = "choose a folder you may write to, with enough free space."
 
 
-def put(path: Path, content: str | bytes, *, mode: int = 0o666, hint: str = HINT) -> None:
+def write_file(
+    path: Path, content: str | bytes, *, mode: int = 0o666, hint: str = WRITE_HINT
+) -> None:
     """Write a file, in place of any that was there; text is UTF-8 with its line ends as they are.
 
     Whoever reads it meanwhile, or after a crash, has the old file or the new one. Two that write

@@ -21,9 +21,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.core.label_parser import Between, Everything, Members, read
-from shoal.core.labels import ROOT, join_range, position, read_range, read_set, text, write_set
-from shoal.core.labels import positions as as_positions
+from shoal.core.label_parser import Between, Everything, ValueSet, parse_label
+from shoal.core.labels import (
+    ROOT,
+    format_value,
+    join_range,
+    read_range,
+    read_set,
+    to_position,
+    write_set,
+)
+from shoal.core.labels import to_positions as as_positions
 
 Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -240,13 +248,13 @@ class Axis:
             return ROOT
         members = sorted(self.leaves[code] for code in codes if code != self.null_code)
         absent = [None] if self.null and self.null_code in codes else []
-        return write_set([*map(text, members), *absent])
+        return write_set([*map(format_value, members), *absent])
 
     def _leaf_label(self, code: int) -> str | None:
         """The leaf's text; in braces where it would be read as something else."""
         if code == self.null_code:
             return None
-        plain = text(self.leaves[code])
+        plain = format_value(self.leaves[code])
         marks = ("{", "[") if self.shape == "ordered" else ("{",)
         return write_set([plain]) if plain in ("", ROOT) or plain.startswith(marks) else plain
 
@@ -268,7 +276,7 @@ class Axis:
             codes = self._code(low), self._code(high)
             return codes if 0 <= codes[0] < codes[1] else _NOWHERE
         try:
-            ends = position(low, self.kind), position(high, self.kind)
+            ends = to_position(low, self.kind), to_position(high, self.kind)
         except ValueError:
             return _NOWHERE
         first = int(np.searchsorted(self.positions, ends[0], side="left"))
@@ -289,10 +297,10 @@ class Axis:
 
     def _meant(self, label: str) -> Sequence[int]:
         """The codes of a label in the notation of others; empty when it is not certain."""
-        meaning = read(label, self.kind)
+        meaning = parse_label(label, self.kind)
         if isinstance(meaning, Everything):
             return range(self.size)
-        if isinstance(meaning, Members):
+        if isinstance(meaning, ValueSet):
             return self._codes_of(meaning.texts)
         if isinstance(meaning, Between):
             if self.positions is not None:
@@ -312,7 +320,7 @@ class Axis:
         if self.kind not in ("number", "date"):
             return self.null_code if value is None else self._code_of.get(value, -1)
         try:
-            place = position(value, self.kind)
+            place = to_position(value, self.kind)
         except ValueError:
             return -1
         unknown = isinstance(value, str) and math.isnan(place)  # the word nan is not null
@@ -339,7 +347,7 @@ class Axis:
     @cached_property
     def _texts(self) -> list[str]:
         """The leaves as text: a leaf is the end of many ranges."""
-        return [text(leaf) for leaf in self.leaves]
+        return [format_value(leaf) for leaf in self.leaves]
 
     @cached_property
     def _spelling(self) -> tuple[list[int], list[str]]:

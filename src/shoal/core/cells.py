@@ -152,7 +152,7 @@ def meet(one: Cells, other: Cells) -> tuple[Cells, NDArray[np.bool_]]:
     return Cells(low, high, sets), np.asarray(filled.all(axis=1))
 
 
-def meeting(one: Cells, other: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def find_meeting_classes(one: Cells, other: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each class of one the classes of the other whose cells meet its cells in every column.
 
     Class ``i`` of one meets the classes ``others[start[i]:start[i+1]]`` of the other, ascending.
@@ -180,7 +180,7 @@ def _alike(
     return number, first
 
 
-def publishable(
+def cover_ranges(
     axes: Sequence[Axis], low: NDArray[np.int32], high: NDArray[np.int32], sets: Mapping[int, Bits]
 ) -> Cells:
     """The smallest cells that can be printed and cover the given ranges and sets.
@@ -194,13 +194,13 @@ def publishable(
         axis = axes[j]
         if axis.null:
             mixed = (high[:, j] == axis.size - 1) & (low[:, j] < axis.size - 1)
-            bits[mixed] = everything(axis)
+            bits[mixed] = all_leaves(axis)
     low = np.stack([pair[0] for pair in covered], axis=1).astype(np.int32)
     high = np.stack([pair[1] for pair in covered], axis=1).astype(np.int32)
     return Cells(low, high, full)
 
 
-def as_sets(axis: Axis, low: NDArray[np.int32], high: NDArray[np.int32]) -> Bits:
+def ranges_to_sets(axis: Axis, low: NDArray[np.int32], high: NDArray[np.int32]) -> Bits:
     """Ranges of codes as the sets of their members, (ranges, words)."""
     first = 64 * np.arange(axis.words)[None, :]
     ends = (np.clip(end[:, None] - first, 0, 64) for end in (low, high.astype(np.int64) + 1))
@@ -214,7 +214,7 @@ def _below(count: NDArray[np.int64]) -> Bits:
     return np.where(count == 0, np.uint64(0), full >> (64 - count.clip(1)).astype(np.uint64))
 
 
-def everything(axis: Axis) -> Bits:
+def all_leaves(axis: Axis) -> Bits:
     """The set of all leaves of an axis, null included."""
     bits = np.full(axis.words, 2**64 - 1, dtype=np.uint64)
     spare = axis.words * 64 - axis.size
@@ -233,4 +233,4 @@ def cover_classes(
         for j, axis in enumerate(axes)
         if axis.shape == "flat"
     }
-    return publishable(axes, low, high, sets)
+    return cover_ranges(axes, low, high, sets)

@@ -32,13 +32,13 @@ ROLES = (
 )
 """What a column is to an adversary, and so what happens to it."""
 
-LEFT_OUT = ("identifier", "drop")
+ROLES_LEFT_OUT = ("identifier", "drop")
 """The roles of columns that are not published: those that point at a person, and all others."""
 
-PUBLISHED = frozenset({"quasi", "sensitive", "keep"})
+PUBLISHED_ROLES = frozenset({"quasi", "sensitive", "keep"})
 """The roles whose values reach the published file."""
 
-DEFAULTS: dict[str, Hierarchy] = {
+DEFAULT_HIERARCHIES: dict[str, Hierarchy] = {
     "number": Ordered(),
     "date": Dates(),
     "code": Prefixes(),
@@ -110,7 +110,7 @@ def describe_marks(fields: Iterable[Field]) -> list[str]:
 def default_hierarchy(field: Field, kind: str = "") -> Hierarchy | None:
     """How a column generalises when nobody says otherwise; ``kind``: as the publisher reads it."""
     kind = kind or field.kind
-    return Ordered() if field.ordered and kind == "category" else DEFAULTS.get(kind)
+    return Ordered() if field.ordered and kind == "category" else DEFAULT_HIERARCHIES.get(kind)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Role:
         return self
 
 
-Asked = Role | str | Callable[..., Role]
+RoleLike = Role | str | Callable[..., Role]
 """What `Schema.set` takes: a role, its name, or a bare `quasi` or `sensitive`."""
 
 identifier = Role("identifier")
@@ -228,7 +228,7 @@ class Column:
         if self.hierarchy is not None and not isinstance(self.hierarchy, Hierarchy):
             raise self._wrong(
                 "has a hierarchy of the wrong type",
-                f"schema.set({{{quoted(self.name)}: shoal.quasi(shoal.intervals(5, 10, 20))}})",
+                f"schema.set({{{quote_name(self.name)}: shoal.quasi(shoal.intervals(5, 10, 20))}})",
             )
         able = self.role in ("sensitive", "undecided") and self.missing == MISSING_IS_VALUE
         if self.missing and not able:
@@ -257,19 +257,19 @@ class Column:
         object.__setattr__(self, "bounds", (low, high))
 
     def _wrong(self, fact: str, hint: str) -> SchemaError:
-        return SchemaError(f"Column {quoted(self.name)} {fact}.", hint)
+        return SchemaError(f"Column {quote_name(self.name)} {fact}.", hint)
 
 
-def as_column(name: str, asked: Asked, before: Column | None = None) -> Column:
+def make_column(name: str, asked: RoleLike, before: Column | None = None) -> Column:
     """The column `name` in the role that was asked for; its kind stays unless a new one is given.
 
-    >>> as_column("age", quasi, Column("age", kind="number")).kind
+    >>> make_column("age", quasi, Column("age", kind="number")).kind
     'number'
     """
     role = asked() if callable(asked) else Role(asked) if isinstance(asked, str) else None
     if not isinstance(role, Role):
         raise SchemaError(
-            f"Column {quoted(name)} was given something that is not a role.", role_hint(name)
+            f"Column {quote_name(name)} was given something that is not a role.", role_hint(name)
         )
     kind = before.kind if role.kind is None and before else role.kind or ""
     domain = None if role.domain is None else tuple(role.domain)
@@ -283,7 +283,7 @@ def is_pattern(name: str) -> bool:
     return "*" in name
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A column's name as a person types it in Python: in double quotes, on one line."""
     return json.dumps(name, ensure_ascii=False)
 
@@ -305,10 +305,10 @@ def is_like_a_value(name: str) -> bool:
     return _VALUE.fullmatch(name.strip()) is not None
 
 
-def shown(name: str) -> str:
+def describe_name(name: str) -> str:
     """A column's name for an error: what may be a cell is not shown.
 
-    >>> shown("age"), shown("34")
+    >>> describe_name("age"), describe_name("34")
     ("'age'", 'whose name looks like a value')
     """
     return "whose name looks like a value" if is_like_a_value(name) else repr(name)
@@ -338,16 +338,16 @@ def list_columns(fields: Sequence[Field], known: Iterable[str] = ()) -> str:
             f"The table has {len(names):,} columns, whose names may be values and are not shown: "
             "check that its first row is a header; shoal look lists the columns."
         )
-    return f"The table has: {', '.join(map(quoted, names))}."
+    return f"The table has: {', '.join(map(quote_name, names))}."
 
 
-def in_a_row(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """Columns' names in a sentence: in double quotes where a comma would make two of one.
 
-    >>> print(in_a_row(["sex", "Age, years"]))
+    >>> print(join_names(["sex", "Age, years"]))
     sex, "Age, years"
     """
-    return ", ".join(quoted(name) if "," in name else name for name in names)
+    return ", ".join(quote_name(name) if "," in name else name for name in names)
 
 
 def toml_key(name: str) -> str:
@@ -356,7 +356,7 @@ def toml_key(name: str) -> str:
     >>> toml_key("age"), toml_key("home town")
     ('age', '"home town"')
     """
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quote_name(name)
 
 
 def role_hint(name: str, role: str = "quasi") -> str:
@@ -367,7 +367,7 @@ def role_hint(name: str, role: str = "quasi") -> str:
     """
     key = toml_key(name)
     return (
-        f"--{role} {key}, schema.set({{{quoted(name)}: shoal.{role}}}), "
+        f"--{role} {key}, schema.set({{{quote_name(name)}: shoal.{role}}}), "
         f'or [columns.{key}] with role = "{role}"'
     )
 

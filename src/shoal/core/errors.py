@@ -104,10 +104,10 @@ class InputError(ShoalError):
     exit_code = 5
 
 
-def together(amiss: Sequence[InputError]) -> InputError:
+def join_errors(amiss: Sequence[InputError]) -> InputError:
     """Several errors as one that says all of them; a single one as it is.
 
-    >>> print(together([InputError("A is empty.", "fill it."), InputError("B is.", "fill it.")]))
+    >>> print(join_errors([InputError("A is empty.", "fill it."), InputError("B is.", "fill it.")]))
     A is empty. B is.
     Hint: fill it.
     """

@@ -45,7 +45,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal.core.axis import Axis, Level
 from shoal.core.errors import HierarchyError
-from shoal.core.labels import ROOT, number, position, positions, text, write_range
+from shoal.core.labels import (
+    ROOT,
+    format_number,
+    format_value,
+    to_position,
+    to_positions,
+    write_range,
+)
 from shoal.core.ordered_bands import order_bands
 
 # The levels of a tree over leaves that are in order: intervals, calendar, masked codes, bins.
@@ -54,10 +61,10 @@ from shoal.core.ordered_bands import order_bands
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]
 
-MOST_WHOLE_NUMBERS = 100_000
+MAX_WHOLE_NUMBERS = 100_000
 
 
-def runs(keys: ArrayLike, label: Callable[[int, int], str]) -> Level:
+def group_runs(keys: ArrayLike, label: Callable[[int, int], str]) -> Level:
     """The level whose nodes are the runs of equal keys; `label` names the run first..last."""
     keys = np.asarray(keys)
     changes = np.flatnonzero(keys[1:] != keys[:-1]) + 1
@@ -68,7 +75,7 @@ def runs(keys: ArrayLike, label: Callable[[int, int], str]) -> Level:
 
 
 @dataclass(frozen=True)
-class Given:
+class ColumnDomain:
     """What is known about a column when its axis grows; `values` are distinct, without null."""
 
     name: str
@@ -95,14 +102,14 @@ class Given:
         low, high = float(self.bounds[0]), float(self.bounds[1])
         outside = (raw < low) | (raw > high)
         self._refuse(outside, "lie outside its bounds", "Widen the bounds in the schema.")
-        if is_whole(places) and is_whole([low, high]) and high - low < MOST_WHOLE_NUMBERS:
+        if are_whole(places) and are_whole([low, high]) and high - low < MAX_WHOLE_NUMBERS:
             places = np.arange(low, high + 1)
         return places, (low, high)
 
     def places(self) -> Floats:
         """The values as finite numbers."""
         try:
-            raw = positions(self.values, self.kind)
+            raw = to_positions(self.values, self.kind)
         except (ValueError, TypeError, OverflowError):
             raise HierarchyError(
                 f"Column {self.name!r} has values that are no {self.kind}s.", "Change its kind."
@@ -122,41 +129,41 @@ class Given:
             raise HierarchyError(f"Column {self.name!r}: {share} {fact}.", hint)
 
 
-def to_values(kind: str, places: Floats) -> tuple[Any, ...]:
+def positions_to_values(kind: str, places: Floats) -> tuple[Any, ...]:
     """Positions as values of the column's kind: floats, or dates."""
     if kind == "date":
         return tuple(date.fromordinal(int(place)) for place in places)
     return tuple(places.tolist())
 
 
-def leaf(label: str, kind: str) -> Any:
+def parse_leaf(label: str, kind: str) -> Any:
     """A taxonomy's leaf as a value of the column's kind; None when it cannot be one."""
     if kind not in ("number", "date"):
         return label
     try:
-        place = position(label, kind)
+        place = to_position(label, kind)
     except ValueError:
         return None
-    return to_values(kind, np.array([place]))[0] if math.isfinite(place) else None
+    return positions_to_values(kind, np.array([place]))[0] if math.isfinite(place) else None
 
 
-def is_whole(numbers: ArrayLike) -> bool:
+def are_whole(numbers: ArrayLike) -> bool:
     """Whether all of them are whole numbers."""
     numbers = np.asarray(numbers, dtype=np.float64)
     return bool(np.all(numbers == np.floor(numbers)))
 
 
-def exact(value: float) -> Fraction:
+def decimal_fraction(value: float) -> Fraction:
     """The decimal number that a float is written as, exactly: .3 is three times .1."""
     return Fraction(str(float(value)))
 
 
 def interval_index(places: Floats, width: float, origin: float) -> list[int]:
     """The number of the interval each place lies in, in exact arithmetic."""
-    if is_whole(places) and is_whole([width, origin]):
+    if are_whole(places) and are_whole([width, origin]):
         return [(int(place) - int(origin)) // int(width) for place in places.tolist()]
-    start, step = exact(origin), exact(width)
-    return [math.floor((exact(place) - start) / step) for place in places.tolist()]
+    start, step = decimal_fraction(origin), decimal_fraction(width)
+    return [math.floor((decimal_fraction(place) - start) / step) for place in places.tolist()]
 
 
 def interval_level(
@@ -173,30 +180,30 @@ def interval_level(
         for place, i in zip(places.tolist(), index, strict=True)
     ]
     stated = np.array(reach, dtype=np.float64).reshape(-1, 2)
-    level = runs(stated[:, 0], lambda first, _: _interval(*reach[first], whole))
+    level = group_runs(stated[:, 0], lambda first, _: _interval(*reach[first], whole))
     # [20-29] ends at 29, [20, 30[ at 30
     return Level(level.starts, level.labels, stated[level.starts] - [0, int(whole)])
 
 
 def _edges(index: int, width: float, origin: float, bottom: float, top: float) -> Ends:
-    low = exact(origin) + index * exact(width)
-    return max(float(low), bottom), min(float(low + exact(width)), top)
+    low = decimal_fraction(origin) + index * decimal_fraction(width)
+    return max(float(low), bottom), min(float(low + decimal_fraction(width)), top)
 
 
 def _interval(low: float, high: float, whole: bool) -> str:
     if math.isinf(low):
-        return f"<{number(high)}"
+        return f"<{format_number(high)}"
     if math.isinf(high):
-        return f">={number(low)}"
-    return write_range(low, high - 1) if whole else f"[{number(low)}, {number(high)}["
+        return f">={format_number(low)}"
+    return write_range(low, high - 1) if whole else f"[{format_number(low)}, {format_number(high)}["
 
 
 def calendar_level(places: Floats, unit: str) -> Level:
     """Months, quarters, years or decades: ``1965-09``, ``1965-Q3``, ``1965``, ``1960-69``."""
-    months = [12 * day.year + day.month - 1 for day in to_values("date", places)]
+    months = [12 * day.year + day.month - 1 for day in positions_to_values("date", places)]
     length = {"month": 1, "quarter": 3, "year": 12, "decade": 120}[unit]
     keys = [month // length * length for month in months]
-    level = runs(keys, lambda first, _: _period(keys[first], unit))
+    level = group_runs(keys, lambda first, _: _period(keys[first], unit))
     first = [keys[start] for start in level.starts]
     ends = [(_day(month), _day(month + length) - 1) for month in first]
     return Level(level.starts, level.labels, np.array(ends, dtype=np.float64).reshape(-1, 2))
@@ -238,17 +245,17 @@ def masked_level(texts: Sequence[str], length: int, taken: dict[str, tuple[int, 
         return mask
 
     # objects, because numpy's own strings drop trailing NULs
-    return runs(np.array([*keys, None], dtype=object)[:-1], label)
+    return group_runs(np.array([*keys, None], dtype=object)[:-1], label)
 
 
 def binned_level(bins: NDArray[np.int64], leaves: Sequence[Any]) -> Level:
     """Bins by their number, labelled with the outermost leaves in them."""
-    return runs(bins, lambda first, last: write_range(leaves[first], leaves[last]))
+    return group_runs(bins, lambda first, last: write_range(leaves[first], leaves[last]))
 
 
-def column_level(labels: Sequence[str]) -> Level:
+def taxonomy_level(labels: Sequence[str]) -> Level:
     """A level of a taxonomy: one label for each leaf, in tree order."""
-    return runs(np.array([*labels, None], dtype=object)[:-1], lambda first, _: labels[first])
+    return group_runs(np.array([*labels, None], dtype=object)[:-1], lambda first, _: labels[first])
 
 
 # Taxonomies as rows, leaf first and root last: checked, ordered, read from ARX's CSV and mappings.
@@ -256,16 +263,16 @@ def column_level(labels: Sequence[str]) -> Level:
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
-Rows = tuple[tuple[str, ...], ...]
+TaxonomyRows = tuple[tuple[str, ...], ...]
 
 
-def read_csv(content: str) -> Rows:
+def read_taxonomy(content: str) -> TaxonomyRows:
     """The rows of ARX's CSV: separated by ``;`` or ``,``, no header; blank lines are skipped."""
     content = content.removeprefix("\ufeff")
     rows, lines = _split(content, ";")
     if rows and len(rows[0]) == 1:
         rows, lines = _split(content, ",")
-    check(rows, lines)
+    check_taxonomy(rows, lines)
     return tuple(rows)
 
 
@@ -284,9 +291,9 @@ def _split(content: str, delimiter: str) -> tuple[list[tuple[str, ...]], list[in
     return rows, lines
 
 
-def write_csv(axis: Axis) -> str:
+def write_taxonomy(axis: Axis) -> str:
     """The leaves of an axis with the nodes above them as ARX's CSV, separated by ``;``."""
-    columns = [[text(leaf) for leaf in axis.leaves]]
+    columns = [[format_value(leaf) for leaf in axis.leaves]]
     for level in axis.levels:
         sizes = np.diff(np.append(level.starts, len(axis.leaves)))
         columns.append(np.repeat(np.array(level.labels, dtype=object), sizes).tolist())
@@ -296,10 +303,10 @@ def write_csv(axis: Axis) -> str:
     return out.getvalue()
 
 
-def from_mapping(mapping: Mapping[Any, Any]) -> Rows:
+def flatten_mapping(mapping: Mapping[Any, Any]) -> TaxonomyRows:
     """The rows of a nested mapping from groups to groups or leaves; short branches are padded.
 
-    >>> from_mapping({"Europe": ["Italy", "France"], "Asia": {"East": ["Japan"]}})[0]
+    >>> flatten_mapping({"Europe": ["Italy", "France"], "Asia": {"East": ["Japan"]}})[0]
     ('Italy', 'Italy', 'Europe', '*')
     """
     paths = list(_paths(mapping, (ROOT,)))
@@ -311,15 +318,15 @@ def from_mapping(mapping: Mapping[Any, Any]) -> Rows:
 def _paths(node: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     if isinstance(node, Mapping):
         for group, inner in node.items():
-            yield from _paths(inner, (text(group), *above))
+            yield from _paths(inner, (format_value(group), *above))
     elif isinstance(node, Sequence) and not isinstance(node, str):
         for leaf in node:
             yield from _paths(leaf, above)
     else:
-        yield (text(node), *above)
+        yield (format_value(node), *above)
 
 
-def check(rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
+def check_taxonomy(rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
     """Raise HierarchyError unless the rows are one tree; `lines` are their line numbers."""
     if not rows:
         raise HierarchyError("The hierarchy is empty.", "One row for each value, leaf first.")
@@ -395,12 +402,12 @@ def _refuse(lines: Sequence[int], fact: str, hint: str) -> None:
         raise HierarchyError(f"{len(lines)} rows of the hierarchy (line {shown}) {fact}.", hint)
 
 
-def in_order(rows: Rows) -> Rows:
+def sort_taxonomy(rows: TaxonomyRows) -> TaxonomyRows:
     """The rows in tree order, each leaf once: groups and leaves as they first appear.
 
     Leaves are sorted as numbers inside a group where all are numbers.
 
-    >>> in_order((("9", "x", "*"), ("a", "y", "*"), ("10", "x", "*"), ("8", "x", "*")))
+    >>> sort_taxonomy((("9", "x", "*"), ("a", "y", "*"), ("10", "x", "*"), ("8", "x", "*")))
     (('8', 'x', '*'), ('9', 'x', '*'), ('10', 'x', '*'), ('a', 'y', '*'))
     """
     rows = tuple(dict.fromkeys(rows))
@@ -411,13 +418,13 @@ def in_order(rows: Rows) -> Rows:
         {label: i for i, label in enumerate(dict.fromkeys(column))}
         for column in zip(*rows, strict=True)
     ]
-    place[0] = {leaf: i for group in groups.values() for i, leaf in enumerate(by_value(group))}
+    place[0] = {leaf: i for group in groups.values() for i, leaf in enumerate(sort_by_value(group))}
     return tuple(
         sorted(rows, key=lambda row: tuple(p[c] for p, c in zip(place, row, strict=True))[::-1])
     )
 
 
-def by_value(texts: Sequence[str]) -> list[str]:
+def sort_by_value(texts: Sequence[str]) -> list[str]:
     """The texts sorted as numbers where all are numbers; otherwise as they stand."""
     if all(_NUMBER.fullmatch(t) for t in texts):
         return sorted(texts, key=lambda t: (float(t), t))
@@ -451,14 +458,14 @@ class Hierarchy(ABC):
         >>> axis.labels([0, 0, 0, 2], [1, 2, 3, 2]).tolist()
         ['[20-24]', '[20-29]', '*', '28']
         """
-        return self._grow(Given(name, kind, values, counts, null, bounds))
+        return self._grow(ColumnDomain(name, kind, values, counts, null, bounds))
 
     def to_toml(self) -> Any:
         """The hierarchy as a plain value for a schema; `from_toml` reads it back."""
         return self._plain()
 
     @abstractmethod
-    def _grow(self, given: Given) -> Axis: ...
+    def _grow(self, given: ColumnDomain) -> Axis: ...
 
     @abstractmethod
     def _plain(self) -> Any: ...
@@ -491,7 +498,7 @@ class Hierarchy(ABC):
 class Flat(Hierarchy):
     """No order and no groups: any set of values may be published."""
 
-    def _grow(self, given: Given) -> Axis:
+    def _grow(self, given: ColumnDomain) -> Axis:
         counts = np.zeros(len(given.values), int) if given.counts is None else given.counts
         values = given.places().tolist() if given.kind == "number" else given.values
         pairs = zip(values, counts.tolist(), strict=True)
@@ -521,15 +528,15 @@ class Ordered(Hierarchy):
                 'hierarchy = { ordered = ["low", "medium", "high"] }',
             )
 
-    def _grow(self, given: Given) -> Axis:
+    def _grow(self, given: ColumnDomain) -> Axis:
         if given.kind in ("number", "date"):
             return _on_line(given, "ordered", *given.line(), ())
         return Axis(given.name, given.kind, "ordered", self._leaves(given), given.null)
 
-    def _leaves(self, given: Given) -> tuple[str, ...]:
+    def _leaves(self, given: ColumnDomain) -> tuple[str, ...]:
         present = sorted(given.values)
         if not self.values:
-            return order_bands(present) or tuple(by_value(present))
+            return order_bands(present) or tuple(sort_by_value(present))
         if missing := len(set(present) - set(self.values)):
             raise HierarchyError(
                 f"Column {given.name!r} has {missing:,} values that its order does not name.",
@@ -559,7 +566,7 @@ class Intervals(Hierarchy):
         stated = [*self.widths, self.origin, self.bottom or 0, self.top or 0]
         if not all(math.isfinite(x) for x in stated) or min(self.widths, default=0) <= 0:
             raise HierarchyError("Intervals need widths above 0.", "intervals(5, 10, 20)")
-        widths = [exact(width) for width in self.widths]
+        widths = [decimal_fraction(width) for width in self.widths]
         if any(b % a or b == a for a, b in pairwise(widths)):
             raise HierarchyError(
                 "The widths of the intervals do not nest.",
@@ -568,16 +575,16 @@ class Intervals(Hierarchy):
         if self.bottom is not None and self.top is not None and self.bottom >= self.top:
             raise HierarchyError("The bottom of the intervals is not below their top.", "top=80")
 
-    def _grow(self, given: Given) -> Axis:
+    def _grow(self, given: ColumnDomain) -> Axis:
         places, span = given.line(("number",))
         low = -math.inf if self.bottom is None else self.bottom
         high = math.inf if self.top is None else self.top
         stated = [*self.widths, self.origin, *(x for x in (low, high) if math.isfinite(x))]
-        whole = is_whole(places) and is_whole(stated)
+        whole = are_whole(places) and are_whole(stated)
         finest = interval_index(places, self.widths[0], self.origin)
         levels = []
         for width in self.widths:
-            step = int(exact(width) / exact(self.widths[0]))
+            step = int(decimal_fraction(width) / decimal_fraction(self.widths[0]))
             index = [i // step for i in finest]
             level = interval_level(places, index, width, self.origin, (low, high), whole)
             levels.append(level)
@@ -600,9 +607,9 @@ class Prefixes(Hierarchy):
         if not lengths or not all(isinstance(n, int) and n > 0 for n in lengths):
             raise HierarchyError("Prefixes need lengths of 1 or more.", "prefixes(4, 3, 2)")
 
-    def _grow(self, given: Given) -> Axis:
-        leaves = tuple(sorted(given.values, key=text))  # so that a prefix is one range
-        texts = [text(leaf) for leaf in leaves]
+    def _grow(self, given: ColumnDomain) -> Axis:
+        leaves = tuple(sorted(given.values, key=format_value))  # so that a prefix is one range
+        texts = [format_value(leaf) for leaf in leaves]
         lengths = self.lengths or range(1, max(map(len, texts), default=0))
         taken: dict[str, tuple[int, int]] = {}
         levels: list[Level] = []
@@ -633,7 +640,7 @@ class Dates(Hierarchy):
                 "Some of day, month, quarter, year, decade, in this order.",
             )
 
-    def _grow(self, given: Given) -> Axis:
+    def _grow(self, given: ColumnDomain) -> Axis:
         places, span = given.line(("date",))
         levels = [calendar_level(places, unit) for unit in self.levels if unit != "day"]
         return _on_line(given, "tree", places, span, levels)
@@ -650,14 +657,14 @@ class Tree(Hierarchy):
     that is no number or date is left out: no value could be equal to it.
     """
 
-    rows: Rows
+    rows: TaxonomyRows
     source: str = ""
 
     def __post_init__(self) -> None:
-        check(self.rows, range(1, len(self.rows) + 1))
+        check_taxonomy(self.rows, range(1, len(self.rows) + 1))
 
-    def _grow(self, given: Given) -> Axis:
-        pairs = [(leaf(row[0], given.kind), row) for row in in_order(self.rows)]
+    def _grow(self, given: ColumnDomain) -> Axis:
+        pairs = [(parse_leaf(row[0], given.kind), row) for row in sort_taxonomy(self.rows)]
         pairs = [(leaf, row) for leaf, row in pairs if leaf is not None]
         leaves = tuple(leaf for leaf, _ in pairs)
         if len(set(leaves)) < len(leaves):
@@ -667,7 +674,7 @@ class Tree(Hierarchy):
                 "Keep one row for each number or date.",
             )
         columns = list(zip(*(row for _, row in pairs), strict=True))
-        levels = tuple(column_level(column) for column in columns[1:-1])
+        levels = tuple(taxonomy_level(column) for column in columns[1:-1])
         places = _ascending(given, leaves)
         root = self.rows[0][-1]
         axis = Axis(given.name, given.kind, "tree", leaves, given.null, levels, places, root=root)
@@ -692,24 +699,24 @@ class _Binned(Hierarchy):
                 "From fine to coarse, each a multiple of the next: equal_width(8, 4, 2)",
             )
 
-    def _grow(self, given: Given) -> Axis:
+    def _grow(self, given: ColumnDomain) -> Axis:
         places, span = given.line()
         finest = np.minimum(self._finest(given, places, span), self.bins[0] - 1)
-        leaves = to_values(given.kind, places)
+        leaves = positions_to_values(given.kind, places)
         levels = [binned_level(finest // (self.bins[0] // count), leaves) for count in self.bins]
         # One bin of all would print the smallest and the largest value that anybody has: it is *.
         several = [level for level in levels if len(level.starts) > 1 or given.null]
         return _on_line(given, "tree", places, span, several)
 
     @abstractmethod
-    def _finest(self, given: Given, places: Floats, span: Ends) -> NDArray[np.int64]: ...
+    def _finest(self, given: ColumnDomain, places: Floats, span: Ends) -> NDArray[np.int64]: ...
 
 
 @dataclass(frozen=True)
 class EqualWidth(_Binned):
     """Numbers or dates in equally wide parts of the data's range (or of the bounds)."""
 
-    def _finest(self, given: Given, places: Floats, span: Ends) -> NDArray[np.int64]:
+    def _finest(self, given: ColumnDomain, places: Floats, span: Ends) -> NDArray[np.int64]:
         range_ = span[1] - span[0] or 1.0
         return np.floor((places - span[0]) / range_ * self.bins[0]).astype(np.int64)
 
@@ -721,7 +728,7 @@ class EqualWidth(_Binned):
 class EqualFrequency(_Binned):
     """Numbers or dates in parts with about equally many rows."""
 
-    def _finest(self, given: Given, places: Floats, span: Ends) -> NDArray[np.int64]:
+    def _finest(self, given: ColumnDomain, places: Floats, span: Ends) -> NDArray[np.int64]:
         counts = np.ones(len(given.values), np.int64) if given.counts is None else given.counts
         at = np.searchsorted(places, given.places())
         rows = np.bincount(at, weights=counts, minlength=len(places)).astype(np.int64)
@@ -766,8 +773,8 @@ def tree(groups: Mapping[Any, Any] | Sequence[Sequence[Any]]) -> Tree:
     (('Italy', 'Europe', '*'), ('France', 'Europe', '*'))
     """
     if isinstance(groups, Mapping):
-        return Tree(from_mapping(groups))
-    return Tree(tuple(tuple(text(cell) for cell in row) for row in groups))
+        return Tree(flatten_mapping(groups))
+    return Tree(tuple(tuple(format_value(cell) for cell in row) for row in groups))
 
 
 def equal_width(*bins: int) -> EqualWidth:
@@ -782,24 +789,26 @@ def equal_frequency(*bins: int) -> EqualFrequency:
 
 def from_arx_csv(content: str, source: str = "") -> Tree:
     """The taxonomy of ARX's CSV text: ``leaf;group;...;*``, separated by ``;`` or ``,``."""
-    return Tree(read_csv(content), source)
+    return Tree(read_taxonomy(content), source)
 
 
 def to_arx_csv(axis: Axis) -> str:
     """The axis as ARX's CSV text, one row for each leaf but null."""
-    return write_csv(axis)
+    return write_taxonomy(axis)
 
 
-def _on_line(given: Given, shape: str, places: Floats, span: Ends, levels: Sequence[Level]) -> Axis:
-    leaves = to_values(given.kind, places)
+def _on_line(
+    given: ColumnDomain, shape: str, places: Floats, span: Ends, levels: Sequence[Level]
+) -> Axis:
+    leaves = positions_to_values(given.kind, places)
     return Axis(given.name, given.kind, shape, leaves, given.null, tuple(levels), places, span)
 
 
-def _ascending(given: Given, leaves: Sequence[Any]) -> Floats | None:
+def _ascending(given: ColumnDomain, leaves: Sequence[Any]) -> Floats | None:
     """The leaves' positions when the tree keeps them in order; only then is a node an interval."""
     if given.kind not in ("number", "date") or not leaves:
         return None
-    places = positions(leaves, given.kind)
+    places = to_positions(leaves, given.kind)
     return places if bool(np.all(np.diff(places) > 0)) else None
 
 

@@ -1,7 +1,7 @@
 """Counts per class, sparse: of one column's values, and of who brought them.
 
 ``Histogram``  per class the values of one column that occur, and how often
-``Shares``     per class how many rows of each value each provider brought
+``Contributions``     per class how many rows of each value each provider brought
 """
 
 from __future__ import annotations
@@ -320,7 +320,7 @@ class ValueSets:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class ProviderValuePairs:
     """The pairs of provider and value that occur, numbered in the order of (provider, value)."""
 
     provider: Axis
@@ -333,7 +333,7 @@ class Pairs:
     @classmethod
     def of(
         cls, provider: Axis, who: NDArray[Any], axis: Axis | None, values: NDArray[Any] | None
-    ) -> tuple[Pairs, NDArray[np.int32]]:
+    ) -> tuple[ProviderValuePairs, NDArray[np.int32]]:
         """The pairs of a table's entries, and the number of each entry's."""
         value = np.zeros_like(who) if values is None else values
         found, first = combinations((who, value), (provider.size, 1 if axis is None else axis.size))
@@ -354,14 +354,14 @@ class Pairs:
         number: NDArray[Any],
         count: NDArray[np.int64],
         total: NDArray[np.int64],
-    ) -> Shares:
+    ) -> Contributions:
         """The shares of classes whose pairs are counted, ascending, by number."""
         who, value = self.who[number], self.value[number]
-        return Shares(self.provider, self.axis, start, who, value, count, total)
+        return Contributions(self.provider, self.axis, start, who, value, count, total)
 
 
 @dataclass(frozen=True)
-class Shares:
+class Contributions:
     """Who brought which rows: per class the pairs (provider, value) that occur, and how often.
 
     Class ``i`` has ``who``, ``value`` and ``count`` at ``start[i]:start[i+1]``, ascending by
@@ -422,7 +422,7 @@ class Shares:
         """Providers per class."""
         return self.providers.distinct
 
-    def take(self, classes: NDArray[Any]) -> Shares:
+    def take(self, classes: NDArray[Any]) -> Contributions:
         """The shares of some classes only; the totals stay."""
         start, pick = _some(self.start, classes)
         return replace(
@@ -430,7 +430,7 @@ class Shares:
         )
 
     @property
-    def known(self) -> Shares:
+    def known(self) -> Contributions:
         """The shares without the rows whose value nobody knows."""
         if self.axis is None or not self.axis.unknown:
             return self

@@ -2,7 +2,7 @@
 
 The command line installs this before it loads anything else. A signal is first an interrupt of the
 main thread, which unwinds and so undoes what it was at; engines are told to give up their queries.
-Whoever does not come to an end so within `GRACE` seconds (a library that swallows the interrupt, a
+Whoever does not come to an end so within `GRACE_SECONDS` (a library that swallows the interrupt, a
 kernel that does not look up) is ended by another thread, after it has removed what would be left.
 A program that uses Shoal as a library keeps its own handlers: for it Ctrl-C is KeyboardInterrupt.
 """
@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from shoal.core import temporary_files
 
-GRACE = 0.5
+GRACE_SECONDS = 0.5
 """Seconds that the main thread has to come to an end by itself."""
 SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -35,9 +35,9 @@ class Interruptible(Protocol):
         """Give up the running query, if there is any."""
 
 
-engines: weakref.WeakSet[Any] = weakref.WeakSet()
+running_engines: weakref.WeakSet[Any] = weakref.WeakSet()
 """The engines that may be at work."""
-requested = threading.Event()
+stop_requested = threading.Event()
 """Set when the user asked to stop: a library may swallow the interrupt itself."""
 
 _received = 0
@@ -51,12 +51,12 @@ def exit_code() -> int:
     return 128 + (_received or signal.SIGINT)
 
 
-def may_tell() -> bool:
+def claim_announcement() -> bool:
     """Whether nobody has told the user yet that the run was stopped; true once."""
     return _told.acquire(blocking=False)
 
 
-def install() -> None:
+def install_handlers() -> None:
     """Take signals from now on, for the whole life of this process."""
     global _installed
     _installed = True
@@ -68,18 +68,18 @@ def install() -> None:
             signal.signal(number, _stop)  # under nohup a closed terminal is no matter
     threading.Thread(target=_watch, args=(reading,), name="shoal-stopping", daemon=True).start()
     # An interrupt that comes while something is being collected cannot be raised there.
-    sys.unraisablehook = lambda lost: requested.is_set() or sys.__unraisablehook__(lost)
-    threading.excepthook = lambda lost: requested.is_set() or threading.__excepthook__(lost)
+    sys.unraisablehook = lambda lost: stop_requested.is_set() or sys.__unraisablehook__(lost)
+    threading.excepthook = lambda lost: stop_requested.is_set() or threading.__excepthook__(lost)
 
 
-def tell_by(tell: Callable[[int], object]) -> None:
+def announce_with(tell: Callable[[int], object]) -> None:
     """Have the user told in this way, once everything is loaded; from now on work is undone."""
     global _tell
     _tell = tell
 
 
 @contextmanager
-def listening() -> Iterator[None]:
+def handle_signals() -> Iterator[None]:
     """Take signals for a while, where nobody has installed this: as interrupts of this thread."""
     if _installed or threading.current_thread() is not threading.main_thread():
         yield
@@ -93,18 +93,18 @@ def listening() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def ignore() -> None:
+def ignore_signals() -> None:
     """Take no more signals: the work is done."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
-def leave() -> None:
+def leave_process() -> None:
     """End this process now, as one that was asked to stop; nothing of it is left.
 
     Not by way of the interpreter, which takes down libraries whose threads are still at work.
     """
-    temporary_files.clear()
+    temporary_files.remove_everything()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
@@ -114,7 +114,7 @@ def leave() -> None:
 def _forget() -> None:
     global _received
     _received = 0
-    requested.clear()
+    stop_requested.clear()
     if _told.locked():
         _told.release()
 
@@ -122,14 +122,14 @@ def _forget() -> None:
 def _stop(number: int, frame: FrameType | None) -> None:
     """In the main thread, as soon as it looks up."""
     global _received
-    if requested.is_set():  # a second Ctrl-C does not disturb the first one's clearing up
+    if stop_requested.is_set():  # a second Ctrl-C does not disturb the first one's clearing up
         return
     _received = number
-    requested.set()
+    stop_requested.set()
     if _installed and (_tell is None or _is_importing(frame)):
         # Nothing but loading has been done, or a library is half loaded: whoever asked for it
         # would ask again while unwinding, and some end the process when they are loaded twice.
-        end()
+        announce_and_leave()
     raise KeyboardInterrupt
 
 
@@ -146,20 +146,20 @@ def _watch(reading: int) -> None:
         pass
     _received = _received or number
     for _ in range(5):
-        for engine in list(engines):
+        for engine in list(running_engines):
             with suppress(Exception):  # closed meanwhile
                 engine.interrupt()
-        threading.Event().wait(GRACE / 5)
-    requested.set()
-    end()
+        threading.Event().wait(GRACE_SECONDS / 5)
+    stop_requested.set()
+    announce_and_leave()
 
 
-def end() -> None:
+def announce_and_leave() -> None:
     """Say that the run was stopped, unless that is said already, and leave."""
-    if may_tell():
+    if claim_announcement():
         if _tell is None:
             os.write(2, b"Stopped.\n")
         else:
             with suppress(Exception):
                 _tell(exit_code())
-    leave()
+    leave_process()

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.labels import period, position, read_range, read_set
+from shoal.core.labels import parse_period, read_range, read_set, to_position
 
-NOTHING = frozenset(
+EMPTY_LABELS = frozenset(
     (
         "",
         "?",
@@ -151,7 +151,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Members:
+class ValueSet:
     """These values. Not `sure`: the text may as well be one value, as in ``Black, other``; `loose`:
     it is one unless one of these is a value, as in ``Asian/Pacific``."""
 
@@ -160,19 +160,19 @@ class Members:
     loose: bool = False
 
 
-Meaning = Everything | Between | Masked | Span | Members
+LabelMeaning = Everything | Between | Masked | Span | ValueSet
 
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=(\d+))")
 """A comma between digits, which may be a decimal sign; with the digits after it."""
 
 
-def read(label: str, kind: str) -> Meaning | None:
+def parse_label(label: str, kind: str) -> LabelMeaning | None:
     """What a label says in a column of this kind; None when it says nothing certain.
 
-    >>> read("[20, 40[", "number")
+    >>> parse_label("[20, 40[", "number")
     Between(low=20.0, high=40.0, low_in=True, high_in=False)
-    >>> read("A|B", "category"), read("young", "number")
-    (Members(texts=('A', 'B'), sure=True, loose=False), None)
+    >>> parse_label("A|B", "category"), parse_label("young", "number")
+    (ValueSet(texts=('A', 'B'), sure=True, loose=False), None)
     """
     label = label.strip().replace("\u2212", "-").replace("\u00a0", " ")
     if label.strip("*-/" if kind == "date" else "*") == "" and "*" in label:
@@ -183,7 +183,7 @@ def read(label: str, kind: str) -> Meaning | None:
         return _masked(label) or _range_or_set(label)
     ends = read_range(label)
     found = Span(*ends) if ends else _members(label)
-    return None if isinstance(found, Members) and _two_numbers(label, found) else found
+    return None if isinstance(found, ValueSet) and _two_numbers(label, found) else found
 
 
 def with_decimal_points(label: str, is_decimal: bool = False) -> str:
@@ -198,26 +198,28 @@ def with_decimal_points(label: str, is_decimal: bool = False) -> str:
     ('1,000-2,000', '1.000-2.000')
     """
     pointed = _DECIMAL_COMMA.sub(".", label)
-    if pointed == label or "." in label or read(label, "number") is not None:
+    if pointed == label or "." in label or parse_label(label, "number") is not None:
         return label
     is_decimal = is_decimal or any(len(digits) != 3 for digits in _DECIMAL_COMMA.findall(label))
-    return pointed if is_decimal and read(pointed, "number") is not None else label
+    return pointed if is_decimal and parse_label(pointed, "number") is not None else label
 
 
-def says_nothing(label: str) -> bool:
+def is_empty_label(label: str) -> bool:
     """Whether a label says no more than ``*``, unless it is a value.
 
-    >>> says_nothing("NA "), says_nothing("Unknown"), says_nothing("other")
+    >>> is_empty_label("NA "), is_empty_label("Unknown"), is_empty_label("other")
     (True, True, False)
     """
-    return label.strip().casefold() in NOTHING
+    return label.strip().casefold() in EMPTY_LABELS
 
 
-def values(meaning: Meaning | None, kind: str) -> list[Any]:
+def list_example_values(meaning: LabelMeaning | None, kind: str) -> list[Any]:
     """Values that a label covers or ends at.
 
-    >>> values(read("130**", "code"), "code"), values(read("3*", "number"), "number")
-    (['13000', '13011'], [30.0, 40.0])
+    >>> list_example_values(parse_label("130**", "code"), "code")
+    ['13000', '13011']
+    >>> list_example_values(parse_label("3*", "number"), "number")
+    [30.0, 40.0]
     """
     if isinstance(meaning, Between):
         ends = sorted({meaning.low, meaning.high})
@@ -226,7 +228,7 @@ def values(meaning: Meaning | None, kind: str) -> list[Any]:
         return [meaning.prefix.ljust(meaning.length, digit) for digit in "01"]
     if isinstance(meaning, Span):
         return [meaning.low, meaning.high]
-    if not isinstance(meaning, Members):
+    if not isinstance(meaning, ValueSet):
         return []
     if kind not in _FORMS:
         return list(meaning.texts)
@@ -245,17 +247,18 @@ def value_at(point: float, kind: str) -> Any:
     return point if math.isfinite(point) else None
 
 
-def kind_of(labels: Iterable[str | None]) -> str:
+def infer_label_kind(labels: Iterable[str | None]) -> str:
     """The kind under which all labels of a column can be read, where nobody says it.
 
     Years alone are numbers; masked digits of one length are codes when there are five or more of
     them, or a leading zero.
 
-    >>> kind_of(["<30", "3*", None]), kind_of(["0213*", "02141"]), kind_of(["1965-09", "1964"])
-    ('number', 'code', 'date')
+    >>> columns = ["<30", "3*", None], ["0213*", "02141"], ["1965-09", "1964"]
+    >>> [infer_label_kind(labels) for labels in columns]
+    ['number', 'code', 'date']
     """
-    told = {label for label in labels if label is not None and not says_nothing(label)}
-    told = {label for label in told if not isinstance(read(label, "date"), Everything)}
+    told = {label for label in labels if label is not None and not is_empty_label(label)}
+    told = {label for label in told if not isinstance(parse_label(label, "date"), Everything)}
     if not told:
         return "category"
     if _all_codes(told):
@@ -263,7 +266,7 @@ def kind_of(labels: Iterable[str | None]) -> str:
     if all(_MONTHS.fullmatch(label) for label in told):
         return "date"
     for kind in _FORMS:
-        if all(read(label, kind) for label in told):
+        if all(parse_label(label, kind) for label in told):
             return kind
     masks = any(isinstance(_masked(label), Masked) for label in told)
     return "code" if masks else "category"
@@ -272,9 +275,9 @@ def kind_of(labels: Iterable[str | None]) -> str:
 # Numbers and dates
 
 
-def _listed(label: str, kind: str) -> Members | None:
+def _listed(label: str, kind: str) -> ValueSet | None:
     members = read_set(label) or [""]
-    return Members(tuple(members)) if all(m is None or _point(m, kind) for m in members) else None
+    return ValueSet(tuple(members)) if all(m is None or _point(m, kind) for m in members) else None
 
 
 def _between(label: str, kind: str) -> Between | None:
@@ -308,10 +311,10 @@ def _sides(found: re.Match[str]) -> tuple[bool, bool] | None:
 def _point(text: str, kind: str) -> tuple[float, float] | None:
     """A number, or the first and last day of a day, month, quarter, year or masked date."""
     if kind == "date":
-        return period(text)
+        return parse_period(text)
     if not re.fullmatch(_NUMBER, text):
         return None
-    place = position(text.replace("∞", "inf"), kind)
+    place = to_position(text.replace("∞", "inf"), kind)
     beyond = math.isinf(place) and any(digit.isdigit() for digit in text)
     return None if beyond else (place, place)
 
@@ -356,7 +359,7 @@ def _masked(label: str) -> Masked | None:
     return Masked(prefix, len(label), mask[0])
 
 
-def _range_or_set(label: str) -> Span | Members | None:
+def _range_or_set(label: str) -> Span | ValueSet | None:
     """A range or a set of codes; None for ``[A1, B1]`` and ``A1~B1``, which may be either."""
     span, members = _span(label), _members(label)
     if span and members and len(members.texts) > 1:
@@ -391,8 +394,8 @@ def _all_codes(labels: Iterable[str]) -> bool:
 
 def _words(label: str) -> list[str]:
     """The codes that a label names; a masked one as it stands."""
-    meaning = read(label, "code")
-    if isinstance(meaning, Members) and not meaning.loose:
+    meaning = parse_label(label, "code")
+    if isinstance(meaning, ValueSet) and not meaning.loose:
         return [text or "" for text in meaning.texts]
     return [meaning.low, meaning.high] if isinstance(meaning, Span) else [label]
 
@@ -400,10 +403,10 @@ def _words(label: str) -> list[str]:
 # Sets
 
 
-def _members(label: str) -> Members | None:
+def _members(label: str) -> ValueSet | None:
     """A set, or one value; None for a text that is separated in two ways, masked, or a range."""
     if own := read_set(label):
-        return Members(tuple(own))
+        return ValueSet(tuple(own))
     bracket = label[:1] if _CLOSING.get(label[:1]) == label[-1:] else ""
     inner = label[1:-1] if bracket else label
     marks = [mark for mark in ",;|~" if mark in inner]
@@ -416,16 +419,16 @@ def _members(label: str) -> Members | None:
         return _loose(label)
     if bracket:
         parts = [_QUOTED.sub(r"\2", part) for part in parts]
-    return Members(tuple(parts), _sure(label, bracket, parts))
+    return ValueSet(tuple(parts), _sure(label, bracket, parts))
 
 
-def _loose(label: str) -> Members:
+def _loose(label: str) -> ValueSet:
     parts = _LOOSE.split(label)
     several = len(parts) > 1 and all(parts) and len(set(parts)) == len(parts)
-    return Members(tuple(parts), False, True) if several else Members((label,))
+    return ValueSet(tuple(parts), False, True) if several else ValueSet((label,))
 
 
-def _two_numbers(label: str, members: Members) -> bool:
+def _two_numbers(label: str, members: ValueSet) -> bool:
     """Whether a list of words may as well be a range of numbers, or one number with a comma."""
     if label[:1] == "{" or len(members.texts) < 2 or members.loose:
         return False

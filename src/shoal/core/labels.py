@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 ROOT = "*"
 NULL_MEMBER = r"\N"
-RUNS = r"^\s*[=+\-@＝＋－＠]|^[\t\r\n]"
+FORMULA_START = r"^\s*[=+\-@＝＋－＠]|^[\t\r\n]"
 """How a text begins that a spreadsheet would run; such cells are written after an apostrophe."""
 
 _MEMBER = r"(?:\\.|[^\\,{}])*"
@@ -39,10 +39,10 @@ _MIDNIGHT = re.compile(r"[T ]00:00(:00(\.0+)?)?$")
 _CALENDAR = re.compile(r"(?=[\d*]{4}(-[\d*]{1,2}){0,2}$)([\d-]*)\**(-\*+)*")
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """The shortest text that reads back as the same number; whole numbers without a point.
 
-    >>> number(20.0), number(2.5), number(-0.0)
+    >>> format_number(20.0), format_number(2.5), format_number(-0.0)
     ('20', '2.5', '0')
     """
     value = float(value)
@@ -56,42 +56,46 @@ DOUBTFUL_MARKS = ("NA", "NaN", "nan")
 """Null among numbers and dates. Elsewhere a value that may mean missing, or Namibia."""
 
 
-def text(value: object) -> str:
-    """A leaf as text: numbers by `number`, dates in ISO form, all else as it is."""
+def format_value(value: object) -> str:
+    """A leaf as text: numbers by `format_number`, dates in ISO form, all else as it is."""
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        return number(float(value))
+        return format_number(float(value))
     if isinstance(value, datetime):
         return value.date().isoformat()
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
-def persons(number: int) -> str:
+def format_people(number: int) -> str:
     """So many people.
 
-    >>> persons(1), persons(1200)
+    >>> format_people(1), format_people(1200)
     ('1 person', '1,200 people')
     """
     return "1 person" if number == 1 else f"{number:,} people"
 
 
-def many(number: int | str, noun: str) -> str:
+def format_count(number: int | str, noun: str) -> str:
     """So many of them; the number may be in words.
 
-    >>> many(1, "row"), many(1200, "provider"), many(2, "class"), many("at least 5", "row")
-    ('1 row', '1,200 providers', '2 classes', 'at least 5 rows')
+    >>> format_count(1, "row"), format_count(2, "class"), format_count("at least 5", "row")
+    ('1 row', '2 classes', 'at least 5 rows')
+    >>> format_count(1200, "provider")
+    '1,200 providers'
     """
     told = number if isinstance(number, str) else f"{number:,}"
     plural = noun + ("es" if noun.endswith("s") else "s")
     return f"{told} {noun if number == 1 else plural}"
 
 
-def position(value: object, kind: str) -> float:
+def to_position(value: object, kind: str) -> float:
     """Where a value lies on its line: a number itself, a date's ordinal day; null is nan.
 
     Raises ValueError for text that is no number, or no ISO date.
 
-    >>> position("17", "number"), position(date(1970, 1, 1), "date"), position("1970-01-01", "date")
-    (17.0, 719163.0, 719163.0)
+    >>> to_position("17", "number"), to_position("1970-01-01", "date")
+    (17.0, 719163.0)
+    >>> to_position(date(1970, 1, 1), "date")
+    719163.0
     """
     if value is None:
         return math.nan
@@ -99,7 +103,7 @@ def position(value: object, kind: str) -> float:
         value = datetime.strptime(value, "%Y-%m-%d")
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[D]").item()  # NaT becomes None
-        return position(value, kind)
+        return to_position(value, kind)
     if isinstance(value, date):
         return float(value.toordinal())
     if isinstance(value, str) and "_" in value:  # a number in Python's source, not in a table
@@ -107,30 +111,35 @@ def position(value: object, kind: str) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-def positions(values: Iterable[Any], kind: str) -> NDArray[np.float64]:
-    """`position` of many values; numbers and dates are converted all at once."""
+def to_positions(values: Iterable[Any], kind: str) -> NDArray[np.float64]:
+    """`to_position` of many values; numbers and dates are converted all at once."""
     values = list(values)
     if kind == "number" and not any(isinstance(value, str) for value in values):
         return np.array(values, dtype=np.float64)
     if kind == "date" and all(type(value) is date for value in values):
         return np.array(values, dtype="datetime64[D]").astype(np.float64) + _EPOCH
-    return np.array([position(value, kind) for value in values], dtype=np.float64)
+    return np.array([to_position(value, kind) for value in values], dtype=np.float64)
 
 
-def period(text: str) -> tuple[float, float] | None:
+def parse_period(text: str) -> tuple[float, float] | None:
     """The first and the last day of a day, month, quarter or year, or of a masked date.
 
-    >>> [date.fromordinal(int(day)).isoformat() for day in period("1965-Q3") or ()]
+    >>> [date.fromordinal(int(day)).isoformat() for day in parse_period("1965-Q3") or ()]
     ['1965-07-01', '1965-09-30']
-    >>> period("1965-09") == period("9/1965") == period("1965-09-**"), period("1965-13")
-    (True, None)
+    >>> parse_period("1965-09") == parse_period("9/1965") == parse_period("1965-09-**")
+    True
+    >>> parse_period("1965-13") is None
+    True
     """
     if quarter := _QUARTER.fullmatch(text):
         last = 3 * int(quarter[2])
-        ends = period(f"{quarter[1]}-{last - 2:02d}"), period(f"{quarter[1]}-{last:02d}")
+        ends = (
+            parse_period(f"{quarter[1]}-{last - 2:02d}"),
+            parse_period(f"{quarter[1]}-{last:02d}"),
+        )
         return (ends[0][0], ends[1][1]) if ends[0] and ends[1] else None
     if month := _MONTH.fullmatch(text):
-        return period(f"{month[2]}-{int(month[1]):02d}")
+        return parse_period(f"{month[2]}-{int(month[1]):02d}")
     text = _MIDNIGHT.sub("", text)
     calendar = _CALENDAR.fullmatch(text)
     if not calendar:
@@ -151,7 +160,7 @@ def write_range(low: object, high: object) -> str:
     >>> write_range(20, 29), write_range(-5, -1), write_range("A-1", "C")
     ('[20-29]', '[-5 - -1]', '[A-1 - C]')
     """
-    return join_range(text(low), text(high), isinstance(low, str))
+    return join_range(format_value(low), format_value(high), isinstance(low, str))
 
 
 def join_range(low: str, high: str, words: bool) -> str:
@@ -199,11 +208,11 @@ def _escape(member: str) -> str:
     return re.sub(r"[\\,{}]", r"\\\g<0>", member)
 
 
-def restored(cell: Any) -> Any:
+def restore_cell(cell: Any) -> Any:
     """A cell as it was before it was kept from running in a spreadsheet; anything else as it is.
 
-    >>> restored("'=x"), restored("'tis"), restored(None)
+    >>> restore_cell("'=x"), restore_cell("'tis"), restore_cell(None)
     ('=x', "'tis", None)
     """
-    risky = isinstance(cell, str) and cell.startswith("'") and re.match(RUNS, cell[1:])
+    risky = isinstance(cell, str) and cell.startswith("'") and re.match(FORMULA_START, cell[1:])
     return cell[1:] if risky else cell

@@ -2,8 +2,8 @@
 
 ``Model`` is the protocol any requirement meets, a user's own included. ``Rule`` is what the
 models shipped with Shoal inherit: text, ``&``, and the defaults of the protocol. Thresholds are
-exact: ``fraction`` keeps what the user wrote; ``below`` and ``settle`` decide near-ties without
-rounding.
+exact: ``parse_fraction`` keeps what the user wrote; ``is_at_most`` and ``decide_near_ties`` decide
+without rounding.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Mask = NDArray[np.bool_]
 Number = float | str | Fraction
 """A parameter as a user may write it; models keep it as an exact ``Fraction``."""
 EXACT = Context(prec=60)
-"""Sixty digits: what is computed from a ``logarithm`` must be computed in this context too."""
+"""Sixty digits: what is computed from a logarithm must be computed in this context too."""
 NEAR = 1e-9
 """Relative distance to a threshold under which floats are not trusted to decide."""
 _MOST = 2**512
@@ -51,7 +51,7 @@ class Model(Protocol):
 
     @property
     def local(self) -> bool:
-        """A class can be judged alone; where not, the model is ``Global`` too."""
+        """A class can be judged alone; where not, the model is ``GlobalModel`` too."""
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes meet the requirement."""
@@ -60,7 +60,7 @@ class Model(Protocol):
         """The strongest parameter that all classes together meet."""
 
 
-class Global(Protocol):
+class GlobalModel(Protocol):
     """What a model that is not local adds: it admits the cuts of a method one after the other."""
 
     def start(self, groups: Groups) -> Any:
@@ -145,20 +145,20 @@ class Rule(ABC):
         """What to ask for where these classes fail and what they reach does not tell."""
         return ""
 
-    def __and__(self, other: Model) -> All:
-        return All((*parts(self), *parts(other)))
+    def __and__(self, other: Model) -> Conjunction:
+        return Conjunction((*split_rule(self), *split_rule(other)))
 
     def __str__(self) -> str:
         words = [self.name()]
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             if value != field.default:
-                words.append(f"{field.name}={written(value)}")
+                words.append(f"{field.name}={format_parameter(value)}")
         return " ".join(words)
 
 
 @dataclass(frozen=True)
-class All(Rule):
+class Conjunction(Rule):
     """The conjunction of models: a class meets it when it meets each of them."""
 
     models: tuple[Model, ...]
@@ -181,7 +181,7 @@ class All(Rule):
     @property
     def least(self) -> int:
         """The largest of the models' least rows."""
-        return max(least_rows(model) for model in self.models)
+        return max(min_class_rows(model) for model in self.models)
 
     def __post_init__(self) -> None:
         if not self.models:
@@ -201,7 +201,7 @@ class All(Rule):
         return self.holds(groups).astype(np.float64)
 
     def reached(self, groups: Groups) -> float:
-        """The share of classes that meet every model; each model's own figure is in ``parts``."""
+        """The share of classes that meet every model; ask each model for its own figure."""
         return float(self.holds(groups).mean()) if len(groups) else 0.0
 
     @property
@@ -255,18 +255,18 @@ class All(Rule):
         return " & ".join(str(model) for model in self.models)
 
 
-def parts(model: Model | Rule) -> tuple[Model, ...]:
+def split_rule(model: Model | Rule) -> tuple[Model, ...]:
     """The models of a conjunction, or the model itself."""
-    return model.models if isinstance(model, All) else (model,)  # type: ignore[return-value]
+    return model.models if isinstance(model, Conjunction) else (model,)  # type: ignore[return-value]
 
 
-def inner(model: Model | Rule) -> tuple[Model, ...]:
+def unwrap_rule(model: Model | Rule) -> tuple[Model, ...]:
     """The models of a rule, with those inside a wrapper (m-privacy) instead of it."""
-    found = (inner(one.rule) if hasattr(one, "rule") else (one,) for one in parts(model))
+    found = (unwrap_rule(one.rule) if hasattr(one, "rule") else (one,) for one in split_rule(model))
     return tuple(one for some in found for one in some)
 
 
-def spoiling(model: Model, groups: Groups) -> Mask:
+def find_spoiling_classes(model: Model, groups: Groups) -> Mask:
     """The classes to leave out next, where not all can be published; none where all can.
 
     Those that fail; but where a model judges all classes together one bad class fails the others
@@ -279,25 +279,25 @@ def spoiling(model: Model, groups: Groups) -> Mask:
     if alone.any():
         return np.asarray(alone)
     worst = np.zeros(len(groups), bool)
-    for part in parts(model):
+    for part in split_rule(model):
         if not part.local and isinstance(part, Rule) and not part.holds(groups).all():
             each = part.per_class(groups) * (-1 if part.strongest == "largest" else 1)
             worst |= each >= each.max() - NEAR
     return worst if worst.any() else failing
 
 
-def least_rows(model: Model) -> int:
+def min_class_rows(model: Model) -> int:
     """The fewest rows of a class that could meet the model; 1: it does not say."""
     return int(getattr(model, "least", 1))
 
 
-def products(model: Model) -> tuple[str, ...]:
+def list_joint_columns(model: Model) -> tuple[str, ...]:
     """The joint sensitive columns (``on="a*b"``) that a rule names."""
-    named = (getattr(part, "on", None) for part in inner(model))
+    named = (getattr(part, "on", None) for part in unwrap_rule(model))
     return tuple(dict.fromkeys(on for on in named if on and "*" in on))
 
 
-def fraction(
+def parse_fraction(
     value: Number,
     name: str,
     low: float | Fraction,
@@ -308,7 +308,7 @@ def fraction(
 ) -> Fraction:
     """The number as the user wrote it, exact, and inside its bounds (``above``: not ``low``).
 
-    >>> fraction(0.2, "t", 0, 1)
+    >>> parse_fraction(0.2, "t", 0, 1)
     Fraction(1, 5)
     """
     hint = f"write for example {name}={example or (high if high < math.inf else low + 1)}."
@@ -329,7 +329,7 @@ def fraction(
     return exact
 
 
-def whole(value: float | str, name: str, low: int) -> int:
+def parse_whole_number(value: float | str, name: str, low: int) -> int:
     """A whole number of at least ``low``."""
     try:
         number, few = int(value), max(low, 5)
@@ -343,7 +343,7 @@ def whole(value: float | str, name: str, low: int) -> int:
     return number
 
 
-def written(value: object) -> str:
+def format_parameter(value: object) -> str:
     """A parameter as text that parses back to itself."""
     if isinstance(value, Fraction):
         decimal = repr(float(value)).removesuffix(".0")
@@ -354,21 +354,21 @@ def written(value: object) -> str:
     return f'"{escaped}"'
 
 
-def settle(
+def decide_near_ties(
     value: NDArray[np.float64], bound: float, holds: Mask, exact: Callable[[int], bool]
 ) -> Mask:
     """``holds`` as floats decided it, with the near-ties to ``bound`` decided by ``exact``."""
-    for i in np.flatnonzero(near(value, bound)):
+    for i in np.flatnonzero(is_near(value, bound)):
         holds[i] = exact(int(i))
     return holds
 
 
-def near(value: NDArray[np.float64], bound: float | NDArray[np.float64]) -> Mask:
+def is_near(value: NDArray[np.float64], bound: float | NDArray[np.float64]) -> Mask:
     """Where floats lie too close to a bound to decide."""
     return np.asarray(np.abs(value - bound) <= NEAR * np.maximum(1.0, np.abs(bound)))
 
 
-def below(
+def is_at_most(
     over: Sequence[Any], under: Sequence[Any], bound: Fraction, *, strict: bool = False
 ) -> Mask:
     """Where the product of ``over`` <= ``bound`` times that of ``under`` (``strict``: <), exactly.
@@ -376,12 +376,12 @@ def below(
     Each is a sequence of whole numbers or arrays of them. Floats decide; near-ties, however many,
     are decided with whole numbers of any length.
 
-    >>> below([np.array([1, 2])], [3, np.array([1, 2])], Fraction(1, 3)).tolist()
+    >>> is_at_most([np.array([1, 2])], [3, np.array([1, 2])], Fraction(1, 3)).tolist()
     [True, True]
     """
-    value = np.atleast_1d(ratio(over, under))
+    value = np.atleast_1d(divide_products(over, under))
     holds: Mask = value < float(bound) if strict else value <= float(bound)
-    tied = np.flatnonzero(near(value, float(bound)))
+    tied = np.flatnonzero(is_near(value, float(bound)))
     if len(tied):
         left, right = (_whole_product(side, len(value), tied) for side in (over, under))
         left, right = left * bound.denominator, right * bound.numerator
@@ -389,7 +389,7 @@ def below(
     return holds
 
 
-def ratio(over: Sequence[Any], under: Sequence[Any]) -> NDArray[np.float64]:
+def divide_products(over: Sequence[Any], under: Sequence[Any]) -> NDArray[np.float64]:
     """The product of ``over`` divided by that of ``under``; infinite where divided by zero."""
     left = math.prod(np.asarray(factor, dtype=np.float64) for factor in over)
     right = math.prod(np.asarray(factor, dtype=np.float64) for factor in under)
@@ -402,7 +402,7 @@ def _whole_product(factors: Sequence[Any], size: int, at: NDArray[Any]) -> NDArr
     return np.asarray(math.prod(columns), dtype=object)
 
 
-def logarithm(value: Fraction) -> Decimal:
+def compute_logarithm(value: Fraction) -> Decimal:
     """The natural logarithm to sixty digits: enough to tell any two numbers counts can make."""
     with localcontext(EXACT):
         return Decimal(value.numerator).ln() - Decimal(value.denominator).ln()

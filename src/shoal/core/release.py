@@ -19,15 +19,15 @@ from statistics import NormalDist
 from typing import Any, Literal
 
 from shoal.core.errors import InputError
-from shoal.core.labels import persons
+from shoal.core.labels import format_people
 from shoal.core.spend import Spend
 
 EDITION = 1
-MANIFEST = "manifest.json"
-PROMISE = "differential-privacy"
+MANIFEST_NAME = "manifest.json"
+DP_PROMISE = "differential-privacy"
 """How the judgement on what noise promises begins."""
 
-How = Literal[
+VerdictBasis = Literal[
     "counted",
     "counted with the private companion",
     "by construction",
@@ -55,7 +55,7 @@ class Verdict:
     """Whether a table meets a rule, and how that was found out."""
 
     holds: bool
-    how: How
+    how: VerdictBasis
     rows: int
     classes: int
     judgements: tuple[Judgement, ...]
@@ -80,7 +80,7 @@ class Verdict:
             for name, value in asdict(self).items()
             if name not in ("missing", "changed", "unjudged") or value
         }
-        return {"edition": EDITION, **jsonable(told)}
+        return {"edition": EDITION, **to_json_value(told)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Verdict:
@@ -104,7 +104,7 @@ class Verdict:
                 lines.append(f"  NOT EVALUATED {part.model}: {part.reason}")
                 continue
             mark = "meets" if part.holds else "DOES NOT MEET"
-            line = f"  {mark} {part.model} (reaches {short(part.reached)})"
+            line = f"  {mark} {part.model} (reaches {format_reached(part.reached)})"
             if not part.holds:
                 line += f": {_classes(part.failing_classes)}, {part.failing_rows:,} rows fail"
             lines.append(line)
@@ -174,7 +174,7 @@ class Finding:
         plain["not_evaluated"] = [
             {"on": column, "reason": reason} for column, reason in self.not_evaluated
         ]
-        return {"edition": EDITION, **jsonable(plain), "rate": self.rate}
+        return {"edition": EDITION, **to_json_value(plain), "rate": self.rate}
 
     def __str__(self) -> str:
         return f"{self.attack}: {self.sentence}"
@@ -204,17 +204,17 @@ class Release:
             "edition": EDITION,
             "folder": str(self.folder) if self.folder else None,
             "companion": str(self.companion) if self.companion else None,
-            "manifest": jsonable(self.manifest),
+            "manifest": to_json_value(self.manifest),
             "verdict": self.verdict.to_json(),
-            **jsonable(self.private),
+            **to_json_value(self.private),
         }
 
     def __str__(self) -> str:
         promise = [str(Spend.from_json(self.manifest["spend"]))] if self.by_noise else []
         reached = [
-            f"{_name(part.model)} {short(part.reached)}"
+            f"{_name(part.model)} {format_reached(part.reached)}"
             for part in self.verdict.judgements
-            if not (promise and part.model.startswith(PROMISE))
+            if not (promise and part.model.startswith(DP_PROMISE))
         ]
         facts = [self._published(), *reached, *promise]
         if self.verdict.kept_columns_k is not None:
@@ -245,7 +245,7 @@ class Release:
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{'✓' if part.holds else '✗'}</td><td>{escape(part.model)}</td>"
-            f"<td>{short(part.reached)}</td></tr>"
+            f"<td>{format_reached(part.reached)}</td></tr>"
             for part in self.verdict.judgements
         )
         return (
@@ -265,7 +265,7 @@ def _name(model: str) -> str:
 
 def _rows(rows: int, classes: int, people: int | None = None) -> str:
     """Rows in their classes; noisy counts and made-up people have none."""
-    whose = "" if people is None or people == rows else f" of {persons(people)}"
+    whose = "" if people is None or people == rows else f" of {format_people(people)}"
     return f"{rows:,} rows{whose}" + (f" in {_classes(classes)}" if classes else "")
 
 
@@ -273,7 +273,7 @@ def _classes(count: int) -> str:
     return f"{count:,} class{'' if count == 1 else 'es'}"
 
 
-FIELDS: dict[str, type] = {
+MANIFEST_FIELDS: dict[str, type] = {
     "form": str,
     "schema": str,
     "rule": str,
@@ -326,7 +326,7 @@ def read_manifest(text: str) -> dict[str, Any]:
             f"The manifest is of edition {edition}; this program reads up to {EDITION}.",
             "update Shoal.",
         )
-    known = {name: kind for name, kind in FIELDS.items() if name in manifest}
+    known = {name: kind for name, kind in MANIFEST_FIELDS.items() if name in manifest}
     if wrong := [name for name, kind in known.items() if not _fits(manifest[name], kind)]:
         raise InputError(
             f"The manifest is damaged: {', '.join(wrong)} cannot be what it says.",
@@ -335,12 +335,12 @@ def read_manifest(text: str) -> dict[str, Any]:
     return manifest  # type: ignore[no-any-return]
 
 
-def wilson(successes: float, trials: float, doubt: float = 0.05) -> tuple[float, float]:
+def wilson_interval(successes: float, trials: float, doubt: float = 0.05) -> tuple[float, float]:
     """The confidence interval of a share, which misses it with a chance of ``doubt``.
 
     Wilson: Probable inference, the law of succession, and statistical inference, 1927.
 
-    >>> [round(end, 3) for end in wilson(1, 10)]
+    >>> [round(end, 3) for end in wilson_interval(1, 10)]
     [0.018, 0.404]
     """
     share, slack = successes / trials, NormalDist().inv_cdf(1 - doubt / 2) ** 2 / trials
@@ -349,30 +349,30 @@ def wilson(successes: float, trials: float, doubt: float = 0.05) -> tuple[float,
     return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
-def short(value: float) -> str:
+def format_reached(value: float) -> str:
     """A number as a person writes it: whole where whole, else four digits."""
     if math.isfinite(value) and value == int(value):
         return f"{int(value):,}"
     return f"{value:.4g}"
 
 
-def json_object(value: Mapping[str, Any]) -> dict[str, Any]:
+def to_json_object(value: Mapping[str, Any]) -> dict[str, Any]:
     """A mapping as JSON can hold it."""
-    return {str(key): jsonable(item) for key, item in value.items()}
+    return {str(key): to_json_value(item) for key, item in value.items()}
 
 
-def jsonable(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """Mappings, sequences and numbers that JSON can hold; infinities and not-a-number as text."""
     if isinstance(value, Mapping):
-        return json_object(value)
+        return to_json_object(value)
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [jsonable(item) for item in value]
+        return [to_json_value(item) for item in value]
     if isinstance(value, bool) or value is None or isinstance(value, (int, str)):
         return value
     if hasattr(value, "to_json"):
-        return jsonable(value.to_json())
+        return to_json_value(value.to_json())
     if hasattr(value, "item"):
-        return jsonable(value.item())
+        return to_json_value(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return str(value)

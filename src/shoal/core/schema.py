@@ -18,15 +18,14 @@ from typing import Protocol
 from shoal.core import schema_toml
 from shoal.core.column import (
     KINDS,
-    LEFT_OUT,
-    PUBLISHED,
+    PUBLISHED_ROLES,
     ROLES,
-    Asked,
+    ROLES_LEFT_OUT,
     Column,
     Field,
     Profile,
     Role,
-    as_column,
+    RoleLike,
     default_hierarchy,
     drop,
     identifier,
@@ -34,29 +33,30 @@ from shoal.core.column import (
     is_pattern,
     keep,
     list_columns,
+    make_column,
     may_lack_header,
     person,
     provider,
     quasi,
-    quoted,
+    quote_name,
     role_hint,
     sensitive,
     weight,
 )
 from shoal.core.errors import SchemaError
 from shoal.core.hierarchy import Flat, Hierarchy
-from shoal.core.schema_suggest import suggest
-from shoal.core.schema_toml import EDITION, Reader, Source
+from shoal.core.schema_suggest import suggest_columns
+from shoal.core.schema_toml import EDITION, HierarchyReader, SchemaText
 
 __all__ = [
     "EDITION",
     "KINDS",
     "ROLES",
-    "Asked",
     "Column",
     "Field",
     "Profile",
     "Role",
+    "RoleLike",
     "Schema",
     "drop",
     "identifier",
@@ -71,7 +71,7 @@ __all__ = [
 _TEXT_KINDS = frozenset({"category", "code", "text"})
 
 
-class Described(Protocol):
+class ProfiledFrame(Protocol):
     """What a suggestion needs of a frame."""
 
     @property
@@ -98,19 +98,19 @@ class Schema:
     """
 
     columns: tuple[Column, ...]
-    source: Source | None = field(default=None, compare=False)
+    source: SchemaText | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         _unique([column.name for column in self.columns], "The schema")
 
     @classmethod
-    def suggest(cls, frame: Described) -> Schema:
+    def suggest(cls, frame: ProfiledFrame) -> Schema:
         """A role with its reason for every column, `undecided` where name and counts leave doubt.
 
         Uses `frame.fields` and `frame.profile()` only.
         """
         _unique([field.name for field in frame.fields], "The table")
-        return cls(suggest(frame.fields, frame.profile()))
+        return cls(suggest_columns(frame.fields, frame.profile()))
 
     @classmethod
     def of(
@@ -144,14 +144,14 @@ class Schema:
         return cls(tuple(columns))
 
     @classmethod
-    def parse(cls, text: str, *, files: Reader | None = None) -> Schema:
+    def parse(cls, text: str, *, files: HierarchyReader | None = None) -> Schema:
         """A schema from TOML; `files` returns the text of a hierarchy's file by its name.
 
         >>> Schema.parse('[columns]\\nage = "quasi"').column("age").role
         'quasi'
         """
-        columns = schema_toml.read(text, files)
-        return cls(columns, Source(text, columns))
+        columns = schema_toml.parse_schema(text, files)
+        return cls(columns, SchemaText(text, columns))
 
     def to_toml(self) -> str:
         """The schema as TOML: the text it was read from, with what has changed edited in place.
@@ -159,9 +159,9 @@ class Schema:
         Comments and order survive; a comment on the line of a setting that is gone moves to the
         top.
         """
-        return schema_toml.write(self.columns, self.source)
+        return schema_toml.write_schema(self.columns, self.source)
 
-    def set(self, roles: Mapping[str, Asked] | None = None, /, **named: Asked) -> Schema:
+    def set(self, roles: Mapping[str, RoleLike] | None = None, /, **named: RoleLike) -> Schema:
         """A new schema in which the named columns have these roles; new columns are added.
 
         A column's settings (hierarchy, bounds, ...) are replaced with its role; its kind stays.
@@ -171,7 +171,7 @@ class Schema:
         """
         asked = {**(roles or {}), **named}
         before = {column.name: column for column in self.columns}
-        after = before | {n: as_column(n, role, before.get(n)) for n, role in asked.items()}
+        after = before | {n: make_column(n, role, before.get(n)) for n, role in asked.items()}
         return replace(self, columns=tuple(after.values()))
 
     @cached_property
@@ -183,7 +183,8 @@ class Schema:
         if (column := self._by_name.get(name)) is not None:
             return column
         raise SchemaError(
-            f"The schema has no column {quoted(name)}.", _alike(name, self.names) or role_hint(name)
+            f"The schema has no column {quote_name(name)}.",
+            _alike(name, self.names) or role_hint(name),
         )
 
     @property
@@ -287,7 +288,9 @@ class Schema:
         patterns = [
             column
             for column in self.columns
-            if is_pattern(column.name) and column.role in LEFT_OUT and column.name not in names
+            if is_pattern(column.name)
+            and column.role in ROLES_LEFT_OUT
+            and column.name not in names
         ]
         own = [column for column in self.columns if column not in patterns]
         known = {column.name for column in own}
@@ -346,7 +349,7 @@ def _several(names: str | Iterable[str] | None) -> Iterable[str]:
 
 
 def _list(names: Iterable[str]) -> str:
-    return ", ".join(map(quoted, names))
+    return ", ".join(map(quote_name, names))
 
 
 def _unique(names: Sequence[str], where: str) -> None:
@@ -359,7 +362,7 @@ def _unique(names: Sequence[str], where: str) -> None:
 
 def _alike(name: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, [n for n in names if not is_like_a_value(n)], n=1)
-    return f"Did you mean {quoted(close[0])}?" if close else ""
+    return f"Did you mean {quote_name(close[0])}?" if close else ""
 
 
 def _present(names: Sequence[str], fields: Sequence[Field]) -> None:
@@ -367,7 +370,7 @@ def _present(names: Sequence[str], fields: Sequence[Field]) -> None:
     gone = [name for name in names if name not in table]
     if gone and is_pattern(gone[0]):
         raise SchemaError(
-            f"The pattern {quoted(gone[0])} gives a role that is not for patterns.",
+            f"The pattern {quote_name(gone[0])} gives a role that is not for patterns.",
             "A pattern only leaves columns out (drop, identifier); name the others one by one.",
         )
     if gone:
@@ -388,7 +391,7 @@ def _decided(
     if may_lack_header(unknown):
         raise SchemaError("The schema names no column.", list_columns(unknown))
     first = undecided[0] if undecided else None
-    why = f" About {quoted(first.name)}: {first.reason}." if first and first.reason else ""
+    why = f" About {quote_name(first.name)}: {first.reason}." if first and first.reason else ""
     unnamed = f" ({len(missing)} of them not in the schema)" if missing else ""
     raise SchemaError(
         f"Undecided columns: {_list(names)}{unnamed}.{why}",
@@ -403,20 +406,20 @@ def _settle(column: Column, field: Field) -> Column:
     kind = column.kind or field.kind
     if kind != field.kind and not {kind, field.kind} <= _TEXT_KINDS:
         raise SchemaError(
-            f"Column {quoted(column.name)} is a {kind} in the schema and a {field.kind} in the "
+            f"Column {quote_name(column.name)} is a {kind} in the schema and a {field.kind} in the "
             "table.",
-            f'shoal.open(..., kinds={{{quoted(column.name)}: "{kind}"}})',
+            f'shoal.open(..., kinds={{{quote_name(column.name)}: "{kind}"}})',
         )
-    if kind == "text" and column.role in PUBLISHED:
+    if kind == "text" and column.role in PUBLISHED_ROLES:
         raise SchemaError(
-            f"Column {quoted(column.name)} is free text: it can name anybody and cannot be "
+            f"Column {quote_name(column.name)} is free text: it can name anybody and cannot be "
             f"generalised, so it is not published as {column.role}.",
             f"{role_hint(column.name, 'identifier')}; if it holds a few set values, "
             f'shoal.{"sensitive" if column.role == "keep" else column.role}(kind="category")',
         )
     if column.role == "weight" and kind != "number":
         raise SchemaError(
-            f"Column {quoted(column.name)} is the survey weight and not a number.",
+            f"Column {quote_name(column.name)} is the survey weight and not a number.",
             role_hint(column.name, "identifier"),
         )
     hierarchy = column.hierarchy or _default(column.role, field, kind)
@@ -424,7 +427,7 @@ def _settle(column: Column, field: Field) -> Column:
 
 
 def _default(role: str, field: Field, kind: str) -> Hierarchy | None:
-    if role in PUBLISHED:
+    if role in PUBLISHED_ROLES:
         return default_hierarchy(field, kind)
     return Flat() if role == "provider" else None
 

@@ -78,11 +78,11 @@ _BESIDE_PROVIDER = _SPARE | frozenset("name names nom nombre nome kennung treati
 """The same for a provider's: `hospital_name` is one, `time_in_hospital` is none."""
 
 
-def words(name: str) -> tuple[str, ...]:
+def split_words(name: str) -> tuple[str, ...]:
     """The words of a column's name, in lower case and without accents.
 
-    >>> words("PatientID"), words("Marital-Status"), words("Größe_cm"), words("ICD10")
-    (('patient', 'id'), ('marital', 'status'), ('grosse', 'cm'), ('icd',))
+    >>> [split_words(name) for name in ("PatientID", "Marital-Status", "Größe_cm", "ICD10")]
+    [('patient', 'id'), ('marital', 'status'), ('grosse', 'cm'), ('icd',)]
     """
     split = re.sub(r"(?<=[a-zß-ÿ])(?=[A-ZÀ-Þ])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
     bare = unicodedata.normalize("NFKD", split.casefold())
@@ -96,17 +96,17 @@ _HINTS = {
 _LONGEST = max(len(phrase) for phrases in _HINTS.values() for phrase in phrases)
 
 
-def hints(name: str) -> dict[str, str]:
+def find_name_hints(name: str) -> dict[str, str]:
     """The roles that a column's name suggests, each with the words that do.
 
     Besides the roles there is `label`: `id`, `name`, `address`, which say little when they stand
     beside a stronger word (`hospital_name`). Longer phrases hide the shorter ones inside them
     (`person weight` is no person).
 
-    >>> hints("zipCode"), hints("message"), hints("hospital_name")
+    >>> find_name_hints("zipCode"), find_name_hints("message"), find_name_hints("hospital_name")
     ({'quasi': 'zip code'}, {}, {'provider': 'hospital', 'label': 'name'})
     """
-    parts, found, at = words(name), dict[str, str](), 0
+    parts, found, at = split_words(name), dict[str, str](), 0
     while at < len(parts):
         role, length = _longest_hint(parts[at:])
         if role:
@@ -144,10 +144,10 @@ def _only(parts: tuple[str, ...], word: str, spare: frozenset[str]) -> bool:
 # Suggest a role for each column, always with the reason, from its name and its counts alone.
 
 
-UNIQUE = 0.95
+UNIQUE_SHARE = 0.95
 """From this share of rows with a value of their own, a column points at single rows."""
 
-SMALL = 20
+MIN_ROWS = 20
 """In a table of fewer rows nearly everything is unique, so uniqueness says nothing."""
 
 _SINGLE = ("provider", "person", "weight")
@@ -155,18 +155,18 @@ _BODY = frozenset("body height bmi blood grosse taille talla altezza".split())
 
 _PLAIN = frozenset(("weight", "weights", "wt"))
 
-Verdict = tuple[str, str]
+RoleReason = tuple[str, str]
 """A role and the reason for it."""
 
 
-def suggest(fields: Sequence[Field], profiles: Mapping[str, Profile]) -> tuple[Column, ...]:
+def suggest_columns(fields: Sequence[Field], profiles: Mapping[str, Profile]) -> tuple[Column, ...]:
     """A column with role and reason for each field, in their order.
 
-    >>> age = suggest([Field("age", "number")], {"age": Profile(9, 0, 5, 2, 2.2, 2, 2)})[0]
+    >>> age = suggest_columns([Field("age", "number")], {"age": Profile(9, 0, 5, 2, 2.2, 2, 2)})[0]
     >>> age.role, age.reason
     ('quasi', "the name says 'age'; 5 values in 9 rows")
     """
-    body = any(_BODY.intersection(words(field.name)) for field in fields)
+    body = any(_BODY.intersection(split_words(field.name)) for field in fields)
     taken: dict[str, str] = {}
     columns = []
     for field in fields:
@@ -182,12 +182,12 @@ def suggest(fields: Sequence[Field], profiles: Mapping[str, Profile]) -> tuple[C
     return tuple(columns)
 
 
-def _judge(field: Field, profile: Profile, body: bool) -> Verdict:
+def _judge(field: Field, profile: Profile, body: bool) -> RoleReason:
     if field.kind == "text":
         return "identifier", "free text can name anybody and cannot be generalised: left out"
     if profile.distinct == 0:
         return "undecided", "no row has a value: leave it out as an identifier, or keep it"
-    found = hints(field.name)
+    found = find_name_hints(field.name)
     strong = {role: word for role, word in found.items() if role != "label"}
     if "identifier" in strong or "person" in strong:
         return _named_person(strong, profile)
@@ -201,7 +201,7 @@ def _judge(field: Field, profile: Profile, body: bool) -> Verdict:
     return _by_counts(field, profile)
 
 
-def _named_person(strong: Mapping[str, str], profile: Profile) -> Verdict:
+def _named_person(strong: Mapping[str, str], profile: Profile) -> RoleReason:
     said = f"the name says '{strong.get('identifier') or strong['person']}'"
     if "identifier" in strong:
         return "identifier", f"{said}, which points at one person; {_count(profile)}"
@@ -213,7 +213,7 @@ def _named_person(strong: Mapping[str, str], profile: Profile) -> Verdict:
 
 def _by_name(
     field: Field, profile: Profile, strong: Mapping[str, str], label: bool, body: bool
-) -> Verdict:
+) -> RoleReason:
     ((role, word),) = strong.items()
     reason = f"the name says '{word}'; {_count(profile)}"
     if label and _points_at_rows(profile):
@@ -225,16 +225,16 @@ def _by_name(
     return role, reason
 
 
-def _label(field: Field, profile: Profile, word: str) -> Verdict:
+def _label(field: Field, profile: Profile, word: str) -> RoleReason:
     said = f"the name says '{word}'; {_count(profile)}"
-    if words(field.name) == (word,) and word not in ("id", "ids", "key"):
+    if split_words(field.name) == (word,) and word not in ("id", "ids", "key"):
         return "identifier", said
     if profile.distinct == profile.rows - profile.nulls or _points_at_rows(profile):
         return "identifier", f"{said}: nearly every row has its own"
     return "undecided", f"{said}, so it repeats: people on several rows (person), or things?"
 
 
-def _by_counts(field: Field, profile: Profile) -> Verdict:
+def _by_counts(field: Field, profile: Profile) -> RoleReason:
     counts = _count(profile)
     if field.kind == "date":
         return "quasi", f"a date: others often know when something happened; {counts}"
@@ -252,7 +252,7 @@ def _by_counts(field: Field, profile: Profile) -> Verdict:
 
 def _points_at_rows(profile: Profile) -> bool:
     filled = profile.rows - profile.nulls
-    return filled >= SMALL and profile.once >= UNIQUE * filled
+    return filled >= MIN_ROWS and profile.once >= UNIQUE_SHARE * filled
 
 
 def _count(profile: Profile) -> str:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.core.column import Column, quoted
+from shoal.core.column import Column, quote_name
 from shoal.core.errors import HierarchyError, SchemaError
 from shoal.core.hierarchy import Hierarchy, from_arx_csv
 
@@ -34,23 +34,23 @@ HEADER = """\
 # A column left undecided stops publishing; "*" = "drop" leaves out all others.
 """
 
-KEYS = ("role", "kind", "hierarchy", "weight", "bounds", "domain", "missing", "reason")
+COLUMN_KEYS = ("role", "kind", "hierarchy", "weight", "bounds", "domain", "missing", "reason")
 
-Reader = Callable[[str], str]
+HierarchyReader = Callable[[str], str]
 
 
 @dataclass(frozen=True)
-class Source:
+class SchemaText:
     """A schema's text as it was read, and the columns it stood for."""
 
     text: str
     columns: tuple[Column, ...]
 
 
-def read(text: str, files: Reader | None = None) -> tuple[Column, ...]:
+def parse_schema(text: str, files: HierarchyReader | None = None) -> tuple[Column, ...]:
     """The columns in a schema's text; `files` returns the text of a hierarchy's file.
 
-    >>> read('edition = 1\\n[columns]\\nvisits = "keep"')[0].role
+    >>> parse_schema('edition = 1\\n[columns]\\nvisits = "keep"')[0].role
     'keep'
     """
     try:
@@ -69,7 +69,7 @@ def read(text: str, files: Reader | None = None) -> tuple[Column, ...]:
     return tuple(_column(name, entry, files) for name, entry in columns.items())
 
 
-def write(columns: Sequence[Column], source: Source | None) -> str:
+def write_schema(columns: Sequence[Column], source: SchemaText | None) -> str:
     """The columns as text: the source's with what changed edited in place, else a new one.
 
     No comment is lost: one whose line is gone moves to the top.
@@ -99,20 +99,20 @@ def _check_edition(document: Mapping[str, Any]) -> None:
 
 
 def _known(entry: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
-    unknown = [quoted(key) for key in entry if key not in keys]
+    unknown = [quote_name(key) for key in entry if key not in keys]
     if unknown:
         raise SchemaError(
             f"{where} has unknown keys: {', '.join(unknown)}.", f"The keys are: {', '.join(keys)}."
         )
 
 
-def _column(name: str, entry: Any, files: Reader | None) -> Column:
+def _column(name: str, entry: Any, files: HierarchyReader | None) -> Column:
     if isinstance(entry, str):
         return Column(name, entry)
-    where = f"Column {quoted(name)}"
+    where = f"Column {quote_name(name)}"
     if not isinstance(entry, dict):
         raise SchemaError(f"{where} is not a table.", _EXAMPLE)
-    _known(entry, KEYS, where)
+    _known(entry, COLUMN_KEYS, where)
     for key, fits in _FITS.items():
         if key in entry and not fits(entry[key]):
             raise SchemaError(f"{where} has a {key} of the wrong type.", _SHAPES[key])
@@ -172,7 +172,7 @@ _SHAPES = {
 }
 
 
-def _hierarchy(where: str, value: Any, files: Reader | None) -> Hierarchy | None:
+def _hierarchy(where: str, value: Any, files: HierarchyReader | None) -> Hierarchy | None:
     if value is None:
         return None
     try:
@@ -183,7 +183,7 @@ def _hierarchy(where: str, value: Any, files: Reader | None) -> Hierarchy | None
         raise HierarchyError(f"{where}: {error.fact}", error.hint) from error
 
 
-def _from_file(where: str, value: Mapping[str, Any], files: Reader | None) -> Hierarchy:
+def _from_file(where: str, value: Mapping[str, Any], files: HierarchyReader | None) -> Hierarchy:
     name = value["file"]
     if files is None or not isinstance(name, str) or len(value) > 1:
         raise SchemaError(
@@ -221,10 +221,10 @@ def _bound(bound: float, kind: str) -> float | datetime.date:
     return datetime.date.fromordinal(whole) if day else whole
 
 
-def section(column: Column) -> str:
+def format_column_section(column: Column) -> str:
     """A column's own part of a schema: it stands in place of what is said of it there, or last.
 
-    >>> print(section(Column("home town", "quasi", domain=("A", "B"))))
+    >>> print(format_column_section(Column("home town", "quasi", domain=("A", "B"))))
     [columns."home town"]
     role = "quasi"
     domain = ["A", "B"]
@@ -254,7 +254,7 @@ def _new(columns: Sequence[Column]) -> str:
     return f"{HEADER}edition = {EDITION}\n{''.join(sections)}"
 
 
-def _edit(columns: Sequence[Column], source: Source) -> str:
+def _edit(columns: Sequence[Column], source: SchemaText) -> str:
     """The source's text with the changed columns replaced; empty where that cannot be done."""
     import tomlkit
 
@@ -324,7 +324,7 @@ def _item(value: Any) -> Any:
     return table
 
 
-def _says(text: str, columns: Sequence[Column], source: Source) -> bool:
+def _says(text: str, columns: Sequence[Column], source: SchemaText) -> bool:
     """Does the text hold these columns in this order, the changed ones as they are now?"""
     try:
         entries = tomllib.loads(text).get("columns", {})

@@ -27,14 +27,14 @@ _LONGEST = 700
 """Digits of a number in text: those of the smallest float, written as a fraction, with room."""
 _DIGITS = 6
 """Digits that a person reads of a number that has no short form."""
-LARGEST = 100
+MAX_EPSILON = 100
 """The largest epsilon that may be asked for: beyond it noise is gone, whatever is promised."""
 
 
-def exactly(number: Number) -> Fraction:
+def to_exact(number: Number) -> Fraction:
     """The number that is meant: a tenth, not the binary fraction next to it.
 
-    >>> exactly(0.1) == exactly("0.1") == exactly("1/10") == Fraction(1, 10)
+    >>> to_exact(0.1) == to_exact("0.1") == to_exact("1/10") == Fraction(1, 10)
     True
     """
     wrong = UsageError("A privacy budget is a finite number.", 'write for example 0.1 or "1/10".')
@@ -58,10 +58,10 @@ def _plain(number: Number) -> Fraction | int | str:
     return repr(float(number)) if isinstance(number, float) else number
 
 
-def upward(bound: float) -> Fraction:
+def round_up(bound: float) -> Fraction:
     """A computed bound as an exact rational: the float itself, which is never below it.
 
-    >>> upward(0.1) >= exactly(0.1), upward(0.5)
+    >>> round_up(0.1) >= to_exact(0.1), round_up(0.5)
     (True, Fraction(1, 2))
     """
     if not math.isfinite(bound):
@@ -71,10 +71,10 @@ def upward(bound: float) -> Fraction:
     return Fraction(bound)
 
 
-def in_words(number: Fraction, exact: bool = False) -> str:
+def format_budget(number: Fraction, exact: bool = False) -> str:
     """A number as a person reads it: exact where that is short or asked for, else rounded up.
 
-    >>> [in_words(exactly(n)) for n in ("1/10", "1e-6", "1/3", "12345/98765431")]
+    >>> [format_budget(to_exact(n)) for n in ("1/10", "1e-6", "1/3", "12345/98765431")]
     ['0.1', '1e-06', '1/3', '0.000124994']
     """
     short = f"{float(number):.9g}"
@@ -107,8 +107,8 @@ class Spend:
     rho: Fraction | None
 
     def __init__(self, epsilon: Number = 0, delta: Number = 0, rho: Number | None = None) -> None:
-        given = {"epsilon": exactly(epsilon), "delta": exactly(delta)}
-        concentrated = None if rho is None else exactly(rho)
+        given = {"epsilon": to_exact(epsilon), "delta": to_exact(delta)}
+        concentrated = None if rho is None else to_exact(rho)
         if min(*given.values(), concentrated or 0) < 0 or given["delta"] > 1:
             raise UsageError(
                 "A spend is an epsilon of at least 0 and a delta from 0 to 1.",
@@ -144,17 +144,17 @@ class Spend:
 
     def in_words(self, exact: bool = False) -> str:
         """The spend as a person reads it; long numbers rounded up, unless they are to be exact."""
-        delta = f", δ {in_words(self.delta, exact)}" if self.delta else ""
-        return f"ε {in_words(self.epsilon, exact)}{delta}"
+        delta = f", δ {format_budget(self.delta, exact)}" if self.delta else ""
+        return f"ε {format_budget(self.epsilon, exact)}{delta}"
 
     def __str__(self) -> str:
         return self.in_words()
 
 
-def asked(epsilon: Number | None, delta: Number = 0) -> Spend:
+def parse_spend(epsilon: Number | None, delta: Number = 0) -> Spend:
     """What a release may spend, as its publisher asks for it.
 
-    >>> print(asked("1/3", 1e-6))
+    >>> print(parse_spend("1/3", 1e-6))
     ε 1/3, δ 1e-06
     """
     if epsilon is None:
@@ -167,10 +167,10 @@ def asked(epsilon: Number | None, delta: Number = 0) -> Spend:
             "Epsilon must be more than 0: at 0 nothing could be said of anybody.",
             "write for example --epsilon 1.",
         )
-    if amount > LARGEST:
+    if amount > MAX_EPSILON:
         raise UsageError(
-            f"A promise with an epsilon above {LARGEST} says nothing about anybody.",
-            f"write for example --epsilon 1; {LARGEST} is the most.",
+            f"A promise with an epsilon above {MAX_EPSILON} says nothing about anybody.",
+            f"write for example --epsilon 1; {MAX_EPSILON} is the most.",
         )
     if slack < 0:
         raise UsageError("Delta is a chance, and not below 0.", "leave it out, or --delta 1e-6.")
@@ -184,7 +184,7 @@ def asked(epsilon: Number | None, delta: Number = 0) -> Spend:
 
 def _finite(number: Number, name: str) -> Fraction:
     try:
-        return exactly(number)
+        return to_exact(number)
     except UsageError as error:
         word = isinstance(number, str) and not _is_number(number)
         fact = "is not a number" if word else "must be a finite number"

@@ -21,11 +21,11 @@ from shoal.core.axis import Axis
 from shoal.core.cells import Cells, cover_classes
 from shoal.core.column import toml_key
 from shoal.core.errors import NotEvaluatedError, UsageError
-from shoal.core.histogram import Histogram, Pairs, Shares
-from shoal.core.labels import persons
+from shoal.core.histogram import Contributions, Histogram, ProviderValuePairs
+from shoal.core.labels import format_people
 from shoal.kernels.grouping import combinations, tabulate
 
-HELD_BACK = -1
+SUPPRESSED = -1
 """The class of rows that are not published."""
 
 
@@ -83,7 +83,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Cut:
-    """Pieces of entries, each in a class (``HELD_BACK``: not published), and the classes' cells."""
+    """Pieces of entries, each in a class (or ``SUPPRESSED``), and the classes' cells."""
 
     entry: NDArray[np.int32]
     class_: NDArray[np.int32]
@@ -121,18 +121,20 @@ class Cut:
         first, of_class = self.cells.unique()
         if len(first) == len(self.cells):
             return self
-        class_ = np.where(self.class_ < 0, HELD_BACK, of_class[self.class_]).astype(np.int32)
+        class_ = np.where(self.class_ < 0, SUPPRESSED, of_class[self.class_]).astype(np.int32)
         return replace(self, class_=class_, cells=self.cells.take(first))
 
     def without(self, classes: NDArray[np.bool_]) -> Cut:
         """The same cut with the marked classes held back."""
         number = np.cumsum(~classes) - 1
-        number = np.where(classes, HELD_BACK, number).astype(np.int32)
-        class_ = np.where(self.class_ < 0, HELD_BACK, number[self.class_]).astype(np.int32)
+        number = np.where(classes, SUPPRESSED, number).astype(np.int32)
+        class_ = np.where(self.class_ < 0, SUPPRESSED, number[self.class_]).astype(np.int32)
         return replace(self, class_=class_, cells=self.cells.take(np.flatnonzero(~classes)))
 
 
-def product(histograms: Iterable[tuple[Axis, NDArray[Any]]]) -> tuple[Axis, NDArray[np.int32]]:
+def join_sensitive(
+    histograms: Iterable[tuple[Axis, NDArray[Any]]],
+) -> tuple[Axis, NDArray[np.int32]]:
     """Several sensitive columns as one: an axis of the combinations that occur, and their codes."""
     axes, codes = zip(*histograms, strict=True)
     name = "*".join(axis.name for axis in axes)
@@ -155,7 +157,7 @@ class Groups:
     rows: NDArray[np.int64]
     """The people of each class: its rows, or its distinct persons where some have several."""
     sensitive: tuple[Histogram, ...] = ()
-    shares: tuple[Shares, ...] = ()
+    shares: tuple[Contributions, ...] = ()
     """Per sensitive column who brought which rows; where there is none, one of rows alone."""
     cells: Cells | None = None
     population: NDArray[np.int64] | None = None
@@ -181,7 +183,7 @@ class Groups:
         return self.rows if self.written is None else self.written
 
     @property
-    def brought(self) -> Shares:
+    def brought(self) -> Contributions:
         """Who brought which rows, whatever their sensitive values."""
         if self.written is not None:
             raise NotEvaluatedError(
@@ -195,7 +197,7 @@ class Groups:
             )
         return self.shares[0]
 
-    def shared(self, name: str | None = None) -> Shares:
+    def shared(self, name: str | None = None) -> Contributions:
         """Who brought which rows of one sensitive column; without a name, of the only one."""
         any_, column = self.brought, self.names.index(self.on(name).axis.name)
         return self.shares[column] if column else any_
@@ -210,7 +212,7 @@ class Groups:
         if found.sets is not None and not sets:
             several = found.sets.several
             raise NotEvaluatedError(
-                f"{persons(several)} {'has' if several == 1 else 'have'} several values of "
+                f"{format_people(several)} {'has' if several == 1 else 'have'} several values of "
                 f"{found.axis.name!r}, and a distribution over values hides one that all people "
                 "of a class share.",
                 'keep one row a person: --one-row "latest by COLUMN"; or ask for alpha-k or '
@@ -271,7 +273,9 @@ class Groups:
             pairs.shares(
                 *tabulate(cut.class_, number[cut.entry], cut.count, cut.classes, pairs.size), total
             )
-            for (pairs, number), total in zip(provided(tally, columns), totals, strict=False)
+            for (pairs, number), total in zip(
+                number_provider_pairs(tally, columns), totals, strict=False
+            )
         )
         whole = cls(rows, histograms, shares, cut.cells)
         return whole if tally.population is None else _covering(whole, tally.population)
@@ -328,19 +332,19 @@ def sensitive_columns(
         unknown = [part for part in parts if part not in names]
         if unknown:
             raise UsageError(f"There is no sensitive column {unknown[0]!r}.", _name_one(names))
-        columns.append(product(columns[names.index(part)] for part in parts))
+        columns.append(join_sensitive(columns[names.index(part)] for part in parts))
     return columns
 
 
-def provided(
+def number_provider_pairs(
     tally: Tally, columns: Iterable[tuple[Axis, NDArray[np.int32]]]
-) -> list[tuple[Pairs, NDArray[np.int32]]]:
+) -> list[tuple[ProviderValuePairs, NDArray[np.int32]]]:
     """Of each column the pairs (provider, value), or of the providers alone, and their numbers."""
     if tally.provider is None or tally.providers is None:
         return []
     who, codes = tally.provider, tally.providers
-    found = [Pairs.of(who, codes, axis, values) for axis, values in columns]
-    return found or [Pairs.of(who, codes, None, None)]
+    found = [ProviderValuePairs.of(who, codes, axis, values) for axis, values in columns]
+    return found or [ProviderValuePairs.of(who, codes, None, None)]
 
 
 def _name_one(names: Iterable[str]) -> str:

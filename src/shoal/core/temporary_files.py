@@ -2,11 +2,11 @@
 
 Each process has a folder of its own, ``shoal-tmp-…`` under the temporary folder, that only its
 user may enter and that it holds locked while it lives. Rows are written to files that have no name
-(`Nameless`), so that the system frees them when the process ends, however it ends. Files that a
+(`NamelessFile`), so that the system frees them when the process ends, however it ends. Files that a
 library insists on naming lie in a folder whose names lead nowhere but into this process
 (`hide_names`). What has to have a name until it is moved into place is `pending`. A process that
 was killed leaves at most an empty folder, or names that lead nowhere; the next one to start takes
-them away (`sweep`).
+them away (`remove_leftover_folders`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ else:
         return True
 
 
-NAME = re.compile(r"shoal-tmp-[0-9a-f]{16}")
+FOLDER_NAME = re.compile(r"shoal-tmp-[0-9a-f]{16}")
 """The names of processes' folders."""
 DESCRIPTORS = next((f for f in ("/proc/self/fd", "/dev/fd") if os.path.isdir(f)), None)
 """Where the system lists the open files of a process as files; None where it does not."""
@@ -109,7 +109,7 @@ def make_folder() -> Path:
     with _lock:
         root = gettempdir()
         if not any(owner == os.getpid() for owner, _ in _homes):
-            sweep(Path(root))
+            remove_leftover_folders(Path(root))
         place = os.getpid(), root
         try:
             if place not in _homes:
@@ -140,7 +140,7 @@ def remove_folder(folder: Path) -> None:
 
 
 @contextmanager
-def folder() -> Iterator[Path]:
+def temporary_folder() -> Iterator[Path]:
     """A folder for a while."""
     made = make_folder()
     try:
@@ -149,15 +149,15 @@ def folder() -> Iterator[Path]:
         remove_folder(made)
 
 
-def sweep(root: Path) -> None:
+def remove_leftover_folders(root: Path) -> None:
     """Remove the folders that processes of this user left when they were killed."""
     with suppress(OSError):
         for name in os.listdir(root):
-            if NAME.fullmatch(name):
-                remove_if_left(root / name)
+            if FOLDER_NAME.fullmatch(name):
+                remove_leftover(root / name)
 
 
-def remove_if_left(path: Path) -> bool:
+def remove_leftover(path: Path) -> bool:
     """Remove a folder of this user's that no living process holds; links are not followed."""
     with suppress(OSError):
         file = _open_folder(path)
@@ -177,7 +177,7 @@ def remove_if_left(path: Path) -> bool:
 _pending: dict[Path, int | None] = {}
 
 
-def pend(path: Path) -> None:
+def make_pending_folder(path: Path) -> None:
     """Make a folder that is removed if this process is told to stop, and known as left if killed.
 
     It is locked as long as the process lives, or until it is settled.
@@ -190,7 +190,7 @@ def pend(path: Path) -> None:
             hold(file)
 
 
-def settle(*paths: Path) -> None:
+def settle_pending(*paths: Path) -> None:
     """Take folders for what they are now: no more to be removed by who stops this process."""
     with _lock:
         for path in paths:
@@ -199,7 +199,7 @@ def settle(*paths: Path) -> None:
                 os.close(file)
 
 
-def clear() -> None:
+def remove_everything() -> None:
     """Remove all that this process would leave, for good: it ends now.
 
     The lock is kept, so that nothing is made, or moved into place, by a thread that still runs.
@@ -215,12 +215,12 @@ def clear() -> None:
 # Files without a name
 
 
-class Nameless:
+class NamelessFile:
     """A file that has no name where the system allows it: it is gone when its process is.
 
     ``path`` leads to it within this process alone. Elsewhere it is a file in a private folder.
 
-    >>> rows = Nameless()
+    >>> rows = NamelessFile()
     >>> _ = rows.path.write_bytes(b"41,f")
     >>> rows.path.read_bytes()
     b'41,f'
@@ -231,7 +231,7 @@ class Nameless:
         if DESCRIPTORS is None:
             home = make_folder()
             self.path = home / "rows"
-            self._close: weakref.finalize[..., Nameless] = weakref.finalize(
+            self._close: weakref.finalize[..., NamelessFile] = weakref.finalize(
                 self, remove_folder, home
             )
             return
@@ -255,7 +255,7 @@ def _unnamed() -> int:
     if hasattr(os, "O_TMPFILE"):
         with suppress(OSError):  # not every disk can
             return os.open(gettempdir(), os.O_TMPFILE | os.O_RDWR | os.O_EXCL, 0o600)
-    with folder() as here:
+    with temporary_folder() as here:
         path = here / "rows"
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         path.unlink()

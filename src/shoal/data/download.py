@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.core.atomic_file import HINT, put
+from shoal.core.atomic_file import WRITE_HINT, write_file
 from shoal.core.errors import InputError, OutputError
 from shoal.data.archive import DAMAGED, MOST, Archive, Progress, check_source
 from shoal.data.catalogue import FILES, Known
@@ -150,4 +150,4 @@ def _check(file: str, text: bytes) -> None:
 
 def _put(path: Path, content: bytes) -> None:
     """Whole or not at all, even where Ctrl-C comes meanwhile."""
-    put(path, content, hint=f"{HINT.rstrip('.')}: -o FOLDER.")
+    write_file(path, content, hint=f"{WRITE_HINT.rstrip('.')}: -o FOLDER.")

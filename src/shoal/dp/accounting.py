@@ -34,7 +34,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from shoal.core.errors import NotMetError
-from shoal.core.spend import Spend, upward
+from shoal.core.spend import Spend, round_up
 from shoal.dp.mechanisms import check_delta
 from shoal.dp.opendp_library import floor, opendp
 
@@ -123,7 +123,7 @@ def concentrated(rho: Fraction, delta: Fraction) -> Spend:
     gauss = library.c.make_zCDP_to_approxDP(library.m.make_gaussian(*space, 1.0))
     # noise of scale 1 at a distance d has ρ = d²/2; a smaller δ only makes ε larger
     epsilon = gauss.map(_distance(max(rho, _LEAST))).epsilon(floor(delta))
-    return Spend(upward(epsilon), delta, rho)
+    return Spend(round_up(epsilon), delta, rho)
 
 
 def doubled(spend: Spend) -> Spend:

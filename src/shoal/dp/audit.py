@@ -58,9 +58,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.core.errors import UsageError
-from shoal.core.model import whole
-from shoal.core.release import EDITION, jsonable
-from shoal.core.spend import Number, Spend, asked
+from shoal.core.model import parse_whole_number
+from shoal.core.release import EDITION, to_json_value
+from shoal.core.spend import Number, Spend, parse_spend
 
 # Lower bounds on ε and ρ: how far apart two tables' outputs are, from how often an event happens.
 
@@ -326,7 +326,7 @@ class EpsilonAudit:
             "epsilon_low": self.epsilon_low,
             "claimed": self.claimed.to_json(),
             "holds": self.holds,
-            **jsonable(
+            **to_json_value(
                 {
                     name: getattr(self, name)
                     for name in ("confidence", "runs", "most", "event", "hits", "rho_low")
@@ -372,8 +372,11 @@ def audit_epsilon(
     >>> audit_epsilon(bare, [3, 5], [3, 6], epsilon=1).holds
     False
     """
-    spent, runs = asked(epsilon, delta), whole(runs, "runs", FEWEST)
-    claimed, at_once = Spend(spent.epsilon, spent.delta, rho), whole(at_once, "at_once", 1)
+    spent, runs = parse_spend(epsilon, delta), parse_whole_number(runs, "runs", FEWEST)
+    claimed, at_once = (
+        Spend(spent.epsilon, spent.delta, rho),
+        parse_whole_number(at_once, "at_once", 1),
+    )
     if not 0 < confidence < 1:
         raise UsageError("A confidence is between 0 and 1.", "write for example confidence=0.99.")
     rng = None if seed is None else np.random.default_rng(seed)

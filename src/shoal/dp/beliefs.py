@@ -29,9 +29,9 @@ from fractions import Fraction
 from typing import Any
 
 from shoal.core.errors import UsageError
-from shoal.core.release import jsonable
-from shoal.core.spend import Number, Spend, exactly
-from shoal.core.theory.odds import MOST, moved
+from shoal.core.release import to_json_value
+from shoal.core.spend import Number, Spend, to_exact
+from shoal.core.theory.odds import MAX_EXPONENT, move_belief
 
 Prior = Number | Mapping[str, Number]
 """A belief before a release: a probability, or one for each value."""
@@ -65,7 +65,7 @@ class Belief:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {name: jsonable(value) for name, value in vars(self).items()}
+        return {name: to_json_value(value) for name, value in vars(self).items()}
 
     def __str__(self) -> str:
         low, high = self.at_least, self.at_most
@@ -131,8 +131,8 @@ def curves(epsilon: float, exponent: float) -> list[dict[str, Any]]:
 
 def _points(exponent: float) -> list[dict[str, float]]:
     even = {step / STEPS for step in range(STEPS + 1)}
-    places = sorted(even.union(*(moved(one, exponent) for one in even)))
-    ends = ((before, *moved(before, exponent)) for before in places)
+    places = sorted(even.union(*(move_belief(one, exponent) for one in even)))
+    ends = ((before, *move_belief(before, exponent)) for before in places)
     return [{"before": before, "low": low, "high": high} for before, low, high in ends]
 
 
@@ -149,12 +149,12 @@ def believed(spend: Spend, prior: Prior, neighbours: str = CHANGE) -> tuple[Beli
 
 def _belief(about: str, before: Fraction, spend: Spend, steps: int) -> Belief:
     """One belief; two steps are (2ε, (1 + e^ε) δ)-indistinguishable (group privacy)."""
-    epsilon, delta = min(float(spend.epsilon), MOST), float(spend.delta)
+    epsilon, delta = min(float(spend.epsilon), MAX_EXPONENT), float(spend.delta)
     if steps == 2 and delta:
         delta = min(1.0, delta * (1 + math.exp(min(epsilon, 700.0))))
     more = ROOM * steps * epsilon if delta else 0.0
     exponent = steps * epsilon + more
-    least, most = moved(float(before), exponent)
+    least, most = move_belief(float(before), exponent)
     failing = improbable(steps * epsilon, delta, more)
     return Belief(about, float(before), least, most, exponent, failing)
 
@@ -173,7 +173,7 @@ def _priors(prior: Prior, about: str) -> list[tuple[str, Fraction]]:
 
 def _probability(number: Number) -> Fraction:
     try:
-        found = exactly(number)
+        found = to_exact(number)
     except UsageError:
         found = Fraction(-1)
     if not 0 <= found <= 1:

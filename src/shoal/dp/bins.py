@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from shoal.core import hierarchy as lv
 from shoal.core.axis import Axis, Level
-from shoal.core.column import Column, Value, quoted, role_hint, toml_key
-from shoal.core.errors import HierarchyError, InputError, SchemaError, together
+from shoal.core.column import Column, Value, quote_name, role_hint, toml_key
+from shoal.core.errors import HierarchyError, InputError, SchemaError, join_errors
 from shoal.core.hierarchy import (
     DATE_LEVELS,
     Dates,
@@ -43,9 +43,17 @@ from shoal.core.hierarchy import (
     Prefixes,
     Tree,
 )
-from shoal.core.labels import NULL_MARKS, many, number, positions, read_range, text, write_set
+from shoal.core.labels import (
+    NULL_MARKS,
+    format_count,
+    format_number,
+    format_value,
+    read_range,
+    to_positions,
+    write_set,
+)
 from shoal.core.schema import Schema
-from shoal.core.schema_toml import section
+from shoal.core.schema_toml import format_column_section
 
 MOST = 100_000
 """Bins of one column: more of them are a mistake, and fit into no marginal."""
@@ -118,7 +126,7 @@ class Bins:
     def _placed(self, leaves: Sequence[Any] | NDArray[Any]) -> Codes:
         """The interval of each value, after what lies beyond the bounds has been moved to them."""
         assert self.bounds is not None
-        places = positions(leaves, self.kind)
+        places = to_positions(leaves, self.kind)
         found = np.searchsorted(self.starts, np.clip(places, *self.bounds), side="right") - 1
         if self.single:
             found[places != np.floor(places)] = -1
@@ -126,21 +134,23 @@ class Bins:
         return found.astype(np.int32)
 
     def _refused(self, empty: int, wrong: int) -> InputError:
-        column = f"Column {quoted(self.name)}"
+        column = f"Column {quote_name(self.name)}"
         if empty:
             read, how = self._read_as_empty()
             return InputError(
-                f"{column} is empty in {many(empty, 'row')}{read}, and its domain does not say "
+                f"{column} is empty in {format_count(empty, 'row')}{read}, and its domain does "
+                "not say "
                 "that it may be.",
                 how + _under(self.name, 'domain = [""]') + ', or "" beside the values it lists.',
             )
         if self.single:
             return InputError(
-                f"{column} is counted by whole numbers, and in {many(wrong, 'row')} it is none.",
+                f"{column} is counted by whole numbers, and in {format_count(wrong, 'row')} it "
+                "is none.",
                 _under(self.name, "hierarchy = { intervals = [0.1] }"),
             )
         return InputError(
-            f"{column} holds what the schema does not list in {many(wrong, 'row')}.",
+            f"{column} holds what the schema does not list in {format_count(wrong, 'row')}.",
             "complete its domain or taxonomy in the schema, or correct the table.",
         )
 
@@ -175,7 +185,7 @@ def all_bins(schema: Schema) -> tuple[Bins, ...]:
     if schema.keep:
         name = schema.keep[0].name
         raise SchemaError(
-            f"Column {quoted(name)} is to be published as it is, which noise does not protect.",
+            f"Column {quote_name(name)} is to be published as it is, which noise does not protect.",
             f"{role_hint(name)}; or identifier, to leave it out.",
         )
     found: list[Bins] = []
@@ -186,7 +196,7 @@ def all_bins(schema: Schema) -> tuple[Bins, ...]:
         except SchemaError as error:
             amiss.append(error)
     if amiss:
-        raise _several_open(amiss) or together(amiss)
+        raise _several_open(amiss) or join_errors(amiss)
     return tuple(found)
 
 
@@ -227,7 +237,7 @@ def _half_open(labels: Sequence[str], single: bool, alone: bool) -> tuple[str, .
     found = []
     for label in labels:
         low, high = read_range(label) or ("", "")
-        wide = f"[{low}, {number(float(high) + 1)}[" if low else label
+        wide = f"[{low}, {format_number(float(high) + 1)}[" if low else label
         found.append(low if single else wide)
     if alone and found[-1].startswith("["):
         found[-1] = found[-1][1:].partition(",")[0]
@@ -274,10 +284,11 @@ def _listed(column: Column, kind: str, stated: tuple[Any, ...], null: bool) -> B
 
 def _value(column: Column, kind: str, value: Any) -> Any:
     """A value of the domain as the table has it."""
-    found = lv.leaf(text(value), kind)
+    found = lv.parse_leaf(format_value(value), kind)
     if found is None:
         raise SchemaError(
-            f"Column {quoted(column.name)} is a {kind}, and its domain has values that are none.",
+            f"Column {quote_name(column.name)} is a {kind}, and its domain has values that are "
+            "none.",
             _under(column.name, 'kind = "category"') + "; or correct its domain.",
         )
     return found
@@ -290,7 +301,7 @@ def _dates(column: Column) -> tuple[Level, NDArray[np.float64]]:
     finest = hierarchy.levels[0] if stated and isinstance(hierarchy, Dates) else "year"
     axis = _grown(column, "date", Dates((finest,)), [])
     if finest == "day":
-        days = tuple(map(text, axis.leaves))
+        days = tuple(map(format_value, axis.leaves))
         return Level(np.arange(len(days), dtype=np.int32), days), _places(axis)
     return axis.levels[0], _places(axis)
 
@@ -298,7 +309,7 @@ def _dates(column: Column) -> tuple[Level, NDArray[np.float64]]:
 def _numbers(column: Column, bounds: tuple[float, float]) -> tuple[Level, NDArray[np.float64]]:
     """The finest intervals of the hierarchy, or readable ones; and the numbers they begin at."""
     hierarchy = column.hierarchy
-    filled = lv.is_whole(bounds) and bounds[1] - bounds[0] < lv.MOST_WHOLE_NUMBERS
+    filled = lv.are_whole(bounds) and bounds[1] - bounds[0] < lv.MAX_WHOLE_NUMBERS
     if isinstance(hierarchy, EqualWidth) and filled:
         axis = _grown(column, "number", hierarchy, [])
     else:
@@ -310,8 +321,8 @@ def _numbers(column: Column, bounds: tuple[float, float]) -> tuple[Level, NDArra
 def _edges(column: Column, steps: Intervals, bounds: tuple[float, float]) -> list[float]:
     """Where the finest intervals begin, between the bounds."""
     low, high = bounds
-    width, origin = lv.exact(steps.widths[0]), lv.exact(steps.origin)
-    first, last = (math.floor((lv.exact(end) - origin) / width) for end in bounds)
+    width, origin = lv.decimal_fraction(steps.widths[0]), lv.decimal_fraction(steps.origin)
+    first, last = (math.floor((lv.decimal_fraction(end) - origin) / width) for end in bounds)
     if last - first > MOST:
         raise _too_many(column, last - first + 1)
     inner = [float(origin + index * width) for index in range(first + 1, last + 1)]
@@ -325,12 +336,16 @@ def _readable(low: float, high: float) -> float:
     >>> _readable(17, 90), _readable(0, 1e6), _readable(1, 16), _readable(0, 2.5)
     (5.0, 100000.0, 1.0, 0.2)
     """
-    whole = lv.is_whole([low, high])
+    whole = lv.are_whole([low, high])
     power = max(math.floor(math.log10((high - low) / READABLE)), 0 if whole else -math.inf)
     while True:
         for digit in (1, 2, 5):
-            width = lv.exact(float(f"{digit}e{power}"))
-            count = math.floor(lv.exact(high) / width) - math.floor(lv.exact(low) / width) + 1
+            width = lv.decimal_fraction(float(f"{digit}e{power}"))
+            count = (
+                math.floor(lv.decimal_fraction(high) / width)
+                - math.floor(lv.decimal_fraction(low) / width)
+                + 1
+            )
             if count <= READABLE:
                 return float(width)
         power += 1
@@ -343,7 +358,7 @@ def _grown(column: Column, kind: str, hierarchy: Hierarchy, values: Sequence[flo
     except HierarchyError as error:
         raise SchemaError(error.fact, error.hint) from error
     if not axis.leaves:
-        raise _too_many(column, lv.MOST_WHOLE_NUMBERS)
+        raise _too_many(column, lv.MAX_WHOLE_NUMBERS)
     return axis
 
 
@@ -356,11 +371,14 @@ def _open(column: Column, kind: str) -> OpenDomainError:
     """The schema does not say what the column may hold."""
     if kind in ("", "number", "date"):
         low, high = (_FIRST.toordinal(), _LAST.toordinal()) if kind == "date" else (0, 120)
-        fact, hint = "has no bounds", section(replace(column, kind=kind, bounds=(low, high)))
+        fact, hint = (
+            "has no bounds",
+            format_column_section(replace(column, kind=kind, bounds=(low, high))),
+        )
     else:
         empty = ("",) if column.domain else ()
         fact = "has a domain that lists no value" if empty else "has no domain and no taxonomy"
-        hint = section(replace(column, domain=("A", "B", *empty)))
+        hint = format_column_section(replace(column, domain=("A", "B", *empty)))
     if not kind:
         fact, first = f"{fact} and no domain", "bounds = [0, 120]"
         either = (
@@ -379,7 +397,8 @@ class OpenDomainError(SchemaError):
     def of(cls, column: str, fact: str, hint: str) -> OpenDomainError:
         """The error about one column, whose name it knows."""
         error = cls(
-            f"Column {quoted(column)} {fact}, and what it may hold is never taken from the rows.",
+            f"Column {quote_name(column)} {fact}, and what it may hold is never taken from the "
+            "rows.",
             hint,
         )
         error.column = column
@@ -395,7 +414,7 @@ def _several_open(amiss: Sequence[InputError]) -> SchemaError | None:
     open_ = [error for error in amiss if isinstance(error, OpenDomainError)]
     if len(open_) <= FEW or len(open_) < len(amiss):
         return None
-    names = ", ".join(quoted(error.column) for error in open_)
+    names = ", ".join(quote_name(error.column) for error in open_)
     return SchemaError(
         f"The schema does not say what {len(open_):,} columns may hold, which is never taken from "
         f"the rows: {names}.",
@@ -416,6 +435,6 @@ def _under(name: str, setting: str) -> str:
 
 def _too_many(column: Column, count: int) -> SchemaError:
     return SchemaError(
-        f"Column {quoted(column.name)} would be counted in {count:,} bins or more.",
+        f"Column {quote_name(column.name)} would be counted in {count:,} bins or more.",
         "state a coarser finest level in its hierarchy, or narrower bounds.",
     )

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
-from shoal.core.spend import Spend, upward
+from shoal.core.spend import Spend, round_up
 from shoal.dp.opendp_library import drawable, floor, opendp, root
 from shoal.dp.seeded_draws import gaussian, laplace
 
@@ -76,7 +76,7 @@ class Noise:
 def noise(asked: Spend, contributions: int) -> Noise:
     """The least noise under which so many counts about each person spend no more than is asked.
 
-    >>> from shoal.core.spend import asked
+    >>> from shoal.core.spend import parse_spend
     >>> made = noise(asked(1), contributions=3)
     >>> made.name, made.scale, round(made.deviation, 3)
     ('discrete Laplace', 3.0, 4.223)
@@ -93,7 +93,7 @@ def noise(asked: Spend, contributions: int) -> Noise:
             "Epsilon is so small that the noise would drown every count.",
             "ask for more, or for fewer marginals.",
         )
-    rho = upward(_zcdp(scale, contributions)) if asked.delta else None
+    rho = round_up(_zcdp(scale, contributions)) if asked.delta else None
     spend = Spend(asked.epsilon, asked.delta, rho)
     return Noise(name, scale, contributions, spend, deviation(name, scale), rho)
 
@@ -106,10 +106,10 @@ def spent(name: str, scale: float, contributions: int, delta: Fraction = Fractio
     ε 1
     """
     if name == LAPLACE:
-        return Spend(upward(_measurement(name, scale).map(contributions)), delta)
+        return Spend(round_up(_measurement(name, scale).map(contributions)), delta)
     check_delta(delta)
     epsilon, _ = _approximate(scale, floor(delta)).map(root(contributions))
-    return Spend(upward(epsilon), delta, upward(_zcdp(scale, contributions)))
+    return Spend(round_up(epsilon), delta, round_up(_zcdp(scale, contributions)))
 
 
 def check_delta(delta: Fraction) -> None:

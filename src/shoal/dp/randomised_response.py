@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
-from shoal.core.spend import Spend, upward
+from shoal.core.spend import Spend, round_up
 from shoal.dp.opendp_library import drawable, floor, opendp
 from shoal.dp.seeded_draws import answers
 
@@ -120,7 +120,7 @@ class Response:
 def response(asked: Spend, values: int) -> Response:
     """The most truthful response of so many values that spends no more than is asked.
 
-    >>> from shoal.core.spend import asked
+    >>> from shoal.core.spend import parse_spend
     >>> round(response(asked("1"), values=4).keep, 6)
     0.475367
     """
@@ -149,7 +149,7 @@ def answered_for(values: int, keep: float) -> Spend:
     >>> float(answered_for(4, 0.475367).epsilon) < 1.000001
     True
     """
-    return Spend(upward(_measurement(values, keep).map(1)))
+    return Spend(round_up(_measurement(values, keep).map(1)))
 
 
 def _within(values: int, keep: float, epsilon: float) -> bool:

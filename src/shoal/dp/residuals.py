@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.release import jsonable
+from shoal.core.release import to_json_value
 from shoal.dp.mechanisms import LAPLACE
 
 DOUBT = 1e-4
@@ -57,7 +57,7 @@ class Residuals:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {"cells": self.cells, "wrong": self.wrong, "chance": jsonable(self.chance)}
+        return {"cells": self.cells, "wrong": self.wrong, "chance": to_json_value(self.chance)}
 
 
 def residuals(name: str, scale: float, added: NDArray[Any]) -> Residuals:

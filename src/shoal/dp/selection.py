@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
-from shoal.core.spend import upward
+from shoal.core.spend import round_up
 from shoal.dp.mechanisms import WIDEST
 from shoal.dp.opendp_library import drawable, floor, opendp
 from shoal.dp.seeded_draws import highest
@@ -69,7 +69,7 @@ def spent_choosing(scale: float, sensitivity: float) -> Fraction:
     >>> spent_choosing(selection_scale(1.0, Fraction(1, 2)), 1.0) <= Fraction(1, 2)
     True
     """
-    return upward(_measurement(scale).map(sensitivity))
+    return round_up(_measurement(scale).map(sensitivity))
 
 
 def _measurement(scale: float) -> Any:

@@ -39,8 +39,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.core.errors import UsageError
-from shoal.core.release import EDITION, jsonable
-from shoal.core.spend import Number, Spend, asked, exactly
+from shoal.core.release import EDITION, to_json_value
+from shoal.core.spend import Number, Spend, parse_spend, to_exact
 from shoal.dp.beliefs import CHANGE, PRESENCE, Belief, Prior, believed, in_percent
 
 EVEN = 0.5
@@ -82,7 +82,7 @@ class Bound:
         """Plain values for JSON: ε' and δ' as computed, and what they say."""
         names = ("distance", "chance", "vacuous", "weak")
         told = {name: getattr(self, name) for name in names}
-        return {name: jsonable(value) for name, value in {**vars(self), **told}.items()}
+        return {name: to_json_value(value) for name, value in {**vars(self), **told}.items()}
 
     def __str__(self) -> str:
         if self.vacuous:
@@ -135,7 +135,7 @@ class SemanticPrivacy:
             "even": self.even.to_json(),
             "beliefs": [belief.to_json() for belief in self.beliefs],
         }
-        return {name: jsonable(value) for name, value in told.items()}
+        return {name: to_json_value(value) for name, value in told.items()}
 
     @property
     def best(self) -> Bound:
@@ -198,7 +198,7 @@ def semantic_privacy(
     - tight bound: at most 24.5 %
     - proposition 14: at most 64.9 %
     """
-    spend, kind = asked(epsilon, delta), _neighbours(neighbours)
+    spend, kind = parse_spend(epsilon, delta), _neighbours(neighbours)
     if people is not None and (isinstance(people, bool) or people < 1):
         raise UsageError("There is at least one person.", "write for example people=1000.")
     paper, tight = _bounds(float(spend.epsilon), float(spend.delta), people or 1)
@@ -219,7 +219,7 @@ def semantic_privacy_for_most(
     ...     0.1, 1e-10, 1000).paper
     True
     """
-    return semantic_privacy(epsilon, exactly(delta) + exactly(exceptions), people)
+    return semantic_privacy(epsilon, to_exact(delta) + to_exact(exceptions), people)
 
 
 def _neighbours(given: str) -> str:

@@ -232,7 +232,7 @@ def connect(memory: str | None = None) -> duckdb.DuckDBPyConnection:
     except BaseException:  # Ctrl-C while it starts: nobody else would remove the folder
         temporary_files.remove_folder(folder)
         raise
-    interruption.engines.add(connection)
+    interruption.running_engines.add(connection)
     return connection
 
 

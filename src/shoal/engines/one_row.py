@@ -20,7 +20,7 @@ from typing import Any
 
 import shoal.engines.type_inference.value_forms as forms
 from shoal.core.errors import InputError, UsageError
-from shoal.core.labels import many
+from shoal.core.labels import format_count
 from shoal.core.schema import Field
 from shoal.engines.readers.header import clean_names
 from shoal.engines.type_inference.column import Engine, Select
@@ -156,7 +156,8 @@ def refuse_empty(name: str, rows: int) -> None:
     if rows:
         does, they = ("does", "it is") if rows == 1 else ("do", "they are")
         raise InputError(
-            f"{many(rows, 'row')} {does} not say who {they} about (column {name!r} is empty).",
+            f"{format_count(rows, 'row')} {does} not say who {they} about (column {name!r} is "
+            "empty).",
             "give every row its person, or leave these rows out.",
         )
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.core.errors import OutputError
-from shoal.core.temporary_files import Nameless
+from shoal.core.temporary_files import NamelessFile
 
 IN_MEMORY = 256 * 2**20
 """Bytes of rows that are permuted in memory; more go through buckets on disk."""
@@ -90,7 +90,7 @@ def _through_disk(
 ) -> Iterator[pa.RecordBatch]:
     schema = held[0].schema
     with ExitStack() as files:
-        buckets = [files.enter_context(closing(Nameless())) for _ in range(_BUCKETS)]
+        buckets = [files.enter_context(closing(NamelessFile())) for _ in range(_BUCKETS)]
         with ExitStack() as stack:
             writers = [stack.enter_context(_writer(bucket, schema)) for bucket in buckets]
             while held:
@@ -105,7 +105,7 @@ def _through_disk(
             bucket.close()
 
 
-def _writer(bucket: Nameless, schema: pa.Schema) -> pa.RecordBatchStreamWriter:
+def _writer(bucket: NamelessFile, schema: pa.Schema) -> pa.RecordBatchStreamWriter:
     return pa.ipc.new_stream(str(bucket.path), schema)
 
 

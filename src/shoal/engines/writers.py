@@ -26,7 +26,7 @@ import pyarrow.parquet
 
 from shoal.core import temporary_files
 from shoal.core.errors import OutputError, UsageError
-from shoal.core.labels import RUNS
+from shoal.core.labels import FORMULA_START
 from shoal.engines.source import STANDARD, TextStyle
 
 FORMATS = (".csv", ".csv.gz", ".parquet", ".feather", ".arrow", ".xlsx")
@@ -74,7 +74,7 @@ def writer(
     ``defuse`` only matters where a spreadsheet reads text as if typed in: CSV and Excel.
     """
     suffix = format_of(path)
-    if risky := [name for name in schema.names if re.match(RUNS, name)]:
+    if risky := [name for name in schema.names if re.match(FORMULA_START, name)]:
         raise UsageError(
             f"{len(risky)} column names begin like a formula, which a spreadsheet would run.",
             "rename them.",
@@ -130,7 +130,8 @@ def defused(column: pa.Array) -> tuple[pa.Array, int]:
 
 def _marked(words: pa.Array) -> tuple[pa.Array, pa.Array]:
     risky = pc.and_(
-        pc.match_substring_regex(words, RUNS), pc.invert(pc.match_substring_regex(words, _NUMBER))
+        pc.match_substring_regex(words, FORMULA_START),
+        pc.invert(pc.match_substring_regex(words, _NUMBER)),
     )
     safe = pc.replace_substring_regex(words, pattern="^", replacement="'", max_replacements=1)
     return pc.if_else(pc.fill_null(risky, False), safe, words), risky

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.release import EDITION, jsonable
+from shoal.core.release import EDITION, to_json_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +36,10 @@ class Estimate:
             "edition": EDITION,
             "name": self.name,
             "risk": self.risk,
-            "interval": jsonable(self.interval),
+            "interval": to_json_value(self.interval),
             "classes": np.round(self.classes, 6).tolist(),
             "assumptions": list(self.assumptions),
-            "details": jsonable(self.details),
+            "details": to_json_value(self.details),
         }
 
     def __str__(self) -> str:

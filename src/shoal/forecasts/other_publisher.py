@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from shoal.core.errors import NotMetError, ShoalError, UsageError
-from shoal.core.model import Model, inner
+from shoal.core.model import Model, unwrap_rule
 from shoal.core.tally import Cut, Tally
 from shoal.forecasts.local_distribution import Coarse, partitions
 from shoal.forecasts.our_table import Ours, tallied
@@ -125,8 +125,8 @@ def supposed(
 
 def _asked_rule(rule: Model | str, ours: Ours, several: bool) -> tuple[Model, tuple[str, ...]]:
     found = parse_rule(rule) if isinstance(rule, str) else rule
-    kept = [part for part in inner(found) if _about(part, ours)]
-    for part in inner(found):
+    kept = [part for part in unwrap_rule(found) if _about(part, ours)]
+    for part in unwrap_rule(found):
         if part.needs & BEYOND:
             raise UsageError(
                 f"Of another's table nobody knows what {part} asks for.",
@@ -137,7 +137,7 @@ def _asked_rule(rule: Model | str, ours: Ours, several: bool) -> tuple[Model, tu
                 f"The rule {part} is about another column than {ours.sensitive.name!r}.",
                 f"name the column that is forecast: --on {getattr(part, 'on', None)}.",
             )
-    if len(kept) == len(inner(found)):
+    if len(kept) == len(unwrap_rule(found)):
         return found, ()
     left: Model = reduce(and_, kept) if kept else _smallest(ours)
     return left, (f"of the rule asked for others keep {left}: the rest is about other columns",)
@@ -159,7 +159,7 @@ def _same_rule(seen: Seen, ours: Ours) -> tuple[Model, tuple[str, ...]]:
     if not told:
         return smallest, (f"others are taken to publish under {smallest}, our smallest class",)
     try:
-        stated = inner(parse_rule(str(told)))
+        stated = unwrap_rule(parse_rule(str(told)))
     except UsageError:  # a model of the user's own
         stated = ()
     kept = [part for part in stated if not part.needs & BEYOND and _about(part, ours)]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.tally import HELD_BACK, Cut
+from shoal.core.tally import SUPPRESSED, Cut
 from shoal.forecasts.our_table import Ours
 from shoal.kernels.grouping import members
 
@@ -58,7 +58,7 @@ def fewest(ours: Ours, theirs: Sequence[Theirs]) -> NDArray[np.int32]:
     elsewhere = np.zeros(ours.people, np.bool_)
     for one in theirs:
         values = one.bits & ours.known_bits
-        there = one.class_ != HELD_BACK
+        there = one.class_ != SUPPRESSED
         if ours.sensitive.unknown:  # what a class of nothing but missing values has, nobody knows
             there[there] = _says_something(one.bits, ours)[one.class_[there]]
         common[there] &= values[one.class_[there]]
@@ -96,7 +96,7 @@ def release_of(
     """
     place = placed(cut, entry, rng)
     bits = members(values, np.arange(len(values)), place, cut.classes, words)
-    class_ = np.full(people, HELD_BACK, np.int32)
+    class_ = np.full(people, SUPPRESSED, np.int32)
     class_[at] = place[: len(at)]
     return Theirs(class_, bits)
 

@@ -25,7 +25,7 @@ from shoal.adversary.runner import named_columns
 from shoal.adversary.targets import Crowd, holders
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
-from shoal.core.column import in_a_row
+from shoal.core.column import join_names
 from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Schema
 from shoal.core.tally import Population
@@ -285,7 +285,7 @@ def learnt(schema: Schema, on: str | Sequence[str] | None, whose: str) -> tuple[
     """The sensitive columns that a forecast is about: those asked for, else every one."""
     names, asked = [column.name for column in schema.sensitive], named_columns(on)
     if unknown := [name for name in asked if name not in names]:
-        known = f"name one of: {in_a_row(names)}" if names else 'give it the role "sensitive"'
+        known = f"name one of: {join_names(names)}" if names else 'give it the role "sensitive"'
         raise UsageError(f"There is no sensitive column {unknown[0]!r}.", f"{known}.")
     if not names:
         raise InputError(

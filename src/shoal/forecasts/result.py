@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shoal.core.errors import UsageError
-from shoal.core.release import EDITION, jsonable
+from shoal.core.release import EDITION, to_json_value
 from shoal.forecasts.estimate import Estimate
 from shoal.forecasts.simulation import ENOUGH
 from shoal.reports.document import Page
@@ -37,7 +37,7 @@ class AtRisk:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; labels only where they were asked for."""
-        labels = {"labels": jsonable(self.labels)} if self.labels else {}
+        labels = {"labels": to_json_value(self.labels)} if self.labels else {}
         return {
             "class": self.number,
             "row": self.row,
@@ -137,7 +137,7 @@ class Forecast:
             ],
             "exposed": [one.to_json() for one in self.exposed],
             "classes_with_few_values": self.few,
-            "settings": jsonable(self.settings),
+            "settings": to_json_value(self.settings),
             "assumptions": list(self.assumptions),
             "by_column": [one.in_short() for one in self.by_column],
         }
@@ -147,7 +147,7 @@ class Forecast:
         return {
             "on": self.on,
             "risk": self.risk,
-            "interval": jsonable(self.default.interval),
+            "interval": to_json_value(self.default.interval),
             "classes_with_few_values": self.few,
             "rule": self.settings["rule"],
         }

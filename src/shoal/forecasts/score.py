@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.release import EDITION, jsonable
+from shoal.core.release import EDITION, to_json_value
 from shoal.forecasts.estimate import Estimate
 from shoal.forecasts.simulation import ENOUGH
 from shoal.reports.document import Page
@@ -90,9 +90,9 @@ class Validation:
             "edition": EDITION,
             "on": self.on,
             "rows": self.rows,
-            "settings": jsonable(self.settings),
-            "scores": {name: jsonable(asdict(score)) for name, score in self.scores.items()},
-            "trials": [jsonable(asdict(trial)) for trial in self.trials],
+            "settings": to_json_value(self.settings),
+            "scores": {name: to_json_value(asdict(score)) for name, score in self.scores.items()},
+            "trials": [to_json_value(asdict(trial)) for trial in self.trials],
             "notes": list(self.notes),
             "by_column": [one.to_json() for one in self.by_column],
         }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from shoal.core.errors import ExposedError
-from shoal.core.release import EDITION, Finding, jsonable, short
+from shoal.core.release import EDITION, Finding, format_reached, to_json_value
 from shoal.ledger.budget import Account
 from shoal.ledger.chain.entries import Entry, Head
 from shoal.ledger.judging import Skipped, Weighed
@@ -136,7 +136,7 @@ class Admission:
             "accepted_risk": self.accepted_risk,
             "reasons": list(self.reasons),
             "judged_with": [one._asdict() for one in self.judged_with],
-            "findings": [jsonable(_full(one)) for one in self.weighed],
+            "findings": [to_json_value(_full(one)) for one in self.weighed],
             "defences": list(self.defences),
             "lacking": list(self.lacking),
             "skipped": [
@@ -185,7 +185,7 @@ def _entries(numbers: Sequence[int]) -> str:
 
 
 def _exposing(one: Weighed) -> str:
-    people, allowed = one.finding.people, short(100 * one.limit)
+    people, allowed = one.finding.people, format_reached(100 * one.limit)
     return (
         f"{one.finding.attack} together with {_entries(one.entries)} exposes {one.beyond:,} of "
         f"{people:,} people whom no release exposes alone (limit {allowed} %): {_cause(one)}."

@@ -36,7 +36,7 @@ from functools import cached_property
 from typing import Any
 
 from shoal.core.errors import InputError, UsageError
-from shoal.core.spend import Number, Spend, asked, exactly, in_words
+from shoal.core.spend import Number, Spend, format_budget, parse_spend, to_exact
 from shoal.dp.accounting import (
     BASIC,
     COMPOSITIONS,
@@ -161,7 +161,7 @@ _TWICE = (
     "For a change of sensitive values, which is one row less and another more, what counts and "
     "synthetic tables spend counts twice."
 )
-LARGEST_DELTA = exactly("1/10")
+LARGEST_DELTA = to_exact("1/10")
 """A budget's δ is below it: a promise that may fail for one in ten is none."""
 
 
@@ -228,8 +228,8 @@ class Account:
         counted = self.tightest.counted((self.own,))
         if counted.epsilon <= self.own.epsilon:
             return ""
-        pure, most, delta = map(in_words, (self.own.epsilon, counted.epsilon, counted.delta))
-        rho = "" if counted.rho is None else f"ρ {in_words(counted.rho)}, which is "
+        pure, most, delta = map(format_budget, (self.own.epsilon, counted.epsilon, counted.delta))
+        rho = "" if counted.rho is None else f"ρ {format_budget(counted.rho)}, which is "
         return f" A pure ε {pure} counts as {rho}ε {most} at δ {delta} (basic: {pure})."
 
     @property
@@ -270,7 +270,7 @@ class Account:
         if self.composition == BASIC:
             return f"{self.remaining} left{' for a randomised release' if self.narrow else ''}"
         kind = "randomised release" if self.narrow else "release"
-        return f"left for one more {kind} of pure ε: {in_words(self.remaining.epsilon)}"
+        return f"left for one more {kind} of pure ε: {format_budget(self.remaining.epsilon)}"
 
     def to_json(self) -> dict[str, Any]:
         """Exact texts for JSON: the total in force, this release's part, and the budget."""
@@ -356,7 +356,7 @@ def budget(entries: Sequence[Entry]) -> tuple[Spend | None, str]:
 def founded(epsilon: Number | None, delta: Number | None, composition: str) -> dict[str, Any]:
     """What the founding entry says of the budget, checked."""
     given = epsilon is not None or delta is not None
-    limit = asked(epsilon, 0 if delta is None else delta) if given else None
+    limit = parse_spend(epsilon, 0 if delta is None else delta) if given else None
     if limit is not None and limit.delta >= LARGEST_DELTA:
         raise UsageError(
             "A budget with a delta of 0.1 or more promises too little: it may fail for one in ten.",

@@ -25,7 +25,7 @@ from shoal.adversary.runner import told
 from shoal.adversary.targets import holders, keyed_people
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError, NotMetError, UsageError
-from shoal.core.labels import ROOT, many
+from shoal.core.labels import ROOT, format_count
 from shoal.core.theory.adversary_view import Needs, View
 from shoal.ledger.relation import BOTH
 from shoal.models import rule as parse_rule
@@ -64,7 +64,8 @@ def counted_with_earlier(new: Seen, earlier: Sequence[Seen]) -> tuple[bool, str]
         return True, f"{BEFORE}: {rule} holds {over}."
     return (
         False,
-        f"{BEFORE}: {rule} fails {over}, where the smallest class has {many(least, 'row')}.",
+        f"{BEFORE}: {rule} fails {over}, where the smallest class has "
+        f"{format_count(least, 'row')}.",
     )
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.core.errors import UsageError
-from shoal.core.release import MANIFEST
+from shoal.core.release import MANIFEST_NAME
 from shoal.ledger.chain.entries import Entry, Head
 from shoal.ledger.standing import RESTORED
 
@@ -113,7 +113,7 @@ def note_of(manifest: Mapping[str, Any] | None, ledger: str) -> Head | None:
 def notes_beside(place: Path, ledger: str) -> Iterator[tuple[str, Head]]:
     """The heads in the manifests of releases that lie beside a place, by the folders' names."""
     with suppress(OSError):
-        for number, path in enumerate(sorted(place.absolute().parent.glob(f"*/{MANIFEST}"))):
+        for number, path in enumerate(sorted(place.absolute().parent.glob(f"*/{MANIFEST_NAME}"))):
             if number >= MOST_FOLDERS:
                 return
             head = note_of(manifest_in(path.parent), ledger)
@@ -124,7 +124,7 @@ def notes_beside(place: Path, ledger: str) -> Iterator[tuple[str, Head]]:
 def manifest_in(folder: Path) -> dict[str, Any] | None:
     """The manifest of a folder as it stands; None where there is none to read."""
     try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        found = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -142,15 +142,15 @@ def write_note(folder: Path, ledger: str, head: Head) -> None:
     with suppress(OSError):
         try:
             new.write_bytes(_bytes({**manifest, NOTE: notes}))
-            new.chmod((folder / MANIFEST).stat().st_mode & 0o777)
-            os.replace(new, folder / MANIFEST)
+            new.chmod((folder / MANIFEST_NAME).stat().st_mode & 0o777)
+            os.replace(new, folder / MANIFEST_NAME)
         finally:
             new.unlink(missing_ok=True)
 
 
 def manifest_hash(folder: Path) -> str:
     """The hash of a release's manifest as it was published: without what its admission added."""
-    content, manifest = (folder / MANIFEST).read_bytes(), manifest_in(folder)
+    content, manifest = (folder / MANIFEST_NAME).read_bytes(), manifest_in(folder)
     if manifest is not None and NOTE in manifest:
         content = _bytes({name: told for name, told in manifest.items() if name != NOTE})
     return sha256(content).hexdigest()
@@ -177,7 +177,7 @@ def lying(places: Iterable[Path], table: str) -> Path | None:
 
 def _beside(place: Path) -> list[Path]:
     try:
-        return sorted(p.parent for p in place.parent.glob(f"*/{MANIFEST}"))[:MOST_FOLDERS]
+        return sorted(p.parent for p in place.parent.glob(f"*/{MANIFEST_NAME}"))[:MOST_FOLDERS]
     except OSError:
         return []
 

@@ -36,7 +36,7 @@ from shoal.adversary.context import Scene
 from shoal.attacks._shared.location import alike, located
 from shoal.attacks._shared.row_links import shared_values
 from shoal.core.errors import InputError, UsageError
-from shoal.core.theory.adversary_view import Needs, Published, View
+from shoal.core.theory.adversary_view import Needs, ReleaseView, View
 from shoal.ledger.chain.entries import Entry
 from shoal.ledger.terms import OVERLAP, SAME, TIME
 
@@ -137,7 +137,7 @@ def covering(known: Scene) -> Covering:
     return Covering((one or other) and len(view.axes) == len(every), found)
 
 
-def _found(view: View, release: Published) -> tuple[int, bool]:
+def _found(view: View, release: ReleaseView) -> tuple[int, bool]:
     """How many of the people a release has, and whether these are all who are in it."""
     assert view.people is not None
     if release.holds is not None:

@@ -26,7 +26,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from shoal.core.spend import Spend, in_words
+from shoal.core.spend import Spend, format_budget
 from shoal.dp.accounting import BASIC, ZCDP, lacking
 from shoal.ledger.budget import PERSON, VALUES, Account, Unit
 from shoal.ledger.judging import BASED_ON, NOTHING_COMMON, WORST, Pair, Weighed
@@ -117,7 +117,7 @@ def _at_most(spend: Account, over: Sequence[Unit]) -> str:
         if unit.budget is not None
     ]
     most = min(left)
-    words = in_words(most)
+    words = format_budget(most)
     if Fraction(words) > most:  # it is rounded up, as spends are
         context = Context(prec=6, rounding=ROUND_FLOOR)
         words = f"{context.divide(Decimal(most.numerator), Decimal(most.denominator)):f}"

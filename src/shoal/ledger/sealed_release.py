@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from shoal.adversary.targets import keyed_people
 from shoal.core.errors import InputError
-from shoal.core.release import jsonable
+from shoal.core.release import to_json_value
 from shoal.core.schema import Schema
 from shoal.releases.manifest import whole
 from shoal.releases.people_sketch import Sketch
@@ -47,7 +47,7 @@ def pack(seen: Seen, place: str = "", sketch: Sketch | None = None) -> bytes:
         "edition": EDITION,
         "name": seen.name,
         "roles": _roles(seen).to_toml(),
-        "manifest": jsonable(seen.manifest),
+        "manifest": to_json_value(seen.manifest),
         "key": None if keyed is None else keyed.key.hex(),
         "place": place,
         "sketch": None if sketch is None else sketch.to_json(),

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
-from shoal.core.model import Model, products
+from shoal.core.model import Model, list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.kernels import grouping
 from shoal.methods._lattice.ladder import Rung, ladder, levelled, told_levels
@@ -99,7 +99,7 @@ class _Chain:
         return levelled(self.tally, self.rungs(step))
 
     def groups(self, cut: Cut) -> Groups:
-        return Groups.of(self.tally, cut, products(self.model))
+        return Groups.of(self.tally, cut, list_joint_columns(self.model))
 
     def finest(self, hold_back: int) -> int:
         """The finest step at which the model holds; the number of steps where it never does."""

@@ -29,7 +29,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoal.core.model import Mask, Model, least_rows, products, whole
+from shoal.core.model import Mask, Model, list_joint_columns, min_class_rows, parse_whole_number
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.kernels import grouping
 from shoal.methods._lattice.ladder import Rung, ladder, levelled, told_levels
@@ -61,7 +61,11 @@ def datafly(
     and how many rows are held back for the others' sake only.
     """
     check_quasi(tally)
-    few = least_rows(model) if left_over is None else whole(left_over, "left_over", 0)
+    few = (
+        min_class_rows(model)
+        if left_over is None
+        else parse_whole_number(left_over, "left_over", 0)
+    )
     best: Cut | None = None
     advance = Advance(progress)
     for cut, done in _way(tally):
@@ -75,7 +79,7 @@ def datafly(
             best = made
     assert best is not None, "the way has a first table"
     if best.held_back and not hold_back:
-        raise refusal(model, Groups.of(tally, cut, products(model)))
+        raise refusal(model, Groups.of(tally, cut, list_joint_columns(model)))
     advance.end()
     return best
 
@@ -111,7 +115,7 @@ def _told(tally: Tally, rungs: list[Rung], lifted: list[str]) -> Cut:
 def _unremarkable(tally: Tally, model: Model, cut: Cut) -> Cut:
     """The cut with so many classes held back too that the rows held back are not too few."""
     before = cut.held_back
-    while cut.classes and cut.held_back < least_rows(model):
+    while cut.classes and cut.held_back < min_class_rows(model):
         cut = settled(tally, model, cut.without(_smallest(tally, model, cut)))
     return replace(cut, facts=cut.facts | {"complementary": cut.held_back - before})
 
@@ -124,4 +128,4 @@ def _smallest(tally: Tally, model: Model, cut: Cut) -> Mask:
 
 
 def _groups(tally: Tally, model: Model, cut: Cut) -> Groups:
-    return Groups.of(tally, cut, products(model))
+    return Groups.of(tally, cut, list_joint_columns(model))

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import NotMetError
-from shoal.core.model import Model, products
+from shoal.core.model import Model, list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.kernels import cheapest_cut, grouping, split
 from shoal.methods._invariance.buckets import Numbers, Rows, in_buckets, most
@@ -100,7 +100,7 @@ def _dealable(values: NDArray[np.int32], m: int, hold_back: int) -> Numbers:
 
 def _meeting(tally: Tally, model: Model, cut: Cut, hold_back: int) -> Cut:
     """The cut, without classes that break what the rule asks for besides."""
-    groups = Groups.of(tally, cut, products(model))
+    groups = Groups.of(tally, cut, list_joint_columns(model))
     bad = ~np.asarray(model.holds(groups), np.bool_)
     if bad.any() and not hold_back:
         raise refusal(model, groups.take(np.flatnonzero(bad)))

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
-from shoal.core.model import Mask, Model, least_rows, products, whole
+from shoal.core.model import Mask, Model, list_joint_columns, min_class_rows, parse_whole_number
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.kernels import cheapest_cut, k_member, split
 from shoal.kernels.cell_width import Reach
@@ -71,14 +71,14 @@ def k_similar(
     ``hold_back``: where no joining of clusters meets the rule, those that break it are held back.
     Nothing is random: ``rng`` is not used.
     """
-    block = whole(block, "block", 2)
+    block = parse_whole_number(block, "block", 2)
     if block > LARGEST:
         raise UsageError(f"block is at most {LARGEST:,}.", f"write for example block={BLOCK}.")
     blocks = _Blocks.of(tally, block)
     advance = Advance(progress)
     found: list[Cut] = []
     losses: list[float] = []
-    size = least_rows(model)
+    size = min_class_rows(model)
     for turn in range(TURNS):
         first = blocks.clustered(size, advance.half(turn))
         clusters, joined = _joined(tally, model, first, hold_back)
@@ -186,7 +186,7 @@ class _Clusters(NamedTuple):
         cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), class_.astype(np.int32))
         published = np.empty(self.number, np.int32)
         published[class_] = cut.class_
-        return Groups.of(tally, cut, products(model)), published
+        return Groups.of(tally, cut, list_joint_columns(model)), published
 
     def joined(self, bad: Mask) -> _Clusters:
         """Each bad cluster joined with the one of its block that costs least."""

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from shoal.core.cells import Cells
 from shoal.core.errors import UsageError
-from shoal.core.model import Model, products
-from shoal.core.tally import HELD_BACK, Cut, Groups, Tally, sensitive_columns
+from shoal.core.model import Model, list_joint_columns
+from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally, sensitive_columns
 from shoal.kernels import rollup
 from shoal.methods._lattice.costs import cost
 from shoal.methods._lattice.ladder import Rung
@@ -77,7 +77,7 @@ def _referred(tally: Tally, model: Model) -> Tally:
     """The tally, as a part of which the rest is judged: against the values of everybody."""
     totals = (
         np.bincount(codes, weights=tally.count, minlength=axis.size).astype(np.int64)
-        for axis, codes in sensitive_columns(tally, products(model))
+        for axis, codes in sensitive_columns(tally, list_joint_columns(model))
     )
     return tally if tally.reference else replace(tally, reference=tuple(totals))
 
@@ -148,7 +148,7 @@ def _part(tally: Tally, entries: Entries) -> Tally:
 
 def _whole(tally: Tally, model: Model, rounds: _Rounds, hold_back: int) -> Cut:
     """All rounds as one cut; mended where classes that were judged apart fail together."""
-    class_ = np.full(tally.entries, HELD_BACK, dtype=np.int32)
+    class_ = np.full(tally.entries, SUPPRESSED, dtype=np.int32)
     cells, classes = [], 0
     for entries, cut in rounds.done:
         placed = cut.class_ >= 0
@@ -163,7 +163,7 @@ def _whole(tally: Tally, model: Model, rounds: _Rounds, hold_back: int) -> Cut:
         "complete": rounds.complete,
     }
     whole = _numbered(Cut(entry, class_, tally.count, Cells.joined(cells), facts).merged())
-    groups = Groups.of(tally, whole, products(model))
+    groups = Groups.of(tally, whole, list_joint_columns(model))
     if model.holds(groups).all():
         return whole
     return mended(tally, model, entry, whole.class_, tally.count, hold_back=hold_back, facts=facts)
@@ -172,5 +172,5 @@ def _whole(tally: Tally, model: Model, rounds: _Rounds, hold_back: int) -> Cut:
 def _numbered(cut: Cut) -> Cut:
     """The cut with its classes in the order of their cells, whatever that of the entries is."""
     order = np.lexsort((*cut.cells.high.T[::-1], *cut.cells.low.T[::-1]))
-    number = np.append(np.argsort(order), HELD_BACK).astype(np.int32)
+    number = np.append(np.argsort(order), SUPPRESSED).astype(np.int32)
     return replace(cut, class_=number[cut.class_], cells=cut.cells.take(order))

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
 from shoal.core.errors import UsageError
-from shoal.core.model import Model, least_rows, whole
+from shoal.core.model import Model, min_class_rows, parse_whole_number
 from shoal.core.tally import Cut, Tally
 from shoal.kernels import mdav as mdav_kernels
 from shoal.kernels.mdav import halved, mdav
@@ -78,7 +78,7 @@ def microaggregation(
     quasi-identifiers go where. Where the model asks for more than size, classes are joined with
     neighbours; ``hold_back``: or rows held back, where that does not help.
     """
-    k, most = _size(model, k), whole(block, "block", 1)
+    k, most = _size(model, k), parse_whole_number(block, "block", 1)
     points, advance = Points.of(tally), Advance(progress)
     cloud = Cloud.of(tally, points, _known(categories))
     pieces, blocks = cloud.clustered(k, most, advance.part(0.0, MADE))
@@ -91,8 +91,8 @@ def microaggregation(
 
 def _size(model: Model, k: int) -> int:
     """How many people a class has: what the model needs, or more."""
-    least = least_rows(model)
-    asked = whole(k, "k", 0) or least
+    least = min_class_rows(model)
+    asked = parse_whole_number(k, "k", 0) or least
     if asked < least:
         raise UsageError(
             f"{model} needs classes of {least:,} rows.", f"leave k out, or write k={least}."

@@ -33,9 +33,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.cells import Cells, everything
+from shoal.core.cells import Cells, all_leaves
 from shoal.core.errors import UsageError
-from shoal.core.model import Mask, Model, fraction, least_rows
+from shoal.core.model import Mask, Model, min_class_rows, parse_fraction
 from shoal.core.tally import Cut, Tally
 from shoal.kernels import grouping
 from shoal.kernels.grouping import combinations
@@ -76,13 +76,13 @@ def mu_argus(
     column (0: as it is), how many combinations of columns were tested, how many cells are blank.
     """
     check_quasi(tally)
-    share = float(fraction(unsafe, "unsafe", 0, 1, example="0.01"))
+    share = float(parse_fraction(unsafe, "unsafe", 0, 1, example="0.01"))
     degrees = _numbers(tally, identifying, "identifying", [3] * len(tally.quasi))
     tested = _tested([degrees.get(axis.name, 1) for axis in tally.quasi])
     advance = Advance(progress)
-    rungs = _recoded(tally, recode, tested, least_rows(model), share, advance.half(0))
+    rungs = _recoded(tally, recode, tested, min_class_rows(model), share, advance.half(0))
     cut = levelled(tally, rungs)
-    blank = _blank(tally, cut, tested, least_rows(model), advance.half(1))
+    blank = _blank(tally, cut, tested, min_class_rows(model), advance.half(1))
     advance.end()
     names = [axis.name for axis in tally.quasi]
     facts = told_levels(tally, rungs) | {
@@ -245,7 +245,7 @@ def _blanked(tally: Tally, cells: Cells, blank: Mask) -> Cells:
     low = np.where(blank, np.int32(0), cells.low)
     high = np.where(blank, _tops(tally), cells.high)
     sets = {
-        j: np.where(blank[:, j, np.newaxis], everything(tally.quasi[j]), bits)
+        j: np.where(blank[:, j, np.newaxis], all_leaves(tally.quasi[j]), bits)
         for j, bits in cells.sets.items()
     }
     tops = [axis.height for axis in tally.quasi]

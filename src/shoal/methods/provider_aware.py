@@ -38,7 +38,7 @@ from shoal.core.axis import Axis
 from shoal.core.errors import UsageError
 from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
-from shoal.core.theory.collusion import fitness
+from shoal.core.theory.collusion import score_fitness
 from shoal.kernels import split
 from shoal.methods._topdown.progress import Advance, Progress
 from shoal.methods._topdown.search import Search, Whole, lost
@@ -120,7 +120,7 @@ class _ByScore(Search):
         score = np.zeros(len(found))
         for block in self.rows.blocks(found):
             halves = self.rows.halves(found.take(block), self.model)
-            score[block] = fitness(self.model, halves, ALPHA).reshape(-1, 2).min(axis=1)
+            score[block] = score_fitness(self.model, halves, ALPHA).reshape(-1, 2).min(axis=1)
         return score
 
 

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.model import Model, least_rows
+from shoal.core.model import Model, min_class_rows
 from shoal.core.tally import Cut, Tally
 from shoal.kernels import line_order
 from shoal.kernels.cell_width import Reach
@@ -68,7 +68,7 @@ def tree_order(
     """
     points, advance = Points.of(tally), Advance(progress)
     reach = packed(tally.quasi, tally.importance)
-    orders = _lines(points, reach, max(2, least_rows(model)), advance.half(0))
+    orders = _lines(points, reach, max(2, min_class_rows(model)), advance.half(0))
     rng = rng or np.random.default_rng(0)
     cuts: list[Cut] = []
     for turn, order in enumerate(orders, 1):

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from shoal.core.errors import UsageError
-from shoal.core.model import All, Model, Rule, parts
+from shoal.core.model import Conjunction, Model, Rule, split_rule
 
 WRAPS = "rule"
 """The parameter of a model that wraps another one."""
@@ -64,10 +64,10 @@ def rule(text: str | Model | Iterable[str | Model]) -> Model:
         return text
     if isinstance(text, str):
         return _conjunction(_words(text))
-    models = [model for one in text for model in parts(rule(one))]
+    models = [model for one in text for model in split_rule(rule(one))]
     if not models:
         raise UsageError("The rule is empty.", EXAMPLE)
-    return models[0] if len(models) == 1 else All(tuple(models))
+    return models[0] if len(models) == 1 else Conjunction(tuple(models))
 
 
 Words = list["str | Words"]
@@ -113,8 +113,8 @@ def _conjunction(words: Words) -> Model:
             models[-1].append(word)
     if not all(models):
         raise UsageError("The rule lacks a model beside an '&', or is empty.", EXAMPLE)
-    found = [model for one in models for model in parts(_model(one))]
-    return found[0] if len(found) == 1 else All(tuple(found))
+    found = [model for one in models for model in split_rule(_model(one))]
+    return found[0] if len(found) == 1 else Conjunction(tuple(found))
 
 
 def _model(words: Words) -> Model:

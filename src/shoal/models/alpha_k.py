@@ -10,9 +10,24 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.model import Mask, Number, Rule, below, fraction, ratio, whole
+from shoal.core.model import (
+    Mask,
+    Number,
+    Rule,
+    divide_products,
+    is_at_most,
+    parse_fraction,
+    parse_whole_number,
+)
 from shoal.core.tally import Groups
-from shoal.core.theory.collusion import Collusion, Counts, caps, fewest_rows, heaviest, search
+from shoal.core.theory.collusion import (
+    Collusion,
+    ProviderCounts,
+    cap_weights,
+    find_fewest_rows,
+    find_heaviest,
+    search_classes,
+)
 
 
 @dataclass(frozen=True)
@@ -44,8 +59,8 @@ class AlphaK(Rule):
     strongest: ClassVar[str] = "smallest"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", fraction(self.alpha, "alpha", 0, 1, above=True))
-        object.__setattr__(self, "k", whole(self.k, "k", 1))
+        object.__setattr__(self, "alpha", parse_fraction(self.alpha, "alpha", 0, 1, above=True))
+        object.__setattr__(self, "k", parse_whole_number(self.k, "k", 1))
 
     @property
     def least(self) -> int:
@@ -55,20 +70,22 @@ class AlphaK(Rule):
     def holds(self, groups: Groups) -> Mask:
         """Which classes have k rows and no value above α."""
         h = groups.on(self.on, sets=True)
-        rare = below([h.most_alike], [groups.rows], Fraction(self.alpha))
+        rare = is_at_most([h.most_alike], [groups.rows], Fraction(self.alpha))
         return rare & (groups.rows >= self.k)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The frequency of each class's most frequent value."""
-        return ratio([groups.on(self.on, sets=True).most_alike], [groups.rows])
+        return divide_products([groups.on(self.on, sets=True).most_alike], [groups.rows])
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
         """A coalition of at most ``most`` of each class's providers that breaks it."""
         over, under = Fraction(self.alpha).as_integer_ratio()
 
-        def find(values: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:
-            return heaviest(caps([over] * len(values), [under] * len(values)), counts, most)
+        def find(values: NDArray[np.int32], counts: ProviderCounts, most: int) -> list[int] | None:
+            return find_heaviest(
+                cap_weights([over] * len(values), [under] * len(values)), counts, most
+            )
 
         shares = groups.shared(self.on)
-        few = fewest_rows(shares, most, self.k)
-        return search(shares, most, ~self.holds(groups), find, few.broken).also(few)
+        few = find_fewest_rows(shares, most, self.k)
+        return search_classes(shares, most, ~self.holds(groups), find, few.broken).also(few)

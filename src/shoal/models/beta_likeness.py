@@ -14,9 +14,25 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
 from shoal.core.histogram import Histogram
-from shoal.core.model import EXACT, Mask, Number, Rule, below, fraction, logarithm, near, ratio
+from shoal.core.model import (
+    EXACT,
+    Mask,
+    Number,
+    Rule,
+    compute_logarithm,
+    divide_products,
+    is_at_most,
+    is_near,
+    parse_fraction,
+)
 from shoal.core.tally import Groups
-from shoal.core.theory.collusion import Collusion, Counts, caps, heaviest, search
+from shoal.core.theory.collusion import (
+    Collusion,
+    ProviderCounts,
+    cap_weights,
+    find_heaviest,
+    search_classes,
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +66,7 @@ class BetaLikeness(Rule):
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({"kind": "basic"}, {"kind": "enhanced"})
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", fraction(self.beta, "beta", 0, above=True))
+        object.__setattr__(self, "beta", parse_fraction(self.beta, "beta", 0, above=True))
         if self.kind not in ("basic", "enhanced"):
             raise UsageError(
                 f"β-likeness has no kind {self.kind!r}.", "write kind=basic or kind=enhanced."
@@ -59,7 +75,7 @@ class BetaLikeness(Rule):
     def holds(self, groups: Groups) -> Mask:
         """Which classes keep every value's gain within its bound."""
         worst, bound = Likelihoods.of(groups.on(self.on)), 1 + Fraction(self.beta)
-        kept = below((worst.count, worst.everybody), (worst.rows, worst.total), bound)
+        kept = is_at_most((worst.count, worst.everybody), (worst.rows, worst.total), bound)
         if self.kind == "enhanced":
             kept &= ~worst.over_logarithm()
         return ~worst.largest((~kept).astype(np.float64)).astype(bool)
@@ -78,17 +94,17 @@ class BetaLikeness(Rule):
         total, everybody = shares.total.tolist(), int(shares.total.sum())
         bound = cache(lambda rows: self._most_likely(rows, everybody).as_integer_ratio())
 
-        def find(values: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:
+        def find(values: NDArray[np.int32], counts: ProviderCounts, most: int) -> list[int] | None:
             over, under = zip(*(bound(total[value]) for value in values.tolist()), strict=True)
-            return heaviest(caps(list(over), list(under)), counts, most)
+            return find_heaviest(cap_weights(list(over), list(under)), counts, most)
 
-        return search(shares, most, ~self.holds(groups), find)
+        return search_classes(shares, most, ~self.holds(groups), find)
 
     def _most_likely(self, rows: int, everybody: int) -> Fraction:
         """The largest p that a value of so many rows may have; of a logarithm sixty digits."""
         q, gain = Fraction(rows, everybody), Fraction(self.beta)
         if self.kind == "enhanced":
-            gain = min(gain, -Fraction(logarithm(q)))
+            gain = min(gain, -Fraction(compute_logarithm(q)))
         return q * (1 + gain)
 
 
@@ -138,7 +154,7 @@ class Likelihoods:
         """(p − q) / q of each pair, subtracted before it is divided: less is lost to rounding."""
         p = self.count * float(self.everybody)
         q = self.rows * total.astype(np.float64)
-        return ratio([p - q], [q])
+        return divide_products([p - q], [q])
 
     def over_logarithm(self) -> Mask:
         """The pairs whose gain exceeds −ln q, with no unknown value outside the class or with all.
@@ -147,13 +163,13 @@ class Likelihoods:
         """
         over = np.zeros(len(self.count), np.bool_)
         for total in (self.total, self.most_total):
-            gain, bound = self.gain(total), -np.log(ratio([total], [self.everybody]))
+            gain, bound = self.gain(total), -np.log(divide_products([total], [self.everybody]))
             exceeds = np.asarray(gain > bound)
-            for i in np.flatnonzero(near(gain, bound)):
+            for i in np.flatnonzero(is_near(gain, bound)):
                 q = Fraction(int(total[i]), self.everybody)
                 exact = Fraction(int(self.count[i]), int(self.rows[i])) / q - 1
                 with localcontext(EXACT):
-                    exceeds[i] = exact.numerator > -logarithm(q) * exact.denominator
+                    exceeds[i] = exact.numerator > -compute_logarithm(q) * exact.denominator
             over |= exceeds
         return over
 

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
 from shoal.core.histogram import Histogram
-from shoal.core.model import NEAR, Mask, Number, Rule, fraction, near
+from shoal.core.model import NEAR, Mask, Number, Rule, is_near, parse_fraction
 from shoal.core.tally import Groups
 from shoal.core.theory import disclosure
 from shoal.core.theory.disclosure import (
     IMPLICATIONS,
+    ClassSignatures,
     Floats,
     Signature,
-    Signed,
-    exact_odds,
-    refuted,
+    exact_inverse_odds,
+    min_refutation,
 )
 from shoal.kernels import disclosure as disclose
 
@@ -43,8 +43,8 @@ class State(NamedTuple):
     @classmethod
     def of(cls, h: Histogram, atoms: int) -> State:
         """Those of a histogram."""
-        rows = disclosure.signatures(h.start, h.count, atoms)
-        return cls(rows, disclosure.least(rows), disclosure.odds(rows))
+        rows = disclosure.compute_signatures(h.start, h.count, atoms)
+        return cls(rows, disclosure.min_chances(rows), disclosure.inverse_odds(rows))
 
     def joined(self, halves: State, made: Mask) -> State:
         """The state after the cuts that were made."""
@@ -96,7 +96,7 @@ class CkSafety(Rule):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "c", _share(self.c, "c", "0.6"))
-        object.__setattr__(self, "k", disclosure.pieces(self.k))
+        object.__setattr__(self, "k", disclosure.parse_pieces(self.k))
         if self.gamma is not None:
             object.__setattr__(self, "gamma", _share(self.gamma, "gamma", "0.7"))
 
@@ -119,14 +119,14 @@ class CkSafety(Rule):
         """Which classes have nobody whose value can be told with c or more."""
         if not len(groups):
             return np.zeros(0, bool)
-        found = disclosure.signed(groups.concentrated(self.on), self.k)
+        found = disclosure.sign_classes(groups.concentrated(self.on), self.k)
         if self.local:
             return self._apart_holds(found)[found.number]
         return ~found.reaching(Fraction(self.c), IMPLICATIONS)[found.number]
 
     def per_class(self, groups: Groups) -> Floats:
         """The largest belief about somebody of each class; with ``gamma`` a bound of it."""
-        found = disclosure.signed(groups.concentrated(self.on), self.k)
+        found = disclosure.sign_classes(groups.concentrated(self.on), self.k)
         ratio = found.ratio if self.gamma is None else self._apart(found)
         with np.errstate(divide="ignore"):
             return np.asarray(1 / (1 + ratio))[found.number]
@@ -137,7 +137,7 @@ class CkSafety(Rule):
             certain = "k pieces tell somebody's value for certain: ask for a smaller k."
             return certain if self.reached(groups) >= 1 else ""
         found, atoms = (
-            disclosure.signed(groups.concentrated(self.on), self.k),
+            disclosure.sign_classes(groups.concentrated(self.on), self.k),
             np.arange(1, self.k + 1),
         )
         most = (found.least[:, 1:-1] ** (1 / atoms)).min(initial=1.0)
@@ -155,7 +155,7 @@ class CkSafety(Rule):
         """Which classes would be safe if each were the whole table."""
         state = State.of(groups.concentrated(self.on), self.k + 1)
         ratio = state.least[:, -1] * state.odds
-        return disclosure.above(ratio, self.bound, lambda i: self._alone(state.rows[i]))
+        return disclosure.is_above(ratio, self.bound, lambda i: self._alone(state.rows[i]))
 
     def start(self, groups: Groups) -> State:
         """The table's classes as far as they matter."""
@@ -180,25 +180,25 @@ class CkSafety(Rule):
             if safe:  # nearly always one of them alone is not
                 made[at] = True
                 rows = state.joined(new, made).rows
-                safe = Signed(rows, np.arange(len(rows))).attained()[-1].ratio > self.bound
+                safe = ClassSignatures(rows, np.arange(len(rows))).attained()[-1].ratio > self.bound
             decided[at] = disclose.MADE if safe else disclose.REFUSED
 
     def _alone(self, row: NDArray[np.int64]) -> bool:
         """Whether a class with this signature is safe by itself, exactly."""
         signature = tuple(row.tolist())
-        return refuted(signature, self.k + 1)[0] * exact_odds(signature) > self.bound
+        return min_refutation(signature, self.k + 1)[0] * exact_inverse_odds(signature) > self.bound
 
-    def _apart(self, found: Signed) -> Floats:
+    def _apart(self, found: ClassSignatures) -> Floats:
         """Per signature a bound of the ratio, whatever the others are; −1: there is none."""
         shares = _powers(float(self.gamma or 1), self.k + 1)
         own = (found.least * shares[::-1])[:, 1:].min(axis=1) * found.odds
         helps = (found.least < shares * (1 - NEAR))[:, :-1].any(axis=1)
         return np.where(helps, -1.0, own)
 
-    def _apart_holds(self, found: Signed) -> Mask:
+    def _apart_holds(self, found: ClassSignatures) -> Mask:
         ratio, bound = self._apart(found), float(self.bound)
         shares = _powers(float(self.gamma or 1), self.k + 1)
-        close = near(ratio, bound) | near(found.least, shares)[:, 1:-1].any(axis=1)
+        close = is_near(ratio, bound) | is_near(found.least, shares)[:, 1:-1].any(axis=1)
         holds = ratio > bound
         for i in np.flatnonzero(close):
             holds[i] = self._apart_exact(tuple(found.rows[i].tolist()))
@@ -206,14 +206,14 @@ class CkSafety(Rule):
 
     def _apart_exact(self, row: Signature) -> bool:
         gamma, atoms = Fraction(self.gamma or 1), self.k + 1
-        chance = [refuted(row, j)[0] for j in range(atoms + 1)]
+        chance = [min_refutation(row, j)[0] for j in range(atoms + 1)]
         own = min(chance[j] * gamma ** (atoms - j) for j in range(1, atoms + 1))
         helps = any(chance[j] < gamma**j for j in range(1, atoms))
-        return not helps and own * exact_odds(row) > self.bound
+        return not helps and own * exact_inverse_odds(row) > self.bound
 
 
 def _share(value: Number, name: str, example: str) -> Fraction:
-    found = fraction(value, name, 0, 1, above=True, example=example)
+    found = parse_fraction(value, name, 0, 1, above=True, example=example)
     if found < LEAST:
         raise UsageError(f"{name} is less than one in a billion.", f"write {name}={example}.")
     return found

@@ -15,10 +15,18 @@ from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
 from shoal.core.errors import UsageError
-from shoal.core.histogram import Histogram, Shares
-from shoal.core.model import EXACT, Mask, Number, Rule, fraction, settle, whole
+from shoal.core.histogram import Contributions, Histogram
+from shoal.core.model import (
+    EXACT,
+    Mask,
+    Number,
+    Rule,
+    decide_near_ties,
+    parse_fraction,
+    parse_whole_number,
+)
 from shoal.core.tally import Groups
-from shoal.core.theory.collusion import Collusion, enumerated
+from shoal.core.theory.collusion import Collusion, try_all_coalitions
 from shoal.kernels.combinatorics import fewer, likeliest
 
 WEIGHT = 20
@@ -74,8 +82,8 @@ class Composition(Rule):
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({"l": 2}, {"l": 3})
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "l", whole(self.l, "l", 2))
-        alpha = fraction(self.alpha, "alpha", -math.inf, example="0.95")
+        object.__setattr__(self, "l", parse_whole_number(self.l, "l", 2))
+        alpha = parse_fraction(self.alpha, "alpha", -math.inf, example="0.95")
         object.__setattr__(self, "alpha", alpha)
         if not 0 < alpha <= SUREST:
             raise UsageError(
@@ -108,7 +116,7 @@ class Composition(Rule):
 
     def _holds(self, h: Histogram) -> Mask:
         risk, bound = self._risk(h), float(1 - Fraction(self.alpha))
-        return settle(risk, bound, risk <= bound, lambda i: self._exactly(h, i))
+        return decide_near_ties(risk, bound, risk <= bound, lambda i: self._exactly(h, i))
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The largest α of each class; 0 where it has fewer than l values."""
@@ -141,11 +149,11 @@ class Composition(Rule):
         found: list[tuple[int, ...] | None] = [() if bad else None for bad in failed.tolist()]
         for class_ in np.flatnonzero(~failed & ~safe & (most > 0)).tolist():
             one = np.array([class_])
-            found[class_] = enumerated(self, groups.take(one), most[one]).of(0)
+            found[class_] = try_all_coalitions(self, groups.take(one), most[one]).of(0)
         return Collusion.found(found)
 
 
-def _left(shares: Shares, most: NDArray[np.int64]) -> Histogram:
+def _left(shares: Contributions, most: NDArray[np.int64]) -> Histogram:
     """The least of each value that any ``most`` of a class's providers could leave of it."""
     assert shares.axis is not None, "the rule names a sensitive column"
     order = np.lexsort((-shares.count, shares.value, shares.class_))

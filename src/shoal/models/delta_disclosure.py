@@ -11,9 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.histogram import Histogram
-from shoal.core.model import EXACT, Mask, Number, Rule, fraction, logarithm, ratio, settle
+from shoal.core.model import (
+    EXACT,
+    Mask,
+    Number,
+    Rule,
+    compute_logarithm,
+    decide_near_ties,
+    divide_products,
+    parse_fraction,
+)
 from shoal.core.tally import Groups
-from shoal.core.theory.collusion import Collusion, Counts, caps, heaviest, search
+from shoal.core.theory.collusion import (
+    Collusion,
+    ProviderCounts,
+    cap_weights,
+    find_heaviest,
+    search_classes,
+)
 
 DIGITS = 10**60
 """So finely powers of e are told where coalitions are sought."""
@@ -50,7 +65,7 @@ class DeltaDisclosure(Rule):
     strict: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", fraction(self.delta, "delta", 0, above=True))
+        object.__setattr__(self, "delta", parse_fraction(self.delta, "delta", 0, above=True))
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes keep every value's likelihood within e^±δ."""
@@ -66,12 +81,12 @@ class DeltaDisclosure(Rule):
                 most = Fraction((count + blanks) * everybody, rows * (total + blanks))
                 least = Fraction(count * everybody, rows * (total + h.all_blanks - blanks))
                 with localcontext(EXACT):
-                    change = max(abs(logarithm(most)), abs(logarithm(least)))
+                    change = max(abs(compute_logarithm(most)), abs(compute_logarithm(least)))
                     if change * delta.denominator >= delta.numerator:
                         return False
             return True
 
-        return settle(value, float(delta), np.asarray(value < float(delta)), exact)
+        return decide_near_ties(value, float(delta), np.asarray(value < float(delta)), exact)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The largest |ln(p / q)| of each class; infinite where a value is missing."""
@@ -82,13 +97,13 @@ class DeltaDisclosure(Rule):
         shares = groups.shared(self.on)
         everybody, (low, high) = int(shares.total.sum()), self._factors()
 
-        def find(values: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:
+        def find(values: NDArray[np.int32], counts: ProviderCounts, most: int) -> list[int] | None:
             total, of = shares.total[values].tolist(), [everybody * DIGITS] * len(values)
-            more = caps([high * rows for rows in total], of)
-            less = -caps([low * rows for rows in total], of)
-            return heaviest(np.concatenate((more, less)), counts, most, strict=True)
+            more = cap_weights([high * rows for rows in total], of)
+            less = -cap_weights([low * rows for rows in total], of)
+            return find_heaviest(np.concatenate((more, less)), counts, most, strict=True)
 
-        return search(shares, most, ~self.holds(groups), find)
+        return search_classes(shares, most, ~self.holds(groups), find)
 
     def _factors(self) -> tuple[int, int]:
         """e^−δ and e^δ times ``DIGITS``, cut off: no ratio of counts comes so close to them."""
@@ -105,8 +120,8 @@ def _per_class(h: Histogram) -> NDArray[np.float64]:
     if h.all_blanks and len(h.known) < 2:  # there is one value, in every row
         return np.zeros(len(h.rows))
     rows, total, known = h.rows[h.class_], h.total[h.value], ~h.is_blank
-    most = ratio([h.count + blanks, everybody], [rows, total + blanks])
-    least = ratio([h.count, everybody], [rows, total + h.all_blanks - blanks])
+    most = divide_products([h.count + blanks, everybody], [rows, total + blanks])
+    least = divide_products([h.count, everybody], [rows, total + h.all_blanks - blanks])
     change = np.maximum(np.abs(np.log(most)), np.abs(np.log(least)))
     has_all = h.sum(known.astype(np.int64)) == len(h.known)
     return np.where(has_all, h.largest(np.where(known, change, 0.0)), np.inf)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
-from shoal.core.model import NEAR, Mask, Number, Rule, below, fraction, ratio
+from shoal.core.model import NEAR, Mask, Number, Rule, divide_products, is_at_most, parse_fraction
 from shoal.core.tally import Groups
 
 
@@ -44,22 +44,22 @@ class DeltaPresence(Rule):
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({"low": 0},)
 
     def __post_init__(self) -> None:
-        low = fraction(self.low, "low", 0, 1)
+        low = parse_fraction(self.low, "low", 0, 1)
         object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", fraction(self.high, "high", low, 1))
+        object.__setattr__(self, "high", parse_fraction(self.high, "high", low, 1))
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes have a share of their population between low and high."""
         people = _population(groups)
-        rare = below([groups.rows], [people], Fraction(self.low), strict=True)
-        holds = ~rare & below([groups.rows], [people], Fraction(self.high))
+        rare = is_at_most([groups.rows], [people], Fraction(self.low), strict=True)
+        holds = ~rare & is_at_most([groups.rows], [people], Fraction(self.high))
         if groups.most_present is not None:  # cells overlap: a person may be in any of several
             holds &= groups.most_present < float(self.high) * (1 - NEAR)
         return holds & (groups.uncovered == 0 or not self.low)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """Rows per person of the population that a class covers."""
-        return ratio([groups.rows], [_population(groups)])
+        return divide_products([groups.rows], [_population(groups)])
 
     def worst(self, groups: Groups) -> int:
         """The class that lies furthest outside low … high, else nearest to an end."""

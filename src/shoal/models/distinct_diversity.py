@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import UndecidedError
 from shoal.core.histogram import Histogram, ValueSets
-from shoal.core.model import Mask, Rule, whole
+from shoal.core.model import Mask, Rule, parse_whole_number
 from shoal.core.tally import Groups
-from shoal.core.theory.collusion import Collusion, fewest_values
+from shoal.core.theory.collusion import Collusion, find_fewest_values
 
 MOST_STEPS = 200_000
 """So many sets of negations are tried in one class before the search is given up."""
@@ -49,7 +49,7 @@ class DistinctDiversity(Rule):
     growing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "l", whole(self.l, "l", 1))
+        object.__setattr__(self, "l", parse_whole_number(self.l, "l", 1))
 
     @property
     def least(self) -> int:
@@ -75,7 +75,7 @@ class DistinctDiversity(Rule):
         shares = groups.shared(self.on)
         if self.l == 1:  # somebody is left, who has a value
             return Collusion.none(len(shares))
-        return fewest_values(shares.known, most, self.l)
+        return find_fewest_values(shares.known, most, self.l)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """Distinct values per class; of sets one more than the fewest negations that settle one."""

@@ -12,9 +12,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.model import EXACT, Mask, Number, Rule, fraction, logarithm, settle
+from shoal.core.model import (
+    EXACT,
+    Mask,
+    Number,
+    Rule,
+    compute_logarithm,
+    decide_near_ties,
+    parse_fraction,
+)
 from shoal.core.tally import Groups
-from shoal.core.theory.collusion import Collusion, Counts, search, too_many
+from shoal.core.theory.collusion import Collusion, ProviderCounts, search_classes, undecided_error
 from shoal.kernels.entropy_vertices import BROKEN, GIVEN_UP, worst
 
 CLOSE = 256
@@ -49,7 +57,7 @@ class EntropyDiversity(Rule):
     parameter: ClassVar[str] = "l"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "l", fraction(self.l, "l", 1))
+        object.__setattr__(self, "l", parse_fraction(self.l, "l", 1))
 
     @property
     def least(self) -> int:
@@ -63,7 +71,7 @@ class EntropyDiversity(Rule):
         even = h.largest(h.count) * h.distinct == h.rows
         holds = np.asarray(np.where(even, h.distinct >= math.ceil(l), value >= float(l)))
         value = np.where(even, np.inf, value)  # even classes are decided: exp(entropy) is whole
-        return settle(
+        return decide_near_ties(
             value, float(l), holds, lambda i: entropy_reaches(tuple(sorted(h.of_class(i)[1])), l)
         )
 
@@ -77,9 +85,11 @@ class EntropyDiversity(Rule):
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
         """A coalition of at most ``most`` of each class's providers that breaks it."""
-        return search(groups.shared(self.on), most, ~self.holds(groups), self._find)
+        return search_classes(groups.shared(self.on), most, ~self.holds(groups), self._find)
 
-    def _find(self, values: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:
+    def _find(
+        self, values: NDArray[np.int32], counts: ProviderCounts, most: int
+    ) -> list[int] | None:
         """One that breaks one class; where floats cannot tell, what is left is judged exactly."""
         l, d = Fraction(self.l), counts.shape[1]
         order = np.argsort(-counts.sum(axis=1), kind="stable")  # those with most rows first
@@ -93,7 +103,7 @@ class EntropyDiversity(Rule):
             if not entropy_reaches(tuple(sorted(filter(None, row[:d]))), l):
                 return [int(p) for p in order[row[d:]]]
         if state == GIVEN_UP:
-            raise too_many(self)
+            raise undecided_error(self)
         return None
 
 
@@ -110,7 +120,7 @@ def entropy_reaches(counts: tuple[int, ...], l: Fraction) -> bool:
     counts = tuple(count // common for count in counts)
     n = sum(counts)
     with localcontext(EXACT):
-        gap = n * logarithm(n / l) - sum(c * logarithm(Fraction(c)) for c in counts)
+        gap = n * compute_logarithm(n / l) - sum(c * compute_logarithm(Fraction(c)) for c in counts)
         if abs(gap) > 1e-40:
             return bool(gap > 0)
     right = l.numerator**n * math.prod(c**c for c in counts)

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.model import Mask, Rule, whole
+from shoal.core.model import Mask, Rule, parse_whole_number
 from shoal.core.tally import Groups
-from shoal.core.theory.collusion import Collusion, fewest_rows
+from shoal.core.theory.collusion import Collusion, find_fewest_rows
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class KAnonymity(Rule):
     growing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole(self.k, "k", 1))
+        object.__setattr__(self, "k", parse_whole_number(self.k, "k", 1))
 
     @property
     def least(self) -> int:
@@ -51,7 +51,7 @@ class KAnonymity(Rule):
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
         """The coalitions that leave fewer than k rows."""
-        return fewest_rows(groups.brought, most, self.k)
+        return find_fewest_rows(groups.brought, most, self.k)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """Rows per class."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
-from shoal.core.model import Mask, Rule, whole
+from shoal.core.model import Mask, Rule, parse_whole_number
 from shoal.core.tally import Groups
 
 
@@ -35,7 +35,7 @@ class KMap(Rule):
     identity: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole(self.k, "k", 1))
+        object.__setattr__(self, "k", parse_whole_number(self.k, "k", 1))
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes cover at least k people."""

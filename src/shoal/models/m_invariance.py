@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.core.model import Mask, Rule, whole
+from shoal.core.model import Mask, Rule, parse_whole_number
 from shoal.core.tally import Groups
 
 NO_BLANKS = (
@@ -56,7 +56,7 @@ class MInvariance(Rule):
     parameter: ClassVar[str] = "m"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "m", whole(self.m, "m", 2))
+        object.__setattr__(self, "m", parse_whole_number(self.m, "m", 2))
 
     @classmethod
     def probes(cls, axis: Axis | None) -> list[tuple[Mapping[str, Any], Self]]:

@@ -12,9 +12,22 @@ from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
 from shoal.core.errors import UndecidedError, UsageError
-from shoal.core.model import Mask, Model, Rule, inner, least_rows, parts, whole
+from shoal.core.model import (
+    Mask,
+    Model,
+    Rule,
+    min_class_rows,
+    parse_whole_number,
+    split_rule,
+    unwrap_rule,
+)
 from shoal.core.tally import Groups
-from shoal.core.theory.collusion import breached, members, refused, shown
+from shoal.core.theory.collusion import (
+    count_members,
+    explain_refusal,
+    find_breaches,
+    prove_withstanding,
+)
 
 
 @dataclass(frozen=True)
@@ -47,12 +60,12 @@ class MPrivacy(Rule):
     parameter: ClassVar[str] = "m"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "m", whole(self.m, "m", 0))
+        object.__setattr__(self, "m", parse_whole_number(self.m, "m", 0))
         if not isinstance(self.rule, Model):
             raise UsageError(
                 "m-privacy needs a rule in brackets.", 'write "m-privacy m=2 (k-anonymity k=5)".'
             )
-        if reason := refused(self.rule):
+        if reason := explain_refusal(self.rule):
             raise UsageError(
                 f"m-privacy cannot be judged: {reason}.",
                 "put it beside m-privacy with &, and a rule such as k-anonymity k=5 inside.",
@@ -66,13 +79,13 @@ class MPrivacy(Rule):
     @property
     def monotone(self) -> bool:  # type: ignore[override]
         """Monotone where the rule is growing (theorem 2.1), or where nobody colludes."""
-        growing = all(getattr(part, "growing", False) for part in parts(self.rule))
+        growing = all(getattr(part, "growing", False) for part in split_rule(self.rule))
         return growing or (self.m == 0 and self.rule.monotone)
 
     @property
     def identity(self) -> bool:  # type: ignore[override]
         """Where the rule limits how well a row can be told, so does this."""
-        return any(getattr(part, "identity", False) for part in inner(self.rule))
+        return any(getattr(part, "identity", False) for part in unwrap_rule(self.rule))
 
     @property
     def symmetric(self) -> bool:
@@ -82,7 +95,7 @@ class MPrivacy(Rule):
     @property
     def least(self) -> int:
         """As the rule: a class of a single provider has nobody to fear."""
-        return least_rows(self.rule)
+        return min_class_rows(self.rule)
 
     @classmethod
     def probes(cls, axis: Axis | None) -> list[tuple[Mapping[str, Any], Self]]:
@@ -91,7 +104,7 @@ class MPrivacy(Rule):
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes meet the rule against every coalition of m of their providers."""
-        return ~breached(self.rule, groups, members(groups.brought, self.m)).broken
+        return ~find_breaches(self.rule, groups, count_members(groups.brought, self.m)).broken
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The largest m that each class is shown to survive; infinite: all of its coalitions.
@@ -103,7 +116,7 @@ class MPrivacy(Rule):
         low, high = np.full(len(groups), -1), present.copy()
         while len(open_ := np.flatnonzero(high - low > 1)):
             middle = (low[open_] + high[open_]) // 2
-            held = shown(self.rule, groups.take(open_), middle)
+            held = prove_withstanding(self.rule, groups.take(open_), middle)
             low[open_] = np.where(held, middle, low[open_])
             high[open_] = np.where(held, high[open_], middle)
         return np.where(high == present, np.inf, low.astype(np.float64))
@@ -117,7 +130,7 @@ class MPrivacy(Rule):
         n = int(who.present.max(initial=1))
         low, high, m, step, kept = -1, n, min(self.m, n - 1), 1, np.ones(len(groups), bool)
         while low < m < high:
-            held = shown(self.rule, groups, members(who, m))
+            held = prove_withstanding(self.rule, groups, count_members(who, m))
             if held.all():
                 low, m = m, min(m + step, n - 1) if high == n else (m + 1 + high) // 2
                 step *= 2
@@ -138,10 +151,10 @@ class MPrivacy(Rule):
 
     def advice(self, groups: Groups) -> str:
         """What the rule inside could ask for at this m, where that has a number to lower."""
-        most = members(groups.brought, self.m)
+        most = count_members(groups.brought, self.m)
         told = [
             f"{part.parameter}={least}"
-            for part in parts(self.rule)
+            for part in split_rule(self.rule)
             if isinstance(part, Rule) and (least := _passing(part, groups, most)) is not None
         ]
         inside = f"at m={self.m} the rule inside passes with {' and '.join(told)}" if told else ""
@@ -152,7 +165,7 @@ class MPrivacy(Rule):
         one = groups.take(np.array([class_]))
         for m in (self.m, self.m + 1):
             try:
-                found = breached(self.rule, one, members(one.brought, m)).of(0)
+                found = find_breaches(self.rule, one, count_members(one.brought, m)).of(0)
             except UndecidedError:  # beyond what was asked: then it is not told
                 break
             if found is not None:
@@ -173,6 +186,6 @@ def _passing(part: Rule, groups: Groups, most: NDArray[np.int64]) -> int | None:
 
     def passes(value: int) -> bool:
         weaker: Any = replace(part, **{part.parameter: value})  # type: ignore[type-var]
-        return not breached(weaker, groups, most).broken.any()
+        return not find_breaches(weaker, groups, most).broken.any()
 
     return bisect_left(range(1, asked + 1), True, key=lambda value: not passes(value)) or None

@@ -12,18 +12,26 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.model import Mask, Number, Rule, below, fraction, ratio, whole
+from shoal.core.model import (
+    Mask,
+    Number,
+    Rule,
+    divide_products,
+    is_at_most,
+    parse_fraction,
+    parse_whole_number,
+)
 from shoal.core.tally import Groups
 from shoal.core.theory.collusion import (
     Collusion,
-    Counts,
+    ProviderCounts,
     Weights,
-    caps,
-    heaviest,
-    largest,
-    search,
-    strongest,
-    too_many,
+    cap_weights,
+    find_heaviest,
+    find_strongest,
+    search_classes,
+    sum_largest,
+    undecided_error,
     weight_type,
 )
 
@@ -61,8 +69,8 @@ class RecursiveDiversity(Rule):
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({"l": 2}, {"l": 3})
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "c", fraction(self.c, "c", 0, above=True))
-        object.__setattr__(self, "l", whole(self.l, "l", 1))
+        object.__setattr__(self, "c", parse_fraction(self.c, "c", 0, above=True))
+        object.__setattr__(self, "l", parse_whole_number(self.l, "l", 1))
 
     @property
     def least(self) -> int:
@@ -72,12 +80,12 @@ class RecursiveDiversity(Rule):
     def holds(self, groups: Groups) -> Mask:
         """Which classes meet the inequality."""
         first, tail = self._first_and_tail(groups)
-        return below([first], [tail], Fraction(self.c), strict=True)
+        return is_at_most([first], [tail], Fraction(self.c), strict=True)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """r_1 / (r_l + … + r_m) per class; infinite where the tail is empty."""
         first, tail = self._first_and_tail(groups)
-        return ratio([first], [tail])
+        return divide_products([first], [tail])
 
     def _first_and_tail(self, groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         h = groups.concentrated(self.on)
@@ -92,27 +100,27 @@ class RecursiveDiversity(Rule):
         """
         shares = groups.shared(self.on)
         first, tail = self._first_and_tail(groups)
-        left = np.maximum(tail - strongest(shares, most)[0], 0)
-        safe = below([first], [left], Fraction(self.c), strict=True)
+        left = np.maximum(tail - find_strongest(shares, most)[0], 0)
+        safe = is_at_most([first], [left], Fraction(self.c), strict=True)
 
-        def find(_: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:
-            return heaviest(self._weights(counts, most), counts, most, strict=True)
+        def find(_: NDArray[np.int32], counts: ProviderCounts, most: int) -> list[int] | None:
+            return find_heaviest(self._weights(counts, most), counts, most, strict=True)
 
-        return search(shares, most, ~self.holds(groups), find, safe)
+        return search_classes(shares, most, ~self.holds(groups), find, safe)
 
-    def _weights(self, counts: Counts, most: int) -> Weights:
+    def _weights(self, counts: ProviderCounts, most: int) -> Weights:
         """x_s − c (|x| − x(B)) for the sets B of l − 1 values, s the most frequent of them.
 
         Only values that may be among the l − 1 most frequent once the coalition has gone.
         """
         over, under = Fraction(self.c).as_integer_ratio()
         if self.l == 1:
-            return caps([over] * counts.shape[1], [under] * counts.shape[1])
+            return cap_weights([over] * counts.shape[1], [under] * counts.shape[1])
         rows = counts.sum(axis=0)
-        least = np.sort(rows - largest(counts.T, most))[-(self.l - 1)]
+        least = np.sort(rows - sum_largest(counts.T, most))[-(self.l - 1)]
         values = np.argsort(-rows, kind="stable")[: np.count_nonzero(rows >= least)]
         if math.comb(len(values), self.l - 1) > SETS:
-            raise too_many(self)
+            raise undecided_error(self)
         sets = np.array(list(combinations(values.tolist(), self.l - 1)))
         weights = np.full((len(sets), len(rows)), -over, dtype=weight_type(max(over, under)))
         np.put_along_axis(weights, sets, 0, axis=1)

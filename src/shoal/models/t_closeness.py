@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from shoal.core.axis import Axis
 from shoal.core.errors import UsageError
 from shoal.core.histogram import Histogram
-from shoal.core.model import NEAR, Mask, Number, Rule, below, fraction, ratio
+from shoal.core.model import NEAR, Mask, Number, Rule, divide_products, is_at_most, parse_fraction
 from shoal.core.tally import Groups
 from shoal.core.theory.collusion import (
     Collusion,
-    Counts,
+    ProviderCounts,
     Sums,
-    exceeding,
-    search,
-    strongest,
-    too_many,
+    find_exceeding,
+    find_strongest,
+    search_classes,
+    undecided_error,
 )
 
 Whole = NDArray[Any]
@@ -83,7 +83,7 @@ class TCloseness(Rule):
     strongest: ClassVar[str] = "smallest"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "t", fraction(self.t, "t", 0, 1))
+        object.__setattr__(self, "t", parse_fraction(self.t, "t", 0, 1))
         if self.distance not in DISTANCES:
             known = ", ".join(DISTANCES)
             raise UsageError(f"There is no distance {self.distance!r}.", f"write one of {known}.")
@@ -110,11 +110,11 @@ class TCloseness(Rule):
     def holds(self, groups: Groups) -> Mask:
         """Which classes lie within t of the table."""
         moved, of = self._moved(groups)
-        return below(moved, of, Fraction(self.t))
+        return is_at_most(moved, of, Fraction(self.t))
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """The distance of each class."""
-        return ratio(*self._moved(groups))
+        return divide_products(*self._moved(groups))
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
         """A coalition of at most ``most`` of each class's providers that breaks it.
@@ -122,17 +122,17 @@ class TCloseness(Rule):
         Taking away r of n rows moves the distance by at most r / n, so many classes are safe.
         """
         shares = groups.shared(self.on)
-        moved = self.per_class(groups) + strongest(shares, most)[0] / shares.rows
+        moved = self.per_class(groups) + find_strongest(shares, most)[0] / shares.rows
         sums = SUMS[self.distance](shares.values)
 
-        def find(values: NDArray[np.int32], counts: Counts, most: int) -> list[int] | None:
-            found, certain = exceeding(sums, Fraction(self.t), values, counts, most)
+        def find(values: NDArray[np.int32], counts: ProviderCounts, most: int) -> list[int] | None:
+            found, certain = find_exceeding(sums, Fraction(self.t), values, counts, most)
             if not certain:
-                raise too_many(self)
+                raise undecided_error(self)
             return found
 
         safe = np.asarray(moved < float(Fraction(self.t)) - NEAR)
-        return search(shares, most, ~self.holds(groups), find, safe)
+        return search_classes(shares, most, ~self.holds(groups), find, safe)
 
     def _moved(self, groups: Groups) -> tuple[list[Whole], list[Any]]:
         """Each class's distance as whole numbers: factors above and below the line."""

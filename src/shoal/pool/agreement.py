@@ -16,12 +16,19 @@ from fractions import Fraction
 from typing import Any
 
 from shoal.core.axis import Axis
-from shoal.core.column import LEFT_OUT, Column, Field
+from shoal.core.column import ROLES_LEFT_OUT, Column, Field
 from shoal.core.errors import InputError, UsageError
-from shoal.core.labels import many
-from shoal.core.model import All, Model, inner, least_rows, parts, written
+from shoal.core.labels import format_count
+from shoal.core.model import (
+    Conjunction,
+    Model,
+    format_parameter,
+    min_class_rows,
+    split_rule,
+    unwrap_rule,
+)
 from shoal.core.schema import Schema
-from shoal.core.theory.collusion import refused
+from shoal.core.theory.collusion import explain_refusal
 from shoal.models import rule as parse_rule
 from shoal.models.alpha_k import AlphaK
 from shoal.models.distinct_diversity import DistinctDiversity
@@ -70,7 +77,7 @@ class Agreement:
     @property
     def against(self) -> tuple[MPrivacy, ...]:
         """The parts of the rule that hold against coalitions."""
-        return tuple(part for part in parts(self.rule) if isinstance(part, MPrivacy))
+        return tuple(part for part in split_rule(self.rule) if isinstance(part, MPrivacy))
 
     @property
     def m(self) -> int:
@@ -80,18 +87,18 @@ class Agreement:
     @property
     def inside(self) -> Model:
         """What is asked of the rows that a coalition leaves."""
-        return All(tuple(part for one in self.against for part in inner(one)))
+        return Conjunction(tuple(part for one in self.against for part in unwrap_rule(one)))
 
     @property
     def beside(self) -> tuple[Model, ...]:
         """The parts that are not held against partners: no test of them is known."""
-        return tuple(part for part in parts(self.rule) if not isinstance(part, MPrivacy))
+        return tuple(part for part in split_rule(self.rule) if not isinstance(part, MPrivacy))
 
     @property
     def unjudged(self) -> list[str]:
         """The sensitive columns that nothing inside is about."""
-        asked = tuple(part for part in parts(self.inside) if not _empty(part))
-        return unjudged(All(asked), [column.name for column in self.schema.sensitive])
+        asked = tuple(part for part in split_rule(self.inside) if not _empty(part))
+        return unjudged(Conjunction(asked), [column.name for column in self.schema.sensitive])
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse providers who are too few, or whose names could be taken for one another's."""
@@ -191,15 +198,17 @@ def named(name: str) -> str:
 
 def _check_rule(rule: Model) -> None:
     """A pool is for rules that hold against the partners themselves, all of them for one m."""
-    against = [part for part in parts(rule) if isinstance(part, MPrivacy)]
-    outside = [p for p in parts(rule) if not isinstance(p, MPrivacy) and not refused(p)]
+    against = [part for part in split_rule(rule) if isinstance(part, MPrivacy)]
+    outside = [
+        p for p in split_rule(rule) if not isinstance(p, MPrivacy) and not explain_refusal(p)
+    ]
     line = _line(_wrapped(rule))
     if not against or max(part.m for part in against) < 1:
         raise UsageError(
             "The rule promises nothing against providers who know their own rows.",
             f"wrap it: {line}.",
         )
-    if all(_empty(part) for one in against for part in inner(one)):
+    if all(_empty(part) for one in against for part in unwrap_rule(one)):
         raise UsageError(
             f"The rule inside m-privacy promises nothing: every class meets {against[0].rule}.",
             f"ask for more: {_line(_wrapped(rule))}.",
@@ -223,9 +232,13 @@ def _check_rule(rule: Model) -> None:
 
 def _wrapped(rule: Model) -> str:
     """The rule with all that can be held against partners inside one m-privacy."""
-    own = [part for part in parts(rule) if isinstance(part, MPrivacy)]
-    beside = [str(p) for p in parts(rule) if not isinstance(p, MPrivacy) and refused(p)]
-    asked = [str(part) for part in inner(rule) if not refused(part) and not _empty(part)]
+    own = [part for part in split_rule(rule) if isinstance(part, MPrivacy)]
+    beside = [
+        str(p) for p in split_rule(rule) if not isinstance(p, MPrivacy) and explain_refusal(p)
+    ]
+    asked = [
+        str(part) for part in unwrap_rule(rule) if not explain_refusal(part) and not _empty(part)
+    ]
     within = asked or ["k-anonymity k=5"]
     m = max([1, *(part.m for part in own)])
     return " & ".join([f"m-privacy m={m} ({' & '.join(dict.fromkeys(within))})", *beside])
@@ -238,7 +251,7 @@ def _empty(part: Model) -> bool:
     if isinstance(part, RecursiveDiversity):
         return part.l == 1 and Fraction(part.c) > 1
     counted = isinstance(part, KAnonymity | DistinctDiversity | EntropyDiversity | AlphaK)
-    return counted and least_rows(part) == 1
+    return counted and min_class_rows(part) == 1
 
 
 def _line(rule: Model | str) -> str:
@@ -249,14 +262,14 @@ def _line(rule: Model | str) -> str:
 
 def _check_sensitive(rule: Model, names: Sequence[str]) -> None:
     """Refuse a rule about a column that is not sensitive, or that leaves open which it is about."""
-    for part in inner(rule):
+    for part in unwrap_rule(rule):
         if not (fact := _unclear(part, names)):
             continue
         if not names:
             raise UsageError(fact, 'give a column the role "sensitive" in schema.toml.')
-        more = [f"on={written(name)}" for name in names[1:]]
+        more = [f"on={format_parameter(name)}" for name in names[1:]]
         if more:
-            more.append(f"on={written('*'.join(names[:2]))} for two together")
+            more.append(f"on={format_parameter('*'.join(names[:2]))} for two together")
         line = _line(_about(rule, names))
         raise UsageError(fact, f"name one: {line}{''.join(f'; or {one}' for one in more)}")
 
@@ -276,8 +289,8 @@ def _unclear(part: Model, names: Sequence[str]) -> str:
 
 def _about(rule: Any, names: Sequence[str]) -> Model:
     """The rule with every requirement that is unclear about the first sensitive column."""
-    if isinstance(rule, All):
-        return All(tuple(_about(one, names) for one in rule.models))
+    if isinstance(rule, Conjunction):
+        return Conjunction(tuple(_about(one, names) for one in rule.models))
     if isinstance(rule, MPrivacy):
         return replace(rule, rule=_about(rule.rule, names))
     return replace(rule, on=names[0]) if _unclear(rule, names) else rule  # type: ignore[no-any-return]
@@ -289,7 +302,9 @@ def settled(schema: Schema) -> Schema:
     Kinds must be stated: two providers' files, each read by what it holds, might not fit. Reasons
     and comments are left out: they tell how many values and rows one provider's table has.
     """
-    bare = [c.name for c in schema.columns if not c.kind and c.role not in (*LEFT_OUT, PROVIDER)]
+    bare = [
+        c.name for c in schema.columns if not c.kind and c.role not in (*ROLES_LEFT_OUT, PROVIDER)
+    ]
     if bare:
         raise UsageError(
             f"The schema does not state the kinds of: {', '.join(bare)}.",
@@ -331,7 +346,8 @@ def check_agreement(found: str, asked: str | None) -> None:
     asked = asked.strip().lower()
     if len(asked) < SHORT:
         raise UsageError(
-            f"The agreement is given by {many(len(asked), 'digit')}, which may begin another's.",
+            f"The agreement is given by {format_count(len(asked), 'digit')}, which may begin "
+            "another's.",
             f"give at least {SHORT} of the SHA-256 that you wrote down.",
         )
     if not found.startswith(asked):

@@ -52,8 +52,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import NotMetError
-from shoal.core.histogram import Histogram, Shares
-from shoal.core.model import Model, inner, least_rows, products
+from shoal.core.histogram import Contributions, Histogram
+from shoal.core.model import Model, list_joint_columns, min_class_rows, unwrap_rule
 from shoal.core.release import Release
 from shoal.core.tally import Groups
 from shoal.models.alpha_k import AlphaK
@@ -105,7 +105,7 @@ def certain(groups: Groups, s: int) -> Rows:
     return _rows(groups.shares[0].providers, found)
 
 
-def _one_value(shares: Shares, s: int) -> NDArray[np.bool_]:
+def _one_value(shares: Contributions, s: int) -> NDArray[np.bool_]:
     """Per class and provider: whether without s others all rows of the class have one value.
 
     That is the provider's own, so it must have one only; and all who have another must go.
@@ -274,7 +274,7 @@ def _groups(release: Release, rule: Model) -> Groups:
     schema = released_schema(dict(release.manifest))
     with opened_labels(release.path, schema, exact=True) as frame:
         found = recount(frame, schema, provided(release, release.path))
-    return Groups.of(found.tally, found.cut, products(rule))
+    return Groups.of(found.tally, found.cut, list_joint_columns(rule))
 
 
 def shown_from(rule: Model) -> int:
@@ -289,7 +289,7 @@ def shown_from(rule: Model) -> int:
 
 def _crowd(rule: Model) -> int:
     """The fewest rows of a class that a rule names; 0: it names none."""
-    crowds = [p for p in inner(rule) if getattr(p, "identity", False) and hasattr(p, "k")]
+    crowds = [p for p in unwrap_rule(rule) if getattr(p, "identity", False) and hasattr(p, "k")]
     return max((int(part.k) for part in crowds), default=0)
 
 
@@ -371,16 +371,16 @@ def _diverse(rule: Model, groups: Groups) -> bool:
 
     Only what is promised may be told as a zero: elsewhere it would tell what a small count is.
     """
-    diverse = [part for part in inner(rule) if _several(part)]
+    diverse = [part for part in unwrap_rule(rule) if _several(part)]
     named = {getattr(part, "on", None) or groups.names[0] for part in diverse}
-    return named.issuperset(set(groups.names).difference(products(rule)))
+    return named.issuperset(set(groups.names).difference(list_joint_columns(rule)))
 
 
 def _several(part: Model) -> bool:
     """Whether a rule says that a class has more than one value."""
     if isinstance(part, AlphaK):
         return Fraction(part.alpha) < 1
-    return isinstance(part, DIVERSE) and least_rows(part) > 1
+    return isinstance(part, DIVERSE) and min_class_rows(part) > 1
 
 
 def write(folder: Path, told: Facts) -> tuple[str, dict[str, str]]:

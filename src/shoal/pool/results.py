@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shoal.core.labels import many
+from shoal.core.labels import format_count
 from shoal.core.release import EDITION, Release
 from shoal.reports.pages.pool import left_open, of_one
 
@@ -59,7 +59,9 @@ class Added:
         return {"edition": EDITION, **told, "sha256": self.sha256, "awaited": list(self.awaited)}
 
     def __str__(self) -> str:
-        return f"{self.provider}: {many(self.rows, 'row')} added, agreement {self.agreement}"
+        return (
+            f"{self.provider}: {format_count(self.rows, 'row')} added, agreement {self.agreement}"
+        )
 
 
 @dataclass(frozen=True)

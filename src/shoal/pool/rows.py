@@ -20,9 +20,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.core.column import LEFT_OUT, Column
+from shoal.core.column import ROLES_LEFT_OUT, Column
 from shoal.core.errors import HierarchyError, InputError, SchemaError
-from shoal.core.labels import many, text
+from shoal.core.labels import format_count, format_value
 from shoal.core.schema import Schema
 from shoal.engines.protocol import Frame
 from shoal.pool.agreement import Agreement
@@ -40,7 +40,7 @@ BY_CHANCE = 10
 
 def stored(schema: Schema) -> Schema:
     """What is kept of a provider's rows: the columns that publishing needs."""
-    return Schema(tuple(c for c in schema.columns if c.role not in LEFT_OUT))
+    return Schema(tuple(c for c in schema.columns if c.role not in ROLES_LEFT_OUT))
 
 
 def read(source: Any, agreement: Agreement, name: str, reading: Mapping[str, Any]) -> pa.Table:
@@ -101,11 +101,15 @@ def _values(kind: str, listing: Listing) -> pa.Array:
 def _check_own(frame: Frame, column: str, name: str) -> None:
     """Where a table says who provided its rows, that is the one who hands them in."""
     found = frame.values([column])[column]
-    own = sum(n for value, n in zip(found.values, found.counts, strict=True) if text(value) == name)
+    own = sum(
+        n
+        for value, n in zip(found.values, found.counts, strict=True)
+        if format_value(value) == name
+    )
     if others := int(found.counts.sum()) + found.nulls - int(own):
         raise InputError(
             f"Column {column!r} names another provider than the one given in "
-            f"{many(others, 'row')}.",
+            f"{format_count(others, 'row')}.",
             "hand in each provider's rows by themselves, or leave the column out of the file.",
         )
 

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.core.column import quoted
-from shoal.core.hierarchy import Dates, Flat, Hierarchy, Intervals, Ordered, Prefixes, is_whole
-from shoal.core.labels import positions
+from shoal.core.column import quote_name
+from shoal.core.hierarchy import Dates, Flat, Hierarchy, Intervals, Ordered, Prefixes, are_whole
+from shoal.core.labels import to_positions
 from shoal.core.schema import Column
 from shoal.engines.protocol import Frame
 from shoal.methods import by_levels
@@ -59,9 +59,9 @@ def _automatic(column: Column, frame: Frame) -> Hierarchy | None:
         return Dates(("month", "quarter", "year", "decade"))
     if column.kind != "number":
         return Prefixes()
-    places = positions(frame.values([column.name])[column.name].values, "number")
+    places = to_positions(frame.values([column.name])[column.name].values, "number")
     low, high = column.bounds or (places.min(initial=np.inf), places.max(initial=-np.inf))
-    widths = steps(float(low), float(high), whole=is_whole(places))
+    widths = steps(float(low), float(high), whole=are_whole(places))
     return Intervals(widths) if widths else None
 
 
@@ -90,7 +90,7 @@ def offered(request: Request, notes: Sequence[str]) -> list[str]:
 
 
 def _note(column: Column, hierarchy: Hierarchy, request: Request) -> str:
-    line, name = f"hierarchy = {_toml(hierarchy.to_toml())}", quoted(column.name)
+    line, name = f"hierarchy = {_toml(hierarchy.to_toml())}", quote_name(column.name)
     if request.auto_hierarchies:
         loose = isinstance(hierarchy, Intervals) and column.bounds is None
         follow = " Their widths follow the table's range; bounds in the schema fix them."

@@ -22,10 +22,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.core.cells import Cells, everything
+from shoal.core.cells import Cells, all_leaves
 from shoal.core.errors import NotMetError
-from shoal.core.model import Model, parts, products, spoiling
-from shoal.core.release import Verdict, short
+from shoal.core.model import Model, find_spoiling_classes, list_joint_columns, split_rule
+from shoal.core.release import Verdict, format_reached
 from shoal.core.schema import Schema
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.engines.protocol import Frame, Pieces
@@ -135,8 +135,8 @@ def settle(tally: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
     Where classes are judged together, how many must go is known only once the rest holds.
     """
     while True:
-        groups = Groups.of(tally, cut, products(rule))
-        bad = spoiling(rule, groups)
+        groups = Groups.of(tally, cut, list_joint_columns(rule))
+        bad = find_spoiling_classes(rule, groups)
         needed = cut.held_back + int(groups.rows[bad].sum())
         known = rule.local or not bad.any()
         if (known and needed > allowed) or needed == tally.rows:
@@ -151,7 +151,7 @@ def _check_providers_left(rule: Model, groups: Groups) -> None:
     """A promise against m providers is empty where holding rows back left no more of them."""
     if "provider" not in rule.needs:
         return
-    there, m = len(groups.brought.contributors), max(getattr(p, "m", 0) for p in parts(rule))
+    there, m = len(groups.brought.contributors), max(getattr(p, "m", 0) for p in split_rule(rule))
     if there <= m:
         raise NotMetError(
             f"Once rows are held back the providers left in the table are {there:,}, of whom {m:,} "
@@ -177,7 +177,7 @@ def _too_many(tally: Tally, rule: Model, groups: Groups, needed: int, allowed: i
 def starred(tally: Tally, cut: Cut) -> tuple[Cut, int]:
     """The cut with the rows held back as a class of ``*``, and the number of that class."""
     top = np.array([[axis.size - 1 for axis in tally.quasi]], np.int32)
-    sets = {j: everything(tally.quasi[j])[np.newaxis] for j in cut.cells.sets}
+    sets = {j: all_leaves(tally.quasi[j])[np.newaxis] for j in cut.cells.sets}
     tops = [axis.height for axis in tally.quasi]
     star = printed_at(tally.quasi, Cells(np.zeros_like(top), top, sets), tops)
     cells = Cells.joined([cut.cells, star])
@@ -191,7 +191,7 @@ def finish(tally: Tally, cut: Cut, request: Request) -> Cut:
     if request.held_back_as != STARRED or not cut.held_back:
         return cut
     whole, _ = starred(tally, cut)
-    failed = _failed(request.rule, Groups.of(tally, whole, products(request.rule)))
+    failed = _failed(request.rule, Groups.of(tally, whole, list_joint_columns(request.rule)))
     if failed:
         raise NotMetError(
             f"With the {cut.held_back:,} rows held back printed as *, the rule is not met: "
@@ -204,7 +204,7 @@ def finish(tally: Tally, cut: Cut, request: Request) -> Cut:
 def _failed(rule: Model, groups: Groups) -> str:
     """The requirements that do not hold, with what the classes reach."""
     failed = [part for part in judge(rule, groups) if not part.holds] if len(groups) else []
-    return "; ".join(f"{p.model} (reaches {short(p.reached)})" for p in failed)
+    return "; ".join(f"{p.model} (reaches {format_reached(p.reached)})" for p in failed)
 
 
 def explain(tally: Tally, cut: Cut, rule: Model) -> str:
@@ -212,12 +212,12 @@ def explain(tally: Tally, cut: Cut, rule: Model) -> str:
     if not cut.held_back:
         return "No row is held back."
     whole, number = starred(tally, cut)
-    groups = Groups.of(tally, whole, products(rule)).take(np.array([number]))
+    groups = Groups.of(tally, whole, list_joint_columns(rule)).take(np.array([number]))
     lines = [f"{cut.held_back:,} rows are held back. As a class by themselves:"]
     judged = judge(rule, groups)
     for part in judged:
         told, word = ("meets", "reaches") if part.holds else ("fails", "would pass at")
-        at = f" ({word} {short(part.reached)})" if part.reached >= 0 else ""
+        at = f" ({word} {format_reached(part.reached)})" if part.reached >= 0 else ""
         lines.append(f"  {told} {part.model}{at}")
     if all(part.holds for part in judged):
         lines.append("So they may be printed as one class of * (--held-back-as starred).")
@@ -259,7 +259,7 @@ class Whole:
         self._frame, self._encoded, self._request = frame, encoded, request
         self._quasi, rule = tally.quasi, request.rule
         self._cut = finish(tally, made, request)
-        self._groups = Groups.of(tally, self._cut, products(rule))
+        self._groups = Groups.of(tally, self._cut, list_joint_columns(rule))
         self._facts = {
             "held_back": self._cut.held_back,
             STARRED: made.held_back - self._cut.held_back,

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from shoal.core import temporary_files
 from shoal.core.errors import OutputError, UsageError
-from shoal.core.release import MANIFEST
+from shoal.core.release import MANIFEST_NAME
 from shoal.engines.protocol import Frame
 
 if sys.platform == "win32":
@@ -72,7 +72,7 @@ def check_free(out: Path, companion: Path, replace: bool) -> None:
     check_outside(out)
     check_outside(companion)
     tidy(companion, out)
-    check_ours(out, MANIFEST, replace)
+    check_ours(out, MANIFEST_NAME, replace)
     check_ours(companion, COMPANION, replace)
 
 
@@ -96,7 +96,7 @@ def check_outside(place: Path) -> None:
 
 
 def _is_release(folder: Path) -> bool:
-    return (folder / MANIFEST).is_file() and any(folder.glob("table.*"))
+    return (folder / MANIFEST_NAME).is_file() and any(folder.glob("table.*"))
 
 
 def _is_pool(folder: Path) -> bool:
@@ -159,13 +159,13 @@ def _own_names(folder: Path) -> str:
     """A pattern of the files that a release or a companion consists of."""
     if (folder / COMPANION).is_file():
         return f"{re.escape(COMPANION)}|{re.escape(PRIVATE_ROWS)}"
-    names = {MANIFEST}
+    names = {MANIFEST_NAME}
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
         names |= {str(manifest[name]) for name in ("file", "values") if name in manifest}
         names |= {COUNTERFEITS} if "counterfeits" in manifest else set()
     except (OSError, ValueError, TypeError, RecursionError):  # damaged, and to be replaced
-        return f"{re.escape(MANIFEST)}|{_TABLE}|{re.escape(COUNTERFEITS)}"
+        return f"{re.escape(MANIFEST_NAME)}|{_TABLE}|{re.escape(COUNTERFEITS)}"
     return "|".join(map(re.escape, names))
 
 
@@ -182,13 +182,13 @@ def _aside(folder: Path) -> Iterator[Path]:
     root = folder.absolute().with_name(f".{folder.name}-{secrets.token_hex(6)}")
     try:
         try:
-            temporary_files.pend(root)
+            temporary_files.make_pending_folder(root)
         except OSError as error:
             raise _unwritable(folder) from error
         yield root
     finally:
         _remove(root)
-        temporary_files.settle(root)
+        temporary_files.settle_pending(root)
 
 
 def inside(public: Path, private: Path) -> tuple[Path, Path]:
@@ -265,7 +265,7 @@ class _Step:
         """Remove what was there before; a file that is somebody else's goes to the new folder."""
         if not self.old.exists():
             return
-        ours = any((self.old / mark).is_file() for mark in (MANIFEST, COMPANION))
+        ours = any((self.old / mark).is_file() for mark in (MANIFEST_NAME, COMPANION))
         for name in list(_strangers(self.old)) if ours else []:
             kept = self.final / name
             while os.path.lexists(kept):
@@ -294,7 +294,7 @@ def move(*pairs: tuple[Path, Path], replace: bool) -> None:
             for step in steps:
                 _persist(step.new)
             # Nobody who stops this process removes them now: they are the journal's.
-            temporary_files.settle(*(step.new.parent for step in steps))
+            temporary_files.settle_pending(*(step.new.parent for step in steps))
             journal.write(steps)
             for step in steps:
                 step.forward()
@@ -340,7 +340,7 @@ def _remove_leftovers(place: Path) -> None:
         for path in [place.with_name(one) for one in os.listdir(place.parent)]:
             replaced = re.fullmatch(rf"\.{name}{_OLD}", path.name) and place.exists()
             if re.fullmatch(rf"\.{name}{_ASIDE}", path.name) or replaced:
-                temporary_files.remove_if_left(path)
+                temporary_files.remove_leftover(path)
 
 
 def _journal_path(place: Path) -> Path:

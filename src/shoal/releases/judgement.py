@@ -11,18 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.column import in_a_row
+from shoal.core.column import join_names
 from shoal.core.errors import NotEvaluatedError, UsageError
-from shoal.core.labels import text
-from shoal.core.model import Model, inner, parts, products, written
-from shoal.core.release import How, Judgement, Verdict
+from shoal.core.labels import format_value
+from shoal.core.model import Model, format_parameter, list_joint_columns, split_rule, unwrap_rule
+from shoal.core.release import Judgement, Verdict, VerdictBasis
 from shoal.core.tally import Groups
 
 Labels = Callable[[int], dict[str, Any]]
 """The published labels of one class, by its number."""
 
 
-def verdict(rule: Model, groups: Groups, how: How, labels: Labels | None = None) -> Verdict:
+def verdict(
+    rule: Model, groups: Groups, how: VerdictBasis, labels: Labels | None = None
+) -> Verdict:
     """Whether classes meet a rule."""
     found = judge(rule, groups, labels)
     holds = len(groups) > 0 and all(part.holds for part in found)
@@ -42,7 +44,7 @@ def unjudged(rule: Model, sensitive: Sequence[str]) -> list[str]:
     Pairs of values (``on=a*b``) may be diverse where one of the two is everybody's.
     """
     only = sensitive[0] if len(sensitive) == 1 else ""
-    asked = [part for part in inner(rule) if "sensitive" in part.needs]
+    asked = [part for part in unwrap_rule(rule) if "sensitive" in part.needs]
     judged = {getattr(part, "on", None) or only for part in asked}
     return [name for name in sensitive if name not in judged]
 
@@ -52,7 +54,7 @@ def refuse_unnamed(rule: Model, sensitive: Sequence[str]) -> None:
 
     The product of all of them would be met where one of them is the same for everybody.
     """
-    for part in parts(rule):
+    for part in split_rule(rule):
         asked: Any = part
         names_none = is_dataclass(part) and getattr(part, "on", "") is None
         apart = "sensitive" in part.needs and not str(part).startswith("m-invariance ")
@@ -68,9 +70,9 @@ def refuse_unnamed(rule: Model, sensitive: Sequence[str]) -> None:
 def left_to_chance(columns: Sequence[str]) -> str:
     """What it means that no requirement is about sensitive columns, and what to ask for."""
     return (
-        f"no requirement is about {in_a_row(columns)}: everybody in a class may share one value "
+        f"no requirement is about {join_names(columns)}: everybody in a class may share one value "
         "there, and whoever finds the class knows it. Ask for one, such as -m "
-        f'"distinct-diversity l=2 on={written(columns[0])}".'
+        f'"distinct-diversity l=2 on={format_parameter(columns[0])}".'
     )
 
 
@@ -80,13 +82,13 @@ def in_parts(rule: Model) -> bool:
     Providers are known by the place of a row in the whole table.
     """
     whole = {"population", "provider"} & rule.needs
-    return rule.local and rule.monotone and not whole and not products(rule)
+    return rule.local and rule.monotone and not whole and not list_joint_columns(rule)
 
 
 def together(rule: Model, found: Sequence[Verdict], kept: int | None = None) -> Verdict:
     """The verdict on a table from those on its parts; ``kept``: k with the kept columns."""
     judgements = zip(*(one.judgements for one in found), strict=True)
-    joined = tuple(map(_together, parts(rule), judgements))
+    joined = tuple(map(_together, split_rule(rule), judgements))
     rows, classes = sum(one.rows for one in found), sum(one.classes for one in found)
     names = dict.fromkeys(name for one in found for name in one.missing)
     missing = {name: sum(one.missing.get(name, 0) for one in found) for name in names}
@@ -107,7 +109,7 @@ def _together(model: Model, found: Sequence[Judgement]) -> Judgement:
 
 def judge(rule: Model, groups: Groups, labels: Labels | None = None) -> tuple[Judgement, ...]:
     """One judgement per model of the rule; the worst class is named where ``labels`` are given."""
-    return tuple(_judge(part, groups, labels) for part in parts(rule))
+    return tuple(_judge(part, groups, labels) for part in split_rule(rule))
 
 
 def _judge(model: Model, groups: Groups, labels: Labels | None) -> Judgement:
@@ -146,7 +148,7 @@ def _shown(witness: dict[str, Any], groups: Groups, names: bool) -> dict[str, An
     who = told.pop("coalition")
     told["members"] = len(who)
     if names:
-        told["coalition"] = sorted(text(leaves[code]) for code in who)
+        told["coalition"] = sorted(format_value(leaves[code]) for code in who)
     return told
 
 

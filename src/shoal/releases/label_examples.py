@@ -28,17 +28,24 @@ from typing import Any
 from shoal.core.hierarchy import Ordered, Tree
 from shoal.core.label_parser import (
     Between,
+    LabelMeaning,
     Masked,
-    Meaning,
-    Members,
     Span,
-    kind_of,
-    read,
-    says_nothing,
+    ValueSet,
+    infer_label_kind,
+    is_empty_label,
+    list_example_values,
+    parse_label,
     value_at,
-    values,
 )
-from shoal.core.labels import position, read_range, read_set, restored, text, write_set
+from shoal.core.labels import (
+    format_value,
+    read_range,
+    read_set,
+    restore_cell,
+    to_position,
+    write_set,
+)
 from shoal.core.schema import Column, Schema
 from shoal.releases.recount import Recount, Spelling, leaf
 
@@ -62,7 +69,7 @@ def examples(count: Recount, schema: Schema, *, own: bool = False) -> Examples:
     columns = {column.name: column for column in schema.quasi}
     return {
         axis.name: covered(
-            [restored(leaf(axis, code)) for code in range(axis.size)], columns[axis.name], own
+            [restore_cell(leaf(axis, code)) for code in range(axis.size)], columns[axis.name], own
         )
         for axis in count.tally.quasi
     }
@@ -76,7 +83,7 @@ def covered(labels: Sequence[str | None], column: Column, own: bool = False) -> 
     >>> covered(["[20-29]", "<30"], Column("age", "quasi", "number"))
     [20.0, 29.0, 30.0, 19.0]
     """
-    column = replace(column, kind=column.kind or kind_of(labels))
+    column = replace(column, kind=column.kind or infer_label_kind(labels))
     texts = [label for label in labels if label is not None]
     spelling = {} if own else respelt(texts, column.kind, column.listed or (), texts)
     meant = meanings(texts, column, own, spelling)
@@ -86,7 +93,7 @@ def covered(labels: Sequence[str | None], column: Column, own: bool = False) -> 
 
 def meanings(
     labels: Iterable[str], column: Column, own: bool, spelling: Spelling
-) -> list[Meaning | None]:
+) -> list[LabelMeaning | None]:
     """What the labels of a column mean; nothing under a taxonomy, which lists all its leaves."""
     if isinstance(column.hierarchy, Tree):
         return []
@@ -95,20 +102,20 @@ def meanings(
     return [_foreign(label, column, spelling) for label in labels]
 
 
-def named(meant: Iterable[Meaning | None], column: Column) -> list[Any]:
+def named(meant: Iterable[LabelMeaning | None], column: Column) -> list[Any]:
     """The values that labels name, or end at."""
-    found = dict.fromkeys(value for one in meant for value in values(one, column.kind))
+    found = dict.fromkeys(value for one in meant for value in list_example_values(one, column.kind))
     return [value for value in found if value is None or allowed(value, column)]
 
 
-def inside(meant: Iterable[Meaning | None], column: Column, known: Iterable[Any]) -> list[Any]:
+def inside(meant: Iterable[LabelMeaning | None], column: Column, known: Iterable[Any]) -> list[Any]:
     """Values between the ends of ranges: whatever two of them have in common, one lies in it.
 
     ``known`` are values that there are already.
     """
     if column.kind in ("number", "date"):
         ranges = [one for one in meant if isinstance(one, Between)]
-        there = sorted(position(value, column.kind) for value in known if value is not None)
+        there = sorted(to_position(value, column.kind) for value in known if value is not None)
         points = gaps(ranges, there, column.kind == "date")
         found = [value_at(point, column.kind) for point in points]
     else:
@@ -172,21 +179,21 @@ def _codes_between(spans: Iterable[Span]) -> list[str]:
     ]
 
 
-def _own(label: str, column: Column) -> Meaning | None:
+def _own(label: str, column: Column) -> LabelMeaning | None:
     if "*" in label:
         masks = column.kind == "code" or not label.strip("*")
-        return read(label, column.kind) if masks else Members((label,))
+        return parse_label(label, column.kind) if masks else ValueSet((label,))
     if isinstance(column.hierarchy, Ordered) and (ends := read_range(label)):
         return Span(*ends)
-    return Members(tuple(read_set(label) or [label]))
+    return ValueSet(tuple(read_set(label) or [label]))
 
 
-def _foreign(label: str, column: Column, spelling: Spelling) -> Meaning | None:
+def _foreign(label: str, column: Column, spelling: Spelling) -> LabelMeaning | None:
     """What a label means in the table of others; none where it is not certain."""
     if label in (column.listed or ()):
-        return Members((label,))
-    spelt = None if says_nothing(label) else spelling.get(label, label)
-    meaning = None if spelt is None else read(spelt, column.kind)
+        return ValueSet((label,))
+    spelt = None if is_empty_label(label) else spelling.get(label, label)
+    meaning = None if spelt is None else parse_label(spelt, column.kind)
     words = column.kind == "category" and not isinstance(column.hierarchy, Ordered)
     return None if words and isinstance(meaning, Span) else meaning
 
@@ -197,7 +204,7 @@ def allowed(value: Any, column: Column) -> bool:
         return value in column.listed
     if column.bounds is None or column.kind not in ("number", "date"):
         return True
-    return column.bounds[0] <= position(value, column.kind) <= column.bounds[1]
+    return column.bounds[0] <= to_position(value, column.kind) <= column.bounds[1]
 
 
 # What the whole column decides
@@ -218,7 +225,7 @@ def respelt(
     if kind in ("number", "date"):
         short = _short_masks(labels, known, every) if kind == "number" else {}
         return {**_years(labels, kind), **short}
-    words = {text(value) for value in known if value is not None}
+    words = {format_value(value) for value in known if value is not None}
     alone = words | _certain(every, kind)
     sets = {label: _words(label, kind, words, alone) for label in labels}
     changed = {label: spelt for label, spelt in sets.items() if spelt != label}
@@ -251,7 +258,9 @@ def _in_full(label: str) -> str:
 def _short_masks(labels: Iterable[str], known: Iterable[Any], every: Iterable[str]) -> Spelling:
     """Masked numbers with fewer digits than any number: codes, perhaps, that leave out stars."""
     masked = [label for label in labels if _MASKED.fullmatch(label.strip())]
-    plain = [read(label, "number") for label in every if not _MASKED.fullmatch(label.strip())]
+    plain = [
+        parse_label(label, "number") for label in every if not _MASKED.fullmatch(label.strip())
+    ]
     ends = [end for one in plain if isinstance(one, Between) for end in (one.low, one.high)]
     numbers = [float(value) for value in known if value is not None] + ends if masked else []
     fewest = min((_whole_digits(one) for one in numbers if abs(one) < 1e15), default=0)
@@ -266,7 +275,7 @@ def _odd_masks(
     labels: Iterable[str], kind: str, words: Collection[str], every: Iterable[str]
 ) -> Spelling:
     """Masked codes as long as no code is; where none is known, as long as not the longest mask."""
-    said = {label: read(label, kind) for label in {*labels, *every}}
+    said = {label: parse_label(label, kind) for label in {*labels, *every}}
     masks = {label: one.length for label, one in said.items() if isinstance(one, Masked)}
     if not masks:
         return {}
@@ -280,8 +289,8 @@ def _words(
     label: str, kind: str, known: Collection[str], alone: Collection[str | None]
 ) -> str | None:
     """A list of words as a set in braces, or one value in braces; None where it may be either."""
-    meaning = read(label, kind)
-    if not isinstance(meaning, Members) or says_nothing(label):
+    meaning = parse_label(label, kind)
+    if not isinstance(meaning, ValueSet) or is_empty_label(label):
         return label
     if label in known:
         return label if meaning.texts == (label,) else write_set([label])
@@ -298,6 +307,6 @@ def _words(
 
 def _certain(labels: Iterable[str], kind: str) -> set[str]:
     """The values that labels name for certain."""
-    meanings = [read(label, kind) for label in labels if not says_nothing(label)]
-    sure = (one.texts for one in meanings if isinstance(one, Members) and one.sure)
+    meanings = [parse_label(label, kind) for label in labels if not is_empty_label(label)]
+    sure = (one.texts for one in meanings if isinstance(one, ValueSet) and one.sure)
     return {one for texts in sure for one in texts if one is not None}

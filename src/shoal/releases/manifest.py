@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from shoal.core.column import MISSING_IS_VALUE, PUBLISHED
+from shoal.core.column import MISSING_IS_VALUE, PUBLISHED_ROLES
 from shoal.core.errors import OutputError
 from shoal.core.hierarchy import Hierarchy, Ordered, Tree
 from shoal.core.histogram import Histogram
-from shoal.core.labels import text
-from shoal.core.release import EDITION, Verdict, jsonable
+from shoal.core.labels import format_value
+from shoal.core.release import EDITION, Verdict, to_json_value
 from shoal.core.schema import Column, Schema
 from shoal.core.tally import Groups
 from shoal.dp.bins import bins
@@ -53,7 +53,7 @@ def published(schema: Schema, form: str = PARTITION) -> Schema:
     if form == BUCKETS:
         exact = [replace(column, role="keep") for column in (*schema.quasi, *schema.keep)]
         return Schema((Column(BUCKET, "quasi"), *exact, *schema.sensitive))
-    shown = tuple(column for column in schema.columns if column.role in PUBLISHED)
+    shown = tuple(column for column in schema.columns if column.role in PUBLISHED_ROLES)
     return Schema(tuple(map(answered, shown)) if form == RANDOMISED else shown)
 
 
@@ -163,7 +163,7 @@ def _missing(request: Request, counts: Counts) -> dict[str, Any]:
 
 def _occurring(found: Histogram) -> frozenset[str]:
     leaves = found.axis.leaves
-    return frozenset(text(leaf) for leaf, n in zip(leaves, found.total, strict=False) if n)
+    return frozenset(format_value(leaf) for leaf, n in zip(leaves, found.total, strict=False) if n)
 
 
 def manifest(request: Request, counts: Counts, based_on: str | None = None) -> dict[str, Any]:
@@ -292,7 +292,7 @@ def sha256(path: Path) -> str:
 
 def write_json(path: Path, data: Mapping[str, Any], mode: int = 0o666) -> None:
     """Write a record."""
-    text = json.dumps(jsonable(data), indent=2, ensure_ascii=False)
+    text = json.dumps(to_json_value(data), indent=2, ensure_ascii=False)
     write_bytes(path, f"{text}\n".encode(), mode)
 
 

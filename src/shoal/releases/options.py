@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from shoal.core.errors import UsageError
 from shoal.core.model import Model
 from shoal.core.schema import Schema
-from shoal.core.spend import Number, Spend, asked, exactly
+from shoal.core.spend import Number, Spend, parse_spend, to_exact
 from shoal.engines.database_address import refuse_address
 from shoal.engines.one_row import OneRow
 from shoal.engines.source import STANDARD, TextStyle
@@ -62,8 +62,8 @@ def unspent(form: str) -> UsageError:
 def spend_of(epsilon: Number | None, delta: Number = 0) -> Spend | None:
     """What is to be spent; None where there is no epsilon, beside which alone a delta counts."""
     if epsilon is not None:
-        return asked(epsilon, delta)
-    if exactly(delta):
+        return parse_spend(epsilon, delta)
+    if to_exact(delta):
         raise UsageError(
             "A delta is given, and no epsilon beside it.", "add --epsilon 1, or leave --delta out."
         )

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.core.column import PUBLISHED, Column
+from shoal.core.column import PUBLISHED_ROLES, Column
 from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Profile, Schema
 from shoal.engines.one_row import EXAMPLE, Chosen, OneRow, refuse_empty
@@ -192,7 +192,7 @@ def repeating(frame: Frame, schema: Schema) -> list[str]:
 
     Where a column says who a row is about already, nothing is asked.
     """
-    dropped = [c for c in schema.columns if c.role not in PUBLISHED and c.role in DROPPED]
+    dropped = [c for c in schema.columns if c.role not in PUBLISHED_ROLES and c.role in DROPPED]
     if schema.person is not None or not dropped:
         return []
     return question(frame.profile([column.name for column in dropped]), dropped)

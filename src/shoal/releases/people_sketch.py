@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.labels import text
+from shoal.core.labels import format_value
 from shoal.core.schema import Schema
 from shoal.engines.protocol import Frame
 from shoal.releases.row_listing import listed
@@ -102,7 +102,7 @@ def _hashes(frame: Frame, names: Sequence[str]) -> NDArray[np.uint64]:
     found = listed(frame, list(names))
     each = np.zeros(len(found[names[0]].codes), np.uint64)
     for name in names:
-        words = [None if value is None else text(value) for value in found[name].values]
+        words = [None if value is None else format_value(value) for value in found[name].values]
         label = name if len(names) > 1 else ""  # a person column may be called otherwise
         hashes = np.array([_hash(label, word) for word in words], np.uint64)
         each = each * _MIX + hashes[found[name].codes]

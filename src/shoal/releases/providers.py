@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from shoal.core.axis import Axis
 from shoal.core.errors import InputError, UsageError
-from shoal.core.labels import many, text
-from shoal.core.model import Model, inner, parts
+from shoal.core.labels import format_count, format_value
+from shoal.core.model import Model, split_rule, unwrap_rule
 from shoal.core.schema import Schema
 from shoal.releases.companion import read_companion, read_providers
 from shoal.releases.recount import Provided
@@ -54,7 +54,7 @@ def check_survey(rule: Model, plan: Survey) -> None:
     found = plan.found[column.name]
     if absent := len(axis.leaves) - len(found.values):
         raise InputError(
-            f"{many(absent, 'provider')} of the declared domain of column {column.name!r} "
+            f"{format_count(absent, 'provider')} of the declared domain of column {column.name!r} "
             f"{'has' if absent == 1 else 'have'} no rows.",
             "add their rows, or take them out of the domain.",
         )
@@ -72,9 +72,9 @@ def check_providers(axis: Axis, m: int | None = None, unnamed: int = 0) -> None:
     Hint: write each provider's name in one way.
     """
     if axis.null:
-        rows = f"{many(unnamed, 'row')} have" if unnamed > 1 else "A row has"
+        rows = f"{format_count(unnamed, 'row')} have" if unnamed > 1 else "A row has"
         raise InputError(f"{rows} no provider (column {axis.name!r}).", "name one in every row.")
-    names = Counter(_bare(text(leaf)) for leaf in axis.leaves)
+    names = Counter(_bare(format_value(leaf)) for leaf in axis.leaves)
     if alike := sum(times for times in names.values() if times > 1):
         raise InputError(
             f"{alike:,} providers in column {axis.name!r} differ by case or space only.",
@@ -99,7 +99,7 @@ def _bare(name: str) -> str:
 
 def largest_m(rule: Model) -> int | None:
     """The most providers that a part of the rule supposes to work together; None: none says."""
-    found = [getattr(part, "m", None) for part in parts(rule) if asks_providers(part)]
+    found = [getattr(part, "m", None) for part in split_rule(rule) if asks_providers(part)]
     return max((m for m in found if m is not None), default=None)
 
 
@@ -127,7 +127,7 @@ def provided(source: Any, table: Path, rule: Model | None = None) -> Provided:
 
 def _untold(rule: Model, error: InputError) -> InputError:
     """What is wrong with the companion, why it is needed, and what can be had without it."""
-    inside = " & ".join(map(str, inner(rule)))
+    inside = " & ".join(map(str, unwrap_rule(rule)))
     return InputError(
         f"{error.fact} It alone tells who provided each row, by which {_asking(rule)} is judged.",
         f"{error.hint} Whoever has none can verify the rule inside: -m {inside!r}.",
@@ -139,7 +139,7 @@ def provided_in(folder: Path, schema: Schema) -> Provided:
     found = read_providers(folder)
     if found.null_count:
         raise InputError(
-            f"{many(found.null_count, 'row')} of the release came without a provider.",
+            f"{format_count(found.null_count, 'row')} of the release came without a provider.",
             "publish the table with a provider in every row.",
         )
     return _named("provider" if schema.provider is None else schema.provider.name, found)
@@ -150,10 +150,10 @@ def _named(name: str, found: pa.Array) -> Provided:
     if not (pa.types.is_string(found.type) or pa.types.is_date(found.type)):
         found = found.cast(pa.float64(), safe=False)  # as numbers are counted when published
     words = found.dictionary_encode()
-    names = [text(value) for value in words.dictionary.to_pylist()]
+    names = [format_value(value) for value in words.dictionary.to_pylist()]
     return Provided.of(name, names, words.indices.to_numpy())
 
 
 def _asking(rule: Model) -> str:
     """The parts of a rule that are about providers."""
-    return " & ".join(str(part) for part in parts(rule) if asks_providers(part))
+    return " & ".join(str(part) for part in split_rule(rule) if asks_providers(part))

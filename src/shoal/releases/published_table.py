@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
-from shoal.core.column import PUBLISHED, Column
+from shoal.core.column import PUBLISHED_ROLES, Column
 from shoal.core.errors import InputError, UsageError
 from shoal.core.hierarchy import Hierarchy, Ordered
-from shoal.core.model import inner
+from shoal.core.model import unwrap_rule
 from shoal.core.schema import Schema
 from shoal.core.tally import Cut, Tally
 from shoal.kernels.grouping import combinations
@@ -216,7 +216,7 @@ class Seen:
         names = [column.name for column in self.schema.sensitive]
         told = str((self.manifest or {}).get("rule", ""))
         try:
-            asked = [one for one in inner(parse_rule(told)) if "sensitive" in one.needs]
+            asked = [one for one in unwrap_rule(parse_rule(told)) if "sensitive" in one.needs]
         except UsageError:  # it has none, or one of its maker's own
             return ()
         stated = [getattr(one, "on", None) for one in asked]
@@ -376,7 +376,7 @@ def _read(
     kinds = {} if own else _recognised(source, [c.name for c in roles.keep if not c.kind])
     with opened_labels(table, roles, exact=own, some=True, recognised=kinds) as frame:
         there = [field.name for field in frame.fields]
-        columns = [c for c in roles.columns if c.name in there and c.role in PUBLISHED]
+        columns = [c for c in roles.columns if c.name in there and c.role in PUBLISHED_ROLES]
         name = _name(source, release, number)
         if not any(column.role == "quasi" for column in columns):
             raise InputError(
@@ -427,7 +427,7 @@ def with_shared_columns(seen: Sequence[Seen], known: Collection[str]) -> tuple[S
         c.name
         for one in seen
         for c in one.roles.columns
-        if c.role not in PUBLISHED and c.role != "undecided"
+        if c.role not in PUBLISHED_ROLES and c.role != "undecided"
     }
     shared = {
         name

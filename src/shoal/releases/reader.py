@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.core.errors import InputError, UsageError
-from shoal.core.release import MANIFEST, Release, read_manifest
+from shoal.core.release import MANIFEST_NAME, Release, read_manifest
 from shoal.core.schema import Schema
 from shoal.engines.database_address import refuse_address
 from shoal.engines.open_table import open as open_frame
@@ -93,7 +93,7 @@ def opened_labels(
 def _check_rows(table: Any, frame: Frame) -> None:
     """Refuse a table with another number of rows than its manifest tells, where one is there."""
     folder = table.parent if isinstance(table, Path) else None
-    if folder is None or not (folder / MANIFEST).is_file():
+    if folder is None or not (folder / MANIFEST_NAME).is_file():
         return
     rows = _manifest(folder).get("rows")
     if rows is not None and rows != frame.count_rows():
@@ -112,7 +112,7 @@ def changed_since(names: str) -> InputError:
 def values_of(table: Any) -> Path | None:
     """The file with the values of a release's table, where its manifest names one."""
     folder = table.parent if isinstance(table, Path) else None
-    if folder is None or not (folder / MANIFEST).is_file():
+    if folder is None or not (folder / MANIFEST_NAME).is_file():
         return None
     second = _manifest(folder).get("values")
     return None if second is None else folder / str(second)
@@ -198,7 +198,7 @@ def read_release(source: Any) -> tuple[Path, dict[str, Any]] | None:
         raise InputError(f"There is no file or folder {Path(folder).name!r}.", "check the path.")
     if not isinstance(folder, (str, Path)):
         return None
-    if not (Path(folder) / MANIFEST).is_file():
+    if not (Path(folder) / MANIFEST_NAME).is_file():
         _not_private(Path(folder))
         return None
     manifest = _manifest(Path(folder))
@@ -216,7 +216,7 @@ def _not_private(folder: Path) -> None:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        return read_manifest((folder / MANIFEST).read_text(encoding="utf-8"))
+        return read_manifest((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError("The manifest cannot be read.", "check who may read it.") from error
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
-from shoal.core.column import PUBLISHED
+from shoal.core.column import PUBLISHED_ROLES
 from shoal.core.errors import InputError
 from shoal.core.hierarchy import Flat
-from shoal.core.label_parser import says_nothing
-from shoal.core.labels import ROOT, restored
+from shoal.core.label_parser import is_empty_label
+from shoal.core.labels import ROOT, restore_cell
 from shoal.core.schema import Column, Field, Schema
 from shoal.core.tally import Cut, Population, Tally
 from shoal.engines.protocol import Coding, Frame
@@ -237,7 +237,7 @@ def _as_labels(schema: Schema, extra: Sequence[Column], fields: Sequence[Field])
         tuple(
             _as_label(column, column.name in more)
             for column in schema.columns
-            if column.name in there or column.role in PUBLISHED
+            if column.name in there or column.role in PUBLISHED_ROLES
         )
     ).fit(fields)
 
@@ -268,7 +268,7 @@ def read_cells(
     for j, axis in enumerate(axes):
         labels = count.tally.quasi[column[axis.name]]
         codes = count.cut.cells.low[:, column[axis.name]]
-        texts = [restored(leaf(labels, c)) for c in range(labels.size)]
+        texts = [restore_cell(leaf(labels, c)) for c in range(labels.size)]
         spelling = (spellings or {}).get(axis.name, {})
         spelt = [spelling.get(t, t) for t in texts]
         doubtful = np.array([t in spelling and spelling[t] is None for t in texts], np.bool_)
@@ -290,10 +290,10 @@ def read_cells(
 
 def _opened(axis: Axis, texts: Sequence[Any]) -> list[Any]:
     """The labels with ``*`` for those that say nothing; a text that is a value stays one."""
-    silent = [t for t in texts if t is not None and t.strip() and says_nothing(t)]
+    silent = [t for t in texts if t is not None and t.strip() and is_empty_label(t)]
     readable = _read(axis, silent)[3] if silent else ()
     values = {t for t, ok in zip(silent, readable, strict=True) if ok}
-    return [ROOT if t is None or (says_nothing(t) and t not in values) else t for t in texts]
+    return [ROOT if t is None or (is_empty_label(t) and t not in values) else t for t in texts]
 
 
 def _unread(columns: Mapping[str, tuple[int, int]]) -> InputError:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.core.labels import restored, text
+from shoal.core.labels import format_value, restore_cell
 from shoal.core.theory.adversary_view import UNPUBLISHED
 from shoal.engines.protocol import Codes, Coding, Distinct, Frame
 
@@ -29,7 +29,9 @@ class Listing:
 
     def words(self) -> list[str | None]:
         """The values as text, as they were before a spreadsheet's formulas were defused."""
-        return [None if value is None else restored(text(value)) for value in self.values]
+        return [
+            None if value is None else restore_cell(format_value(value)) for value in self.values
+        ]
 
     def on(self, axis: Axis) -> NDArray[np.int32]:
         """Each row's code on an axis; -1 for a value that the axis does not have."""
@@ -75,7 +77,9 @@ def read_as(listing: Listing, axis: Axis) -> NDArray[np.int32]:
 
     -1 for null where the axis has none: in a table of people an empty cell is a value not known.
     """
-    read = {"number": _number, "date": _date}.get(axis.kind, lambda value: restored(text(value)))
+    read = {"number": _number, "date": _date}.get(
+        axis.kind, lambda value: restore_cell(format_value(value))
+    )
     codes = [
         axis.null_code if value is None else _code(axis, read, value) for value in listing.values
     ]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.core.column import DEFAULTS, Column
-from shoal.core.errors import InputError, SchemaError, together
+from shoal.core.column import DEFAULT_HIERARCHIES, Column
+from shoal.core.errors import InputError, SchemaError, join_errors
 from shoal.core.schema import Schema
 from shoal.core.tally import Population, Tally
 from shoal.engines.protocol import Codes, Coding, Distinct, Frame
@@ -190,7 +190,7 @@ def _axes(
         except InputError as error:
             amiss.append(error)
     if amiss:
-        raise together(amiss)
+        raise join_errors(amiss)
     return axes
 
 
@@ -207,7 +207,7 @@ def _grow(column: Column, own: Distinct, more: Iterable[Any]) -> Axis:
         for value in column.listed:
             counts.setdefault(value, 0)
     values = list(counts)
-    hierarchy = column.hierarchy or DEFAULTS[column.kind]
+    hierarchy = column.hierarchy or DEFAULT_HIERARCHIES[column.kind]
     axis = hierarchy.grow(
         column.name,
         column.kind,

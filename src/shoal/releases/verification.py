@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shoal.core.column import PUBLISHED, Column
+from shoal.core.column import PUBLISHED_ROLES, Column
 from shoal.core.errors import InputError, NotEvaluatedError, NotMetError, ShoalError, UsageError
-from shoal.core.model import Model, inner, products
-from shoal.core.release import MANIFEST, How, Verdict
+from shoal.core.model import Model, list_joint_columns, unwrap_rule
+from shoal.core.release import MANIFEST_NAME, Verdict, VerdictBasis
 from shoal.core.schema import Schema
 from shoal.core.tally import Groups, Population
 from shoal.engines.protocol import Frame
@@ -225,7 +225,7 @@ def _unstated(source: Any, schema: Schema | None, rule: Model | str | None) -> S
         tables = sorted(one.name for one in place.glob("table.*")) or ["TABLE"]
         table = shlex.quote(str(place / tables[0]))
         return InputError(
-            f"{place.name!r} is a folder, but not a release: it has no {MANIFEST}.",
+            f"{place.name!r} is a folder, but not a release: it has no {MANIFEST_NAME}.",
             "say what the columns are, then name the table and the rule:\n"
             f"  shoal schema {table} -o schema.toml\n"
             f'  shoal verify {table} -s schema.toml -m "k-anonymity k=5"',
@@ -307,7 +307,7 @@ def judged_after(schema: Schema, rule: Model, after: Any) -> Schema:
     before = {name for source in several(after) for name in _published(source, schema)}
     _refuse_renamed(schema, before)
     linking = [c.name for c in (*schema.sensitive, *schema.keep) if c.name in before]
-    for part in inner(rule):
+    for part in unwrap_rule(rule):
         on = getattr(part, "on", None)
         judged = on.split("*") if on else [column.name for column in schema.sensitive]
         taken = [name for name in judged if name in linking]
@@ -396,12 +396,12 @@ def counted(
         )
     apart, found = in_parts(rule) and nobody is None and several is None, []
     private = who is not None or (own and several is not None)
-    how: How = "counted with the private companion" if private else "counted"
+    how: VerdictBasis = "counted with the private companion" if private else "counted"
     for plain in recounts(frame, schema) if apart else [recount(frame, schema, who, several)]:
         count = plain
         if "population" in rule.needs:
             count = population_of(plain, schema, population, own, person)
-        groups = Groups.of(count.tally, count.cut, products(rule))
+        groups = Groups.of(count.tally, count.cut, list_joint_columns(rule))
         labels = plain.labels if show else None
         if nobody is None:
             found.append(verdict(rule, groups, how, labels))
@@ -429,7 +429,7 @@ def _refuse_several(nobody: Counterfeits | None, permuted: bool) -> None:
 
 def _refuse_private(frame: Frame, schema: Schema, with_persons: bool) -> None:
     """A table that still holds names, people or providers is no release, whatever its classes."""
-    shown = PUBLISHED | {"person"} if with_persons else PUBLISHED
+    shown = PUBLISHED_ROLES | {"person"} if with_persons else PUBLISHED_ROLES
     roles = {column.name: column.role for column in schema.columns}
     named = [f.name for f in frame.fields if roles.get(f.name, "quasi") not in shown]
     if named:

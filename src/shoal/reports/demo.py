@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.core.release import EDITION, Finding, Release, json_object
+from shoal.core.release import EDITION, Finding, Release, to_json_object
 from shoal.core.schema import Schema, identifier, person, quasi, sensitive
 from shoal.data.bundled import path as bundled_path
 from shoal.data.bundled.make import DIAGNOSES, ZIPS
@@ -262,7 +262,7 @@ class Demo:
 
     def to_json(self) -> dict[str, Any]:
         """The demo's facts."""
-        return json_object(
+        return to_json_object(
             {
                 "edition": EDITION,
                 "page": str(self.page),

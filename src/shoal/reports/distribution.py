@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.core.labels import text
+from shoal.core.labels import format_value
 
 MOST = 12
 """How many bars there may be."""
@@ -106,7 +106,7 @@ def _grouped(
     axis: Axis, before: Floats, after: Floats, fewest: int
 ) -> tuple[Bars, list[str | None]]:
     """Values as they are; codes by as many first characters as leave few enough groups."""
-    texts = [text(leaf) for leaf in axis.leaves]
+    texts = [format_value(leaf) for leaf in axis.leaves]
     longest = max(map(len, texts), default=0)
     if axis.kind == "code":
         while longest > 1 and _groups(texts, longest, before, fewest) > MOST:

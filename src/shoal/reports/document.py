@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shoal.core.atomic_file import put
+from shoal.core.atomic_file import write_file
 from shoal.core.errors import InputError, OutputError, UsageError
 from shoal.reports.charts.theme import PALETTE, Spec, headline, svg, table
 
@@ -246,7 +246,7 @@ class Page:
             text = json.dumps(self.to_json(), ensure_ascii=False, indent=1, allow_nan=False)
         else:
             text = self.html()
-        put(target, text, mode=0o600 if internal else 0o666)
+        write_file(target, text, mode=0o600 if internal else 0o666)
         return target
 
 

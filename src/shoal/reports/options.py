@@ -12,7 +12,7 @@ from typing import Any
 from shoal.adversary.runner import named_columns
 from shoal.core.column import Column
 from shoal.core.errors import UsageError
-from shoal.core.model import Model, Number, fraction
+from shoal.core.model import Model, Number, parse_fraction
 from shoal.core.release import Release
 from shoal.core.schema import Schema
 from shoal.engines.one_row import Chosen
@@ -71,7 +71,7 @@ class Given:
 def threshold_of(risk: Number) -> Fraction:
     """A threshold of risk as it was written, exactly."""
     try:
-        return fraction(risk, "threshold", Fraction(str(LEAST)), 1, above=True)
+        return parse_fraction(risk, "threshold", Fraction(str(LEAST)), 1, above=True)
     except UsageError:
         raise UsageError(
             f"The threshold of risk is more than {LEAST} and at most 1.",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.core.release import PROMISE, Finding, jsonable
+from shoal.core.release import DP_PROMISE, Finding, to_json_value
 from shoal.core.spend import Spend
 from shoal.releases.companion import ANOTHER
 from shoal.reports.attack_wording import FOUND, bracketed, found_by, meaning
@@ -85,7 +85,7 @@ def facts(evidence: Evidence) -> dict[str, Any]:
         "rows": evidence.rows,
         "classes": evidence.classes,
         "verdict": None if verdict is None else verdict.to_json(),
-        "risk": jsonable(evidence.risk.to_dict()),
+        "risk": to_json_value(evidence.risk.to_dict()),
         "findings": [one.to_json() for one in evidence.findings],
         "knowledge": None if evidence.knowing is None else evidence.knowing.to_json(),
         "colluding": None if evidence.colluding is None else evidence.colluding.to_json(),
@@ -155,7 +155,7 @@ def _counted(evidence: Evidence) -> str:
     assert evidence.verdict is not None
     names = [one.model for one in evidence.verdict.judgements]
     apart = ", which leaves the kept columns out" if evidence.kept else ""
-    return f"{in_full([one for one in names if not one.startswith(PROMISE)])}{apart}"
+    return f"{in_full([one for one in names if not one.startswith(DP_PROMISE)])}{apart}"
 
 
 def _stated(evidence: Evidence) -> str:

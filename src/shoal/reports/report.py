@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.column import PUBLISHED, Column
+from shoal.core.column import PUBLISHED_ROLES, Column
 from shoal.core.errors import UsageError
 from shoal.core.hierarchy import Flat
-from shoal.core.model import Model, Number, inner
-from shoal.core.release import MANIFEST, Verdict
+from shoal.core.model import Model, Number, unwrap_rule
+from shoal.core.release import MANIFEST_NAME, Verdict
 from shoal.core.schema import Schema
 from shoal.core.tally import Tally
 from shoal.engines.protocol import Frame
@@ -207,7 +207,9 @@ def _with_roles(told: Schema, published: Schema) -> Schema:
         replace(own[c.name], role=c.role, kind=own[c.name].kind or c.kind) if c.name in own else c
         for c in published.columns
     ]
-    dropped = [c for c in told.columns if c.name not in published.names and c.role not in PUBLISHED]
+    dropped = [
+        c for c in told.columns if c.name not in published.names and c.role not in PUBLISHED_ROLES
+    ]
     return Schema((*columns, *dropped))
 
 
@@ -323,7 +325,7 @@ def _threshold(given: Given, source: Source) -> Fraction:
         return threshold_of(given.threshold)
     rule = given.rule or source.manifest.get("rule")
     try:
-        models = inner(parse_rule(rule)) if rule else ()
+        models = unwrap_rule(parse_rule(rule)) if rule else ()
     except UsageError:  # a model of the user's own has no text
         models = ()
     asked = [one.k for one in models if isinstance(one, KAnonymity | AlphaK)]
@@ -455,6 +457,6 @@ def _hashes(source: Source) -> dict[str, str]:
     if not isinstance(table, (str, Path)) or not Path(table).is_file():
         return {}
     names = {"values": str(told["values"])} if "values" in told else {}
-    others = {**names, "manifest": MANIFEST} if told else {}
+    others = {**names, "manifest": MANIFEST_NAME} if told else {}
     beside = {what: sha256(Path(table).parent / name) for what, name in others.items()}
     return {"table": sha256(Path(table)), **beside}

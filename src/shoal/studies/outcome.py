@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import OutputError
-from shoal.core.atomic_file import put
+from shoal.core.atomic_file import write_file
 from shoal.reports.charts.theme import svg
 from shoal.studies.claims import Claim, Row
 from shoal.studies.experiment import Paper, Spec
@@ -100,7 +100,7 @@ class Study:
         stale = {f"{name}.svg" for name in _charts(folder)} - texts.keys()
         _clear(folder, [RESULTS, *sorted(stale)])
         for name, text in texts.items():
-            put(folder / name, text if text.endswith("\n") else f"{text}\n")
+            write_file(folder / name, text if text.endswith("\n") else f"{text}\n")
         return tuple(folder / name for name in texts)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.core.atomic_file import put
+from shoal.core.atomic_file import write_file
 from shoal.studies import experiments
 from shoal.studies.claims import FOUND
 from shoal.studies.outcome import EDITION, PAGE, RESULTS, results
@@ -65,6 +65,6 @@ def checked(folder: Path) -> Checked:
     """Read the folder's studies and write its page and its JSON."""
     found = [results(folder / name) for name in experiments()]
     result = Checked([one for one in found if one is not None], folder)
-    put(folder / INDEX, checked_page(result.studies, PAGE, RESULTS).html())
-    put(folder / SUMMARY, json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n")
+    write_file(folder / INDEX, checked_page(result.studies, PAGE, RESULTS).html())
+    write_file(folder / SUMMARY, json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n")
     return result

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import ShoalError, UsageError
-from shoal.core.model import Mask, Model, Rule, inner, parts, products
+from shoal.core.model import Mask, Model, Rule, list_joint_columns, split_rule, unwrap_rule
 from shoal.core.release import Finding
 from shoal.core.tally import Cut, Groups, Tally
-from shoal.core.theory.collusion import breached, refused
+from shoal.core.theory.collusion import explain_refusal, find_breaches
 from shoal.models import registry, rule
 from shoal.models.m_privacy import MPrivacy
 from shoal.testing.promises import columns, documented, equal, true
@@ -163,7 +163,7 @@ _SLACK = 1e-9
 
 def check_model(model: Model, *, seeds: Sequence[int] = range(4)) -> None:
     """A model is a documented value that judges classes by their numbers alone."""
-    for part in parts(model):
+    for part in split_rule(model):
         _check_value(part)
     for seed in seeds:
         tally, cut = sample(seed, columns(model))
@@ -172,16 +172,16 @@ def check_model(model: Model, *, seeds: Sequence[int] = range(4)) -> None:
         for what, same in same_tables(model, tally, cut, rng):
             equal(_judge(model, *same), judged, f"{model}: {what} changes the judgement")
         _check_classes(model, tally, cut, rng)
-        _check_needs(model, Groups.of(tally, cut, products(model)))
+        _check_needs(model, Groups.of(tally, cut, list_joint_columns(model)))
         _check_merging(model, tally, cut, rng)
         if "provider" in model.needs:
             _check_merging(model, tally, parted(tally, cut), rng)
         _check_joint(model, tally, cut, rng)
         _check_growing(model, tally, cut, rng)
-        _check_coalitions(model, Attempts.of(tally, seed, products(model)))
+        _check_coalitions(model, Attempts.of(tally, seed, list_joint_columns(model)))
         after = _judge(model, *doubled(tally, cut))
         true(after[judged].all(), f"{model}: a table in which all people occur twice breaks it")
-        _check_reached(model, Groups.of(tally, cut, products(model)))
+        _check_reached(model, Groups.of(tally, cut, list_joint_columns(model)))
 
 
 def check_measure(
@@ -272,7 +272,7 @@ def _check_value(model: Model) -> None:
 
 
 def _check_classes(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
-    whole = Groups.of(tally, cut, products(model))
+    whole = Groups.of(tally, cut, list_joint_columns(model))
     judged = model.holds(whole)
     true(judged.dtype == np.bool_ and judged.shape == whole.rows.shape, "one bool per class")
     order = rng.permutation(len(whole))
@@ -323,15 +323,15 @@ def _check_growing(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
     for kept in (rng.integers(0, cut.count + 1) for _ in range(10)):
         some, classes = kept > 0, np.unique(cut.class_[kept > 0])
         part = Cut(cut.entry[some], cut.class_[some], kept[some], cut.cells)
-        fewer = model.holds(Groups.of(tally, part, products(model)).take(classes))
+        fewer = model.holds(Groups.of(tally, part, list_joint_columns(model)).take(classes))
         true((_judge(model, tally, cut)[classes] | ~fewer).all(), f"{model}: more rows break it")
     _check_merging(MPrivacy(1, model), tally, cut, rng)
 
 
 def _check_coalitions(model: Model, attempts: Attempts) -> None:
     """Against coalitions a rule is judged as by trying all of them, and any of their rows."""
-    for part in inner(model):
-        for one in () if refused(part) else _at_stake(part, attempts):
+    for part in unwrap_rule(model):
+        for one in () if explain_refusal(part) else _at_stake(part, attempts):
             for m in range(3):
                 _check_breach(one, m, attempts)
 
@@ -354,7 +354,7 @@ def _at_stake(part: Model, attempts: Attempts) -> list[Model]:
 def _check_breach(model: Model, m: int, attempts: Attempts) -> None:
     whole, most, failed = attempts.classes, attempts.most(m), attempts.failed(model, m)
     broken = np.asarray(failed.any(axis=1))
-    found, alone = breached(model, whole, most), model.holds(whole)
+    found, alone = find_breaches(model, whole, most), model.holds(whole)
     equal(
         found.broken,
         np.asarray(failed.any(axis=1)),
@@ -374,7 +374,7 @@ def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator)
     if model.local:
         return
     joint: Any = model
-    fine = Groups.of(tally, cut, products(model))
+    fine = Groups.of(tally, cut, list_joint_columns(model))
     alone = [bool(model.holds(fine.take(np.array([i])))[0]) for i in range(len(fine))]
     equal(joint.alone(fine), np.array(alone), f"{model}: alone is not what holds says of one")
     order = rng.permutation(len(fine))
@@ -387,7 +387,7 @@ def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator)
         number = np.where(right, parent + 2 * len(fine), number)
         numbered = np.unique(number, return_inverse=True)[1].astype(np.int32)
         parted = Cut.of(tally, cut.entry, numbered[cut.class_], cut.count)
-        return Groups.of(tally, parted, products(model))
+        return Groups.of(tally, parted, list_joint_columns(model))
 
     done = np.zeros(pairs, bool)
     if not model.holds(coarse(done)).all():
@@ -442,4 +442,4 @@ def _counts(model: Rule) -> bool:
 
 
 def _judge(model: Model, tally: Tally, cut: Cut) -> Mask:
-    return model.holds(Groups.of(tally, cut, products(model)))
+    return model.holds(Groups.of(tally, cut, list_joint_columns(model)))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.core.cells import Cells
 from shoal.core.errors import NotMetError
-from shoal.core.model import Mask, Model, products
+from shoal.core.model import Mask, Model, list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.models.k_anonymity import KAnonymity
 from shoal.testing.promises import columns, documented, equal, true
@@ -74,7 +74,7 @@ def _check_cut(model: Model | None, tally: Tally, cut: Cut) -> None:
     equal(placed, tally.count, "the pieces of an entry do not add up to its count")
     true((cut.count > 0).all(), "a piece without people")
     true(cut.class_.max(initial=-1) < cut.classes, "a piece in a class that does not exist")
-    counted = Groups.of(tally, cut, products(model) if model else ())
+    counted = Groups.of(tally, cut, list_joint_columns(model) if model else ())
     true((counted.rows > 0).all(), "a class without people")
     true(not model or model.holds(counted).all(), f"a published class does not meet {model}")
     true(len(cut.cells.unique()[0]) == cut.classes, "two classes publish the same cells")

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.model import Model, inner
+from shoal.core.model import Model, unwrap_rule
 
 
 def columns(model: Model) -> tuple[str, ...]:
     """The sensitive columns that a table must have for a model to be tried on it."""
-    named = (getattr(part, "on", None) for part in inner(model))
+    named = (getattr(part, "on", None) for part in unwrap_rule(model))
     columns = dict.fromkeys(name for on in named if on for name in on.split("*"))
     return tuple(columns) or ("sensitive",)
 

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.core.axis import Axis, Level
 from shoal.core.cells import Cells
 from shoal.core.histogram import Histogram
-from shoal.core.model import Model, products
+from shoal.core.model import Model, list_joint_columns
 from shoal.core.tally import Cut, Groups, Population, Tally
 
 Sample = tuple[Tally, Cut]
@@ -71,7 +71,7 @@ def same_tables(
     yield "dividing entries", (tally, _divided(cut))
     yield "calling null a value like others", (_recoded(tally, _null_as_leaf, 0), cut)
     yield "a value that never occurs", (_recoded(tally, _one_more, 1), cut)
-    if getattr(model, "symmetric", True) and all("*" not in on for on in products(model)):
+    if getattr(model, "symmetric", True) and all("*" not in on for on in list_joint_columns(model)):
         yield "renaming the sensitive values", (_renamed(tally, rng), cut)
 
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
 from shoal.core.errors import NotEvaluatedError, UndecidedError, UsageError
-from shoal.core.labels import persons, restored
-from shoal.core.release import EDITION, json_object, jsonable, short
+from shoal.core.labels import format_people, restore_cell
+from shoal.core.release import EDITION, format_reached, to_json_object, to_json_value
 from shoal.core.schema import Schema
-from shoal.core.tally import HELD_BACK, Cut, Groups, Tally
+from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 from shoal.dp.randomised_response import answered_for
 from shoal.engines.protocol import Frame
 from shoal.measures import discernibility, loss, marginals, non_uniform_entropy, suppressed
@@ -56,7 +56,9 @@ class Reached:
         named = {"on": self.on} if self.on else {}
         whole = math.isfinite(self.value) and self.value == int(self.value)
         value = int(self.value) if whole else self.value
-        return json_object({"model": self.model, **named, **dict(self.parameters), "value": value})
+        return to_json_object(
+            {"model": self.model, **named, **dict(self.parameters), "value": value}
+        )
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class NotEvaluated:
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
         named = {"on": self.on} if self.on else {}
-        return json_object(
+        return to_json_object(
             {"model": self.model, **named, **dict(self.parameters), "reason": self.reason}
         )
 
@@ -121,14 +123,14 @@ class Audit:
             "classes": self.classes,
             "reached": [one.to_json() for one in self.measured],
             "not_evaluated": [one.to_json() for one in self.not_evaluated],
-            "risk": jsonable(self.risk.to_dict() | kept),
-            "utility": jsonable(self.utility),
+            "risk": to_json_value(self.risk.to_dict() | kept),
+            "utility": to_json_value(self.utility),
             **({"missing": dict(self.missing)} if self.missing else {}),
         }
 
     def __str__(self) -> str:
         alone = self.people is None or self.people == self.rows
-        whose = "" if alone else f" of {persons(self.people or 0)}"
+        whose = "" if alone else f" of {format_people(self.people or 0)}"
         lines = [f"{self.rows:,} rows{whose} in {self.classes:,} classes"]
         if self.people_not_evaluated:
             lines.append(f"  people: not evaluated, {self.people_not_evaluated}")
@@ -173,7 +175,7 @@ def _called(one: Reached | NotEvaluated) -> str:
 
 
 def _line(name: str, value: float) -> str:
-    return f"  {name:<52} {short(value)}"
+    return f"  {name:<52} {format_reached(value)}"
 
 
 def audit(
@@ -389,7 +391,7 @@ def beside(original: Tally, count: Recount) -> tuple[Tally, Cut]:
     missing = max(0, original.rows - count.tally.rows)
     cut = Cut(
         np.append(count.cut.entry + original.entries, 0).astype(np.int32),
-        np.append(count.cut.class_, HELD_BACK).astype(np.int32),
+        np.append(count.cut.class_, SUPPRESSED).astype(np.int32),
         np.append(count.cut.count, missing),
         cells,
     )
@@ -403,7 +405,7 @@ def _values(original: Tally, published: Tally) -> NDArray[np.int32]:
     out = np.zeros((len(original.sensitive), published.entries), dtype=np.int32)
     for row, axis in zip(out, original.sensitive, strict=True):
         old = known[axis.name]
-        row[:] = axis.codes([restored(leaf(old, code)) for code in range(old.size)])[
+        row[:] = axis.codes([restore_cell(leaf(old, code)) for code in range(old.size)])[
             columns[axis.name]
         ]
     return out

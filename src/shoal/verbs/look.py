@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from shoal.core.hierarchy import Flat
-from shoal.core.release import EDITION, json_object
+from shoal.core.release import EDITION, to_json_object
 from shoal.core.schema import Column, Field, Profile, Schema
 from shoal.engines.protocol import Frame
 from shoal.measures.risk.subsets import Subset, most_revealing, subset_risks
@@ -137,7 +137,7 @@ class Look:
             }
             for one in self.subsets
         ]
-        return json_object(
+        return to_json_object(
             {
                 "edition": EDITION,
                 "rows": self.rows,

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import InputError, UndecidedError, UsageError
-from shoal.core.histogram import Shares
-from shoal.core.labels import many, text
-from shoal.core.model import Model, products
-from shoal.core.release import EDITION, How, jsonable
+from shoal.core.histogram import Contributions
+from shoal.core.labels import format_count, format_value
+from shoal.core.model import Model, list_joint_columns
+from shoal.core.release import EDITION, VerdictBasis, to_json_value
 from shoal.core.schema import Schema
 from shoal.core.tally import Groups
-from shoal.core.theory.collusion import Collusion, breached, members
+from shoal.core.theory.collusion import Collusion, count_members, find_breaches
 from shoal.engines.protocol import Frame
 from shoal.models import rule as parse_rule
 from shoal.models._verifiers import verifiers
@@ -75,14 +75,16 @@ class Breach:
     def told(self) -> str:
         """In words."""
         shown = ", ".join(f"{name} {label}" for name, label in (self.labels or {}).items())
-        where = f"a class of {many(self.rows, 'row')}" + (f" ({shown})" if shown else "")
+        where = f"a class of {format_count(self.rows, 'row')}" + (f" ({shown})" if shown else "")
         if not self.members:
             return f"{where} fails by itself"
-        who = ", ".join(self.coalition or ()) or many(self.members, "provider")
-        values = "".join(f", {many(n, 'value')} of {name}" for name, n in self.distinct.items())
+        who = ", ".join(self.coalition or ()) or format_count(self.members, "provider")
+        values = "".join(
+            f", {format_count(n, 'value')} of {name}" for name, n in self.distinct.items()
+        )
         more = ", …" if self.left > len(self.records) else ""
         rows = f" (in the table {', '.join(map(str, self.records))}{more})" if self.records else ""
-        return f"without {who}, {where} has {many(self.left, 'row')}{rows}{values}"
+        return f"without {who}, {where} has {format_count(self.left, 'row')}{rows}{values}"
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class MPrivate:
     rule: str
     m: int
     holds: bool
-    how: How
+    how: VerdictBasis
     """Counted from the table, or with the private companion of a release."""
     rows: int
     classes: int
@@ -139,12 +141,12 @@ class MPrivate:
 
     def to_json(self) -> dict[str, Any]:
         """The same for JSON; edition 1."""
-        return {"edition": EDITION, **jsonable(self.to_dict())}
+        return {"edition": EDITION, **to_json_value(self.to_dict())}
 
     def __str__(self) -> str:
         lines = [
-            f"{many(self.rows, 'row')} of {many(self.providers, 'provider')} in "
-            f"{many(self.classes, 'class')}, {self.how}",
+            f"{format_count(self.rows, 'row')} of {format_count(self.providers, 'provider')} in "
+            f"{format_count(self.classes, 'class')}, {self.how}",
             f"m-privacy m={self.m} ({self.rule}): {'holds' if self.holds else 'DOES NOT HOLD'}",
         ]
         if self.worst:
@@ -196,7 +198,7 @@ def m_privacy(
 
 def judged(count: Counted, asked: MPrivacy, verifier: str = EXACT, show: bool = False) -> MPrivate:
     """How what was counted stands against coalitions."""
-    groups = Groups.of(count.tally, count.cut, products(asked.rule))
+    groups = Groups.of(count.tally, count.cut, list_joint_columns(asked.rule))
     n = groups.brought.provider.size
     check_providers(groups.brought.provider, asked.m)
     found, checks = _verifier(verifier)(asked, groups)
@@ -255,20 +257,20 @@ def _verifier(name: str) -> Ask:
 
 
 def _exactly(asked: MPrivacy, groups: Groups) -> tuple[Collusion, int]:
-    most = members(groups.brought, asked.m)
-    return breached(asked.rule, groups, most), len(groups)
+    most = count_members(groups.brought, asked.m)
+    return find_breaches(asked.rule, groups, most), len(groups)
 
 
 @dataclass(frozen=True)
 class Counted(Recount):
     """Labels, sensitive values and providers, counted; and of each row class and provider."""
 
-    how: How
+    how: VerdictBasis
     class_: NDArray[np.int32]
     who: NDArray[Any]
 
     @classmethod
-    def of(cls, frame: Frame, count: Recount, how: How, who: NDArray[Any]) -> Counted:
+    def of(cls, frame: Frame, count: Recount, how: VerdictBasis, who: NDArray[Any]) -> Counted:
         """The count of a frame."""
         return cls(count.tally, count.cut, how, by_row(frame, count), who)
 
@@ -365,7 +367,7 @@ def _worst(count: Counted, groups: Groups, found: Collusion, m: int, show: bool)
         int(groups.rows[class_]),
         int(left[class_]),
         _distinct(groups.shares[: len(count.tally.sensitive)], class_, who),
-        tuple(sorted(text(rows.axis.leaves[code]) for code in who)),
+        tuple(sorted(format_value(rows.axis.leaves[code]) for code in who)),
         tuple(count.left(class_, who)[:RECORDS].tolist()),
         count.labels(class_) if show else None,
     )
@@ -380,7 +382,9 @@ def _beyond(count: Counted, groups: Groups, asked: MPrivacy, show: bool) -> Brea
     return _worst(count, groups, found, asked.m, show)
 
 
-def _distinct(columns: Iterable[Shares], class_: int, coalition: tuple[int, ...]) -> dict[str, int]:
+def _distinct(
+    columns: Iterable[Contributions], class_: int, coalition: tuple[int, ...]
+) -> dict[str, int]:
     """How many values of each sensitive column a class has without the coalition's rows."""
     found = {}
     for column in columns:

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from shoal.core.column import PUBLISHED, Field, describe_marks
+from shoal.core.column import PUBLISHED_ROLES, Field, describe_marks
 from shoal.core.errors import NotMetError, UsageError
 from shoal.core.model import Model
-from shoal.core.release import MANIFEST, Release, Verdict
+from shoal.core.release import MANIFEST_NAME, Release, Verdict
 from shoal.core.schema import Schema
 from shoal.core.spend import Number
 from shoal.engines.protocol import Frame
@@ -309,7 +309,7 @@ def _style(frame: Frame, request: Request) -> TextStyle:
 
 
 def _is_published(field: Field, schema: Schema) -> bool:
-    return schema.column(field.name).role in PUBLISHED
+    return schema.column(field.name).role in PUBLISHED_ROLES
 
 
 def _checks(request: Request, after: Any) -> list[Callable[[], object]]:
@@ -489,7 +489,7 @@ def _place(
             now = read_rows(table, shown, private, **request.style.reading())
             _compare(frame, request, made, before, now, key)
         about |= {"rows": found.rows, "classes": found.classes}
-        record.write_json(public / MANIFEST, about)
+        record.write_json(public / MANIFEST_NAME, about)
         sealed = {"key": key.hex(), "input": origin, **record.sealed(files), **sealed_rows(private)}
         sealed |= companion_sketch(frame, request.schema)
         facts = made.facts() | promised(about) | record.repeated(about)

@@ -19,7 +19,7 @@ from typing import Any
 
 from shoal.core.column import describe_marks
 from shoal.core.errors import UsageError
-from shoal.core.release import EDITION, MANIFEST, Release, Verdict
+from shoal.core.release import EDITION, MANIFEST_NAME, Release, Verdict
 from shoal.core.spend import Spend
 from shoal.dp.seeded_draws import generator
 from shoal.engines.protocol import Frame
@@ -81,7 +81,7 @@ def place(
         about |= {"defused_cells": defused, **record.hashes(table, None)}
         request.progress("verifying", 0, 1)
         found = recounted(table, about)
-        record.write_json(public / MANIFEST, about)
+        record.write_json(public / MANIFEST_NAME, about)
         told = _companion(form, request, found, about, facts)
         told |= {"key": key.hex(), "input": folder.fingerprint(frame, key)}
         told |= companion_sketch(frame, request.schema)

@@ -28,7 +28,7 @@ from shoal.adversary.runner import (
 )
 from shoal.attacks import attacks, needs
 from shoal.core.errors import InputError, UsageError
-from shoal.core.release import EDITION, Finding, json_object
+from shoal.core.release import EDITION, Finding, to_json_object
 from shoal.core.schema import Schema
 from shoal.releases.options import Progress, quiet
 from shoal.releases.published_table import as_list
@@ -57,7 +57,7 @@ class RedTeam:
         skipped = [{"attack": name, "reason": reason} for name, reason in self.skipped]
         about = {"edition": EDITION, "attack": RED_TEAM, "rate": self.rate}
         columns = [in_short(found) for found in self.columns]
-        return json_object(
+        return to_json_object(
             {**about, "findings": findings, "by_column": columns, "skipped": skipped}
         )
 

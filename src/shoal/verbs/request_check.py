@@ -14,9 +14,9 @@ from typing import Any
 
 from shoal.adversary.mechanism_audit import AUDITING
 from shoal.adversary.runner import RED_TEAM, check_names, lacking
-from shoal.core.column import PUBLISHED
+from shoal.core.column import PUBLISHED_ROLES
 from shoal.core.errors import InputError, OutputError, ShoalError, UsageError
-from shoal.core.model import Model, inner, written
+from shoal.core.model import Model, format_parameter, unwrap_rule
 from shoal.core.schema import Schema
 from shoal.engines.database_address import refuse_address
 from shoal.engines.open_table import glimpse_fields
@@ -118,10 +118,12 @@ def check_on(rule: Model, schema: Schema, one_column_each: bool) -> None:
     if one_column_each:
         refuse_unnamed(rule, sensitive)
     others = {column.name for column in schema.columns} - set(sensitive)
-    for part in inner(rule):
+    for part in unwrap_rule(rule):
         for name in (getattr(part, "on", None) or "").split("*"):
             if name in others:
-                known = ", ".join(f"on={written(column)}" for column in sensitive) or "none"
+                known = (
+                    ", ".join(f"on={format_parameter(column)}" for column in sensitive) or "none"
+                )
                 raise UsageError(f"There is no sensitive column {name!r}.", f"name one: {known}.")
 
 
@@ -195,7 +197,7 @@ def _check_header(source: Any, schema: Schema, some: bool, reading: Mapping[str,
     fields, _ = attempt(partial(glimpse_fields, source, **reading))
     if fields is not None:
         if some:  # a table that was published lacks what is never published
-            columns = tuple(column for column in schema.columns if column.role in PUBLISHED)
+            columns = tuple(column for column in schema.columns if column.role in PUBLISHED_ROLES)
             schema = replace(schema, columns=columns)
         schema.check_names(fields, some=some)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from shoal.core.errors import InputError, UsageError
-from shoal.core.theory.knowledge import Atom, Implication, parse, parse_atom
+from shoal.core.theory.knowledge import Atom, Implication, parse_atom, parse_knowledge
 from shoal.core.theory.worlds import belief
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "martin_fig1_3.json"
@@ -47,7 +47,7 @@ def written(formula):
 @pytest.mark.parametrize("case", figure()[2]["conditional"], ids=lambda case: case["p"])
 def test_the_papers_numbers(case):
     classes, where, _ = figure()
-    knowing = parse(map(written, case["given"]))
+    knowing = parse_knowledge(map(written, case["given"]))
     found = belief(classes, where, knowing, parse_atom(written(case["target"])))
     assert found.exact == Fraction(case["p"])
     assert found.probability == float(found.exact)
@@ -132,7 +132,7 @@ def test_the_order_of_pieces_and_classes_does_not_matter():
     for n, one in enumerate(classes):
         where |= {f"{n}{i}": n for i in range(sum(one.values()))}
     knowing, about = (
-        parse("00.x=a -> 10.x=b; 11.x=b -> 20.x=c; 21.x=c -> 01.x=a | 02.x=c"),
+        parse_knowledge("00.x=a -> 10.x=b; 11.x=b -> 20.x=c; 21.x=c -> 01.x=a | 02.x=c"),
         atom("00", "a"),
     )
     exact = belief(classes, where, knowing, about).exact
@@ -148,7 +148,7 @@ def test_the_order_of_pieces_and_classes_does_not_matter():
 def test_pieces_in_separate_classes_stay_exact():
     classes = [{"a": 2, "b": 3, "c": 5}] * 31
     where = {f"P{n}": n for n in range(31)}
-    apart = parse([f"not P{n}.x={'ab'[n % 2]}" for n in range(31)])
+    apart = parse_knowledge([f"not P{n}.x={'ab'[n % 2]}" for n in range(31)])
     started = time.perf_counter()
     assert belief(classes, where, apart, atom("P0", "b")).exact == Fraction(3, 8)
     chain = [Implication((atom(f"P{n}", "a"),), (atom(f"P{n + 1}", "a"),)) for n in range(30)]
@@ -252,11 +252,11 @@ def test_too_few_worlds_that_agree_are_no_answer():
 def test_contradictions_are_told_wherever_they_are(text):
     classes, where = [{"a": 2, "b": 3}, {"a": 1, "b": 1}], {"P0": 0, "P1": 0, "P2": 0, "Q": 1}
     with pytest.raises(InputError, match=r"^The knowledge contradicts the table\."):
-        belief(classes, where, parse(text), atom("P1", "a"))
+        belief(classes, where, parse_knowledge(text), atom("P1", "a"))
 
 
 def test_people_who_are_not_there_are_counted_and_not_named():
-    knows = parse("Xyzzy.x=a -> Ed.x=a")
+    knows = parse_knowledge("Xyzzy.x=a -> Ed.x=a")
     with pytest.raises(InputError, match=r"\(2\), 1 cannot be found") as error:
         belief([{"a": 2}], {"Ed": 0}, knows, atom("Ed", "a"))
     assert "Xyzzy" not in str(error.value)
@@ -269,12 +269,12 @@ def test_people_who_are_not_there_are_counted_and_not_named():
 def test_more_people_than_the_class_has():
     where = dict.fromkeys(("A", "B", "C"), 0)
     with pytest.raises(InputError, match="3 of the people mentioned are in a class of 2"):
-        belief([{"a": 1, "b": 1}], where, parse("A.x=a -> B.x=b"), atom("C", "a"))
+        belief([{"a": 1, "b": 1}], where, parse_knowledge("A.x=a -> B.x=b"), atom("C", "a"))
 
 
 def test_one_column_only_and_some_draws():
     with pytest.raises(UsageError, match="2 columns"):
-        belief([{"a": 1}], {"Ed": 0}, parse("Ed.y=a"), atom("Ed", "a"))
+        belief([{"a": 1}], {"Ed": 0}, parse_knowledge("Ed.y=a"), atom("Ed", "a"))
     for draws in (0, None, "many"):
         with pytest.raises(UsageError, match="draws must be"):
             belief([{"a": 1}], {"Ed": 0}, (), atom("Ed", "a"), draws=draws)
@@ -318,7 +318,7 @@ def test_knowledge_may_be_pieces_and_facts():
 def test_values_are_compared_as_they_are_written():
     class_ = {1.0: 2, "1": 1, 2.5: 1, None: 0}
     assert belief([class_], {"Ed": 0}, (), atom("Ed", "1")).exact == Fraction(3, 4)
-    assert belief([class_], {"Ed": 0}, parse("not Ed.x=1"), atom("Ed", "2.5")).exact == 1
+    assert belief([class_], {"Ed": 0}, parse_knowledge("not Ed.x=1"), atom("Ed", "2.5")).exact == 1
     assert belief([class_], {"Ed": 0}, (), atom("Ed", "unheard of")).exact == 0
 
 

@@ -13,9 +13,14 @@ from tests.oracles import coalitions
 from tests.oracles.provided import provided, random_classes
 
 from shoal.core.axis import Axis
-from shoal.core.histogram import Shares
+from shoal.core.histogram import Contributions
 from shoal.core.theory import collusion as fewest_module
-from shoal.core.theory.collusion import breached, fewest_values, members, smallest_union
+from shoal.core.theory.collusion import (
+    count_members,
+    find_breaches,
+    find_fewest_values,
+    find_smallest_union,
+)
 from shoal.kernels import coalition as collude
 from shoal.models._verifiers import verifiers
 from shoal.models.alpha_k import AlphaK
@@ -80,7 +85,9 @@ def test_the_papers_table_is_judged_as_corrected(asked):
             for rows in classes.values()
         ]
     )
-    found = breached(KAnonymity(k) & DistinctDiversity(l), groups, members(groups.brought, m))
+    found = find_breaches(
+        KAnonymity(k) & DistinctDiversity(l), groups, count_members(groups.brought, m)
+    )
     assert bool(found.broken.any()) != TABLE["expected"]["is_m_private"][asked]
 
 
@@ -98,7 +105,7 @@ def test_growing_rules_against_brute_force(name, m):
     model, rule = RULES[name]
     classes = random_classes(300)
     groups = provided(classes)
-    found = breached(model, groups, members(groups.brought, m))
+    found = find_breaches(model, groups, count_members(groups.brought, m))
     assert 0 < found.broken.sum() < len(classes)
     for class_, rows in enumerate(classes):
         coalition = found.of(class_)
@@ -121,7 +128,7 @@ def test_a_cap_is_judged_by_any_of_the_coalitions_rows(m):
     rule = coalitions.both(coalitions.k_anonymous(2), coalitions.capped(0.6))
     classes = random_classes(80, seed=2)
     groups = provided(classes)
-    found = breached(AlphaK(0.6, 2), groups, members(groups.brought, m))
+    found = find_breaches(AlphaK(0.6, 2), groups, count_members(groups.brought, m))
     brute = [bool(coalitions.breaking_by_some(rows, m, rule)) for rows in classes]
     assert found.broken.tolist() == brute
     if m:  # what only full removal sees is not enough
@@ -140,11 +147,11 @@ def test_more_members_never_help_the_others(name):
 
 def test_whoever_holds_a_class_alone_hurts_nobody():
     groups = provided([[(0, 0), (0, 0), (0, 1)], [(0, 0), (1, 0), (1, 1)]])
-    found = breached(KAnonymity(2), groups, members(groups.brought, 5))
+    found = find_breaches(KAnonymity(2), groups, count_members(groups.brought, 5))
     assert found.broken.tolist() == [False, True]
     assert found.of(0) is None
     assert found.of(1) == (1,)
-    assert np.array_equal(members(groups.brought, 5), [0, 1])
+    assert np.array_equal(count_members(groups.brought, 5), [0, 1])
 
 
 # The fewest values that a coalition can leave
@@ -157,7 +164,7 @@ def shares(*has):
     who, value = (np.concatenate(part).astype(np.int32) for part in zip(*pairs, strict=True))
     providers, values = (max(one.shape[side] for one in has) for side in (0, 1))
     total = np.bincount(value, minlength=values)
-    return Shares(
+    return Contributions(
         Axis.numbered("who", providers),
         Axis.numbered("s", values),
         start,
@@ -226,7 +233,7 @@ def test_the_fewest_values_and_who_leaves_them(by, monkeypatch):
     for m in range(1, 5):
         most = np.minimum(m, [len(has) - 1 for has in tables])
         for l in (2, 4) if by != "search" else range(1, 8):
-            found = fewest_values(whole, most, l)
+            found = find_fewest_values(whole, most, l)
             assert found.broken.tolist() == [least[c][k] < l for c, k in enumerate(most)]
             for c in np.flatnonzero(found.broken).tolist():
                 assert len(found.of(c)) <= most[c]
@@ -249,7 +256,7 @@ def test_more_providers_or_values_than_a_word_has_bits(shape):
     for has in wide_tables(shape):
         left = min(values_after(has, c) for c in combinations(range(len(has)), most))
         for l in {2, shape[1] // 2, left, left + 1, shape[1]}:
-            found = fewest_values(shares(has), np.array([most]), l).of(0)
+            found = find_fewest_values(shares(has), np.array([most]), l).of(0)
             assert (found is not None) == (left < l)
             assert found is None or (values_after(has, found) < l and len(found) <= most)
             for side in ("gone", "stay"):
@@ -260,7 +267,7 @@ def test_the_fewest_providers_by_the_integer_program():
     for has in small_tables(25, seed=2):
         left = [*fewest(has), 0]
         for l in {1, 2, has.shape[1]}:
-            found = smallest_union(shares(has), 0, l)
+            found = find_smallest_union(shares(has), 0, l)
             assert len(found) == next(m for m, values in enumerate(left) if values < l)
             assert values_after(has, found) < l
 
@@ -276,7 +283,7 @@ def test_where_one_search_is_long_the_other_decides(most, l, broken):
     for value in range(75):
         has[rng.choice(28, 3, replace=False), value] = True
     assert covered(has, most, l, "gone") == collude.UNDECIDED
-    found = fewest_values(shares(has), np.array([most]), l).of(0)
+    found = find_fewest_values(shares(has), np.array([most]), l).of(0)
     assert (found is not None) == broken
     if found is not None:
         assert len(found) <= most
@@ -291,7 +298,7 @@ def test_where_one_search_is_long_the_other_decides(most, l, broken):
 def test_what_fails_by_itself_needs_no_coalition(model, m):
     """Two rows of two values, of two providers; three of three, of one provider."""
     groups = provided([[(0, 0), (1, 1)], [(0, 0), (0, 1), (0, 2)], [(2, 0), (1, 1)]])
-    found = breached(model, groups, members(groups.brought, m))
+    found = find_breaches(model, groups, count_members(groups.brought, m))
     assert [found.of(class_) for class_ in range(3)] == [(), None, ()]
     assert MPrivacy(m, model).witness(groups, 2)["coalition"] == []
     assert MPrivacy(m, model).per_class(groups).tolist() == [-1, np.inf, -1]

@@ -14,7 +14,7 @@ from shoal.core.errors import UsageError
 from shoal.core.histogram import Histogram
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.core.theory import collusion as signs
-from shoal.core.theory.collusion import heaviest, members
+from shoal.core.theory.collusion import count_members, find_heaviest
 from shoal.models import entropy_diversity
 from shoal.models.alpha_k import AlphaK
 from shoal.models.beta_likeness import BetaLikeness
@@ -126,7 +126,7 @@ def test_all_coalitions_and_all_of_their_rows_agree(tried, model):
         for ((c, _), coalitions), held in zip(left.items(), holds, strict=True):
             if not held:
                 breaking.setdefault(c, set()).update(coalitions)
-        found = model.broken_by(whole, members(whole.brought, m))
+        found = model.broken_by(whole, count_members(whole.brought, m))
         assert sorted(breaking) == np.flatnonzero(found.broken).tolist()
         for c, coalitions in breaking.items():
             assert any(set(found.of(c)) <= set(one) for one in coalitions)
@@ -136,7 +136,7 @@ def test_all_coalitions_and_all_of_their_rows_agree(tried, model):
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_the_coalition_that_is_named_breaks_the_class(tried, model):
     classes, whole, _ = tried
-    found = model.broken_by(whole, members(whole.brought, 2))
+    found = model.broken_by(whole, count_members(whole.brought, 2))
     for c in np.flatnonzero(found.broken).tolist():
         assert not holding(whole, remainders(classes[c], found.of(c)), model).all()
         if not holding(whole, [classes[c].sum(axis=0)], model).all():
@@ -171,7 +171,7 @@ def check_at_the_worst(classes, whole, attempts, model):
     h = whole.sensitive[0]
     h = Histogram.of(h.axis, row, value, left[row, value], len(left), h.total)
     each = model.per_class(replace(whole, rows=h.rows, sensitive=(h,), shares=(), cells=None))
-    most, billionth = members(whole.brought, 1), Fraction(1, 10**9)
+    most, billionth = count_members(whole.brought, 1), Fraction(1, 10**9)
     for c in range(len(classes)):
         if not np.isfinite(reached := each[of == c].max()):
             continue
@@ -187,7 +187,9 @@ def check_at_the_worst(classes, whole, attempts, model):
 def test_there_is_something_to_decide():
     whole = groups(drawn(0, 60, 4))
     for model in MODELS:
-        broken = [model.broken_by(whole, members(whole.brought, m)).broken.sum() for m in (0, 1)]
+        broken = [
+            model.broken_by(whole, count_members(whole.brought, m)).broken.sum() for m in (0, 1)
+        ]
         assert broken[0] < broken[1] < len(whole)
 
 
@@ -195,7 +197,7 @@ def test_there_is_something_to_decide():
 def test_a_table_beyond_what_floats_hold_is_judged_alike(model):
     classes = drawn(2, 40, 4)
     few, many = groups(classes), groups([counts * 3 * 10**8 for counts in classes])
-    most = members(few.brought, 1)
+    most = count_members(few.brought, 1)
     assert (model.broken_by(few, most).broken == model.broken_by(many, most).broken).all()
 
 
@@ -205,7 +207,7 @@ def test_a_frequency_cap_as_a_formula():
     classes = [rng.integers(0, 20, (rng.integers(3, 12), 7)) for _ in range(80)]
     whole, alpha = groups(classes), Fraction(1, 3)
     for m in (1, 2, 4):
-        found = AlphaK(alpha, 1).broken_by(whole, members(whole.brought, m))
+        found = AlphaK(alpha, 1).broken_by(whole, count_members(whole.brought, m))
         for counts, broken in zip(classes, found.broken.tolist(), strict=True):
             assert broken == (_highest_share(counts, min(m, len(counts) - 1)) > alpha)
 
@@ -275,7 +277,7 @@ def test_nothing_is_approximated(monkeypatch):
 def test_more_patterns_than_can_be_kept_still_find_a_coalition(monkeypatch):
     classes = drawn(5, 30, 6)
     whole = groups(classes)
-    model, most = TCloseness("1/3"), members(whole.brought, 2)
+    model, most = TCloseness("1/3"), count_members(whole.brought, 2)
     all_ = model.broken_by(whole, most).broken
     monkeypatch.setattr(signs, "FEW", 4)
     monkeypatch.setattr(signs, "PATTERNS", 8)
@@ -306,4 +308,4 @@ def test_entropy_of_larger_classes_by_every_coalition_and_every_set_of_values(l)
 
 
 def test_no_weights_break_nothing():
-    assert heaviest(np.zeros((0, 2), np.int64), np.ones((2, 2), np.int64), 1) is None
+    assert find_heaviest(np.zeros((0, 2), np.int64), np.ones((2, 2), np.int64), 1) is None

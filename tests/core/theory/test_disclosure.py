@@ -29,12 +29,12 @@ from shoal.core.histogram import Histogram
 from shoal.core.theory.disclosure import (
     IMPLICATIONS,
     NEGATIONS,
-    Known,
-    curve,
-    each,
+    PersonValue,
+    disclosure_curve,
+    disclosure_per_class,
+    find_reaching,
+    find_witness,
     max_disclosure,
-    reaching,
-    witness,
 )
 
 BOTH = (IMPLICATIONS, NEGATIONS)
@@ -99,8 +99,8 @@ def test_disclosure_is_the_largest_belief_that_any_set_of_pieces_gives(case):
         expected, h = worst(release, k, language), histogram(release)
         most = [max(beliefs) for beliefs in expected]
         assert exactly(release, k) == most, release
-        assert close(curve(h, k), most), release
-        assert close(each(h, k), expected[k]), release
+        assert close(disclosure_curve(h, k), most), release
+        assert close(disclosure_per_class(h, k), expected[k]), release
         assert reference(release, k) == expected[k], release
 
 
@@ -114,7 +114,7 @@ def test_disclosure_by_negations_is_the_largest_belief_that_any_set_of_them_give
     for release in releases(to(1, 3), to(2, 6), to(2, 5), 300):
         expected = worst(release, 3, NEGATED)
         assert exactly(release, 3, NEGATIONS) == [max(beliefs) for beliefs in expected], release
-        assert close(each(histogram(release), 3, NEGATIONS), expected[3]), release
+        assert close(disclosure_per_class(histogram(release), 3, NEGATIONS), expected[3]), release
 
 
 def test_the_recursion_is_the_least_over_all_sets_of_atoms():
@@ -131,7 +131,7 @@ def test_a_witness_attains_the_maximum_in_the_worlds_and_no_piece_is_idle(knowle
     for release in releases(to(1, 3), to(2, 6), to(1, 4), 40):
         worlds, most, h = Worlds(release), exactly(release, 3, knowledge), histogram(release)
         for k in range(4):
-            found = witness(h, k, knowledge)
+            found = find_witness(h, k, knowledge)
             target, others = atom(found.target), [atom(one) for one in found.others]
             assert found.disclosure == most[k], release
             assert worlds.belief(target, [(one, target) for one in others]) == most[k], release
@@ -143,16 +143,16 @@ def test_a_witness_attains_the_maximum_in_the_worlds_and_no_piece_is_idle(knowle
 def test_a_witness_attains_the_maximum_in_large_classes_too(k):
     across = [[50] + [1] * 50, [40, 40, 5, 5, 5, 5]]
     for release in (across, *ANY):
-        found = witness(histogram(release), k)
+        found = find_witness(histogram(release), k)
         target, others = atom(found.target), [atom(one) for one in found.others]
         assert believed(release, target, others) == found.disclosure == exactly(release, k)[k]
         assert len({target, *others}) == 1 + len(others) <= 1 + k
         assert all(person < sum(release[class_]) for class_, person, _ in (target, *others))
-    found = witness(histogram(across), 2)
+    found = find_witness(histogram(across), 2)
     assert {atom(one)[:2] for one in (found.target, *found.others)} == {(0, 0), (1, 0)}
 
 
-def atom(known: Known):
+def atom(known: PersonValue):
     return known.class_, known.person, known.value
 
 
@@ -174,14 +174,14 @@ def atom(known: Known):
 def test_large_classes_are_judged_as_by_the_recursion(seed, classes, people, values, k):
     release = drawn(seed, classes, people, values)
     h, expected = histogram(release), reference(release, k)
-    assert close(each(h, k), expected)
+    assert close(disclosure_per_class(h, k), expected)
     exact = exactly(release, k)
     assert exact == [max(reference(release, j)) for j in range(k)] + [max(expected)]
-    assert close(curve(h, k), exact)
+    assert close(disclosure_curve(h, k), exact)
     assert close(max_disclosure(release, k), exact)
     plain = [max(negations(counts, j) for counts in release) for j in range(k + 1)]
     assert exactly(release, k, NEGATIONS) == plain
-    assert close(curve(h, k, NEGATIONS), plain)
+    assert close(disclosure_curve(h, k, NEGATIONS), plain)
 
 
 # What must hold for any release
@@ -206,7 +206,10 @@ def test_the_worst_class_makes_the_curve(knowledge):
     for release in ANY:
         h = histogram(release)
         for k in (0, 1, 4):
-            assert close([each(h, k, knowledge).max()], curve(h, k, knowledge)[-1:])
+            assert close(
+                [disclosure_per_class(h, k, knowledge).max()],
+                disclosure_curve(h, k, knowledge)[-1:],
+            )
 
 
 @pytest.mark.parametrize("knowledge", BOTH)
@@ -230,8 +233,8 @@ def test_the_order_of_classes_and_of_values_changes_nothing(knowledge):
         order = rng.permutation(len(release))
         other = [rng.permutation(release[i]).tolist() for i in order]
         assert exactly(other, 4, knowledge) == exactly(release, 4, knowledge)
-        expected = each(histogram(release), 4, knowledge)[order]
-        assert close(each(histogram(other), 4, knowledge), expected)
+        expected = disclosure_per_class(histogram(release), 4, knowledge)[order]
+        assert close(disclosure_per_class(histogram(other), 4, knowledge), expected)
 
 
 def test_everybody_twice_changes_nothing_for_negations_and_helps_against_implications():
@@ -263,21 +266,24 @@ def test_counts_may_be_a_mapping_and_hold_zeros():
 def test_a_class_of_one_value_discloses_all(knowledge):
     for release in ([[4]], [[1]], [[1, 1, 1, 1, 1], [0, 3]]):
         assert exactly(release, 2, knowledge) == [1, 1, 1]
-        found = witness(histogram(release), 2, knowledge)
+        found = find_witness(histogram(release), 2, knowledge)
         assert (found.disclosure, found.others) == (1, ())
 
 
 def test_what_is_sure_elsewhere_can_be_used_to_say_anything():
-    assert each(histogram([[3], [1, 1, 1, 1]]), 1).tolist() == [1, 1]
-    assert each(histogram([[3], [1, 1, 1, 1]]), 1, NEGATIONS).tolist() == [1, pytest.approx(1 / 3)]
+    assert disclosure_per_class(histogram([[3], [1, 1, 1, 1]]), 1).tolist() == [1, 1]
+    assert disclosure_per_class(histogram([[3], [1, 1, 1, 1]]), 1, NEGATIONS).tolist() == [
+        1,
+        pytest.approx(1 / 3),
+    ]
 
 
 @pytest.mark.parametrize("knowledge", BOTH)
 def test_without_knowledge_it_is_the_share_of_the_commonest_value(knowledge):
     release = [[5, 4, 1], [7, 2, 2], [1, 1, 1]]
     assert exactly(release, 0, knowledge) == [Fraction(7, 11)]
-    assert close(each(histogram(release), 0, knowledge), [1 / 2, 7 / 11, 1 / 3])
-    found = witness(histogram(release), 0, knowledge)
+    assert close(disclosure_per_class(histogram(release), 0, knowledge), [1 / 2, 7 / 11, 1 / 3])
+    found = find_witness(histogram(release), 0, knowledge)
     assert atom(found.target)[::2] == (1, 0)
     assert (found.disclosure, found.others) == (Fraction(7, 11), ())
 
@@ -286,7 +292,7 @@ def test_without_knowledge_it_is_the_share_of_the_commonest_value(knowledge):
 def test_the_number_of_pieces_is_a_whole_number(k):
     with pytest.raises(UsageError):
         max_disclosure([[2, 1]], k)
-    for of in (curve, each, witness):
+    for of in (disclosure_curve, disclosure_per_class, find_witness):
         with pytest.raises(UsageError):
             of(histogram([[2, 1]]), k)
 
@@ -297,7 +303,7 @@ def test_unknown_knowledge_and_an_empty_release_are_refused():
         max_disclosure([], 1)
     with pytest.raises(UsageError):
         max_disclosure([[2, 1]], 1, knowledge="rumours")
-    for of in (curve, each, witness):
+    for of in (disclosure_curve, disclosure_per_class, find_witness):
         with pytest.raises(UsageError):
             of(none, 1)
         with pytest.raises(UsageError):
@@ -307,9 +313,9 @@ def test_unknown_knowledge_and_an_empty_release_are_refused():
 @pytest.mark.parametrize("knowledge", BOTH)
 def test_a_whole_number_may_be_written_as_a_float(knowledge):
     h = histogram([[3, 1, 1], [2, 2, 2]])
-    for of in (curve, each):
+    for of in (disclosure_curve, disclosure_per_class):
         assert of(h, 2.0, knowledge).tolist() == of(h, 2, knowledge).tolist()
-    assert witness(h, 2.0, knowledge) == witness(h, 2, knowledge)
+    assert find_witness(h, 2.0, knowledge) == find_witness(h, 2, knowledge)
     assert exactly([[3, 1, 1]], 2.0, knowledge) == exactly([[3, 1, 1]], 2, knowledge)
 
 
@@ -322,7 +328,7 @@ def test_counts_that_nobody_can_have_are_refused(counts):
 def test_a_class_of_zero_rows_is_refused():
     h = histogram([[3, 1, 1], [2, 2, 2]])
     hole = replace(h, start=h.start[[0, 1, 1, 2]])
-    for of in (curve, each, witness):
+    for of in (disclosure_curve, disclosure_per_class, find_witness):
         with pytest.raises(UsageError, match="no people"):
             of(hole, 1)
 
@@ -332,6 +338,6 @@ def test_who_can_be_told_for_certain_is_known_without_fractions():
     rng = np.random.default_rng(3)
     counts = rng.integers(0, 40, (3000, 3))
     h = histogram([[*one, 1] for one in counts.tolist()])
-    certain = reaching(h, 3, Fraction(1))
+    certain = find_reaching(h, 3, Fraction(1))
     assert certain.all()  # four values at most, and three of them ruled out
-    assert not reaching(h, 0, Fraction(1))[np.count_nonzero(counts, axis=1) > 0].any()
+    assert not find_reaching(h, 0, Fraction(1))[np.count_nonzero(counts, axis=1) > 0].any()

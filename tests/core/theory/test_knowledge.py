@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.core.errors import UsageError
-from shoal.core.theory.knowledge import Atom, Implication, parse, parse_atom
+from shoal.core.theory.knowledge import Atom, Implication, parse_atom, parse_knowledge
 
 ED = Atom("Ed", "disease", "flu")
 BOB = Atom("Bob", "disease", "lung cancer")
@@ -53,21 +53,26 @@ ATOMS = {
 
 @pytest.mark.parametrize("text", PIECES)
 def test_a_piece_reads(text):
-    assert parse(text) == (PIECES[text],)
+    assert parse_knowledge(text) == (PIECES[text],)
 
 
 @pytest.mark.parametrize("text", ATOMS)
 def test_an_atom_reads(text):
     assert parse_atom(text) == ATOMS[text]
-    assert parse(text) == (Implication((), (ATOMS[text],)),)
+    assert parse_knowledge(text) == (Implication((), (ATOMS[text],)),)
 
 
 def test_pieces_stand_between_semicolons_on_lines_and_in_several_texts():
     three = (Implication((), (ED,)), Implication((BOB,), ()), Implication((ED,), (ANN,)))
     texts = [str(piece) for piece in three]
-    assert parse(";".join(texts)) == parse("\n\n".join(texts) + " ;\r\n") == parse(texts) == three
-    assert parse(iter(texts)) == three
-    assert parse([]) == ()
+    assert (
+        parse_knowledge(";".join(texts))
+        == parse_knowledge("\n\n".join(texts) + " ;\r\n")
+        == parse_knowledge(texts)
+        == three
+    )
+    assert parse_knowledge(iter(texts)) == three
+    assert parse_knowledge([]) == ()
 
 
 WRONG = {
@@ -116,7 +121,7 @@ WRONG = {
 def test_what_does_not_read_is_told_with_its_place_and_a_line_to_write(text):
     fact, hint = WRONG[text]
     with pytest.raises(UsageError) as error:
-        parse(text)
+        parse_knowledge(text)
     assert fact in error.value.fact
     assert hint in error.value.hint
     assert error.value.hint
@@ -124,9 +129,9 @@ def test_what_does_not_read_is_told_with_its_place_and_a_line_to_write(text):
 
 def test_pieces_are_counted_over_several_texts():
     with pytest.raises(UsageError, match='Piece 3: there is no "="'):
-        parse(["Ed.x=a; Ed.x=b", "wrong"])
+        parse_knowledge(["Ed.x=a; Ed.x=b", "wrong"])
     with pytest.raises(UsageError, match="empty text"):
-        parse(["Ed.x=a", ""])
+        parse_knowledge(["Ed.x=a", ""])
 
 
 @pytest.mark.parametrize(
@@ -148,7 +153,7 @@ def test_no_error_repeats_what_was_written(text):
     secret = "Xyzzy"
     for told in (text.replace("Ed", secret), text.replace("flu", secret), f"{text}; {secret}"):
         with pytest.raises(UsageError) as error:
-            parse(told)
+            parse_knowledge(told)
         assert secret not in str(error.value)
 
 
@@ -165,14 +170,14 @@ def test_an_implication_says_something_about_atoms():
 
 def test_what_is_read_already_stays():
     piece = Implication((ED,), (BOB,))
-    assert parse(piece) == parse([piece]) == (piece,)
-    assert parse([ED, "not Bob.disease=lung cancer"])[0] == Implication((), (ED,))
+    assert parse_knowledge(piece) == parse_knowledge([piece]) == (piece,)
+    assert parse_knowledge([ED, "not Bob.disease=lung cancer"])[0] == Implication((), (ED,))
     assert parse_atom(ED) is ED
     with pytest.raises(UsageError, match="Piece 2"):
-        parse([piece, "wrong"])
+        parse_knowledge([piece, "wrong"])
     for wrong in (None, 5, [None], [5]):
         with pytest.raises(UsageError, match="neither text"):
-            parse(wrong)
+            parse_knowledge(wrong)
 
 
 WORDS = 'and|or|not|AND|not x|Or|->|→|-|>|=|&|;|"|""|.|St. J|#1| |\n|\r|“|!|x!|\'|\\|é|日本|a b|a'
@@ -187,7 +192,7 @@ IMPLICATIONS = st.tuples(ANY, ANY).filter(any).map(lambda sides: Implication(*si
 @settings(max_examples=150)
 @given(st.lists(IMPLICATIONS, min_size=1, max_size=2), st.sampled_from([";", "\n", " ; ", "\r\n"]))
 def test_what_is_written_reads_back(pieces, between):
-    assert parse(between.join(map(str, pieces))) == tuple(pieces)
+    assert parse_knowledge(between.join(map(str, pieces))) == tuple(pieces)
     for atom in pieces[0].atoms:
         assert parse_atom(str(atom)) == atom
 
@@ -196,7 +201,7 @@ def test_what_is_written_reads_back(pieces, between):
 @given(st.lists(st.sampled_from([*WORDS.split("|"), "Ed.x=a", " -> ", " & ", " or "]), max_size=8))
 def test_any_text_reads_or_is_told(words):
     try:
-        pieces = parse("".join(words))
+        pieces = parse_knowledge("".join(words))
     except UsageError:
         return
-    assert parse("\n".join(map(str, pieces))) == pieces
+    assert parse_knowledge("\n".join(map(str, pieces))) == pieces

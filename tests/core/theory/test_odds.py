@@ -8,17 +8,17 @@ import math
 import numpy as np
 import pytest
 
-from shoal.core.theory.odds import moved, right_at_most
+from shoal.core.theory.odds import bound_success, move_belief
 
 
 def test_a_belief_moves_by_its_odds():
     for exponent, before in itertools.product((0.0, 0.5, 2.0), (0.1, 0.5, 0.9)):
-        least, most = moved(before, exponent)
+        least, most = move_belief(before, exponent)
         odds = before / (1 - before)
         assert most / (1 - most) == pytest.approx(odds * math.exp(exponent))
         assert least / (1 - least) == pytest.approx(odds * math.exp(-exponent))
-    assert moved(0.0, 3.0) == (0.0, 0.0)
-    assert moved(0.5, math.inf) == (0.0, 1.0)
+    assert move_belief(0.0, 3.0) == (0.0, 0.0)
+    assert move_belief(0.5, math.inf) == (0.0, 1.0)
 
 
 def test_an_event_is_bounded_by_both_cases_of_the_definition():
@@ -28,5 +28,5 @@ def test_an_event_is_bounded_by_both_cases_of_the_definition():
         fits = (chances <= factor * otherwise + 1e-12) & (
             1 - otherwise <= factor * (1 - chances) + 1e-12
         )
-        assert right_at_most(otherwise, exponent) == pytest.approx(chances[fits].max(), abs=6e-4)
-    assert right_at_most(0.0, 5.0) == 0.0
+        assert bound_success(otherwise, exponent) == pytest.approx(chances[fits].max(), abs=6e-4)
+    assert bound_success(0.0, 5.0) == 0.0

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import shoal
-from shoal.core.spend import asked
+from shoal.core.spend import parse_spend
 from shoal.engines.open_table import open as open_frame
 from shoal.releases.forms._noise.measured import Measured
 from shoal.releases.forms._noise.plan import Plan, settled
@@ -33,7 +33,7 @@ def test_the_error_is_what_the_theory_says_and_estimates_are_better(
     measured, tally = Measured.of(frame, plan), original(frame, plan.schema)
     lost = []
     for epsilon, delta in (("1/10", 0), ("1", 0), ("10", 0), ("1", "1e-6")):
-        form = Counts.of(plan, asked(epsilon, delta))
+        form = Counts.of(plan, parse_spend(epsilon, delta))
         true = measured.tables(form.marginals)
         drawn = form.drawn(measured, np.random.default_rng(1))
         flat = np.concatenate([true[one].ravel() for one in form.marginals])

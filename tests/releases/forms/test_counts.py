@@ -14,7 +14,7 @@ from tests.releases.forms.noise_tables import PEOPLE, SCHEMA, SHAPES
 
 import shoal
 from shoal.core.errors import InputError, SchemaError, UsageError
-from shoal.core.spend import asked
+from shoal.core.spend import parse_spend
 from shoal.dp.mechanisms import GAUSSIAN, LAPLACE
 from shoal.dp.opendp_library import SOURCE, named
 from shoal.engines.open_table import open as open_frame
@@ -85,7 +85,7 @@ def test_the_manifest_accounts_for_the_noise(tmp_path: Path, delta: object, name
     assert privacy["epsilon"] == release.manifest["spend"]["epsilon"] == "1/3"
     assert privacy["mechanism"] == release.manifest["method"] == step["mechanism"] == name
     assert step["times"] == len(release.manifest["marginals"]) == 3
-    spent = total([Step.from_json(step)], asked("1/3", delta).delta)
+    spent = total([Step.from_json(step)], parse_spend("1/3", delta).delta)
     assert spent.epsilon <= Fraction(1, 3)
     assert float(spent.epsilon) == pytest.approx(1 / 3)
     assert release.verdict.how == "by construction"
@@ -198,7 +198,7 @@ def test_utility_is_nothing_without_noise_on_leaves_and_grows_with_it() -> None:
     frame = open_frame(PEOPLE, kinds=settled(fine).kinds)
     plan = Plan.of(settled(fine), frame.fields)
     tally = original(frame, plan.schema)
-    form = Counts.of(plan, asked(1))
+    form = Counts.of(plan, parse_spend(1))
     exact = Measured.of(frame, plan).tables(form.marginals)
     assert utility(tally, plan, exact)["marginals"] == pytest.approx(0, abs=1e-12)
     rng = np.random.default_rng(0)
@@ -208,7 +208,7 @@ def test_utility_is_nothing_without_noise_on_leaves_and_grows_with_it() -> None:
 
 def test_noise_is_as_large_as_the_theory_says() -> None:
     frame = open_frame(PEOPLE, kinds=settled(SCHEMA).kinds)
-    form = Counts.of(Plan.of(settled(SCHEMA), frame.fields), asked(1))
+    form = Counts.of(Plan.of(settled(SCHEMA), frame.fields), parse_spend(1))
     measured, rng = Measured.of(frame, form.plan), np.random.default_rng(3)
     true = np.concatenate([t.ravel() for t in measured.tables(form.marginals).values()])
     drawn = [form.drawn(measured, rng).table["count"].to_numpy() - true for _ in range(60)]

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from shoal.core.spend import asked
+from shoal.core.spend import parse_spend
 from shoal.dp.mechanisms import noise
 from shoal.releases.forms.synthetic import Noisy, made_up, unbroken
 
@@ -26,7 +26,7 @@ def test_a_fit_is_left_between_two_of_its_blocks() -> None:
         press()
         steps.append((step, done))  # nothing is raised where the package may be at work
 
-    known = [Noisy({(0,): np.array([6, 4])}, noise(asked(1), 1))]
+    known = [Noisy({(0,): np.array([6, 4])}, noise(parse_spend(1), 1))]
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         made_up([2], known, None, progress)

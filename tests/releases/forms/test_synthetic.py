@@ -17,7 +17,7 @@ from tests.releases.forms.noise_tables import PEOPLE, SCHEMA
 import shoal
 from shoal.adversary.mechanism_audit import counted_again
 from shoal.core.errors import InputError, UsageError
-from shoal.core.spend import Spend, asked
+from shoal.core.spend import Spend, parse_spend
 from shoal.dp.audit import audit_epsilon
 from shoal.dp.mechanisms import Noise, noise
 from shoal.engines.open_table import open as open_frame
@@ -112,7 +112,7 @@ def test_an_audit_runs_every_step_again(mistake: bool, monkeypatch: pytest.Monke
 def test_three_parts_spend_the_budget_and_no_more(
     columns: int, epsilon: str, delta: object
 ) -> None:
-    spend = asked(epsilon, delta)
+    spend = parse_spend(epsilon, delta)
     frame = open_frame(pd.DataFrame({f"c{i}": ["a"] for i in range(columns)}))
     schema = shoal.Schema(()).set({f"c{i}": shoal.quasi(domain=["a", "b"]) for i in range(columns)})
     form = Synthetic.of(Plan.of(settled(schema), frame.fields), spend)
@@ -154,7 +154,7 @@ def test_pairs_join_all_columns_and_strong_ones_are_chosen() -> None:
 
 
 def test_people_are_counted_by_the_noise_of_each_table() -> None:
-    fine, rough = noise(asked(100), 1), noise(asked("1/100"), 1)
+    fine, rough = noise(parse_spend(100), 1), noise(parse_spend("1/100"), 1)
     known = [Noisy({(0,): np.array([60, 40])}, fine), Noisy({(1,): np.array([900, 0])}, rough)]
     assert people(known) == 100
     assert people([Noisy({(0,): np.array([-5, 1])}, rough)]) == 1

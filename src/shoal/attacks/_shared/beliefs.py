@@ -51,8 +51,8 @@ from scipy.sparse import csr_matrix
 
 from shoal.attacks._shared.location import Located
 from shoal.core.axis import Axis
-from shoal.core.theory.adversary_view import Published
-from shoal.core.theory.odds import moved
+from shoal.core.theory.adversary_view import ReleaseView
+from shoal.core.theory.odds import move_belief
 
 # What published answers say of the people of a class: how they come about, and what is foretold.
 
@@ -77,7 +77,7 @@ class Channel:
     """What the release says that a person's answers spend, in all of its columns."""
 
     @classmethod
-    def of(cls, release: Published, axis: Axis) -> Channel:
+    def of(cls, release: ReleaseView, axis: Axis) -> Channel:
         """A release on the axis of values."""
         found = release.histogram(axis)
         shape = len(release.cells), axis.size
@@ -326,4 +326,4 @@ def bound(epsilon: float, prior: float) -> float:
     >>> round(bound(1.0, 0.5), 6), bound(float("inf"), 0.5)
     (0.731059, 1.0)
     """
-    return moved(prior, epsilon)[1]
+    return move_belief(prior, epsilon)[1]

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from shoal.attacks._shared.row_links import Twins, join, side
 from shoal.core.errors import InputError
 from shoal.core.release import Finding
-from shoal.core.theory.adversary_view import WORST, Published, View
+from shoal.core.theory.adversary_view import WORST_LISTED, ReleaseView, View
 from shoal.kernels.assignment import Assigned, assign, fewest, least, most
 from shoal.kernels.grouping import combinations
 
@@ -199,8 +199,8 @@ def some_rows(twins: Twins, each: Ints) -> tuple[int, ...]:
     """So many rows of each set of twins, the first ones, by number; as many as are listed."""
     order = np.argsort(twins.of, kind="stable")
     begin = np.cumsum(twins.count) - twins.count
-    listed = [order[begin[i] : begin[i] + each[i]] for i in np.flatnonzero(each)[:WORST]]
-    return tuple((np.concatenate([*listed, order[:0]])[:WORST] + 1).tolist())
+    listed = [order[begin[i] : begin[i] + each[i]] for i in np.flatnonzero(each)[:WORST_LISTED]]
+    return tuple((np.concatenate([*listed, order[:0]])[:WORST_LISTED] + 1).tolist())
 
 
 def too_many(limits: int, instead: str) -> tuple[str, ...]:
@@ -291,7 +291,7 @@ def numbers(groups: str, left: Left, before: Ints) -> dict[str, Any]:
 
 
 def proof(
-    left: Left, before: Ints, worst: int, classes: Iterable[tuple[Published, int]]
+    left: Left, before: Ints, worst: int, classes: Iterable[tuple[ReleaseView, int]]
 ) -> dict[str, Any]:
     """The witness: the classes of one group with their first rows, and what is left of it."""
     rows = [(one, class_, np.flatnonzero(one.class_ == class_) + 1) for one, class_ in classes]

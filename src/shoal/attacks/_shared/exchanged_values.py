@@ -35,7 +35,7 @@ from shoal.attacks._shared.beliefs import (
 from shoal.attacks._shared.location import Located, alike, known_location, located, reckoned
 from shoal.core.errors import InputError
 from shoal.core.release import Finding
-from shoal.core.theory.adversary_view import UNKNOWN, WORST, NobodyFoundError, People, View
+from shoal.core.theory.adversary_view import UNKNOWN, WORST_LISTED, NobodyFoundError, Targets, View
 
 SHARES = (1.0, SURE, 0.5, 1 / 3, 0.25, 0.2, 0.1)
 """The beliefs by which people are counted: those of PVP in an intersection, and a sure one."""
@@ -147,7 +147,7 @@ def intersected(view: View, location: str) -> Finding:
         )
     learnt = max(both, key=lambda one: _success(people, one, key, found))
     stated = learnt.beliefs.stated[key]
-    order = found[np.lexsort((people.rows[found], -stated[found]))][:WORST]
+    order = found[np.lexsort((people.rows[found], -stated[found]))][:WORST_LISTED]
     sure = found[stated[found] >= SURE]
     details = {
         **_candidates(learnt.beliefs.each[:, key], left, outside),
@@ -184,14 +184,14 @@ def intersected(view: View, location: str) -> Finding:
     )
 
 
-def _success(people: People, learnt: _Learnt, key: Keys, found: Keys) -> tuple[float, float]:
+def _success(people: Targets, learnt: _Learnt, key: Keys, found: Keys) -> tuple[float, float]:
     """How an adversary fares: sure of how many (and right, where that is known); how sure."""
     stated = learnt.beliefs.stated[key[found]]
     right = _right(people, learnt, key, found).get("right", int((stated >= SURE).sum()))
     return right, float(stated.max())
 
 
-def _known(people: People, found: Keys) -> Keys:
+def _known(people: Targets, found: Keys) -> Keys:
     """The people whose true values are known."""
     return found[:0] if people.values is None else found[people.values[found] != UNKNOWN]
 
@@ -231,7 +231,7 @@ def _by_belief(stated: NDArray[np.float64]) -> list[dict[str, float | int]]:
     ]
 
 
-def _right(people: People, learnt: _Learnt, key: Keys, found: Keys) -> dict[str, int]:
+def _right(people: Targets, learnt: _Learnt, key: Keys, found: Keys) -> dict[str, int]:
     """Of those whom the adversary is sure of and whose values are known, how many are right."""
     if people.values is None:
         return {}
@@ -240,7 +240,7 @@ def _right(people: People, learnt: _Learnt, key: Keys, found: Keys) -> dict[str,
     return {"right": int(right.sum()), "exposed_known": len(sure)}
 
 
-def _guessed(people: People, both: list[_Learnt], key: Keys, found: Keys) -> dict[str, Any]:
+def _guessed(people: Targets, both: list[_Learnt], key: Keys, found: Keys) -> dict[str, Any]:
     """The share of guesses that are right, of the people whose values are known: the better's."""
     known = _known(people, found)
     if people.values is None or not len(known):
@@ -278,7 +278,7 @@ def _sentence(view: View, exposed: int, details: dict[str, Any]) -> str:
 
 def _example(
     view: View,
-    people: People,
+    people: Targets,
     stated: NDArray[np.float64],
     left: NDArray[np.int32],
     who: int,
@@ -325,7 +325,7 @@ def homogeneous(view: View) -> Finding:
             *ANSWERS,
             *_limits(view),
         ),
-        worst=tuple((order[:WORST] + 1).tolist()),
+        worst=tuple((order[:WORST_LISTED] + 1).tolist()),
         table="release 1",
         witness={"class": first, "rows": int(rows[first]), "belief": float(stated[first])},
         details=details,

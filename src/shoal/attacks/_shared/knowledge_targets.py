@@ -19,8 +19,8 @@ import numpy as np
 
 from shoal.attacks._shared.wording import counted, is_null
 from shoal.core.errors import InputError, UsageError
-from shoal.core.labels import restored
-from shoal.core.theory.adversary_view import People, Published, View
+from shoal.core.labels import restore_cell
+from shoal.core.theory.adversary_view import ReleaseView, Targets, View
 from shoal.core.theory.knowledge import Atom, Implication
 
 _ROW = re.compile(r"#0*([1-9][0-9]*)")
@@ -108,7 +108,7 @@ def _code(view: View, of_word: dict[str, int], value: str) -> int:
     """The code of a value, -1 for none: 50 is 50.0, and nothing at all is null."""
     axis = view.sensitive
     assert axis is not None
-    for spelt in (value, restored(value)):
+    for spelt in (value, restore_cell(value)):
         if spelt in of_word:
             return of_word[spelt]
     if not value and axis.null:
@@ -122,7 +122,7 @@ def _code(view: View, of_word: dict[str, int], value: str) -> int:
     return -1 if is_null(view, code) else code
 
 
-def people(view: View, release: Published, atoms: Sequence[Said]) -> dict[str, Somebody]:
+def people(view: View, release: ReleaseView, atoms: Sequence[Said]) -> dict[str, Somebody]:
     """Each person that is spoken of: a row of the release, or one of the targets by name."""
     first: dict[str, Said] = {}
     for one in atoms:
@@ -144,7 +144,7 @@ def people(view: View, release: Published, atoms: Sequence[Said]) -> dict[str, S
     return {**found, **_named_people(view.people, release, names, show)}
 
 
-def _meant_otherwise(people: People | None, names: dict[str, Said], size: int, show: str) -> None:
+def _meant_otherwise(people: Targets | None, names: dict[str, Said], size: int, show: str) -> None:
     """Refuse who is called like a row that cannot be, or like somebody denied, and is nobody."""
     known = set(people.names or ()) if people is not None else set()
     strange = {name: one for name, one in names.items() if name not in known}
@@ -161,7 +161,7 @@ def _meant_otherwise(people: People | None, names: dict[str, Said], size: int, s
 
 
 def _named_people(
-    people: People | None, release: Published, names: dict[str, Said], show: str
+    people: Targets | None, release: ReleaseView, names: dict[str, Said], show: str
 ) -> dict[str, Somebody]:
     if not names:
         return {}

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.errors import UsageError
-from shoal.core.theory.adversary_view import NobodyFoundError, People, Published
+from shoal.core.theory.adversary_view import NobodyFoundError, ReleaseView, Targets
 from shoal.kernels.grouping import combinations
 from shoal.kernels.narrowing import nearest
 from shoal.kernels.threads import share_out
@@ -43,7 +43,7 @@ Located = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def located(
-    release: Published, axes: Sequence[Axis], people: People, location: str = "honest"
+    release: ReleaseView, axes: Sequence[Axis], people: Targets, location: str = "honest"
 ) -> Located:
     """The classes each person could be in: start (people + 1), classes."""
     if known_location(location) == "assumed":
@@ -53,7 +53,7 @@ def located(
     return people.fitting(release.cells)
 
 
-def reckoned(releases: Sequence[Published], location: str) -> tuple[str, tuple[str, ...]]:
+def reckoned(releases: Sequence[ReleaseView], location: str) -> tuple[str, tuple[str, ...]]:
     """The location that people are truly looked for by, and what it takes for granted."""
     near = [release.centroids for release in releases]
     if known_location(location) != "honest" or not any(near):
@@ -72,7 +72,9 @@ def known_location(location: str) -> str:
     return location
 
 
-def alike(people: People, axes: Sequence[Axis], location: str) -> tuple[People, NDArray[np.int64]]:
+def alike(
+    people: Targets, axes: Sequence[Axis], location: str
+) -> tuple[Targets, NDArray[np.int64]]:
     """One person for each distinct key, and the number of everybody's key among these.
 
     Where classes are known, people with the same key may be in different ones.
@@ -87,7 +89,9 @@ def alike(people: People, axes: Sequence[Axis], location: str) -> tuple[People, 
     return people.take(first), key.astype(np.int64)
 
 
-def full_classes(release: Published, people: People) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def full_classes(
+    release: ReleaseView, people: Targets
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The only class that holds each person (-1: none or several), and which classes are full:
     those whose cells hold as many people as they have rows, and nobody who could be elsewhere.
     """
@@ -107,7 +111,7 @@ def full_classes(release: Published, people: People) -> tuple[NDArray[np.int64],
 
 
 def look_like_means(
-    release: Published, axes: Sequence[Axis], keys: NDArray[Any], absent: NDArray[np.bool_]
+    release: ReleaseView, axes: Sequence[Axis], keys: NDArray[Any], absent: NDArray[np.bool_]
 ) -> bool:
     """Whether most people are in no cell, and a column of single numbers has none of theirs."""
     if 2 * absent.sum() <= len(absent):
@@ -120,7 +124,7 @@ def look_like_means(
     return False
 
 
-def _assumed(release: Published, people: People) -> Located:
+def _assumed(release: ReleaseView, people: Targets) -> Located:
     """The class that holds each person; cells that nobody is in twice give it away as well."""
     if release.holds is not None:
         held = release.holds >= 0
@@ -142,7 +146,7 @@ def _assumed(release: Published, people: People) -> Located:
     return start, classes
 
 
-def _centroid(release: Published, axes: Sequence[Axis], people: People) -> Located:
+def _centroid(release: ReleaseView, axes: Sequence[Axis], people: Targets) -> Located:
     """The nearest classes of each person; none of who has a value that no release has.
 
     A column of which no single value of somebody is known does not count for them.
@@ -185,7 +189,7 @@ def ranges(first: NDArray[Any], length: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray(np.repeat(first, length) + within, np.int64)
 
 
-def _nearest(release: Published, axes: Sequence[Axis], points: NDArray[np.int32]) -> Located:
+def _nearest(release: ReleaseView, axes: Sequence[Axis], points: NDArray[np.int32]) -> Located:
     """The nearest classes of each point (columns, points)."""
     size, classes = points.shape[1], len(release.cells)
     if not size or not classes:
@@ -206,7 +210,7 @@ def _nearest(release: Published, axes: Sequence[Axis], points: NDArray[np.int32]
 
 
 def _numeric(
-    release: Published, axes: Sequence[Axis], points: NDArray[np.int32]
+    release: ReleaseView, axes: Sequence[Axis], points: NDArray[np.int32]
 ) -> tuple[NDArray[Any], ...]:
     """Numbers and dates: the points' places, the cells' middles, whether null is in a cell, and
     one over the standard deviation of the middles over the release's rows.
@@ -232,7 +236,7 @@ def _numeric(
 
 
 def _matched(
-    release: Published, axes: Sequence[Axis], points: NDArray[np.int32]
+    release: ReleaseView, axes: Sequence[Axis], points: NDArray[np.int32]
 ) -> tuple[NDArray[Any], ...]:
     """Categories and codes: the points' codes, and the ranges or sets of the cells."""
     columns = [j for j, axis in enumerate(axes) if not _is_line(release, axis, j)]
@@ -250,7 +254,7 @@ def _matched(
     return codes, low, high, np.concatenate(parts, axis=1), set_of
 
 
-def _is_line(release: Published, axis: Axis, column: int) -> bool:
+def _is_line(release: ReleaseView, axis: Axis, column: int) -> bool:
     return axis.positions is not None and column not in release.cells.sets
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from shoal.attacks._shared.location import Located, ranges
 from shoal.attacks._shared.value_weights import Evidence, silent_releases
 from shoal.core.axis import Axis
-from shoal.core.theory.adversary_view import UNKNOWN, People, Published, View
+from shoal.core.theory.adversary_view import UNKNOWN, ReleaseView, Targets, View
 from shoal.kernels.grouping import combinations, members
 
 AT_ONCE = 10**7
@@ -32,7 +32,7 @@ Flags = NDArray[np.bool_]
 
 
 def people_fitting(
-    release: Published, axis: Axis | None, located: Located
+    release: ReleaseView, axis: Axis | None, located: Located
 ) -> tuple[Ints, NDArray[np.int32]]:
     """Of each key how many people, or rows, the classes that fit it have, and the value on the axis
     that all of these have there; -1 where there is none.
@@ -65,7 +65,7 @@ def _learnt(agreed: NDArray[np.int32], axis: Axis | None) -> NDArray[np.int32]:
 
 
 def _rows_fitting(
-    release: Published, axis: Axis | None, located: Located
+    release: ReleaseView, axis: Axis | None, located: Located
 ) -> tuple[Ints, NDArray[np.int32]]:
     """The same where a row is a person: rows add up, and the ends of a class's values tell."""
     start, classes = located
@@ -105,7 +105,7 @@ def _portions(weights: Ints) -> Iterator[slice]:
 
 
 def _counted(
-    key: Ints, row: Ints, release: Published, values: NDArray[Any] | None, keys: int
+    key: Ints, row: Ints, release: ReleaseView, values: NDArray[Any] | None, keys: int
 ) -> tuple[Ints, NDArray[np.int32]]:
     """People and what they agree on, from pairs of a key and a row that fits it."""
     assert release.person is not None
@@ -123,7 +123,7 @@ def _counted(
     return candidates, agreed
 
 
-def people_covered(located: Located, key: Ints, people: People, classes: int) -> Ints:
+def people_covered(located: Located, key: Ints, people: Targets, classes: int) -> Ints:
     """How many people of a register fit each class, each counted once."""
     start, fitting = located
     if people.person is None:
@@ -136,7 +136,7 @@ def people_covered(located: Located, key: Ints, people: People, classes: int) ->
     return np.bincount(class_[once], minlength=classes).astype(np.int64)
 
 
-def certain_by_number(release: Published, axis: Axis) -> NDArray[Any]:
+def certain_by_number(release: ReleaseView, axis: Axis) -> NDArray[Any]:
     """The people of whom a value is certain for who knows how many rows they have in a class.
 
     Somebody with more rows than lack a value has it: the others cannot all lack it.
@@ -151,7 +151,7 @@ def certain_by_number(release: Published, axis: Axis) -> NDArray[Any]:
     return release.people_of(first[certain])
 
 
-def certain_by_classes(release: Published, axis: Axis) -> NDArray[Any]:
+def certain_by_classes(release: ReleaseView, axis: Axis) -> NDArray[Any]:
     """The people whose classes have one value in common, where nobody has two values.
 
     A class in which somebody's value is missing excludes none, so that the others decide.
@@ -189,7 +189,7 @@ class Best:
 
     @classmethod
     def of(
-        cls, people: People, candidates: Ints, certain: Flags, agreed: NDArray[np.int32]
+        cls, people: Targets, candidates: Ints, certain: Flags, agreed: NDArray[np.int32]
     ) -> Best:
         """The best of everybody's rows."""
         if people.person is None:
@@ -219,7 +219,7 @@ class Left:
     _person: Ints
 
     @classmethod
-    def of(cls, view: View, evidence: Evidence, people: People) -> Left:
+    def of(cls, view: View, evidence: Evidence, people: Targets) -> Left:
         """What is left of everybody, by all of their rows."""
         person = np.arange(people.listed) if people.person is None else people.person
         order = np.argsort(person, kind="stable")
@@ -295,7 +295,7 @@ def _filled(sets: NDArray[np.uint64], blank: Flags) -> NDArray[np.uint64]:
     return full
 
 
-def _is_constant(view: View, people: People, person: Ints) -> bool:
+def _is_constant(view: View, people: Targets, person: Ints) -> bool:
     """Whether nobody has two different values, by the releases and by the truth, where any says it
     of somebody with several rows.
     """
@@ -311,7 +311,7 @@ def _is_constant(view: View, people: People, person: Ints) -> bool:
     return pairs.shape[1] == len(np.unique(person[known])) and bool(told or known.any())
 
 
-def _has_several(view: View, people: People, person: Ints) -> Flags:
+def _has_several(view: View, people: Targets, person: Ints) -> Flags:
     """Whether somebody has several rows, in their table or in any release, as far as is known."""
     several = np.bincount(person) > 1
     for release in view.releases:

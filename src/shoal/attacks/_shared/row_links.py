@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.cells import Cells, everything, meet, meeting
+from shoal.core.cells import Cells, all_leaves, find_meeting_classes, meet
 from shoal.core.errors import InputError
 from shoal.core.release import Finding
-from shoal.core.theory.adversary_view import WORST, Published, View
+from shoal.core.theory.adversary_view import WORST_LISTED, ReleaseView, View
 from shoal.kernels.assignment import Assigned, Bundles, Pairs, assign, bundled
 from shoal.kernels.grouping import combinations
 
@@ -38,7 +38,7 @@ PAIR = 240
 class Twins:
     """The rows of one release, those put together that nobody can tell apart."""
 
-    release: Published
+    release: ReleaseView
     class_: Ints
     """The class of each set of twins."""
     of: Ints
@@ -151,7 +151,7 @@ class Links:
         return settled.take(np.lexsort(order)[:1])
 
 
-def pair_of(view: View) -> tuple[Published, Published]:
+def pair_of(view: View) -> tuple[ReleaseView, ReleaseView]:
     """The view's two releases; raises where there are not two, or one is empty."""
     if len(view.releases) != 2:
         raise InputError(
@@ -184,13 +184,13 @@ def said(view: View, cells: Cells, number: int) -> dict[str, Any]:
     return {axis.name: one.labels(view.axes, j)[1][0] for j, axis in enumerate(view.axes)}
 
 
-def side(release: Published, class_: int, rows: Ints) -> dict[str, Any]:
+def side(release: ReleaseView, class_: int, rows: Ints) -> dict[str, Any]:
     """One release's part of a witness: a class of it, and rows in it by number."""
     return {
         "release": release.name,
         "class": class_,
         "class_rows": int(release.rows[class_]),
-        "rows": rows[:WORST].tolist(),
+        "rows": rows[:WORST_LISTED].tolist(),
     }
 
 
@@ -236,7 +236,9 @@ def _meeting(one: Cells, other: Cells) -> tuple[Ints, Ints]:
     step = max(64, most // max(1, len(other)))
     counts, found, pairs = [], [], 0
     for begin in range(0, len(one), step):
-        start, others = meeting(one.take(np.arange(begin, min(begin + step, len(one)))), other)
+        start, others = find_meeting_classes(
+            one.take(np.arange(begin, min(begin + step, len(one)))), other
+        )
         counts.append(np.diff(start))
         found.append(others)
         pairs += len(others)
@@ -261,15 +263,15 @@ def _refuse_blind(view: View) -> None:
         )
 
 
-def _says(release: Published, view: View, column: int) -> bool:
+def _says(release: ReleaseView, view: View, column: int) -> bool:
     """Whether some cell of the column is narrower than everything."""
     axis, cells = view.axes[column], release.cells
     if column in cells.sets:
-        return bool((cells.sets[column] != everything(axis)).any())
+        return bool((cells.sets[column] != all_leaves(axis)).any())
     return bool(((cells.low[:, column] > 0) | (cells.high[:, column] < axis.size - 1)).any())
 
 
-def _twins(release: Published, number: Ints) -> Twins:
+def _twins(release: ReleaseView, number: Ints) -> Twins:
     sizes = len(release.cells), int(number.max()) + 1
     of, first = combinations((release.class_, number), sizes)
     class_ = release.class_[first].astype(np.int64)
@@ -323,7 +325,7 @@ def told(
         defence=defence,
         example=_example(view, links),
         assumptions=tuple(assumptions),
-        worst=tuple(half.numbers(links.exposed(half))[:WORST].tolist()),
+        worst=tuple(half.numbers(links.exposed(half))[:WORST_LISTED].tolist()),
         table=f"release {half.number}",
         witness=_witness(view, links),
         details=details,

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks._shared.location import alike, located
-from shoal.core.cells import meeting
+from shoal.core.cells import find_meeting_classes
 from shoal.core.errors import InputError
 from shoal.core.theory.adversary_view import View
 from shoal.kernels.grouping import combinations
@@ -102,7 +102,7 @@ class JoinedRows:
         The worst is assumed: that somebody is in every two classes whose cells meet.
         """
         one, other = self.view.releases
-        start, first = meeting(other.cells, one.cells)
+        start, first = find_meeting_classes(other.cells, one.cells)
         _refuse_many(len(first))
         second = np.repeat(np.arange(len(other.cells)), np.diff(start))
         left, narrowed = self._left(np.stack([first, second], axis=1).astype(np.int64), l)

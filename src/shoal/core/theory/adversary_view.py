@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.core.cells import Cells, meeting
+from shoal.core.cells import Cells, find_meeting_classes
 from shoal.core.errors import InputError
-from shoal.core.histogram import Histogram, Pairs, Shares
-from shoal.core.labels import text
-from shoal.core.model import written
+from shoal.core.histogram import Contributions, Histogram, ProviderValuePairs
+from shoal.core.labels import format_value
+from shoal.core.model import format_parameter
 from shoal.core.tally import Cut, Tally
 from shoal.kernels.grouping import combinations, tabulate
 
-WORST = 20
+WORST_LISTED = 20
 """How many of the worst-hit people a finding lists."""
 
 
@@ -35,7 +35,7 @@ class NobodyFoundError(InputError):
     """No person could be found in the releases, so there is nothing to attack."""
 
 
-class NotEvaluatedError(InputError):
+class RowsOnlyError(InputError):
     """People have several rows, and the attack could only count rows."""
 
     def __init__(self, reason: str) -> None:
@@ -46,7 +46,7 @@ class NotEvaluatedError(InputError):
         )
 
 
-def without_value(values: Histogram) -> tuple[str, ...]:
+def state_missing_values(values: Histogram) -> tuple[str, ...]:
     """What is taken to be so of rows whose sensitive value is missing, where there are any."""
     missing = int(values.blanks.sum())
     if not missing:
@@ -54,7 +54,7 @@ def without_value(values: Histogram) -> tuple[str, ...]:
     return (f"of {missing:,} rows without a {values.axis.name} nothing is learnt",)
 
 
-def missing_values(view: View) -> dict[str, Any]:
+def count_missing_values(view: View) -> dict[str, Any]:
     """How many rows of the releases have no sensitive value, and how many are in classes of nothing
     but such rows: details of a finding, where there are any.
     """
@@ -67,10 +67,10 @@ def missing_values(view: View) -> dict[str, Any]:
     return {"missing": missing, "in_classes_of_missing": nothing}
 
 
-def no_value_added(view: View) -> tuple[str, ...]:
+def state_no_value_added(view: View) -> tuple[str, ...]:
     """What is taken to be so of rows without a value where the values left are counted."""
     assert view.sensitive is not None
-    counts = missing_values(view)
+    counts = count_missing_values(view)
     if not counts:
         return ()
     name, nothing = view.sensitive.name, counts["in_classes_of_missing"]
@@ -115,7 +115,7 @@ class Needs:
 
 
 @dataclass(frozen=True)
-class Published:
+class ReleaseView:
     """One release as it stands: the cells of its classes, and of each row the class and values."""
 
     name: str
@@ -215,11 +215,11 @@ class Published:
         ones = np.ones(len(self.class_), np.int64)
         return Histogram.of(axis, self.class_, self.values, ones, len(self.cells))
 
-    def shares(self, provider: Axis, axis: Axis) -> Shares:
+    def shares(self, provider: Axis, axis: Axis) -> Contributions:
         """Who provided which sensitive values of each class, with their counts."""
         assert self.values is not None
         assert self.providers is not None
-        pairs, number = Pairs.of(provider, self.providers, axis, self.values)
+        pairs, number = ProviderValuePairs.of(provider, self.providers, axis, self.values)
         ones = np.ones(len(self.class_), np.int64)
         counted = tabulate(self.class_, number, ones, len(self.cells), pairs.size)
         total = np.bincount(self.values, minlength=axis.size).astype(np.int64)
@@ -227,7 +227,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class People:
+class Targets:
     """The people the adversary looks for, by what it knows about them."""
 
     keys: NDArray[Any]
@@ -262,15 +262,19 @@ class People:
         """How many rows their table has."""
         return int(self.keys.shape[1])
 
-    def take(self, people: NDArray[Any]) -> People:
+    def take(self, people: NDArray[Any]) -> Targets:
         """What is known of some of them, by their numbers."""
         cells = None if self.cells is None else self.cells.take(people)
         values = None if self.values is None else self.values[people]
-        return People(self.keys[:, people], self.rows[people], values, cells=cells)
+        return Targets(self.keys[:, people], self.rows[people], values, cells=cells)
 
     def fitting(self, classes: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The classes that each may be in: start (people + 1), classes."""
-        return classes.contains(self.keys) if self.cells is None else meeting(self.cells, classes)
+        return (
+            classes.contains(self.keys)
+            if self.cells is None
+            else find_meeting_classes(self.cells, classes)
+        )
 
 
 @dataclass(frozen=True)
@@ -278,11 +282,11 @@ class View:
     """Releases on common axes, and the people to look for."""
 
     axes: tuple[Axis, ...]
-    releases: tuple[Published, ...]
+    releases: tuple[ReleaseView, ...]
     sensitive: Axis | None = None
     shared: tuple[str, ...] = ()
     """The names of the columns in ``Published.shared``."""
-    people: People | None = None
+    people: Targets | None = None
     method: Callable[[Tally], Cut] | None = None
     """The publisher's method with its rule, as it would treat a table; for who knows it."""
     judged: tuple[Axis, ...] = ()
@@ -306,17 +310,17 @@ class View:
         """A requirement as it is written of this release: of several columns it names the one."""
         if self.sensitive is None or not self.several_sensitive:
             return f'"{requirement}"'
-        asked = f"{requirement} on={written(self.sensitive.name)}"
+        asked = f"{requirement} on={format_parameter(self.sensitive.name)}"
         return shlex.quote(asked) if '"' in asked else f'"{asked}"'
 
     def value(self, code: int) -> str:
         """A sensitive value in words, where values may be shown."""
         assert self.sensitive is not None
         null = self.sensitive.null and code == self.sensitive.null_code
-        return "null" if null else text(self.sensitive.leaves[code])
+        return "null" if null else format_value(self.sensitive.leaves[code])
 
 
-def single(view: View) -> tuple[Published, Histogram]:
+def get_single_release(view: View) -> tuple[ReleaseView, Histogram]:
     """The view's release with the sensitive values of its classes, where there are any."""
     release = view.releases[0] if view.releases else None
     if release is None or view.sensitive is None or release.values is None:
@@ -328,16 +332,16 @@ def single(view: View) -> tuple[Published, Histogram]:
     return release, release.histogram(view.sensitive)
 
 
-def refuse_repeated(view: View, reason: str) -> None:
+def refuse_repeated_people(view: View, reason: str) -> None:
     """Refuse to count rows where people have several, or are listed several times."""
     several = any(release.person is not None for release in view.releases)
     if several or (view.people is not None and view.people.person is not None):
-        raise NotEvaluatedError(reason)
+        raise RowsOnlyError(reason)
 
 
-def with_shares(view: View) -> tuple[Published, Shares]:
+def get_contributions(view: View) -> tuple[ReleaseView, Contributions]:
     """The view's release with who provided which values of its classes, where that is known."""
-    release, _ = single(view)
+    release, _ = get_single_release(view)
     if view.providers is None or release.providers is None:
         raise InputError(
             "Nothing says who provided the rows.",
@@ -348,14 +352,14 @@ def with_shares(view: View) -> tuple[Published, Shares]:
     return release, release.shares(view.providers, view.sensitive)
 
 
-def pairs_at(values: Histogram, class_: NDArray[Any], value: NDArray[Any]) -> NDArray[np.int64]:
+def find_pairs(values: Histogram, class_: NDArray[Any], value: NDArray[Any]) -> NDArray[np.int64]:
     """Where classes and values stand among the pairs of a histogram that has them."""
     size = values.axis.size
     pairs = values.class_ * size + values.value
     return np.asarray(np.searchsorted(pairs, class_.astype(np.int64) * size + value))
 
 
-def named(view: View, class_: int) -> dict[str, Any]:
+def show_labels(view: View, class_: int) -> dict[str, Any]:
     """The labels of one class of the first release, for who asked to see them."""
     labels = view.releases[0].labels
     return {"labels": dict(labels(class_))} if view.show and labels else {}

@@ -32,7 +32,7 @@ with counts c is worth Σ c(s) max(−w(s), 0) to the coalition, whoever else is
 
     max w · x  =  Σ n(s) w(s)  +  the largest so many of the providers' worths
 
-is reached by the providers that are worth most. ``heaviest`` asks that for each w. Weights are
+is reached by the providers that are worth most. ``find_heaviest`` asks that for each w. Weights are
 whole numbers (``weight_type``), so that the comparison is exact: floats decide where they cannot
 err or the distance is large, and whole numbers of any length else.
 
@@ -79,8 +79,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import UndecidedError, UsageError
-from shoal.core.histogram import Histogram, Shares
-from shoal.core.model import NEAR, Mask, Model, inner, parts
+from shoal.core.histogram import Contributions, Histogram
+from shoal.core.model import NEAR, Mask, Model, split_rule, unwrap_rule
 from shoal.core.tally import Groups
 from shoal.kernels import coalition as collude
 from shoal.kernels.threads import share_out
@@ -88,7 +88,7 @@ from shoal.kernels.threads import share_out
 # Which classes a coalition breaks, and one that does: what every test of a rule answers.
 
 
-NOBODY = -1
+NO_MEMBER = -1
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Collusion:
 
     broken: NDArray[np.bool_]
     members: NDArray[np.int32]
-    """(classes, widest): providers of the coalition that was found; ``NOBODY`` beyond its end."""
+    """(classes, widest): providers of the coalition; ``NO_MEMBER`` beyond its end."""
 
     def of(self, class_: int) -> tuple[int, ...] | None:
         """The coalition that breaks a class; empty: the class fails by itself."""
@@ -120,7 +120,7 @@ class Collusion:
     def found(cls, coalitions: list[tuple[int, ...] | None]) -> Collusion:
         """Of each class the coalition that breaks it, or None."""
         widest = max((len(one) for one in coalitions if one is not None), default=0)
-        members = np.full((len(coalitions), widest), NOBODY, np.int32)
+        members = np.full((len(coalitions), widest), NO_MEMBER, np.int32)
         for row, one in zip(members, coalitions, strict=True):
             row[: len(one or ())] = one or ()
         return cls(np.array([one is not None for one in coalitions], bool), members)
@@ -128,19 +128,19 @@ class Collusion:
 
 def _widened(members: NDArray[np.int32], width: int) -> NDArray[np.int32]:
     gap = width - members.shape[1]
-    return np.pad(members, ((0, 0), (0, gap)), constant_values=NOBODY)
+    return np.pad(members, ((0, 0), (0, gap)), constant_values=NO_MEMBER)
 
 
 # The paper's score: how far a class fulfils a rule of k rows and l values.
 
 
-def fitness(model: Model, groups: Groups, alpha: float) -> NDArray[np.float64]:
+def score_fitness(model: Model, groups: Groups, alpha: float) -> NDArray[np.float64]:
     """The paper's score of each class: (1 − α) rows / k + α values / l, of the rule's k and l.
 
     A part that the rule does not have counts nothing; where several columns must be diverse, the
     one that is least so counts.
     """
-    rules, score = inner(model), np.zeros(len(groups))
+    rules, score = unwrap_rule(model), np.zeros(len(groups))
     crowds = [part.k for part in rules if getattr(part, "identity", False) and hasattr(part, "k")]
     if crowds:
         score += (1 - alpha) * groups.rows / float(max(crowds))
@@ -153,20 +153,24 @@ def fitness(model: Model, groups: Groups, alpha: float) -> NDArray[np.float64]:
 # Coalitions that may take away any of their own rows: the exact worst for rules that may heal.
 
 
-Counts = NDArray[np.int64]
+ProviderCounts = NDArray[np.int64]
 """Of one class (providers, values): the rows that each provider brought with each value."""
 Weights = NDArray[Any]
 """(vectors, values): whole numbers, 64 bits wide or Python's own."""
-Find = Callable[[NDArray[np.int32], Counts, int], list[int] | None]
+CoalitionFinder = Callable[[NDArray[np.int32], ProviderCounts, int], list[int] | None]
 """Of a class's values, counts and most members: the providers, from 0, that break it, if any."""
 
-SURE = 2.0**53
+EXACT_FLOATS = 2.0**53
 """Floats hold all whole numbers up to here."""
 VERTICES_AT_ONCE = 1 << 12
 
 
-def search(
-    shares: Shares, most: NDArray[np.int64], failed: Mask, find: Find, safe: Mask | None = None
+def search_classes(
+    shares: Contributions,
+    most: NDArray[np.int64],
+    failed: Mask,
+    find: CoalitionFinder,
+    safe: Mask | None = None,
 ) -> Collusion:
     """What ``find`` says of each class; those that failed by themselves need no coalition.
 
@@ -182,19 +186,21 @@ def search(
     return Collusion.found(found)
 
 
-def heaviest(
-    weights: Weights, counts: Counts, most: int, *, strict: bool = False
+def find_heaviest(
+    weights: Weights, counts: ProviderCounts, most: int, *, strict: bool = False
 ) -> list[int] | None:
     """The providers of one class that reach w · x > 0 (``strict``: ≥ 0) for some w, if any can.
 
     >>> counts = np.array([[1, 2], [2, 0], [0, 1]])
-    >>> heaviest(np.array([[1, -1]]), counts, 1)  # without the first provider's 2 it is 3 to 1
+    >>> find_heaviest(np.array([[1, -1]]), counts, 1)  # without the first provider's 2 it is 3 to 1
     [0]
     """
     if not len(weights):
         return None
-    value, doubt = peaks(weights, counts, most)
-    if weights.dtype != object and doubt.max() < NEAR * SURE:  # whole numbers that floats hold
+    value, doubt = bound_peaks(weights, counts, most)
+    if (
+        weights.dtype != object and doubt.max() < NEAR * EXACT_FLOATS
+    ):  # whole numbers that floats hold
         doubt[:] = 0
     best = int((value - doubt).argmax())
     if value[best] > doubt[best]:
@@ -205,8 +211,8 @@ def heaviest(
     return next((found for found in tried if found is not None), None)
 
 
-def peaks(
-    weights: Weights, counts: Counts, most: int
+def bound_peaks(
+    weights: Weights, counts: ProviderCounts, most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The largest w · x of each w, and by how much it may be wrong: safely more than rounding."""
     value, size = np.empty(len(weights)), np.empty(len(weights))
@@ -214,15 +220,15 @@ def peaks(
     for first in range(0, len(weights), VERTICES_AT_ONCE):
         part = slice(first, first + VERTICES_AT_ONCE)
         w = weights[part].astype(np.float64)
-        value[part] = w @ rows + largest(np.maximum(-w, 0) @ counts.T, most)
+        value[part] = w @ rows + sum_largest(np.maximum(-w, 0) @ counts.T, most)
         size[part] = np.abs(w) @ rows
     return value, NEAR * size
 
 
-def largest(numbers: NDArray[Any], most: int) -> NDArray[Any]:
+def sum_largest(numbers: NDArray[Any], most: int) -> NDArray[Any]:
     """The sum of the ``most`` largest numbers of each row.
 
-    >>> largest(np.array([[3, 1, 2], [5, 5, 0]]), 2).tolist()
+    >>> sum_largest(np.array([[3, 1, 2], [5, 5, 0]]), 2).tolist()
     [5, 10]
     """
     first = numbers.shape[1] - most
@@ -248,10 +254,10 @@ def weight_type(largest: int) -> np.dtype[Any]:
     return np.dtype(np.int64 if largest < 2**62 else object)
 
 
-def caps(share: list[int], of: list[int]) -> Weights:
+def cap_weights(share: list[int], of: list[int]) -> Weights:
     """Weights of "value i is at most share[i] / of[i] of the class", for each value.
 
-    >>> caps([1, 2], [2, 3]).tolist()
+    >>> cap_weights([1, 2], [2, 3]).tolist()
     [[1, -1], [-2, 1]]
     """
     kind = weight_type(max((abs(number) for number in (*share, *of)), default=0))
@@ -261,7 +267,7 @@ def caps(share: list[int], of: list[int]) -> Weights:
     return weights
 
 
-def too_many(model: object) -> UndecidedError:
+def undecided_error(model: object) -> UndecidedError:
     """What to raise where an exact verdict would take too long; nothing is approximated."""
     return UndecidedError(
         f"A class has too many values and coalitions to judge {model} exactly against them.",
@@ -305,8 +311,8 @@ class Chain(NamedTuple):
     """The most that the chain can add, whatever the coalition."""
 
 
-def exceeding(
-    sums: Sums, t: Fraction, values: NDArray[np.int32], counts: Counts, most: int
+def find_exceeding(
+    sums: Sums, t: Fraction, values: NDArray[np.int32], counts: ProviderCounts, most: int
 ) -> tuple[list[int] | None, bool]:
     """Providers of one class who make its distance exceed t, and whether that is certain.
 
@@ -316,14 +322,14 @@ def exceeding(
     found, all_ = None, False
     for keep in (FEW, PATTERNS):
         weights, all_ = _patterns(sums, t, chains, counts, most, keep)
-        found = heaviest(weights, counts, most)
+        found = find_heaviest(weights, counts, most)
         if found is not None or all_:
             return found, True
     return None, False
 
 
 def _patterns(
-    sums: Sums, t: Fraction, chains: list[Chain], counts: Counts, most: int, keep: int
+    sums: Sums, t: Fraction, chains: list[Chain], counts: ProviderCounts, most: int, keep: int
 ) -> tuple[Weights, bool]:
     """The weights that may exceed t, those with the highest peaks, and whether these are all."""
     over, under = t.as_integer_ratio()
@@ -339,7 +345,7 @@ def _patterns(
         to_come -= chain.most * under
         if len(more) == 1:
             continue
-        value, doubt = peaks(weights, counts, most)
+        value, doubt = bound_peaks(weights, counts, most)
         able = np.flatnonzero(value + to_come > -doubt - slack)
         if len(able) > keep:
             able, all_ = able[np.argsort(-value[able])[: max(keep, 1)]], False
@@ -352,7 +358,9 @@ def _quickest(chain: Chain) -> tuple[int, float]:
     return len(chain.weights), -chain.most
 
 
-def _chains(sums: Sums, values: NDArray[np.int32], counts: Counts, most: int) -> list[Chain]:
+def _chains(
+    sums: Sums, values: NDArray[np.int32], counts: ProviderCounts, most: int
+) -> list[Chain]:
     """The chains of one class, without the signs that no coalition can turn."""
     kind = weight_type(4 * int(counts.sum()) * sums.everybody)
     first, last = np.searchsorted(values, sums.low), np.searchsorted(values, sums.high)
@@ -363,8 +371,8 @@ def _chains(sums: Sums, values: NDArray[np.int32], counts: Counts, most: int) ->
     outside = running[:, -1] - inside
     within, without = inside.sum(axis=1), outside.sum(axis=1)
     others = sums.everybody - total
-    low = others * (within - largest(inside, most)) - total * without
-    high = others * within - total * (without - largest(outside, most))
+    low = others * (within - sum_largest(inside, most)) - total * without
+    high = others * within - total * (without - sum_largest(outside, most))
     begins = np.flatnonzero(np.diff(first, prepend=-1) | np.diff(last, prepend=-1))
     column = np.arange(len(values))
     chains = []
@@ -381,12 +389,12 @@ def _chains(sums: Sums, values: NDArray[np.int32], counts: Counts, most: int) ->
 # The fewest rows and the fewest values that coalitions can leave: the growing rules' tests.
 
 
-SECONDS = 60.0
+MAX_SECONDS = 60.0
 """The longest that an integer program may take for one class."""
 
 
-def strongest(
-    shares: Shares, most: NDArray[np.int64]
+def find_strongest(
+    shares: Contributions, most: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Per class how many rows the providers with the most rows have, and who they are."""
     h = shares.providers
@@ -396,14 +404,14 @@ def strongest(
     return taken, members
 
 
-def fewest_rows(shares: Shares, most: NDArray[np.int64], k: int) -> Collusion:
+def find_fewest_rows(shares: Contributions, most: NDArray[np.int64], k: int) -> Collusion:
     """The coalitions that leave fewer than ``k`` rows: those with the most rows leave fewest."""
-    taken, members = strongest(shares, most)
-    members[shares.rows < k] = NOBODY  # fails by itself
+    taken, members = find_strongest(shares, most)
+    members[shares.rows < k] = NO_MEMBER  # fails by itself
     return Collusion(shares.rows - taken < k, members)
 
 
-def fewest_values(shares: Shares, most: NDArray[np.int64], l: int) -> Collusion:
+def find_fewest_values(shares: Contributions, most: NDArray[np.int64], l: int) -> Collusion:
     """The coalitions that leave fewer than ``l`` values: exact, though hard in general.
 
     Where the search of a class is given up, an integer program decides it.
@@ -422,7 +430,7 @@ def fewest_values(shares: Shares, most: NDArray[np.int64], l: int) -> Collusion:
         members,
     )
     for c in np.flatnonzero(state == collude.UNDECIDED).tolist():
-        found = smallest_union(shares, c, l)
+        found = find_smallest_union(shares, c, l)
         if len(found) <= most[c]:
             state[c] = collude.BROKEN
             members[c, : len(found)] = found
@@ -430,10 +438,10 @@ def fewest_values(shares: Shares, most: NDArray[np.int64], l: int) -> Collusion:
 
 
 def _room(most: NDArray[np.int64]) -> NDArray[np.int32]:
-    return np.full((len(most), int(most.max(initial=0))), NOBODY, np.int32)
+    return np.full((len(most), int(most.max(initial=0))), NO_MEMBER, np.int32)
 
 
-def smallest_union(shares: Shares, class_: int, l: int) -> list[int]:
+def find_smallest_union(shares: Contributions, class_: int, l: int) -> list[int]:
     """The fewest providers without whom a class has fewer than ``l`` values: an integer program.
 
     x says of each value whether it is gone, y of each provider whether they are: y >= x for each
@@ -459,7 +467,7 @@ def smallest_union(shares: Shares, class_: int, l: int) -> list[int]:
         constraints=[LinearConstraint(holds, 0), LinearConstraint(gone, d - l + 1)],
         integrality=np.ones(d + n),
         bounds=Bounds(0, 1),
-        options={"time_limit": SECONDS},
+        options={"time_limit": MAX_SECONDS},
     )
     if not found.success:  # taking all providers away would do: it was the time
         raise UndecidedError(
@@ -473,20 +481,20 @@ def smallest_union(shares: Shares, class_: int, l: int) -> list[int]:
 # Providers who work together: which coalition breaks a class for a rule, if any does.
 
 
-MOST = 1 << 20
+MAX_COALITIONS = 1 << 20
 """So many coalitions of one class are tried where a rule has no better way."""
-AT_ONCE = 1 << 14
+COALITIONS_AT_ONCE = 1 << 14
 
 
-def members(shares: Shares, m: int) -> NDArray[np.int64]:
+def count_members(shares: Contributions, m: int) -> NDArray[np.int64]:
     """How many of each class's providers can be a coalition that leaves somebody."""
     return np.minimum(m, shares.present - 1)
 
 
-def breached(model: Model, groups: Groups, most: NDArray[np.int64]) -> Collusion:
+def find_breaches(model: Model, groups: Groups, most: NDArray[np.int64]) -> Collusion:
     """For each class a coalition of at most ``most`` of its providers that breaks the rule."""
     found = Collusion.none(len(groups))
-    for part in parts(model):
+    for part in split_rule(model):
         left = np.flatnonzero(~found.broken)
         if len(left):
             some = groups if len(left) == len(groups) else groups.take(left)
@@ -497,17 +505,17 @@ def breached(model: Model, groups: Groups, most: NDArray[np.int64]) -> Collusion
 def _spread(some: Collusion, at: NDArray[np.int64], classes: int) -> Collusion:
     """What was found of some classes, as that of all."""
     broken = np.zeros(classes, bool)
-    members = np.full((classes, some.members.shape[1]), NOBODY, np.int32)
+    members = np.full((classes, some.members.shape[1]), NO_MEMBER, np.int32)
     broken[at], members[at] = some.broken, some.members
     return Collusion(broken, members)
 
 
 def _broken_by(part: Model, groups: Groups, most: NDArray[np.int64]) -> Collusion:
-    if reason := refused(part):
+    if reason := explain_refusal(part):
         raise UsageError(f"{reason}.", "judge it without coalitions.")
     _refuse_blanks(part, groups)
     own = getattr(part, "broken_by", None)
-    found: Collusion = own(groups, most) if own else enumerated(part, groups, most)
+    found: Collusion = own(groups, most) if own else try_all_coalitions(part, groups, most)
     return found
 
 
@@ -525,12 +533,12 @@ def _refuse_blanks(part: Model, groups: Groups) -> None:
         )
 
 
-def shown(model: Model, groups: Groups, most: NDArray[np.int64]) -> NDArray[np.bool_]:
+def prove_withstanding(model: Model, groups: Groups, most: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which classes are shown to withstand such coalitions; what takes too long to tell is not."""
-    return decided(lambda some, at: ~breached(model, some, most[at]).broken, groups)
+    return judge_by_halves(lambda some, at: ~find_breaches(model, some, most[at]).broken, groups)
 
 
-def decided(
+def judge_by_halves(
     judge: Callable[[Groups, NDArray[np.int64]], NDArray[np.bool_]], groups: Groups
 ) -> NDArray[np.bool_]:
     """What ``judge`` says of classes (given with their numbers); no where that takes too long.
@@ -548,9 +556,9 @@ def decided(
     return found
 
 
-def refused(model: Model) -> str:
+def explain_refusal(model: Model) -> str:
     """Why a rule cannot be judged against coalitions; empty where it can."""
-    for part in parts(model):
+    for part in split_rule(model):
         if hasattr(part, "broken_by") or getattr(part, "growing", False):
             continue
         if "provider" in part.needs:
@@ -563,7 +571,7 @@ def refused(model: Model) -> str:
     return ""
 
 
-def enumerated(model: Model, groups: Groups, most: NDArray[np.int64]) -> Collusion:
+def try_all_coalitions(model: Model, groups: Groups, most: NDArray[np.int64]) -> Collusion:
     """The same by trying every coalition of that size: for a growing rule without a better way."""
     shares = groups.brought
     return Collusion.found([_tried(model, groups, c, int(most[c])) for c in range(len(shares))])
@@ -572,14 +580,14 @@ def enumerated(model: Model, groups: Groups, most: NDArray[np.int64]) -> Collusi
 def _tried(model: Model, groups: Groups, class_: int, most: int) -> tuple[int, ...] | None:
     one = groups.take(np.array([class_]))
     who = one.brought.matrix(0)[0]
-    if math.comb(len(who), most) > MOST:
+    if math.comb(len(who), most) > MAX_COALITIONS:
         raise UndecidedError(
             f"A class has {math.comb(len(who), most):,} coalitions of {most} providers, too many "
             f"to try for {model}.",
             "ask for fewer members (m), or for a rule that has a quicker way.",
         )
     for some in _chunks(combinations(range(len(who)), most)):
-        bad = np.flatnonzero(~model.holds(left(one, some)))
+        bad = np.flatnonzero(~model.holds(remove_coalitions(one, some)))
         if len(bad):
             return tuple(who[some[bad[0]]].tolist())
     return None
@@ -587,11 +595,11 @@ def _tried(model: Model, groups: Groups, class_: int, most: int) -> tuple[int, .
 
 def _chunks(coalitions: Iterator[tuple[int, ...]]) -> Iterator[NDArray[np.int64]]:
     """Coalitions as arrays (coalitions, members), many at once."""
-    while some := list(islice(coalitions, AT_ONCE)):
+    while some := list(islice(coalitions, COALITIONS_AT_ONCE)):
         yield np.array(some, dtype=np.int64).reshape(len(some), -1)
 
 
-def left(class_: Groups, coalitions: NDArray[np.int64]) -> Groups:
+def remove_coalitions(class_: Groups, coalitions: NDArray[np.int64]) -> Groups:
     """What is left of one class without each of the coalitions: one class for each of them.
 
     ``coalitions`` (coalitions, members) counts the class's own providers from 0.
@@ -604,7 +612,7 @@ def left(class_: Groups, coalitions: NDArray[np.int64]) -> Groups:
     return Groups(rows, sensitive, shares)
 
 
-def _left(shares: Shares, kept: NDArray[np.bool_]) -> Shares:
+def _left(shares: Contributions, kept: NDArray[np.bool_]) -> Contributions:
     """The shares of the providers that are kept, once for each row of ``kept``."""
     row = np.unique(shares.who, return_inverse=True)[1]
     pairs = kept[:, row]

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import InputError, UsageError
 from shoal.core.histogram import Histogram
-from shoal.core.model import NEAR, Mask, below, settle, whole
+from shoal.core.model import NEAR, Mask, decide_near_ties, is_at_most, parse_whole_number
 from shoal.kernels import disclosure as disclose
 from shoal.kernels.threads import share_out
 
@@ -49,13 +49,13 @@ Signature = tuple[int, ...]
 
 
 @lru_cache(maxsize=1 << 14)
-def refuted(signature: Signature, atoms: int) -> tuple[Fraction, tuple[int, ...]]:
+def min_refutation(signature: Signature, atoms: int) -> tuple[Fraction, tuple[int, ...]]:
     """The smallest chance that so many atoms about a class are all false, and whose they are.
 
     So many of them are about its first person, its second, …, never ascending. MINIMIZE1 of
     Martin et al., ICDE 2007.
 
-    >>> refuted((5, 2, 2, 1), 2)
+    >>> min_refutation((5, 2, 2, 1), 2)
     (Fraction(1, 5), (2,))
     """
     return min(_shared(signature, 0, atoms, atoms), key=_smallest)
@@ -84,13 +84,13 @@ def _smallest(found: tuple[Fraction, tuple[int, ...]]) -> tuple[Fraction, int]:
     return found[0], len(found[1])
 
 
-def exact_odds(signature: Signature) -> Fraction:
+def exact_inverse_odds(signature: Signature) -> Fraction:
     """One over the chance of the most common value."""
     return Fraction(signature[0], signature[1])
 
 
 @dataclass(frozen=True)
-class Attained:
+class WorstCase:
     """The smallest chance that no atom is true, over the target's chance, and where the atoms are.
 
     ``atoms`` counts them by class, the target's own among them.
@@ -107,7 +107,7 @@ class Attained:
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstClasses:
     """For each number of atoms the class with the smallest chance; likewise for the target's."""
 
     classes: Sequence[Signature]
@@ -115,17 +115,19 @@ class Worst:
     own: Sequence[int]
 
     @classmethod
-    def of(cls, classes: Sequence[Signature], atoms: int) -> Worst:
+    def of(cls, classes: Sequence[Signature], atoms: int) -> WorstClasses:
         """The best of these classes for 0, 1, …, ``atoms`` atoms."""
         best, own = [0], [0]
         for j in range(1, atoms + 1):
-            chance = [refuted(signature, j)[0] for signature in classes]
+            chance = [min_refutation(signature, j)[0] for signature in classes]
             best.append(_least(chance))
-            own.append(_least([c * exact_odds(s) for c, s in zip(chance, classes, strict=True)]))
+            own.append(
+                _least([c * exact_inverse_odds(s) for c, s in zip(chance, classes, strict=True)])
+            )
         return cls(classes, best, own)
 
     def _chance(self, class_: int, atoms: int) -> Fraction:
-        return refuted(self.classes[class_], atoms)[0]
+        return min_refutation(self.classes[class_], atoms)[0]
 
     @cached_property
     def no(self) -> list[tuple[Fraction, Counter[int]]]:
@@ -137,17 +139,19 @@ class Worst:
             no.append((ways[i - 1], no[j - i][1] + Counter({self.best[i]: i})))
         return no
 
-    def attained(self, target: int | None = None, extra: Signature | None = None) -> list[Attained]:
+    def attained(
+        self, target: int | None = None, extra: Signature | None = None
+    ) -> list[WorstCase]:
         """For 1, 2, … atoms the worst case; fewer where more do not help.
 
         ``target`` is the class of the target; None: any. ``extra`` is one more class, the last,
         that only the target may be in.
 
-        >>> figure = Worst.of([(5, 2, 2, 1), (5, 2, 1, 1)], 3)
+        >>> figure = WorstClasses.of([(5, 2, 2, 1), (5, 2, 1, 1)], 3)
         >>> [str(one.disclosure) for one in figure.attained()]
         ['2/5', '2/3', '1']
         """
-        found: list[Attained] = []
+        found: list[WorstCase] = []
         for atoms in range(1, len(self.best)):
             ways = [self._with_target(j, atoms - j, target, extra) for j in range(atoms, 0, -1)]
             least = ways[_least([way.ratio for way in ways])]
@@ -156,13 +160,13 @@ class Worst:
 
     def _with_target(
         self, j: int, rest: int, target: int | None, extra: Signature | None
-    ) -> Attained:
+    ) -> WorstCase:
         """With j atoms in the target's class, its own among them, and the rest anywhere."""
         class_ = self.own[j] if target is None else target
         signature = self.classes[class_] if class_ < len(self.classes) or extra is None else extra
         chance, others = self.no[rest]
-        own = refuted(signature, j)[0] * exact_odds(signature)
-        return Attained(own * chance, class_, others + Counter({class_: j}))
+        own = min_refutation(signature, j)[0] * exact_inverse_odds(signature)
+        return WorstCase(own * chance, class_, others + Counter({class_: j}))
 
 
 def _least(values: Sequence[Fraction]) -> int:
@@ -175,15 +179,15 @@ def _least(values: Sequence[Fraction]) -> int:
 
 IMPLICATIONS, NEGATIONS = "implications", "negations"
 """What a piece of knowledge is."""
-MOST = 40
+MAX_PIECES = 40
 """So many pieces are counted with: products of more chances could be too small for floats."""
-PEOPLE = 1e15
+MAX_PEOPLE = 1e15
 """More people than this are a mistake, and might not fit the numbers that count them."""
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Known:
+class PersonValue:
     """An atom: the ``person``-th of a class (any people of it, all different) has a value."""
 
     class_: int
@@ -199,8 +203,8 @@ class Witness:
     """
 
     disclosure: Fraction
-    target: Known
-    others: tuple[Known, ...] = ()
+    target: PersonValue
+    others: tuple[PersonValue, ...] = ()
 
 
 def max_disclosure(
@@ -214,7 +218,7 @@ def max_disclosure(
     >>> max_disclosure([[2, 2, 1], [2, 1, 1, 1]], 2, exact=True)
     [Fraction(2, 5), Fraction(2, 3), Fraction(1, 1)]
     """
-    signed = Signed.of(*_counted(histograms), _atoms(k, knowledge))
+    signed = ClassSignatures.of(*_counted(histograms), _atoms(k, knowledge))
     if not exact:
         return list(map(float, signed.curve(knowledge)))
     if knowledge == NEGATIONS:
@@ -222,26 +226,26 @@ def max_disclosure(
     return [one.disclosure for one in signed.attained()]
 
 
-def curve(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Floats:
+def disclosure_curve(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Floats:
     """The same for a table's classes, as floats (k + 1)."""
-    return signed(h, k, knowledge).curve(knowledge)
+    return sign_classes(h, k, knowledge).curve(knowledge)
 
 
-def each(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Floats:
+def disclosure_per_class(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Floats:
     """Per class the largest belief about one of its people, with k pieces about anybody."""
-    found = signed(h, k, knowledge)
+    found = sign_classes(h, k, knowledge)
     return found.each(knowledge)[found.number]
 
 
-def reaching(h: Histogram, k: int, c: Fraction, knowledge: str = IMPLICATIONS) -> Mask:
+def find_reaching(h: Histogram, k: int, c: Fraction, knowledge: str = IMPLICATIONS) -> Mask:
     """Per class whether the belief about one of its people can become c or more, exactly."""
-    found = signed(h, k, knowledge)
+    found = sign_classes(h, k, knowledge)
     return found.reaching(c, knowledge)[found.number]
 
 
-def witness(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Witness:
+def find_witness(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Witness:
     """The knowledge that discloses most; fewer than k pieces where fewer suffice."""
-    found = signed(h, k, knowledge)
+    found = sign_classes(h, k, knowledge)
     if knowledge == NEGATIONS:
         told = [(most, -j, at) for j in range(found.atoms) for most, at in found.negated(j)]
         disclosure, fewer, at = max(told)
@@ -249,21 +253,21 @@ def witness(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Witness:
     worst = found.attained()[-1]
     rows = found.tuples(worst.atoms)
     shares = {
-        at: refuted(row, atoms)[1]
+        at: min_refutation(row, atoms)[1]
         for (at, atoms), row in zip(worst.atoms.items(), rows, strict=True)
     }
     return _told(h, found, worst.disclosure, worst.target, shares)
 
 
-def signed(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> Signed:
+def sign_classes(h: Histogram, k: int, knowledge: str = IMPLICATIONS) -> ClassSignatures:
     """The signatures of a table's classes for k pieces of knowledge."""
     if not len(h.rows):
         raise UsageError("There is no class to judge.", "publish at least one row.")
-    return Signed.of(h.start, h.count, _atoms(k, knowledge))
+    return ClassSignatures.of(h.start, h.count, _atoms(k, knowledge))
 
 
 @dataclass(frozen=True)
-class Signed:
+class ClassSignatures:
     """The distinct signatures of classes: all that worst-case disclosure depends on."""
 
     rows: NDArray[np.int64]
@@ -277,7 +281,7 @@ class Signed:
         marks = np.empty((len(start) - 1, 2), np.uint64)
         share_out(disclose.mark, len(marks), len(count), start, count, marks)
         number, first = disclose.distinct(marks)
-        rows = signatures(start, count, atoms, first)
+        rows = compute_signatures(start, count, atoms, first)
         if not rows[:, 0].all():
             raise UsageError("A class has no people.", "leave empty classes out.")
         return cls(rows, number)
@@ -290,12 +294,12 @@ class Signed:
     @cached_property
     def least(self) -> Floats:
         """(signatures, 1 + atoms): the smallest chance that up to j atoms are all false."""
-        return least(self.rows)
+        return min_chances(self.rows)
 
     @cached_property
     def odds(self) -> Floats:
         """One over the chance of the most common value."""
-        return odds(self.rows)
+        return inverse_odds(self.rows)
 
     @cached_property
     def no(self) -> Floats:
@@ -337,9 +341,9 @@ class Signed:
         """Per signature whether such a class's largest belief is c or more."""
         if knowledge == NEGATIONS:
             told = self.rows[:, 0] - self.rows[:, 2:].sum(axis=1)
-            return below([told], [self.rows[:, 1]], 1 / c)
+            return is_at_most([told], [self.rows[:, 1]], 1 / c)
         bound = 1 / c - 1
-        return ~above(self.ratio, bound, lambda i: self.attained(i)[-1].ratio > bound)
+        return ~is_above(self.ratio, bound, lambda i: self.attained(i)[-1].ratio > bound)
 
     @cached_property
     def ratio(self) -> Floats:
@@ -347,7 +351,7 @@ class Signed:
         return np.asarray((self.least[:, 1:] * self.no[-2::-1]).min(axis=1) * self.odds)
 
     @cached_property
-    def _worst(self) -> tuple[list[int], Worst]:
+    def _worst(self) -> tuple[list[int], WorstClasses]:
         """The signatures that can be the best for some number of atoms, and of these the best."""
         kept = np.zeros(len(self.rows), bool)
         for j in range(1, self.atoms + 1):
@@ -357,9 +361,9 @@ class Signed:
                 alike = np.unique(self.rows[near, : j + 1], axis=0, return_index=True)[1]
                 kept[near[alike]] = True
         at = np.flatnonzero(kept).tolist()
-        return at, Worst.of(self.tuples(at), self.atoms)
+        return at, WorstClasses.of(self.tuples(at), self.atoms)
 
-    def attained(self, target: int | None = None) -> list[Attained]:
+    def attained(self, target: int | None = None) -> list[WorstCase]:
         """Exactly, for 1, …, atoms atoms; classes are signatures.
 
         ``target``: the signature of the target's class.
@@ -370,12 +374,12 @@ class Signed:
             at, extra = [*at, target], self.tuples([target])[0]
         found = worst.attained(None if target is None else at.index(target), extra)
         return [
-            Attained(one.ratio, at[one.target], Counter({at[i]: n for i, n in one.atoms.items()}))
+            WorstCase(one.ratio, at[one.target], Counter({at[i]: n for i, n in one.atoms.items()}))
             for one in found
         ]
 
 
-def signatures(
+def compute_signatures(
     start: NDArray[np.int64],
     count: NDArray[np.int64],
     atoms: int,
@@ -388,31 +392,31 @@ def signatures(
     return rows
 
 
-def least(rows: NDArray[np.int64]) -> Floats:
+def min_chances(rows: NDArray[np.int64]) -> Floats:
     """The smallest chance that up to 0, 1, … atoms in a class are all false, per signature."""
     found = np.empty(rows.shape)
     share_out(disclose.refute, len(rows), rows.size * rows.shape[1], rows, found)
     return found
 
 
-def odds(rows: NDArray[np.int64]) -> Floats:
+def inverse_odds(rows: NDArray[np.int64]) -> Floats:
     """One over the chance of a class's most common value, per signature."""
     return np.asarray(rows[:, 0] / rows[:, 1])
 
 
-def above(ratio: Floats, bound: Fraction, exact: Callable[[int], bool]) -> Mask:
+def is_above(ratio: Floats, bound: Fraction, exact: Callable[[int], bool]) -> Mask:
     """Where ratios exceed a bound; ``exact`` decides where floats are too close to tell.
 
     A ratio is 0 only where a count is, so that above 0 floats can always tell.
     """
     if not bound:
         return np.asarray(ratio > 0)
-    return settle(ratio, float(bound), ratio > float(bound), exact)
+    return decide_near_ties(ratio, float(bound), ratio > float(bound), exact)
 
 
 def _told(
     h: Histogram,
-    found: Signed,
+    found: ClassSignatures,
     disclosure: Fraction,
     target: int,
     shares: Mapping[int, Sequence[int]],
@@ -426,7 +430,7 @@ def _told(
         class_ = int(np.argmax(found.number == at))
         ranked = [code for _, code in sorted(_commonest(h, class_))]
         for person, number in enumerate(shares[at]):
-            atoms += [Known(class_, person, value) for value in ranked[:number]]
+            atoms += [PersonValue(class_, person, value) for value in ranked[:number]]
     return Witness(disclosure, atoms[0], tuple(atoms[1:]))
 
 
@@ -436,11 +440,13 @@ def _commonest(h: Histogram, class_: int) -> list[tuple[int, int]]:
     return [(-count, code) for count, code in zip(counts, codes, strict=True)]
 
 
-def pieces(k: int | str) -> int:
+def parse_pieces(k: int | str) -> int:
     """A number of pieces of knowledge that can be counted with."""
-    number = whole(k, "k", 0)
-    if number > MOST:
-        raise UsageError(f"k is at most {MOST} pieces of knowledge.", "write for example k=3.")
+    number = parse_whole_number(k, "k", 0)
+    if number > MAX_PIECES:
+        raise UsageError(
+            f"k is at most {MAX_PIECES} pieces of knowledge.", "write for example k=3."
+        )
     return number
 
 
@@ -450,7 +456,7 @@ def _atoms(k: int, knowledge: str) -> int:
         raise UsageError(
             f"There is no knowledge {knowledge!r}.", f"write {IMPLICATIONS} or {NEGATIONS}."
         )
-    return pieces(k) + 1
+    return parse_pieces(k) + 1
 
 
 def _counted(histograms: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -464,8 +470,8 @@ def _counted(histograms: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         raise UsageError("There is no class to judge.", "give the counts of at least one class.")
     if not np.issubdtype(count.dtype, np.integer) or (count < 0).any():
         raise InputError("Counts are whole numbers, 0 or more.", "write for example [2, 2, 1].")
-    if float(count.sum(dtype=np.float64)) > PEOPLE:
-        raise InputError(f"There are more than {PEOPLE:.0e} people.", "check the counts.")
+    if float(count.sum(dtype=np.float64)) > MAX_PEOPLE:
+        raise InputError(f"There are more than {MAX_PEOPLE:.0e} people.", "check the counts.")
     return start.astype(np.int64), count.astype(np.int64)
 
 

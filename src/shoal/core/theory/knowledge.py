@@ -121,15 +121,15 @@ Knowledge = str | Atom | Implication
 """A piece of knowledge, or text that may hold several; an atom is a fact."""
 
 
-def parse(text: Knowledge | Iterable[Knowledge]) -> tuple[Implication, ...]:
+def parse_knowledge(text: Knowledge | Iterable[Knowledge]) -> tuple[Implication, ...]:
     """The pieces of one text or of several, in order; no texts at all are no knowledge.
 
     What is a piece already stays as it is.
 
-    >>> [piece] = parse("Hannah.disease=flu -> Charlie.disease=flu")
+    >>> [piece] = parse_knowledge("Hannah.disease=flu -> Charlie.disease=flu")
     >>> piece.then
     (Atom(person='Charlie', column='disease', value='flu'),)
-    >>> [str(piece) for piece in parse("not Ed.disease=mumps; not Ed.disease=flu")]
+    >>> [str(piece) for piece in parse_knowledge("not Ed.disease=mumps; not Ed.disease=flu")]
     ['not Ed.disease=mumps', 'not Ed.disease=flu']
     """
     found: list[Implication] = []

@@ -14,29 +14,29 @@ from __future__ import annotations
 
 import math
 
-MOST = 10_000.0
+MAX_EXPONENT = 10_000.0
 """No belief is told apart beyond this exponent, and no float overflows below it."""
 
 
-def moved(before: float, exponent: float) -> tuple[float, float]:
+def move_belief(before: float, exponent: float) -> tuple[float, float]:
     """The least and the largest belief whose odds are within e^±exponent of those before.
 
-    >>> [round(belief, 6) for belief in moved(0.1, 1)]
+    >>> [round(belief, 6) for belief in move_belief(0.1, 1)]
     [0.03927, 0.231969]
     """
     if not 0 < before < 1:  # who is certain learns nothing
         return before, before
-    factor = math.exp(-min(exponent, MOST))
+    factor = math.exp(-min(exponent, MAX_EXPONENT))
     least = before * factor / (before * factor + 1 - before)
     return least, before / (before + (1 - before) * factor)
 
 
-def right_at_most(otherwise: float, exponent: float) -> float:
+def bound_success(otherwise: float, exponent: float) -> float:
     """The largest chance of an event whose chance is ``otherwise`` in the other case.
 
     It is concave, so that of a mean chance it bounds the mean.
 
-    >>> round(right_at_most(0.1, 1), 6), round(right_at_most(0.5, 1), 6)
+    >>> round(bound_success(0.1, 1), 6), round(bound_success(0.5, 1), 6)
     (0.271828, 0.81606)
     """
     factor = math.exp(-min(exponent, 700.0))

@@ -32,12 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import InputError, UsageError
-from shoal.core.labels import text
-from shoal.core.model import whole
-from shoal.core.release import wilson
-from shoal.core.theory.knowledge import Atom, Implication, Knowledge, parse, parse_atom
+from shoal.core.labels import format_value
+from shoal.core.model import parse_whole_number
+from shoal.core.release import wilson_interval
+from shoal.core.theory.knowledge import Atom, Implication, Knowledge, parse_atom, parse_knowledge
 
-MOST_WORLDS = 1_000_000
+MAX_STEPS = 1_000_000
 """How many steps an exact answer may take: one for each value in each case told apart."""
 DRAWS = 200_000
 _FEWEST = 100  # worlds that agree with the knowledge: fewer give no share worth reporting
@@ -81,7 +81,7 @@ def belief(
     about: str | Atom,
     *,
     rng: np.random.Generator | None = None,
-    most: int = MOST_WORLDS,
+    most: int = MAX_STEPS,
     draws: int = DRAWS,
 ) -> Belief:
     """The belief in `about` of somebody who knows the table's classes and `knowing`.
@@ -97,8 +97,8 @@ def belief(
     Fraction(10, 19)
     """
     about = parse_atom(about)
-    fact, known = Implication((), (about,)), parse(knowing)
-    most, draws = whole(most, "most", 0), whole(draws, "draws", 1)
+    fact, known = Implication((), (about,)), parse_knowledge(knowing)
+    most, draws = parse_whole_number(most, "most", 0), parse_whole_number(draws, "draws", 1)
     _check_classes(classes, where)
     _check(classes, where, (fact, *known))
     rng = np.random.default_rng() if rng is None else rng
@@ -174,7 +174,7 @@ def _counts(class_: Mapping[Hashable, int]) -> Counter[str]:
     """A class's values as they are written in atoms."""
     counts: Counter[str] = Counter()
     for value, count in class_.items():
-        counts[text(value)] += index(count)  # a number of any length: products of them grow
+        counts[format_value(value)] += index(count)  # a number of any length: products of them grow
     return counts
 
 
@@ -277,7 +277,7 @@ def _estimate(
         true += int((agree & holds[:, 0]).sum())
     if kept < _FEWEST:
         raise _too_few(kept, draws)
-    return Belief(true / kept, None, wilson(true, kept), kept, before)
+    return Belief(true / kept, None, wilson_interval(true, kept), kept, before)
 
 
 def _possible(

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 import shoal.engines.type_inference.value_forms as forms
-from shoal.core.column import shown
+from shoal.core.column import describe_name
 from shoal.core.errors import InputError, UsageError
 from shoal.engines.readers.header import clean_names
 from shoal.engines.readers.spool import Spool
@@ -88,7 +88,7 @@ def _cells(cursor: sqlite3.Cursor, names: list[str]) -> Iterator[list[str | None
             for name, cell in zip(names, row, strict=True):
                 if isinstance(cell, bytes):
                     raise InputError(
-                        f"Column {shown(name)} is a column of binary data.",
+                        f"Column {describe_name(name)} is a column of binary data.",
                         "Leave it out with query=.",
                     )
             yield [None if cell is None else str(cell) for cell in row]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 import shoal.engines.type_inference.value_forms as forms
-from shoal.core.column import shown
+from shoal.core.column import describe_name
 from shoal.core.errors import InputError
 from shoal.engines.type_inference.column import Engine
 
@@ -92,7 +92,7 @@ def check_texts(
         if size > TEXT_LIMIT:  # of bytes, and the limit is of characters
             characters = f"SELECT max(length({forms.name(column)}::VARCHAR)) FROM ({query})"
             if engine.execute(characters).fetchall()[0][0] > TEXT_LIMIT:
-                raise text_too_long(f"column {shown(column)}")
+                raise text_too_long(f"column {describe_name(column)}")
     return longest
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.core.errors import InputError
-from shoal.core.temporary_files import Nameless
+from shoal.core.temporary_files import NamelessFile
 
 _CELLS = 500_000  # cells converted at a time: a few tens of megabytes
 _CHARACTERS = 1 << 25  # and no more text than this, however long the cells are
@@ -37,13 +37,13 @@ class Spool:
     """
 
     def __init__(self) -> None:
-        self._files: list[Nameless] = []
+        self._files: list[NamelessFile] = []
         self.longest: dict[str, int] = {}
         """Bytes of the longest text of each column that came as rows of text."""
 
     def path(self) -> Path:
         """The place for one more file."""
-        self._files.append(Nameless())
+        self._files.append(NamelessFile())
         return self._files[-1].path
 
     def rows(self, names: Sequence[str], rows: Iterable[Row]) -> Path:

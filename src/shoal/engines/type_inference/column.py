@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import duckdb
 
 import shoal.engines.type_inference.value_forms as forms
-from shoal.core.column import shown
+from shoal.core.column import describe_name
 from shoal.core.errors import InputError
 
 HINT = re.compile(r"zip|postal|post.?code|plz|code|icd", re.IGNORECASE)
@@ -78,7 +78,7 @@ def infinite(name: str, count: int) -> None:
     """Infinite values have no place on a scale: say so by column and count."""
     if count:
         raise InputError(
-            f"Column {shown(name)} holds {count:,} infinite values.",
+            f"Column {describe_name(name)} holds {count:,} infinite values.",
             "Replace them with a number or leave them empty.",
         )
 

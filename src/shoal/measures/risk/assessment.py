@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
-from shoal.core.model import fraction as exact
+from shoal.core.model import parse_fraction as exact
 from shoal.measures.risk.dankar import choose
 from shoal.measures.risk.pitman import pitman
 from shoal.measures.risk.sizes import Estimate, Sizes, plain

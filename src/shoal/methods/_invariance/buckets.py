@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.cells import cover_classes
-from shoal.core.model import Mask, Model, Rule, least_rows, parts, products
+from shoal.core.model import Mask, Model, Rule, list_joint_columns, min_class_rows, split_rule
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.methods._invariance.requirement import besides
 from shoal.methods._topdown.by_loss import ByLoss
@@ -124,7 +124,9 @@ def split(tally: Tally, model: Model, rows: Rows, advance: Advance) -> Numbers:
     live, turn = np.ones(len(node), np.bool_), 0
     while True:
         height = np.bincount(node)[node] // values
-        at = np.flatnonzero(live & (height >= 2) & (values * (height // 2) >= least_rows(model)))
+        at = np.flatnonzero(
+            live & (height >= 2) & (values * (height // 2) >= min_class_rows(model))
+        )
         if not len(at):
             return node
         some, group = rows.take(at), _dense(node[at])
@@ -190,14 +192,14 @@ def _cost(tally: Tally, rows: Rows, class_: Numbers) -> NDArray[np.float64]:
 def _allowed(tally: Tally, model: Model, rows: Rows, class_: Numbers) -> Flags:
     """Of each group whether both halves meet the model: even they are, the rest by real rows."""
     other, real = besides(model), ~rows.nobody
-    sized = EVEN.issuperset(getattr(one, "name", str)() for one in parts(model))
+    sized = EVEN.issuperset(getattr(one, "name", str)() for one in split_rule(model))
     if other is None or (sized and real.all()):
         return np.ones((int(class_.max()) + 1) // 2, np.bool_)
     some, class_ = rows.take(real), class_[real]
     cells = cover_classes(tally.quasi, tally.keys, some.entry, class_)
     count = np.ones(len(class_), np.int64)
     cut = Cut(some.entry, class_.astype(np.int32), count, cells)
-    holds = np.asarray(other.holds(Groups.of(tally, cut, products(model))), np.bool_)
+    holds = np.asarray(other.holds(Groups.of(tally, cut, list_joint_columns(model))), np.bool_)
     return np.asarray(holds.reshape(-1, 2).all(axis=1))
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.core.cells import Bits, Cells, cover_classes, everything, publishable
+from shoal.core.cells import Bits, Cells, all_leaves, cover_classes, cover_ranges
 from shoal.core.errors import NotMetError
 from shoal.core.model import Model
-from shoal.core.tally import HELD_BACK, Cut, Tally
+from shoal.core.tally import SUPPRESSED, Cut, Tally
 from shoal.kernels.box_tree import ends
 from shoal.methods._invariance.buckets import Rows, split
 from shoal.methods._topdown.progress import Advance
@@ -139,14 +139,14 @@ def _wider(tally: Tally, cells: Cells) -> tuple[Cells, Numbers]:
                 able = high[:, j] < axis.size - 1 if up else low[:, j] > 0
                 (high if up else low)[:, j] += np.where(able, 1 if up else -1, 0)
             some = Cells(low, high, sets).take(every[able])
-            found.append(publishable(tally.quasi, some.low, some.high, some.sets))
+            found.append(cover_ranges(tally.quasi, some.low, some.high, some.sets))
             of.append(every[able])
     return Cells.joined(found), np.concatenate(of)
 
 
 def _one_more(axis: Axis, bits: Bits, up: bool) -> Flags:
     """Add the first (or last) leaf that is not there, in place; whether there was one."""
-    lacking = ~bits & everything(axis)
+    lacking = ~bits & all_leaves(axis)
     able = np.asarray(lacking.any(axis=1))
     first, last = ends(lacking[able])
     code = (last if up else first).astype(np.int64)
@@ -195,7 +195,7 @@ def gathered(
     if first is not None:
         before[group[first[rows.entry]]] = True
     cells, left = told_apart(tally, cells, _signatures(rows, group), size, before)
-    class_ = np.where(left, HELD_BACK, np.cumsum(~left) - 1)[group].astype(np.int32)
+    class_ = np.where(left, SUPPRESSED, np.cumsum(~left) - 1)[group].astype(np.int32)
     kept = cells.take(np.flatnonzero(~left))
     pair, count = np.unique(np.stack((rows.entry, class_)), axis=1, return_counts=True)
     cut = Cut(pair[0].astype(np.int32), pair[1].astype(np.int32), count.astype(np.int64), kept)
@@ -206,7 +206,7 @@ def completed(tally: Tally, cut: Cut) -> Cut:
     """The cut with the rows held back that are in none of its pieces."""
     gone = tally.count - np.bincount(cut.entry, cut.count, tally.entries).astype(np.int64)
     entry = np.flatnonzero(gone).astype(np.int32)
-    back = np.full(len(entry), HELD_BACK, np.int32)
+    back = np.full(len(entry), SUPPRESSED, np.int32)
     return replace(
         cut,
         entry=np.concatenate((cut.entry, entry)),

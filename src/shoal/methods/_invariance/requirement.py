@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import NotMetError, UsageError
-from shoal.core.model import All, Model, least_rows, parts, products
+from shoal.core.model import Conjunction, Model, list_joint_columns, min_class_rows, split_rule
 from shoal.core.tally import Tally, sensitive_columns
 
 NAME = "m-invariance"
@@ -22,7 +22,7 @@ def invariance(model: Model) -> Any:
 
 
 def _all(model: Model) -> list[Any]:
-    return [one for one in parts(model) if is_invariance(one)]
+    return [one for one in split_rule(model) if is_invariance(one)]
 
 
 def is_invariance(model: Model) -> bool:
@@ -32,8 +32,8 @@ def is_invariance(model: Model) -> bool:
 
 def besides(model: Model) -> Model | None:
     """What a rule asks for besides m-invariance; None: nothing."""
-    others = tuple(one for one in parts(model) if not is_invariance(one))
-    return All(others) if others else None
+    others = tuple(one for one in split_rule(model) if not is_invariance(one))
+    return Conjunction(others) if others else None
 
 
 def check_newcomers(newcomers: str) -> str:
@@ -62,7 +62,9 @@ def asked(tally: Tally, model: Model) -> tuple[int, str | None, NDArray[np.int32
             "The method invariant judges each class by itself, and the rule all of them together.",
             "leave the other requirement out, or use another method.",
         )
-    columns = {axis.name: codes for axis, codes in sensitive_columns(tally, products(model))}
+    columns = {
+        axis.name: codes for axis, codes in sensitive_columns(tally, list_joint_columns(model))
+    }
     if any(other.on != one.on for other in _all(model)):
         raise UsageError(
             "The rule asks for m-invariance on several columns.",
@@ -76,4 +78,4 @@ def asked(tally: Tally, model: Model) -> tuple[int, str | None, NDArray[np.int32
     name = one.on or next(iter(columns))
     if name not in columns:
         raise UsageError(f"There is no sensitive column {name!r}.", "name a sensitive column.")
-    return max(one.m, least_rows(model)), one.on, columns[name]
+    return max(one.m, min_class_rows(model)), one.on, columns[name]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.core.cells import Cells, as_sets
+from shoal.core.cells import Cells, ranges_to_sets
 from shoal.core.tally import Cut, Tally
 from shoal.kernels.grouping import combinations
 
@@ -95,7 +95,7 @@ def levelled(tally: Tally, rungs: Sequence[Rung]) -> Cut:
     low = np.stack([rung.low[node] for rung, node in pairs], axis=1)
     high = np.stack([rung.high[node] for rung, node in pairs], axis=1)
     flat = (j for j, axis in enumerate(tally.quasi) if axis.shape == "flat")
-    sets = {j: as_sets(tally.quasi[j], low[:, j], high[:, j]) for j in flat}
+    sets = {j: ranges_to_sets(tally.quasi[j], low[:, j], high[:, j]) for j in flat}
     entry = np.arange(tally.entries, dtype=np.int32)
     cells = printed_at(tally.quasi, Cells(low, high, sets), [rung.number for rung in rungs])
     return Cut(entry, class_, tally.count, cells)

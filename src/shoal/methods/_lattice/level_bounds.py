@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from shoal.core.axis import Axis
 from shoal.core.errors import NotMetError, UsageError
-from shoal.core.release import short
+from shoal.core.release import format_reached
 from shoal.core.tally import Tally
 from shoal.methods._lattice.costs import HeldBack
 from shoal.methods._lattice.ladder import Rung, apart, every_rung, ladder, level_of_each
@@ -98,6 +98,6 @@ def refused(tables: Tables, hold_back: int, search: NodeSearch | None = None) ->
     return NotMetError(
         f"No combination of levels meets {tables.model} with {hold_back:,} rows held back. The "
         f"closest found ({told}) needs {needed:,} of {rows:,} rows "
-        f"({short(100 * needed / rows)} %).",
+        f"({format_reached(100 * needed / rows)} %).",
         f"{loosen}allow --hold-back {share:.3f}, weaken the rule, or give columns coarser levels.",
     )

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.core.histogram import Histogram, Pairs
-from shoal.core.model import Model, products
-from shoal.core.tally import Cut, Groups, Tally, provided, sensitive_columns
+from shoal.core.histogram import Histogram, ProviderValuePairs
+from shoal.core.model import Model, list_joint_columns
+from shoal.core.tally import Cut, Groups, Tally, number_provider_pairs, sensitive_columns
 from shoal.kernels import rollup
 from shoal.kernels.grouping import tabulate
 from shoal.methods._lattice.ladder import Rung, levelled
@@ -79,7 +79,7 @@ class Tables:
     model: Model
     ladders: tuple[tuple[Rung, ...], ...]
     packing: Packing
-    columns: list[Axis | Pairs]
+    columns: list[Axis | ProviderValuePairs]
     """What is judged: sensitive values, or their pairs with the provider."""
     totals: list[NDArray[np.int64]]
     """Of each the rows of its values: of the whole table, where this is a part of one."""
@@ -94,8 +94,10 @@ class Tables:
     def of(cls, tally: Tally, model: Model, ladders: tuple[tuple[Rung, ...], ...]) -> Tables:
         """The table at the first rung of each column, from which all others are rolled up."""
         needs = model.needs
-        sensitive = sensitive_columns(tally, products(model))
-        pairs: list[tuple[Any, Any]] = provided(tally, sensitive) if "provider" in needs else []
+        sensitive = sensitive_columns(tally, list_joint_columns(model))
+        pairs: list[tuple[Any, Any]] = (
+            number_provider_pairs(tally, sensitive) if "provider" in needs else []
+        )
         judged = pairs or (sensitive if needs & {"sensitive", "total"} else [])
         packing = Packing.of([len(rungs[0]) for rungs in ladders])
         totals = [
@@ -182,7 +184,7 @@ class Tables:
             gone = np.ones(len(table), dtype=bool)
             gone[kept] = False
             cut = cut.without(gone)
-        return Groups.of(self.tally, cut, products(self.model))
+        return Groups.of(self.tally, cut, list_joint_columns(self.model))
 
     def _counted(self, table: Rolled) -> Groups:
         histograms, shares = [], []

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.model import Model, least_rows
+from shoal.core.model import Model, min_class_rows
 from shoal.core.tally import Cut, Tally
 from shoal.kernels.cell_width import Reach
 from shoal.kernels.grouping import combinations
@@ -74,7 +74,7 @@ class _Line:
 
     def best(self, hold_back: int, advance: Advance) -> Cut:
         """The cut with the least loss, of those that begin with shorter and longer segments."""
-        length = max(1, least_rows(self.model))
+        length = max(1, min_class_rows(self.model))
         best = cut = self._cut(length, hold_back)
         worse = turn = 0
         while cut.facts.get("joined") and worse < PATIENCE and length < len(self.entry):

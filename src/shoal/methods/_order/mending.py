@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.cells import Cells, cover_classes, publishable
-from shoal.core.model import Mask, Model, products, spoiling
-from shoal.core.tally import HELD_BACK, Cut, Groups, Tally
-from shoal.core.theory.collusion import decided
+from shoal.core.cells import Cells, cover_classes, cover_ranges
+from shoal.core.model import Mask, Model, find_spoiling_classes, list_joint_columns
+from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
+from shoal.core.theory.collusion import judge_by_halves
 from shoal.methods._topdown.search import refusal
 
 
@@ -42,7 +42,7 @@ def mended(
     first, best, fewest = len(line), line.cut, tally.rows + 1
     while True:
         cut = line.cut
-        groups = Groups.of(tally, cut, products(model))
+        groups = Groups.of(tally, cut, list_joint_columns(model))
         bad = breaking(model, groups)
         rows = int(groups.rows[bad].sum())
         if rows < fewest:
@@ -61,14 +61,14 @@ def mended(
 def breaking(model: Model, groups: Groups) -> Mask:
     """The classes to be joined next; what cannot be decided in time breaks the rule."""
     if not model.local:
-        return spoiling(model, groups)
-    return ~decided(lambda some, _: model.holds(some), groups)
+        return find_spoiling_classes(model, groups)
+    return ~judge_by_halves(lambda some, _: model.holds(some), groups)
 
 
 def settled(tally: Tally, model: Model, cut: Cut) -> Cut:
     """What is left once the classes that break the rule are held back, until none does."""
     while cut.classes:
-        bad = breaking(model, Groups.of(tally, cut, products(model)))
+        bad = breaking(model, Groups.of(tally, cut, list_joint_columns(model)))
         if not bad.any():
             break
         cut = cut.without(bad)
@@ -94,7 +94,7 @@ class _Line:
         entry, count = entry.astype(np.int32), count.astype(np.int64)
         size = int(class_.max(initial=-1)) + 1
         rows = np.bincount(class_[class_ >= 0], count[class_ >= 0], size).astype(np.int64)
-        number = np.append(np.cumsum(rows > 0) - 1, HELD_BACK)  # the last one is for class -1
+        number = np.append(np.cumsum(rows > 0) - 1, SUPPRESSED)  # the last one is for class -1
         class_ = number[class_].astype(np.int32)
         cells = cover_classes(tally.quasi, tally.keys, entry, class_)
         return cls(tally, entry, class_, count, rows[rows > 0], cells)
@@ -121,7 +121,7 @@ class _Line:
         streak = np.maximum.accumulate(np.where(wanted, -1, at)) + 1
         # of neighbours who all want to be joined, the first with the second, the third with ...
         begins = np.append(True, ~(wanted & ((at - streak) % 2 == 0)))
-        class_ = np.append(np.cumsum(begins) - 1, HELD_BACK)[self.class_].astype(np.int32)
+        class_ = np.append(np.cumsum(begins) - 1, SUPPRESSED)[self.class_].astype(np.int32)
         first = np.flatnonzero(begins)
         last = np.append(first[1:], len(self)) - 1
         rows = np.add.reduceat(self.rows, first)
@@ -141,4 +141,4 @@ class _Line:
         a, b = self.cells.take(one), self.cells.take(other)
         sets = {column: bits | b.sets[column] for column, bits in a.sets.items()}
         low, high = np.minimum(a.low, b.low), np.maximum(a.high, b.high)
-        return publishable(self.tally.quasi, low, high, sets)
+        return cover_ranges(self.tally.quasi, low, high, sets)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.cells import Cells
-from shoal.core.model import Model, products, spoiling
-from shoal.core.tally import HELD_BACK, Cut, Groups, Tally
+from shoal.core.model import Model, find_spoiling_classes, list_joint_columns
+from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 
 Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -38,7 +38,11 @@ def placed(tally: Tally, points: Codes, cells: Cells, rule: Model) -> Cut:
         used = np.unique(class_[class_ >= 0])
         cut = _cut(tally, class_, used, cells)
         bad = np.zeros(len(cells), np.bool_)
-        bad[used] = spoiling(rule, Groups.of(tally, cut, products(rule))) if len(used) else False
+        bad[used] = (
+            find_spoiling_classes(rule, Groups.of(tally, cut, list_joint_columns(rule)))
+            if len(used)
+            else False
+        )
         failing = int(tally.count[(class_ >= 0) & bad[class_]].sum())
         if best is None or failing < fewest:
             best, fewest = cut, failing
@@ -94,7 +98,7 @@ class _Ranks:
         rank = self.ranked()
         order, least = np.argsort(rank), homes.least(rank)
         at = np.minimum(np.searchsorted(rank[order], least), len(order) - 1)
-        return np.where(least >= _LAST, HELD_BACK, order[at]).astype(np.int32)
+        return np.where(least >= _LAST, SUPPRESSED, order[at]).astype(np.int32)
 
     def changed(self, homes: _Homes, class_: Codes, bad: Flags) -> bool:
         """Give failing classes up, or move them forward; False where nothing is left to do."""
@@ -109,6 +113,6 @@ class _Ranks:
 
 
 def _cut(tally: Tally, class_: Codes, used: Codes, cells: Cells) -> Cut:
-    number = np.where(class_ < 0, HELD_BACK, np.searchsorted(used, class_)).astype(np.int32)
+    number = np.where(class_ < 0, SUPPRESSED, np.searchsorted(used, class_)).astype(np.int32)
     entry = np.arange(tally.entries, dtype=np.int32)
     return Cut(entry, number, tally.count, cells.take(used))

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.model import least_rows
+from shoal.core.model import min_class_rows
 from shoal.kernels import split
 from shoal.kernels.cell_width import Reach
 from shoal.kernels.cheapest_cut import cheapest
@@ -39,7 +39,7 @@ class ByLoss(Search):
     def chosen(self) -> Candidates:
         """For each segment its cheapest cut; where the rule refuses it, others by their cost."""
         able, widths = self.open_()
-        large = self.rows.people > self.widest * least_rows(self.model)
+        large = self.rows.people > self.widest * min_class_rows(self.model)
         on_widest = self.first_cuts(np.flatnonzero(able & large & self.good), widths)
         best = self.best(self.cuts(*on_widest))
         able[best.segment] = False
@@ -55,7 +55,7 @@ class ByLoss(Search):
     def cheapest(self, segment: Whole, column: Whole, bins: int) -> Candidates:
         """The cheapest cuts of these segments on these columns, by segment and cost."""
         rows, shape = self.rows, (len(segment), bins)
-        least = np.where(self.good[segment], least_rows(self.model), 1)
+        least = np.where(self.good[segment], min_class_rows(self.model), 1)
         cut, left, cost = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.empty(shape)
         table = rows.keys, rows.count, rows.start, rows.stop, rows.spans.low, rows.spans.high
         share_out(

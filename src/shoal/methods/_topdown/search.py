@@ -13,12 +13,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.cells import Cells, publishable
+from shoal.core.cells import Cells, cover_ranges
 from shoal.core.errors import NotMetError, UsageError
-from shoal.core.model import Model, least_rows, parts, products, spoiling
-from shoal.core.release import short
-from shoal.core.tally import HELD_BACK, Cut, Groups, Tally
-from shoal.core.theory.collusion import decided
+from shoal.core.model import (
+    Model,
+    find_spoiling_classes,
+    list_joint_columns,
+    min_class_rows,
+    split_rule,
+)
+from shoal.core.release import format_reached
+from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
+from shoal.core.theory.collusion import judge_by_halves
 from shoal.methods._topdown.progress import Progress
 from shoal.methods._topdown.segments import Candidates, Segments
 
@@ -58,7 +64,7 @@ class Search:
                 "use strict cuts.",
             )
         rng = rng or np.random.default_rng(0)
-        return cls(Segments.of(tally, model, products(model), relaxed, rng), model, **how)
+        return cls(Segments.of(tally, model, list_joint_columns(model), relaxed, rng), model, **how)
 
     def __post_init__(self) -> None:
         whole = self.rows.whole(self.model)
@@ -88,7 +94,7 @@ class Search:
         rows.start, rows.stop = bounds.T.copy()
         rows.people, rows.spans = np.diff(people, axis=1)[:, 0], spans
         kept, groups = np.flatnonzero(good), rows.whole(self.model)
-        while (bad := spoiling(self.model, groups.take(kept))).any():
+        while (bad := find_spoiling_classes(self.model, groups.take(kept))).any():
             kept = kept[~bad]
         self.good = np.isin(np.arange(len(good)), kept)
         self.done, self.placed = [], 0
@@ -139,7 +145,7 @@ class Search:
             widths[:, rows.may_coincide] = 0
         if self.joint:
             self.right = np.full(len(rows.start), -1)
-        large = rows.people >= 2 * least_rows(self.model)
+        large = rows.people >= 2 * min_class_rows(self.model)
         able = ~self.good if self.apart else large | ~self.good
         return able & (widths > 0).any(axis=1), widths
 
@@ -183,7 +189,7 @@ class Search:
         """Balanced cuts of these segments on these columns, where both halves are large enough."""
         candidates = self.rows.candidates(segment, column, free)
         self.rows.balance(candidates)
-        least = least_rows(self.model)
+        least = min_class_rows(self.model)
         left = candidates.left
         right = self.rows.people[candidates.segment] - left
         large = np.minimum(left, right) >= np.where(self.good[candidates.segment], least, 1)
@@ -220,7 +226,7 @@ class Search:
     def _holds(self, groups: Groups) -> NDArray[np.bool_]:
         """Which classes meet the model by themselves; what cannot be decided in time does not."""
         judge = self.model.holds if self.model.local else self.model.alone  # type: ignore[attr-defined]
-        return decided(lambda some, _: judge(some), groups)
+        return judge_by_halves(lambda some, _: judge(some), groups)
 
     def _admitted(self, candidates: Candidates) -> Candidates:
         """Of each segment's candidates the first that the table survives, one after the other."""
@@ -252,12 +258,12 @@ class Search:
     def cut(self, tally: Tally) -> Cut:
         """The finished classes as a cut of the tally."""
         bounds, good, spans = self.finished()
-        number = np.where(good, np.cumsum(good) - 1, HELD_BACK).astype(np.int32)
+        number = np.where(good, np.cumsum(good) - 1, SUPPRESSED).astype(np.int32)
         class_ = np.empty(len(self.rows.entry), dtype=np.int32)
         order = np.argsort(bounds[:, 0])
         class_[:] = np.repeat(number[order], np.diff(bounds, axis=1)[order, 0])
         kept, q = spans.take(np.flatnonzero(good)), len(tally.quasi)
-        cells = publishable(tally.quasi, kept.low[:, :q], kept.high[:, :q], kept.sets)
+        cells = cover_ranges(tally.quasi, kept.low[:, :q], kept.high[:, :q], kept.sets)
         entry, class_, count = self.rows.pieces(class_)
         cut = Cut(entry, class_, count, cells, {"depth": self.depth})
         own = not self.rows.relaxed and self.last is None and not self.rows.may_coincide.any()
@@ -282,7 +288,7 @@ def check_quasi(tally: Tally) -> None:
 
 def refusal(model: Model, whole: Groups, hold_back: int = 0) -> NotMetError:
     """Why a table cannot meet a rule even as one class: what fails, and what it reaches."""
-    failed = [part for part in parts(model) if not part.holds(whole).all()]
+    failed = [part for part in split_rule(model) if not part.holds(whole).all()]
     partial = any(h.total.sum() > whole.rows.sum() for h in whole.sensitive)
     table = "that part of it" if partial else "the whole table"
     advice = [str(part.advice(whole)) if hasattr(part, "advice") else "" for part in failed]
@@ -311,5 +317,5 @@ def _reached(part: Model, whole: Groups, table: str, advised: bool) -> str:
     if not math.isfinite(value) or value < 0:
         return ""
     if advised or not getattr(part, "strict", False):
-        return f" ({table} reaches {short(value)})"
-    return f" ({table} reaches {short(value)}, and {part.parameter} must be above that)"  # type: ignore[attr-defined]
+        return f" ({table} reaches {format_reached(value)})"
+    return f" ({table} reaches {format_reached(value)}, and {part.parameter} must be above that)"  # type: ignore[attr-defined]

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.core.cells import Cells, everything, publishable
-from shoal.core.histogram import Histogram, Pairs, Shares
+from shoal.core.cells import Cells, all_leaves, cover_ranges
+from shoal.core.histogram import Contributions, Histogram, ProviderValuePairs
 from shoal.core.model import Model
-from shoal.core.tally import Groups, Population, Tally, provided, sensitive_columns
+from shoal.core.tally import Groups, Population, Tally, number_provider_pairs, sensitive_columns
 from shoal.kernels import split
 from shoal.kernels.threads import share_out
 
@@ -108,7 +108,7 @@ class Segments:
     values: NDArray[np.int32]
     count: NDArray[Any]
     entry: NDArray[np.int32]
-    columns: tuple[Axis | Pairs, ...]
+    columns: tuple[Axis | ProviderValuePairs, ...]
     """What ``values`` numbers: sensitive values, or their pairs with the provider."""
     totals: tuple[NDArray[np.int64], ...]
     population: Population | None
@@ -136,7 +136,9 @@ class Segments:
             else whole
             for (axis, codes), whole in zip_longest(pairs, tally.reference[: len(pairs)])
         )
-        columns: list[Any] = provided(tally, pairs) if "provider" in model.needs else pairs
+        columns: list[Any] = (
+            number_provider_pairs(tally, pairs) if "provider" in model.needs else pairs
+        )
         order = canonical(tally, rng) if relaxed else np.arange(tally.entries, dtype=np.int32)
         small = np.int32 if tally.rows < 2**31 else np.int64
         count = np.ones(len(order), small) if relaxed else tally.count.astype(small)
@@ -166,7 +168,7 @@ class Segments:
             spans,
         )
         full = {
-            j: everything(a)[np.newaxis] for j, a in enumerate(tally.quasi) if a.shape == "flat"
+            j: all_leaves(a)[np.newaxis] for j, a in enumerate(tally.quasi) if a.shape == "flat"
         }
         segments.spans = segments._spanned(Cells(spans.low, spans.high, full))
         return segments
@@ -217,7 +219,7 @@ class Segments:
         """The weighted width of each segment's published cells; 0 where a column has one code."""
         spans = self.spans
         several = spans.high > spans.low
-        widths = publishable(self.axes, spans.low, spans.high, spans.sets).widths(self.axes)
+        widths = cover_ranges(self.axes, spans.low, spans.high, spans.sets).widths(self.axes)
         # a tree node with one leaf present is still cut-free, and a zero-wide pair is not
         return np.where(several, np.maximum(widths, 1e-12), 0.0) * self.importance
 
@@ -283,7 +285,7 @@ class Segments:
 
     def _judged(
         self, rows: NDArray[np.int64], found: Candidates, where: tuple[Any, ...]
-    ) -> tuple[tuple[Histogram, ...], tuple[Shares, ...]]:
+    ) -> tuple[tuple[Histogram, ...], tuple[Contributions, ...]]:
         """The sensitive values of both halves of each candidate, and who brought them if asked."""
         histograms, shares = [], []
         for i, column in enumerate(self.columns):
@@ -331,7 +333,7 @@ class Segments:
         rows = self.keys, self.count, self.start, self.stop
         self._share(split.span_halves, len(where[0]), *rows, *where, set_at, low, high, bits)
         spans = self._cells(np.minimum(low, high.clip(0)), high.clip(0), bits, set_at)
-        return publishable(self.axes, spans.low, spans.high, spans.sets)
+        return cover_ranges(self.axes, spans.low, spans.high, spans.sets)
 
     def whole(self, model: Model) -> Groups:
         """The segments themselves as groups."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shoal.core.model import Model, whole
+from shoal.core.model import Model, parse_whole_number
 from shoal.core.tally import Groups
-from shoal.core.theory.collusion import breached, members
+from shoal.core.theory.collusion import count_members, find_breaches
 from shoal.models._verifiers.lattice import Checked, one_class
 
 
@@ -21,5 +21,5 @@ def exact(model: Model, class_: Groups, m: int) -> Checked:
     Does not name the smallest coalition, nor all: one that breaks the class.
     """
     one_class(class_)
-    most = members(class_.brought, whole(m, "m", 0))
-    return Checked(breached(model, class_, most).of(0), 1)
+    most = count_members(class_.brought, parse_whole_number(m, "m", 0))
+    return Checked(find_breaches(model, class_, most).of(0), 1)

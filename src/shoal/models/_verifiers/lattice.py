@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
-from shoal.core.model import Model, parts, whole
+from shoal.core.model import Model, parse_whole_number, split_rule
 from shoal.core.tally import Groups
-from shoal.core.theory.collusion import fitness, left, members
+from shoal.core.theory.collusion import count_members, remove_coalitions, score_fitness
 
 ALPHA = 0.3
 """The weight of diversity in the score, as in the paper's experiments on verification."""
@@ -74,14 +74,14 @@ class Lattice:
     def of(cls, model: Model, class_: Groups, m: int, name: str) -> Lattice:
         """The lattice that the verifier of this name searches."""
         one_class(class_)
-        for part in parts(model):
+        for part in split_rule(model):
             if not getattr(part, "growing", False):
                 raise UsageError(
                     f"The verifier {name} takes away all rows of a coalition, and fewer may break "
                     f"{part}.",
                     'use the verifier "exact".',
                 )
-        most = int(members(class_.brought, whole(m, "m", 0))[0])
+        most = int(count_members(class_.brought, parse_whole_number(m, "m", 0))[0])
         failing = not model.holds(class_).all()
         return cls(model, class_, attack_power(model, class_), most, failing)
 
@@ -110,7 +110,9 @@ class Lattice:
     def broken(self, coalitions: Coalitions) -> NDArray[np.bool_]:
         """Which coalitions break the rule: one check each."""
         found = [
-            ~self.model.holds(left(self.class_, self.order[coalitions[at : at + AT_ONCE]]))
+            ~self.model.holds(
+                remove_coalitions(self.class_, self.order[coalitions[at : at + AT_ONCE]])
+            )
             for at in range(0, len(coalitions), AT_ONCE)
         ]
         return np.concatenate(found) if found else np.zeros(0, bool)
@@ -147,13 +149,13 @@ def attack_power(model: Model, class_: Groups) -> NDArray[np.int64]:
     """The places of a class's providers, from the weakest to the strongest."""
     n = int(class_.brought.present[0])
     others = np.array([[j for j in range(n) if j != i] for i in range(n)], dtype=np.int64)
-    own = left(class_, others.reshape(n, n - 1))
+    own = remove_coalitions(class_, others.reshape(n, n - 1))
     return np.lexsort((own.rows, scores(model, own)))
 
 
 def scores(model: Model, groups: Groups) -> NDArray[np.float64]:
     """How far each class fulfils the rule: 1 or more only where it does."""
-    score = fitness(model, groups, ALPHA)
+    score = score_fitness(model, groups, ALPHA)
     return np.where(model.holds(groups), score, np.minimum(score, BELOW_ONE))
 
 

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
 from shoal.core.errors import OutputError, UsageError
-from shoal.core.model import Model, parts, written
+from shoal.core.model import Model, format_parameter, split_rule
 from shoal.core.schema import Schema
 from shoal.kernels.grouping import combinations
 from shoal.releases.draft import Made, Whole
@@ -84,8 +84,8 @@ def check_rule(rule: Model, sensitive: Sequence[str]) -> None:
     the two is everybody's.
     """
     _refuse_providers(rule)
-    void = [str(part) for part in parts(rule) if getattr(part, "identity", False)]
-    void += [str(part) for part in parts(rule) if "sensitive" not in part.needs]
+    void = [str(part) for part in split_rule(rule) if getattr(part, "identity", False)]
+    void += [str(part) for part in split_rule(rule) if "sensitive" not in part.needs]
     if void:
         raise UsageError(
             "Buckets publish the quasi-identifiers as they are, so that "
@@ -94,7 +94,7 @@ def check_rule(rule: Model, sensitive: Sequence[str]) -> None:
             'k=2", or publish generalised cells.',
         )
     if bare := unjudged(rule, sensitive):
-        asked = (f"entropy-diversity l=3 on={written(name)}" for name in bare)
+        asked = (f"entropy-diversity l=3 on={format_parameter(name)}" for name in bare)
         raise UsageError(
             f"No requirement judges sensitive columns by themselves: {', '.join(bare)}.",
             f"add {' '.join(map(_option, asked))}, or do not publish them.",
@@ -103,7 +103,7 @@ def check_rule(rule: Model, sensitive: Sequence[str]) -> None:
 
 def _refuse_providers(rule: Model) -> None:
     """Refuse what asks whose rows are whose: in a bucket nobody can tell that of the values."""
-    if asked := [str(part) for part in parts(rule) if "provider" in part.needs]:
+    if asked := [str(part) for part in split_rule(rule) if "provider" in part.needs]:
         raise UsageError(
             f"Buckets permute the values of a class, so that they belong to no provider, and "
             f"{', '.join(asked)} cannot be judged.",

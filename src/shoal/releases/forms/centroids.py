@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from shoal.core.axis import Axis
 from shoal.core.cells import cover_classes
 from shoal.core.errors import UsageError
-from shoal.core.hierarchy import to_values
-from shoal.core.labels import text
-from shoal.core.model import Model, inner, least_rows
-from shoal.core.tally import HELD_BACK, Cut, Tally
+from shoal.core.hierarchy import positions_to_values
+from shoal.core.labels import format_value
+from shoal.core.model import Model, min_class_rows, unwrap_rule
+from shoal.core.tally import SUPPRESSED, Cut, Tally
 from shoal.engines.protocol import Frame
 from shoal.kernels.grouping import combinations, tabulate
 from shoal.releases.companion import released
@@ -59,7 +59,7 @@ def check_centroids(request: Request) -> None:
 
 def check_cells(rule: Model) -> None:
     """Refuse a rule that asks whom cells cover."""
-    asked = [str(part) for part in inner(rule) if part.needs & {"population", "cells"}]
+    asked = [str(part) for part in unwrap_rule(rule) if part.needs & {"population", "cells"}]
     if asked:
         raise UsageError(
             f"A centroid covers nobody, so that {', '.join(asked)} cannot be judged.",
@@ -97,7 +97,7 @@ class Centroids(Whole):
         """The classes that the method makes of a table, those with equal centroids as one."""
         encoded = plan.encode(frame)
         made = make(encoded.tally, request)
-        cut, centres = centred(encoded.tally, made, least_rows(request.rule))
+        cut, centres = centred(encoded.tally, made, min_class_rows(request.rule))
         found = cls(frame, encoded, encoded.tally, cut, request)
         found._centres = centres
         return found
@@ -120,7 +120,7 @@ def centred(tally: Tally, cut: Cut, least: int = 1) -> tuple[Cut, dict[str, Labe
         for axis, codes in zip(tally.quasi, tally.keys, strict=True)
     ]
     number, first = combinations([one[0] for one in found], [len(one[1]) for one in found])
-    class_ = np.where(kept, number[cut.class_], HELD_BACK).astype(np.int32)
+    class_ = np.where(kept, number[cut.class_], SUPPRESSED).astype(np.int32)
     cells = cover_classes(tally.quasi, tally.keys, cut.entry, class_)
     pairs = zip(tally.quasi, found, strict=True)
     centres = {axis.name: (place[first], words) for axis, (place, words) in pairs}
@@ -185,7 +185,7 @@ def _measured(
     else:
         mean = np.round(mean, digits)
     there, number = np.unique(mean, return_inverse=True)
-    words = [*map(text, to_values(axis.kind, there)), None]
+    words = [*map(format_value, positions_to_values(axis.kind, there)), None]
     return np.where(null, len(there), number).astype(np.int32), pa.array(words, pa.string())
 
 
@@ -200,7 +200,7 @@ def precision(leaves: Sequence[Any], people: Sequence[int] | NDArray[Any]) -> in
     numbers = [leaf for leaf in leaves if isinstance(leaf, int | float)]
     if not numbers:
         return 0
-    exponents = [Decimal(text(one)).as_tuple().exponent for one in numbers]
+    exponents = [Decimal(format_value(one)).as_tuple().exponent for one in numbers]
     digits = np.array([max(0, -int(exponent)) for exponent in exponents])
     order = np.argsort(digits, kind="stable")
     so_far = np.cumsum(np.asarray(people)[order])

@@ -28,12 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.core.cells import Cells, everything, publishable
+from shoal.core.cells import Cells, all_leaves, cover_ranges
 from shoal.core.errors import InputError, NotMetError
-from shoal.core.labels import ROOT, restored
-from shoal.core.model import Model, products
+from shoal.core.labels import ROOT, restore_cell
+from shoal.core.model import Model, list_joint_columns
 from shoal.core.schema import Column, Schema
-from shoal.core.tally import HELD_BACK, Cut, Groups, Tally
+from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 from shoal.engines.protocol import Coding, Frame
 from shoal.kernels.box_tree import ends
 from shoal.kernels.grouping import extents, members
@@ -125,7 +125,7 @@ def old_cells(count: Recount, axes: Sequence[Axis]) -> Cells:
         low[other, j], high[other, j] = 0, axis.size - 1
         levels[other, j] = axis.level_to_print(axis.height, low[other, j], high[other, j])
         if j in sets:
-            sets[j][other] = everything(axis)
+            sets[j][other] = all_leaves(axis)
             low[:, j], high[:, j] = ends(sets[j])
     return Cells(low, high, sets, levels if (levels >= 0).any() else None)
 
@@ -135,7 +135,7 @@ def _labels(count: Recount, name: str) -> NDArray[np.object_]:
     j = [axis.name for axis in count.tally.quasi].index(name)
     axis = count.tally.quasi[j]
     texts = np.empty(axis.size, dtype=object)
-    texts[:] = [restored(leaf(axis, code)) for code in range(axis.size)]
+    texts[:] = [restore_cell(leaf(axis, code)) for code in range(axis.size)]
     return texts[count.cut.cells.low[:, j]]
 
 
@@ -147,7 +147,7 @@ def grown(tally: Tally, was: Codes, cells: Cells, request: Request) -> Cut:
     are made of all people anew, in which the new ones are kept together.
     """
     staying = _staying(tally, was, cells, request.rule)
-    nobody = np.full(tally.entries, HELD_BACK, np.int32)
+    nobody = np.full(tally.entries, SUPPRESSED, np.int32)
     if staying.max(initial=-1) < 0:
         return _made(tally, was, cells, nobody, request)
     for classes in (staying, _joined(tally, was, cells, staying, request.rule)):
@@ -162,18 +162,18 @@ def _staying(tally: Tally, was: Codes, cells: Cells, rule: Model) -> Codes:
     """Per entry the old class that it stays in; negative where it cannot."""
     inside = (was >= 0) & _lies_in(tally.keys, cells, np.maximum(was, 0))
     classes = np.unique(was[inside])
-    class_ = np.where(inside, np.searchsorted(classes, was), HELD_BACK).astype(np.int32)
+    class_ = np.where(inside, np.searchsorted(classes, was), SUPPRESSED).astype(np.int32)
     if not len(classes):
         return class_
     entry = np.arange(tally.entries, dtype=np.int32)
     cut = Cut(entry, class_, tally.count, cells.take(classes))
     holds = inside & _holds(tally, cut, rule)[class_]
-    return np.where(holds, was, HELD_BACK).astype(np.int32)
+    return np.where(holds, was, SUPPRESSED).astype(np.int32)
 
 
 def _holds(tally: Tally, cut: Cut, rule: Model) -> Flags:
     """Whether each class meets the rule, beside the values of the whole table."""
-    groups = Groups.of(replace(tally, reference=_totals(tally)), cut, products(rule))
+    groups = Groups.of(replace(tally, reference=_totals(tally)), cut, list_joint_columns(rule))
     return np.asarray(rule.holds(groups), dtype=np.bool_)
 
 
@@ -247,7 +247,7 @@ def _made(
     new = by_method(_standing_for(tally, was, cells, rest, together), request, allowed)
     entry = rest[new.entry].astype(np.int32)
     covering = _cover(tally, was, cells, replace(new, entry=entry))
-    class_ = np.where(new.class_ < 0, HELD_BACK, new.class_ + old.classes).astype(np.int32)
+    class_ = np.where(new.class_ < 0, SUPPRESSED, new.class_ + old.classes).astype(np.int32)
     both = Cut(
         np.concatenate((old.entry, entry)),
         np.concatenate((old.class_, class_)),
@@ -297,7 +297,7 @@ def _cover(tally: Tally, was: Codes, cells: Cells, cut: Cut) -> Cells:
         words = tally.quasi[j].words
         sets[j] = members(tally.keys[j], entry, class_, cut.classes, words)
         np.bitwise_or.at(sets[j], to, bits[of])
-    return publishable(tally.quasi, low, high, sets)
+    return cover_ranges(tally.quasi, low, high, sets)
 
 
 def _changes(cut: Cut, was: Codes, cells: Cells, rows: int) -> dict[str, int]:

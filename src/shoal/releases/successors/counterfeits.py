@@ -23,9 +23,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.core.errors import InputError, UsageError
-from shoal.core.labels import restored
-from shoal.core.model import Model, parts
-from shoal.core.release import How, Verdict
+from shoal.core.labels import restore_cell
+from shoal.core.model import Model, split_rule
+from shoal.core.release import Verdict, VerdictBasis
 from shoal.core.tally import Cut, Groups
 from shoal.methods._invariance.requirement import FILL, is_invariance
 from shoal.releases import draft
@@ -107,7 +107,7 @@ class Counterfeits:
         columns = []
         for name in self.columns:
             axis, low = count.tally.quasi[axes[name]], count.cut.cells.low[:, axes[name]]
-            words = [restored(leaf(axis, code)) for code in range(axis.size)]
+            words = [restore_cell(leaf(axis, code)) for code in range(axis.size)]
             columns.append([words[code] for code in low.tolist()])
         rows = np.bincount(count.cut.class_, count.cut.count, count.cut.classes).astype(np.int64)
         found = np.array([self.count.get(one, 0) for one in zip(*columns, strict=True)], np.int64)
@@ -128,12 +128,18 @@ class Counterfeits:
 
 
 def judged(
-    rule: Model, groups: Groups, people: Groups, made: int, how: How, labels: Labels | None = None
+    rule: Model,
+    groups: Groups,
+    people: Groups,
+    made: int,
+    how: VerdictBasis,
+    labels: Labels | None = None,
 ) -> Verdict:
     """The verdict on classes with counterfeits: m-invariance by all rows, all else by people."""
     check_values(rule, made)
     found = tuple(
-        judge(part, groups if is_invariance(part) else people, labels)[0] for part in parts(rule)
+        judge(part, groups if is_invariance(part) else people, labels)[0]
+        for part in split_rule(rule)
     )
     holds = len(groups) > 0 and all(part.holds for part in found)
     return Verdict(holds, how, int(groups.rows.sum()), len(groups), found)
@@ -143,7 +149,7 @@ def check_values(rule: Model, made: int) -> None:
     """Refuse to judge values besides m-invariance where some are counterfeit: which is secret."""
     asked = [
         part
-        for part in parts(rule)
+        for part in split_rule(rule)
         if not is_invariance(part) and {"sensitive", "total"} & part.needs
     ]
     if made and asked:

@@ -46,10 +46,10 @@ from shoal.core.hierarchy import (
     Prefixes,
     Tree,
 )
-from shoal.core.labels import ROOT, restored
+from shoal.core.labels import ROOT, restore_cell
 from shoal.core.model import Model
 from shoal.core.schema import Column, Schema
-from shoal.core.tally import HELD_BACK, Cut, Tally
+from shoal.core.tally import SUPPRESSED, Cut, Tally
 from shoal.engines.protocol import Coding, Distinct, Frame
 from shoal.methods._lattice.ladder import levelled, rung_at
 from shoal.methods._order.placement import placed
@@ -148,7 +148,7 @@ class Recoding:
         cut, axes = self.count.cut, self.count.tally.quasi
         hidden = np.ones(cut.classes, np.bool_)
         for axis, codes in zip(axes, cut.cells.low.T, strict=True):
-            root = [restored(leaf(axis, code)) == ROOT for code in range(axis.size)]
+            root = [restore_cell(leaf(axis, code)) == ROOT for code in range(axis.size)]
             hidden &= np.array(root)[codes]
         return self.count if hidden.all() else replace(self.count, cut=cut.without(hidden))
 
@@ -210,7 +210,7 @@ class Recoding:
 
     def _labels(self, name: str) -> set[str]:
         axis = next(axis for axis in self.count.tally.quasi if axis.name == name)
-        labels = (restored(leaf(axis, code)) for code in range(axis.size))
+        labels = (restore_cell(leaf(axis, code)) for code in range(axis.size))
         return {label for label in labels if label is not None}
 
 
@@ -428,7 +428,7 @@ def _at_levels(
     fit = np.flatnonzero((points >= 0).all(axis=0))
     some = replace(tally, keys=tally.keys[:, fit], values=tally.values[:, fit])
     cut = levelled(replace(some, count=tally.count[fit]), rungs)
-    class_ = np.full(tally.entries, HELD_BACK, np.int32)
+    class_ = np.full(tally.entries, SUPPRESSED, np.int32)
     class_[fit[cut.entry]] = cut.class_
     entry = np.arange(tally.entries, dtype=np.int32)
     return Cut(entry, class_, tally.count, cut.cells, facts).merged()

@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
 from shoal.core.errors import InputError, NotMetError, SchemaError, UsageError
-from shoal.core.labels import restored
-from shoal.core.model import Model, products
+from shoal.core.labels import restore_cell
+from shoal.core.model import Model, list_joint_columns
 from shoal.core.release import Verdict
 from shoal.core.schema import Schema
 from shoal.core.tally import Cut, Groups, Tally
@@ -127,7 +127,7 @@ def signed(source: Any, before: Earlier, schema: Schema, rule: Model) -> Signed:
     rows = replace(before.rows, class_=number.reshape(-1).astype(np.int32))
     judged = rule.holds(Groups.of(count.tally, count.cut))
     # A value that was defused is another in the file than in the table; others are as they stand.
-    read = restored if found[1].get("defused_cells") else _as_it_is
+    read = restore_cell if found[1].get("defused_cells") else _as_it_is
     words = tuple(read(leaf(axis, int(code))) for code in pairs % axis.size)
     sets = value_sets(count, column.name, read)
     people = int(pc.sum(pc.not_equal(rows.person, marker(before.key))).as_py())
@@ -140,7 +140,7 @@ def _as_it_is(value: Any) -> Any:
 
 
 def value_sets(
-    count: Recount, column: str, read: Callable[[Any], Any] = restored
+    count: Recount, column: str, read: Callable[[Any], Any] = restore_cell
 ) -> tuple[frozenset[Any], ...]:
     """The sensitive values of each class, as they were before formulas were defused."""
     found = Groups.of(count.tally, count.cut).on(column)
@@ -280,7 +280,7 @@ class Invariant(Whole):
     def judged(self) -> Verdict:
         """The verdict on the classes, by construction: on people, not on counterfeits."""
         rule, real = self._request.rule, _pieces(self._cut, self._cut.entry < self._real)
-        people = Groups.of(self._tally, real, products(rule))
+        people = Groups.of(self._tally, real, list_joint_columns(rule))
         made = int(self.counterfeits().sum())
         return judged(rule, self._groups, people, made, "by construction")
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from shoal.adversary.mechanism_audit import auditing
 from shoal.core.column import Column
 from shoal.core.errors import NotMetError, UsageError
-from shoal.core.release import MANIFEST, Finding, Verdict
+from shoal.core.release import MANIFEST_NAME, Finding, Verdict
 from shoal.core.spend import Spend
 from shoal.dp.bins import Bins, all_bins
 from shoal.dp.consistency import deviations
@@ -312,7 +312,7 @@ def gathered(
         composing=_composing(given, public, progress),
         context=context,
         dropped=tuple(column.name for column in hidden if column.name not in schema.names),
-        hashes={"table": sha256(table), "manifest": sha256(table.parent / MANIFEST)},
+        hashes={"table": sha256(table), "manifest": sha256(table.parent / MANIFEST_NAME)},
         commands=_commands(given, public),
         public=public,
     )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.core.release import Finding
-from shoal.core.spend import exactly, in_words
+from shoal.core.spend import format_budget, to_exact
 from shoal.releases.companion import ANOTHER
 from shoal.reports.context import context_section, governance_section
 from shoal.reports.document import Block, Callout, Fact, Facts, Fields, Page, Section, Table, Text
@@ -204,7 +204,7 @@ def _audit_facts(told: Mapping[str, Any]) -> Facts:
         rho = [_at_least("ρ", float(told["rho_low"]), sure, claimed)]
     return Facts(
         (
-            Fact("ε claimed", in_words(exactly(told["epsilon_claimed"])), "by the manifest"),
+            Fact("ε claimed", format_budget(to_exact(told["epsilon_claimed"])), "by the manifest"),
             _at_least("ε", low, sure),
             *rho,
             Fact("runs", told["runs"], f"on each table: they could show an ε of {most} at most"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.core.spend import Spend, exactly, in_words
+from shoal.core.spend import Spend, format_budget, to_exact
 from shoal.dp.beliefs import CHANGE, PRESENCE, Prior, curves
 from shoal.dp.semantics import semantic_privacy
 from shoal.releases.forms._noise.answer_estimates import estimates
@@ -47,7 +47,7 @@ def promised(
     ]
     return {
         "privacy": dict(privacy),
-        "words": {name: in_words(exactly(one)) for name, one in spend.to_json().items()},
+        "words": {name: format_budget(to_exact(one)) for name, one in spend.to_json().items()},
         "releasable": manifest.get("releasable", True) is True,
         "meaning": said.to_json(),
         "curves": curves(float(spend.epsilon), said.even.exponent),

@@ -17,10 +17,10 @@ from typing import Any
 
 from shoal.adversary.runner import told
 from shoal.core.errors import InputError, UsageError
-from shoal.core.labels import many
-from shoal.core.model import All, Model, inner, parts
-from shoal.core.release import Verdict, jsonable
-from shoal.core.theory.collusion import refused
+from shoal.core.labels import format_count
+from shoal.core.model import Conjunction, Model, split_rule, unwrap_rule
+from shoal.core.release import Verdict, to_json_value
+from shoal.core.theory.collusion import explain_refusal
 from shoal.models import rule as parse_rule
 from shoal.models.m_privacy import MPrivacy
 from shoal.releases.companion import Companion
@@ -69,7 +69,7 @@ class Colluding:
 
 def _unnamed(one: MPrivate) -> dict[str, Any]:
     """Plain values; without the coalition that breaks it where its names were not asked for."""
-    plain: dict[str, Any] = jsonable(one.to_dict())
+    plain: dict[str, Any] = to_json_value(one.to_dict())
     if not one.holds and one.coalition is None:
         del plain["coalition"]
     return plain
@@ -97,23 +97,23 @@ def colluding(
         model = parse_rule(rule)
     except UsageError as error:  # a model of the user's own, which has no text
         return Colluding(str(rule), why=told(error))
-    wrapped = [part for part in parts(model) if isinstance(part, MPrivacy)]
-    others = [part for part in parts(model) if not isinstance(part, MPrivacy)]
+    wrapped = [part for part in split_rule(model) if isinstance(part, MPrivacy)]
+    others = [part for part in split_rule(model) if not isinstance(part, MPrivacy)]
     about = Colluding(
-        " & ".join(map(str, inner(model))),
+        " & ".join(map(str, unwrap_rule(model))),
         tuple((one.m, str(one.rule)) for one in wrapped),
-        unjudged=tuple(str(one) for one in others if wrapped or refused(one)),
+        unjudged=tuple(str(one) for one in others if wrapped or explain_refusal(one)),
     )
     asked = wrapped or [MPrivacy(1, one) for one in _fit(others)]
     if not asked:
-        return replace(about, why=f"Nothing was measured: {refused(model)}.")
+        return replace(about, why=f"Nothing was measured: {explain_refusal(model)}.")
     return _measured(about, release, asked, verdict, show)
 
 
 def _fit(models: Sequence[Model]) -> list[Model]:
     """What coalitions can be tried on, as one rule; none where that is nothing."""
-    fit = tuple(one for one in models if not refused(one))
-    return [All(fit) if len(fit) > 1 else fit[0]] if fit else []
+    fit = tuple(one for one in models if not explain_refusal(one))
+    return [Conjunction(fit) if len(fit) > 1 else fit[0]] if fit else []
 
 
 def _measured(
@@ -206,7 +206,7 @@ def _about(about: Colluding, one: MPrivate, m: int | None) -> list[Block]:
 def _meaning(one: MPrivate, m: int | None) -> str:
     """One sentence: what the numbers mean for the people in the table."""
     largest = -1 if one.largest_m is None else one.largest_m
-    who = many(largest if m is None else m, "provider")
+    who = format_count(largest if m is None else m, "provider")
     if m is not None and one.holds:
         return (
             f"Up to {who} working together learn no more than {one.rule} allows, as promised; "

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from shoal.core.errors import UsageError
-from shoal.core.release import PROMISE, Finding, Judgement
+from shoal.core.release import DP_PROMISE, Finding, Judgement
 from shoal.models import rule as parse_rule
 from shoal.reports.attack_wording import FOUND, bracketed, meaning
 from shoal.reports.charts import attacks as attack_charts
@@ -84,7 +84,7 @@ def _verified(evidence: Evidence) -> list[Block]:
 
 def _verdict(one: Judgement) -> str:
     """Whether a requirement is met; what noise promises is stated, and no more than accounted."""
-    met = "as stated" if one.model.startswith(PROMISE) else "met"
+    met = "as stated" if one.model.startswith(DP_PROMISE) else "met"
     return met if one.holds else "NOT MET"
 
 

@@ -20,12 +20,18 @@ from shoal.adversary.runner import Asked, carried_out, told
 from shoal.attacks import needs
 from shoal.core.errors import InputError, UsageError
 from shoal.core.histogram import Histogram
-from shoal.core.model import inner, whole
+from shoal.core.model import parse_whole_number, unwrap_rule
 from shoal.core.release import Finding, Verdict
 from shoal.core.schema import Schema
 from shoal.core.tally import Groups
-from shoal.core.theory.disclosure import IMPLICATIONS, NEGATIONS, curve, each, max_disclosure
-from shoal.core.theory.disclosure import pieces as counted_with
+from shoal.core.theory.disclosure import (
+    IMPLICATIONS,
+    NEGATIONS,
+    disclosure_curve,
+    disclosure_per_class,
+    max_disclosure,
+)
+from shoal.core.theory.disclosure import parse_pieces as counted_with
 from shoal.models import rule as parse_rule
 from shoal.models.ck_safety import CkSafety
 from shoal.models.entropy_diversity import EntropyDiversity
@@ -113,7 +119,7 @@ def _compared(promises: Sequence[Promise]) -> Promise | None:
 
 def checked(pieces: int) -> int:
     """A number of pieces of knowledge to suppose, at least one; anything else is refused."""
-    return counted_with(whole(pieces, "pieces", 1))
+    return counted_with(parse_whole_number(pieces, "pieces", 1))
 
 
 Reasons = tuple[tuple[str, str], ...]
@@ -176,12 +182,12 @@ def _known(known: Scene, column: str, pieces: int, rules: Sequence[CkSafety], se
     story = carried_out(ATTACK, known, view, Asked(on=column, seed=seed, options={"pieces": k}))
     return Knowing(
         column,
-        tuple(until_certain(curve(h, most, IMPLICATIONS).tolist())),
-        tuple(until_certain(curve(h, most, NEGATIONS).tolist())),
+        tuple(until_certain(disclosure_curve(h, most, IMPLICATIONS).tolist())),
+        tuple(until_certain(disclosure_curve(h, most, NEGATIONS).tolist())),
         k,
         story,
         np.log2(EntropyDiversity(1, column).per_class(groups)),
-        each(h, k),
+        disclosure_per_class(h, k),
         None if compared is None else beyond[compared],
         promises,
         _least(h, k),
@@ -198,7 +204,7 @@ def _promised(verdict: Verdict | None, column: str) -> list[CkSafety]:
     found: list[CkSafety] = []
     for judged in () if verdict is None else verdict.judgements:
         try:
-            models = inner(parse_rule(judged.model))
+            models = unwrap_rule(parse_rule(judged.model))
         except UsageError:  # a model of the user's own, which has no text
             continue
         limits = (one for one in models if isinstance(one, CkSafety) and one.on in (None, column))

@@ -108,7 +108,7 @@ def published(table: pa.Table, sample: Sample, k: int) -> float:
     """Percent found from the published file; of several nearest centroids one is drawn."""
     named = table.append_column(PERSON, pa.array(np.arange(table.num_rows)))
     schema = sample.schema.set({PERSON: shoal.person})
-    with temporary_files.folder() as folder:
+    with temporary_files.temporary_folder() as folder:
         release = shoal.publish(
             named,
             schema,

@@ -247,7 +247,7 @@ def released(
     As Parquet, which is read and written in half of the time.
     """
     people, roles = numbered(table, schema)
-    with temporary_files.folder() as folder:
+    with temporary_files.temporary_folder() as folder:
         yield [
             shoal.publish(
                 people.take(part),

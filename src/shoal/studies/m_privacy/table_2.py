@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 import shoal
-from shoal.core.theory.collusion import fitness, left
+from shoal.core.theory.collusion import remove_coalitions, score_fitness
 from shoal.methods.provider_aware import ALPHA as CUTTING
 from shoal.models._verifiers.lattice import ALPHA as VERIFYING
 from shoal.models._verifiers.lattice import BELOW_ONE
@@ -134,8 +134,8 @@ def scored(
     rule = shoal.KAnonymity(k) & shoal.DistinctDiversity(l)
     present = int(class_.brought.present[0])
     others = [[j for j in range(present) if j != i] for i in range(present)]
-    own = left(class_, np.array(others, np.int64))
-    plain, fails = fitness(rule, own, alpha), ~rule.holds(own)
+    own = remove_coalitions(class_, np.array(others, np.int64))
+    plain, fails = score_fitness(rule, own, alpha), ~rule.holds(own)
     meant = np.where(fails, np.minimum(plain, BELOW_ONE), plain)
     return {
         "score": float(plain.mean()),

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal import InputError, Schema
-from shoal.core.tally import HELD_BACK
+from shoal.core.tally import SUPPRESSED
 from shoal.forecasts.closed_form import closed_form
 from shoal.forecasts.estimate import Estimate
 from shoal.forecasts.local_distribution import local
@@ -214,13 +214,13 @@ class _Held:
     @property
     def with_somebody(self) -> NDArray[np.int64]:
         """Our classes with somebody who is in the other release too."""
-        found: NDArray[np.int64] = np.unique(self.ours.class_[self.theirs.class_ != HELD_BACK])
+        found: NDArray[np.int64] = np.unique(self.ours.class_[self.theirs.class_ != SUPPRESSED])
         return found
 
     @property
     def without_match(self) -> int:
         """How many of our classes have somebody whose classes here and there share no value."""
-        there = np.flatnonzero(self.theirs.class_ != HELD_BACK)
+        there = np.flatnonzero(self.theirs.class_ != SUPPRESSED)
         here = self.ours.class_[there]
         common = self.ours.bits[here] & self.theirs.bits[self.theirs.class_[there]]
         return len(np.unique(here[~common.any(axis=1)]))

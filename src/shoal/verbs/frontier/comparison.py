@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from shoal.core.errors import NotMetError, UsageError
-from shoal.core.model import fraction
-from shoal.core.release import EDITION, jsonable, short
+from shoal.core.model import parse_fraction
+from shoal.core.release import EDITION, format_reached, to_json_value
 from shoal.measures.risk.exposure import ASSUMPTIONS
 
 # A point for each method and rule: what it gives and costs, and whether none is better.
@@ -363,7 +363,7 @@ class Frontier:
         pair, worst = point.pair(self.risk), point.worst(self.risk)
         if average is not None and (pair is None or pair[1] > average):
             return False
-        return risk is None or (worst is not None and worst <= fraction(risk, "risk", 0, 1))
+        return risk is None or (worst is not None and worst <= parse_fraction(risk, "risk", 0, 1))
 
     def _nothing_within(
         self, loss: float | None, risk: float | None, average: float | None
@@ -375,11 +375,14 @@ class Frontier:
         worst = [found for _, one in made if (found := one.worst(self.risk)) is not None]
         if safe:
             at_that = "" if risk is None and average is None else " at that risk"
-            least = f"the least loss{at_that} is {short(min(safe))}"
+            least = f"the least loss{at_that} is {format_reached(min(safe))}"
         elif risk is not None and worst:
-            least = f"the least risk of the person most at risk is {short(float(min(worst)))}"
+            least = (
+                f"the least risk of the person most at risk is {format_reached(float(min(worst)))}"
+            )
         else:
-            least = f"the least average risk is {short(min(gained for (_, gained), _ in made))}"
+            lowest = format_reached(min(gained for (_, gained), _ in made))
+            least = f"the least average risk is {lowest}"
         return NotMetError(f"No release has {_bounds(loss, risk, average)}: {least}.", _HINT)
 
     @property
@@ -408,14 +411,14 @@ class Frontier:
         """Plain values for JSON, without what only the folder may know: a key, and hashes by it."""
         settings = {name: one for name, one in self.settings.items() if name not in SECRET}
         told = {"edition": EDITION, "risk": self.risk, "rows": self.rows}
-        chosen = None if self.chosen is None else jsonable(self.chosen.to_json())
+        chosen = None if self.chosen is None else to_json_value(self.chosen.to_json())
         return {
             **told,
-            "settings": jsonable(settings),
+            "settings": to_json_value(settings),
             "assumptions": self.assumptions,
             "notes": list(self.notes),
             **({"warnings": list(self.warnings)} if self.warnings else {}),
-            "points": [jsonable(one.to_json()) for one in self.points],
+            "points": [to_json_value(one.to_json()) for one in self.points],
             "wanted": self.wanted,
             "chosen": chosen,
             "command": self.command,
@@ -434,7 +437,7 @@ class Frontier:
 def _bounds(loss: float | None, risk: float | None, average: float | None) -> str:
     told = {"a risk of anybody": risk, "an average risk": average, "a loss": loss}
     return " and ".join(
-        f"{what} of at most {short(at)}" for what, at in told.items() if at is not None
+        f"{what} of at most {format_reached(at)}" for what, at in told.items() if at is not None
     )
 
 

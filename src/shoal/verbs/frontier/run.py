@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError, NotMetError, ShoalError, UsageError
 from shoal.core.histogram import Histogram
-from shoal.core.model import products
+from shoal.core.model import list_joint_columns
 from shoal.core.schema import Schema
-from shoal.core.tally import HELD_BACK, Cut, Groups, Tally
+from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 from shoal.engines.protocol import Frame
 from shoal.kernels.grouping import combinations
 from shoal.measures.loss import loss
@@ -83,10 +83,10 @@ class Counted:
         if not len(kept):
             return self.tally, cut
         entry, class_, count = self._pieces(cut)
-        there = np.flatnonzero(class_ != HELD_BACK)
+        there = np.flatnonzero(class_ != SUPPRESSED)
         columns, sizes = kept[:, entry[there]], [one.size for one in self.known.quasi[-len(kept) :]]
         number, first = combinations((class_[there], *columns), (cut.classes, *sizes))
-        divided = np.full_like(class_, HELD_BACK)
+        divided = np.full_like(class_, SUPPRESSED)
         divided[there] = number
         cells = _with(cut.cells.take(class_[there[first]]), columns[:, first])
         return self.known, Cut(entry, divided, count, cells)
@@ -189,7 +189,7 @@ def _counted(frame: Frame, schema: Schema, people: Any, requests: Sequence[Reque
     tally = encoded.tally
     for rule in dict.fromkeys(one.rule for one in requests):
         check_survey(rule, plan)
-        rule.holds(Groups.of(tally, _together(tally), products(rule)))
+        rule.holds(Groups.of(tally, _together(tally), list_joint_columns(rule)))
     return Counted.of(frame, schema, encoded)
 
 

@@ -27,7 +27,7 @@ from shoal.attacks._shared.beliefs import Floats
 from shoal.attacks._shared.joined_beliefs import Classes, Naive, Told
 from shoal.core.model import Model
 from shoal.core.schema import Schema
-from shoal.core.spend import Spend, in_words
+from shoal.core.spend import Spend, format_budget
 from shoal.core.tally import Cut, Tally
 from shoal.dp.bins import all_bins
 from shoal.dp.randomised_response import response
@@ -85,7 +85,7 @@ class Guarantee:
         """What it is called in a table."""
         if self.spend is None:
             return str(self.rule)
-        return f"{self.form}, ε = {in_words(self.spend.epsilon)}"
+        return f"{self.form}, ε = {format_budget(self.spend.epsilon)}"
 
     def make(self, people: CodedPeople, prior: Floats, rng: np.random.Generator) -> Unpublished:
         """The release of a table."""

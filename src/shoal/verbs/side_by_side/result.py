@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from shoal.core.release import EDITION, jsonable
+from shoal.core.release import EDITION, to_json_value
 from shoal.reports.document import Page
 from shoal.reports.pages.side_by_side import side_by_side_page
 from shoal.reports.pages.side_by_side_wording import headline, loss_told, points, share_told
@@ -220,8 +220,8 @@ class SideBySide:
             "base": self.base,
             "seeds": self.seeds,
             "holds": self.holds,
-            "compared": [jsonable(one.to_json()) for one in self.compared],
-            "outcomes": [jsonable(one.to_json()) for one in self.outcomes],
+            "compared": [to_json_value(one.to_json()) for one in self.compared],
+            "outcomes": [to_json_value(one.to_json()) for one in self.outcomes],
             "by_column": [one.in_short() for one in self.by_column],
         }
 

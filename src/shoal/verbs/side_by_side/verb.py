@@ -14,8 +14,8 @@ from shoal.attacks._shared.joined_beliefs import Success, success
 from shoal.core.errors import InputError, NotMetError, UsageError
 from shoal.core.model import Model
 from shoal.core.schema import Schema
-from shoal.core.spend import Number, asked
-from shoal.core.theory.odds import right_at_most
+from shoal.core.spend import Number, parse_spend
+from shoal.core.theory.odds import bound_success
 from shoal.forecasts.our_table import check_whole
 from shoal.forecasts.release_reading import learnt
 from shoal.models import rule as parse_rule
@@ -120,7 +120,7 @@ def _guarantees(
             f"There is no noisy form {unknown[0]!r}.", f"the forms are: {', '.join(NOISY)}."
         )
     crowd = KAnonymity(k)
-    spends = [asked(epsilon) for epsilon in epsilons]
+    spends = [parse_spend(epsilon) for epsilon in epsilons]
     parsed = [parse_rule(one) if isinstance(one, str) else one for one in rules or usual(k)]
     return [
         *(Guarantee(PARTITION, rule) for rule in parsed),
@@ -208,7 +208,7 @@ def _measured(outcome: Outcome, asked: Guarantee, tried: Sequence[_Tried]) -> Ou
         sure=Figure.of([one.sure for one in inside]),
         control_sure=Figure.of([one.sure for one in outside]),
         gains=tuple(one.right - other.right for one, other in zip(inside, outside, strict=True)),
-        bound=None if spent is None else right_at_most(control.mean, spent),
+        bound=None if spent is None else bound_success(control.mean, spent),
     )
 
 

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.column import in_a_row
+from shoal.core.column import join_names
 from shoal.core.errors import InputError, UsageError
-from shoal.core.release import EDITION, jsonable
+from shoal.core.release import EDITION, to_json_value
 from shoal.kernels.grouping import combinations
 from shoal.releases.companion import released
 from shoal.releases.forms._noise.answers import Answers, answers_of
@@ -95,7 +95,7 @@ class Estimates:
         """Plain values for JSON."""
         told = {name: getattr(self, name).tolist() for name in ("answers", "estimated", "error")}
         about = {name: getattr(self, name) for name in ("column", "by", "groups", "values")}
-        return {"edition": EDITION, **jsonable(about), **told}
+        return {"edition": EDITION, **to_json_value(about), **told}
 
     def __str__(self) -> str:
         lines = []
@@ -158,7 +158,7 @@ def _named(column: str | None, found: dict[str, Answers]) -> str:
         return next(iter(found))
     if column not in found:
         raise UsageError(
-            f"Answers were drawn for: {in_a_row(found)}.",
+            f"Answers were drawn for: {join_names(found)}.",
             f"name one: column={next(iter(found))!r}.",
         )
     return column

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import InputError, ShoalError, UsageError
-from shoal.core.labels import restored, text
-from shoal.core.model import Model, inner
+from shoal.core.labels import format_value, restore_cell
+from shoal.core.model import Model, unwrap_rule
 from shoal.core.release import Judgement, Verdict
 from shoal.core.schema import Column, Schema
-from shoal.core.spend import Spend, exactly
+from shoal.core.spend import Spend, to_exact
 from shoal.dp.bins import Bins, bins
 from shoal.dp.randomised_response import Response, answered_for
 from shoal.engines.protocol import Frame
@@ -77,11 +77,11 @@ class Answers:
         try:
             return self.bins.labels[int(self.bins.codes([value])[0])] or None
         except InputError:
-            return None if value is None else text(value)
+            return None if value is None else format_value(value)
 
     def asked(self, listing: Listing) -> Listing:
         """The answers of a table, and besides them the values that nobody answered."""
-        words = [None if word is None else restored(word) for word in listing.words()]
+        words = [None if word is None else restore_cell(word) for word in listing.words()]
         every = dict.fromkeys(
             [*(w for w in words if w is not None), *filter(None, self.bins.labels)]
         )
@@ -110,7 +110,7 @@ def answers_of(manifest: Mapping[str, Any]) -> dict[str, Answers]:
 
 def _read(told: Mapping[str, Any]) -> Answers:
     column = Schema.parse(told["asked"]).columns[0]
-    found = Answers(column, float(told["keep"]), exactly(told["epsilon"]))
+    found = Answers(column, float(told["keep"]), to_exact(told["epsilon"]))
     if told["values"] != found.bins.size or not 1 / found.bins.size < found.keep < 1:
         raise ValueError
     return found
@@ -136,7 +136,7 @@ def unlooked(schema: Schema) -> Schema:
 
 def check_rule(rule: Model) -> None:
     """Refuse a rule that judges values, or who brought them: answers are nobody's values."""
-    asked = [str(part) for part in inner(rule) if part.needs & {"sensitive", "provider"}]
+    asked = [str(part) for part in unwrap_rule(rule) if part.needs & {"sensitive", "provider"}]
     if asked:
         raise UsageError(
             f"{', '.join(dict.fromkeys(asked))} judges sensitive values, and a randomised release "
@@ -155,7 +155,7 @@ def answer_counts(frame: Frame, answers: Mapping[str, Answers]) -> dict[str, NDA
     counts = {}
     for name, found in frame.values(list(answers)).items():
         own = answers[name].bins
-        codes = own.read([restored(text(value)) for value in found.values])
+        codes = own.read([restore_cell(format_value(value)) for value in found.values])
         odd = int(found.counts[codes < 0].sum()) + found.nulls * (not own.null)
         if odd:
             raise InputError(

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.core.errors import InputError, ShoalError
-from shoal.core.spend import Spend, in_words
+from shoal.core.spend import Spend, format_budget
 from shoal.dp.mechanisms import GAUSSIAN, LAPLACE
 from shoal.dp.opendp_library import SOURCE, randomness
 from shoal.engines.one_row import RANDOM, is_one_row
@@ -109,8 +109,8 @@ def promise(spend: Spend) -> str:
     >>> promise(Spend("1/3", 1e-6))
     'differential-privacy epsilon=1/3 delta=1e-06'
     """
-    delta = f" delta={in_words(spend.delta)}" if spend.delta else ""
-    return f"differential-privacy epsilon={in_words(spend.epsilon)}{delta}"
+    delta = f" delta={format_budget(spend.delta)}" if spend.delta else ""
+    return f"differential-privacy epsilon={format_budget(spend.epsilon)}{delta}"
 
 
 # What a manifest of counts or made-up people says: all of it follows from the noise of its steps.

@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.errors import InputError, together
-from shoal.core.labels import positions
+from shoal.core.errors import InputError, join_errors
+from shoal.core.labels import to_positions
 from shoal.dp.bins import Bins
 from shoal.engines.protocol import Coding, Counted, Distinct, Frame
 from shoal.releases.forms._noise.plan import Columns, Plan
@@ -116,7 +116,7 @@ def codings(bins: Sequence[Bins], found: Mapping[str, Distinct]) -> list[Coding]
         except InputError as error:
             amiss.append(error)
     if amiss:
-        raise together(amiss)
+        raise join_errors(amiss)
     return done
 
 
@@ -133,5 +133,5 @@ def beyond(bins: Bins, found: Distinct) -> int:
     """How many rows lie beyond a column's bounds."""
     if bins.bounds is None:
         return 0
-    places, (low, high) = positions(found.values, bins.kind), bins.bounds
+    places, (low, high) = to_positions(found.values, bins.kind), bins.bounds
     return int(np.asarray(found.counts)[(places < low) | (places > high)].sum())

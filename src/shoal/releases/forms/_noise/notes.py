@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shoal.core.errors import InputError
-from shoal.core.labels import many
-from shoal.core.spend import Spend, in_words
+from shoal.core.labels import format_count
+from shoal.core.spend import Spend, format_budget
 from shoal.releases.companion import released
 from shoal.releases.forms._noise.draft import Form
 from shoal.releases.forms._noise.measured import Measured
@@ -27,7 +27,8 @@ def explanation(form: Form) -> str:
     """How large the noise is, which follows from the schema and the budget alone."""
     expected = form.expected()
     lines = [
-        f"{many(expected['cells'], 'cell')} in {many(len(form.marginals), 'marginal')}, each count "
+        f"{format_count(expected['cells'], 'cell')} in "
+        f"{format_count(len(form.marginals), 'marginal')}, each count "
         f"with noise of a standard deviation of {expected['deviation']:.3g}."
     ]
     if "deviation_of_pairs" in expected:
@@ -35,7 +36,8 @@ def explanation(form: Form) -> str:
     for step in form.steps:
         noun = "choice" if step.mechanism == CHOICE else "marginal"
         lines.append(
-            f"  {step.what}: {step.mechanism}, scale {step.scale:.4g}, {many(step.times, noun)}"
+            f"  {step.what}: {step.mechanism}, scale {step.scale:.4g}, "
+            f"{format_count(step.times, noun)}"
         )
     return "\n".join(lines)
 
@@ -50,12 +52,14 @@ def cautions(spend: Spend, people: int | None = None, seed: int | None = None) -
     if spend.epsilon > LARGE:
         factor = f"{float(f'{math.exp(min(float(spend.epsilon), 700)):.3g}'):,.6g}"
         found.append(
-            f"ε {in_words(spend.epsilon)} is little protection: the odds about anybody may move "
+            f"ε {format_budget(spend.epsilon)} is little protection: the odds about anybody may "
+            "move "
             f"by e^ε = {factor}."
         )
     if people is not None and spend.delta * people >= 1:
         found.append(
-            f"δ {in_words(spend.delta)} is not below one over the number of people: it would allow "
+            f"δ {format_budget(spend.delta)} is not below one over the number of people: it "
+            "would allow "
             "publishing somebody's row. Choose one far below."
         )
     return found + ([] if seed is None else [SEEDED])
@@ -75,7 +79,8 @@ def told_replaced(out: Path | None, replace: bool) -> list[str]:
 def told_moved(beyond: Mapping[str, int], done: str = "counted") -> list[str]:
     """What became of rows beyond the bounds of a column, so many in each."""
     return [
-        f"Column {name!r}: {many(rows, 'row')} beyond its bounds, {done} as the nearest bound."
+        f"Column {name!r}: {format_count(rows, 'row')} beyond its bounds, {done} as the nearest "
+        "bound."
         for name, rows in beyond.items()
     ]
 

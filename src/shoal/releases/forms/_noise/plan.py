@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
-from shoal.core.column import PUBLISHED, Field
+from shoal.core.column import PUBLISHED_ROLES, Field
 from shoal.core.errors import UsageError
 from shoal.core.schema import Schema
 from shoal.dp.bins import Bins, all_bins, kind_of
@@ -33,7 +33,9 @@ def settled(schema: Schema) -> Schema:
     How the rows would be read without a kind depends on the rows, which the bins may not.
     """
     all_bins(schema)
-    columns = (replace(c, kind=kind_of(c)) if c.role in PUBLISHED else c for c in schema.columns)
+    columns = (
+        replace(c, kind=kind_of(c)) if c.role in PUBLISHED_ROLES else c for c in schema.columns
+    )
     return replace(schema, columns=tuple(columns))
 
 

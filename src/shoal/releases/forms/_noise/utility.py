@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.core.column import DEFAULTS, Column
+from shoal.core.column import DEFAULT_HIERARCHIES, Column
 from shoal.core.schema import Schema
 from shoal.core.tally import Tally
 from shoal.engines.protocol import Frame
@@ -40,7 +40,7 @@ def original(frame: Frame, schema: Schema, names: Sequence[str] | None = None) -
 
 
 def _as_it_is(column: Column) -> Column:
-    return replace(column, hierarchy=DEFAULTS[column.kind], bounds=None, domain=None)
+    return replace(column, hierarchy=DEFAULT_HIERARCHIES[column.kind], bounds=None, domain=None)
 
 
 def uncounted(column: Column) -> Column:

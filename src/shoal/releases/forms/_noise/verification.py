@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import InputError, NotMetError
-from shoal.core.labels import restored
+from shoal.core.labels import restore_cell
 from shoal.core.release import Judgement, Verdict
 from shoal.dp.bins import all_bins
 from shoal.dp.consistency import consistent
@@ -120,7 +120,7 @@ def _check_defused(frame: Frame, names: Sequence[str], told: Any) -> None:
         int(count)
         for one in found
         for value, count in zip(one.values, one.counts, strict=True)
-        if restored(value) != value
+        if restore_cell(value) != value
     )
     if type(told) is not int or not 0 <= told <= marked:
         raise InputError("The table has not as many defused cells as its manifest says.", AGAIN)
@@ -130,7 +130,7 @@ def _check_people(plan: Plan, frame: Frame) -> int:
     """Every cell of made-up people is a label of the schema's; returns how many people."""
     rows = 0
     for bins, found in zip(plan.bins, frame.values(plan.names).values(), strict=True):
-        labels = [*map(restored, found.values), *([None] if found.nulls else [])]
+        labels = [*map(restore_cell, found.values), *([None] if found.nulls else [])]
         counts = np.append(found.counts, [found.nulls] if found.nulls else [])
         rows = int(counts.sum())
         if wrong := int(counts[bins.read(labels) < 0].sum()):
