@@ -14,7 +14,7 @@ import pytest
 
 import shoal
 from shoal.adversary.context import scene
-from shoal.adversary.runner import wilson
+from shoal.adversary.runner import wilson_interval
 from shoal.core.theory.adversary_view import Needs
 from shoal.verbs.attack import attack
 
@@ -368,7 +368,7 @@ def test_a_sample_has_an_interval_and_keeps_row_numbers(town):
     assert everybody.interval is None
     some = attack("intersection", [first, second], sample=30, seed=4, **given)
     assert some.people == 30
-    assert some.interval == pytest.approx(wilson(some.exposed, 30))
+    assert some.interval == pytest.approx(wilson_interval(some.exposed, 30))
     low, high = some.interval
     assert low <= some.rate <= high
     again = attack("intersection", [first, second], sample=30, seed=4, **given)
@@ -438,9 +438,9 @@ def test_empty_cells_of_others_are_said_to_be_suppressed(town):
 
 
 def test_the_interval_is_wilson_s():
-    assert wilson(0, 10) == pytest.approx((0, 0.2775), abs=1e-4)
-    assert wilson(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
-    assert wilson(10, 10) == pytest.approx((0.7225, 1), abs=1e-4)
+    assert wilson_interval(0, 10) == pytest.approx((0, 0.2775), abs=1e-4)
+    assert wilson_interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert wilson_interval(10, 10) == pytest.approx((0.7225, 1), abs=1e-4)
 
 
 # Names, needs, options
