@@ -82,7 +82,7 @@ def _found(where: str, keys: Keys, entries: int = 0) -> None:
 
 
 def _rows(book: Book, keys: Keys, entries: int) -> list[dict[str, object]]:
-    from shoal.ledger.chain.entries import canonical, next_entry
+    from shoal.ledger.chain.entries import sign_next_entry, to_canonical_json
 
     head, rows = book.head(), []
     while head.number < entries:
@@ -93,8 +93,8 @@ def _rows(book: Book, keys: Keys, entries: int) -> list[dict[str, object]]:
             "table": f"{head.number:064x}",
             "about": f"people {head.number % 50}",
         }
-        entry = next_entry(head, keys, body, "")
-        rows.append(entry.to_json() | {"kind": entry.kind, "body": canonical(entry.body)})
+        entry = sign_next_entry(head, keys, body, "")
+        rows.append(entry.to_json() | {"kind": entry.kind, "body": to_canonical_json(entry.body)})
         del rows[-1]["edition"]
         head = entry.head
     return rows
@@ -106,7 +106,7 @@ def _copied(url: str, keys: Keys, many: str) -> tuple[str, str]:
     import sqlalchemy as sa
 
     from shoal.ledger.chain.checkpoint import CHECKPOINTS
-    from shoal.ledger.chain.database import place
+    from shoal.ledger.chain.database import open_database
     from shoal.ledger.chain.tables import ENTRIES as TABLE
     from shoal.ledger.chain.tables import migrate
 
@@ -115,7 +115,7 @@ def _copied(url: str, keys: Keys, many: str) -> tuple[str, str]:
             database.execute(f"CREATE SCHEMA {name}")  # type: ignore[arg-type]
     none, copy = (f"{url}&options=-csearch_path%3D{name}" for name in SCHEMAS)
     _found(none, keys)
-    with place(many).reading() as source, place(copy).writing() as target:
+    with open_database(many).reading() as source, open_database(copy).writing() as target:
         migrate(target)
         CHECKPOINTS.create(target)
         for table in (TABLE, CHECKPOINTS):

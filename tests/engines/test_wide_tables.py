@@ -21,7 +21,7 @@ from shoal.engines import duckdb as duck
 from shoal.engines import duckdb as engine
 from shoal.engines.type_inference import text_census
 from shoal.releases.tallying import encode
-from shoal.verbs.look import MOST_QUASI
+from shoal.verbs.look import MAX_QUASI
 
 _COLUMNS = 2_000
 _MOST_QUERIES = 100
@@ -130,7 +130,7 @@ def test_a_look_at_two_thousand_columns_takes_few_queries(
     assert [field.kind for field in look.fields[11:19]] == list(_KINDS)
     assert look.fields[8].ordered
     assert len(look.profiles) == _COLUMNS
-    assert f"{MOST_QUASI} of the 252 quasi-identifiers" in look.describe_unique()
+    assert f"{MAX_QUASI} of the 252 quasi-identifiers" in look.describe_unique()
 
 
 def test_a_release_of_two_thousand_columns_takes_few_queries(

@@ -18,12 +18,22 @@ from shoal.core.axis import Axis
 from shoal.core.cells import cover_classes
 from shoal.core.errors import InputError, UsageError
 from shoal.core.tally import SUPPRESSED, Cut, Population
-from shoal.forecasts.closed_form import appearing, closed_form
-from shoal.forecasts.local_distribution import Local, local, partitions, telling
-from shoal.forecasts.our_table import Asked, Ours, tallied
-from shoal.forecasts.paper import class_chances, paper, value_chances
-from shoal.forecasts.real_intersection import Theirs, fewest, placed, real
-from shoal.forecasts.simulation import Crowd, prediction, simulate
+from shoal.forecasts.closed_form import compute_appearance_chances, estimate_by_closed_form
+from shoal.forecasts.local_distribution import (
+    LocalDistribution,
+    fit_local_distribution,
+    list_coarse_partitions,
+    measure_informativeness,
+)
+from shoal.forecasts.our_table import OurTable, OverlapScenario, tally_codes
+from shoal.forecasts.paper import compute_class_chances, compute_value_chances, estimate_by_paper
+from shoal.forecasts.real_intersection import (
+    OtherRelease,
+    assign_rows_to_classes,
+    count_values_left,
+    find_exposed_classes,
+)
+from shoal.forecasts.simulation import SimulatedPopulation, compute_prediction_interval, simulate
 from shoal.forecasts.validation import validate_forecast
 from shoal.methods import method
 from shoal.models import rule
@@ -44,7 +54,7 @@ def ours(rng, people=60, classes=6, values=5, **more):
     class_ = (np.arange(people) * classes // people).astype(np.int32)
     quasi = (ordered("place", 30), Axis.numbered("kind", 4))
     cells = cover_classes(quasi, keys, np.arange(people, dtype=np.int32), class_)
-    return Ours(quasi, Axis.numbered("value", values), keys, codes, class_, cells, **more)
+    return OurTable(quasi, Axis.numbered("value", values), keys, codes, class_, cells, **more)
 
 
 def mondrian(k):
@@ -52,11 +62,11 @@ def mondrian(k):
 
 
 def nodes_of(table):
-    return partitions(table, lambda tally, size: mondrian(size)(tally, None))
+    return list_coarse_partitions(table, lambda tally, size: mondrian(size)(tally, None))
 
 
 def in_one_node(table, tau=5.0):
-    return Local(table, np.zeros(table.people, np.int32), 0, tau, 0.0)
+    return LocalDistribution(table, np.zeros(table.people, np.int32), 0, tau, 0.0)
 
 
 # What truly is exposed
@@ -94,7 +104,7 @@ def test_the_paper_s_own_releases_expose_what_it_says(rows, l, percent):
     axis = ordered("row", 12)
     keys = np.arange(12)[np.newaxis]
     cells = cover_classes((axis,), keys, np.arange(12, dtype=np.int32), class_)
-    table = Ours(
+    table = OurTable(
         (axis,),
         Axis.numbered("Diagnosis", len(names)),
         keys,
@@ -102,7 +112,7 @@ def test_the_paper_s_own_releases_expose_what_it_says(rows, l, percent):
         class_,
         cells,
     )
-    exposed = real(table, [Theirs(np.array(place, np.int32), bits)], l)
+    exposed = find_exposed_classes(table, [OtherRelease(np.array(place, np.int32), bits)], l)
     assert 100 * exposed.mean() == pytest.approx(given["expected"][percent], abs=1e-4)
 
 
@@ -113,11 +123,12 @@ def test_the_fewest_values_left_are_those_of_sets(seed):
     held = rng.random((2, 9, 70)) < 0.5
     place = rng.integers(-1, 9, (2, table.people)).astype(np.int32)
     theirs = [
-        Theirs(place[j], np.packbits(held[j], axis=1, bitorder="little").copy()) for j in (0, 1)
+        OtherRelease(place[j], np.packbits(held[j], axis=1, bitorder="little").copy())
+        for j in (0, 1)
     ]
     padded = [np.pad(one.bits, ((0, 0), (0, 16 - one.bits.shape[1]))) for one in theirs]
     theirs = [
-        Theirs(one.class_, bits.view("<u8")) for one, bits in zip(theirs, padded, strict=True)
+        OtherRelease(one.class_, bits.view("<u8")) for one, bits in zip(theirs, padded, strict=True)
     ]
     expected = [[] for _ in range(table.classes)]
     for i, c in enumerate(table.class_):
@@ -127,7 +138,7 @@ def test_the_fewest_values_left_are_those_of_sets(seed):
                 left &= set(np.flatnonzero(held[j, place[j, i]]).tolist())
         if place[:, i].max() >= 0 and left:
             expected[c].append(len(left))
-    assert fewest(table, theirs).tolist() == [min(some, default=0) for some in expected]
+    assert count_values_left(table, theirs).tolist() == [min(some, default=0) for some in expected]
 
 
 def test_people_of_a_divided_entry_are_spread_over_its_pieces():
@@ -141,7 +152,7 @@ def test_people_of_a_divided_entry_are_spread_over_its_pieces():
         np.array([2, 2, 1]),
         cells,
     )
-    found = [placed(cut, entry, np.random.default_rng(seed)) for seed in range(20)]
+    found = [assign_rows_to_classes(cut, entry, np.random.default_rng(seed)) for seed in range(20)]
     assert all((one[[1, 4]] == 1).all() for one in found)
     assert all(sorted(one[[0, 2, 3]].tolist()) == [SUPPRESSED, 0, 0] for one in found)
     assert len({tuple(one.tolist()) for one in found}) == 3
@@ -173,7 +184,7 @@ def test_missing_values_are_none_of_those_that_are_left(seed):
         left &= set(np.flatnonzero(held[place[i]]).tolist())
         if left:
             expected[c].append(len(left))
-    found = fewest(table, [Theirs(place, bits)])
+    found = count_values_left(table, [OtherRelease(place, bits)])
     assert found.tolist() == [min(some, default=0) for some in expected]
     assert found[2] == 0
 
@@ -182,8 +193,8 @@ def test_missing_values_are_none_of_those_that_are_left(seed):
 @pytest.mark.parametrize("others", [1, 2])
 def test_the_closed_form_with_missing_values_is_the_sum_over_all_that_may_appear(l, others):
     table = with_blanks(ours(np.random.default_rng(3), people=24, classes=4))
-    known, asked = in_one_node(table), Asked(1.0, 24, l, others, same_people=1.0)
-    start, own, chance = appearing(table, known, np.arange(table.people))
+    known, asked = in_one_node(table), OverlapScenario(1.0, 24, l, others, same_people=1.0)
+    start, own, chance = compute_appearance_chances(table, known, np.arange(table.people))
     assert (own < 0).tolist() == (table.values == table.sensitive.null_code).tolist()
     expected = np.zeros(table.people)
     for i in range(table.people):
@@ -196,7 +207,7 @@ def test_the_closed_form_with_missing_values_is_the_sum_over_all_that_may_appear
             if own[i] >= 0 and not there[own[i] - start[i]]:
                 continue
             expected[i] += odds * (1 <= sum(there) < l)
-    found = closed_form(table, known, asked, together=0.0)
+    found = estimate_by_closed_form(table, known, asked, together=0.0)
     safe = [np.prod(1 - expected[table.class_ == c]) for c in range(4)]
     assert found.classes == pytest.approx(1 - np.array(safe))
     assert found.classes[2] == 0
@@ -206,9 +217,9 @@ def test_the_closed_form_with_missing_values_is_the_sum_over_all_that_may_appear
 @pytest.mark.parametrize("reading", ["at least", "best subset"])
 def test_the_paper_s_estimate_counts_known_values_alone(reading):
     table = with_blanks(ours(np.random.default_rng(5)))
-    found = paper(table, Asked(0.5, 60), reading)
+    found = estimate_by_paper(table, OverlapScenario(0.5, 60), reading)
     valued = replace(table, sensitive=replace(table.sensitive, unknown=False))
-    as_value = paper(valued, Asked(0.5, 60), reading)
+    as_value = estimate_by_paper(valued, OverlapScenario(0.5, 60), reading)
     assert found.classes[2] == 0
     assert (np.delete(found.classes, 2) >= np.delete(as_value.classes, 2)).all()
     assert found.classes.sum() > np.delete(as_value.classes, 2).sum()
@@ -224,7 +235,7 @@ def test_values_that_we_lack_are_not_taken_for_missing_ones():
     codes = table.on_everywhere(np.array([0, null, lacking], np.int32))
     assert codes.tolist() == [0, table.everywhere.null_code, null]
     assert table.everywhere.unknown
-    runs = simulate(table, in_one_node(table), Asked(0.5, 60), mondrian(4), repeats=3)
+    runs = simulate(table, in_one_node(table), OverlapScenario(0.5, 60), mondrian(4), repeats=3)
     assert (runs.left[:, 2] == 0).all()
 
 
@@ -239,7 +250,7 @@ def test_a_record_s_probability_is_the_paper_s_example():
     cells = cover_classes(quasi, keys, np.arange(2, dtype=np.int32), class_)
     everybody = np.array(list(product(range(20), range(2)))).T
     ages = np.where(everybody[0] == 3, 57, 17)  # 57 of 57 + 19 · 17 = 380
-    table = Ours(
+    table = OurTable(
         quasi,
         Axis.numbered("diagnosis", 20),
         keys,
@@ -249,8 +260,8 @@ def test_a_record_s_probability_is_the_paper_s_example():
         population=Population(everybody, ages),
         population_values=np.full(20, 1),
     )
-    assert class_chances(table)[0] == pytest.approx(given["P_age"] * given["P_sex"])
-    assert value_chances(table, Asked(0.1, 1))[0] == pytest.approx(given["P"])
+    assert compute_class_chances(table)[0] == pytest.approx(given["P_age"] * given["P_sex"])
+    assert compute_value_chances(table, OverlapScenario(0.1, 1))[0] == pytest.approx(given["P"])
 
 
 def at_least(chance, l):
@@ -281,9 +292,9 @@ def exactly_multinomial(cell, l, n):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_paper_s_readings_are_those_of_all_subsets(seed, others):
     table = ours(np.random.default_rng(seed), people=400, classes=20)
-    asked = Asked(0.1, 400, l=3, others=others)
-    chance, start = value_chances(table, asked), table.histogram.start
-    first, second = (paper(table, asked, one) for one in ("at least", "best subset"))
+    asked = OverlapScenario(0.1, 400, l=3, others=others)
+    chance, start = compute_value_chances(table, asked), table.histogram.start
+    first, second = (estimate_by_paper(table, asked, one) for one in ("at least", "best subset"))
     for c in range(table.classes):
         own = chance[start[c] : start[c + 1]].tolist()
         best = max((prod(some) for some in combinations(own, 3)), default=0.0)
@@ -295,16 +306,16 @@ def test_the_paper_s_readings_are_those_of_all_subsets(seed, others):
 
 def test_independent_values_are_near_the_exact_multinomial():
     table = ours(np.random.default_rng(1), people=400, classes=20)
-    asked = Asked(0.1, 400, l=2)
-    cell = class_chances(table)[table.histogram.class_] * table.prior[table.histogram.value]
-    found, start = paper(table, asked).classes, table.histogram.start
+    asked = OverlapScenario(0.1, 400, l=2)
+    cell = compute_class_chances(table)[table.histogram.class_] * table.prior[table.histogram.value]
+    found, start = estimate_by_paper(table, asked).classes, table.histogram.start
     exact = [exactly_multinomial(cell[a:b].tolist(), 2, 400) for a, b in pairwise(start)]
     assert np.abs(1 - found - exact).max() < 2e-3
 
 
 def test_a_reading_that_is_none_is_refused():
     with pytest.raises(UsageError, match="reading"):
-        paper(ours(np.random.default_rng(0)), Asked(0.1, 60), "any")
+        estimate_by_paper(ours(np.random.default_rng(0)), OverlapScenario(0.1, 60), "any")
 
 
 # Local distributions
@@ -314,7 +325,7 @@ def test_theta_is_what_the_others_of_the_node_say():
     rng = np.random.default_rng(3)
     table = ours(rng)
     node = rng.integers(0, 3, table.people).astype(np.int32)
-    found = Local(table, node, 1, 2.5, 0.0)
+    found = LocalDistribution(table, node, 1, 2.5, 0.0)
     for i in range(table.people):
         near = [table.values[j] for j in range(table.people) if node[j] == node[i] and j != i]
         theta = found.theta(np.full(5, i), np.arange(5))
@@ -325,13 +336,13 @@ def test_theta_is_what_the_others_of_the_node_say():
 def test_values_are_drawn_from_theta_and_never_one_s_own():
     rng = np.random.default_rng(4)
     table = ours(rng)
-    found = Local(table, rng.integers(0, 3, table.people).astype(np.int32), 1, 2.5, 0.0)
+    found = LocalDistribution(table, rng.integers(0, 3, table.people).astype(np.int32), 1, 2.5, 0.0)
     drawn = found.draw(np.full(40_000, 7), rng)
     share = np.bincount(drawn, minlength=5) / 40_000
     assert share == pytest.approx(found.theta(np.full(5, 7), np.arange(5)), abs=0.012)
-    pair = Local(table, (np.arange(60) // 2).astype(np.int32), 2, 1e-12, 0.0)
+    pair = LocalDistribution(table, (np.arange(60) // 2).astype(np.int32), 2, 1e-12, 0.0)
     assert (pair.draw(np.arange(60), rng) == table.values[np.arange(60) ^ 1]).all()
-    alone = Local(table, np.arange(60, dtype=np.int32), 1, 1.0, 0.0)
+    alone = LocalDistribution(table, np.arange(60, dtype=np.int32), 1, 1.0, 0.0)
     many = alone.draw(np.full(20_000, 59), rng)
     assert np.bincount(many, minlength=5) / 20_000 == pytest.approx(table.prior, abs=0.015)
 
@@ -361,7 +372,7 @@ def test_values_that_we_lack_are_drawn_as_one_code_that_nobody_shares(null):
         cuts.append(tally)
         return mondrian(4)(tally, rng)
 
-    theirs = Crowd.of(table, known).released(Asked(0.1, 300), publish, rng)
+    theirs = SimulatedPopulation.of(table, known).released(OverlapScenario(0.1, 300), publish, rng)
     assert cuts[0].values.max() == 5  # beyond ours
     assert theirs.bits.shape[1] == table.bits.shape[1]
 
@@ -372,7 +383,8 @@ def test_what_the_population_has_besides_does_not_speak_against_tau():
     counts = np.bincount(table.values, minlength=5)
     more = replace(table, population_values=counts, population_elsewhere=600)
     one, other = (
-        local(some, nodes_of(some), taus=(tau,)) for some, tau in ((table, 5.0), (more, 10.0))
+        fit_local_distribution(some, nodes_of(some), taus=(tau,))
+        for some, tau in ((table, 5.0), (more, 10.0))
     )  # half as common, twice as much of it
     assert (other.node == one.node).all()
     assert other.likelihood == pytest.approx(one.likelihood)
@@ -380,18 +392,18 @@ def test_what_the_population_has_besides_does_not_speak_against_tau():
 
 def test_the_likeliest_partition_is_chosen():
     table = ours(np.random.default_rng(5), people=600, classes=30)
-    found = local(table, nodes_of(table))
-    assert found.likelihood > local(table, nodes_of(table), sizes=()).likelihood
+    found = fit_local_distribution(table, nodes_of(table))
+    assert found.likelihood > fit_local_distribution(table, nodes_of(table), sizes=()).likelihood
     own = found.theta(np.arange(600), table.values)
     assert found.likelihood == pytest.approx(np.log(own).mean())
-    place, kind = telling(table)
+    place, kind = measure_informativeness(table)
     assert place == 1 > 0.1 > kind >= 0
 
 
 def test_a_point_is_in_the_node_that_holds_it_or_in_the_nearest():
     rng = np.random.default_rng(6)
     table = ours(rng)
-    found = Local(table, (np.arange(60) // 15).astype(np.int32), 15, 5.0, 0.0)
+    found = LocalDistribution(table, (np.arange(60) // 15).astype(np.int32), 15, 5.0, 0.0)
     points = np.array(list(product(range(30), range(4)))).T
     got = found.nodes_of(points)
     for point, node in zip(points.T, got, strict=True):
@@ -410,9 +422,9 @@ def test_a_point_is_in_the_node_that_holds_it_or_in_the_nearest():
 @pytest.mark.parametrize("l", [2, 3])
 def test_the_closed_form_is_the_sum_over_all_that_may_appear(l, others):
     table = ours(np.random.default_rng(7), people=40, classes=5)
-    known, asked = in_one_node(table), Asked(0.3, 40, l=l, others=others)
+    known, asked = in_one_node(table), OverlapScenario(0.3, 40, l=l, others=others)
     safe = np.ones(table.classes)
-    start, own, appears = appearing(table, known, np.arange(40))
+    start, own, appears = compute_appearance_chances(table, known, np.arange(40))
     for i, c in enumerate(table.class_):
         part = [appears[e] for e in range(start[i], start[i + 1]) if e != own[i]]
         exposed = sum(
@@ -423,23 +435,24 @@ def test_the_closed_form_is_the_sum_over_all_that_may_appear(l, others):
             for j in range(1, others + 1)
         )
         safe[c] *= 1 - exposed
-    found = closed_form(table, known, asked, together=0.0)
+    found = estimate_by_closed_form(table, known, asked, together=0.0)
     assert found.classes == pytest.approx(1 - safe)
     assert found.risk == pytest.approx((1 - safe).mean())
 
 
 def test_people_who_stay_together_are_exposed_once():
     table = ours(np.random.default_rng(8), people=40, classes=5, values=2)
-    table = Ours(
+    table = OurTable(
         table.quasi, table.sensitive, table.keys, np.zeros(40, np.int32), table.class_, table.cells
     )  # one value: who is elsewhere is exposed for sure
     known = in_one_node(table)
     for together in (0.0, 0.7, 1.0):
-        found = closed_form(table, known, Asked(0.25, 40), together)
+        found = estimate_by_closed_form(table, known, OverlapScenario(0.25, 40), together)
         assert found.classes == pytest.approx(1 - 0.75**8)
     mixed = ours(np.random.default_rng(8), people=40, classes=5)
     risks = [
-        closed_form(mixed, in_one_node(mixed), Asked(0.5, 40), q).risk for q in (0, 0.3, 0.7, 1)
+        estimate_by_closed_form(mixed, in_one_node(mixed), OverlapScenario(0.5, 40), q).risk
+        for q in (0, 0.3, 0.7, 1)
     ]
     assert risks == sorted(risks, reverse=True)
     assert risks[0] > risks[-1]
@@ -448,15 +461,15 @@ def test_people_who_stay_together_are_exposed_once():
 @pytest.mark.parametrize("pairs", [1, 7, 50])
 def test_people_in_parts_are_all_people(pairs, monkeypatch):
     table = ours(np.random.default_rng(7), people=40, classes=5)
-    whole = closed_form(table, in_one_node(table), Asked(0.3, 40, l=3))
+    whole = estimate_by_closed_form(table, in_one_node(table), OverlapScenario(0.3, 40, l=3))
     monkeypatch.setattr(import_module("shoal.forecasts.closed_form"), "PAIRS", pairs)
-    parts = closed_form(table, in_one_node(table), Asked(0.3, 40, l=3))
+    parts = estimate_by_closed_form(table, in_one_node(table), OverlapScenario(0.3, 40, l=3))
     assert parts.classes.tolist() == whole.classes.tolist()
 
 
 def test_somebody_alone_in_a_class_is_exposed_where_elsewhere():
     table = ours(np.random.default_rng(9), people=20, classes=20)
-    found = closed_form(table, in_one_node(table), Asked(0.25, 20))
+    found = estimate_by_closed_form(table, in_one_node(table), OverlapScenario(0.25, 20))
     assert found.classes == pytest.approx(0.25)
 
 
@@ -465,22 +478,25 @@ def test_somebody_alone_in_a_class_is_exposed_where_elsewhere():
 
 def test_the_same_table_again_exposes_the_classes_with_too_few_values():
     table = ours(np.random.default_rng(10), people=300, classes=1)
-    tally, entry = tallied(table.quasi, table.sensitive, table.keys, table.values)
+    tally, entry = tally_codes(table.quasi, table.sensitive, table.keys, table.values)
     cut = mondrian(3)(tally, None)
-    class_ = placed(cut, entry, np.random.default_rng(0))
-    table = Ours(table.quasi, table.sensitive, table.keys, table.values, class_, cut.cells)
+    class_ = assign_rows_to_classes(cut, entry, np.random.default_rng(0))
+    table = OurTable(table.quasi, table.sensitive, table.keys, table.values, class_, cut.cells)
     known = in_one_node(table)
     for l in (2, 3):
-        found = simulate(table, known, Asked(1.0, 300), mondrian(3), repeats=19).at(l)
+        found = simulate(table, known, OverlapScenario(1.0, 300), mondrian(3), repeats=19).at(l)
         assert found.classes.tolist() == (table.histogram.distinct < l).tolist()
         assert found.interval == pytest.approx((found.risk, found.risk))
-    nobody = simulate(table, known, Asked(0.0, 300), mondrian(3), repeats=2).at(2)
+    nobody = simulate(table, known, OverlapScenario(0.0, 300), mondrian(3), repeats=2).at(2)
     assert nobody.risk == 0
 
 
 def test_the_result_depends_on_the_seed_alone():
     table = ours(np.random.default_rng(11), people=300, classes=40)
-    known, asked = local(table, nodes_of(table)), Asked(0.3, 200, l=3, others=2)
+    known, asked = (
+        fit_local_distribution(table, nodes_of(table)),
+        OverlapScenario(0.3, 200, l=3, others=2),
+    )
     one, four, other = (
         simulate(table, known, asked, mondrian(4), repeats=6, seed=seed, threads=threads).left
         for seed, threads in ((1, 1), (1, 4), (2, 4))
@@ -498,7 +514,7 @@ def test_it_tells_how_far_it_is_and_can_be_stopped():
         if done == 3:
             raise KeyboardInterrupt
 
-    asked = Asked(0.3, 100)
+    asked = OverlapScenario(0.3, 100)
     with pytest.raises(KeyboardInterrupt):
         simulate(table, in_one_node(table), asked, mondrian(4), repeats=50, progress=stop)
     assert told == [(1, 50), (2, 50), (3, 50)]
@@ -508,7 +524,7 @@ def test_strangers_come_from_the_population_where_it_is_known():
     rng = np.random.default_rng(13)
     everybody = Population(np.array([[0, 29, 3], [1, 2, 0]]), np.array([1, 3, 0]))
     table = ours(rng, population=everybody)
-    keys, values = Crowd.of(table, in_one_node(table)).strangers(4000, rng)
+    keys, values = SimulatedPopulation.of(table, in_one_node(table)).strangers(4000, rng)
     first, last = ((everybody.keys[:, i] == keys.T).all(axis=1).mean() for i in (0, 1))
     assert (first, last) == (pytest.approx(0.25, abs=0.03), pytest.approx(0.75, abs=0.03))
     assert values.min() >= 0
@@ -517,7 +533,7 @@ def test_strangers_come_from_the_population_where_it_is_known():
 
 def test_the_risk_is_the_mean_and_the_interval_holds_it():
     table = ours(np.random.default_rng(14), people=300, classes=40)
-    runs = simulate(table, in_one_node(table), Asked(0.3, 300), mondrian(4), repeats=20)
+    runs = simulate(table, in_one_node(table), OverlapScenario(0.3, 300), mondrian(4), repeats=20)
     found = runs.at(3)
     assert found.risk == pytest.approx(found.classes.mean())
     assert found.interval[0] <= found.risk <= found.interval[1]
@@ -530,9 +546,13 @@ def test_the_risk_is_the_mean_and_the_interval_holds_it():
 @pytest.mark.parametrize("repeats", [19, 50])
 def test_one_more_lies_in_the_interval_nine_times_in_ten(repeats):
     drawn = np.random.default_rng(repeats).gamma(2.0, size=(3000, repeats + 1))
-    inside = [low <= one[-1] <= high for one in drawn for low, high in [prediction(one[:-1])]]
+    inside = [
+        low <= one[-1] <= high
+        for one in drawn
+        for low, high in [compute_prediction_interval(one[:-1])]
+    ]
     assert np.mean(inside) == pytest.approx(0.9, abs=0.015)
-    assert prediction(drawn[0, :18]) is None
+    assert compute_prediction_interval(drawn[0, :18]) is None
 
 
 @pytest.mark.parametrize(
@@ -550,17 +570,23 @@ def test_one_more_lies_in_the_interval_nine_times_in_ten(repeats):
 )
 def test_what_cannot_be_is_refused(wrong):
     with pytest.raises(UsageError):
-        Asked(**{"overlap": 0.1, "rows": 100, **wrong})
+        OverlapScenario(**{"overlap": 0.1, "rows": 100, **wrong})
 
 
 def test_an_overlap_is_somebody():
-    assert [Asked(share, 100).shared(40) for share in (0, 1e-9, 0.01, 0.1, 1)] == [0, 1, 1, 4, 40]
+    assert [OverlapScenario(share, 100).shared(40) for share in (0, 1e-9, 0.01, 0.1, 1)] == [
+        0,
+        1,
+        1,
+        4,
+        40,
+    ]
 
 
 def test_a_release_too_small_for_the_overlap_is_refused():
     table = ours(np.random.default_rng(15))
     with pytest.raises(UsageError, match="30 of our people"):
-        simulate(table, in_one_node(table), Asked(0.5, 20), mondrian(3))
+        simulate(table, in_one_node(table), OverlapScenario(0.5, 20), mondrian(3))
 
 
 # Held against the truth

@@ -11,13 +11,17 @@ import pytest
 import shoal
 from shoal.core.axis import Axis
 from shoal.core.errors import UsageError
-from shoal.forecasts.closed_form import closed_form
-from shoal.forecasts.local_distribution import local
-from shoal.forecasts.other_publisher import coarse
-from shoal.forecasts.our_table import Asked, Ours, tallied
-from shoal.forecasts.real_intersection import placed, real, release_of
-from shoal.forecasts.simulation import Crowd, simulate
-from shoal.forecasts.validation import People
+from shoal.forecasts.closed_form import estimate_by_closed_form
+from shoal.forecasts.local_distribution import fit_local_distribution
+from shoal.forecasts.other_publisher import cut_coarse_partitions
+from shoal.forecasts.our_table import OurTable, OverlapScenario, tally_codes
+from shoal.forecasts.real_intersection import (
+    assign_rows_to_classes,
+    build_other_release,
+    find_exposed_classes,
+)
+from shoal.forecasts.simulation import SimulatedPopulation, simulate
+from shoal.forecasts.validation import CodedTable
 from shoal.methods import method
 from shoal.models import rule
 
@@ -40,7 +44,7 @@ def town(rows=12_000, seed=0):
         Axis.numbered("sex", 2),
     )
     keys = np.stack([age, part, sex]).astype(np.int32)
-    return People(axes, Axis.numbered("illness", 14), keys, ill.astype(np.int32))
+    return CodedTable(axes, Axis.numbered("illness", 14), keys, ill.astype(np.int32))
 
 
 def true_risk(people, seed, overlap, k, same, others=2):
@@ -48,10 +52,15 @@ def true_risk(people, seed, overlap, k, same, others=2):
     rng = np.random.default_rng(seed)
     drawn = rng.permutation(people.rows)
     mine, strangers = people.some(drawn[:SIZE]), drawn[SIZE:]
-    tally, entry = tallied(mine.quasi, mine.sensitive, mine.keys, mine.values)
+    tally, entry = tally_codes(mine.quasi, mine.sensitive, mine.keys, mine.values)
     cut = publish(k)(tally, rng)
-    ours = Ours(
-        mine.quasi, mine.sensitive, mine.keys, mine.values, placed(cut, entry, rng), cut.cells
+    ours = OurTable(
+        mine.quasi,
+        mine.sensitive,
+        mine.keys,
+        mine.values,
+        assign_rows_to_classes(cut, entry, rng),
+        cut.cells,
     )
     number, theirs = round(overlap * SIZE), []
     shared = rng.choice(SIZE, number, replace=False)
@@ -59,21 +68,21 @@ def true_risk(people, seed, overlap, k, same, others=2):
         if not same:
             shared = rng.choice(SIZE, number, replace=False)
         table = people.some(np.concatenate([drawn[:SIZE][shared], own]))
-        tally, entry = tallied(table.quasi, table.sensitive, table.keys, table.values)
+        tally, entry = tally_codes(table.quasi, table.sensitive, table.keys, table.values)
         cut, words = publish(k)(tally, rng), table.sensitive.words
-        theirs.append(release_of(cut, entry, table.values, words, shared, SIZE, rng))
-    return ours, float(real(ours, theirs, 2).mean())
+        theirs.append(build_other_release(cut, entry, table.values, words, shared, SIZE, rng))
+    return ours, float(find_exposed_classes(ours, theirs, 2).mean())
 
 
 def compare(people, overlap, k, same, repeats=4):
     """The mean of the truth over seeds, of the simulation and of the closed form."""
     found = []
-    asked = Asked(overlap, SIZE, 2, 2, same_people=float(same))
+    asked = OverlapScenario(overlap, SIZE, 2, 2, same_people=float(same))
     for seed in SEEDS:
         ours, truth = true_risk(people, seed, overlap, k, same)
-        near = local(ours, coarse(ours))
+        near = fit_local_distribution(ours, cut_coarse_partitions(ours))
         drawn = simulate(ours, near, asked, publish(k), repeats=repeats, seed=seed).at(2)
-        found.append((truth, drawn.risk, closed_form(ours, near, asked).risk))
+        found.append((truth, drawn.risk, estimate_by_closed_form(ours, near, asked).risk))
     return np.array(found).mean(axis=0)
 
 
@@ -97,7 +106,7 @@ def test_on_adult_the_forecast_is_within_three_points(real_data, same):
     schema = shoal.Schema.of(
         quasi=["age", "sex", "race", "education_num", "native_country"], sensitive="occupation"
     )
-    people = People.read(real_data / "adult.csv.gz", schema, "occupation", {})
+    people = CodedTable.read(real_data / "adult.csv.gz", schema, "occupation", {})
     truth, drawn, closed = compare(people, 0.2, 5, same)
     assert drawn == pytest.approx(truth, abs=0.03)
     assert closed == pytest.approx(truth, abs=0.07)
@@ -109,8 +118,8 @@ def test_on_adult_the_forecast_is_within_three_points(real_data, same):
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_so_many_people_are_in_all_releases(share):
     ours, _ = true_risk(town(6000), 1, 0.2, 5, True, others=1)
-    crowd = Crowd.of(ours, local(ours, coarse(ours)))
-    asked = Asked(0.2, SIZE, 2, 3, same_people=share)
+    crowd = SimulatedPopulation.of(ours, fit_local_distribution(ours, cut_coarse_partitions(ours)))
+    asked = OverlapScenario(0.2, SIZE, 2, 3, same_people=share)
     rng = np.random.default_rng(3)
     in_all = rng.choice(SIZE, asked.in_all(SIZE), replace=False)
     members = [crowd.released(asked, publish(5), rng, in_all).class_ >= 0 for _ in range(3)]
@@ -126,7 +135,7 @@ def test_chances_of_the_closed_form_are_those_of_membership():
     from shoal.forecasts.closed_form import _in_how_many, _in_the_same
 
     rng = np.random.default_rng(0)
-    asked = Asked(0.3, 100, 2, 3, same_people=0.4)
+    asked = OverlapScenario(0.3, 100, 2, 3, same_people=0.4)
     core = rng.random((2, 400_000)) < 0.12
     rest = rng.random((3, 2, 400_000)) < (0.3 - 0.12) / 0.88
     member = core | rest
@@ -141,9 +150,11 @@ def test_chances_of_the_closed_form_are_those_of_membership():
 
 def test_one_other_release_does_not_depend_on_it():
     ours, _ = true_risk(town(6000), 1, 0.2, 5, True, others=1)
-    near = local(ours, coarse(ours))
+    near = fit_local_distribution(ours, cut_coarse_partitions(ours))
     runs = [
-        simulate(ours, near, Asked(0.2, SIZE, same_people=s), publish(5), repeats=2, seed=1)
+        simulate(
+            ours, near, OverlapScenario(0.2, SIZE, same_people=s), publish(5), repeats=2, seed=1
+        )
         for s in (0.0, 1.0)
     ]
     assert (runs[0].left == runs[1].left).all()

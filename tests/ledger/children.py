@@ -12,7 +12,7 @@ from pathlib import Path
 
 from shoal.core.errors import OutputError
 from shoal.ledger.chain.book import Book
-from shoal.ledger.chain.entries import Head
+from shoal.ledger.chain.entries import ChainHead
 from shoal.ledger.chain.keys import Keys
 
 
@@ -38,7 +38,7 @@ def killed(where: str, key: str, rounds: str) -> None:
     print(told, recorded)
 
 
-def _killed_writer(book: Book) -> set[Head]:
+def _killed_writer(book: Book) -> set[ChainHead]:
     reading, writing = os.pipe()
     writer = os.fork()
     if writer == 0:
@@ -51,12 +51,12 @@ def _killed_writer(book: Book) -> set[Head]:
         time.sleep(random.uniform(0, 0.015))
         os.kill(writer, signal.SIGKILL)
         os.waitpid(writer, 0)
-        return {Head.parse(line) for line in (first, *pipe) if line.endswith("\n")}
+        return {ChainHead.parse(line) for line in (first, *pipe) if line.endswith("\n")}
 
 
 def fills(where: str, key: str, size: str) -> None:
     """Write until no file may grow any more, then with room again."""
-    known: set[Head] = set()
+    known: set[ChainHead] = set()
     with Book.open(where, Keys.read(key)) as book:
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), limit[1]))

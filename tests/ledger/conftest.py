@@ -18,9 +18,9 @@ from tests.ledger.spending import published
 
 from shoal.core.errors import InputError
 from shoal.ledger.chain.book import Book
-from shoal.ledger.chain.entries import Entry, next_entry
+from shoal.ledger.chain.entries import Entry, sign_next_entry
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.chain.rows import entries_as_they_are, insert
+from shoal.ledger.chain.rows import insert_entry, read_unverified_entries
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMAS = count(1)
@@ -100,7 +100,9 @@ def sneak(book) -> Callable[..., None]:
     def add(keys: Keys, *bodies: dict[str, Any]) -> None:
         for body in bodies:
             with book.place.writing() as connection:
-                insert(connection, next_entry(last(connection).head, keys, body, ""), None)
+                insert_entry(
+                    connection, sign_next_entry(last(connection).head, keys, body, ""), None
+                )
 
     return add
 
@@ -129,7 +131,7 @@ def must_be_refused(book: Book, problem: str, asked: Collection[str] = ()) -> No
 
 def last(connection: sa.Connection) -> Entry:
     """The last entry, whatever it is."""
-    return entries_as_they_are(connection, sa.true())[-1]
+    return read_unverified_entries(connection, sa.true())[-1]
 
 
 def run_behind(where: str, statements: Sequence[str]) -> list[Any]:

@@ -16,9 +16,9 @@ import shoal
 from shoal.adversary.context import scene
 from shoal.kernels import assignment
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.judging import Weighed, weighed
-from shoal.ledger.sealed_release import digest, pack, unpack
-from shoal.ledger.terms import Terms
+from shoal.ledger.judging import JudgedFinding, judge_finding
+from shoal.ledger.sealed_release import hash_table_content, pack_release, unpack_release
+from shoal.ledger.terms import AdmissionOptions
 from shoal.releases.published_table import look_at
 
 
@@ -62,7 +62,7 @@ def attacks(admission):
 
 def test_what_is_kept_reads_back_as_it_was(town):
     (seen,) = look_at([town.first], None, lambda *_: None)
-    again = unpack(pack(seen))
+    again = unpack_release(pack_release(seen))
     assert again.roles == seen.roles
     assert (again.name, again.rows, again.manifest) == (seen.name, seen.rows, seen.manifest)
     for name, listing in seen.listings.items():
@@ -72,14 +72,14 @@ def test_what_is_kept_reads_back_as_it_was(town):
         ).all()
     hidden = seen.companion.folder / "rows.parquet"
     assert again.keyed.person.to_pylist() == pa.parquet.read_table(hidden)["person"].to_pylist()
-    assert digest(again) == digest(seen)
+    assert hash_table_content(again) == hash_table_content(seen)
 
 
 def test_nulls_and_numbers_are_kept(tmp_path):
     table = pa.table({"age": ["1", None, "2", "1"], "pay": [1.5, None, 2.0, 1.5]})
     schema = shoal.Schema.of(quasi=["age"], sensitive=["pay"])
     (seen,) = look_at([table], schema, lambda *_: None)
-    again = unpack(pack(seen))
+    again = unpack_release(pack_release(seen))
     for name, one in seen.listings.items():
         assert again.listings[name].values == one.values
         assert again.listings[name].codes.tolist() == one.codes.tolist()
@@ -112,10 +112,12 @@ def told(content):
 
 def test_a_release_that_was_read_is_taken_as_it_is(town):
     (seen,) = look_at([town.first], None, lambda *_: None)
-    known = scene([unpack(pack(seen)), town.other], targets=town.everybody)
+    known = scene([unpack_release(pack_release(seen)), town.other], targets=town.everybody)
     assert [one.name for one in known.releases] == ["first", "other"]
     fresh = shoal.attack("intersection", [town.first, town.other], targets=town.everybody)
-    kept = shoal.attack("intersection", [unpack(pack(seen)), town.other], targets=town.everybody)
+    kept = shoal.attack(
+        "intersection", [unpack_release(pack_release(seen)), town.other], targets=town.everybody
+    )
     assert kept == fresh
 
 
@@ -244,9 +246,13 @@ def test_more_values_left_may_be_asked_for():
         defence="",
         details={"candidates_after": {1: 2, 2: 3, 5: 5}, "candidates_before": {1: 1, 2: 1, 6: 8}},
     )
-    assert [weighed(finding, (2,), Terms(l=l)).beyond for l in (2, 3, 4)] == [1, 3, 3]
-    assert not Weighed(finding, (2,), 1, 0.1).exceeds
-    assert Weighed(finding, (2,), 2, 0.1).exceeds
+    assert [judge_finding(finding, (2,), AdmissionOptions(l=l)).beyond for l in (2, 3, 4)] == [
+        1,
+        3,
+        3,
+    ]
+    assert not JudgedFinding(finding, (2,), 1, 0.1).exceeds
+    assert JudgedFinding(finding, (2,), 2, 0.1).exceeds
 
 
 # The budget

@@ -16,7 +16,7 @@ import pytest
 
 from shoal.core.errors import InputError, OutputError, ShoalError, UsageError
 from shoal.ledger.chain.book import _LARGEST, Book
-from shoal.ledger.chain.entries import FIRST, KINDS, Head, canonical
+from shoal.ledger.chain.entries import KINDS, NO_PREVIOUS, ChainHead, to_canonical_json
 from shoal.ledger.chain.keys import Keys
 
 IN_A_FILE = pytest.mark.parametrize("where", ["sqlite"], indirect=True)
@@ -27,7 +27,7 @@ SOURCE = Path(__file__).parent.parent.parent / "src"
 def test_the_founding_entry(where, keys):
     with Book.create(where, keys, {"epsilon": 2.0, "delta": None}) as book:
         (entry,) = book.entries()
-        assert (entry.number, entry.previous, entry.signer) == (1, FIRST, keys.public)
+        assert (entry.number, entry.previous, entry.signer) == (1, NO_PREVIOUS, keys.public)
         told = {"kind": "founding", "by": "City hospital", "public": keys.public, "epsilon": 2.0}
         assert told.items() <= entry.body.items()
         assert entry.body["ledger"] == book.identity
@@ -105,14 +105,16 @@ def test_entries_and_heads_print(book):
     entry = book.entry(2)
     assert str(entry) == f"2 · {entry.body['at']} · City hospital · release"
     assert json.loads(json.dumps(entry.to_json()))["body"]["name"] == "r2"
-    assert Head.parse(f" {book.head()}\n") == book.head()
+    assert ChainHead.parse(f" {book.head()}\n") == book.head()
     for wrong in ("", "5", "5:ab", f"0:{'a' * 64}", f"5:{'g' * 64}", f"-1:{'a' * 64}"):
         with pytest.raises(UsageError, match="A head is a number, a colon"):
-            Head.parse(wrong)
+            ChainHead.parse(wrong)
 
 
 def test_canonical_json_does_not_depend_on_the_order():
-    assert canonical({"b": 1, "a": {"d": 1, "c": 2}}) == canonical({"a": {"c": 2, "d": 1}, "b": 1})
+    assert to_canonical_json({"b": 1, "a": {"d": 1, "c": 2}}) == to_canonical_json(
+        {"a": {"c": 2, "d": 1}, "b": 1}
+    )
 
 
 def test_reading_needs_no_key_but_opening_and_adding_do(where, book):

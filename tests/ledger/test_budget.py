@@ -13,10 +13,10 @@ from tests.ledger.spending import PEOPLE, SCHEMA
 
 import shoal
 from shoal.core.spend import Spend
-from shoal.ledger.budget import account
-from shoal.ledger.candidate import Candidate, spending, table_hash
-from shoal.ledger.noise_releases import check_noise
-from shoal.ledger.remedies import cheaper
+from shoal.ledger.budget import compute_account
+from shoal.ledger.candidate import Candidate, apply_stated_spend, hash_release_table
+from shoal.ledger.noise_releases import check_noise_spend
+from shoal.ledger.remedies import suggest_smaller_spend
 from shoal.reports.pages.composition import composition
 from shoal.reports.sections.composition import Composing
 
@@ -86,7 +86,7 @@ def test_a_ledger_without_a_theorem_of_its_own_is_basic(tmp_path):
         found = ledger.account()
         assert (found.budget, found.composition, found.remaining) == (None, "basic", None)
         bare = [one for one in ledger.entries() if one.body.pop("composition")]
-        assert account(Spend(1), "people", bare).composition == "basic"
+        assert compute_account(Spend(1), "people", bare).composition == "basic"
 
 
 @pytest.mark.parametrize("composition", ["advanced", "zcdp"])
@@ -95,7 +95,7 @@ def test_the_theorem_in_force_is_fixed_at_the_founding(tmp_path, composition):
     with shoal.Ledger.init(where, epsilon=1, delta=1e-6, composition=composition) as ledger:
         entries = ledger.entries()
     entries += [entry("1/100")] * 150
-    found = account(Spend(), "people", entries)
+    found = compute_account(Spend(), "people", entries)
     assert found.totals["basic"] == Spend("3/2")
     assert found.total == found.totals[composition]
     assert found.total.within(found.budget)
@@ -131,7 +131,9 @@ def test_an_account_that_has_a_delta_without_rho_has_no_concentrated_total(conce
     concentrated.book.append({"kind": "withdrawn", "number": 2, "reason": "a", "never_out": True})
     assert concentrated.admit(releases / "gauss").admitted
     assert concentrated.account().total.epsilon < Spend("1/3").epsilon
-    found = account(Spend(1), "people", [*concentrated.entries(), entry("1/100", delta="1e-9")])
+    found = compute_account(
+        Spend(1), "people", [*concentrated.entries(), entry("1/100", delta="1e-9")]
+    )
     assert found.total is None
     assert found.reason.startswith("The budget cannot be kept: no total by zcdp composition")
     assert "states no ρ" in found.reason
@@ -166,12 +168,12 @@ def test_a_pure_epsilon_is_told_as_what_it_counts_where_rho_is_added_up(tmp_path
     where = tmp_path / "a.db"
     with shoal.Ledger.init(where, epsilon=3, delta=1e-6, composition="zcdp") as ledger:
         entries = [*ledger.entries(), entry("1e-9")]
-    found = account(Spend(1), "people", entries)
+    found = compute_account(Spend(1), "people", entries)
     assert "5.22154, δ 1e-06 would be spent by zcdp composition of ε 3" in found.reason
     assert "A pure ε 1 counts as ρ 0.5, which is ε 5.22154 at δ 1e-06 (basic: 1)." in found.reason
-    gauss = account(Spend(9, "1e-7", 1), "people", entries)
+    gauss = compute_account(Spend(9, "1e-7", 1), "people", entries)
     assert (gauss.exceeded, gauss.alone) == (True, "")
-    small = account(Spend("1/10"), "people", entries)
+    small = compute_account(Spend("1/10"), "people", entries)
     assert small.left == f"left for one more release of pure ε: {float(small.remaining.epsilon)}"
     basic = replace(small, composition="basic")
     assert basic.left == "ε 2.9, δ 1e-06 left"
@@ -240,9 +242,9 @@ FITTING = [
 def test_the_hint_of_a_refusal_tells_what_helps(composition, earlier, own, form, hint):
     told = {"budget": Spend(3, "1e-6").to_json(), "composition": composition}
     founding = SimpleNamespace(kind="founding", number=1, body=told)
-    found = account(own, "people", [founding, *earlier], form)
+    found = compute_account(own, "people", [founding, *earlier], form)
     assert found.exceeded
-    assert hint in cheaper(found)
+    assert hint in suggest_smaller_spend(found)
 
 
 def test_what_is_not_recorded_would_be_spent_and_what_is_recorded_is(ledger, releases):
@@ -268,10 +270,10 @@ def test_why_no_attack_ran_is_told_once_for_all_entries(ledger, releases):
 def test_releases_that_protect_different_things_have_totals_of_their_own(tmp_path):
     with shoal.Ledger.init(tmp_path / "a.db", epsilon=3) as ledger:
         entries = [*ledger.entries(), entry(1, "counts"), entry(1)]
-    before = account(Spend(1), "people", entries, "synthetic")
+    before = compute_account(Spend(1), "people", entries, "synthetic")
     assert [(one.name, one.total) for one in before.units] == [("one person", Spend(3))]
     assert (before.exceeded, before.notes, str(before)) == (False, (), "ε 3 would be spent of ε 3")
-    found = account(Spend(1), "people", entries, "randomised")
+    found = compute_account(Spend(1), "people", entries, "randomised")
     person, values = found.units
     assert (person.name, person.total, person.exceeded) == ("one person", Spend(2), False)
     assert (values.name, values.exceeded) == ("one person's sensitive values", True)
@@ -291,7 +293,7 @@ def test_the_total_of_values_is_never_below_that_of_the_person(tmp_path, composi
     with shoal.Ledger.init(where, epsilon=9, delta=1e-5, composition=composition) as ledger:
         entries = ledger.entries()
     entries += [entry("1/2", "counts", delta="1e-7", rho="1/50"), entry("1/3")]
-    person, values = account(Spend("1/9"), "people", entries, "randomised").units
+    person, values = compute_account(Spend("1/9"), "people", entries, "randomised").units
     assert person.total.within(values.total)
     assert person.total != values.total
     assert values.remaining.epsilon < person.remaining.epsilon
@@ -329,7 +331,7 @@ def test_a_rho_that_the_noise_does_not_have_is_refused(releases, tmp_path, name,
     stated = {**manifest.get("spend", {}), **spend}
     told = {"spend": stated, "privacy": {**manifest.get("privacy", {}), **stated}}
     with pytest.raises(shoal.InputError, match=fact):
-        check_noise(releases / name, {**manifest, **told})
+        check_noise_spend(releases / name, {**manifest, **told})
 
 
 def test_nobody_says_less_of_a_release_than_its_manifest(ledger, releases):
@@ -341,15 +343,15 @@ def test_nobody_says_less_of_a_release_than_its_manifest(ledger, releases):
     release = Candidate(SimpleNamespace(manifest={"spend": own}), "")
     for name, less in {"epsilon": 0, "delta": "1e-8", "rho": "1/1000"}.items():
         with pytest.raises(shoal.UsageError, match="less than its manifest states"):
-            spending(release, **{**dict.fromkeys(own), name: less})
-    assert spending(release, None, None, None).spend == Spend(**own)
-    assert spending(release, "1/3", None, None).spend == Spend(**own)
-    assert spending(release, "1/2", None, None).spend == Spend("1/2", "1e-7")
-    assert spending(release, None, "1e-6", "1/9").spend == Spend("1/3", "1e-6", "1/9")
+            apply_stated_spend(release, **{**dict.fromkeys(own), name: less})
+    assert apply_stated_spend(release, None, None, None).spend == Spend(**own)
+    assert apply_stated_spend(release, "1/3", None, None).spend == Spend(**own)
+    assert apply_stated_spend(release, "1/2", None, None).spend == Spend("1/2", "1e-7")
+    assert apply_stated_spend(release, None, "1e-6", "1/9").spend == Spend("1/3", "1e-6", "1/9")
 
 
 def test_a_release_that_was_recorded_with_another_spend_is_refused(ledger, releases):
-    hash_ = table_hash(releases / "laplace")
+    hash_ = hash_release_table(releases / "laplace")
     body = {"made_by": "us", "table": hash_, "about": "people", "spend": {"epsilon": "1/100"}}
     ledger.book.append({"kind": "foreign", **body})
     with pytest.raises(shoal.InputError, match=r"entry 2, which counts ε 0\.01 for it"):

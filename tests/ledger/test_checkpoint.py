@@ -12,13 +12,13 @@ import shoal
 from shoal.core.errors import InputError
 from shoal.ledger.chain import checkpoint
 from shoal.ledger.chain.book import Book
-from shoal.ledger.chain.checkpoint import BLOCK
-from shoal.ledger.chain.entries import Entry, is_signed, next_entry
+from shoal.ledger.chain.checkpoint import BLOCK_ENTRIES
+from shoal.ledger.chain.entries import Entry, is_signed, sign_next_entry
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.chain.rows import insert
+from shoal.ledger.chain.rows import insert_entry
 
 TABLE, BLOCKS = "shoal_ledger_entries", "shoal_ledger_checkpoints"
-LENGTH = 2 * BLOCK + 10
+LENGTH = 2 * BLOCK_ENTRIES + 10
 
 
 def fill(book: Book, length: int) -> None:
@@ -36,8 +36,8 @@ def fill(book: Book, length: int) -> None:
                 "about": f"people {head.number % 3}",
                 "table": f"{head.number:064x}",
             }
-            entry = next_entry(head, keys, body, "")
-            insert(connection, entry, None)
+            entry = sign_next_entry(head, keys, body, "")
+            insert_entry(connection, entry, None)
             head = entry.head
 
 
@@ -83,7 +83,7 @@ def test_only_what_is_new_is_verified_by_the_next_process(where, keys, verified)
         assert book.head().number == LENGTH
         assert len(book.entries()) == LENGTH
         book.append({"kind": "release"})
-    assert verified == [*range(2 * BLOCK + 1, LENGTH + 1)]
+    assert verified == [*range(2 * BLOCK_ENTRIES + 1, LENGTH + 1)]
     del verified[:]
     with Book.open(where, keys) as book:
         assert book.check() == ()  # which looks at all
@@ -127,7 +127,7 @@ def test_a_changed_checkpoint_is_not_believed(where, keys, verified, statement):
     assert verified == [*range(1, LENGTH + 1)]
 
 
-@pytest.mark.parametrize("number", [1, 3, BLOCK, 2 * BLOCK])
+@pytest.mark.parametrize("number", [1, 3, BLOCK_ENTRIES, 2 * BLOCK_ENTRIES])
 def test_an_old_row_that_was_changed_is_found_when_it_is_read(where, keys, number):
     behind(
         where, f"UPDATE {TABLE} SET body = replace(body, 'City', 'Lake') WHERE number = {number}"
@@ -152,7 +152,7 @@ def test_an_old_row_from_another_branch_is_found(where, keys, tmp_path):
     """Signed by the same key, with the same number: of a ledger that was put back once."""
     with Book.open(where, keys) as book:
         true = book.entry(2)
-    other = next_entry(
+    other = sign_next_entry(
         shoal.ledger.Head(1, true.previous), keys, {**true.body, "about": "nobody"}, ""
     )
     body = shoal.ledger.chain.canonical(other.body)

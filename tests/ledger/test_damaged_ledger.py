@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 import shoal
 from shoal.cli.main import main
-from shoal.ledger.chain.checkpoint import BLOCK
+from shoal.ledger.chain.checkpoint import BLOCK_ENTRIES
 
 ROLES = shoal.Schema.of(quasi=["age"], sensitive=["ill"])
 COMMANDS = (
@@ -229,7 +229,7 @@ def test_all_cells_of_another_kind_are_no_internal_error(anew):
 def test_a_checkpoint_that_was_changed_is_not_believed(anew):
     ledger = anew()
     with shoal.Ledger(ledger) as kept:
-        for number in range(BLOCK):
+        for number in range(BLOCK_ENTRIES):
             kept.book.append({"kind": "publisher", "name": str(number), "public": f"{number:064x}"})
         assert kept.check() == ()
     content = ledger.read_bytes()

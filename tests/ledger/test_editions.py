@@ -12,12 +12,12 @@ import sqlalchemy as sa
 from shoal.core.errors import InputError, OutputError
 from shoal.ledger.chain import tables
 from shoal.ledger.chain.book import Book
-from shoal.ledger.chain.entries import Head
+from shoal.ledger.chain.entries import ChainHead
 from shoal.ledger.chain.keys import Keys
 
 OLD = Path(__file__).parent / "edition_1.sql"
 KEYS = Keys("City hospital", bytes(range(32)), bytes(range(32, 64)))
-HEAD = Head.parse("4:4b643e0bcf661652f5429564ca55912a3ded98f3e8786c259b6da2411d506d61")
+HEAD = ChainHead.parse("4:4b643e0bcf661652f5429564ca55912a3ded98f3e8786c259b6da2411d506d61")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def has_note(book: Book) -> bool:
 
 def edition(book: Book) -> int:
     with book.place.reading() as connection:
-        return tables.edition_of(connection)
+        return tables.read_edition(connection)
 
 
 def must_be_the_old_one(book: Book) -> None:

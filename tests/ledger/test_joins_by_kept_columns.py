@@ -14,8 +14,8 @@ import pytest
 import shoal
 from shoal.adversary.context import scene
 from shoal.ledger import judging
-from shoal.ledger.judging import WORST, weighed_by_rows
-from shoal.ledger.terms import Terms
+from shoal.ledger.judging import WORST_PAIR, judge_joined_rows
+from shoal.ledger.terms import AdmissionOptions
 
 SCHEMA = shoal.Schema.of(quasi=["age", "sex"], sensitive=["d"], keep=["ward"])
 AGES = ("[30-39]", "[40-49]", "[30-49]")
@@ -110,7 +110,7 @@ def test_pairs_agree_with_plain_sets(seed):
     rng = np.random.default_rng(seed)
     tables, l = [random_table(rng), random_table(rng)], 2 + seed % 2
     known = scene(tables, SCHEMA, publisher=True)
-    found = weighed_by_rows(WORST, known, (0, 1), (1,), "d", Terms(l=l))
+    found = judge_joined_rows(WORST_PAIR, known, (0, 1), (1,), "d", AdmissionOptions(l=l))
     expected = exposed_rows(*map(rows_of, tables), l)
     assert found is not None
     assert (found.beyond, found.finding.people) == (expected, tables[1].num_rows)
@@ -124,7 +124,9 @@ def test_people_agree_with_plain_sets(seed):
     given = pa.table({"age": [age for age, _ in people], "sex": [sex for _, sex in people]})
     known = scene(tables, SCHEMA, targets=given, publisher=True)
     which = range(len(tables))
-    found = weighed_by_rows("intersection", known, which, (1,), "d", Terms(l=l, people=given))
+    found = judge_joined_rows(
+        "intersection", known, which, (1,), "d", AdmissionOptions(l=l, people=given)
+    )
     exposed, there = exposed_people([rows_of(one) for one in tables], people, l)
     assert (exposed, there) == (0, 0) if found is None else True
     if found is not None:
@@ -186,5 +188,5 @@ def test_too_many_combinations_are_not_evaluated(ledger, monkeypatch):
 
 def test_a_column_that_is_learnt_joins_nothing():
     known = scene([FIRST, SECOND], SCHEMA, publisher=True)
-    assert judging.shared_kept(known.releases, "d") == ("ward",)
-    assert judging.shared_kept(known.releases, "ward") == ()
+    assert judging.find_shared_kept_columns(known.releases, "d") == ("ward",)
+    assert judging.find_shared_kept_columns(known.releases, "ward") == ()

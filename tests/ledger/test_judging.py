@@ -10,11 +10,11 @@ import pytest
 
 import shoal
 from shoal.ledger import combination as several
-from shoal.ledger.admission import in_short
-from shoal.ledger.admission_assembly import accepted
+from shoal.ledger.admission import summarise_for_entry
+from shoal.ledger.admission_assembly import find_accepted_reason
 from shoal.ledger.budget import Account
-from shoal.ledger.judging import Weighed
-from shoal.ledger.relation import lineage, unrecorded
+from shoal.ledger.judging import JudgedFinding
+from shoal.ledger.relation import has_unrecorded_base, trace_lineage
 
 XY = shoal.Schema.of(quasi=["x", "y"], sensitive=["d"])
 X = shoal.Schema.of(quasi=["x"], sensitive=["d"])
@@ -236,13 +236,16 @@ def recorded(number, table, based_on=None):
 
 def test_lineage_is_followed_to_its_end_and_what_is_missing_shows():
     entries = [recorded(2, "a"), recorded(3, "b", "a"), recorded(4, "a"), recorded(5, "c", "z")]
-    assert lineage({"based_on": "b"}, entries) == {2, 3, 4}
-    assert [name for name in "abcz" if unrecorded({"based_on": name}, entries)] == ["c", "z"]
-    assert not unrecorded(None, entries)
-    assert not unrecorded({}, entries)
+    assert trace_lineage({"based_on": "b"}, entries) == {2, 3, 4}
+    assert [name for name in "abcz" if has_unrecorded_base({"based_on": name}, entries)] == [
+        "c",
+        "z",
+    ]
+    assert not has_unrecorded_base(None, entries)
+    assert not has_unrecorded_base({}, entries)
     around = [recorded(2, "a", "b"), recorded(3, "b", "a")]
-    assert lineage({"based_on": "a"}, around) == {2, 3}
-    assert not unrecorded({"based_on": "a"}, around)
+    assert trace_lineage({"based_on": "a"}, around) == {2, 3}
+    assert not has_unrecorded_base({"based_on": "a"}, around)
 
 
 def test_what_it_is_based_on_is_judged_with_whomever_it_is_about(ledger, town):
@@ -284,7 +287,7 @@ def test_some_of_many_releases_say_together_what_no_two_do(ledger):
     assert not told.skipped
 
 
-@pytest.mark.parametrize(("limit", "value"), [("MOST", 3), ("STEPS", 15)])
+@pytest.mark.parametrize(("limit", "value"), [("MAX_COMBINATIONS", 3), ("MAX_LOOKUPS", 15)])
 def test_combinations_that_are_too_many_to_be_tried_are_worked_out_at_once(
     ledger, monkeypatch, limit, value
 ):
@@ -310,7 +313,7 @@ def test_combinations_that_are_too_many_to_be_tried_are_worked_out_at_once(
     [(2, 1, True), (7, 120, True), (8, 201, False), (10, 201, False)],
 )
 def test_combinations_grow_up_to_a_number(releases, tried, all_of_them):
-    tries, complete = several._by_size(range(releases), several.MOST)
+    tries, complete = several._by_size(range(releases), several.MAX_COMBINATIONS)
     assert len(set(tries)) == len(tries) == tried
     assert tries[-1] == tuple(range(releases))
     assert complete == all_of_them
@@ -349,7 +352,7 @@ def test_people_who_are_known_are_followed_where_combinations_are_too_many(
     every = town.write(town.folder / "many rows.csv", rows)
     last = town.publish(source=every, out=town.folder / "many", method="hilbert")
     tried = [one for one in ledger.judge(last, people=every).weighed if len(one.entries) > 1]
-    monkeypatch.setattr(several, "MOST", 0)
+    monkeypatch.setattr(several, "MAX_COMBINATIONS", 0)
     (worked_out,) = [
         one for one in ledger.judge(last, people=every).weighed if len(one.entries) > 1
     ]
@@ -369,19 +372,21 @@ def exposing(beyond, on="d", limit=0.0):
     finding = shoal.Finding(
         attack="worst-pair", people=10, exposed=beyond, sure=1, guessing=0, sentence="", defence=""
     )
-    return Weighed(finding, (2,), beyond, limit, on=on)
+    return JudgedFinding(finding, (2,), beyond, limit, on=on)
 
 
 def test_accepted_is_what_exceeded_then_in_that_column():
-    body = {"accepted_risk": "agreed", "findings": [in_short(exposing(4))]}
-    assert accepted(saying(exposing(4)), body) == "agreed"
-    assert accepted(saying(exposing(5)), body) == ""
-    assert accepted(saying(exposing(1, on="job")), body) == ""
-    within = {**body, "findings": [in_short(exposing(4, limit=0.5))]}
-    assert accepted(saying(exposing(4)), within) == ""
+    body = {"accepted_risk": "agreed", "findings": [summarise_for_entry(exposing(4))]}
+    assert find_accepted_reason(saying(exposing(4)), body) == "agreed"
+    assert find_accepted_reason(saying(exposing(5)), body) == ""
+    assert find_accepted_reason(saying(exposing(1, on="job")), body) == ""
+    within = {**body, "findings": [summarise_for_entry(exposing(4, limit=0.5))]}
+    assert find_accepted_reason(saying(exposing(4)), within) == ""
 
 
 def test_a_budget_that_is_exceeded_must_have_been_accepted_itself():
     over = saying(own=2.0, budget=shoal.Spend(1.0))
-    assert accepted(over, {"accepted_risk": "agreed"}) == ""
-    assert accepted(over, {"accepted_risk": "agreed", "budget_exceeded": True}) == "agreed"
+    assert find_accepted_reason(over, {"accepted_risk": "agreed"}) == ""
+    assert (
+        find_accepted_reason(over, {"accepted_risk": "agreed", "budget_exceeded": True}) == "agreed"
+    )

@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from shoal.core.errors import InputError, OutputError, UsageError
-from shoal.ledger.chain.keys import Keys, signed
+from shoal.ledger.chain.keys import Keys, is_valid_signature
 
 LEDGER = "ab" * 16
 
@@ -143,17 +143,17 @@ def test_one_key_for_each_use(keys):
 
 def test_signatures(keys):
     signature = keys.sign(b"message").hex()
-    assert signed(keys.public, signature, b"message")
-    assert not signed(keys.public, signature, b"massage")
-    assert not signed(Keys.new("x").public, signature, b"message")
+    assert is_valid_signature(keys.public, signature, b"message")
+    assert not is_valid_signature(keys.public, signature, b"massage")
+    assert not is_valid_signature(Keys.new("x").public, signature, b"message")
     for wrong in (
         "",
         "zz",
         signature[:-2],
         signature[:-2] + "00" if signature[-2:] != "00" else "",
     ):
-        assert not signed(keys.public, wrong, b"message")
-    assert not signed("ab", signature, b"message")
+        assert not is_valid_signature(keys.public, wrong, b"message")
+    assert not is_valid_signature("ab", signature, b"message")
 
 
 def test_sealing(keys):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.ledger.publish_hook import UNMOVED
+from shoal.ledger.publish_hook import NOT_MOVED
 from shoal.releases import folder
 
 RULE = "k-anonymity k=4"
@@ -84,7 +84,7 @@ def test_what_cannot_be_moved_was_never_out(town, sources, place, monkeypatch):
     assert not (town.folder / "first").exists()
     with shoal.Ledger(place) as ledger:
         last = ledger.entries()[-1].body
-    assert (last["kind"], last["number"], last["reason"]) == ("withdrawn", 2, UNMOVED)
+    assert (last["kind"], last["number"], last["reason"]) == ("withdrawn", 2, NOT_MOVED)
     again = publish(town, sources[0], "first", place)
     assert again.private["admission"].judged_with == ()
 

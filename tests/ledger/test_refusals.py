@@ -16,7 +16,7 @@ import shoal
 from shoal.attacks import worst_pair as attacked
 from shoal.core.spend import Spend
 from shoal.data import bundled
-from shoal.ledger.remedies import cheaper
+from shoal.ledger.remedies import suggest_smaller_spend
 
 XD = shoal.Schema.of(quasi=["x"], sensitive=["d"])
 
@@ -226,7 +226,7 @@ def test_what_is_left_is_never_rounded_up(ledger, earlier, most):
     ledger.add_foreign(one_class("abc"), schema=XD, by="another", epsilon=earlier)
     account = ledger.account()
     own = Spend(3)
-    hint = cheaper(replace(account, own=own, spends=(*account.spends, own)))
+    hint = suggest_smaller_spend(replace(account, own=own, spends=(*account.spends, own)))
     assert f"--epsilon {most} is left" in hint
     assert Fraction(most) <= account.remaining.epsilon < Fraction(most) + Fraction(1, 10_000)
 

@@ -10,10 +10,17 @@ from shoal.core.errors import InputError
 from shoal.data import bundled
 from shoal.ledger.chain import tables
 from shoal.ledger.chain.book import Book
-from shoal.ledger.chain.database import place
-from shoal.ledger.chain.entries import FIRST, Entry, Head, is_signed, next_entry, sha256
+from shoal.ledger.chain.database import open_database
+from shoal.ledger.chain.entries import (
+    NO_PREVIOUS,
+    ChainHead,
+    Entry,
+    hash_bytes,
+    is_signed,
+    sign_next_entry,
+)
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.chain.rows import insert
+from shoal.ledger.chain.rows import insert_entry
 
 IN_A_FILE = pytest.mark.parametrize("where", ["sqlite"], indirect=True)
 """For what no database has a part in."""
@@ -78,8 +85,8 @@ def test_a_stranger_is_not_judged_past(tmp_path):
                 {"kind": "publisher", "by": "Evil", "name": "Evil", "public": evil.public},
                 {"kind": "withdrawn", "by": "Evil", "number": 2, "never_out": True},
             ):
-                entry = next_entry(head, evil, body, "")
-                insert(connection, entry, None)
+                entry = sign_next_entry(head, evil, body, "")
+                insert_entry(connection, entry, None)
                 head = entry.head
         for judge in (ledger.admit, ledger.judge):
             with pytest.raises(InputError, match="Entry 3 is signed by a key that is no known"):
@@ -114,16 +121,18 @@ def test_a_ledger_founded_anew_without_its_key(where, book, keys, forced, refuse
     """A stranger writes all of it: the identity and the mark as they were, a key of its own."""
     old = book.entry(1)
     thief = Keys("City hospital", Keys.new("x").signing, bytes(32))
-    with place(where).reading() as connection:
+    with open_database(where).reading() as connection:
         stored = connection.execute(sa.select(tables.SEALED.c.content)).scalar()
     forced(f"DELETE FROM {SEALED}", f"DELETE FROM {TABLE}")
-    founding = next_entry(
-        Head(0, FIRST), thief, {**old.body, "public": thief.public, "epsilon": 100.0}, ""
+    founding = sign_next_entry(
+        ChainHead(0, NO_PREVIOUS), thief, {**old.body, "public": thief.public, "epsilon": 100.0}, ""
     )
     body = {"kind": "release", "by": "City hospital"}
-    with place(where).writing() as connection:
-        insert(connection, founding, None)
-        insert(connection, next_entry(founding.head, thief, body, sha256(stored)), stored)
+    with open_database(where).writing() as connection:
+        insert_entry(connection, founding, None)
+        insert_entry(
+            connection, sign_next_entry(founding.head, thief, body, hash_bytes(stored)), stored
+        )
     with pytest.raises(InputError, match="or somebody without it founded it anew"):
         Book.open(where, keys)
     problem = "Entry 1 founds another ledger than that of this key."

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.ledger.budget import account
+from shoal.ledger.budget import compute_account
 from shoal.ledger.chain.book import Book
-from shoal.ledger.chain.database import place
-from shoal.ledger.standing import never_out
+from shoal.ledger.chain.database import open_database
+from shoal.ledger.standing import find_never_out
 from shoal.releases.options import quiet
 from shoal.reports.options import Given
 from shoal.reports.sections.composition import composing
@@ -175,7 +175,7 @@ def test_what_was_never_out_is_not_judged_again(first):
     first.admit(SECOND, schema=BOTH, accept_risk="agreed")
     first.withdraw(2, "not moved", never_out=True)
     assert [(one.entry.number, one.judged_with) for one in first.recheck()] == [(3, ())]
-    assert never_out(first.entries()) == {2}
+    assert find_never_out(first.entries()) == {2}
 
 
 def test_what_was_never_out_spends_nothing(first):
@@ -184,8 +184,8 @@ def test_what_was_never_out_spends_nothing(first):
         first.book.append({"kind": "release", **about})
     first.withdraw(3, "not moved", never_out=True)
     first.withdraw(4, "recalled")
-    assert account(shoal.Spend(0.5), "people", first.entries()).total == shoal.Spend(0.6)
-    assert account(shoal.Spend(0.5), "staff", first.entries()).total == shoal.Spend(0.5)
+    assert compute_account(shoal.Spend(0.5), "people", first.entries()).total == shoal.Spend(0.6)
+    assert compute_account(shoal.Spend(0.5), "staff", first.entries()).total == shoal.Spend(0.5)
 
 
 def test_nobody_can_say_of_others_that_theirs_was_never_out(ledger):
@@ -260,7 +260,7 @@ ADDRESSES = [
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_no_address_is_told(address, tmp_path):
-    with closing(place(address)) as found:
+    with closing(open_database(address)) as found:
         assert found.name == "PostgreSQL"
         assert "pa/ss" not in repr(found)
     with pytest.raises(shoal.ShoalError) as told:

@@ -6,9 +6,15 @@ import pytest
 
 from shoal.core.errors import InputError, OutputError
 from shoal.ledger.chain.book import Book
-from shoal.ledger.chain.entries import Entry, Head, canonical, next_entry, sha256
+from shoal.ledger.chain.entries import (
+    ChainHead,
+    Entry,
+    hash_bytes,
+    sign_next_entry,
+    to_canonical_json,
+)
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.chain.rows import insert
+from shoal.ledger.chain.rows import insert_entry
 
 IN_A_FILE = pytest.mark.parametrize("where", ["sqlite"], indirect=True)
 """For what no database has a part in."""
@@ -25,7 +31,7 @@ def rewritten(entry: Entry, number: int | None = None) -> str:
         "signature": entry.signature,
         "sealed_sha256": entry.sealed_sha256,
         "kind": entry.kind,
-        "body": canonical(entry.body),
+        "body": to_canonical_json(entry.body),
     }
     parts = ", ".join(f"{name} = '{text}'" for name, text in texts.items())
     return f"UPDATE {TABLE} SET {parts} WHERE number = {number or entry.number}"
@@ -129,7 +135,7 @@ def test_a_row_of_nonsense(book, forced, column):
 def test_an_edited_body_with_a_fresh_hash(book, forced):
     """Whoever has no key can make the hash fit, not the signature, nor the next one's link."""
     old = book.entry(3)
-    new = next_entry(book.entry(2).head, Keys.new("x"), {**old.body, "name": "other"}, "")
+    new = sign_next_entry(book.entry(2).head, Keys.new("x"), {**old.body, "name": "other"}, "")
     forced(rewritten(Entry(3, old.previous, new.hash, new.signer, new.signature, new.body)))
     with pytest.raises(InputError, match="Entry 3 is signed by a key that is no known"):
         book.entries()
@@ -177,7 +183,7 @@ def test_a_missing_beginning(where, book, forced, refused):
         refused(found, "Entry 1 is missing.")
     forced(f"DELETE FROM {SEALED}", f"DELETE FROM {TABLE}")
     with Book.open(where, book.keys) as found:
-        assert found.check(Head(1, "0" * 64)) == (
+        assert found.check(ChainHead(1, "0" * 64)) == (
             "The ledger is empty: its founding entry is missing.",
             "The ledger ends with entry 0, before the noted 1. Entry 1 is missing.",
         )
@@ -232,7 +238,11 @@ def test_a_content_sealed_with_another_key(where, book, keys):
     content = other.seal(b"secret", book.identity)
     body = {"kind": "release", "by": keys.name}
     with book.place.writing() as connection:
-        insert(connection, next_entry(book.entry(5).head, keys, body, sha256(content)), content)
+        insert_entry(
+            connection,
+            sign_next_entry(book.entry(5).head, keys, body, hash_bytes(content)),
+            content,
+        )
     assert book.check() == ("The sealed content of entry 6 does not open with this key.",)
     with pytest.raises(InputError, match="content of entry 6 does not open"):
         book.sealed(6)
@@ -243,7 +253,11 @@ def test_a_content_of_another_ledger(book, keys):
     """Sealed contents are bound to their ledger: the same key does not open them elsewhere."""
     content, body = keys.seal(b"secret", "ab" * 16), {"kind": "release", "by": keys.name}
     with book.place.writing() as connection:
-        insert(connection, next_entry(book.entry(5).head, keys, body, sha256(content)), content)
+        insert_entry(
+            connection,
+            sign_next_entry(book.entry(5).head, keys, body, hash_bytes(content)),
+            content,
+        )
     with pytest.raises(InputError, match="content of entry 6 does not open"):
         book.sealed(6)
 
@@ -259,12 +273,12 @@ def test_sealed_contents_are_not_in_the_file_as_they_are(tmp_path, keys):
 
 
 def test_an_append_refused_by_the_database_is_told(book, keys):
-    entry = next_entry(Head(9, "0" * 64), keys, {"kind": "release", "name": "hush"}, "")
+    entry = sign_next_entry(ChainHead(9, "0" * 64), keys, {"kind": "release", "name": "hush"}, "")
     with (
         pytest.raises(OutputError, match="refused the entry: a ledger is only ever") as told,
         book.place.writing() as connection,
     ):
-        insert(connection, entry, None)
+        insert_entry(connection, entry, None)
     assert "hush" not in str(told.value.__context__)  # nor in what a debugger shows
 
 

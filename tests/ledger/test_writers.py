@@ -11,10 +11,10 @@ from dataclasses import replace
 import pytest
 
 from shoal.core.errors import OutputError
-from shoal.ledger.chain.book import Book, Moved
-from shoal.ledger.chain.entries import Head, next_entry
+from shoal.ledger.chain.book import Book, HeadMoved
+from shoal.ledger.chain.entries import ChainHead, sign_next_entry
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.chain.rows import insert
+from shoal.ledger.chain.rows import insert_entry
 
 PROCESSES, EACH = 4, 100
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork, kill and limits")
@@ -108,7 +108,7 @@ def test_a_writer_sees_what_was_added_while_it_waited(where, keys, book, behind)
             while not behind(queue):
                 assert not waiting.done(), waiting.result()
             body = {"kind": "release", "by": keys.name}
-            insert(connection, next_entry(head, keys, body, ""), None)
+            insert_entry(connection, sign_next_entry(head, keys, body, ""), None)
         assert waiting.result(timeout=10).number == 7
     assert book.check() == ()
 
@@ -164,9 +164,9 @@ def test_a_ledger_is_read_while_it_is_written(where, book):
 
 def test_a_failed_append_leaves_no_trace(book):
     head = book.head()
-    entry = next_entry(head, book.keys, {"kind": "release"}, "")
+    entry = sign_next_entry(head, book.keys, {"kind": "release"}, "")
     with suppress(ZeroDivisionError), book.place.writing() as connection:
-        insert(connection, entry, None)
+        insert_entry(connection, entry, None)
         raise ZeroDivisionError
     assert (book.head(), book.check()) == (head, ())
 
@@ -175,12 +175,12 @@ def test_who_judged_at_an_older_head_must_judge_again(where, keys, book):
     seen = book.head()
     with Book.open(where, keys) as other:
         new = other.append({"kind": "release"}, expected=seen)
-    with pytest.raises(Moved, match="grown to entry 6") as moved:
+    with pytest.raises(HeadMoved, match="grown to entry 6") as moved:
         book.append({"kind": "release"}, expected=seen)
     assert (moved.value.head, book.head()) == (new.head, new.head)
     assert book.append({"kind": "release"}, expected=moved.value.head).number == 7
-    with pytest.raises(Moved):
-        book.append({"kind": "release"}, expected=Head(7, "0" * 64))
+    with pytest.raises(HeadMoved):
+        book.append({"kind": "release"}, expected=ChainHead(7, "0" * 64))
 
 
 def test_two_founders_of_one_ledger(where, keys):

@@ -155,7 +155,7 @@ def test_the_agreement_has_no_counts_of_one_provider_s_table(tmp_path):
     content = (tmp_path / "pool/pool.json").read_text(encoding="utf-8")
     assert content.endswith("}\n")
     assert not any(word in content for word in ("reason", "3,000", "our ward"))
-    agreed = store.load(tmp_path / "pool").agreement.schema
+    agreed = store.load_pool(tmp_path / "pool").agreement.schema
     assert agreed.column("age").kind == "number"
 
 

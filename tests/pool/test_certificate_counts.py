@@ -11,7 +11,7 @@ import shoal
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.tally import Cut, Groups, Tally
-from shoal.pool.partners import class_counts, coalitions
+from shoal.pool.partners import count_surviving_classes, describe_coalitions
 
 RULE, K = shoal.KAnonymity(5), 5
 OWN = [(20, 0, 0)] * 3
@@ -37,13 +37,17 @@ def classes(*brought: tuple[int, ...]) -> Groups:
 
 def told(groups: Groups) -> str:
     """The numbers of the certificate that depend on who provided the rows."""
-    return json.dumps(coalitions(groups, class_counts(groups, RULE, 1, 3), 1, K, 3))
+    return json.dumps(
+        describe_coalitions(groups, count_surviving_classes(groups, RULE, 1, 3), 1, K, 3)
+    )
 
 
 def test_classes_of_one_provider_cannot_be_found_by_subtraction():
     """Others have 0 to 4 classes of their own: the reader's certificate is the same."""
     worlds = [[*OWN, *[(0, 20, 0)] * n, *[(0, 10, 10)] * (4 - n), (2, 10, 10)] for n in range(5)]
-    assert [class_counts(classes(*one), RULE, 1, 3)["of_one_provider"] for one in worlds] == [
+    assert [
+        count_surviving_classes(classes(*one), RULE, 1, 3)["of_one_provider"] for one in worlds
+    ] == [
         3,
         4,
         5,
@@ -57,7 +61,7 @@ def test_classes_that_break_cannot_be_found_by_subtraction():
     """The reader knows in how many classes its own rows are few; not in how many others' are."""
     own = [(3, 10, 10)] * 2
     worlds = [[*own, *[(10, 10, 2)] * n, *[(10, 10, 10)] * (4 - n)] for n in range(5)]
-    broken = [class_counts(classes(*one), RULE, 1, 3)["survive"][2] for one in worlds]
+    broken = [count_surviving_classes(classes(*one), RULE, 1, 3)["survive"][2] for one in worlds]
     assert len(set(broken)) == 5
     assert len({told(classes(*one)) for one in worlds}) == 1
 

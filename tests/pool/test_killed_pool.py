@@ -64,7 +64,7 @@ def copy(begun, tmp_path):
 def must_go_on(killer: Killer, folder: Path) -> None:
     """The pool's next command works, leaves no row behind, and a release can be made."""
     assert pool_status(folder / "POOL").awaited == ()
-    known = {partner.file for partner in store.load(folder / "POOL").partners}
+    known = {partner.file for partner in store.load_pool(folder / "POOL").partners}
     rows = {path for path in folder.rglob("*.parquet") if path.parent.name != "release.private"}
     assert {path.name for path in rows} == known
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]

@@ -12,7 +12,13 @@ import pytest
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.tally import Cut, Groups, Tally
-from shoal.pool.partners import certain, in_few, in_steps, left, of_its_own
+from shoal.pool.partners import (
+    count_certain_rows,
+    count_own_classes,
+    count_rows_in_small_classes,
+    count_rows_left,
+    round_to_steps,
+)
 
 
 def tiny(seed: int) -> tuple[Groups, list[tuple[int, int, int]]]:
@@ -65,16 +71,16 @@ def test_exposed_rows_are_those_that_some_coalition_exposes(seed):
     for s in range(4):
         for k in (2, 3, 5):
             expected = [by_hand(found, p, s, lambda kept, k=k: len(kept) < k) for p in range(4)]
-            assert in_few(brought, s, k).tolist() == expected
+            assert count_rows_in_small_classes(brought, s, k).tolist() == expected
         expected = [by_hand(found, p, s, lambda kept: len(set(kept)) == 1) for p in range(4)]
-        assert certain(groups, s).tolist() == expected
+        assert count_certain_rows(groups, s).tolist() == expected
         fewest = min(
             sum(cc == c and who not in gone for cc, who, _ in found)
             for c in range(3)
             for gone in itertools.combinations(range(4), s)
             if any(cc == c and who not in gone for cc, who, _ in found)
         )
-        assert left(brought, s).min() == fewest
+        assert count_rows_left(brought, s).min() == fewest
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -83,7 +89,7 @@ def test_rows_of_a_provider_s_own_classes_are_counted(seed):
     found = [(c, who % 2 + c if c < 2 else 3, v) for c, who, v in found] if seed % 2 else found
     who = {c: {w for cc, w, _ in found if cc == c} for c in range(3)}
     groups = groups if not seed % 2 else grouped(found)
-    rows, classes = of_its_own(groups.shares[0].providers)
+    rows, classes = count_own_classes(groups.shares[0].providers)
     for p in range(4):
         own = {c for c in range(3) if who[c] == {p}}
         assert classes[p] == len(own)
@@ -93,5 +99,5 @@ def test_rows_of_a_provider_s_own_classes_are_counted(seed):
 
 def test_steps_hide_every_small_difference():
     for k in (2, 5, 10):
-        told = [in_steps(n, k) for n in range(5 * k)]
+        told = [round_to_steps(n, k) for n in range(5 * k)]
         assert all(told.count(one) == k for one in told)

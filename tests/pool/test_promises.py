@@ -17,7 +17,13 @@ from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.pool import store
-from shoal.pool.partners import class_counts, coalitions, page_files, pages, shown_from
+from shoal.pool.partners import (
+    build_provider_pages,
+    count_surviving_classes,
+    describe_coalitions,
+    find_smallest_shown_count,
+    name_page_files,
+)
 from shoal.pool.verbs import pool_add, pool_init, pool_publish
 from shoal.reports.pages.pool import left_open
 
@@ -94,7 +100,7 @@ def test_what_is_not_promised_is_said_everywhere(tmp_path):
     ],
 )
 def test_numbers_are_told_from_the_rule_s_k(rule, k):
-    assert shown_from(shoal.rule(rule)) == k
+    assert find_smallest_shown_count(shoal.rule(rule)) == k
 
 
 # What a partner could work out
@@ -127,9 +133,9 @@ def told(brought: tuple[int, ...], reader: int) -> str | None:
     groups = one_class(*brought)
     if not shoal.MPrivacy(1, RULE).holds(groups).all():
         return None
-    certificate = coalitions(groups, class_counts(groups, RULE, 1, 3), 1, 5, 3)
+    certificate = describe_coalitions(groups, count_surviving_classes(groups, RULE, 1, 3), 1, 5, 3)
     added, withstood = dict(zip("ABC", brought, strict=True)), certificate["withstood"]
-    mine = pages(groups, RULE, {"m": 1, "k": 5}, added, withstood)
+    mine = build_provider_pages(groups, RULE, {"m": 1, "k": 5}, added, withstood)
     return json.dumps((certificate, mine["ABC"[reader]]))
 
 
@@ -152,9 +158,9 @@ def test_no_partner_can_work_out_another_s_small_count(brought):
 def test_no_more_is_exact_than_rows_and_classes():
     """What a coalition leaves, in rows or in values, would lead to another's rows."""
     groups = one_class(8, 6, 6)
-    counts = class_counts(groups, RULE, 1, 3)
+    counts = count_surviving_classes(groups, RULE, 1, 3)
     assert counts == {"survive": [1, 1, 1], "of_one_provider": 0}
-    assert coalitions(groups, counts, 1, 5, 3) == {
+    assert describe_coalitions(groups, counts, 1, 5, 3) == {
         "withstood": 2,
         "apart": False,
         "worst": {"members": 1, "rows": "at least 5"},
@@ -165,20 +171,22 @@ def test_no_more_is_exact_than_rows_and_classes():
 def test_a_zero_is_plain_where_the_certificate_says_that_all_classes_survive():
     both, added = {"m": 1, "k": 5}, dict(zip("ABC", (8, 6, 6), strict=True))
     for withstood, expected in ((2, [0, 0]), (1, [0, "fewer than 5"])):
-        lines = pages(one_class(8, 6, 6), RULE, both, added, withstood)["A"]["lines"]
+        lines = build_provider_pages(one_class(8, 6, 6), RULE, both, added, withstood)["A"]["lines"]
         assert [line["few"] for line in lines] == expected
         assert [line["values"] for line in lines] == ["fewer than 5"] * 2  # not promised
 
 
 def test_a_page_tells_the_rows_in_classes_of_its_provider_s_own():
-    found = pages(one_class(9), RULE, {"m": 1, "k": 5}, {"A": 11, "B": 4}, 2)
+    found = build_provider_pages(one_class(9), RULE, {"m": 1, "k": 5}, {"A": 11, "B": 4}, 2)
     assert found["A"]["alone"] == {"rows": 9, "classes": 1}
     assert found["B"]["rows"] == 0
     assert not any(
         "alone" in one
         for one in (
             found["B"],
-            *pages(one_class(8, 6), RULE, {"m": 1, "k": 5}, {"A": 8, "B": 6}, 1).values(),
+            *build_provider_pages(
+                one_class(8, 6), RULE, {"m": 1, "k": 5}, {"A": 8, "B": 6}, 1
+            ).values(),
         )
     )
 
@@ -188,11 +196,11 @@ def test_a_page_tells_the_rows_in_classes_of_its_provider_s_own():
 
 def test_every_provider_has_a_page_of_its_own():
     names = ["a b", "a/b", "a-b-3", "a-b-2", "A  B", "a-b", "ß" * 100, "ß" * 99 + "/", "日" * 100]
-    files = page_files(names)
+    files = name_page_files(names)
     assert len({file.casefold() for file in files.values()}) == len(names)
     assert all(len(file.encode()) < 130 for file in files.values())
     assert files["a b"] == "for-a-b.html"
-    assert list(page_files(["...", "?", "St. Anna.", "-x-"]).values()) == [
+    assert list(name_page_files(["...", "?", "St. Anna.", "-x-"]).values()) == [
         "for-provider.html",
         "for-provider-2.html",
         "for-St.-Anna.html",
@@ -221,7 +229,7 @@ def test_an_agreement_that_was_changed_with_its_hash_is_noticed(pool, tmp_path):
     path, listing = pool / "pool.json", pool / "private/partners.json"
     path.write_text(path.read_text(encoding="utf-8").replace("k=3", "k=2"), encoding="utf-8")
     listed = json.loads(listing.read_text(encoding="utf-8"))
-    listed["agreement"] = store.record.sha256(path)
+    listed["agreement"] = store.manifest.sha256(path)
     listing.write_text(json.dumps(listed), encoding="utf-8")
     with pytest.raises(shoal.InputError, match="under another agreement"):
         pool_publish(pool, tmp_path / "out")

@@ -13,7 +13,7 @@ import pytest
 
 import shoal
 from shoal.pool import verbs
-from shoal.pool.published import published
+from shoal.pool.published import read_pool_releases
 from shoal.pool.verbs import pool_add, pool_init, pool_publish
 
 SCHEMA = shoal.Schema(
@@ -53,7 +53,7 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 def test_a_release_is_written_down_for_the_third_party(done):
     folder, made = done
-    (one,) = published(folder / "pool")
+    (one,) = read_pool_releases(folder / "pool")
     assert (one.date, one.folder) == (date.today().isoformat(), "release")
     assert one.table_sha256 == made.certificate["release_sha256"]
     assert one.certificate == made.hash
@@ -91,7 +91,7 @@ def test_one_more_is_told_to_all_partners(place, out, how):
     assert len(pages) == 4
     for page in pages:
         assert said in page.read_text(encoding="utf-8")
-    assert [one.folder for one in published(place / "pool")] == ["release", out]
+    assert [one.folder for one in read_pool_releases(place / "pool")] == ["release", out]
     with pytest.raises(shoal.UsageError, match="published 2 times, the last on"):
         pool_publish(place / "pool", place / "third")
     if out == "other":  # the last one is the other now
@@ -108,7 +108,7 @@ def test_what_is_not_moved_into_place_is_not_remembered(place, monkeypatch, firs
     def stop(*pairs, replace):
         if len(pairs) < 3:  # the release alone, aside
             return real(*pairs, replace=replace)
-        assert len(published(place / "pool")) == 2 - first  # written first
+        assert len(read_pool_releases(place / "pool")) == 2 - first  # written first
         raise KeyboardInterrupt
 
     monkeypatch.setattr(verbs.folder, "move", stop)
@@ -129,7 +129,7 @@ def test_what_is_stopped_once_it_is_in_place_is_remembered(place, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         pool_publish(place / "pool", place / "other", again=True)
     assert (place / "other/table.csv").is_file()
-    assert len(published(place / "pool")) == 2
+    assert len(read_pool_releases(place / "pool")) == 2
 
 
 @pytest.mark.parametrize("content", ["{", "[]", json.dumps({"releases": [{"date": "x"}]})])

@@ -14,7 +14,7 @@ import pytest
 
 import shoal
 from shoal.pool import store
-from shoal.pool.rows import content_of
+from shoal.pool.rows import hash_rows
 from shoal.pool.verbs import pool_add, pool_init, pool_publish, pool_status
 
 RULE = "m-privacy m=1 (k-anonymity k=3)"
@@ -82,9 +82,9 @@ def test_a_few_rows_may_be_alike_by_chance(pool):
 
 def test_the_hash_of_rows_is_that_of_their_values():
     whole = pa.table({"a": [1.0, 2.0, 2.0], "b": ["x", None, "y"], "of": ["A"] * 3})
-    alike = content_of(whole, "of")
+    alike = hash_rows(whole, "of")
     other = whole.set_column(2, "of", [["B"] * 3])
-    assert content_of(other.take([2, 0, 1]).select(["b", "of", "a"]), "of") == alike
+    assert hash_rows(other.take([2, 0, 1]).select(["b", "of", "a"]), "of") == alike
     for changed in (
         whole.slice(1),
         whole.set_column(1, "b", [["x", "", "y"]]),
@@ -92,7 +92,7 @@ def test_the_hash_of_rows_is_that_of_their_values():
         whole.rename_columns(["b", "a", "of"]),
         pa.concat_tables([whole, whole]),
     ):
-        assert content_of(changed, "of") != alike
+        assert hash_rows(changed, "of") != alike
 
 
 def test_adding_does_not_tell_who_is_another_s_patient(tmp_path):
@@ -233,7 +233,7 @@ def test_a_folder_that_is_no_pool_is_told_as_such(tmp_path):
 def test_status_tells_names_and_no_counts(pool):
     found = pool_status(pool)
     assert (found.added, found.awaited) == (("St Anna",), ("Harbour",))
-    assert found.agreement == store.load(pool).hash
+    assert found.agreement == store.load_pool(pool).hash
     assert "30" not in str(found).replace(found.agreement, "")
     assert str(found).splitlines()[2:] == ["rows added: St Anna", "awaited: Harbour"]
     told = found.to_json()

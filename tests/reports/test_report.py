@@ -23,7 +23,7 @@ from shoal.reports.distribution import distribution
 from shoal.reports.document import Callout, Chart, Page
 from shoal.reports.evidence import Described, Evidence, publishable
 from shoal.reports.release_page import lead, page
-from shoal.verbs.red_team import ranked
+from shoal.verbs.red_team import rank_findings
 
 FEW = r"(?<![\d.,≥<–-])[1-9] (of|people|rows|classes|others)\b"
 """A count of a few, in words."""
@@ -144,9 +144,9 @@ def test_the_worst_attack_is_the_one_that_exposes_the_largest_share_of_people():
     fewer = finding(attack="skewness", exposed=30, sure=0.6, guessing=0.4, sentence="Fewer.")
     assert (
         "by the share of people exposed is skewness: Many."
-        in page(evidence(findings=ranked((finding(), many)))).lead
+        in page(evidence(findings=rank_findings((finding(), many)))).lead
     )
-    both = ranked((fewer, finding()))
+    both = rank_findings((fewer, finding()))
     made = page(evidence(findings=both))
     assert made.lead.endswith(
         "The worst of 2 attacks on it by the share of people exposed is intersection: "

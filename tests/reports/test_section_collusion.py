@@ -178,10 +178,10 @@ def test_each_chart_names_its_rule_where_there_are_several(sites):
 
 
 def test_the_table_is_counted_once_whatever_is_promised(sites, monkeypatch):
-    count, times = part_on_providers.counted, []
+    count, times = part_on_providers.count_providers, []
     monkeypatch.setattr(
         part_on_providers,
-        "counted",
+        "count_providers",
         lambda *some, **more: times.append(some) or count(*some, **more),
     )
     both = f"{WRAPPED} & m-privacy m=1 (distinct-diversity l=1)"

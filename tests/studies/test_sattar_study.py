@@ -13,8 +13,8 @@ import pytest
 
 from shoal import Schema
 from shoal.core.axis import Axis
-from shoal.forecasts.our_table import Asked, Ours, tallied
-from shoal.forecasts.real_intersection import placed
+from shoal.forecasts.our_table import OurTable, OverlapScenario, tally_codes
+from shoal.forecasts.real_intersection import assign_rows_to_classes
 from shoal.methods import method
 from shoal.models.k_anonymity import KAnonymity
 from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, PARTLY, number
@@ -234,13 +234,15 @@ def tiny():
     sensitive = Axis("s", "category", "flat", ("a", "b", "c"))
     keys = rng.integers(0, 4, (1, 18)).astype(np.int32)
     values = rng.integers(0, 3, 18).astype(np.int32)
-    tally, entry = tallied(quasi, sensitive, keys, values)
+    tally, entry = tally_codes(quasi, sensitive, keys, values)
     cut = method("mondrian")(tally, KAnonymity(4))
-    return Ours(quasi, sensitive, keys, values, placed(cut, entry, rng), cut.cells)
+    return OurTable(
+        quasi, sensitive, keys, values, assign_rows_to_classes(cut, entry, rng), cut.cells
+    )
 
 
 def test_every_step_is_the_chance_of_too_few_values():
-    ours, asked = tiny(), Asked(0.2, 18, confidence=0.6)
+    ours, asked = tiny(), OverlapScenario(0.2, 18, confidence=0.6)
     counted, chance, somebody, own, alike = ladder.steps(ours, asked)
     n, total = asked.rows, ours.people
     for class_ in range(ours.classes):
@@ -270,7 +272,7 @@ def _fewer(appears, need):
 
 
 def test_everybody_alike_draws_from_the_whole_table():
-    ours, asked = tiny(), Asked(0.2, 18)
+    ours, asked = tiny(), OverlapScenario(0.2, 18)
     found = ladder.alike(ours, asked)
     assert found.name == ladder.ALIKE
     assert 0 < found.risk < 1
@@ -341,10 +343,10 @@ def test_one_cell_counts_what_came_true():
 
 def test_real_risk_is_counted_by_brute_force():
     chosen = two_samples._people(people(), two_samples.EVERYBODY, two_samples.CODES)
-    pair = two_samples.Pair.draw(chosen, 250, 80, 1)
-    publish = two_samples.Publisher("mondrian", KAnonymity(3))
+    pair = two_samples.SamplePair.draw(chosen, 250, 80, 1)
+    publish = two_samples.OtherPublisher("mondrian", KAnonymity(3))
     ours, theirs = pair.ours(publish), pair.theirs(publish)
-    held = two_samples._Held(ours, theirs, Asked(80 / 330, 330))
+    held = two_samples._Held(ours, theirs, OverlapScenario(80 / 330, 330))
     exposed, both, alone = set(), set(), set()
     for i in range(80):  # the first people of both tables are the same
         class_ = int(ours.class_[i])
@@ -372,7 +374,7 @@ def test_real_risk_is_counted_by_brute_force():
     )
     # a class there that shares nothing with a class here: its people are no match
     nothing = replace(theirs, bits=np.zeros_like(theirs.bits))
-    astray = two_samples._Held(ours, nothing, Asked(80 / 330, 330)).truth(2)
+    astray = two_samples._Held(ours, nothing, OverlapScenario(80 / 330, 330)).truth(2)
     assert (astray["real"], astray["no_match"]) == (0, len(both))
     assert astray["alone_of_exposed"] is None
 

@@ -14,12 +14,17 @@ from shoal.adversary.targets import holders
 from shoal.core.cells import Cells
 from shoal.core.tally import Population
 from shoal.data import bundled
-from shoal.forecasts.closed_form import closed_form
-from shoal.forecasts.local_distribution import local
-from shoal.forecasts.other_publisher import Publisher, coarse, supposed
-from shoal.forecasts.our_table import Asked
-from shoal.forecasts.paper import paper
-from shoal.forecasts.release_reading import held, inside, read_release, seated
+from shoal.forecasts.closed_form import estimate_by_closed_form
+from shoal.forecasts.local_distribution import fit_local_distribution
+from shoal.forecasts.other_publisher import OtherPublisher, cut_coarse_partitions, suppose_publisher
+from shoal.forecasts.our_table import OverlapScenario
+from shoal.forecasts.paper import estimate_by_paper
+from shoal.forecasts.release_reading import (
+    check_points_inside,
+    draw_points_inside,
+    match_people_to_rows,
+    read_our_release,
+)
 from shoal.forecasts.simulation import simulate
 from shoal.releases.options import quiet
 from shoal.releases.published_table import look_at
@@ -78,7 +83,7 @@ def some_cells() -> Cells:
 
 def test_points_are_drawn_inside_their_cells_every_leaf_alike():
     cells, class_ = some_cells(), np.repeat([0, 1, 2], 3000).astype(np.int32)
-    keys, people = inside(cells, class_, None, np.random.default_rng(1))
+    keys, people = draw_points_inside(cells, class_, None, np.random.default_rng(1))
     assert people == 0
     start, classes = cells.contains(keys)
     held = [set(classes[start[i] : start[i + 1]]) for i in range(len(class_))]
@@ -91,7 +96,7 @@ def test_points_are_drawn_inside_their_cells_every_leaf_alike():
 def test_points_are_the_populations_where_it_has_any_in_the_cells():
     cells, class_ = some_cells(), np.repeat([0, 1], 2000).astype(np.int32)
     everybody = Population(np.array([[1, 2, 4], [0, 1, 0]], np.int32), np.array([3, 1, 9]))
-    keys, people = inside(cells, class_, everybody, np.random.default_rng(1))
+    keys, people = draw_points_inside(cells, class_, everybody, np.random.default_rng(1))
     assert people == 2000  # nobody is in the second class
     found = Counter(zip(*keys[:, :2000].tolist(), strict=True))
     assert set(found) == {(1, 0), (2, 1)}
@@ -104,10 +109,10 @@ def test_no_row_is_two_peoples_and_everybody_fits_theirs(seed):
     rng = np.random.default_rng(seed)
     cells, class_ = some_cells(), rng.integers(0, 3, 30).astype(np.int32)
     values = rng.integers(0, 3, 30).astype(np.int32)
-    keys, _ = inside(cells, class_, None, rng)
+    keys, _ = draw_points_inside(cells, class_, None, rng)
     given = np.append(values, [-1, -2, 2]).astype(np.int32)  # unknown, unpublished, and one more
     people = np.concatenate([keys, keys[:, :3]], axis=1)
-    seat, several = seated(people, given, cells, class_, values, rng)
+    seat, several = match_people_to_rows(people, given, cells, class_, values, rng)
     taken = seat[seat >= 0]
     assert len(set(taken)) == len(taken)
     assert (seat[30:32] == -1).all()
@@ -143,7 +148,9 @@ def test_who_could_sit_in_several_classes_is_in_any_of_them():
     class_, values = np.array([0, 1, 1, 1], np.int32), np.zeros(4, np.int32)
     key, own = np.zeros((1, 1), np.int32), np.zeros(1, np.int32)
     rng = np.random.default_rng(1)
-    found = Counter(int(seated(key, own, cells, class_, values, rng)[0][0]) for _ in range(400))
+    found = Counter(
+        int(match_people_to_rows(key, own, cells, class_, values, rng)[0][0]) for _ in range(400)
+    )
     assert set(found) == {0, 1, 2, 3}
     assert min(found.values()) > 60
 
@@ -153,7 +160,7 @@ def test_who_could_sit_in_several_classes_is_in_any_of_them():
 
 def test_with_the_companion_every_row_is_the_person_it_is(hospital):
     release, table = hospital
-    read = read_release(release, original=table)
+    read = read_our_release(release, original=table)
     assert (read.known, read.left_out) == (3000, 0)
     assert read.suppositions == ("people's own columns are known, by the companion",)
     assert_ours_is_the_release(read, release)
@@ -180,7 +187,7 @@ def assert_ours_is_the_release(read, release):
 def test_without_a_person_column_people_are_found_by_cells_and_value(hospital):
     release, table = hospital
     plain = schema(patient=shoal.identifier)
-    read = read_release(release, original=table, schema=plain)
+    read = read_our_release(release, original=table, schema=plain)
     assert (read.known, read.left_out) == (3000, 0)
     assert "by cells and value" in read.suppositions[0]
     start, _ = read.ours.cells.contains(read.ours.keys)
@@ -190,7 +197,7 @@ def test_without_a_person_column_people_are_found_by_cells_and_value(hospital):
 
 def test_without_the_original_people_are_put_inside_their_cells(hospital):
     release, _ = hospital
-    read = read_release(release)
+    read = read_our_release(release)
     assert read.known == 0
     assert read.suppositions == (
         "nobody's own columns are known: they are drawn inside the published cells, "
@@ -198,7 +205,7 @@ def test_without_the_original_people_are_put_inside_their_cells(hospital):
     )
     assert_ours_is_the_release(read, release)
     assert inside_own_cells(read.ours)
-    again, other = read_release(release), read_release(release, seed=1)
+    again, other = read_our_release(release), read_our_release(release, seed=1)
     assert (again.ours.keys == read.ours.keys).all()
     assert (other.ours.keys != read.ours.keys).any()
 
@@ -210,14 +217,14 @@ def inside_own_cells(ours) -> bool:
 
 
 def test_a_population_places_people_and_says_how_common_values_are(standing, published, tmp_path):
-    read = read_release(published, population=standing.table)
+    read = read_our_release(published, population=standing.table)
     assert read.suppositions[0].endswith("as the population has them")
     assert inside_own_cells(read.ours)
     assert read.ours.population.count.sum() == read.ours.population_values.sum() == 80
     assert read.ours.chances[-1] == 0
     bare = [{name: one[name] for name in standing.quasi} for one in standing.rows]
     everybody = standing.write(tmp_path / "everybody.csv", bare)
-    assert read_release(published, population=everybody).ours.population_values is None
+    assert read_our_release(published, population=everybody).ours.population_values is None
 
 
 def test_values_that_we_lack_keep_their_share_of_the_population(standing, published, tmp_path):
@@ -225,31 +232,45 @@ def test_values_that_we_lack_keep_their_share_of_the_population(standing, publis
     people = [{name: one[name] for name in names} for one in standing.rows]
     more = [{**one, "diagnosis": f"rare {i % 7}"} for one in people for i in range(9)]
     everybody = standing.write(tmp_path / "everybody.csv", [*people, *more])
-    read, same = (read_release(published, population=one) for one in (everybody, standing.table))
+    read, same = (
+        read_our_release(published, population=one) for one in (everybody, standing.table)
+    )
     own = Counter(one["diagnosis"] for one in people)
     leaves = read.ours.sensitive.leaves
     assert read.ours.prior == pytest.approx([own[leaf] / 800 for leaf in leaves])
     told = "720 of 800 people of the population have values that none of ours has"
     assert told in read.suppositions
-    asked = Asked(0.5, 80, l=3)
+    asked = OverlapScenario(0.5, 80, l=3)
     for estimate in (risk_by_simulation, risk_in_closed_form, risk_of_the_paper):
         assert estimate(read.ours, asked) > estimate(same.ours, asked)
     nobody = standing.write(tmp_path / "nobody.csv", more)
     with pytest.raises(shoal.InputError, match="Nobody of the population has a value"):
-        read_release(published, population=nobody)
+        read_our_release(published, population=nobody)
 
 
 def risk_by_simulation(ours, asked) -> float:
-    others = Publisher("mondrian", shoal.KAnonymity(4))
-    return simulate(ours, local(ours, coarse(ours)), asked, others, repeats=8).at(asked.l).risk
+    others = OtherPublisher("mondrian", shoal.KAnonymity(4))
+    return (
+        simulate(
+            ours,
+            fit_local_distribution(ours, cut_coarse_partitions(ours)),
+            asked,
+            others,
+            repeats=8,
+        )
+        .at(asked.l)
+        .risk
+    )
 
 
 def risk_in_closed_form(ours, asked) -> float:
-    return closed_form(ours, local(ours, coarse(ours)), asked).risk
+    return estimate_by_closed_form(
+        ours, fit_local_distribution(ours, cut_coarse_partitions(ours)), asked
+    ).risk
 
 
 def risk_of_the_paper(ours, asked) -> float:
-    return float(paper(ours, asked).classes.mean())
+    return float(estimate_by_paper(ours, asked).classes.mean())
 
 
 def test_another_table_is_not_taken_for_the_original(standing, published, tmp_path):
@@ -271,7 +292,7 @@ def test_a_point_lies_in_its_own_cells_or_not():
     keys = np.stack([rng.integers(-1, 7, 500), rng.integers(-1, 5, 500)]).astype(np.int32)
     start, classes = cells.contains(keys)
     expected = [class_[i] in classes[start[i] : start[i + 1]] for i in range(500)]
-    assert held(cells, class_, keys).tolist() == expected
+    assert check_points_inside(cells, class_, keys).tolist() == expected
     assert 0 < sum(expected) < 500
 
 
@@ -283,18 +304,20 @@ def test_rows_held_back_are_left_out(town):
         schema=town.schema(age=shoal.quasi(shoal.intervals(10, 20))),
     )
     held = release.private["held_back"]
-    read = read_release(release, original=town.table)
+    read = read_our_release(release, original=town.table)
     assert held > 0
     assert (read.known, read.left_out) == (80 - held, held)
     assert f"{held:,} people of the original table are in no class" in read.suppositions[-1]
-    other = read_release(release, original=town.table, schema=town.schema(patient=shoal.identifier))
+    other = read_our_release(
+        release, original=town.table, schema=town.schema(patient=shoal.identifier)
+    )
     assert other.known == 80 - held
     assert inside_own_cells(other.ours)
 
 
 def test_people_whom_the_original_lacks_are_drawn(standing, published, tmp_path):
     some = standing.write(tmp_path / "some.csv", standing.rows[:50])
-    read = read_release(published, original=some)
+    read = read_our_release(published, original=some)
     assert read.known == 50
     assert "30 rows are nobody of the original table" in read.suppositions[-1]
     assert inside_own_cells(read.ours)
@@ -323,7 +346,7 @@ def test_the_column_to_learn(town):
     with pytest.raises(shoal.UsageError) as found:
         shoal.forecast(two, on="zip")
     assert found.value.hint == "name one of: hospital, diagnosis."
-    assert read_release(two, on="diagnosis").ours.sensitive.name == "diagnosis"
+    assert read_our_release(two, on="diagnosis").ours.sensitive.name == "diagnosis"
     none = town.publish(schema=town.schema(diagnosis=shoal.identifier), out=town.folder / "none")
     with pytest.raises(shoal.InputError, match="no sensitive column that another"):
         shoal.forecast(none)
@@ -391,8 +414,8 @@ def test_a_rule_that_others_cannot_meet_is_told(published):
 
 
 def others_of(release, **asked):
-    read = read_release(release)
-    return supposed(read.seen, read.ours, asked.get("method"), asked.get("rule"))
+    read = read_our_release(release)
+    return suppose_publisher(read.seen, read.ours, asked.get("method"), asked.get("rule"))
 
 
 def test_others_do_as_we_did_unless_told(town):
@@ -418,8 +441,8 @@ def test_what_of_our_rule_cannot_be_asked_of_others_is_left_out(town):
         method="provider-aware",
         out=town.folder / "pool",
     )
-    read = read_release(release, on="diagnosis")
-    found = supposed(read.seen, read.ours, None, None)
+    read = read_our_release(release, on="diagnosis")
+    found = suppose_publisher(read.seen, read.ours, None, None)
     assert str(found.rule) == "k-anonymity k=4"
     assert found.suppositions == ("of our rule others keep k-anonymity k=4",)
 
@@ -437,8 +460,8 @@ def test_a_method_by_levels_needs_them(town):
 
 
 def test_coarse_nodes_have_enough_people_and_keep_likes_together(published):
-    ours = read_release(published).ours
-    ways = coarse(ours)
+    ours = read_our_release(published).ours
+    ways = cut_coarse_partitions(ours)
     assert len(ways) == 3  # by what columns tell, and not
     for way in ways:
         node = way(20)

@@ -18,9 +18,20 @@ from shoal.core.tally import Cut
 from shoal.releases.folder import alone
 from shoal.reports.document import Page
 from shoal.verbs.frontier import run, verb
-from shoal.verbs.frontier.comparison import Frontier, Point, marked, not_made, together
-from shoal.verbs.frontier.run import Counted
-from shoal.verbs.frontier.saved_points import LOCK, Before, check_place, kept
+from shoal.verbs.frontier.comparison import (
+    Frontier,
+    Point,
+    list_failures,
+    mark_frontier,
+    merge_equal_points,
+)
+from shoal.verbs.frontier.run import CountedTable
+from shoal.verbs.frontier.saved_points import (
+    LOCK,
+    EarlierComparison,
+    check_comparison_folder,
+    open_comparison,
+)
 
 METHODS = ("mondrian", "chain")
 
@@ -41,7 +52,7 @@ def point(loss, identity, **more):
 def test_the_frontier_has_whom_nobody_beats():
     points = [point(0.1, 0.5), point(0.2, 0.3), point(0.2, 0.4), point(0.3, 0.3), point(0.2, 0.3)]
     points += [Point("m", "r", reason="it cannot be")]
-    assert [one.on_frontier for one in marked(points, "identity")] == [
+    assert [one.on_frontier for one in mark_frontier(points, "identity")] == [
         True,
         True,
         False,
@@ -53,7 +64,7 @@ def test_the_frontier_has_whom_nobody_beats():
 
 def test_the_best_within_a_bound():
     points = [point(0.1, 0.5), point(0.2, 0.3), point(0.4, 0.1), point(0.5, 0.2)]
-    found = Frontier(marked(points, "identity"), 100)
+    found = Frontier(mark_frontier(points, "identity"), 100)
     assert found.best(loss=0.3).risk_identity == 0.3
     assert found.best(average_risk=0.2).loss == 0.4
     assert found.best(average_risk=0.4, loss=0.45).loss == 0.2
@@ -84,7 +95,7 @@ def test_the_best_within_a_bound():
 def test_ties_within_a_bound_go_to_what_is_better_otherwise():
     """A point that another beats is not chosen, though both are within the bound."""
     points = [point(0.3, 0.1, rows=1), point(0.2, 0.1, rows=2), point(0.2, 0.15)]
-    found = Frontier(marked(points, "identity"), 100)
+    found = Frontier(mark_frontier(points, "identity"), 100)
     assert found.best(loss=0.5).rows == 2
     assert found.best(average_risk=0.5).rows == 2
 
@@ -92,7 +103,7 @@ def test_ties_within_a_bound_go_to_what_is_better_otherwise():
 def test_it_is_chosen_among_what_was_asked_for():
     kept, asked = Point("other", "r", 0.1, 0.1), Point("m", "r", 0.3, 0.2)
     found = Frontier(
-        marked([kept, asked], "identity"), 100, asked={("m", "r")}, max_average_risk=0.5
+        mark_frontier([kept, asked], "identity"), 100, asked={("m", "r")}, max_average_risk=0.5
     )
     assert found.chosen == found.points[1]
     assert found.best(average_risk=0.5) == found.points[1]
@@ -123,15 +134,18 @@ def test_methods_at_one_point_are_named_together():
     same = {"loss": 0.2, "risk_identity": 0.1}
     some = [Point("a", "k=2", **same), Point("a", "k=5", **same), Point("b", "k=2", **same)]
     some += [Point("c", "k=5", **same), Point("d", "k=5", 0.1, 0.1), Point("e", "k=5")]
-    assert [(one.method, one.rule) for one in together(some)] == [("d", "k=5"), ("a, c", "k=5")]
+    assert [(one.method, one.rule) for one in merge_equal_points(some)] == [
+        ("d", "k=5"),
+        ("a, c", "k=5"),
+    ]
     many = [Point(f"method-{i}", "k=5", **same) for i in range(12)]
-    assert [one.method for one in together(many)] == ["method-0, method-1 and 10 more"]
+    assert [one.method for one in merge_equal_points(many)] == ["method-0, method-1 and 10 more"]
 
 
 def test_a_reason_is_told_once():
     some = [Point(name, rule, reason="small") for name in "abcd" for rule in ("k=5", "k=9")]
     some += [Point("e", "k=9", reason="no levels"), Point("f", "k=2", reason="small")]
-    assert not_made([*some, Point("g", "k=2", 0.1, 0.1)]) == [
+    assert list_failures([*some, Point("g", "k=2", 0.1, 0.1)]) == [
         ("a, b, c, d", "k=5; k=9", "small"),
         ("f", "k=2", "small"),
         ("e", "k=9", "no levels"),
@@ -272,9 +286,9 @@ def test_another_setting_is_refused(town, made):
 def test_another_table_or_schema_is_known():
     tally, _ = testing.sample(1)
     plain = {"on": None, "hold_back": 0.0, "auto_hierarchies": False}
-    first = kept(None, None, tally, "schema", plain)
-    before = Before(first.settings, bytes.fromhex(first.settings["key"]), {})
-    assert kept(None, before, tally, "schema", plain).settings == first.settings
+    first = open_comparison(None, None, tally, "schema", plain)
+    before = EarlierComparison(first.settings, bytes.fromhex(first.settings["key"]), {})
+    assert open_comparison(None, before, tally, "schema", plain).settings == first.settings
     more = replace(tally, count=tally.count + 1)
     for given, said in (
         ((more, "schema", plain), "another table"),
@@ -283,7 +297,7 @@ def test_another_table_or_schema_is_known():
         ((more, "other", plain), "another schema and table"),
     ):
         with pytest.raises(shoal.UsageError, match=said):
-            kept(None, before, *given)
+            open_comparison(None, before, *given)
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -488,17 +502,17 @@ def test_every_point_of_a_file_is_looked_at(town, undrawn):
     for change in bad:
         file.write_text(json.dumps(whole | change), encoding="utf-8")
         with pytest.raises(shoal.InputError, match="cannot be read") as error:
-            check_place(found.folder, False)
+            check_comparison_folder(found.folder, False)
         assert "--replace" in error.value.hint, change
     for text in ("[]", "5", "null", "[" * 100_000):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(shoal.InputError, match="cannot be read"):
-            check_place(found.folder, False)
+            check_comparison_folder(found.folder, False)
     file.write_text(json.dumps(whole | {"edition": 99, "points": {}}), encoding="utf-8")
     with pytest.raises(shoal.InputError, match="edition 99"):
-        check_place(found.folder, False)
+        check_comparison_folder(found.folder, False)
     file.write_text(json.dumps(whole), encoding="utf-8")
-    assert check_place(found.folder, False).points == {
+    assert check_comparison_folder(found.folder, False).points == {
         ("mondrian", "k-anonymity k=2"): found.points[0]
     }
 
@@ -596,7 +610,7 @@ def test_divided_entries_are_divided_with_their_kept_columns():
         count=np.stack((tally.count - half, half), axis=1).ravel(),
         providers=None,
     )
-    seen, fine = Counted(tally, known, part_of).seen(cut)
+    seen, fine = CountedTable(tally, known, part_of).seen(cut)
     assert seen is known
     assert fine.held_back == cut.held_back > 0
     assert np.array_equal(np.bincount(fine.entry, fine.count, known.entries), known.count)

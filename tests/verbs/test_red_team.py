@@ -12,7 +12,7 @@ import shoal
 from shoal.attacks import attacks
 from shoal.core.errors import UsageError
 from shoal.core.release import Finding
-from shoal.verbs.red_team import RedTeam, harm, red_team
+from shoal.verbs.red_team import RedTeam, measure_harm, red_team
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_with_everything_all_run(town, pair):
 
 def test_the_largest_share_of_people_comes_first(town, pair):
     found = red_team(pair, targets=town.table, schema=town.schema())
-    ranks = [(one.rate, harm(one)) for one in found.findings]
+    ranks = [(one.rate, measure_harm(one)) for one in found.findings]
     assert ranks == sorted(ranks, reverse=True)
     assert min(ranks[0]) > 0
     assert found.rate == found.findings[0].rate == max(one.rate for one in found.findings)
@@ -78,10 +78,10 @@ def finding(name="a", exposed=10, sure=1.0, guessing=0.25, control=None):
 
 
 def test_harm_is_what_an_attack_adds():
-    assert harm(finding()) == 0.5 * 0.75
-    assert harm(finding(control=0.5)) == 0
-    assert harm(finding(control=0.4)) == pytest.approx(0.1 * 0.75)
-    assert harm(finding(sure=0.2)) == 0
+    assert measure_harm(finding()) == 0.5 * 0.75
+    assert measure_harm(finding(control=0.5)) == 0
+    assert measure_harm(finding(control=0.4)) == pytest.approx(0.1 * 0.75)
+    assert measure_harm(finding(sure=0.2)) == 0
 
 
 def test_each_release_and_each_pair_is_tried(town, pair):

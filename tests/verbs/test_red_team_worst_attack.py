@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import shoal
 from shoal.cli.main import main
 from shoal.core.release import Finding
-from shoal.verbs.red_team import harm, ranked
+from shoal.verbs.red_team import measure_harm, rank_findings
 
 AGES = ["20-29", "30-39", "40-49", "50-59"]
 SCHEMA = shoal.Schema.of(quasi=["age"], sensitive=["hiv", "ill"])
@@ -50,7 +50,9 @@ def test_certainty_about_a_common_value_comes_before_belief_about_fewer_people(r
     first, second = found.findings
     assert (first.exposed, first.people, first.on) == (30, 40, "hiv")
     assert 0 < second.rate < first.rate
-    assert harm(second) > harm(first)  # guessing is right about most people's HIV status
+    assert measure_harm(second) > measure_harm(
+        first
+    )  # guessing is right about most people's HIV status
     assert found.rate == first.rate
 
 
@@ -81,7 +83,7 @@ def test_equal_shares_are_ranked_by_what_an_attack_adds():
     chance = finding("chance", guessing=0.1, control=0.5)
     most = finding("most", exposed=11, guessing=0.99)
     for order in ([sure, common, chance, most], [most, chance, common, sure]):
-        assert [one.attack for one in ranked(order)] == ["most", "sure", "common", "chance"]
+        assert [one.attack for one in rank_findings(order)] == ["most", "sure", "common", "chance"]
 
 
 def test_the_sentence_about_columns_is_true_of_its_attack():

@@ -14,9 +14,9 @@ import shoal
 from shoal.releases.options import COUNTS, RANDOMISED
 from shoal.reports.charts.side_by_side import side_by_side_chart
 from shoal.reports.pages.side_by_side import side_by_side_page, verdict
-from shoal.verbs.side_by_side.result import Figure, Outcome, SideBySide
+from shoal.verbs.side_by_side.result import Figure, GuaranteeOutcome, SideBySide
 from shoal.verbs.side_by_side.two_tables import Halves, TwoTables
-from shoal.verbs.side_by_side.verb import side_by_side, usual
+from shoal.verbs.side_by_side.verb import list_usual_rules, side_by_side
 
 VALUES = ("a", "b", "c", "d", "e")
 SIX = ("workclass", "education", "marital_status", "race", "sex", "native_country")
@@ -108,7 +108,7 @@ def test_what_cannot_be_compared_is_refused(rows, given, said):
 
 def test_both_schools_are_measured(found):
     assert [one.name for one in found.made] == [
-        *usual(3),
+        *list_usual_rules(3),
         "randomised, ε = 1",
         "randomised, ε = 4",
         "counts, ε = 1",
@@ -158,7 +158,13 @@ def test_the_bound_is_that_of_two_releases_with_and_without_a_row(found):
 
 def test_the_same_seeds_give_the_same_figures(found):
     again = side_by_side(
-        people(900), stated(), rules=usual(3)[:1], k=3, epsilons=["4"], seeds=2, forms=[COUNTS]
+        people(900),
+        stated(),
+        rules=list_usual_rules(3)[:1],
+        k=3,
+        epsilons=["4"],
+        seeds=2,
+        forms=[COUNTS],
     )
     known = {one.name: one for one in found.outcomes}
     assert [one.right for one in again.made] == [known[one.name].right for one in again.made]
@@ -183,7 +189,13 @@ def test_it_is_plain_json_a_page_and_a_table_of_text(found, tmp_path):
 def test_a_page_and_its_twin_are_written(tmp_path):
     out = tmp_path / "sides"
     side_by_side(
-        people(300), stated(), rules=usual(3)[:1], epsilons=[1], seeds=1, forms=[COUNTS], out=out
+        people(300),
+        stated(),
+        rules=list_usual_rules(3)[:1],
+        epsilons=[1],
+        seeds=1,
+        forms=[COUNTS],
+        out=out,
     )
     assert sorted(one.name for one in out.iterdir()) == ["side-by-side.html", "side-by-side.json"]
     assert json.loads((out / "side-by-side.json").read_text())["data"]["seeds"] == 1
@@ -194,7 +206,7 @@ def test_what_noise_cannot_do_without_is_told_as_a_reason():
         people(300),
         stated(ill=shoal.sensitive),
         k=3,
-        rules=usual(3)[:1],
+        rules=list_usual_rules(3)[:1],
         epsilons=[1],
         seeds=1,
         forms=(RANDOMISED, COUNTS),
@@ -208,9 +220,11 @@ def test_what_noise_cannot_do_without_is_told_as_a_reason():
     assert "made no release" in verdict(found.to_json()).text
 
 
-def outcome(name: str, form: str, epsilon: str | None, loss: float, *gains: float) -> Outcome:
+def outcome(
+    name: str, form: str, epsilon: str | None, loss: float, *gains: float
+) -> GuaranteeOutcome:
     same, none = Figure.of([0.25]), Figure.of([0.0])
-    return Outcome(
+    return GuaranteeOutcome(
         name,
         form,
         epsilon,
@@ -247,7 +261,7 @@ def test_the_conclusion_can_fail_and_one_seed_does_not_tell():
 
 
 def test_every_series_is_named_once_and_a_loss_that_is_cut_off_is_told():
-    made = [outcome(rule, "partition", None, 0.3, 0.2, 0.2) for rule in usual(5)[:2]]
+    made = [outcome(rule, "partition", None, 0.3, 0.2, 0.2) for rule in list_usual_rules(5)[:2]]
     made += [
         outcome(f"{form}, ε = {e}", form, str(e), loss, 0.1, 0.1)
         for form in (RANDOMISED, COUNTS)

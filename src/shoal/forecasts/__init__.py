@@ -5,31 +5,42 @@
 that estimates are held against, once both releases are there.
 """
 
-from shoal.forecasts.closed_form import closed_form
-from shoal.forecasts.estimate import Estimate
-from shoal.forecasts.local_distribution import Local, local, partitions, telling
-from shoal.forecasts.our_table import Asked, Ours, tallied
-from shoal.forecasts.paper import READINGS, paper
-from shoal.forecasts.real_intersection import Theirs, fewest, placed, real, release_of
-from shoal.forecasts.simulation import Runs, simulate
+from shoal.forecasts.closed_form import estimate_by_closed_form
+from shoal.forecasts.estimate import ExposureEstimate
+from shoal.forecasts.local_distribution import (
+    LocalDistribution,
+    fit_local_distribution,
+    list_coarse_partitions,
+    measure_informativeness,
+)
+from shoal.forecasts.our_table import OurTable, OverlapScenario, tally_codes
+from shoal.forecasts.paper import READINGS, estimate_by_paper
+from shoal.forecasts.real_intersection import (
+    OtherRelease,
+    assign_rows_to_classes,
+    build_other_release,
+    count_values_left,
+    find_exposed_classes,
+)
+from shoal.forecasts.simulation import SimulationRuns, simulate
 
 __all__ = [
     "READINGS",
-    "Asked",
-    "Estimate",
-    "Local",
-    "Ours",
-    "Runs",
-    "Theirs",
-    "closed_form",
-    "fewest",
-    "local",
-    "paper",
-    "partitions",
-    "placed",
-    "real",
-    "release_of",
+    "ExposureEstimate",
+    "LocalDistribution",
+    "OtherRelease",
+    "OurTable",
+    "OverlapScenario",
+    "SimulationRuns",
+    "assign_rows_to_classes",
+    "build_other_release",
+    "count_values_left",
+    "estimate_by_closed_form",
+    "estimate_by_paper",
+    "find_exposed_classes",
+    "fit_local_distribution",
+    "list_coarse_partitions",
+    "measure_informativeness",
     "simulate",
-    "tallied",
-    "telling",
+    "tally_codes",
 ]

@@ -36,9 +36,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
-from shoal.forecasts.estimate import Estimate
-from shoal.forecasts.local_distribution import Local
-from shoal.forecasts.our_table import Asked, Ours
+from shoal.forecasts.estimate import ExposureEstimate
+from shoal.forecasts.local_distribution import LocalDistribution
+from shoal.forecasts.our_table import OurTable, OverlapScenario
 from shoal.kernels.combinatorics import fewer
 
 TOGETHER = 0.7
@@ -51,7 +51,9 @@ PAIRS = 4_000_000
 """So many pairs of a person and a value are worked on at once."""
 
 
-def closed_form(ours: Ours, local: Local, asked: Asked, together: float = TOGETHER) -> Estimate:
+def estimate_by_closed_form(
+    ours: OurTable, local: LocalDistribution, asked: OverlapScenario, together: float = TOGETHER
+) -> ExposureEstimate:
     """The estimate from everybody's local distribution; nothing is drawn.
 
     ``together``: how likely two people of a class of ours, both elsewhere, are in one class there.
@@ -63,11 +65,15 @@ def closed_form(ours: Ours, local: Local, asked: Asked, together: float = TOGETH
     exposed = _exposed(ours, local, asked, together, ways / somewhere if somewhere else ways)
     classes = 1 - _safe(ours, exposed, somewhere, together * _in_the_same(asked, somewhere))
     details = {**local.told, "together": together}
-    taken = (*assumptions(ours, together), *asked.coincidence, *ours.blank_assumption)
-    return Estimate("closed form", float(classes.mean()), classes, None, taken, details)
+    taken = (
+        *list_closed_form_assumptions(ours, together),
+        *asked.coincidence,
+        *ours.blank_assumption,
+    )
+    return ExposureEstimate("closed form", float(classes.mean()), classes, None, taken, details)
 
 
-def assumptions(ours: Ours, together: float = TOGETHER) -> tuple[str, ...]:
+def list_closed_form_assumptions(ours: OurTable, together: float = TOGETHER) -> tuple[str, ...]:
     """What the closed form takes to be so."""
     known = ours.population_values is not None
     rest = ", and where these are few, as the population does" if known else ""
@@ -80,7 +86,7 @@ def assumptions(ours: Ours, together: float = TOGETHER) -> tuple[str, ...]:
     )
 
 
-def _in_how_many(asked: Asked) -> NDArray[np.float64]:
+def _in_how_many(asked: OverlapScenario) -> NDArray[np.float64]:
     """The chances that a person is in exactly 1, 2, … J of the others."""
     ways, (in_all, rho) = np.ones(1), _membership(asked)
     for _ in range(asked.others):
@@ -90,13 +96,13 @@ def _in_how_many(asked: Asked) -> NDArray[np.float64]:
     return ways[1:]
 
 
-def _membership(asked: Asked) -> tuple[float, float]:
+def _membership(asked: OverlapScenario) -> tuple[float, float]:
     """The chance of being in every other release, and of anybody else to be in a given one."""
     in_all = asked.same_people * asked.overlap if asked.others > 1 else 0.0
     return in_all, (asked.overlap - in_all) / (1 - in_all) if in_all < 1 else 0.0
 
 
-def _in_the_same(asked: Asked, somewhere: float) -> float:
+def _in_the_same(asked: OverlapScenario, somewhere: float) -> float:
     """How likely two people who are both elsewhere are in one and the same release there."""
     in_all, rho = _membership(asked)
     meeting = 1 - (1 - rho**2) ** asked.others  # of two who are not in all of them
@@ -107,13 +113,17 @@ def _in_the_same(asked: Asked, somewhere: float) -> float:
 
 
 def _exposed(
-    ours: Ours, local: Local, asked: Asked, together: float, ways: NDArray[np.float64]
+    ours: OurTable,
+    local: LocalDistribution,
+    asked: OverlapScenario,
+    together: float,
+    ways: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """v_i: of each of our people the chance of being exposed, given they are in another release."""
     company = together * asked.shared(ours.people) / asked.rows
     found = np.zeros(ours.people)
     for people in _parts(ours.known.distinct[ours.class_]):
-        start, own, appears = appearing(ours, local, people, company)
+        start, own, appears = compute_appearance_chances(ours, local, people, company)
         for j, chance in enumerate(ways, start=1):
             few = fewer(start, appears**j, own, asked.l - 1)
             if (own < 0).any():  # of a person without a value, none of the class's is sure to be
@@ -134,8 +144,8 @@ def _parts(pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(part)) + 1)
 
 
-def appearing(
-    ours: Ours, local: Local, people: NDArray[np.int64], company: float = 0.0
+def compute_appearance_chances(
+    ours: OurTable, local: LocalDistribution, people: NDArray[np.int64], company: float = 0.0
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """p_s for some people and each known value of their class: start, where the own is (−1: it is
     missing), the chances.
@@ -161,7 +171,7 @@ def appearing(
 
 
 def _safe(
-    ours: Ours, exposed: NDArray[np.float64], somewhere: float, together: float
+    ours: OurTable, exposed: NDArray[np.float64], somewhere: float, together: float
 ) -> NDArray[np.float64]:
     """Per class the chance that nobody in it is exposed."""
     stays = np.maximum(1 - exposed, 1e-300)  # a logarithm is taken
@@ -172,7 +182,7 @@ def _safe(
     return safe
 
 
-def _product(ours: Ours, chance: NDArray[np.float64]) -> NDArray[np.float64]:
+def _product(ours: OurTable, chance: NDArray[np.float64]) -> NDArray[np.float64]:
     """Per class the product of its people's chances."""
     with np.errstate(divide="ignore"):
         logarithm = np.log(chance)

@@ -13,7 +13,7 @@ from shoal.core.release import EDITION, to_json_value
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class ExposureEstimate:
     """One estimator's answer; a class is exposed where somebody in it has too few values left.
 
     ``str(Estimate("closed form", 0.125, np.array([0.25, 0.0])))`` is ``closed form: 12.50 % of 2

@@ -26,23 +26,23 @@ from numpy.typing import NDArray
 
 from shoal.core.cells import Cells, cover_classes
 from shoal.core.tally import Cut, Tally
-from shoal.forecasts.our_table import Ours, tallied
+from shoal.forecasts.our_table import OurTable, tally_codes
 
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
 """The least sizes of nodes that are tried; one node of everybody is tried too."""
 TAUS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-POWERS, LEAST = (0, 1, 2), 1e-3
+POWERS, MIN_NODE_SIZE = (0, 1, 2), 1e-3
 """How columns may weigh: by a power of what they tell, and no column less than so much."""
 
-Coarse = Callable[[int], NDArray[Any]]
+CoarsePartition = Callable[[int], NDArray[Any]]
 """The node of each of our people, in a partition into nodes of at least so many of them."""
 
 
 @dataclass(frozen=True, eq=False)
-class Local:
+class LocalDistribution:
     """theta: a coarse partition of our people, and how far its nodes are trusted."""
 
-    ours: Ours
+    ours: OurTable
     node: NDArray[np.int32]
     """The node of each of our people."""
     size: int
@@ -136,12 +136,12 @@ class Local:
         return found
 
 
-def local(
-    ours: Ours,
-    coarse: Coarse | Sequence[Coarse],
+def fit_local_distribution(
+    ours: OurTable,
+    coarse: CoarsePartition | Sequence[CoarsePartition],
     sizes: Sequence[int] = SIZES,
     taus: Sequence[float] = TAUS,
-) -> Local:
+) -> LocalDistribution:
     """The partition and the tau under which people's values, each left out, are likeliest.
 
     ``coarse``: one way to part our people, or several that are all tried.
@@ -158,17 +158,19 @@ def local(
     return max(tried, key=lambda one: one.likelihood)
 
 
-def partitions(ours: Ours, cut: Callable[[Tally, int], Cut]) -> list[Coarse]:
+def list_coarse_partitions(
+    ours: OurTable, cut: Callable[[Tally, int], Cut]
+) -> list[CoarsePartition]:
     """Ways to part our people by a method, ``cut(tally, size)``, that cuts no two alike apart.
 
     The columns weigh the same, as much as they tell of the sensitive value, and by its square:
     nodes cut by columns that tell much are more alike in their values.
     """
-    tally, entry = tallied(ours.quasi, ours.sensitive, ours.keys, ours.values)
-    told = telling(ours)
+    tally, entry = tally_codes(ours.quasi, ours.sensitive, ours.keys, ours.values)
+    told = measure_informativeness(ours)
 
-    def way(power: int) -> Coarse:
-        weights = tuple(np.maximum(told**power, LEAST).tolist())
+    def way(power: int) -> CoarsePartition:
+        weights = tuple(np.maximum(told**power, MIN_NODE_SIZE).tolist())
         weighed = replace(tally, weights=weights)
 
         def nodes(size: int) -> NDArray[np.int32]:
@@ -182,7 +184,7 @@ def partitions(ours: Ours, cut: Callable[[Tally, int], Cut]) -> list[Coarse]:
     return [way(power) for power in POWERS]
 
 
-def telling(ours: Ours) -> NDArray[np.float64]:
+def measure_informativeness(ours: OurTable) -> NDArray[np.float64]:
     """How much each quasi-identifier tells of the sensitive value, against the one that tells most.
 
     Mutual information, less what chance alone gives a table of this size, (r - 1)(c - 1) / 2n
@@ -203,16 +205,16 @@ def _information(one: NDArray[Any], other: NDArray[Any]) -> float:
     return max(float(found) - (len(rows) - 1) * (len(columns) - 1) / (2 * n), 0.0)
 
 
-def _tried(ours: Ours, node: NDArray[np.int32], size: int, tau: float) -> Local:
-    made = Local(ours, node, size, tau, 0.0)
+def _tried(ours: OurTable, node: NDArray[np.int32], size: int, tau: float) -> LocalDistribution:
+    made = LocalDistribution(ours, node, size, tau, 0.0)
     own = made.theta(np.arange(ours.people), ours.values)
     # Of values that are ours: that nobody of ours has any other does not speak against tau.
     near = made.rows[node] - 1
     own *= (near + tau) / (near + tau * ours.prior.sum())
-    return Local(ours, node, size, tau, float(np.log(own).mean()))
+    return LocalDistribution(ours, node, size, tau, float(np.log(own).mean()))
 
 
-def _counted(ours: Ours, node: NDArray[np.int32]) -> NDArray[np.int32]:
+def _counted(ours: OurTable, node: NDArray[np.int32]) -> NDArray[np.int32]:
     size, nodes = ours.sensitive.size, int(node.max()) + 1
     flat = np.bincount(node.astype(np.int64) * size + ours.values, minlength=nodes * size)
     return flat.reshape(nodes, size).astype(np.int32)

@@ -23,8 +23,8 @@ import numpy as np
 from shoal.core.errors import NotMetError, ShoalError, UsageError
 from shoal.core.model import Model, unwrap_rule
 from shoal.core.tally import Cut, Tally
-from shoal.forecasts.local_distribution import Coarse, partitions
-from shoal.forecasts.our_table import Ours, tallied
+from shoal.forecasts.local_distribution import CoarsePartition, list_coarse_partitions
+from shoal.forecasts.our_table import OurTable, tally_codes
 from shoal.methods import by_levels, names
 from shoal.methods import method as method_of
 from shoal.models import rule as parse_rule
@@ -39,10 +39,10 @@ MANY = 10**10
 """More are no number of people."""
 
 
-def overlap_of(given: float | str) -> float:
+def parse_overlap(given: float | str) -> float:
     """A share from 0 to 1, or a whole number of people from 2 on; as a number or as text.
 
-    >>> overlap_of("5%"), overlap_of("500"), overlap_of(0.25)
+    >>> parse_overlap("5%"), parse_overlap("500"), parse_overlap(0.25)
     (0.05, 500, 0.25)
     """
     number = _read(given) if isinstance(given, str) else given
@@ -79,7 +79,7 @@ BEYOND = frozenset({"provider", "population"})
 
 
 @dataclass(frozen=True)
-class Publisher:
+class OtherPublisher:
     """A method with a rule and parameters: what another makes of a table."""
 
     method: str
@@ -101,9 +101,9 @@ class Publisher:
             ) from None
 
 
-def supposed(
-    seen: Seen, ours: Ours, method: str | None, rule: Model | str | None, several: bool = False
-) -> Publisher:
+def suppose_publisher(
+    seen: Seen, ours: OurTable, method: str | None, rule: Model | str | None, several: bool = False
+) -> OtherPublisher:
     """The other publisher as told, else as our release was made.
 
     Of a rule that is asked for, parts about other columns are left out where ``several`` columns
@@ -111,19 +111,19 @@ def supposed(
     """
     own, told = _same_rule(seen, ours) if rule is None else _asked_rule(rule, ours, several)
     if method is not None:
-        return Publisher(method, own, method_parameters(method, {}), told)
+        return OtherPublisher(method, own, method_parameters(method, {}), told)
     same, parameters = _same_method(seen)
     if same is not None:
-        found = Publisher(same, own, parameters, told)
+        found = OtherPublisher(same, own, parameters, told)
         if _works(found, ours):
             return found
     stated = (seen.manifest or {}).get("method")
     changed = stated is not None and stated != USUAL
     more = (f"others are taken to publish by {USUAL}: {stated} cannot be run here",)
-    return Publisher(USUAL, own, {}, (*told, *(more if changed else ())))
+    return OtherPublisher(USUAL, own, {}, (*told, *(more if changed else ())))
 
 
-def _asked_rule(rule: Model | str, ours: Ours, several: bool) -> tuple[Model, tuple[str, ...]]:
+def _asked_rule(rule: Model | str, ours: OurTable, several: bool) -> tuple[Model, tuple[str, ...]]:
     found = parse_rule(rule) if isinstance(rule, str) else rule
     kept = [part for part in unwrap_rule(found) if _about(part, ours)]
     for part in unwrap_rule(found):
@@ -143,16 +143,16 @@ def _asked_rule(rule: Model | str, ours: Ours, several: bool) -> tuple[Model, tu
     return left, (f"of the rule asked for others keep {left}: the rest is about other columns",)
 
 
-def _about(part: Model, ours: Ours) -> bool:
+def _about(part: Model, ours: OurTable) -> bool:
     """Whether a requirement is about the column that is learnt, or about no column."""
     return getattr(part, "on", None) in (None, ours.sensitive.name)
 
 
-def _smallest(ours: Ours) -> KAnonymity:
+def _smallest(ours: OurTable) -> KAnonymity:
     return KAnonymity(int(np.bincount(ours.class_).min()))
 
 
-def _same_rule(seen: Seen, ours: Ours) -> tuple[Model, tuple[str, ...]]:
+def _same_rule(seen: Seen, ours: OurTable) -> tuple[Model, tuple[str, ...]]:
     """The release's own rule as far as it can be asked of another's table; else its smallest k."""
     smallest = _smallest(ours)
     told = (seen.manifest or {}).get("rule")
@@ -181,9 +181,9 @@ def _same_method(seen: Seen) -> tuple[str | None, dict[str, Any]]:
     return name, dict(manifest.get("parameters", {}))
 
 
-def _works(publisher: Publisher, ours: Ours) -> bool:
+def _works(publisher: OtherPublisher, ours: OurTable) -> bool:
     """Whether the method can make anything of our own table: some need what is not there."""
-    table, _ = tallied(ours.quasi, ours.sensitive, ours.keys, ours.values)
+    table, _ = tally_codes(ours.quasi, ours.sensitive, ours.keys, ours.values)
     try:
         publisher(table, np.random.default_rng(0))
     except ShoalError:
@@ -191,6 +191,8 @@ def _works(publisher: Publisher, ours: Ours) -> bool:
     return True
 
 
-def coarse(ours: Ours) -> list[Coarse]:
+def cut_coarse_partitions(ours: OurTable) -> list[CoarsePartition]:
     """Partitions of our people into nodes of at least so many, by Mondrian."""
-    return partitions(ours, lambda tally, size: method_of(USUAL)(tally, KAnonymity(size)))
+    return list_coarse_partitions(
+        ours, lambda tally, size: method_of(USUAL)(tally, KAnonymity(size))
+    )

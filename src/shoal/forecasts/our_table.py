@@ -19,7 +19,7 @@ from shoal.kernels.grouping import combinations, members
 
 
 @dataclass(frozen=True, eq=False)
-class Ours:
+class OurTable:
     """The published people of our table: their codes, their values and their classes.
 
     ``keys`` (columns, people) are codes on ``quasi``, ``values`` (people,) codes on ``sensitive``,
@@ -145,10 +145,10 @@ class Ours:
 
 
 @dataclass(frozen=True)
-class Asked:
+class OverlapScenario:
     """What is supposed about the other publishers.
 
-    >>> Asked(overlap=0.1, rows=1000).shared(2000)
+    >>> OverlapScenario(overlap=0.1, rows=1000).shared(2000)
     200
     """
 
@@ -171,7 +171,7 @@ class Asked:
         _check_share("The confidence", self.confidence, "0.5")
         _check_share("same_people", self.same_people, "1")
         for name, least in (("l", 2), ("others", 1), ("rows", 1)):
-            check_whole(name, getattr(self, name), least)
+            check_whole_number(name, getattr(self, name), least)
 
     def shared(self, people: int) -> int:
         """How many of so many people of ours each other release holds; it must have the room.
@@ -207,7 +207,7 @@ class Asked:
         return (told.get(self.same_people, some), "their other people are not the same")
 
 
-def check_whole(name: str, value: object, least: int, example: int | None = None) -> None:
+def check_whole_number(name: str, value: object, least: int, example: int | None = None) -> None:
     """Refuse what is no whole number, or less than ``least``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise UsageError(
@@ -222,7 +222,7 @@ def _check_share(what: str, value: float, example: str) -> None:
         raise UsageError(f"{what} is a share between 0 and 1.", f"write for example {example}.")
 
 
-def tallied(
+def tally_codes(
     quasi: tuple[Axis, ...], sensitive: Axis, keys: NDArray[Any], values: NDArray[np.int32]
 ) -> tuple[Tally, NDArray[np.int32]]:
     """A table of codes, a row for each person, as a tally, and the entry of each of its rows."""

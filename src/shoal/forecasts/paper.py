@@ -26,20 +26,22 @@ from numpy.typing import NDArray
 from shoal.core.cells import Cells
 from shoal.core.errors import UsageError
 from shoal.core.tally import Population
-from shoal.forecasts.estimate import Estimate
-from shoal.forecasts.our_table import Asked, Ours
+from shoal.forecasts.estimate import ExposureEstimate
+from shoal.forecasts.our_table import OurTable, OverlapScenario
 from shoal.kernels.combinatorics import fewer
 
 READINGS = ("at least", "best subset")
 
 
-def paper(ours: Ours, asked: Asked, reading: str = "at least") -> Estimate:
+def estimate_by_paper(
+    ours: OurTable, asked: OverlapScenario, reading: str = "at least"
+) -> ExposureEstimate:
     """The paper's estimate; per class the probability that fewer than l values are common."""
     if reading not in READINGS:
         raise UsageError(
             f"There is no reading {reading!r}.", f"the readings are: {', '.join(READINGS)}."
         )
-    chance = value_chances(ours, asked)
+    chance = compute_value_chances(ours, asked)
     start = ours.known.start
     if reading == "at least":
         common = 1 - fewer(start, chance, np.full(ours.classes, -1), asked.l)
@@ -48,11 +50,13 @@ def paper(ours: Ours, asked: Asked, reading: str = "at least") -> Estimate:
     common[ours.known.distinct == 0] = 1.0  # of missing values alone nothing is known
     exposed = common < asked.confidence
     details = {"reading": reading, "confidence": asked.confidence, "exposed": int(exposed.sum())}
-    taken = (*assumptions(ours), *ours.blank_assumption)
-    return Estimate(f"paper, {reading}", float(exposed.mean()), 1 - common, None, taken, details)
+    taken = (*list_paper_assumptions(ours), *ours.blank_assumption)
+    return ExposureEstimate(
+        f"paper, {reading}", float(exposed.mean()), 1 - common, None, taken, details
+    )
 
 
-def assumptions(ours: Ours) -> tuple[str, ...]:
+def list_paper_assumptions(ours: OurTable) -> tuple[str, ...]:
     """What the paper takes to be so."""
     everybody = "our people" if ours.population is None else "the people of the population"
     return (
@@ -63,17 +67,17 @@ def assumptions(ours: Ours) -> tuple[str, ...]:
     )
 
 
-def value_chances(ours: Ours, asked: Asked) -> NDArray[np.float64]:
+def compute_value_chances(ours: OurTable, asked: OverlapScenario) -> NDArray[np.float64]:
     """p_s^J of each value of each class, in the histogram's order."""
     histogram = ours.known
-    record = class_chances(ours)[histogram.class_] * ours.prior[histogram.value]
+    record = compute_class_chances(ours)[histogram.class_] * ours.prior[histogram.value]
     # 1 - (1 - x)^n without cancellation, for x is tiny and n large.
     with np.errstate(divide="ignore"):
         found: NDArray[np.float64] = -np.expm1(asked.rows * np.log1p(-record))
     return found**asked.others
 
 
-def class_chances(ours: Ours) -> NDArray[np.float64]:
+def compute_class_chances(ours: OurTable) -> NDArray[np.float64]:
     """P(E): the product of the marginal probabilities of each class's cells."""
     people = ours.population or Population(ours.keys, np.ones(ours.people, np.int64))
     total = people.count.sum()

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.tally import SUPPRESSED, Cut
-from shoal.forecasts.our_table import Ours
+from shoal.forecasts.our_table import OurTable
 from shoal.kernels.grouping import members
 
 NOBODY = 0
@@ -31,7 +31,7 @@ NOBODY = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Theirs:
+class OtherRelease:
     """Another release as it concerns our people.
 
     ``class_`` (people of ours,): the class that holds each there, ``HELD_BACK`` for whoever is not
@@ -42,14 +42,16 @@ class Theirs:
     bits: NDArray[np.uint64]
 
 
-def real(ours: Ours, theirs: Sequence[Theirs], l: int) -> NDArray[np.bool_]:
+def find_exposed_classes(
+    ours: OurTable, theirs: Sequence[OtherRelease], l: int
+) -> NDArray[np.bool_]:
     """Per class of ours whether it is exposed."""
-    left = fewest(ours, theirs)
+    left = count_values_left(ours, theirs)
     exposed: NDArray[np.bool_] = (left != NOBODY) & (left < l)
     return exposed
 
 
-def fewest(ours: Ours, theirs: Sequence[Theirs]) -> NDArray[np.int32]:
+def count_values_left(ours: OurTable, theirs: Sequence[OtherRelease]) -> NDArray[np.int32]:
     """Per class of ours the fewest values left to somebody who is elsewhere too; 0: nobody.
 
     What is exposed at any l can be read from it.
@@ -71,7 +73,7 @@ def fewest(ours: Ours, theirs: Sequence[Theirs]) -> NDArray[np.int32]:
     return np.where(found == most, NOBODY, found).astype(np.int32)
 
 
-def _says_something(bits: NDArray[np.uint64], ours: Ours) -> NDArray[np.bool_]:
+def _says_something(bits: NDArray[np.uint64], ours: OurTable) -> NDArray[np.bool_]:
     """Which classes there have more than missing values: a value of ours, or one that we lack."""
     null = ours.everywhere.null_code
     blank = np.zeros(bits.shape[1], np.uint64)
@@ -80,7 +82,7 @@ def _says_something(bits: NDArray[np.uint64], ours: Ours) -> NDArray[np.bool_]:
     return np.asarray((bits & ~blank).any(axis=1))
 
 
-def release_of(
+def build_other_release(
     cut: Cut,
     entry: NDArray[np.int32],
     values: NDArray[np.int32],
@@ -88,20 +90,22 @@ def release_of(
     at: NDArray[Any],
     people: int,
     rng: np.random.Generator,
-) -> Theirs:
+) -> OtherRelease:
     """Another's release from its cut.
 
     ``entry`` and ``values`` (rows of the other table,): each row's entry and sensitive value; the
     first rows are those of our people ``at``, of ``people`` in all.
     """
-    place = placed(cut, entry, rng)
+    place = assign_rows_to_classes(cut, entry, rng)
     bits = members(values, np.arange(len(values)), place, cut.classes, words)
     class_ = np.full(people, SUPPRESSED, np.int32)
     class_[at] = place[: len(at)]
-    return Theirs(class_, bits)
+    return OtherRelease(class_, bits)
 
 
-def placed(cut: Cut, entry: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int32]:
+def assign_rows_to_classes(
+    cut: Cut, entry: NDArray[Any], rng: np.random.Generator
+) -> NDArray[np.int32]:
     """The class of each row, given its entry; who of a divided entry goes where is drawn."""
     among = rng.permutation(len(entry))
     rows = among[np.argsort(entry[among], kind="stable")]

@@ -30,7 +30,7 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Schema
 from shoal.core.tally import Population
 from shoal.core.theory.adversary_view import UNKNOWN, UNPUBLISHED, Needs, View
-from shoal.forecasts.our_table import Ours
+from shoal.forecasts.our_table import OurTable
 from shoal.kernels.grouping import combinations
 from shoal.releases.options import Progress, quiet
 from shoal.releases.published_table import Seen
@@ -44,7 +44,7 @@ MOST = 20_000_000
 """So many offers of a row to a person are made at the most."""
 
 
-def inside(
+def draw_points_inside(
     cells: Cells, class_: NDArray[Any], population: Population | None, rng: np.random.Generator
 ) -> tuple[Codes, int]:
     """A point (columns, rows) inside the cells of each row's class.
@@ -88,7 +88,9 @@ def _members(bits: NDArray[np.uint64], class_: NDArray[Any], rng: np.random.Gene
     return np.asarray(member[chosen], np.int32)
 
 
-def held(cells: Cells, class_: NDArray[Any], keys: NDArray[Any]) -> NDArray[np.bool_]:
+def check_points_inside(
+    cells: Cells, class_: NDArray[Any], keys: NDArray[Any]
+) -> NDArray[np.bool_]:
     """Whether each point (columns, points) lies in the cells of its own class."""
     found = np.ones(len(class_), np.bool_)
     for j, code in enumerate(keys):
@@ -101,7 +103,7 @@ def held(cells: Cells, class_: NDArray[Any], keys: NDArray[Any]) -> NDArray[np.b
     return found
 
 
-def seated(
+def match_people_to_rows(
     keys: NDArray[Any],
     values: Codes,
     cells: Cells,
@@ -174,7 +176,7 @@ class OurRelease:
 
     seen: Seen
     view: View
-    ours: Ours
+    ours: OurTable
     suppositions: tuple[str, ...]
     known: int
     """How many rows are somebody whose own columns are known."""
@@ -189,7 +191,7 @@ class OurRelease:
         return self.by_column or (self,)
 
 
-def read_release(
+def read_our_release(
     release: Any,
     *,
     original: Any = None,
@@ -209,7 +211,7 @@ def read_release(
     known = scene([release], schema, original, population, show, progress, reading, publisher=True)
     seen = known.releases[0]
     _refuse(seen, known)
-    columns = learnt(seen.schema, on, seen.name)
+    columns = choose_learnt_columns(seen.schema, on, seen.name)
     each = tuple(_on_column(known, column, seed, original is not None) for column in columns)
     return each[0] if len(each) == 1 else replace(each[0], by_column=each)
 
@@ -223,7 +225,7 @@ def _on_column(known: Scene, column: str, seed: int, original: bool) -> OurRelea
     published = view.releases[0]
     assert published.values is not None
     assert view.sensitive is not None
-    keys, points = inside(published.cells, published.class_, people, rng)
+    keys, points = draw_points_inside(published.cells, published.class_, people, rng)
     told = [] if original else [_drawn(points, people is not None)]
     found, left_out = 0, 0
     if original:
@@ -235,7 +237,7 @@ def _on_column(known: Scene, column: str, seed: int, original: bool) -> OurRelea
         told = [*more, *_missing(len(published.class_) - found, left_out)]
     values, elsewhere = _values(known.control, view.sensitive)
     told += _lacking(values, elsewhere)
-    ours = Ours(
+    ours = OurTable(
         quasi=view.axes,
         sensitive=view.sensitive,
         keys=keys,
@@ -281,7 +283,9 @@ def _has_all(crowd: Crowd, seen: Seen, name: str) -> None:
         )
 
 
-def learnt(schema: Schema, on: str | Sequence[str] | None, whose: str) -> tuple[str, ...]:
+def choose_learnt_columns(
+    schema: Schema, on: str | Sequence[str] | None, whose: str
+) -> tuple[str, ...]:
     """The sensitive columns that a forecast is about: those asked for, else every one."""
     names, asked = [column.name for column in schema.sensitive], named_columns(on)
     if unknown := [name for name in asked if name not in names]:
@@ -350,7 +354,7 @@ def _rows(
             f"The original table lacks the sensitive column {name!r}.",
             "give the table that the release was made from.",
         )
-    rows, several = seated(
+    rows, several = match_people_to_rows(
         view.people.keys,
         view.people.values,
         published.cells,
@@ -376,7 +380,7 @@ def _fit(view: View, rows: NDArray[np.int64]) -> None:
     assert published.values is not None
     here = np.flatnonzero(rows >= 0)
     own = rows[here]
-    outside = ~held(published.cells, published.class_[own], people.keys[:, here])
+    outside = ~check_points_inside(published.cells, published.class_[own], people.keys[:, here])
     values = np.full(len(here), UNKNOWN) if people.values is None else people.values[here]
     differ = (values != UNKNOWN) & (values != published.values[own])
     if outside.any() or differ.any():

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.core.errors import UsageError
 from shoal.core.release import EDITION, to_json_value
-from shoal.forecasts.estimate import Estimate
+from shoal.forecasts.estimate import ExposureEstimate
 from shoal.forecasts.simulation import ENOUGH
 from shoal.reports.document import Page
 from shoal.reports.pages.forecast import forecast_page
@@ -57,7 +57,7 @@ class Forecast:
     """The sensitive column that is learnt."""
     rows: int
     classes: int
-    estimates: Mapping[str, Estimate]
+    estimates: Mapping[str, ExposureEstimate]
     """By name; the default is what the forecast stands by."""
     exposed: tuple[AtRisk, ...]
     """The classes most at risk by the default, the worst first."""
@@ -69,7 +69,7 @@ class Forecast:
     """Where several columns are learnt: the forecast of each, the worst first, which is this."""
 
     @property
-    def default(self) -> Estimate:
+    def default(self) -> ExposureEstimate:
         """The estimate by simulation."""
         return self.estimates[DEFAULT]
 
@@ -78,7 +78,7 @@ class Forecast:
         """The expected share of our classes that are exposed, by the default."""
         return self.default.risk
 
-    def estimate(self, name: str) -> Estimate:
+    def estimate(self, name: str) -> ExposureEstimate:
         """One of the estimates by its name."""
         if name not in self.estimates:
             raise UsageError(
@@ -167,13 +167,13 @@ class Forecast:
         return f"<pre>{escape(str(self))}</pre>"
 
 
-def worst_of(each: Sequence[Forecast]) -> Forecast:
+def select_worst_forecast(each: Sequence[Forecast]) -> Forecast:
     """The forecast of the column by which most classes would be exposed, with all of them."""
     ranked = sorted(each, key=lambda one: (one.risk, one.few), reverse=True)
     return ranked[0] if len(ranked) == 1 else replace(ranked[0], by_column=tuple(ranked))
 
 
-def _estimate(one: Estimate) -> dict[str, Any]:
+def _estimate(one: ExposureEstimate) -> dict[str, Any]:
     """An estimate with the distribution of the classes' probabilities, not all of them."""
     counts = np.bincount(np.minimum((one.classes * 10).astype(np.int64), 9), minlength=10)
     told = {k: v for k, v in one.to_json().items() if k not in ("edition", "classes")}

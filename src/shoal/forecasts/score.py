@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.release import EDITION, to_json_value
-from shoal.forecasts.estimate import Estimate
+from shoal.forecasts.estimate import ExposureEstimate
 from shoal.forecasts.simulation import ENOUGH
 from shoal.reports.document import Page
 from shoal.reports.pages.forecast import validation_page
@@ -129,22 +129,22 @@ class Validation:
         )
 
 
-def worst_of(each: Sequence[Validation]) -> Validation:
+def select_worst_validation(each: Sequence[Validation]) -> Validation:
     """The column of which the estimate to go by, the first, was the furthest from the truth."""
     ranked = sorted(each, key=lambda one: next(iter(one.scores.values())).mae, reverse=True)
     return ranked[0] if len(ranked) == 1 else replace(ranked[0], by_column=tuple(ranked))
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class TrialOutcome:
     """A trial with all its classes: who was exposed, and what the estimators said before."""
 
     trial: Trial
     exposed: NDArray[np.bool_]
-    said: Sequence[Estimate]
+    said: Sequence[ExposureEstimate]
 
 
-def scored(found: Sequence[Outcome]) -> dict[str, Score]:
+def score_estimators(found: Sequence[TrialOutcome]) -> dict[str, Score]:
     """Every estimator's score over all trials and all their classes."""
     real = np.array([one.trial.real for one in found])
     truth = np.concatenate([one.exposed for one in found])

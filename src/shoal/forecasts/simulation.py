@@ -33,10 +33,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.tally import Cut, Tally
-from shoal.forecasts.estimate import Estimate
-from shoal.forecasts.local_distribution import Local
-from shoal.forecasts.our_table import Asked, Ours, check_whole, tallied
-from shoal.forecasts.real_intersection import NOBODY, Theirs, fewest, release_of
+from shoal.forecasts.estimate import ExposureEstimate
+from shoal.forecasts.local_distribution import LocalDistribution
+from shoal.forecasts.our_table import OurTable, OverlapScenario, check_whole_number, tally_codes
+from shoal.forecasts.real_intersection import (
+    NOBODY,
+    OtherRelease,
+    build_other_release,
+    count_values_left,
+)
 
 Publish = Callable[[Tally, np.random.Generator], Cut]
 """How the others are supposed to make their classes."""
@@ -49,34 +54,36 @@ MIDDLE, ENOUGH = (0.05, 0.95), 19
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class SimulationRuns:
     """``left`` (repeats, classes): the fewest values left to somebody in both; 0: nobody is."""
 
     left: NDArray[np.int32]
     assumptions: tuple[str, ...]
     details: dict[str, object]
 
-    def at(self, l: int) -> Estimate:
+    def at(self, l: int) -> ExposureEstimate:
         """The estimate for one l: what was drawn does not depend on it."""
         exposed = (self.left != NOBODY) & (self.left < l)
         risks = exposed.mean(axis=1)
         error = risks.std(ddof=1) / len(risks) ** 0.5 if len(risks) > 1 else float("nan")
         details = {**self.details, "repeats": len(risks), "standard_error": float(error)}
-        return Estimate(
+        return ExposureEstimate(
             "simulation",
             float(risks.mean()),
             exposed.mean(axis=0),
-            prediction(risks),
+            compute_prediction_interval(risks),
             self.assumptions,
             details,
         )
 
 
-def prediction(risks: NDArray[np.float64]) -> tuple[float, float] | None:
+def compute_prediction_interval(risks: NDArray[np.float64]) -> tuple[float, float] | None:
     """Where one more of these lies nine times in ten; None where they are too few to say.
 
-    >>> prediction(np.arange(1.0, 20.0)), prediction(np.arange(1.0, 19.0))
-    ((1.0, 19.0), None)
+    >>> compute_prediction_interval(np.arange(1.0, 20.0))
+    (1.0, 19.0)
+    >>> compute_prediction_interval(np.arange(1.0, 19.0)) is None
+    True
     """
     if len(risks) < ENOUGH:
         return None
@@ -85,25 +92,25 @@ def prediction(risks: NDArray[np.float64]) -> tuple[float, float] | None:
 
 
 def simulate(
-    ours: Ours,
-    local: Local,
-    asked: Asked,
+    ours: OurTable,
+    local: LocalDistribution,
+    asked: OverlapScenario,
     publish: Publish,
     *,
     repeats: int = 20,
     seed: int = 0,
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Runs:
+) -> SimulationRuns:
     """So many repeats, from which the estimate for any l can be read.
 
     They depend on the seed, not on the threads. ``progress`` is told how many are done; it may
     raise to stop.
     """
-    check_whole("repeats", repeats, 1, 20)
-    check_whole("seed", seed, 0)
+    check_whole_number("repeats", repeats, 1, 20)
+    check_whole_number("seed", seed, 0)
     asked.shared(ours.people)  # there is room for them
-    crowd = Crowd.of(ours, local)
+    crowd = SimulatedPopulation.of(ours, local)
     seeds = np.random.SeedSequence(seed).spawn(repeats)
     one = partial(_one, crowd, asked, publish)
     left = np.empty((repeats, ours.classes), np.int32)
@@ -112,11 +119,11 @@ def simulate(
             left[i] = found
             if progress:
                 progress(done, repeats)
-    taken = (*assumptions(ours), *asked.coincidence, *ours.blank_assumption)
-    return Runs(left, taken, {**local.told, "seed": seed})
+    taken = (*list_simulation_assumptions(ours), *asked.coincidence, *ours.blank_assumption)
+    return SimulationRuns(left, taken, {**local.told, "seed": seed})
 
 
-def assumptions(ours: Ours) -> tuple[str, ...]:
+def list_simulation_assumptions(ours: OurTable) -> tuple[str, ...]:
     """What the simulation takes to be so."""
     strangers = STRANGERS[ours.population is not None]
     return (
@@ -143,7 +150,10 @@ def _each(
 
 
 def _one(
-    crowd: Crowd, asked: Asked, publish: Publish, seed: np.random.SeedSequence
+    crowd: SimulatedPopulation,
+    asked: OverlapScenario,
+    publish: Publish,
+    seed: np.random.SeedSequence,
 ) -> NDArray[np.int32]:
     """One repeat: the other releases, and what is left of each class of ours."""
     rng = np.random.default_rng(seed)
@@ -151,31 +161,31 @@ def _one(
     many = asked.in_all(people)
     in_all = rng.choice(people, many, replace=False) if many else NO_ONE
     others = [crowd.released(asked, publish, rng, in_all) for _ in range(asked.others)]
-    return fewest(crowd.ours, others)
+    return count_values_left(crowd.ours, others)
 
 
 @dataclass(frozen=True, eq=False)
-class Crowd:
+class SimulatedPopulation:
     """Whom another release could be about: our people, and people like them."""
 
-    ours: Ours
-    local: Local
+    ours: OurTable
+    local: LocalDistribution
     nodes: NDArray[np.int64] | None
     """The node of each point of the population, where there is one."""
 
     @classmethod
-    def of(cls, ours: Ours, local: Local) -> Crowd:
+    def of(cls, ours: OurTable, local: LocalDistribution) -> SimulatedPopulation:
         """The crowd around our people."""
         people = ours.population
         return cls(ours, local, None if people is None else local.nodes_of(people.keys))
 
     def released(
         self,
-        asked: Asked,
+        asked: OverlapScenario,
         publish: Publish,
         rng: np.random.Generator,
         in_all: NDArray[np.int64] = NO_ONE,
-    ) -> Theirs:
+    ) -> OtherRelease:
         """Another release, drawn and made; ``in_all`` are people of ours who are in all of them."""
         ours = self.ours
         free = np.delete(np.arange(ours.people), in_all) if len(in_all) else ours.people
@@ -185,10 +195,10 @@ class Crowd:
         keys = np.concatenate([ours.keys[:, shared], keys], axis=1)
         values = ours.on_everywhere(np.concatenate([ours.values[shared], values]))
         axis = ours.everywhere
-        tally, entry = tallied(ours.quasi, axis, keys, values)
+        tally, entry = tally_codes(ours.quasi, axis, keys, values)
         cut = publish(tally, rng)
-        made = release_of(cut, entry, values, axis.words, shared, ours.people, rng)
-        return Theirs(made.class_, made.bits[:, : ours.sensitive.words])  # as far as ours go
+        made = build_other_release(cut, entry, values, axis.words, shared, ours.people, rng)
+        return OtherRelease(made.class_, made.bits[:, : ours.sensitive.words])  # as far as ours go
 
     def strangers(
         self, number: int, rng: np.random.Generator

@@ -25,14 +25,25 @@ from numpy.typing import NDArray
 from shoal.core.axis import Axis
 from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Schema
-from shoal.forecasts.closed_form import closed_form
-from shoal.forecasts.local_distribution import Local, local
-from shoal.forecasts.other_publisher import Publisher, coarse, overlap_of
-from shoal.forecasts.our_table import Asked, Ours, check_whole, tallied
-from shoal.forecasts.paper import READINGS, paper
-from shoal.forecasts.real_intersection import Theirs, placed, real, release_of
-from shoal.forecasts.release_reading import learnt
-from shoal.forecasts.score import Outcome, Trial, Validation, scored, worst_of
+from shoal.forecasts.closed_form import estimate_by_closed_form
+from shoal.forecasts.local_distribution import LocalDistribution, fit_local_distribution
+from shoal.forecasts.other_publisher import OtherPublisher, cut_coarse_partitions, parse_overlap
+from shoal.forecasts.our_table import OurTable, OverlapScenario, check_whole_number, tally_codes
+from shoal.forecasts.paper import READINGS, estimate_by_paper
+from shoal.forecasts.real_intersection import (
+    OtherRelease,
+    assign_rows_to_classes,
+    build_other_release,
+    find_exposed_classes,
+)
+from shoal.forecasts.release_reading import choose_learnt_columns
+from shoal.forecasts.score import (
+    Trial,
+    TrialOutcome,
+    Validation,
+    score_estimators,
+    select_worst_validation,
+)
 from shoal.forecasts.simulation import simulate
 from shoal.models.k_anonymity import KAnonymity
 from shoal.releases.method_parameters import method_parameters
@@ -74,7 +85,7 @@ def validate_forecast(
     if out is not None:
         check_place(Path(out), internal=True, name="validation")
     _check(overlaps, ks, ls, {"size": size, "seeds": seeds, "repeats": repeats})
-    columns = learnt(schema, on, "The table")
+    columns = choose_learnt_columns(schema, on, "The table")
     settings: dict[str, Any] = {
         "method": method,
         "overlaps": overlaps,
@@ -88,16 +99,16 @@ def validate_forecast(
     each = []
     for column in columns:
         progress("reading", 0, 1)
-        people = People.read(table, schema, column, reading or {})
+        people = CodedTable.read(table, schema, column, reading or {})
         each.append(_validated(people, progress=progress, **settings))
-    tried = worst_of(each)
+    tried = select_worst_validation(each)
     if out is not None:
         tried.page().write(out)
     return tried
 
 
 def _validated(
-    people: People,
+    people: CodedTable,
     *,
     method: str,
     overlaps: Sequence[float | str] | None,
@@ -110,15 +121,15 @@ def _validated(
     progress: Progress,
 ) -> Validation:
     """Forecasts of one sensitive column held against the truth."""
-    wanted = None if overlaps is None else [overlap_of(one) for one in overlaps]
+    wanted = None if overlaps is None else [parse_overlap(one) for one in overlaps]
     size, shared, notes = _fitting(people.rows, size, wanted, ks)
     parameters = method_parameters(method, {})
-    publishers = {k: Publisher(method, KAnonymity(k), parameters) for k in ks}
+    publishers = {k: OtherPublisher(method, KAnonymity(k), parameters) for k in ks}
     drawn = list(product(range(seeds), shared))
     total = len(drawn) * len(publishers) * repeats
-    found: list[Outcome] = []
+    found: list[TrialOutcome] = []
     for at, (seed, overlap) in enumerate(drawn):
-        pair = Pair.draw(people, size, overlap, seed)
+        pair = SamplePair.draw(people, size, overlap, seed)
         before = at * len(publishers) * repeats
         told = partial(_told, progress, before, total)
         found += pair.trials(publishers, ls, repeats, confidence, told)
@@ -133,7 +144,9 @@ def _validated(
         "confidence": confidence,
     }
     trials = tuple(one.trial for one in found)
-    return Validation(people.sensitive.name, people.rows, settings, trials, scored(found), notes)
+    return Validation(
+        people.sensitive.name, people.rows, settings, trials, score_estimators(found), notes
+    )
 
 
 def _told(progress: Progress, before: int, total: int, done: int) -> None:
@@ -145,7 +158,7 @@ def _also(progress: Callable[[int], None], before: int, done: int, total: int) -
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class CodedTable:
     """A table as codes, a row for each person."""
 
     quasi: tuple[Axis, ...]
@@ -159,7 +172,7 @@ class People:
         return len(self.values)
 
     @classmethod
-    def read(cls, table: Any, schema: Schema, on: str, reading: Mapping[str, Any]) -> People:
+    def read(cls, table: Any, schema: Schema, on: str, reading: Mapping[str, Any]) -> CodedTable:
         """The quasi-identifiers and one sensitive column."""
         columns = (*schema.quasi, schema.column(on))
         names = {column.name for column in columns}
@@ -170,7 +183,7 @@ class People:
             *keys, values = (codes.astype(np.int32) for codes in frame.rows(plan.codings))
         return cls(plan.axes[:-1], plan.axes[-1], np.stack(keys), values)
 
-    def some(self, rows: NDArray[np.int64]) -> People:
+    def some(self, rows: NDArray[np.int64]) -> CodedTable:
         """The people of these rows."""
         return replace(self, keys=self.keys[:, rows], values=self.values[rows])
 
@@ -189,17 +202,17 @@ def _check(
         listed = isinstance(some, Sequence) and not isinstance(some, str)
         if not listed or not some or max(Counter(some).values()) > 1:
             raise UsageError(f"{name} are one or more, each once.", f"leave {name} out for a few.")
-    if not all(_is_overlap(overlap_of(one)) for one in overlaps or ()):
+    if not all(_is_overlap(parse_overlap(one)) for one in overlaps or ()):
         raise UsageError(
             "An overlap is a share of a sample, below 1, or a number of people from 2 on.",
             "write for example 10% or 500.",
         )
     examples = {"size": SIZE, "seeds": 3, "repeats": 20}
     for name, number in numbers.items():
-        check_whole(name, number, 1, examples[name])
+        check_whole_number(name, number, 1, examples[name])
     for name, some, least in (("k", ks, 1), ("l", ls, 2)):
         for number in some:
-            check_whole(name, number, least, least + 3)
+            check_whole_number(name, number, least, least + 3)
 
 
 def _is_overlap(overlap: float) -> bool:
@@ -239,17 +252,17 @@ def _people(overlap: float, size: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class SamplePair:
     """Two tables; the first people of both are the same."""
 
-    one: People
-    other: People
+    one: CodedTable
+    other: CodedTable
     shared: int
     seed: int
     rng: np.random.Generator
 
     @classmethod
-    def draw(cls, people: People, size: int, shared: int, seed: int) -> Pair:
+    def draw(cls, people: CodedTable, size: int, shared: int, seed: int) -> SamplePair:
         """``size`` people for each of two tables, nobody twice, and ``shared`` more in both."""
         rng = np.random.default_rng((seed, shared))
         both, one, other = np.split(
@@ -258,29 +271,35 @@ class Pair:
         ours, theirs = (people.some(np.concatenate([both, own])) for own in (one, other))
         return cls(ours, theirs, shared, seed, rng)
 
-    def ours(self, publish: Publisher) -> Ours:
+    def ours(self, publish: OtherPublisher) -> OurTable:
         """The first table, published."""
         one = self.one
-        tally, entry = tallied(one.quasi, one.sensitive, one.keys, one.values)
+        tally, entry = tally_codes(one.quasi, one.sensitive, one.keys, one.values)
         cut = publish(tally, self.rng)
-        class_ = placed(cut, entry, self.rng)
-        return Ours(one.quasi, one.sensitive, one.keys, one.values, class_, cut.cells)
+        class_ = assign_rows_to_classes(cut, entry, self.rng)
+        return OurTable(one.quasi, one.sensitive, one.keys, one.values, class_, cut.cells)
 
     def trials(
         self,
-        publishers: Mapping[int, Publisher],
+        publishers: Mapping[int, OtherPublisher],
         ls: Sequence[int],
         repeats: int,
         confidence: float,
         progress: Callable[[int], None],
-    ) -> Iterator[Outcome]:
+    ) -> Iterator[TrialOutcome]:
         """Every k and l: the estimators are asked, then both releases are looked at."""
-        known: Local | None = None
+        known: LocalDistribution | None = None
         for i, (k, publish) in enumerate(publishers.items()):
             ours = self.ours(publish)
             # Who is like whom does not depend on k.
-            known = replace(known, ours=ours) if known else local(ours, coarse(ours))
-            asked = Asked(self.shared / ours.people, self.other.rows, confidence=confidence)
+            known = (
+                replace(known, ours=ours)
+                if known
+                else fit_local_distribution(ours, cut_coarse_partitions(ours))
+            )
+            asked = OverlapScenario(
+                self.shared / ours.people, self.other.rows, confidence=confidence
+            )
             runs = simulate(
                 ours,
                 known,
@@ -292,18 +311,18 @@ class Pair:
             )
             theirs = self.theirs(publish)
             for l in ls:
-                at, exposed = replace(asked, l=l), real(ours, [theirs], l)
-                papers = (paper(ours, at, reading) for reading in READINGS)
-                said = [runs.at(l), closed_form(ours, known, at), *papers]
+                at, exposed = replace(asked, l=l), find_exposed_classes(ours, [theirs], l)
+                papers = (estimate_by_paper(ours, at, reading) for reading in READINGS)
+                said = [runs.at(l), estimate_by_closed_form(ours, known, at), *papers]
                 risks = {one.name: one.risk for one in said}
                 share = float(exposed.mean())
                 told = said[0].interval
                 trial = Trial(self.seed, self.shared, k, l, ours.classes, share, risks, told)
-                yield Outcome(trial, exposed, said)
+                yield TrialOutcome(trial, exposed, said)
 
-    def theirs(self, publish: Publisher) -> Theirs:
+    def theirs(self, publish: OtherPublisher) -> OtherRelease:
         """The second table, published."""
         other, both = self.other, np.arange(self.shared)
-        tally, entry = tallied(other.quasi, other.sensitive, other.keys, other.values)
+        tally, entry = tally_codes(other.quasi, other.sensitive, other.keys, other.values)
         cut, words = publish(tally, self.rng), other.sensitive.words
-        return release_of(cut, entry, other.values, words, both, self.one.rows, self.rng)
+        return build_other_release(cut, entry, other.values, words, both, self.one.rows, self.rng)

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from shoal.core.errors import ExposedError
 from shoal.core.release import EDITION, Finding, format_reached, to_json_value
 from shoal.ledger.budget import Account
-from shoal.ledger.chain.entries import Entry, Head
-from shoal.ledger.judging import Skipped, Weighed
+from shoal.ledger.chain.entries import ChainHead, Entry
+from shoal.ledger.judging import JudgedFinding, SkippedAttack
 
-TOLD = 3
+REASONS_SHOWN = 3
 """So many reasons an error tells; the admission has them all."""
 
 
-class Beside(NamedTuple):
+class JudgedWith(NamedTuple):
     """An earlier release that a new one was judged with."""
 
     entry: int
@@ -34,7 +34,7 @@ class Position:
 
     entry: int
     hash: str
-    head: Head
+    head: ChainHead
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -53,15 +53,15 @@ class Admission:
     table: str
     """The hash of its table."""
     about: str
-    judged_with: tuple[Beside, ...] = ()
-    weighed: tuple[Weighed, ...] = ()
+    judged_with: tuple[JudgedWith, ...] = ()
+    weighed: tuple[JudgedFinding, ...] = ()
     """What each attack found, against the limit."""
     defences: tuple[str, ...] = ()
     """What speaks for it: cells that are nobody's finer answer attacks that join its rows with
     earlier ones; a rule that holds over what was released before settles what none could judge."""
     lacking: tuple[str, ...] = ()
     """Why a defence does not hold, or is not known to."""
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedAttack, ...] = ()
     unjudged: tuple[tuple[int, str], ...] = ()
     """Entries with which no attack could tell whether it is safe, and why."""
     covered: bool = False
@@ -79,7 +79,7 @@ class Admission:
     worse: bool = False
     """Whether more speaks against a recorded one now than was accepted then."""
     entry: Entry | None = None
-    head: Head | None = None
+    head: ChainHead | None = None
     already: bool = False
     """Whether it was recorded before; then nothing was added."""
 
@@ -117,7 +117,7 @@ class Admission:
             return None
         return Position(self.entry.number, self.entry.hash, self.head)
 
-    def recorded(self, entry: Entry, head: Head) -> Admission:
+    def recorded(self, entry: Entry, head: ChainHead) -> Admission:
         """The same, once it is in the ledger."""
         return replace(self, entry=entry, head=head, spend=replace(self.spend, planned=False))
 
@@ -156,11 +156,11 @@ class Admission:
         return "\n".join(_lines(self))
 
 
-def _full(one: Weighed) -> dict[str, Any]:
+def _full(one: JudgedFinding) -> dict[str, Any]:
     return {**one.finding.to_json(), **_against(one)}
 
 
-def _against(one: Weighed) -> dict[str, Any]:
+def _against(one: JudgedFinding) -> dict[str, Any]:
     return {
         "entries": list(one.entries),
         "on": one.on,
@@ -172,7 +172,7 @@ def _against(one: Weighed) -> dict[str, Any]:
     }
 
 
-def in_short(one: Weighed) -> dict[str, Any]:
+def summarise_for_entry(one: JudgedFinding) -> dict[str, Any]:
     """A finding as the ledger records it in the open: counts alone."""
     found = one.finding
     counts = {"attack": found.attack, "people": found.people, "exposed": found.exposed}
@@ -184,7 +184,7 @@ def _entries(numbers: Sequence[int]) -> str:
     return f"entries {first} and {numbers[-1]}" if first else f"entry {numbers[-1]}"
 
 
-def _exposing(one: Weighed) -> str:
+def _exposing(one: JudgedFinding) -> str:
     people, allowed = one.finding.people, format_reached(100 * one.limit)
     return (
         f"{one.finding.attack} together with {_entries(one.entries)} exposes {one.beyond:,} of "
@@ -192,7 +192,7 @@ def _exposing(one: Weighed) -> str:
     )
 
 
-def _cause(one: Weighed) -> str:
+def _cause(one: JudgedFinding) -> str:
     """By what people are exposed: the column whose values are learnt, or those that join rows."""
     if one.on:
         joined = f", where rows are joined by {_columns(one.joined_by)}" if one.joined_by else ""
@@ -235,7 +235,7 @@ def _lines(told: Admission) -> list[str]:
     return lines
 
 
-def _not_run(skipped: Sequence[Skipped]) -> list[str]:
+def _not_run(skipped: Sequence[SkippedAttack]) -> list[str]:
     """What did not run; attacks that lacked the same, and entries alike in that, are told once."""
     alike: dict[tuple[int, str], list[str]] = {}
     for entry, attack, why in skipped:
@@ -259,9 +259,11 @@ class Refused(ExposedError):
 
     def __init__(self, admission: Admission) -> None:
         reasons = admission.reasons
-        more = [f"And {len(reasons) - TOLD:,} more reasons."] * (len(reasons) > TOLD)
+        more = [f"And {len(reasons) - REASONS_SHOWN:,} more reasons."] * (
+            len(reasons) > REASONS_SHOWN
+        )
         super().__init__(
-            f"{admission.name} is not admitted. {' '.join([*reasons[:TOLD], *more])}",
+            f"{admission.name} is not admitted. {' '.join([*reasons[:REASONS_SHOWN], *more])}",
             _hint(admission),
         )
         self.admission = admission
@@ -269,7 +271,7 @@ class Refused(ExposedError):
 
 def _hint(admission: Admission) -> str:
     """What would let it pass, what is done already left out; and how to record it all the same."""
-    ways = " Besides: ".join(f"{one.rstrip('.')}." for one in admission.ways[:TOLD])
+    ways = " Besides: ".join(f"{one.rstrip('.')}." for one in admission.ways[:REASONS_SHOWN])
     if admission.already:  # its risk can no longer be accepted
         recalled = "It is recorded already: shoal ledger withdraw says that it is recalled."
         return f"{ways} {recalled}".strip()

@@ -6,17 +6,25 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from shoal.ledger.admission import Admission, Beside
-from shoal.ledger.budget import account
+from shoal.ledger.admission import Admission, JudgedWith
+from shoal.ledger.budget import compute_account
 from shoal.ledger.candidate import FOREIGN, Candidate
 from shoal.ledger.chain.entries import Entry
-from shoal.ledger.combination import together
-from shoal.ledger.defences import counted_with_earlier
-from shoal.ledger.judging import BASED_ON, WORST, Pair, Past, Weighed, gathered, judged
-from shoal.ledger.noise_releases import bare, of_nobody
-from shoal.ledger.relation import UNRECORDED, lineage, unrecorded
+from shoal.ledger.combination import judge_combinations
+from shoal.ledger.defences import check_rule_with_earlier
+from shoal.ledger.judging import (
+    ANSWERED_BY_BASE,
+    WORST_PAIR,
+    JudgedFinding,
+    JudgedPair,
+    RecordedRelease,
+    judge_pair,
+    read_targets,
+)
+from shoal.ledger.noise_releases import drop_answered_columns, has_no_individual_rows
+from shoal.ledger.relation import UNRECORDED, has_unrecorded_base, trace_lineage
 from shoal.ledger.remedies import Refusal
-from shoal.ledger.terms import OVERLAP, Terms
+from shoal.ledger.terms import OVERLAP, AdmissionOptions
 
 NO_BASE = (
     "It is based on a release that the ledger does not have. Record that one first: shoal ledger "
@@ -24,32 +32,40 @@ NO_BASE = (
 )
 
 
-def admission_of(
+def judge_with_earlier(
     told: Candidate,
     about: str,
     entries: Sequence[Entry],
-    pasts: Sequence[Past],
-    terms: Terms,
-    pairs: MutableMapping[int, Pair],
+    pasts: Sequence[RecordedRelease],
+    terms: AdmissionOptions,
+    pairs: MutableMapping[int, JudgedPair],
 ) -> Admission:
     """Judge a release with earlier ones; ``pairs`` are judged already, and grow."""
-    earlier = [bare(one.seen) for one in pasts if not of_nobody(one.seen)]
-    if not of_nobody(told.seen):  # nobody is looked for where no row is anybody's
-        terms = replace(terms, people=gathered((*earlier, bare(told.seen)), terms))
-    based = lineage(told.seen.manifest, entries)
+    earlier = [
+        drop_answered_columns(one.seen) for one in pasts if not has_no_individual_rows(one.seen)
+    ]
+    if not has_no_individual_rows(told.seen):  # nobody is looked for where no row is anybody's
+        terms = replace(
+            terms, people=read_targets((*earlier, drop_answered_columns(told.seen)), terms)
+        )
+    based = trace_lineage(told.seen.manifest, entries)
     for i, past in enumerate(pasts):
         terms.progress("judging with earlier releases", i, len(pasts))
         if past.number not in pairs:
-            pairs[past.number] = judged(past, told.seen, past.number in based, terms)
+            pairs[past.number] = judge_pair(past, told.seen, past.number in based, terms)
     found = [pairs[past.number] for past in pasts]
-    several = together(pasts, told.seen, terms, found)
+    several = judge_combinations(pasts, told.seen, terms, found)
     joined = any(one.relation != OVERLAP for one in found)
-    holds, words = counted_with_earlier(bare(told.seen), earlier) if joined else (False, "")
+    holds, words = (
+        check_rule_with_earlier(drop_answered_columns(told.seen), earlier)
+        if joined
+        else (False, "")
+    )
     lacking = [f"Entry {one.past.number}: {one.finer}." for one in found if one.finer]
-    spend = account(told.spend, about, entries, told.form, told.table)
+    spend = compute_account(told.spend, about, entries, told.form, told.table)
     weighed = (*(w for one in found for w in _answered(one)), *several.weighed)
     unjudged = (
-        *([(UNRECORDED, NO_BASE)] if unrecorded(told.seen.manifest, entries) else []),
+        *([(UNRECORDED, NO_BASE)] if has_unrecorded_base(told.seen.manifest, entries) else []),
         *((one.past.number, one.unjudged) for one in found if _open(one, holds)),
         *several.unjudged,
     )
@@ -72,11 +88,11 @@ def admission_of(
     )
 
 
-def _based(found: Sequence[Pair]) -> list[str]:
+def _based(found: Sequence[JudgedPair]) -> list[str]:
     return [f"Entry {one.past.number}: {one.based}." for one in found if one.based]
 
 
-def _open(pair: Pair, counted: bool) -> bool:
+def _open(pair: JudgedPair, counted: bool) -> bool:
     """Whether nothing says that a pair is safe: neither an attack nor a defence.
 
     A rule that holds over what was released before says so of releases that are stated, not
@@ -87,28 +103,30 @@ def _open(pair: Pair, counted: bool) -> bool:
     return bool(pair.unjudged) and not defended
 
 
-def _answered(pair: Pair) -> list[Weighed]:
+def _answered(pair: JudgedPair) -> list[JudgedFinding]:
     """What was found of a pair, answered where nobody's cell is finer than it was."""
     return [
-        replace(one, defence=pair.based) if one.exceeds and one.finding.attack in BASED_ON else one
+        replace(one, defence=pair.based)
+        if one.exceeds and one.finding.attack in ANSWERED_BY_BASE
+        else one
         for one in pair.weighed
     ]
 
 
-def _people_found(found: Sequence[Pair]) -> int | None:
+def _people_found(found: Sequence[JudgedPair]) -> int | None:
     """How many of the people given are in the release: at least, where pairs differ."""
     return min((one.people_found for one in found if one.people_found is not None), default=None)
 
 
-def _beside(pair: Pair) -> Beside:
+def _beside(pair: JudgedPair) -> JudgedWith:
     entry = pair.past.entry
     body: Mapping[str, Any] = entry.body
     by = body.get("made_by" if entry.kind == FOREIGN else "by", "")
     name, at = str(body.get("name", "")), str(body.get("at", ""))
-    return Beside(entry.number, pair.relation, pair.how, name, str(by), at)
+    return JudgedWith(entry.number, pair.relation, pair.how, name, str(by), at)
 
 
-def accepted(now: Admission, body: Mapping[str, Any]) -> str:
+def find_accepted_reason(now: Admission, body: Mapping[str, Any]) -> str:
     """The reason for which all that speaks against a recorded release was accepted; else empty.
 
     Accepted is what exceeded the limit then: by this attack, with these entries, in this column.
@@ -120,18 +138,18 @@ def accepted(now: Admission, body: Mapping[str, Any]) -> str:
     return "" if worse or unjudged or overspent else str(body.get("accepted_risk", ""))
 
 
-def _accepted(one: Weighed, before: Mapping[tuple[str, tuple[int, ...], str], int]) -> int:
+def _accepted(one: JudgedFinding, before: Mapping[tuple[str, tuple[int, ...], str], int]) -> int:
     """How many people it was accepted that an attack exposes; -1 where that was not.
 
     The worst combination is of all earlier releases. When others have come since, it is as many as
     were accepted of some of them: what these add is compared by how many there are.
     """
-    if one.finding.attack != WORST:
+    if one.finding.attack != WORST_PAIR:
         return before.get((one.finding.attack, one.entries, one.on), -1)
     known = [
         beyond
         for (attack, entries, on), beyond in before.items()
-        if (attack, on) == (WORST, one.on) and set(entries) <= set(one.entries)
+        if (attack, on) == (WORST_PAIR, one.on) and set(entries) <= set(one.entries)
     ]
     return max(known, default=-1)
 

@@ -9,7 +9,7 @@ A release that states no spend is not under differential privacy, and spends not
 gives away is for the attacks to find. Foreign releases count as far as their makers state it, and
 one that was never out spends nothing. What the key's folder remembers of entries that the ledger
 lost (``memory``) counts still. Releases that protect different things are not added up: an
-account has a total for each unit of protection (``units``), and the budget holds for each.
+account has a total for each unit of protection, and the budget holds for each.
 
 What is protected, and what releases spend of it together: a total for each unit of protection.
 
@@ -47,7 +47,7 @@ from shoal.dp.accounting import (
     remaining,
 )
 from shoal.ledger.chain.entries import Entry
-from shoal.ledger.standing import RESTORED, somewhere
+from shoal.ledger.standing import RESTORED, select_released
 from shoal.releases.options import RANDOMISED
 
 # What is protected, and what releases spend of it together: a total for each unit of protection.
@@ -58,7 +58,7 @@ PERSON, VALUES = "one person", "one person's sensitive values"
 
 
 @dataclass(frozen=True)
-class Unit:
+class ProtectionUnit:
     """One unit of protection: what all releases spend of it, and what they may."""
 
     name: str
@@ -109,14 +109,14 @@ class Unit:
 
     def to_json(self) -> dict[str, Any]:
         """Exact texts for JSON: the total in force, by each theorem, and what is left."""
-        told = {name: plain(one) for name, one in self.totals.items()}
+        told = {name: spend_to_json(one) for name, one in self.totals.items()}
         words = None if self.total is None else str(self.total)
         return {
             "unit": self.name,
             **(told[self.composition] or dict.fromkeys(("epsilon", "delta"))),
             "in_words": {"total": words, "budget": self.budget and str(self.budget)},
             "totals": told,
-            "remaining": plain(self.remaining),
+            "remaining": spend_to_json(self.remaining),
             "exceeded": self.exceeded,
             "why": self.why,
         }
@@ -133,24 +133,24 @@ class Unit:
         return f"{spent}{of}{f' ({self.why})' if self.why else ''}"
 
 
-def plain(spend: Spend | None) -> dict[str, str] | None:
+def spend_to_json(spend: Spend | None) -> dict[str, str] | None:
     """A spend for JSON, if there is one."""
     return None if spend is None else spend.to_json()
 
 
-def units(
+def split_into_units(
     spends: Sequence[Spend], narrow: Collection[int], budget: Spend | None, composition: str
-) -> tuple[Unit, ...]:
+) -> tuple[ProtectionUnit, ...]:
     """The units that releases promise; ``narrow``: the places of those that protect values alone.
 
-    >>> [str(one) for one in units([Spend(1), Spend(1)], {1}, Spend(3), "basic")]
+    >>> [str(one) for one in split_into_units([Spend(1), Spend(1)], {1}, Spend(3), "basic")]
     ['ε 1 spent of ε 3', 'ε 3 spent of ε 3']
     """
     whole = tuple(one for i, one in enumerate(spends) if i not in narrow)
-    found = [Unit(PERSON, whole, budget, composition)] if whole or not narrow else []
+    found = [ProtectionUnit(PERSON, whole, budget, composition)] if whole or not narrow else []
     if narrow:
         every = tuple(one if i in narrow else doubled(one) for i, one in enumerate(spends))
-        found.append(Unit(VALUES, every, budget, composition))
+        found.append(ProtectionUnit(VALUES, every, budget, composition))
     return tuple(found)
 
 
@@ -180,12 +180,12 @@ class Account:
     """Whether this release is not recorded: what it spends would be spent."""
 
     @cached_property
-    def units(self) -> tuple[Unit, ...]:
+    def units(self) -> tuple[ProtectionUnit, ...]:
         """A total for each unit of protection that some release promises."""
-        return units(self.spends, self.narrow, self.budget, self.composition)
+        return split_into_units(self.spends, self.narrow, self.budget, self.composition)
 
     @property
-    def tightest(self) -> Unit:
+    def tightest(self) -> ProtectionUnit:
         """The unit of which most is spent: the others' totals are not above its own."""
         return self.units[-1]
 
@@ -277,7 +277,7 @@ class Account:
         return {
             **self.tightest.to_json(),
             "own": self.own.to_json(),
-            "budget": plain(self.budget),
+            "budget": spend_to_json(self.budget),
             "composition": self.composition,
             "exceeded": self.exceeded,
             "units": [one.to_json() for one in self.units],
@@ -289,7 +289,7 @@ class Account:
         return "; ".join(f"{one.name}: {one.told(self.planned)}" for one in self.units)
 
 
-def stated(manifest: Mapping[str, Any] | None) -> Spend:
+def read_stated_spend(manifest: Mapping[str, Any] | None) -> Spend:
     """What a release says that it spends."""
     spend = (manifest or {}).get("spend") or {}
     try:
@@ -300,23 +300,23 @@ def stated(manifest: Mapping[str, Any] | None) -> Spend:
         ) from None
 
 
-def account(
+def compute_account(
     own: Spend, about: str, entries: Sequence[Entry], form: str = "", table: str = ""
 ) -> Account:
     """The account of the people that a release of some form is about, with this release in it.
 
     ``table`` is the release's, which may have been recorded before, in an entry that was lost.
     """
-    recorded = [one.body for one in somewhere(entries)]
+    recorded = [one.body for one in select_released(entries)]
     spending = [
         body
         for body in (*recorded, *_lost(entries, [*recorded, {"table": table, "about": about}]))
         if body.get("about") == about and body.get("spend")
     ]
-    spends = [*(recorded_spend(body) for body in spending), *([own] if own else [])]
+    spends = [*(read_recorded_spend(body) for body in spending), *([own] if own else [])]
     forms = [*(body.get("form") for body in spending), *([form] if own else [])]
     narrow = frozenset(i for i, one in enumerate(forms) if one == RANDOMISED)
-    return Account(own, tuple(spends), *budget(entries), narrow, planned=bool(own))
+    return Account(own, tuple(spends), *read_budget(entries), narrow, planned=bool(own))
 
 
 def _lost(
@@ -329,14 +329,14 @@ def _lost(
     return [one for one in lost.values() if (one["table"], one.get("about")) not in again]
 
 
-def recorded_spend(body: Mapping[str, Any]) -> Spend:
+def read_recorded_spend(body: Mapping[str, Any]) -> Spend:
     """What an entry says that its release spends."""
     return Spend.from_json(body.get("spend") or {})
 
 
-def check_adds_up(spend: Spend, entries: Sequence[Entry]) -> None:
+def check_spend_composes(spend: Spend, entries: Sequence[Entry]) -> None:
     """Refuse a spend that the theorem in force cannot add: it would end the account for good."""
-    limit, composition = budget(entries)
+    limit, composition = read_budget(entries)
     if limit is not None and (why := lacking(composition, (spend,), limit.delta)):
         raise UsageError(
             f"The ledger adds spends up by {composition} composition. {why}",
@@ -345,7 +345,7 @@ def check_adds_up(spend: Spend, entries: Sequence[Entry]) -> None:
         )
 
 
-def budget(entries: Sequence[Entry]) -> tuple[Spend | None, str]:
+def read_budget(entries: Sequence[Entry]) -> tuple[Spend | None, str]:
     """What the founding entry allows to spend (None: no limit), and by which theorem."""
     body = next((one.body for one in entries if one.kind == "founding"), {})
     told = body.get("budget")
@@ -353,7 +353,9 @@ def budget(entries: Sequence[Entry]) -> tuple[Spend | None, str]:
     return limit, str(body.get("composition", BASIC))
 
 
-def founded(epsilon: Number | None, delta: Number | None, composition: str) -> dict[str, Any]:
+def build_founding_budget(
+    epsilon: Number | None, delta: Number | None, composition: str
+) -> dict[str, Any]:
     """What the founding entry says of the budget, checked."""
     given = epsilon is not None or delta is not None
     limit = parse_spend(epsilon, 0 if delta is None else delta) if given else None
@@ -371,4 +373,4 @@ def founded(epsilon: Number | None, delta: Number | None, composition: str) -> d
             f"Composition by {composition} needs a budget with an epsilon and a delta above 0.",
             "add --epsilon 3 --delta 1e-6, or leave --composition out.",
         )
-    return {"budget": plain(limit), "composition": composition}
+    return {"budget": spend_to_json(limit), "composition": composition}

@@ -15,14 +15,19 @@ from typing import Any
 from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Schema
 from shoal.core.spend import Number, Spend
-from shoal.ledger.admission import Admission, in_short
-from shoal.ledger.budget import recorded_spend, stated
+from shoal.ledger.admission import Admission, summarise_for_entry
+from shoal.ledger.budget import read_recorded_spend, read_stated_spend
 from shoal.ledger.chain.entries import Entry
-from shoal.ledger.known_heads import manifest_hash
-from shoal.ledger.noise_releases import as_it_stands, check_noise, form_of, of_nobody
-from shoal.ledger.sealed_release import digest, pack
-from shoal.ledger.standing import JUDGED
-from shoal.ledger.terms import Terms
+from shoal.ledger.known_heads import hash_manifest
+from shoal.ledger.noise_releases import (
+    check_noise_spend,
+    has_no_individual_rows,
+    read_form,
+    read_noise_table,
+)
+from shoal.ledger.sealed_release import hash_table_content, pack_release
+from shoal.ledger.standing import JUDGED_KINDS
+from shoal.ledger.terms import AdmissionOptions
 from shoal.releases.companion import Companion, read_companion, released
 from shoal.releases.manifest import hashes, sha256
 from shoal.releases.options import NOISY, OF_NOBODY, Progress, quiet
@@ -30,11 +35,11 @@ from shoal.releases.people_sketch import Sketch
 from shoal.releases.published_table import Seen, look_at
 from shoal.releases.reader import opened_labels
 
-RELEASE, FOREIGN = JUDGED
+RELEASE, FOREIGN = JUDGED_KINDS
 PUBLISHER = "publisher"
-STATED = ("rule", "method", "form", "based_on")
+MANIFEST_FACTS = ("rule", "method", "form", "based_on")
 """What an entry repeats of the manifest."""
-SPENDING = ("spend", "privacy", "answers")
+SPEND_FACTS = ("spend", "privacy", "answers")
 """What a manifest has where its release spends something."""
 
 
@@ -59,17 +64,19 @@ class Candidate:
     @cached_property
     def packed(self) -> bytes:
         """What is sealed of it."""
-        return pack(self.seen, "" if self.place is None else str(self.place), self.sketch)
+        return pack_release(self.seen, "" if self.place is None else str(self.place), self.sketch)
 
     @cached_property
     def spend(self) -> Spend:
         """What it spends: by its entry, else as it says itself."""
-        return recorded_spend(self.said) if self.said else stated(self.seen.manifest)
+        return (
+            read_recorded_spend(self.said) if self.said else read_stated_spend(self.seen.manifest)
+        )
 
     @property
     def form(self) -> str:
         """What form it has: by its entry, else as it says itself."""
-        return str(self.said.get("form") or form_of(self.seen))
+        return str(self.said.get("form") or read_form(self.seen))
 
     def called(self, name: str | None) -> Candidate:
         """The same under another name, where one is given."""
@@ -82,9 +89,9 @@ class Candidate:
     def facts(self) -> dict[str, Any]:
         """What is said of it in the open."""
         told = self.seen.manifest or {}
-        classes = {} if of_nobody(self.seen) else {"classes": self._classes}
+        classes = {} if has_no_individual_rows(self.seen) else {"classes": self._classes}
         columns = {column.name: column.role for column in self.seen.schema.columns}
-        repeated = {name: told[name] for name in STATED if told.get(name)}
+        repeated = {name: told[name] for name in MANIFEST_FACTS if told.get(name)}
         second = {"values_table": self.values} if self.values else {}
         spend = {"spend": self.spend.to_json()} if self.spend else {}
         return {
@@ -106,7 +113,7 @@ class Candidate:
         return int(told or len(self.seen.classes(self.seen.quasi)[1]))
 
 
-def candidate(
+def read_candidate(
     source: Any, schema: Schema | None, *, own: bool = True, progress: Progress = quiet
 ) -> Candidate:
     """Read a release that is to be recorded; ``own``: with its companion, if it is a folder.
@@ -122,13 +129,15 @@ def candidate(
             _check_named(source, seen.roles)
         file = Path(source) if isinstance(source, str | Path) else None
         lies = file.absolute() if file and file.is_file() else None
-        return Candidate(seen, sha256(lies) if lies else digest(seen), folder=lies, place=lies)
+        return Candidate(
+            seen, sha256(lies) if lies else hash_table_content(seen), folder=lies, place=lies
+        )
     table, manifest = release
     files = _hashes(table, manifest)
     companion = _checked_companion(source, table) if own else None
-    check_noise(source, manifest)
+    check_noise_spend(source, manifest)
     if manifest.get("form") in OF_NOBODY:
-        seen = as_it_stands(table, manifest)
+        seen = read_noise_table(table, manifest)
     else:
         (seen,) = look_at([source], schema, progress)
     lies = table.absolute().parent
@@ -136,7 +145,7 @@ def candidate(
         seen,
         files["sha256"],
         files.get("values_sha256", ""),
-        manifest_hash(lies),
+        hash_manifest(lies),
         folder=lies,
         place=lies,
         sketch=None if companion is None else companion.sketch,
@@ -163,7 +172,7 @@ def _check_alone(source: Any) -> None:
     release = released(file.parent)
     if release is None or release[0].name != file.name:
         return
-    if release[1].get("form") in NOISY or any(name in release[1] for name in SPENDING):
+    if release[1].get("form") in NOISY or any(name in release[1] for name in SPEND_FACTS):
         raise UsageError(
             f"{file.name} is the table of a release whose manifest states what it spends.",
             "give the folder, and that is counted.",
@@ -192,7 +201,9 @@ def _checked_companion(source: Any, table: Path) -> Companion:
     return found
 
 
-def release_body(told: Candidate, admission: Admission, to: str, terms: Terms) -> dict[str, Any]:
+def build_release_body(
+    told: Candidate, admission: Admission, to: str, terms: AdmissionOptions
+) -> dict[str, Any]:
     """The open part of the entry of a release that was judged."""
     judged = [
         {"entry": one.entry, "relation": one.relation, "how": one.how}
@@ -204,7 +215,7 @@ def release_body(told: Candidate, admission: Admission, to: str, terms: Terms) -
         "about": admission.about,
         **told.facts(),
         "judged_with": judged,
-        "findings": [in_short(one) for one in admission.weighed],
+        "findings": [summarise_for_entry(one) for one in admission.weighed],
         "unjudged": [number for number, _ in admission.unjudged],
         "defences": list(admission.defences),
         "columns_judged": sorted({one.on for one in admission.weighed if one.on}),
@@ -217,12 +228,12 @@ def release_body(told: Candidate, admission: Admission, to: str, terms: Terms) -
     }
 
 
-def foreign_body(told: Candidate, made_by: str, about: str, to: str) -> dict[str, Any]:
+def build_foreign_body(told: Candidate, made_by: str, about: str, to: str) -> dict[str, Any]:
     """The open part of the entry of a release that somebody else made."""
     return {"kind": FOREIGN, "made_by": made_by, "to": to, "about": about, **told.facts()}
 
 
-def spending(
+def apply_stated_spend(
     told: Candidate, epsilon: Number | None, delta: Number | None, rho: Number | None
 ) -> Candidate:
     """A release with what its maker says that it spends; never less than its manifest states."""
@@ -252,9 +263,9 @@ def spending(
     return replace(told, said={"spend": given.to_json()} if given else {})
 
 
-def check_recorded(told: Candidate, entry: Entry) -> None:
+def check_recorded_spend(told: Candidate, entry: Entry) -> None:
     """Refuse a release that states another spend than its entry, by which it is counted."""
-    if told.spend and told.spend != (counted := recorded_spend(entry.body)):
+    if told.spend and told.spend != (counted := read_recorded_spend(entry.body)):
         raise InputError(
             f"It is recorded already as entry {entry.number}, which counts "
             f"{f'{counted}' if counted else 'nothing'} for it, and not {told.spend}.",
@@ -262,7 +273,7 @@ def check_recorded(told: Candidate, entry: Entry) -> None:
         )
 
 
-def table_hash(source: Any) -> str:
+def hash_release_table(source: Any) -> str:
     """The hash of a release's table, by which its entry is found."""
     release = released(source)
     file = release[0] if release else Path(source) if isinstance(source, str | Path) else None
@@ -277,7 +288,7 @@ def table_hash(source: Any) -> str:
     return sha256(file)
 
 
-def learnt(seen: Seen, on: str) -> Seen:
+def make_column_sensitive(seen: Seen, on: str) -> Seen:
     """The release with a column that it keeps as one to be learnt."""
     if on not in seen.plain:
         raise UsageError(f"The release has no column {on!r} to learn.", "name another.")
@@ -285,7 +296,7 @@ def learnt(seen: Seen, on: str) -> Seen:
     return replace(seen, roles=Schema(tuple(columns)))
 
 
-def lent(seen: Seen, schema: Schema) -> Seen:
+def lend_hierarchies(seen: Seen, schema: Schema) -> Seen:
     """The release with hierarchies and kinds from a schema where it has none."""
     given = {column.name: column for column in schema.columns}
     columns = tuple(

@@ -5,8 +5,8 @@ possible (Ganta, Kasiviswanathan, Smith: Composition attacks and auxiliary infor
 privacy, KDD 2008). Where whose the rows are is known of all releases, everybody's values are
 intersected over just those that hold the person, which is the most that can be learnt. Else
 combinations are tried, the smaller first, and all at once. Where they are too many to be tried one
-by one (``MOST``), or too many people are to be looked for by each of them (``STEPS``), what any of
-them leaves is worked out value by value (``fewest_of_any``).
+by one (``MAX_COMBINATIONS``), or too many people are to be looked for by each of them
+(``MAX_LOOKUPS``), what any of them leaves is worked out value by value (``fewest_of_any``).
 
 Where nobody says who is in which, the worst is assumed: over any number of the releases with which
 a pair was judged so, the worst combination of classes is searched. Whoever is in a release that the
@@ -34,67 +34,75 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import NobodyFoundError
 from shoal.ledger.judging import (
-    WORST,
-    Pair,
-    Past,
-    Weighed,
-    learnable,
-    location,
-    shared_kept,
-    staged,
-    weighed,
-    weighed_by_rows,
+    WORST_PAIR,
+    JudgedFinding,
+    JudgedPair,
+    RecordedRelease,
+    build_scene,
+    choose_location,
+    find_learnable_columns,
+    find_shared_kept_columns,
+    judge_finding,
+    judge_joined_rows,
 )
-from shoal.ledger.noise_releases import bare, of_nobody
-from shoal.ledger.terms import Terms
+from shoal.ledger.noise_releases import drop_answered_columns, has_no_individual_rows
+from shoal.ledger.terms import AdmissionOptions
 from shoal.releases.published_table import Seen
 
-MOST = 200
+MAX_COMBINATIONS = 200
 """So many combinations of earlier releases are tried one by one for a column."""
 
-STEPS = 2_000_000
+MAX_LOOKUPS = 2_000_000
 """So often somebody is looked for in a release by these combinations, at most, all together."""
 
-Some = tuple[int, ...]
+Combination = tuple[int, ...]
 """Which of the earlier releases, by their places."""
 
 
-class Several(NamedTuple):
+class CombinedFindings(NamedTuple):
     """What several earlier releases say together with the new one."""
 
-    weighed: tuple[Weighed, ...] = ()
+    weighed: tuple[JudgedFinding, ...] = ()
     unjudged: tuple[tuple[int, str], ...] = ()
 
 
-def together(pasts: Sequence[Past], new: Seen, terms: Terms, pairs: Sequence[Pair]) -> Several:
+def judge_combinations(
+    pasts: Sequence[RecordedRelease],
+    new: Seen,
+    terms: AdmissionOptions,
+    pairs: Sequence[JudgedPair],
+) -> CombinedFindings:
     """What several earlier releases and the new one leave: to the people, and at worst to anybody.
 
     And with which entries that could not be told. ``pairs``: the new one beside each of them.
     """
-    if of_nobody(new):
-        return Several()
+    if has_no_individual_rows(new):
+        return CombinedFindings()
     return _joined([_to_people(pasts, new, terms), *_at_worst(pasts, new, terms, pairs)])
 
 
-def _joined(found: Sequence[Several]) -> Several:
-    return Several(
+def _joined(found: Sequence[CombinedFindings]) -> CombinedFindings:
+    return CombinedFindings(
         tuple(one for each in found for one in each.weighed),
         tuple(one for each in found for one in each.unjudged),
     )
 
 
 def _at_worst(
-    pasts: Sequence[Past], new: Seen, terms: Terms, pairs: Sequence[Pair]
-) -> list[Several]:
+    pasts: Sequence[RecordedRelease],
+    new: Seen,
+    terms: AdmissionOptions,
+    pairs: Sequence[JudgedPair],
+) -> list[CombinedFindings]:
     """The worst combination of classes, of each column, where the worst was assumed of pairs.
 
     Only releases that could be compared in that column are read together: another in which it is
     a cell would make it one in all.
     """
-    supposed: dict[str, list[Past]] = {}
+    supposed: dict[str, list[RecordedRelease]] = {}
     for past, pair in zip(pasts, pairs, strict=True):
         for one in pair.weighed:
-            if one.finding.attack == WORST:
+            if one.finding.attack == WORST_PAIR:
                 supposed.setdefault(one.on, []).append(past)
     several = {name: some for name, some in supposed.items() if len(some) > 1}
     found = []
@@ -104,30 +112,35 @@ def _at_worst(
     return found
 
 
-def _worst(pasts: Sequence[Past], new: Seen, terms: Terms, name: str) -> Several:
+def _worst(
+    pasts: Sequence[RecordedRelease], new: Seen, terms: AdmissionOptions, name: str
+) -> CombinedFindings:
     entries = tuple(one.number for one in pasts)
     asked = Asked(on=name, options={"l": terms.l})
     try:
-        known = staged((*(bare(one.seen) for one in pasts), bare(new)), replace(terms, people=None))
-        finding = run(WORST, known, range(len(known.releases)), asked)
+        known = build_scene(
+            (*(drop_answered_columns(one.seen) for one in pasts), drop_answered_columns(new)),
+            replace(terms, people=None),
+        )
+        finding = run(WORST_PAIR, known, range(len(known.releases)), asked)
     except (InputError, UsageError) as error:
-        return Several(
+        return CombinedFindings(
             unjudged=((entries[-1], f"Column {name!r}, several at once: {told(error)}"),)
         )
-    one = weighed(finding, entries, terms, name)
+    one = judge_finding(finding, entries, terms, name)
     if one.exceeds:
-        return Several((one,))
+        return CombinedFindings((one,))
     if names := _kept_by_three(known.releases, name):
-        return Several((one,), ((entries[-1], f"Column {name!r}: {_not_joined(names)}"),))
+        return CombinedFindings((one,), ((entries[-1], f"Column {name!r}: {_not_joined(names)}"),))
     if not finding.details["limits"]:
-        return Several((one,))
-    return Several((one,), ((entries[-1], f"Column {name!r}: {_cut_short(len(pasts))}"),))
+        return CombinedFindings((one,))
+    return CombinedFindings((one,), ((entries[-1], f"Column {name!r}: {_cut_short(len(pasts))}"),))
 
 
 def _kept_by_three(releases: Sequence[Seen], name: str) -> tuple[str, ...]:
     """The columns by which rows of the new release can be joined with two earlier ones."""
     *earlier, new = releases
-    shared = [shared_kept((one, new), name) for one in earlier]
+    shared = [find_shared_kept_columns((one, new), name) for one in earlier]
     times = Counter(column for columns in shared for column in columns)
     return tuple(column for column, number in times.items() if number > 1)
 
@@ -146,16 +159,20 @@ def _cut_short(number: int) -> str:
     )
 
 
-def _to_people(pasts: Sequence[Past], new: Seen, terms: Terms) -> Several:
+def _to_people(
+    pasts: Sequence[RecordedRelease], new: Seen, terms: AdmissionOptions
+) -> CombinedFindings:
     """Intersect what the releases leave to the people; that nobody is in all is no failure."""
-    pasts = [one for one in pasts if not of_nobody(one.seen)]
+    pasts = [one for one in pasts if not has_no_individual_rows(one.seen)]
     if terms.people is None or len(pasts) < 2:
-        return Several()
+        return CombinedFindings()
     try:  # the values that noise answers for are left out: the budget is about those
-        known = staged((*(bare(one.seen) for one in pasts), bare(new)), terms)
+        known = build_scene(
+            (*(drop_answered_columns(one.seen) for one in pasts), drop_answered_columns(new)), terms
+        )
     except (InputError, UsageError) as error:
-        return Several(unjudged=((pasts[-1].number, f"All at once: {told(error)}"),))
-    held, found = _held(known), list[Several]()
+        return CombinedFindings(unjudged=((pasts[-1].number, f"All at once: {told(error)}"),))
+    held, found = _held(known), list[CombinedFindings]()
     for name, where in _columns(known, terms.on).items():
         most = _affordable(known, where)
         tries, complete = _by_size(where, most) if held is None else _of_people(held, where, most)
@@ -169,17 +186,17 @@ def _to_people(pasts: Sequence[Past], new: Seen, terms: Terms) -> Several:
 
 def _any_of_them(
     known: Scene,
-    pasts: Sequence[Past],
+    pasts: Sequence[RecordedRelease],
     where: Sequence[int],
     name: str,
-    terms: Terms,
+    terms: AdmissionOptions,
     everywhere: bool,
-) -> Several:
+) -> CombinedFindings:
     """What any combination leaves the people, where there are too many to be tried one by one."""
     entries = tuple(pasts[i].number for i in where)
     try:
         view = known.view((*where, len(pasts)), needed("intersection", {}), name)
-        fewest = fewest_of_any(view, terms.l, location(known), everywhere=everywhere)
+        fewest = fewest_of_any(view, terms.l, choose_location(known), everywhere=everywhere)
         if names := _kept_by_three([known.releases[i] for i in (*where, len(pasts))], name):
             raise InputError(
                 f"Several of the releases publish {', '.join(names)} as it is, and they are too "
@@ -187,9 +204,13 @@ def _any_of_them(
                 "leave these columns out.",
             )
     except (InputError, UsageError) as error:
-        return Several(unjudged=((entries[-1], f"Column {name!r}, several: {told(error)}"),))
+        return CombinedFindings(
+            unjudged=((entries[-1], f"Column {name!r}, several: {told(error)}"),)
+        )
     if fewest is None:
-        return Several(unjudged=((entries[-1], f"Column {name!r}: {_cut_short(len(where))}"),))
+        return CombinedFindings(
+            unjudged=((entries[-1], f"Column {name!r}: {_cut_short(len(where))}"),)
+        )
     left, there = fewest
     exposed, people = int((left > 0).sum()), int(there.sum())
     finding = Finding(
@@ -204,38 +225,46 @@ def _any_of_them(
         defence="ask for larger and more varied classes (composition).",
         details={"releases": len(where), "exposed_by_any_combination": exposed},
     )
-    return Several((Weighed(finding, entries, exposed, terms.limit, on=name),))
+    return CombinedFindings((JudgedFinding(finding, entries, exposed, terms.limit, on=name),))
 
 
 def _columns(known: Scene, on: str | None) -> dict[str, list[int]]:
     """The columns to learn, each with the earlier releases that have it: at least two."""
     *earlier, new = known.releases
-    names = dict.fromkeys(name for one in earlier for name in learnable((one, new), on))
+    names = dict.fromkeys(
+        name for one in earlier for name in find_learnable_columns((one, new), on)
+    )
     places = {
-        name: [i for i, one in enumerate(earlier) if name in learnable((one, new), on)]
+        name: [i for i, one in enumerate(earlier) if name in find_learnable_columns((one, new), on)]
         for name in names
     }
     return {name: where for name, where in places.items() if len(where) > 1}
 
 
-def _tried(known: Scene, pasts: Sequence[Past], some: Some, name: str, terms: Terms) -> Several:
+def _tried(
+    known: Scene,
+    pasts: Sequence[RecordedRelease],
+    some: Combination,
+    name: str,
+    terms: AdmissionOptions,
+) -> CombinedFindings:
     """One column intersected over some of the earlier releases and the new one."""
     entries = tuple(pasts[i].number for i in some)
-    asked = Asked(on=name, options={"location": location(known), "weigh": False})
+    asked = Asked(on=name, options={"location": choose_location(known), "weigh": False})
     try:
         finding = run("intersection", known, (*some, len(pasts)), asked)
     except NobodyFoundError:
-        return Several()
+        return CombinedFindings()
     except (InputError, UsageError) as error:
-        return Several(unjudged=((entries[-1], f"Several at once: {told(error)}"),))
-    one = weighed(finding, entries, terms, name)
+        return CombinedFindings(unjudged=((entries[-1], f"Several at once: {told(error)}"),))
+    one = judge_finding(finding, entries, terms, name)
     try:
         which = (*some, len(pasts))
-        by_rows = weighed_by_rows("intersection", known, which, entries, name, terms)
+        by_rows = judge_joined_rows("intersection", known, which, entries, name, terms)
     except (InputError, UsageError) as error:
         why = f"Column {name!r}, several by kept columns: {told(error)}"
-        return Several((one,), ((entries[-1], why),))
-    return Several((one if by_rows is None or by_rows.beyond <= one.beyond else by_rows,))
+        return CombinedFindings((one,), ((entries[-1], why),))
+    return CombinedFindings((one if by_rows is None or by_rows.beyond <= one.beyond else by_rows,))
 
 
 def _held(known: Scene) -> NDArray[np.bool_] | None:
@@ -254,10 +283,12 @@ def _held(known: Scene) -> NDArray[np.bool_] | None:
 def _affordable(known: Scene, where: Sequence[int]) -> int:
     """How many combinations may be tried one by one."""
     people = 1 if known.targets is None else len(known.targets.rows)
-    return min(MOST, STEPS // (max(1, people) * (len(where) + 1)))
+    return min(MAX_COMBINATIONS, MAX_LOOKUPS // (max(1, people) * (len(where) + 1)))
 
 
-def _of_people(held: NDArray[np.bool_], where: Sequence[int], most: int) -> tuple[list[Some], bool]:
+def _of_people(
+    held: NDArray[np.bool_], where: Sequence[int], most: int
+) -> tuple[list[Combination], bool]:
     """The combinations that people are in, those of most people first; whether these are all."""
     kinds, people = np.unique(held[list(where)], axis=1, return_counts=True)
     order = np.argsort(-people, kind="stable")
@@ -266,7 +297,7 @@ def _of_people(held: NDArray[np.bool_], where: Sequence[int], most: int) -> tupl
     return every[:most], len(every) <= most
 
 
-def _by_size(where: Sequence[int], most: int) -> tuple[list[Some], bool]:
+def _by_size(where: Sequence[int], most: int) -> tuple[list[Combination], bool]:
     """Combinations by growing size, and all at once; whether these are all."""
     number = len(where)
     sizes = range(2, number)

@@ -34,13 +34,13 @@ from shoal.releases.reader import opened_labels
 from shoal.releases.verification import counted, judged_after
 
 Rows = NDArray[np.int64]
-PEOPLE = "give the people with the column that says who they are (--people)"
-UNKNOWN = "whose the rows are is not known of both releases"
-BEFORE = "Counted with what was released before"
+GIVE_PEOPLE = "give the people with the column that says who they are (--people)"
+ROWS_UNKNOWN = "whose the rows are is not known of both releases"
+WITH_EARLIER = "Counted with what was released before"
 _CELLS = Needs(releases=2, most=2, sensitive=False)
 
 
-def counted_with_earlier(new: Seen, earlier: Sequence[Seen]) -> tuple[bool, str]:
+def check_rule_with_earlier(new: Seen, earlier: Sequence[Seen]) -> tuple[bool, str]:
     """Whether the rule holds over quasi-identifiers and all columns released before; in words.
 
     A table that promises no rule is to keep the k that its classes have.
@@ -56,15 +56,15 @@ def counted_with_earlier(new: Seen, earlier: Sequence[Seen]) -> tuple[bool, str]
         with opened_labels(_as_table(new), schema, exact=True) as frame:
             verdict = counted(frame, schema, rule, accept_keep=True, own=True)
     except (InputError, UsageError, NotMetError) as error:
-        return False, f"{BEFORE}: {promised}: {told(error)}"
+        return False, f"{WITH_EARLIER}: {promised}: {told(error)}"
     more = [c.name for c in schema.quasi if c.name not in new.quasi]
     over = f"over the quasi-identifiers{' and ' * bool(more)}{', '.join(more)}"
     least = _smallest(new, [column.name for column in schema.quasi])
     if verdict.holds and least > 1:  # a rule that leaves somebody alone is no defence
-        return True, f"{BEFORE}: {rule} holds {over}."
+        return True, f"{WITH_EARLIER}: {rule} holds {over}."
     return (
         False,
-        f"{BEFORE}: {rule} fails {over}, where the smallest class has "
+        f"{WITH_EARLIER}: {rule} fails {over}, where the smallest class has "
         f"{format_count(least, 'row')}.",
     )
 
@@ -84,21 +84,21 @@ def _as_table(seen: Seen) -> pa.Table:
     return pa.table(columns)
 
 
-def based_cells(known: Scene) -> tuple[bool | None, str]:
+def check_cells_generalise(known: Scene) -> tuple[bool | None, str]:
     """Whether everybody's cell in the second release equals or generalises that in the first.
 
     None where that is not known: no people are given, or not all, or nothing says whose rows are.
     """
     if any(keyed_people(one) is None for one in known.releases):
-        return None, UNKNOWN
+        return None, ROWS_UNKNOWN
     crowd = known.targets
     if crowd is None:
-        return None, f"to compare cells person by person, {PEOPLE}"
+        return None, f"to compare cells person by person, {GIVE_PEOPLE}"
     if crowd.persons is None:
         return None, "the people given lack the column that says who they are"
     rows = [holders(one, crowd.persons.values) for one in known.releases]
     if rows[0] is None or rows[1] is None:
-        return None, UNKNOWN
+        return None, ROWS_UNKNOWN
     found = [int((of >= 0).sum()) for of in rows if of is not None]
     if not any(n == one.rows for n, one in zip(found, known.releases, strict=True)):
         return None, "the people given are not all that are in one of the releases"

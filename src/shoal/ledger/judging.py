@@ -39,29 +39,35 @@ from shoal.core.release import Finding
 from shoal.core.schema import Schema
 from shoal.core.theory.adversary_view import NobodyFoundError
 from shoal.ledger.chain.entries import Entry
-from shoal.ledger.defences import based_cells
-from shoal.ledger.noise_releases import BY_BUDGET, VALUES_BY_BUDGET, answered, of_nobody, without
-from shoal.ledger.relation import BASED, BOTH, DECLARED, covering, related
-from shoal.ledger.terms import OVERLAP, SAME, TIME, Terms
+from shoal.ledger.defences import check_cells_generalise
+from shoal.ledger.noise_releases import (
+    BY_BUDGET,
+    VALUES_BY_BUDGET,
+    drop_columns,
+    find_answered_columns,
+    has_no_individual_rows,
+)
+from shoal.ledger.relation import BASED, BOTH, DECLARED, find_relation, measure_coverage
+from shoal.ledger.terms import OVERLAP, SAME, TIME, AdmissionOptions
 from shoal.releases.published_table import Seen
 
-JOINING = {SAME: "complementary", TIME: "temporal"}
+JOINING_ATTACKS = {SAME: "complementary", TIME: "temporal"}
 """The attack that decides, where rows can be joined."""
-CORRESPONDING = ("forward", "cross", "backward")
-WORST = "worst-pair"
+CORRESPONDENCE_ATTACKS = ("forward", "cross", "backward")
+WORST_PAIR = "worst-pair"
 """The attack that assumes the worst of who is in which release."""
-BASED_ON = {"order", "complementary", "temporal"}
+ANSWERED_BY_BASE = {"order", "complementary", "temporal"}
 """What is answered by cells that equal or generalise the earlier ones, person by person."""
 
-EVERY, BY_NOISE = "every attack", "noise made one of them"
+EVERY_ATTACK, BY_NOISE = "every attack", "noise made one of them"
 NOTHING_COMMON = "They have no column in common. Name columns that mean the same alike."
 
-Skipped = tuple[int, str, str]
+SkippedAttack = tuple[int, str, str]
 """The entry, the attack, and why it did not run."""
 
 
 @dataclass(frozen=True)
-class Past:
+class RecordedRelease:
     """A recorded release: its entry, and what the ledger keeps of it."""
 
     entry: Entry
@@ -74,7 +80,7 @@ class Past:
 
 
 @dataclass(frozen=True)
-class Weighed:
+class JudgedFinding:
     """What an attack on a release and earlier ones found, against the limit."""
 
     finding: Finding
@@ -98,15 +104,15 @@ class Weighed:
 
 
 @dataclass(frozen=True)
-class Pair:
+class JudgedPair:
     """A release beside one earlier release."""
 
-    past: Past
+    past: RecordedRelease
     relation: str
     how: str
     """How the relation is known."""
-    weighed: tuple[Weighed, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
+    weighed: tuple[JudgedFinding, ...] = ()
+    skipped: tuple[SkippedAttack, ...] = ()
     based: str = ""
     """That no cell is finer than the earlier one, where it is so for everybody."""
     finer: str = ""
@@ -126,7 +132,7 @@ class Pair:
         return self.how in (DECLARED, BASED)
 
 
-def alike_roles(releases: Sequence[Seen]) -> list[Seen]:
+def unify_roles(releases: Sequence[Seen]) -> list[Seen]:
     """The releases with one role for each column: what one generalises is a cell in all.
 
     A column that one calls sensitive and another keeps is something to learn in both.
@@ -145,7 +151,7 @@ def _with_roles(seen: Seen, roles: dict[str, str]) -> Seen:
     return seen if columns == seen.roles.columns else replace(seen, roles=Schema(columns))
 
 
-def learnable(releases: Sequence[Seen], on: str | None) -> list[str]:
+def find_learnable_columns(releases: Sequence[Seen], on: str | None) -> list[str]:
     """The columns to learn: all that every release calls sensitive, and one that is asked for."""
     first = [column.name for column in releases[0].schema.sensitive]
     every = [{column.name for column in one.schema.sensitive} for one in releases]
@@ -154,7 +160,7 @@ def learnable(releases: Sequence[Seen], on: str | None) -> list[str]:
     return list(dict.fromkeys((*found, *asked)))
 
 
-def gathered(releases: Sequence[Seen], terms: Terms) -> Crowd | None:
+def read_targets(releases: Sequence[Seen], terms: AdmissionOptions) -> Crowd | None:
     """The people, read once for all of the releases."""
     if terms.people is None:
         return None
@@ -163,10 +169,10 @@ def gathered(releases: Sequence[Seen], terms: Terms) -> Crowd | None:
     return gather(terms.people, releases, kinds, terms.reading)
 
 
-def staged(releases: Sequence[Seen], terms: Terms) -> Scene:
+def build_scene(releases: Sequence[Seen], terms: AdmissionOptions) -> Scene:
     """The releases on common axes, with the people where they are given."""
     return scene(
-        alike_roles(releases),
+        unify_roles(releases),
         targets=terms.people,
         show=terms.show,
         progress=terms.progress,
@@ -175,7 +181,7 @@ def staged(releases: Sequence[Seen], terms: Terms) -> Scene:
     )
 
 
-def location(known: Scene) -> str:
+def choose_location(known: Scene) -> str:
     """How people are looked for: in the class that held each, where that is known of all releases.
 
     By what is known of somebody today nobody is found rightly in a release of years ago: people
@@ -189,20 +195,24 @@ def location(known: Scene) -> str:
     return "assumed" if all(known_of) else "honest"
 
 
-def judged(past: Past, new: Seen, based: bool, terms: Terms) -> Pair:
+def judge_pair(
+    past: RecordedRelease, new: Seen, based: bool, terms: AdmissionOptions
+) -> JudgedPair:
     """The release beside an earlier one; ``based``: its manifest leads there."""
-    if of_nobody(past.seen) or of_nobody(new):
-        return Pair(past, OVERLAP, BY_NOISE, skipped=((past.number, EVERY, BY_BUDGET),))
-    noisy = answered(past.seen) | answered(new)
-    past, new = replace(past, seen=without(past.seen, noisy)), without(new, noisy)
+    if has_no_individual_rows(past.seen) or has_no_individual_rows(new):
+        return JudgedPair(
+            past, OVERLAP, BY_NOISE, skipped=((past.number, EVERY_ATTACK, BY_BUDGET),)
+        )
+    noisy = find_answered_columns(past.seen) | find_answered_columns(new)
+    past, new = replace(past, seen=drop_columns(past.seen, noisy)), drop_columns(new, noisy)
     if not set(new.listings) & set(past.seen.listings):
-        return Pair(past, OVERLAP, "nothing shows more", unjudged=NOTHING_COMMON)
+        return JudgedPair(past, OVERLAP, "nothing shows more", unjudged=NOTHING_COMMON)
     try:
-        known = staged((past.seen, new), terms)
+        known = build_scene((past.seen, new), terms)
     except (InputError, UsageError) as error:
         stated = terms.declared(past.number) or (TIME if based else OVERLAP)
-        return Pair(past, stated, "", unjudged=told(error))
-    relation, how = related(known, terms.declared(past.number), based)
+        return JudgedPair(past, stated, "", unjudged=told(error))
+    relation, how = find_relation(known, terms.declared(past.number), based)
     return _Beside(past, new, known, terms, noisy).judged(relation, how)
 
 
@@ -210,15 +220,20 @@ class _Beside:
     """One pair while it is judged: what was found, and what did not run."""
 
     def __init__(
-        self, past: Past, new: Seen, known: Scene, terms: Terms, noisy: frozenset[str]
+        self,
+        past: RecordedRelease,
+        new: Seen,
+        known: Scene,
+        terms: AdmissionOptions,
+        noisy: frozenset[str],
     ) -> None:
         self.past, self.new, self.known, self.terms = past, new, known, terms
         self.noisy = noisy
         """The columns that noise answers for, which are not in the releases here."""
-        self.columns = learnable(known.releases, terms.on)
-        self.covering = covering(known)
-        self.found: list[Weighed] = []
-        self.skipped: list[Skipped] = [
+        self.columns = find_learnable_columns(known.releases, terms.on)
+        self.covering = measure_coverage(known)
+        self.found: list[JudgedFinding] = []
+        self.skipped: list[SkippedAttack] = [
             (past.number, f"values of {name}", VALUES_BY_BUDGET) for name in sorted(noisy)
         ]
         self.short: list[str] = []
@@ -228,15 +243,15 @@ class _Beside:
         self.nobody = False
         """Whether no two classes could hold the same person, by the column in turn."""
 
-    def judged(self, relation: str, how: str) -> Pair:
-        wide, why = based_cells(self.known) if relation != OVERLAP else (None, "")
+    def judged(self, relation: str, how: str) -> JudgedPair:
+        wide, why = check_cells_generalise(self.known) if relation != OVERLAP else (None, "")
         if relation != OVERLAP:
             relation, how = self._joined(relation, how, bool(wide))
         values = [self._value(name, bool(wide)) for name in self.columns]
         if (on := self.terms.on) is not None and on not in self.columns:
             lacks = f"They do not both publish {on!r} as it is."
             self.skipped.append((self.past.number, "intersection", lacks))
-        pair = Pair(
+        pair = JudgedPair(
             self.past,
             relation,
             how,
@@ -252,7 +267,7 @@ class _Beside:
         unjudged = " ".join(dict.fromkeys([*told_why, *self.short]))
         return replace(pair, weighed=tuple(self.found), skipped=skipped, unjudged=unjudged)
 
-    def _decided(self, pair: Pair, values: Sequence[bool]) -> bool:
+    def _decided(self, pair: JudgedPair, values: Sequence[bool]) -> bool:
         """Whether attacks could tell whether a pair is safe: of all values, and of its rows.
 
         Values that cannot be compared are no matter where rows were joined, if it is stated, not
@@ -278,7 +293,7 @@ class _Beside:
 
     def _joined(self, relation: str, how: str, wide: bool) -> tuple[str, str]:
         """Join the rows; releases that only looked related, and are not, overlap."""
-        finding = self._run(JOINING[relation], relation=relation)
+        finding = self._run(JOINING_ATTACKS[relation], relation=relation)
         if not wide and (but := self._unrelated(relation, how, finding)):
             return OVERLAP, f"{how}; but {but}"
         if finding is not None:
@@ -287,7 +302,7 @@ class _Beside:
         if relation == SAME and not any(_random(one) for one in self.known.releases):
             self._also("order", relation)
         if relation == TIME:
-            for name in CORRESPONDING:
+            for name in CORRESPONDENCE_ATTACKS:
                 for column in self.columns or [""]:
                     self._also(name, relation, column)
         return relation, how
@@ -339,10 +354,10 @@ class _Beside:
         people = self.known.targets is not None and self._learnt("intersection", name)
         if wide or (people and self.covering.whole):
             return people and self._learnt_by_rows("intersection", name)
-        learnt = self._learnt(WORST, name) or self.nobody
+        learnt = self._learnt(WORST_PAIR, name) or self.nobody
         if people and not self._learnt_by_rows("intersection", name):
             return False
-        return learnt and (self.nobody or self._learnt_by_rows(WORST, name))
+        return learnt and (self.nobody or self._learnt_by_rows(WORST_PAIR, name))
 
     def _learnt_by_rows(self, attack: str, name: str) -> bool:
         """What is left of a column where rows agree in kept columns too; whether that is told.
@@ -350,7 +365,7 @@ class _Beside:
         It is weighed where it exposes more people than what leaves the kept columns aside.
         """
         try:
-            by_rows = weighed_by_rows(
+            by_rows = judge_joined_rows(
                 attack, self.known, BOTH, (self.past.number,), name, self.terms
             )
         except (InputError, UsageError) as error:
@@ -370,7 +385,7 @@ class _Beside:
         return True
 
     def _run(self, name: str, on: str = "", relation: str = "") -> Finding | None:
-        options = {"l": self.terms.l, "location": location(self.known), "weigh": False}
+        options = {"l": self.terms.l, "location": choose_location(self.known), "weigh": False}
         asked = Asked(on=on or None, relation=relation, options=options)
         try:
             if wrong := unmet(name, self.known, BOTH, asked):
@@ -378,11 +393,11 @@ class _Beside:
             return run(name, self.known, BOTH, asked)
         except (InputError, UsageError) as error:
             self.skipped.append((self.past.number, name, told(error)))
-            self.nobody = name == WORST and isinstance(error, NobodyFoundError)
+            self.nobody = name == WORST_PAIR and isinstance(error, NobodyFoundError)
             return None
 
     def _weigh(self, finding: Finding, on: str = "") -> None:
-        one = weighed(finding, (self.past.number,), self.terms, on)
+        one = judge_finding(finding, (self.past.number,), self.terms, on)
         if not on:
             one = replace(one, joined_by=self._joined_by)
         self.found.append(one)
@@ -392,7 +407,7 @@ class _Beside:
             )
 
 
-def shared_kept(releases: Sequence[Seen], learnt: str) -> tuple[str, ...]:
+def find_shared_kept_columns(releases: Sequence[Seen], learnt: str) -> tuple[str, ...]:
     """The columns that all releases publish as they are and call kept; not one that is learnt.
 
     One that has a single value, the same in all of them, tells nobody from anybody.
@@ -409,16 +424,21 @@ def shared_kept(releases: Sequence[Seen], learnt: str) -> tuple[str, ...]:
     return tuple(name for name in shared if len(values[name]) > 1)
 
 
-def weighed_by_rows(
-    attack: str, known: Scene, which: Sequence[int], entries: tuple[int, ...], on: str, terms: Terms
-) -> Weighed | None:
+def judge_joined_rows(
+    attack: str,
+    known: Scene,
+    which: Sequence[int],
+    entries: tuple[int, ...],
+    on: str,
+    terms: AdmissionOptions,
+) -> JudgedFinding | None:
     """What some releases leave of a column where rows are joined by the columns that all keep.
 
     None where they keep none together. ``attack`` says of whom: of the people, or of whoever the
     worst is assumed to be so.
     """
     releases = [known.releases[i] for i in which]
-    names = shared_kept(releases, on)
+    names = find_shared_kept_columns(releases, on)
     if not names or any(one.buckets for one in releases):
         return None
     view = known.view(which, needed(attack, {}), on)
@@ -428,15 +448,17 @@ def weighed_by_rows(
             "publish one row a person.",
         )
     rows = JoinedRows.of(view, names)
-    if attack == WORST:
+    if attack == WORST_PAIR:
         exposed = rows.exposed_rows(terms.l)
         there = np.ones(len(exposed), np.bool_)
     else:
-        exposed, there = rows.exposed_people(terms.l, location(known))
+        exposed, there = rows.exposed_people(terms.l, choose_location(known))
     number, people = int(exposed.sum()), int(there.sum())
     if not people:
         return None
-    whose = f"rows of {view.releases[-1].name} are of people who" if attack == WORST else "people"
+    whose = (
+        f"rows of {view.releases[-1].name} are of people who" if attack == WORST_PAIR else "people"
+    )
     finding = Finding(
         attack=attack,
         people=people,
@@ -450,17 +472,19 @@ def weighed_by_rows(
         assumptions=("whoever is in several releases has the same kept values in all of them",),
         details={"joined_by": list(names)},
     )
-    return Weighed(finding, entries, number, terms.limit, on=on, joined_by=names)
+    return JudgedFinding(finding, entries, number, terms.limit, on=on, joined_by=names)
 
 
-def weighed(finding: Finding, entries: tuple[int, ...], terms: Terms, on: str = "") -> Weighed:
+def judge_finding(
+    finding: Finding, entries: tuple[int, ...], terms: AdmissionOptions, on: str = ""
+) -> JudgedFinding:
     """The finding, and how many it exposes beyond what each release gives away alone."""
     beyond = finding.exposed
     if finding.attack == "intersection":
         counts = (finding.details["candidates_after"], finding.details["candidates_before"])
         after, before = (sum(n for left, n in one.items() if left < terms.l) for one in counts)
         beyond = after - before
-    return Weighed(finding, entries, beyond, terms.limit, on=on)
+    return JudgedFinding(finding, entries, beyond, terms.limit, on=on)
 
 
 def _random(seen: Seen) -> bool:

@@ -27,55 +27,57 @@ from typing import Any
 
 from shoal.core.errors import UsageError
 from shoal.core.release import MANIFEST_NAME
-from shoal.ledger.chain.entries import Entry, Head
+from shoal.ledger.chain.entries import ChainHead, Entry
 from shoal.ledger.standing import RESTORED
 
 EDITION = 1
-NOTE = "ledgers"
+LEDGERS_KEY = "ledgers"
 """Where a manifest says at which head of which ledgers its release was admitted."""
-MOST_FOLDERS = 1000
+MAX_FOLDERS = 1000
 """So many folders beside a release are looked at."""
 
 
 @dataclass(frozen=True)
-class Remembered:
+class RememberedLedger:
     """What the key's folder remembers of one ledger."""
 
-    head: Head
+    head: ChainHead
     spends: tuple[Mapping[str, Any], ...] = ()
     """Of each release that spends something: its entry, table, people, form and spend."""
 
-    def after(self, entry: Entry) -> Remembered:
+    def after(self, entry: Entry) -> RememberedLedger:
         """The same after an entry of the publisher's own."""
         body = entry.body
         told = {name: body[name] for name in ("table", "about", "form", "spend") if name in body}
         more = ({"entry": entry.number, **told},) if body.get("spend") else ()
         # another process of the same publisher may have been faster
         newer = entry.number >= self.head.number or entry.kind == RESTORED
-        return Remembered(entry.head if newer else self.head, (*self.spends, *more))
+        return RememberedLedger(entry.head if newer else self.head, (*self.spends, *more))
 
 
-def heads_file(key: Path) -> Path:
+def locate_heads_file(key: Path) -> Path:
     """Where the heads of ledgers are, beside a key."""
     return key.with_name(f"{key.name}.heads")
 
 
-def recall(key: Path, ledger: str) -> Remembered | None:
+def recall_ledger(key: Path, ledger: str) -> RememberedLedger | None:
     """What is remembered of a ledger; None where nothing is, or it cannot be read."""
-    told = _read(heads_file(key)).get(ledger)
+    told = _read(locate_heads_file(key)).get(ledger)
     try:
         return (
             None
             if told is None
-            else Remembered(Head.parse(str(told["head"])), tuple(map(dict, told["spends"])))
+            else RememberedLedger(
+                ChainHead.parse(str(told["head"])), tuple(map(dict, told["spends"]))
+            )
         )
     except (UsageError, KeyError, TypeError, ValueError):
         return None
 
 
-def remember(key: Path, ledger: str, what: Remembered) -> None:
+def remember_ledger(key: Path, ledger: str, what: RememberedLedger) -> None:
     """Write down a ledger's head; where the folder cannot be written, manifests alone have it."""
-    path = heads_file(key)
+    path = locate_heads_file(key)
     told = _read(path) | {ledger: {"head": str(what.head), "spends": [*what.spends]}}
     new = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     with suppress(OSError):
@@ -100,28 +102,28 @@ def _read(path: Path) -> dict[str, Any]:
 # Manifests
 
 
-def note_of(manifest: Mapping[str, Any] | None, ledger: str) -> Head | None:
+def read_admission_note(manifest: Mapping[str, Any] | None, ledger: str) -> ChainHead | None:
     """The head at which a release was admitted to a ledger, by its manifest."""
-    told = (manifest or {}).get(NOTE)
+    told = (manifest or {}).get(LEDGERS_KEY)
     for one in told if isinstance(told, list) else ():
         if isinstance(one, Mapping) and one.get("identity") == ledger:
             with suppress(UsageError):
-                return Head.parse(str(one.get("head")))
+                return ChainHead.parse(str(one.get("head")))
     return None
 
 
-def notes_beside(place: Path, ledger: str) -> Iterator[tuple[str, Head]]:
+def find_nearby_notes(place: Path, ledger: str) -> Iterator[tuple[str, ChainHead]]:
     """The heads in the manifests of releases that lie beside a place, by the folders' names."""
     with suppress(OSError):
         for number, path in enumerate(sorted(place.absolute().parent.glob(f"*/{MANIFEST_NAME}"))):
-            if number >= MOST_FOLDERS:
+            if number >= MAX_FOLDERS:
                 return
-            head = note_of(manifest_in(path.parent), ledger)
+            head = read_admission_note(load_manifest_json(path.parent), ledger)
             if head is not None:
                 yield path.parent.name, head
 
 
-def manifest_in(folder: Path) -> dict[str, Any] | None:
+def load_manifest_json(folder: Path) -> dict[str, Any] | None:
     """The manifest of a folder as it stands; None where there is none to read."""
     try:
         found = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))
@@ -130,29 +132,31 @@ def manifest_in(folder: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def write_note(folder: Path, ledger: str, head: Head) -> None:
+def write_admission_note(folder: Path, ledger: str, head: ChainHead) -> None:
     """Let a release's manifest say at which head it was admitted, as far as it can be written."""
-    manifest = manifest_in(folder)
+    manifest = load_manifest_json(folder)
     if manifest is None:
         return
-    others = manifest.get(NOTE) if isinstance(manifest.get(NOTE), list) else []
-    notes = [one for one in others or () if note_of({NOTE: [one]}, ledger) is None]
+    others = manifest.get(LEDGERS_KEY) if isinstance(manifest.get(LEDGERS_KEY), list) else []
+    notes = [
+        one for one in others or () if read_admission_note({LEDGERS_KEY: [one]}, ledger) is None
+    ]
     notes.append({"identity": ledger, "head": str(head)})
     new = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}.manifest")
     with suppress(OSError):
         try:
-            new.write_bytes(_bytes({**manifest, NOTE: notes}))
+            new.write_bytes(_bytes({**manifest, LEDGERS_KEY: notes}))
             new.chmod((folder / MANIFEST_NAME).stat().st_mode & 0o777)
             os.replace(new, folder / MANIFEST_NAME)
         finally:
             new.unlink(missing_ok=True)
 
 
-def manifest_hash(folder: Path) -> str:
+def hash_manifest(folder: Path) -> str:
     """The hash of a release's manifest as it was published: without what its admission added."""
-    content, manifest = (folder / MANIFEST_NAME).read_bytes(), manifest_in(folder)
-    if manifest is not None and NOTE in manifest:
-        content = _bytes({name: told for name, told in manifest.items() if name != NOTE})
+    content, manifest = (folder / MANIFEST_NAME).read_bytes(), load_manifest_json(folder)
+    if manifest is not None and LEDGERS_KEY in manifest:
+        content = _bytes({name: told for name, told in manifest.items() if name != LEDGERS_KEY})
     return sha256(content).hexdigest()
 
 
@@ -164,20 +168,20 @@ def _bytes(manifest: Mapping[str, Any]) -> bytes:
 # Places
 
 
-def lying(places: Iterable[Path], table: str) -> Path | None:
+def find_release_place(places: Iterable[Path], table: str) -> Path | None:
     """Where a release with such a table lies: in its place or in a folder beside it."""
     for place in places:
         if _holds(place, table):
             return place
         for folder in _beside(place):
-            if (manifest_in(folder) or {}).get("sha256") == table and _holds(folder, table):
+            if (load_manifest_json(folder) or {}).get("sha256") == table and _holds(folder, table):
                 return folder
     return None
 
 
 def _beside(place: Path) -> list[Path]:
     try:
-        return sorted(p.parent for p in place.parent.glob(f"*/{MANIFEST_NAME}"))[:MOST_FOLDERS]
+        return sorted(p.parent for p in place.parent.glob(f"*/{MANIFEST_NAME}"))[:MAX_FOLDERS]
     except OSError:
         return []
 

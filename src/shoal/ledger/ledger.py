@@ -25,49 +25,55 @@ from shoal.core.spend import Number, Spend
 from shoal.dp.accounting import BASIC
 from shoal.engines.database_address import refuse_address
 from shoal.ledger.admission import Admission, Position, Refused
-from shoal.ledger.admission_assembly import accepted, admission_of
-from shoal.ledger.budget import Account, account, check_adds_up, founded, stated
+from shoal.ledger.admission_assembly import find_accepted_reason, judge_with_earlier
+from shoal.ledger.budget import (
+    Account,
+    build_founding_budget,
+    check_spend_composes,
+    compute_account,
+    read_stated_spend,
+)
 from shoal.ledger.candidate import (
     PUBLISHER,
     Candidate,
-    candidate,
-    check_recorded,
-    foreign_body,
-    learnt,
-    lent,
-    release_body,
-    spending,
-    table_hash,
+    apply_stated_spend,
+    build_foreign_body,
+    build_release_body,
+    check_recorded_spend,
+    hash_release_table,
+    lend_hierarchies,
+    make_column_sensitive,
+    read_candidate,
 )
-from shoal.ledger.chain.book import Book, Moved
-from shoal.ledger.chain.checkpoint import Outline
-from shoal.ledger.chain.entries import Entry, Head
+from shoal.ledger.chain.book import Book, HeadMoved
+from shoal.ledger.chain.checkpoint import ChainOutline
+from shoal.ledger.chain.entries import ChainHead, Entry
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.judging import Pair, Past, staged
-from shoal.ledger.noise_releases import of_nobody
-from shoal.ledger.relation import DECLARED, UNRECORDED, lineage
-from shoal.ledger.sealed_release import place_and_sketch, unpack
+from shoal.ledger.judging import JudgedPair, RecordedRelease, build_scene
+from shoal.ledger.noise_releases import has_no_individual_rows
+from shoal.ledger.relation import DECLARED, UNRECORDED, trace_lineage
+from shoal.ledger.sealed_release import unpack_place_and_sketch, unpack_release
 from shoal.ledger.standing import (
-    JUDGED,
+    JUDGED_KINDS,
     PEOPLE,
     RELEASE,
     RESTORED,
     WITHDRAWN,
-    beside,
+    check_about,
     check_related,
     check_withdrawable,
-    known_abouts,
-    never_out,
-    new_about,
-    of_table,
-    somewhere,
-    whom,
+    find_entry_of_table,
+    find_never_out,
+    list_abouts,
+    note_new_about,
+    select_judged_with,
+    select_released,
 )
-from shoal.ledger.terms import Terms
+from shoal.ledger.terms import AdmissionOptions
 from shoal.releases.options import Progress, quiet
 from shoal.releases.published_table import Seen
 
-KEY = "SHOAL_LEDGER_KEY"
+KEY_VARIABLE = "SHOAL_LEDGER_KEY"
 """The environment variable that names the key's file."""
 
 
@@ -97,7 +103,7 @@ class Ledger:
 
         ``composition`` is how spends add up, for good: "basic", "advanced" or "zcdp".
         """
-        told = founded(epsilon, delta, composition)
+        told = build_founding_budget(epsilon, delta, composition)
         path = _key_file(where, key, new=True)
         if "://" not in str(where) and Path(where).exists():
             raise OutputError(
@@ -148,7 +154,7 @@ class Ledger:
         if self.book.keys is None:
             raise InputError(
                 "The ledger's key is not at hand, so that nothing can be judged or added.",
-                f"name its file with --key, or in the environment as {KEY}.",
+                f"name its file with --key, or in the environment as {KEY_VARIABLE}.",
             )
         return self.book.keys
 
@@ -175,13 +181,13 @@ class Ledger:
             [n for n in outline.numbers(_withdraws) if outline.facts(n).get("number") in wanted]
         )
 
-    def head(self) -> Head:
+    def head(self) -> ChainHead:
         """The last entry's number and hash: note it elsewhere, and a cut tail shows."""
         return self.book.head()
 
-    def check(self, head: Head | str | None = None) -> tuple[str, ...]:
+    def check(self, head: ChainHead | str | None = None) -> tuple[str, ...]:
         """What is wrong with the chain; empty where it is whole. ``head`` is one noted earlier."""
-        found = self.book.check(Head.parse(head) if isinstance(head, str) else head)
+        found = self.book.check(ChainHead.parse(head) if isinstance(head, str) else head)
         if not found:
             try:
                 self._outline()
@@ -206,16 +212,16 @@ class Ledger:
 
         ``about`` says which is meant where the same table is recorded about several.
         """
-        outline, table = self._outline(), table_hash(release)
-        whose = None if about is None else whom(about, known_abouts(outline))
-        found = of_table(self._related(outline, None, tables=(table,)), table, whose)
+        outline, table = self._outline(), hash_release_table(release)
+        whose = None if about is None else check_about(about, list_abouts(outline))
+        found = find_entry_of_table(self._related(outline, None, tables=(table,)), table, whose)
         return None if found is None else Position(found.number, found.hash, outline.head)
 
     def account(self, about: str = PEOPLE) -> Account:
         """What releases about these people spent of the budget, and what is left."""
         outline = self.book.outline()
-        name = whom(about, known_abouts(outline))
-        return account(Spend(), name, self._related(outline, name, spending=True))
+        name = check_about(about, list_abouts(outline))
+        return compute_account(Spend(), name, self._related(outline, name, spending=True))
 
     # Judging
 
@@ -252,7 +258,7 @@ class Ledger:
         A release about the people of others that are recorded about another name is refused too:
         by two names they would have the budget twice.
         """
-        terms = Terms(
+        terms = AdmissionOptions(
             people=people,
             on=on,
             relation=relation,
@@ -265,26 +271,26 @@ class Ledger:
         if accept_risk is not None and not accept_risk.strip():
             raise UsageError("The risk is accepted without a reason.", "say why.")
         told = self._checked(release, schema, terms).called(name).placed(place)
-        pairs: dict[int, Pair] = {}
+        pairs: dict[int, JudgedPair] = {}
         while True:
             outline = self._outline(told)
-            about = whom(about, known_abouts(outline))
+            about = check_about(about, list_abouts(outline))
             entries = self._relevant(outline, about, told, terms)
-            if (known := of_table(entries, told.table, about)) is not None:
+            if (known := find_entry_of_table(entries, told.table, about)) is not None:
                 return self._again(told, known, outline, terms)
             self._check_never_out(entries, told)
             found = self._judged(told, about, outline, terms, pairs)
             if found.reasons and accept_risk is None:
                 raise Refused(found)
             found = replace(found, accepted_risk=accept_risk or "" if found.reasons else "")
-            body = release_body(told, found, to, terms)
+            body = build_release_body(told, found, to, terms)
             try:
                 entry = self.book.append(body, told.packed, expected=outline.head)
-            except Moved:  # somebody was faster: judge again, with what is new
+            except HeadMoved:  # somebody was faster: judge again, with what is new
                 continue
             self._remember(entry)
             if told.folder is not None and told.folder.is_dir():
-                memory.write_note(told.folder, self.book.identity, entry.head)
+                memory.write_admission_note(told.folder, self.book.identity, entry.head)
             return found.recorded(entry, entry.head)
 
     def judge(
@@ -309,7 +315,7 @@ class Ledger:
         those before it and with all that others made. ``about`` is whom it is recorded about, else
         "people", unless it is given.
         """
-        terms = Terms(
+        terms = AdmissionOptions(
             people=people,
             on=on,
             relation=relation,
@@ -321,9 +327,9 @@ class Ledger:
         )
         told = self._checked(release, schema, terms)
         outline = self._outline(told)
-        about = None if about is None else whom(about, known_abouts(outline))
+        about = None if about is None else check_about(about, list_abouts(outline))
         entries = self._relevant(outline, about, told, terms)
-        if (known := of_table(entries, told.table, about)) is not None:
+        if (known := find_entry_of_table(entries, told.table, about)) is not None:
             return self._again(told, known, outline, terms)
         about = PEOPLE if about is None else about
         return self._judged(told, about, outline, terms, {})
@@ -347,7 +353,7 @@ class Ledger:
         recorded with, unless one is given. ``schema`` lends hierarchies to columns of which none
         was known.
         """
-        terms = Terms(
+        terms = AdmissionOptions(
             people=people,
             on=on,
             l=l,
@@ -358,7 +364,7 @@ class Ledger:
         )
         _ = self.keys
         outline, found = self._outline(), []
-        released = [one for one in somewhere(self.entries()) if one.kind == RELEASE]
+        released = [one for one in select_released(self.entries()) if one.kind == RELEASE]
         for one in released:
             told = Candidate(self._kept(one), str(one.body["table"]))
             found.append(self._again(told, one, outline, terms, limit, schema))
@@ -388,24 +394,26 @@ class Ledger:
         """
         if not by.strip():
             raise UsageError("Nobody is said to have made the release.", "name them: --by NAME.")
-        told = candidate(source, schema, own=False)
+        told = read_candidate(source, schema, own=False)
         if on is not None:
-            told = replace(told, seen=learnt(told.seen, on))
-        told = spending(told, epsilon, delta, rho)
-        if not of_nobody(told.seen):
-            staged((told.seen,), Terms())  # what cannot be read is not found out at the next one
+            told = replace(told, seen=make_column_sensitive(told.seen, on))
+        told = apply_stated_spend(told, epsilon, delta, rho)
+        if not has_no_individual_rows(told.seen):
+            build_scene(
+                (told.seen,), AdmissionOptions()
+            )  # what cannot be read is not found out at the next one
         while True:
             outline = self._outline(told)
-            about = whom(about, known_abouts(outline))
-            entries = self._relevant(outline, about, told, Terms())
-            if (known := of_table(entries, told.table, about)) is not None:
-                check_recorded(told, known)
+            about = check_about(about, list_abouts(outline))
+            entries = self._relevant(outline, about, told, AdmissionOptions())
+            if (known := find_entry_of_table(entries, told.table, about)) is not None:
+                check_recorded_spend(told, known)
                 return known
-            check_adds_up(told.spend, entries)
-            body = foreign_body(told, by, about, to)
+            check_spend_composes(told.spend, entries)
+            body = build_foreign_body(told, by, about, to)
             try:
                 return self._remember(self.book.append(body, told.packed, expected=outline.head))
-            except Moved:
+            except HeadMoved:
                 continue
 
     def withdraw(self, number: int, reason: str, *, never_out: bool = False) -> Entry:
@@ -430,7 +438,7 @@ class Ledger:
                 )
             try:
                 return self._remember(self.book.append(body, expected=outline.head))
-            except Moved:  # somebody may have withdrawn it meanwhile
+            except HeadMoved:  # somebody may have withdrawn it meanwhile
                 continue
 
     def trust(self, name: str, public: str) -> Entry:
@@ -448,9 +456,10 @@ class Ledger:
             raise UsageError("The loss is acknowledged without a reason.", "say why: --reason.")
         outline = self.book.outline()
         notes = [
-            memory.note_of(memory.manifest_in(Path(one)), self.book.identity) for one in releases
+            memory.read_admission_note(memory.load_manifest_json(Path(one)), self.book.identity)
+            for one in releases
         ]
-        kept = None if self.key is None else memory.recall(self.key, self.book.identity)
+        kept = None if self.key is None else memory.recall_ledger(self.key, self.book.identity)
         known = [*([kept.head] if kept else []), *(head for head in notes if head)]
         behind = [head for head in known if not self._has(head, outline)]
         if not behind:
@@ -470,15 +479,15 @@ class Ledger:
 
     # What is remembered elsewhere
 
-    def _outline(self, told: Candidate | None = None) -> Outline:
+    def _outline(self, told: Candidate | None = None) -> ChainOutline:
         """The ledger's outline; refused where it lacks a head that is remembered."""
         outline = self.book.outline()
-        identity, known = self.book.identity, list[tuple[str, Head]]()
-        if self.key is not None and (kept := memory.recall(self.key, identity)) is not None:
+        identity, known = self.book.identity, list[tuple[str, ChainHead]]()
+        if self.key is not None and (kept := memory.recall_ledger(self.key, identity)) is not None:
             known.append(("the key's folder", kept.head))
         if told is not None and told.place is not None:
-            known += memory.notes_beside(told.place, identity)
-        if told is not None and (head := memory.note_of(told.seen.manifest, identity)):
+            known += memory.find_nearby_notes(told.place, identity)
+        if told is not None and (head := memory.read_admission_note(told.seen.manifest, identity)):
             known.append((told.seen.name, head))
         for where, head in known:
             if not self._has(head, outline):
@@ -490,7 +499,7 @@ class Ledger:
                 )
         return outline
 
-    def _has(self, head: Head, outline: Outline) -> bool:
+    def _has(self, head: ChainHead, outline: ChainOutline) -> bool:
         """Whether a head is in the chain, or was acknowledged to be lost."""
         if head == outline.head:
             return True
@@ -508,18 +517,24 @@ class Ledger:
         """Write down an entry of our own beside the key, while its ledger cannot forget it."""
         if self.key is not None:
             identity = self.book.identity
-            before = memory.recall(self.key, identity) or memory.Remembered(entry.head)
-            memory.remember(self.key, identity, before.after(entry))
+            before = memory.recall_ledger(self.key, identity) or memory.RememberedLedger(entry.head)
+            memory.remember_ledger(self.key, identity, before.after(entry))
         return entry
 
     def _lying(self, entry: Entry) -> Path | None:
         """Where a recorded release lies now, if that is where it was to lie, or beside it."""
-        place = place_and_sketch(self.book.sealed(entry.number))[0] if entry.sealed_sha256 else ""
-        return memory.lying((Path(place),), str(entry.body["table"])) if place else None
+        place = (
+            unpack_place_and_sketch(self.book.sealed(entry.number))[0]
+            if entry.sealed_sha256
+            else ""
+        )
+        return (
+            memory.find_release_place((Path(place),), str(entry.body["table"])) if place else None
+        )
 
     def _check_never_out(self, entries: Sequence[Entry], told: Candidate) -> None:
         """Refuse to go on where a release lies in its place that was said never to be out."""
-        gone = never_out(entries)
+        gone = find_never_out(entries)
         for entry in entries:
             if entry.number not in gone or entry.body.get("table") == told.table:
                 continue
@@ -531,7 +546,7 @@ class Ledger:
                 )
 
     def _sharing(
-        self, told: Candidate, about: str, outline: Outline
+        self, told: Candidate, about: str, outline: ChainOutline
     ) -> dict[str, tuple[int, float]]:
         """Other names under which releases about the same people are recorded: entry and share."""
         if told.sketch is None:
@@ -544,40 +559,45 @@ class Ledger:
             name = str(outline.facts(number).get("about"))
             if number in inside or name in found:
                 continue
-            other = place_and_sketch(self.book.sealed(number))[1]
+            other = unpack_place_and_sketch(self.book.sealed(number))[1]
             if other is not None and told.sketch.is_about_people_of(other):
                 found[name] = number, told.sketch.shared_with(other)
         return found
 
     # Steps
 
-    def _checked(self, release: Any, schema: Schema | None, terms: Terms) -> Candidate:
+    def _checked(self, release: Any, schema: Schema | None, terms: AdmissionOptions) -> Candidate:
         """The release, read; what is wrong with it or with the people is told before any attack."""
         _ = self.keys
-        told = candidate(release, schema, progress=terms.progress)
+        told = read_candidate(release, schema, progress=terms.progress)
         if terms.on is not None and terms.on not in told.seen.plain:
             raise UsageError(f"The release has no column {terms.on!r} to learn.", "name another.")
-        stated(told.seen.manifest)
-        if not of_nobody(told.seen):
-            staged((told.seen,), Terms())
+        read_stated_spend(told.seen.manifest)
+        if not has_no_individual_rows(told.seen):
+            build_scene((told.seen,), AdmissionOptions())
         return told
 
     def _judged(
-        self, told: Candidate, about: str, outline: Outline, terms: Terms, pairs: dict[int, Pair]
+        self,
+        told: Candidate,
+        about: str,
+        outline: ChainOutline,
+        terms: AdmissionOptions,
+        pairs: dict[int, JudgedPair],
     ) -> Admission:
         """A release that is not recorded, judged with all that are."""
         entries = self._relevant(outline, about, told, terms)
         pasts = self._pasts(told, about, entries)
         check_related(terms.relation, entries)
-        found = admission_of(told, about, entries, pasts, terms, pairs)
+        found = judge_with_earlier(told, about, entries, pasts, terms, pairs)
         shared = self._sharing(told, about, outline)
-        notes = [] if shared else [*new_about(about, known_abouts(outline))]
+        notes = [] if shared else [*note_new_about(about, list_abouts(outline))]
         notes += [f"{one} See shoal ledger verify." for one in self._unguarded()]
         same = [(UNRECORDED, _same_people(name, *one)) for name, one in shared.items()]
         return replace(found, notes=(*found.notes, *notes), unjudged=(*found.unjudged, *same))
 
     def _relevant(
-        self, outline: Outline, about: str | None, told: Candidate, terms: Terms
+        self, outline: ChainOutline, about: str | None, told: Candidate, terms: AdmissionOptions
     ) -> list[Entry]:
         """All entries that bear on a release: about the same people, of its table, of its bases."""
         tables, based = {told.table}, (told.seen.manifest or {}).get("based_on")
@@ -596,7 +616,7 @@ class Ledger:
 
     def _related(
         self,
-        outline: Outline,
+        outline: ChainOutline,
         about: str | None,
         *,
         tables: Collection[str] = (),
@@ -611,50 +631,52 @@ class Ledger:
 
         def fits(facts: Mapping[str, Any]) -> bool:
             same = about is not None and facts.get("about") == about
-            return same and facts.get("kind") in JUDGED and ("spend" in facts or not spending)
+            return same and facts.get("kind") in JUDGED_KINDS and ("spend" in facts or not spending)
 
         wanted = {1, *outline.numbers(fits), *outline.of_tables(tables), *numbers}
         wanted |= {*outline.numbers(_restores)}
         gone = [n for n in outline.numbers(_withdraws) if outline.facts(n).get("number") in wanted]
         return self.book.some([*wanted, *gone])
 
-    def _pasts(self, told: Candidate, about: str, entries: Sequence[Entry]) -> list[Past]:
+    def _pasts(
+        self, told: Candidate, about: str, entries: Sequence[Entry]
+    ) -> list[RecordedRelease]:
         """The releases that somebody may have, opened: about the same people, or its own base."""
-        based = lineage(told.seen.manifest, entries)
+        based = trace_lineage(told.seen.manifest, entries)
         return [
-            Past(one, self._kept(one))
-            for one in somewhere(entries)
+            RecordedRelease(one, self._kept(one))
+            for one in select_released(entries)
             if one.body.get("about") == about or one.number in based
         ]
 
     def _kept(self, entry: Entry) -> Seen:
         if entry.number not in self._seen:
-            self._seen[entry.number] = unpack(self.book.sealed(entry.number))
+            self._seen[entry.number] = unpack_release(self.book.sealed(entry.number))
         return self._seen[entry.number]
 
     def _again(
         self,
         told: Candidate,
         entry: Entry,
-        outline: Outline,
-        terms: Terms,
+        outline: ChainOutline,
+        terms: AdmissionOptions,
         limit: float | None = None,
         schema: Schema | None = None,
     ) -> Admission:
         """A recorded release judged again, by what was declared then and the limit of then."""
         about = str(entry.body["about"])
         entries = self._relevant(outline, about, told, terms)
-        with_ = beside(entry, entries)
+        with_ = select_judged_with(entry, entries)
         check_related(terms.relation, entries)
-        check_recorded(told, entry)
+        check_recorded_spend(told, entry)
         told = replace(told, said=entry.body)
         terms = _as_then(terms, entry.body, limit)
         pasts = self._pasts(told, about, with_)
         if schema is not None:
-            told = replace(told, seen=lent(told.seen, schema))
-            pasts = [replace(one, seen=lent(one.seen, schema)) for one in pasts]
-        found = admission_of(told, about, with_, pasts, terms, {})
-        worse = bool(found.reasons) and not accepted(found, entry.body)
+            told = replace(told, seen=lend_hierarchies(told.seen, schema))
+            pasts = [replace(one, seen=lend_hierarchies(one.seen, schema)) for one in pasts]
+        found = judge_with_earlier(told, about, with_, pasts, terms, {})
+        worse = bool(found.reasons) and not find_accepted_reason(found, entry.body)
         reason = str(entry.body.get("accepted_risk", ""))
         found = replace(found, accepted_risk=reason, worse=worse, already=True)
         return found.recorded(entry, outline.head)
@@ -680,7 +702,9 @@ def _same_people(name: str, number: int, share: float) -> str:
     )
 
 
-def _as_then(terms: Terms, body: Mapping[str, Any], limit: float | None) -> Terms:
+def _as_then(
+    terms: AdmissionOptions, body: Mapping[str, Any], limit: float | None
+) -> AdmissionOptions:
     """The terms with what was declared and allowed when a release was recorded."""
     then = {
         int(one["entry"]): str(one["relation"])
@@ -704,5 +728,5 @@ def _key_file(where: str | Path, key: str | Path | None, new: bool = False) -> P
     beside = None if "://" in str(where) else Path(where).with_suffix(".key")
     if beside is not None and (new or beside.exists()):
         return beside
-    named = os.environ.get(KEY)
+    named = os.environ.get(KEY_VARIABLE)
     return Path(named) if named else None

@@ -20,7 +20,7 @@ from shoal.core.errors import InputError, NotMetError
 from shoal.core.schema import Column, Schema
 from shoal.core.spend import Spend
 from shoal.dp.randomised_response import answered_for
-from shoal.ledger.budget import stated
+from shoal.ledger.budget import read_stated_spend
 from shoal.releases.forms._noise.answers import answers_of
 from shoal.releases.forms._noise.spending import read_steps, total
 from shoal.releases.forms.counts import COUNT, ESTIMATE, MARGINAL
@@ -40,39 +40,39 @@ VALUES_BY_BUDGET = (
 )
 
 
-def form_of(seen: Seen) -> str:
+def read_form(seen: Seen) -> str:
     """What form a release says that it has; empty for a table of others."""
     return str((seen.manifest or {}).get("form", ""))
 
 
-def of_nobody(seen: Seen) -> bool:
+def has_no_individual_rows(seen: Seen) -> bool:
     """Whether no row of it is anybody's: noisy counts, or people made up from them."""
-    return form_of(seen) in OF_NOBODY
+    return read_form(seen) in OF_NOBODY
 
 
-def answered(seen: Seen) -> frozenset[str]:
+def find_answered_columns(seen: Seen) -> frozenset[str]:
     """The columns whose values noise answers for: the sensitive ones of a randomised release."""
-    randomised = form_of(seen) == RANDOMISED
+    randomised = read_form(seen) == RANDOMISED
     return frozenset(c.name for c in seen.schema.sensitive) if randomised else frozenset()
 
 
-def bare(seen: Seen) -> Seen:
+def drop_answered_columns(seen: Seen) -> Seen:
     """A release without the columns that noise answers for."""
-    return without(seen, answered(seen))
+    return drop_columns(seen, find_answered_columns(seen))
 
 
-def without(seen: Seen, names: frozenset[str]) -> Seen:
+def drop_columns(seen: Seen, names: frozenset[str]) -> Seen:
     """A release without some columns, as if they had not been published."""
     kept = {name: one for name, one in seen.listings.items() if name not in names}
     return seen if len(kept) == len(seen.listings) else replace(seen, listings=kept)
 
 
-def check_noise(source: Any, manifest: Mapping[str, Any]) -> None:
+def check_noise_spend(source: Any, manifest: Mapping[str, Any]) -> None:
     """Refuse noise that is not private: from a seed, or less than the manifest's spend needs.
 
     What the noise spends is computed anew, from the scale that the manifest states.
     """
-    spend = stated(manifest)
+    spend = read_stated_spend(manifest)
     if spend.rho is not None and (not spend.delta or manifest.get("form") not in NOISY):
         raise InputError(
             "The manifest states a ρ that no noise of it bears out: only one with a delta has any.",
@@ -110,7 +110,7 @@ def _by_noise(manifest: Mapping[str, Any], spend: Spend) -> Spend:
     return Spend(sum(each), rho=sum(one**2 for one in each) / 2)
 
 
-def as_it_stands(table: Path, manifest: Mapping[str, Any]) -> Seen:
+def read_noise_table(table: Path, manifest: Mapping[str, Any]) -> Seen:
     """A table of counts or made-up people, every column as labels: nobody is looked for in it.
 
     It was verified, so that its columns are those that the manifest says.

@@ -25,8 +25,8 @@ from shoal.releases.options import Progress
 if TYPE_CHECKING:
     from shoal.ledger.admission import Admission
 
-UNMOVED = "It could not be moved into place."
-TOLD = ("about", "to", "on", "relation", "l", "limit", "accept_risk", "show")
+NOT_MOVED = "It could not be moved into place."
+ADMISSION_OPTIONS = ("about", "to", "on", "relation", "l", "limit", "accept_risk", "show")
 """What a ledger may be told; the people, the table and how it is read are the release's own."""
 
 
@@ -52,10 +52,10 @@ class Recordable(Protocol):
         """Whom steps are told."""
 
 
-Asked = TypeVar("Asked", bound=Recordable)
+RequestType = TypeVar("RequestType", bound=Recordable)
 
 
-def check_recording(request: Asked) -> None:
+def check_recording(request: RequestType) -> None:
     """Refuse what a ledger cannot be told, or could not judge, before anything is made."""
     if request.ledger is None:
         if request.admission:
@@ -72,7 +72,7 @@ def check_recording(request: Asked) -> None:
 
 
 @contextmanager
-def with_ledger(request: Asked) -> Iterator[Asked]:
+def open_ledger(request: RequestType) -> Iterator[RequestType]:
     """The request with its ledger open, if it has one; what was opened here is closed here."""
     check_recording(request)
     if request.ledger is None:
@@ -92,17 +92,22 @@ def with_ledger(request: Asked) -> Iterator[Asked]:
 
 def _check_told(admission: Mapping[str, Any]) -> None:
     """Refuse what a ledger cannot be told, before anything is made."""
-    from shoal.ledger.terms import Terms
+    from shoal.ledger.terms import AdmissionOptions
 
-    if wrong := [name for name in admission if name not in TOLD]:
+    if wrong := [name for name in admission if name not in ADMISSION_OPTIONS]:
         raise UsageError(
-            f"A ledger is not told {wrong[0]!r} by publishing.", f"one of: {', '.join(TOLD)}."
+            f"A ledger is not told {wrong[0]!r} by publishing.",
+            f"one of: {', '.join(ADMISSION_OPTIONS)}.",
         )
-    Terms(**{name: admission[name] for name in ("relation", "l", "limit") if name in admission})
+    AdmissionOptions(
+        **{name: admission[name] for name in ("relation", "l", "limit") if name in admission}
+    )
 
 
 @contextmanager
-def recorded(request: Recordable, release: Release, people: Frame) -> Iterator[dict[str, Any]]:
+def admit_while_moving(
+    request: Recordable, release: Release, people: Frame
+) -> Iterator[dict[str, Any]]:
     """Judge and record what was written aside, while it is moved into place inside."""
     if request.ledger is None or request.out is None:
         yield {}
@@ -133,7 +138,7 @@ def _undo(
     """Tell the ledger that the release was never out; what stopped it is not hidden by that."""
     try:
         if request.out is not None and not _is_out(request.out / table, told.table):
-            request.ledger.withdraw(number, UNMOVED, never_out=True)
+            request.ledger.withdraw(number, NOT_MOVED, never_out=True)
     except Exception as failed:
         error.add_note(
             f"Nor could the ledger be told ({failed}): if it is not out, say so with "

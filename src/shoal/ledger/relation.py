@@ -51,13 +51,13 @@ UNRECORDED = 0
 _JOINED = Needs(releases=2, most=2, sensitive=False)
 
 
-def lineage(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> frozenset[int]:
+def trace_lineage(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> frozenset[int]:
     """The entries that a release is based on: by its manifest, theirs, and so on."""
     tables = set(_line(manifest, entries))
     return frozenset(one.number for one in entries if one.body.get("table") in tables)
 
 
-def unrecorded(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> bool:
+def has_unrecorded_base(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> bool:
     """Whether a release is based, at whatever remove, on one that no entry is of."""
     return not set(_line(manifest, entries)) <= {one.body.get("table") for one in entries}
 
@@ -73,7 +73,7 @@ def _line(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> list[
     return found
 
 
-def related(known: Scene, declared: str, based: bool) -> tuple[str, str]:
+def find_relation(known: Scene, declared: str, based: bool) -> tuple[str, str]:
     """The relation of the scene's second release to its first, and how that is known."""
     if declared:
         return declared, DECLARED
@@ -115,7 +115,7 @@ def _by_rows(before: int, now: int) -> tuple[str, str]:
 _LOOKED_UP = Needs(releases=2, most=2, people=True, sensitive=False)
 
 
-class Covering(NamedTuple):
+class Coverage(NamedTuple):
     """How far the people given are the people of two releases."""
 
     whole: bool = False
@@ -124,17 +124,17 @@ class Covering(NamedTuple):
     """How many of them are, or could be, in the second; None where they cannot be looked up."""
 
 
-def covering(known: Scene) -> Covering:
+def measure_coverage(known: Scene) -> Coverage:
     """How far the scene's people are those of its two releases."""
     if known.targets is None:
-        return Covering()
+        return Coverage()
     try:
         view = known.view(BOTH, _LOOKED_UP)
     except (InputError, UsageError):  # the attack that looks them up says why it cannot
-        return Covering()
+        return Coverage()
     every = {name for one in known.releases for name in one.quasi}
     (_, one), (found, other) = (_found(view, release) for release in view.releases)
-    return Covering((one or other) and len(view.axes) == len(every), found)
+    return Coverage((one or other) and len(view.axes) == len(every), found)
 
 
 def _found(view: View, release: ReleaseView) -> tuple[int, bool]:

@@ -28,8 +28,14 @@ from typing import Any
 
 from shoal.core.spend import Spend, format_budget
 from shoal.dp.accounting import BASIC, ZCDP, lacking
-from shoal.ledger.budget import PERSON, VALUES, Account, Unit
-from shoal.ledger.judging import BASED_ON, NOTHING_COMMON, WORST, Pair, Weighed
+from shoal.ledger.budget import PERSON, VALUES, Account, ProtectionUnit
+from shoal.ledger.judging import (
+    ANSWERED_BY_BASE,
+    NOTHING_COMMON,
+    WORST_PAIR,
+    JudgedFinding,
+    JudgedPair,
+)
 from shoal.ledger.relation import UNRECORDED
 from shoal.ledger.standing import FOREIGN
 from shoal.ledger.terms import OVERLAP
@@ -48,7 +54,7 @@ _ANOTHER_FORM = (
 )
 
 
-def cheaper(spend: Account) -> str:
+def suggest_smaller_spend(spend: Account) -> str:
     """What helps where the budget alone speaks against a release."""
     if spend.exceeded and spend.total is None:
         return _no_total(spend)
@@ -67,13 +73,13 @@ def _no_total(spend: Account) -> str:
     )
 
 
-def _earlier(spend: Account, unit: Unit) -> tuple[Spend, ...]:
+def _earlier(spend: Account, unit: ProtectionUnit) -> tuple[Spend, ...]:
     """What the releases before this one, which is the last, spend of a unit."""
     randomised = len(spend.spends) - 1 in spend.narrow
     return unit.spends if randomised and unit.name == PERSON else unit.spends[:-1]
 
 
-def _has_room(unit: Unit, earlier: Sequence[Spend]) -> bool:
+def _has_room(unit: ProtectionUnit, earlier: Sequence[Spend]) -> bool:
     """Whether some release of a pure ε, however small, may follow the earlier ones."""
     if unit.budget is None:
         return True
@@ -88,7 +94,7 @@ def _fits_otherwise(spend: Account) -> bool:
     return only and all(_has_room(one, one.spends) for one in whole)
 
 
-def _smaller(spend: Account, over: Sequence[Unit]) -> str:
+def _smaller(spend: Account, over: Sequence[ProtectionUnit]) -> str:
     """Which of ε and δ is to be smaller, where that helps."""
     if spend.alone and spend.composition == ZCDP and not spend.narrow:
         return "publish with a smaller epsilon, or with a delta: Gaussian noise has a smaller ρ."
@@ -105,7 +111,7 @@ def _smaller(spend: Account, over: Sequence[Unit]) -> str:
     return f"publish {way}{', and with a smaller epsilon' if epsilon else ''}."
 
 
-def _at_most(spend: Account, over: Sequence[Unit]) -> str:
+def _at_most(spend: Account, over: Sequence[ProtectionUnit]) -> str:
     """The largest ε that fits beside the earlier releases, rounded down."""
     if spend.composition != BASIC or spend.budget is None:
         return ""
@@ -124,12 +130,12 @@ def _at_most(spend: Account, over: Sequence[Unit]) -> str:
     return f" At most --epsilon {words} is left."
 
 
-def _beyond(unit: Unit, name: str) -> bool:
+def _beyond(unit: ProtectionUnit, name: str) -> bool:
     total, budget = unit.total, unit.budget
     return bool(total and budget and getattr(total, name) > getattr(budget, name))
 
 
-def _delta_left(spend: Account, unit: Unit) -> Fraction:
+def _delta_left(spend: Account, unit: ProtectionUnit) -> Fraction:
     """What of δ the earlier releases leave; alone, a release may have all of it."""
     earlier = _earlier(spend, unit)
     limit = Fraction(0) if unit.budget is None else unit.budget.delta
@@ -139,9 +145,9 @@ def _delta_left(spend: Account, unit: Unit) -> Fraction:
 # What would let a refused release pass: commands to type, without what was done already.
 
 
-KEPT_CLASSES = {"forward", "cross", "backward"}
+CLASS_ATTACKS = {"forward", "cross", "backward"}
 """Attacks that a release which keeps the earlier one's classes withstands."""
-BY_VALUES = {"intersection", WORST}
+VALUE_ATTACKS = {"intersection", WORST_PAIR}
 _RECORD_BASE = (
     "record what it is based on first: shoal ledger admit EARLIER/ (or shoal ledger add-foreign "
     "TABLE --by NAME, where somebody else made it), then this one again"
@@ -153,14 +159,14 @@ class Refusal:
     """A release that is judged, and what was said and done already."""
 
     new: Seen
-    pairs: Sequence[Pair]
+    pairs: Sequence[JudgedPair]
     people_given: bool
     based: frozenset[int]
     """The entries that it is based on."""
     l: int
 
     def ways(
-        self, weighed: Sequence[Weighed], unjudged: Sequence[tuple[int, str]], spend: Account
+        self, weighed: Sequence[JudgedFinding], unjudged: Sequence[tuple[int, str]], spend: Account
     ) -> tuple[str, ...]:
         """What would help against each cause, all of which must go; the worst first."""
         worst = sorted(
@@ -170,7 +176,7 @@ class Refusal:
         found = [self._against(one) for one in worst]
         found += [self._to_judge(number) for number, _ in unjudged]
         if spend.exceeded:
-            found.append([cheaper(spend)])
+            found.append([suggest_smaller_spend(spend)])
         return tuple(dict.fromkeys("; or ".join(ways) for ways in found if ways))
 
     @property
@@ -182,32 +188,32 @@ class Refusal:
         """How a command names the release."""
         return f"{self.new.name}/" if self._made else "RELEASE"
 
-    def _pairs_of(self, entries: Sequence[int]) -> list[Pair]:
+    def _pairs_of(self, entries: Sequence[int]) -> list[JudgedPair]:
         return [one for one in self.pairs if one.past.number in entries]
 
     # Against an attack
 
-    def _against(self, one: Weighed) -> list[str]:
+    def _against(self, one: JudgedFinding) -> list[str]:
         pairs, attack = self._pairs_of(one.entries), one.finding.attack
         related = [pair for pair in pairs if pair.relation != OVERLAP and not _foreign(pair)]
         if attack == "order":
             return ["write its rows in a random order, as shoal publish does, and admit it again"]
         if related and related[-1].past.number not in self.based:
             return [self._rebase(related[-1])]
-        if attack in BASED_ON and related:
+        if attack in ANSWERED_BY_BASE and related:
             return [self._show_cells(related[-1])]
-        if attack in KEPT_CLASSES or attack not in BY_VALUES:
+        if attack in CLASS_ATTACKS or attack not in VALUE_ATTACKS:
             return [one.finding.defence.rstrip(".")]
         return self._against_values(one, pairs)
 
-    def _rebase(self, pair: Pair) -> str:
+    def _rebase(self, pair: JudgedPair) -> str:
         people = "" if self.people_given else f", and admit it with --people {_TABLE}"
         return (
             f"base the second release on the first, so that nobody's cell becomes finer: "
             f"{self._publish(self._rule, pair)}{people}"
         )
 
-    def _show_cells(self, pair: Pair) -> str:
+    def _show_cells(self, pair: JudgedPair) -> str:
         """It is based on the earlier one: only the people show that no cell is finer."""
         if not self.people_given:
             return (
@@ -220,7 +226,7 @@ class Refusal:
             f"{self._publish(self._rule, pair)}, from a table with the person column that entry had"
         )
 
-    def _against_values(self, one: Weighed, pairs: Sequence[Pair]) -> list[str]:
+    def _against_values(self, one: JudgedFinding, pairs: Sequence[JudgedPair]) -> list[str]:
         ways = []
         if one.joined_by:
             dropped = " ".join(f"--drop {shlex.quote(name)}" for name in one.joined_by)
@@ -228,14 +234,14 @@ class Refusal:
                 "leave out what an earlier release publishes as it is too: "
                 f"{self._publish(self._rule)} {dropped}"
             )
-        if one.finding.attack == WORST:
+        if one.finding.attack == WORST_PAIR:
             ways.append(self._say_people(pairs))
         ways.append(self._larger(one.on, len(one.entries)))
         if makers := sorted({_maker(pair) for pair in pairs if _foreign(pair)}):
             ways.append(f"publish one table together with {', '.join(makers)}: shoal pool")
         return ways
 
-    def _say_people(self, pairs: Sequence[Pair]) -> str:
+    def _say_people(self, pairs: Sequence[JudgedPair]) -> str:
         if not self.people_given:
             return (
                 f"say who the people are, so that the worst need not be assumed: {self._admit} "
@@ -283,7 +289,7 @@ class Refusal:
             return [f"say who the people are: {self._admit} --people {_TABLE}"]
         return [self._larger(self._first_sensitive, len(self.pairs))]
 
-    def _formed(self, pair: Pair) -> str:
+    def _formed(self, pair: JudgedPair) -> str:
         """Buckets and centroids, which cannot be compared: what to publish instead."""
         if self.new.buckets or self.new.centroids:
             return f"publish it in classes, without --form: {self._publish(self._rule)}"
@@ -291,7 +297,7 @@ class Refusal:
             return f"{_named(pair)} is in buckets, which nothing can be compared with"
         return ""
 
-    def _roles(self, pair: Pair) -> str:
+    def _roles(self, pair: JudgedPair) -> str:
         """A column that is sensitive in one release and a cell in the other, or in none of both."""
         both = pair.past.seen.schema, self.new.schema
         sensitive, cells = ([getattr(one, role) for one in both] for role in ("sensitive", "quasi"))
@@ -308,7 +314,7 @@ class Refusal:
             )
         return ""
 
-    def _spelt_otherwise(self, pair: Pair) -> str:
+    def _spelt_otherwise(self, pair: JudgedPair) -> str:
         """Sensitive columns without a value that both have, as if these were spelt otherwise."""
         both = [
             {column.name for column in one.schema.sensitive} for one in (pair.past.seen, self.new)
@@ -340,7 +346,7 @@ class Refusal:
     def _admit(self) -> str:
         return f"shoal ledger admit {self._folder}"
 
-    def _publish(self, rule: str, base: Pair | None = None) -> str:
+    def _publish(self, rule: str, base: JudgedPair | None = None) -> str:
         """Publishing it again; what it is based on, it stays based on."""
         bases = [pair for pair in self.pairs if pair.past.number in self.based]
         base = base or (bases[-1] if bases else None)
@@ -351,18 +357,18 @@ class Refusal:
 _TABLE = "TABLE"
 
 
-def _foreign(pair: Pair) -> bool:
+def _foreign(pair: JudgedPair) -> bool:
     return pair.past.entry.kind == FOREIGN
 
 
-def _maker(pair: Pair) -> str:
+def _maker(pair: JudgedPair) -> str:
     return str(pair.past.entry.body.get("made_by", ""))
 
 
-def _named(pair: Pair) -> str:
+def _named(pair: JudgedPair) -> str:
     return f"entry {pair.past.number}"
 
 
-def _folder_of(pair: Pair) -> str:
+def _folder_of(pair: JudgedPair) -> str:
     """An earlier release as a command names it."""
     return f"{pair.past.entry.body.get('name', 'EARLIER')}/"

@@ -39,7 +39,7 @@ ABOUT, PUBLISHED, ROWS = "about.json", "published.arrow", "rows.arrow"
 _KEPT_ROLES = frozenset({"quasi", "sensitive", "keep", "person"})
 
 
-def pack(seen: Seen, place: str = "", sketch: Sketch | None = None) -> bytes:
+def pack_release(seen: Seen, place: str = "", sketch: Sketch | None = None) -> bytes:
     """A release as it was read, where it lies, and its people's sketch: the bytes to be sealed."""
     keyed = keyed_people(seen)
     number, first = _distinct(seen)
@@ -62,8 +62,8 @@ def pack(seen: Seen, place: str = "", sketch: Sketch | None = None) -> bytes:
     return target.getvalue()
 
 
-def unpack(content: bytes) -> Seen:
-    """The release that ``pack`` packed."""
+def unpack_release(content: bytes) -> Seen:
+    """The release that ``pack_release`` packed."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             about = json.loads(archive.read(ABOUT))
@@ -84,7 +84,7 @@ def unpack(content: bytes) -> Seen:
     return Seen(about["name"], roles, listings, about["manifest"], keyed=keyed)
 
 
-def place_and_sketch(content: bytes) -> tuple[str, Sketch | None]:
+def unpack_place_and_sketch(content: bytes) -> tuple[str, Sketch | None]:
     """Where a sealed release was to lie, and the sketch of its people; empty in old contents."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -94,7 +94,7 @@ def place_and_sketch(content: bytes) -> tuple[str, Sketch | None]:
         return "", None
 
 
-def digest(seen: Seen) -> str:
+def hash_table_content(seen: Seen) -> str:
     """A hash of a table that lies in no file: of its columns and rows as they stand."""
     found = hashlib.sha256()
     for name, one in sorted(seen.listings.items()):

@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from shoal.core.errors import UsageError
-from shoal.ledger.chain.checkpoint import Outline
+from shoal.ledger.chain.checkpoint import ChainOutline
 from shoal.ledger.chain.entries import Entry
 
-JUDGED = RELEASE, FOREIGN = "release", "foreign"
+JUDGED_KINDS = RELEASE, FOREIGN = "release", "foreign"
 """The kinds of entries that later releases are judged with: our own, and other people's."""
 WITHDRAWN, RESTORED = "withdrawn", "restored"
 """That a release was taken back; and that a ledger without its last entries is used knowingly."""
@@ -23,18 +23,18 @@ PEOPLE = "people"
 """Whom releases are about, where nobody says it."""
 
 
-def never_out(entries: Sequence[Entry]) -> frozenset[int]:
+def find_never_out(entries: Sequence[Entry]) -> frozenset[int]:
     """The numbers of releases that nobody was given."""
     return frozenset(int(one.body["number"]) for one in entries if one.body.get("never_out"))
 
 
-def somewhere(entries: Sequence[Entry]) -> list[Entry]:
+def select_released(entries: Sequence[Entry]) -> list[Entry]:
     """The entries of releases that somebody may have: all but those that were never out."""
-    inside = never_out(entries)
-    return [one for one in entries if one.kind in JUDGED and one.number not in inside]
+    inside = find_never_out(entries)
+    return [one for one in entries if one.kind in JUDGED_KINDS and one.number not in inside]
 
 
-def beside(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:
+def select_judged_with(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:
     """What a recorded release is judged with: all before it, and releases that others made.
 
     One of these that was recorded later was not judged together with it then. What is no release
@@ -43,17 +43,19 @@ def beside(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:
     return [
         one
         for one in entries
-        if one.kind not in JUDGED
+        if one.kind not in JUDGED_KINDS
         or ((one.number < entry.number or one.kind == FOREIGN) and one.number != entry.number)
     ]
 
 
-def of_table(entries: Sequence[Entry], table: str, about: str | None = None) -> Entry | None:
+def find_entry_of_table(
+    entries: Sequence[Entry], table: str, about: str | None = None
+) -> Entry | None:
     """The entry of a release with such a table about such people; None: about whomever.
 
     The same table may be recorded about several; then it must be said which are meant.
     """
-    found = [one for one in somewhere(entries) if one.body.get("table") == table]
+    found = [one for one in select_released(entries) if one.body.get("table") == table]
     if about is not None:
         found = [one for one in found if one.body.get("about") == about]
     if len({one.body.get("about") for one in found}) > 1:
@@ -62,13 +64,13 @@ def of_table(entries: Sequence[Entry], table: str, about: str | None = None) -> 
     return found[0] if found else None
 
 
-def known_abouts(outline: Outline) -> frozenset[str]:
+def list_abouts(outline: ChainOutline) -> frozenset[str]:
     """The names of the people that releases which stand are about."""
     inside = {int(outline.facts(n)["number"]) for n in outline.numbers(_says_never_out)}
     if not inside:
-        names = {str(f.get("about")) for f in outline.distinct() if f.get("kind") in JUDGED}
+        names = {str(f.get("about")) for f in outline.distinct() if f.get("kind") in JUDGED_KINDS}
         return frozenset(names)
-    judged = outline.numbers(lambda facts: facts.get("kind") in JUDGED)
+    judged = outline.numbers(lambda facts: facts.get("kind") in JUDGED_KINDS)
     return frozenset(str(outline.facts(n).get("about")) for n in judged if n not in inside)
 
 
@@ -76,7 +78,7 @@ def _says_never_out(facts: Mapping[str, Any]) -> bool:
     return bool(facts.get("never_out")) and facts.get("kind") == WITHDRAWN
 
 
-def whom(about: str, known: Collection[str]) -> str:
+def check_about(about: str, known: Collection[str]) -> str:
     """The people's name without spaces around it; one that is almost a recorded one is refused.
 
     Each name has the whole budget, and nobody is judged with releases about others: the same
@@ -99,7 +101,7 @@ def _folded(name: str) -> str:
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def new_about(about: str, known: Collection[str]) -> tuple[str, ...]:
+def note_new_about(about: str, known: Collection[str]) -> tuple[str, ...]:
     """That no release is about these people, but about others: they may be the same, misspelt."""
     if not known or about in known:
         return ()
@@ -112,7 +114,7 @@ def new_about(about: str, known: Collection[str]) -> tuple[str, ...]:
 
 def check_related(relation: str | Mapping[int, str] | None, entries: Sequence[Entry]) -> None:
     """Refuse a relation to an entry that is no release."""
-    numbers = {one.number for one in somewhere(entries)}
+    numbers = {one.number for one in select_released(entries)}
     wrong = [n for n in relation if n not in numbers] if isinstance(relation, Mapping) else []
     if wrong:
         raise UsageError(
@@ -126,7 +128,7 @@ def check_withdrawable(
 ) -> None:
     """Refuse to withdraw what is no release, is withdrawn, or cannot be said never to be out."""
     kind = {one.number: one.kind for one in entries}.get(number)
-    if kind not in JUDGED:
+    if kind not in JUDGED_KINDS:
         raise UsageError(f"Entry {number} is no release.", "shoal ledger list shows them.")
     signer = {one.number: one.signer for one in entries}[number]
     if never_out and kind == RELEASE and signer != own:

@@ -16,7 +16,7 @@ some of whom may be in both."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class AdmissionOptions:
     """How a release is judged together with earlier ones."""
 
     people: Any = None

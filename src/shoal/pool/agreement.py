@@ -46,9 +46,9 @@ from shoal.releases.providers import check_providers, largest_m
 EDITION = 1
 PROVIDER = "provider"
 """The column that says who provided a row, where the schema names none."""
-LONGEST = 100
+MAX_NAME_LENGTH = 100
 """Letters of a provider's name."""
-SHORT = 12
+MIN_HASH_DIGITS = 12
 """So many digits of a hash tell agreements apart."""
 
 
@@ -150,7 +150,7 @@ class Agreement:
             raise InputError("pool.json cannot be read.", "take a whole copy of it.") from None
 
 
-def agreed(
+def make_agreement(
     schema: Schema,
     rule: Model | str,
     *,
@@ -165,8 +165,8 @@ def agreed(
     parameters = method_parameters(method, parameters)
     Request(schema=schema, rule=model, method=method, parameters=parameters, hold_back=hold_back)
     _check_rule(model)
-    names = tuple(named(name) for name in providers)
-    whole = settled(schema)
+    names = tuple(check_provider_name(name) for name in providers)
+    whole = complete_schema(schema)
     _check_sensitive(model, [column.name for column in whole.sensitive])
     found = Agreement(whole, model, method, dict(parameters), hold_back, names, created)
     if len(names) == 1:
@@ -179,18 +179,18 @@ def agreed(
     return found
 
 
-def named(name: str) -> str:
+def check_provider_name(name: str) -> str:
     """A provider's name without blanks around it.
 
-    >>> named(" St Anna ")
+    >>> check_provider_name(" St Anna ")
     'St Anna'
     """
     name = name.strip()
     if not name or not name.isprintable():
         raise UsageError("A provider needs a name that can be printed.", "write --provider NAME.")
-    if len(name) > LONGEST:
+    if len(name) > MAX_NAME_LENGTH:
         raise UsageError(
-            f"A provider's name has {len(name):,} letters; {LONGEST} are the most.",
+            f"A provider's name has {len(name):,} letters; {MAX_NAME_LENGTH} are the most.",
             "give it a short one.",
         )
     return name
@@ -296,7 +296,7 @@ def _about(rule: Any, names: Sequence[str]) -> Model:
     return replace(rule, on=names[0]) if _unclear(rule, names) else rule  # type: ignore[no-any-return]
 
 
-def settled(schema: Schema) -> Schema:
+def complete_schema(schema: Schema) -> Schema:
     """The schema with every hierarchy written out and a column for the provider.
 
     Kinds must be stated: two providers' files, each read by what it holds, might not fit. Reasons
@@ -339,19 +339,19 @@ def _names(columns: Sequence[Column]) -> str:
     return ", ".join(column.name for column in columns)
 
 
-def check_agreement(found: str, asked: str | None) -> None:
+def check_agreement_hash(found: str, asked: str | None) -> None:
     """Refuse where a provider agreed on something else; the beginning of the hash is enough."""
     if asked is None:
         return
     asked = asked.strip().lower()
-    if len(asked) < SHORT:
+    if len(asked) < MIN_HASH_DIGITS:
         raise UsageError(
             f"The agreement is given by {format_count(len(asked), 'digit')}, which may begin "
             "another's.",
-            f"give at least {SHORT} of the SHA-256 that you wrote down.",
+            f"give at least {MIN_HASH_DIGITS} of the SHA-256 that you wrote down.",
         )
     if not found.startswith(asked):
         raise InputError(
-            f"The pool's agreement is {found[:SHORT]}…, not the one given.",
+            f"The pool's agreement is {found[:MIN_HASH_DIGITS]}…, not the one given.",
             "compare pool.json with the others'.",
         )

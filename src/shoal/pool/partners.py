@@ -62,7 +62,7 @@ from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.models.m_privacy import MPrivacy
 from shoal.models.recursive_diversity import RecursiveDiversity
 from shoal.pool.agreement import Agreement
-from shoal.pool.store import Pool
+from shoal.pool.store import PoolFolder
 from shoal.releases import folder as place
 from shoal.releases import manifest as record
 from shoal.releases.providers import provided
@@ -77,12 +77,12 @@ from shoal.reports.pages import pool as drawn
 Rows = NDArray[np.int64]
 
 
-def in_few(providers: Histogram, s: int, k: int) -> Rows:
+def count_rows_in_small_classes(providers: Histogram, s: int, k: int) -> Rows:
     """Per provider its rows in classes of which s others can leave fewer than k rows."""
-    return _rows(providers, left(providers, s) < k)
+    return _rows(providers, count_rows_left(providers, s) < k)
 
 
-def left(providers: Histogram, s: int) -> Rows:
+def count_rows_left(providers: Histogram, s: int) -> Rows:
     """Per class and provider: the rows left of the class without the s largest of the others."""
     order = np.lexsort((-providers.count, providers.class_))
     class_, count = providers.class_, providers.count[order]  # sorted within their classes
@@ -99,7 +99,7 @@ def left(providers: Histogram, s: int) -> Rows:
     return found
 
 
-def certain(groups: Groups, s: int) -> Rows:
+def count_certain_rows(groups: Groups, s: int) -> Rows:
     """Per provider its rows whose value, in any sensitive column, s others can tell for sure."""
     found = np.any([_one_value(shares, s) for shares in groups.shares], axis=0)
     return _rows(groups.shares[0].providers, found)
@@ -119,7 +119,7 @@ def _one_value(shares: Contributions, s: int) -> NDArray[np.bool_]:
     return np.asarray(single & (providers.distinct[providers.class_] - loyal <= s))
 
 
-def of_its_own(providers: Histogram) -> tuple[Rows, Rows]:
+def count_own_classes(providers: Histogram) -> tuple[Rows, Rows]:
     """Per provider its rows in classes that nobody else has rows in, and how many those are."""
     alone = providers.distinct[providers.class_] == 1
     classes = np.bincount(providers.value[alone], minlength=providers.axis.size)
@@ -132,23 +132,23 @@ def _rows(providers: Histogram, found: NDArray[np.bool_]) -> Rows:
     return rows.astype(np.int64)
 
 
-def in_steps(count: int, k: int) -> str:
+def round_to_steps(count: int, k: int) -> str:
     """A count as partners may know it: the step of k that it lies in.
 
-    >>> in_steps(0, 5), in_steps(4, 5), in_steps(12, 5)
+    >>> round_to_steps(0, 5), round_to_steps(4, 5), round_to_steps(12, 5)
     ('fewer than 5', 'fewer than 5', '10 to 14')
     """
     low = count // k * k
     return f"{low:,} to {low + k - 1:,}" if low else f"fewer than {k:,}"
 
 
-def in_short(count: int, k: int) -> str:
+def compare_with_k(count: int, k: int) -> str:
     """Whether a count reaches k, and no more.
 
     What a coalition leaves of a class is told like this: the rows of a class are public, so that a
     partner who takes its own away could read the others' from any closer number, a step of k too.
 
-    >>> in_short(93, 5), in_short(4, 5)
+    >>> compare_with_k(93, 5), compare_with_k(4, 5)
     ('at least 5', 'fewer than 5')
     """
     return f"{'at least' if count >= k else 'fewer than'} {k:,}"
@@ -177,7 +177,7 @@ TRUST = (
 
 
 @dataclass(frozen=True)
-class Facts:
+class PartnerFacts:
     """What the certificate and each provider's page say."""
 
     certificate: Mapping[str, Any]
@@ -188,17 +188,19 @@ class Facts:
     (``survive``), and those of one provider (``of_one_provider``)."""
 
 
-def partners_of(out: Path) -> Path:
+def locate_partners_folder(out: Path) -> Path:
     """The folder with what the partners of a release are given."""
     return out.parent / f"{out.name}.partners"
 
 
-def check_free(folder: Path, replace: bool) -> None:
+def check_partners_folder(folder: Path, replace: bool) -> None:
     """Refuse before any work a folder that could not be written, or is not ours to replace."""
     place.check_ours(folder, CERTIFICATE, replace, OURS, "a pool")
 
 
-def facts(pool: Pool, release: Release, day: date, earlier: int = 0) -> Facts:
+def collect_partner_facts(
+    pool: PoolFolder, release: Release, day: date, earlier: int = 0
+) -> PartnerFacts:
     """Count the release from its file, with its companion, as partners may know it.
 
     ``earlier``: how many releases of the pool came before.
@@ -211,7 +213,7 @@ def facts(pool: Pool, release: Release, day: date, earlier: int = 0) -> Facts:
         "edition": EDITION,
         "date": day.isoformat(),
         "m": agreement.m,
-        "k": shown_from(agreement.rule),
+        "k": find_smallest_shown_count(agreement.rule),
         "rule": str(agreement.rule),
         "inside": str(rule),
         "beside": [str(part) for part in agreement.beside],
@@ -221,8 +223,8 @@ def facts(pool: Pool, release: Release, day: date, earlier: int = 0) -> Facts:
         "agreement": pool.hash,
         "release_sha256": release.manifest["sha256"],
     }
-    counts = class_counts(groups, rule, agreement.m, there)
-    together = coalitions(groups, counts, agreement.m, both["k"], there)
+    counts = count_surviving_classes(groups, rule, agreement.m, there)
+    together = describe_coalitions(groups, counts, agreement.m, both["k"], there)
     certificate = {
         **both,
         "providers": there,
@@ -235,8 +237,8 @@ def facts(pool: Pool, release: Release, day: date, earlier: int = 0) -> Facts:
         **({"signers": sorted(agreement.providers)} if agreement.providers else {}),
     }
     handed_in = {one.provider: one.rows for one in pool.partners}
-    each = pages(groups, rule, both, handed_in, together["withstood"])
-    return Facts(certificate, each, counts)
+    each = build_provider_pages(groups, rule, both, handed_in, together["withstood"])
+    return PartnerFacts(certificate, each, counts)
 
 
 def _present(groups: Groups, agreement: Agreement) -> int:
@@ -255,7 +257,7 @@ def _present(groups: Groups, agreement: Agreement) -> int:
 def _held_back(release: Release, agreement: Agreement, k: int) -> int | str:
     """The rows that were held back, as partners may know them."""
     held_back = int(release.private["held_back"])
-    return in_steps(held_back, k) if agreement.hold_back else held_back
+    return round_to_steps(held_back, k) if agreement.hold_back else held_back
 
 
 def _loss(release: Release) -> float:
@@ -277,10 +279,10 @@ def _groups(release: Release, rule: Model) -> Groups:
     return Groups.of(found.tally, found.cut, list_joint_columns(rule))
 
 
-def shown_from(rule: Model) -> int:
+def find_smallest_shown_count(rule: Model) -> int:
     """The fewest people that a number for partners may stand for.
 
-    >>> shown_from(AlphaK("0.5", 5)), shown_from(DistinctDiversity(2))
+    >>> find_smallest_shown_count(AlphaK("0.5", 5)), find_smallest_shown_count(DistinctDiversity(2))
     (5, 10)
     """
     k = _crowd(rule)
@@ -293,7 +295,7 @@ def _crowd(rule: Model) -> int:
     return max((int(part.k) for part in crowds), default=0)
 
 
-def class_counts(groups: Groups, rule: Model, m: int, providers: int) -> dict[str, Any]:
+def count_surviving_classes(groups: Groups, rule: Model, m: int, providers: int) -> dict[str, Any]:
     """Classes that survive coalitions of each size, and classes of one provider.
 
     For the third party alone: a partner who takes its own away is left with a count of others'.
@@ -305,12 +307,12 @@ def class_counts(groups: Groups, rule: Model, m: int, providers: int) -> dict[st
     }
 
 
-def coalitions(
+def describe_coalitions(
     groups: Groups, counts: Mapping[str, Any], m: int, k: int, providers: int
 ) -> dict[str, Any]:
     """How many members every class survives, and whether the worst of them leave k rows."""
     brought, classes = groups.shares[0].providers, len(groups.brought.present)
-    fewest = {s: in_short(int(left(brought, s).min()), k) for s in (m, m + 1)}
+    fewest = {s: compare_with_k(int(count_rows_left(brought, s).min()), k) for s in (m, m + 1)}
     beyond = {"beyond": {"members": m + 1, "rows": fewest[m + 1]}} if m + 1 < providers else {}
     return {
         "withstood": sum(count == classes for count in counts["survive"]) - 1,
@@ -320,7 +322,7 @@ def coalitions(
     }
 
 
-def pages(
+def build_provider_pages(
     groups: Groups,
     rule: Model,
     both: Mapping[str, Any],
@@ -335,15 +337,15 @@ def pages(
     m, k = int(both["m"]), int(both["k"])
     brought = groups.shares[0].providers
     sizes = range(1, min(m + 1, brought.axis.size - 1) + 1)
-    few = {s: in_few(brought, s, k) for s in sizes}
-    sure = {s: certain(groups, s) for s in sizes} if groups.sensitive else {}
+    few = {s: count_rows_in_small_classes(brought, s, k) for s in sizes}
+    sure = {s: count_certain_rows(groups, s) for s in sizes} if groups.sensitive else {}
     crowds, diverse = _crowd(rule) >= k, _diverse(rule, groups)
-    alone, classes = of_its_own(brought)
+    alone, classes = count_own_classes(brought)
     codes = {str(name): code for code, name in enumerate(brought.axis.leaves)}
 
     def told(rows: Rows, code: int, promised: bool) -> int | str:
         own = int(rows[code])
-        return 0 if promised and not own else in_steps(own, k)
+        return 0 if promised and not own else round_to_steps(own, k)
 
     def lines(code: int) -> list[dict[str, Any]]:
         return [
@@ -383,25 +385,25 @@ def _several(part: Model) -> bool:
     return isinstance(part, DIVERSE) and min_class_rows(part) > 1
 
 
-def write(folder: Path, told: Facts) -> tuple[str, dict[str, str]]:
+def write_partner_files(folder: Path, told: PartnerFacts) -> tuple[str, dict[str, str]]:
     """Write the certificate and the pages; returns the certificate's hash and the pages' files."""
     folder.mkdir(mode=0o700)
     record.write_json(folder / CERTIFICATE, told.certificate, 0o600)
     signature = record.sha256(folder / CERTIFICATE)
     certificate = drawn.certificate({**told.certificate, "hash": signature})
-    files = page_files(told.pages)
+    files = name_page_files(told.pages)
     texts = {files[name]: drawn.provider_page(page) for name, page in told.pages.items()}
     for file, text in {"certificate.html": certificate, **texts}.items():
         record.write_bytes(folder / file, text.encode(), 0o600)
     return signature, files
 
 
-def page_files(names: Iterable[str]) -> dict[str, str]:
+def name_page_files(names: Iterable[str]) -> dict[str, str]:
     """A file for each provider, by its name as far as every disk can write it.
 
-    >>> page_files(["St Anna", "st/anna", "Höfe"])
+    >>> name_page_files(["St Anna", "st/anna", "Höfe"])
     {'St Anna': 'for-St-Anna.html', 'st/anna': 'for-st-anna-2.html', 'Höfe': 'for-Höfe.html'}
-    >>> page_files(["Spital (West)", "?"])
+    >>> name_page_files(["Spital (West)", "?"])
     {'Spital (West)': 'for-Spital-West.html', '?': 'for-provider.html'}
     """
     found: dict[str, str] = {}

@@ -8,8 +8,8 @@ and auxiliary information in data privacy, KDD 2008). A rule that holds for each
 both together, so a second release is refused unless it was asked for, and the partners are told.
 
 While a release is made, ``working.json`` beside it says where. A run that is killed leaves it, and
-the next command (``settle``) removes the folder that was being filled and takes back the line of a
-release that never got to its place.
+the next command (``finish_killed_run``) removes the folder that was being filled and takes back
+the line of a release that never got to its place.
 
 It does not see releases of another pool about the same people, nor one that was made of a copy.
 """
@@ -33,7 +33,7 @@ PUBLISHED, WORKING = "published.json", "working.json"
 
 
 @dataclass(frozen=True)
-class Published:
+class PoolRelease:
     """A release that was made of a pool."""
 
     date: str
@@ -44,11 +44,11 @@ class Published:
     """The name of its folder."""
 
 
-def published(pool: Path) -> tuple[Published, ...]:
+def read_pool_releases(pool: Path) -> tuple[PoolRelease, ...]:
     """The releases that were made of a pool, in their order."""
     try:
         told = json.loads((pool / PRIVATE / PUBLISHED).read_text(encoding="utf-8"))
-        return tuple(Published(**one) for one in told["releases"])
+        return tuple(PoolRelease(**one) for one in told["releases"])
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, KeyError, TypeError):
@@ -58,8 +58,8 @@ def published(pool: Path) -> tuple[Published, ...]:
         ) from None
 
 
-def check_only(
-    earlier: Sequence[Published], out: Path, *, replace: bool = False, again: bool = False
+def check_no_earlier_release(
+    earlier: Sequence[PoolRelease], out: Path, *, replace: bool = False, again: bool = False
 ) -> None:
     """Refuse one more release, unless it was asked for or takes the place of the last one."""
     if not earlier or again or (replace and _is(out, earlier[-1])):
@@ -74,14 +74,16 @@ def check_only(
     )
 
 
-def _is(out: Path, last: Published) -> bool:
+def _is(out: Path, last: PoolRelease) -> bool:
     """Whether a folder holds that release; one of the same name elsewhere does not."""
     found = read_release(out) if out.exists() else None
     return found is not None and found[1].get("sha256") == last.table_sha256
 
 
 @contextmanager
-def recorded(pool: Path, earlier: Sequence[Published], new: Published, out: Path) -> Iterator[None]:
+def record_pool_release(
+    pool: Path, earlier: Sequence[PoolRelease], new: PoolRelease, out: Path
+) -> Iterator[None]:
     """Write a release down while it is moved into place; taken back where it did not get there.
 
     Written first: a process that is killed meanwhile leaves a line too many, never one too few.
@@ -101,7 +103,7 @@ def recorded(pool: Path, earlier: Sequence[Published], new: Published, out: Path
 
 
 @contextmanager
-def working(pool: Path, finals: Sequence[Path], earlier: int) -> Iterator[None]:
+def mark_work_begun(pool: Path, finals: Sequence[Path], earlier: int) -> Iterator[None]:
     """Write down that a release is made, for whoever comes after a killed run.
 
     ``finals`` are the folders that it is moved to, the release's last; ``earlier``: how many
@@ -116,7 +118,7 @@ def working(pool: Path, finals: Sequence[Path], earlier: int) -> Iterator[None]:
         note.unlink(missing_ok=True)
 
 
-def settle(pool: Path) -> None:
+def finish_killed_run(pool: Path) -> None:
     """Come to an end with what a killed run had begun; only while the pool is locked.
 
     Folders that were being moved are moved, or none of them; what was being filled is removed.
@@ -133,11 +135,11 @@ def settle(pool: Path) -> None:
         note.unlink(missing_ok=True)  # nobody wrote it: it is replaced whole or not at all
         return
     folder.tidy(*places)
-    releases = published(pool)
+    releases = read_pool_releases(pool)
     if len(releases) > earlier and not _is(out, releases[-1]):
         _write(pool / PRIVATE / PUBLISHED, releases[:earlier])
     note.unlink(missing_ok=True)
 
 
-def _write(path: Path, releases: Sequence[Published]) -> None:
+def _write(path: Path, releases: Sequence[PoolRelease]) -> None:
     write_over(path, {"edition": EDITION, "releases": [asdict(one) for one in releases]})

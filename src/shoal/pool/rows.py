@@ -26,7 +26,7 @@ from shoal.core.labels import format_count, format_value
 from shoal.core.schema import Schema
 from shoal.engines.protocol import Frame
 from shoal.pool.agreement import Agreement
-from shoal.pool.store import Pool
+from shoal.pool.store import PoolFolder
 from shoal.releases.people import check_people
 from shoal.releases.reader import opened_some
 from shoal.releases.row_listing import Listing, listed
@@ -38,12 +38,14 @@ BY_CHANCE = 10
 """Two tables of fewer rows may be alike by chance."""
 
 
-def stored(schema: Schema) -> Schema:
+def select_stored_columns(schema: Schema) -> Schema:
     """What is kept of a provider's rows: the columns that publishing needs."""
     return Schema(tuple(c for c in schema.columns if c.role not in ROLES_LEFT_OUT))
 
 
-def read(source: Any, agreement: Agreement, name: str, reading: Mapping[str, Any]) -> pa.Table:
+def read_provider_rows(
+    source: Any, agreement: Agreement, name: str, reading: Mapping[str, Any]
+) -> pa.Table:
     """The rows of a table that fits the agreed schema, without identifiers, with their provider."""
     kinds = {column.name: column.kind for column in _handed_in(agreement)}
     try:
@@ -63,7 +65,7 @@ def read(source: Any, agreement: Agreement, name: str, reading: Mapping[str, Any
 
 def _handed_in(agreement: Agreement) -> list[Column]:
     """The columns that every provider's table has, and that are stored."""
-    return [c for c in stored(agreement.schema).columns if c != agreement.column]
+    return [c for c in select_stored_columns(agreement.schema).columns if c != agreement.column]
 
 
 def _rows(frame: Frame, agreement: Agreement, name: str) -> pa.Table:
@@ -85,7 +87,9 @@ def _rows(frame: Frame, agreement: Agreement, name: str) -> pa.Table:
     found = listed(frame, [column.name for column in wanted])
     rows = {c.name: _values(c.kind, found[c.name]) for c in wanted}
     rows[agreement.column.name] = pa.repeat(name, len(rows[wanted[0].name]))
-    return pa.table({column: rows[column] for column in stored(agreement.schema).names})
+    return pa.table(
+        {column: rows[column] for column in select_stored_columns(agreement.schema).names}
+    )
 
 
 def _columns(number: int) -> str:
@@ -114,7 +118,7 @@ def _check_own(frame: Frame, column: str, name: str) -> None:
         )
 
 
-def check_new(pool: Pool, name: str, rows: pa.Table, content: str) -> None:
+def check_rows_are_new(pool: PoolFolder, name: str, rows: pa.Table, content: str) -> None:
     """Refuse rows that another provider has handed in already; whose they are is not told."""
     known = [partner.content for partner in pool.others(name)]
     if rows.num_rows >= BY_CHANCE and content in known:
@@ -125,7 +129,7 @@ def check_new(pool: Pool, name: str, rows: pa.Table, content: str) -> None:
         )
 
 
-def check_apart(pool: Pool, rows: pa.Table) -> None:
+def check_people_have_one_provider(pool: PoolFolder, rows: pa.Table) -> None:
     """Refuse people who have rows of more than one provider.
 
     Only when everybody's rows are put together, by the third party: a provider who was told as it
@@ -153,11 +157,11 @@ def _people(number: int) -> str:
     return "One person has" if number == 1 else f"{number:,} people have"
 
 
-def content_of(rows: pa.Table, provider: str) -> str:
+def hash_rows(rows: pa.Table, provider: str) -> str:
     """A hash of rows, whatever their order, without the column that says whose they are.
 
     >>> one = pa.table({"age": [30, 40], "who": ["A", "A"]})
-    >>> content_of(one, "who") == content_of(pa.table({"age": [40, 30], "who": ["B", "B"]}), "who")
+    >>> hash_rows(one, "who") == hash_rows(pa.table({"age": [40, 30], "who": ["B", "B"]}), "who")
     True
     """
     each = np.zeros(rows.num_rows, np.uint64)

@@ -57,7 +57,7 @@ class Partner:
 
 
 @dataclass(frozen=True)
-class Pool:
+class PoolFolder:
     """A pool as it stands on disk, its agreement found unchanged."""
 
     folder: Path
@@ -85,7 +85,9 @@ class Pool:
         words = ("shoal", "pool", "add", str(self.folder), "--provider", provider)
         return " ".join((*map(shlex.quote, words), "FILE", *options))
 
-    def with_rows(self, provider: str, rows: pa.Table, content: str, one_row: str = "") -> Pool:
+    def with_rows(
+        self, provider: str, rows: pa.Table, content: str, one_row: str = ""
+    ) -> PoolFolder:
         """The pool with one provider's rows, in place of any that were there."""
         file, packed = f"{secrets.token_hex(8)}.parquet", _parquet(rows)
         signature = sha256(packed).hexdigest()
@@ -96,7 +98,7 @@ class Pool:
             write_partners(self.folder, self.hash, after.partners)
         finally:
             # By the list on disk: an interrupt may come after it was replaced.
-            load(self.folder).sweep()
+            load_pool(self.folder).sweep()
         return after
 
     def rows(self) -> pa.Table:
@@ -142,7 +144,7 @@ class Pool:
                 path.unlink(missing_ok=True)
 
 
-def create(place: Path, agreement: Agreement) -> Pool:
+def create_pool(place: Path, agreement: Agreement) -> PoolFolder:
     """A new pool; the whole folder or none."""
     if place.exists() or place.is_symlink():
         raise UsageError(f"{place.name!r} exists already.", "choose another folder for the pool.")
@@ -154,10 +156,10 @@ def create(place: Path, agreement: Agreement) -> Pool:
         signature = manifest.sha256(new / AGREEMENT)
         write_partners(new, signature, ())
         folder.move((new, place), replace=False)
-    return Pool(place, agreement, signature)
+    return PoolFolder(place, agreement, signature)
 
 
-def load(place: Path) -> Pool:
+def load_pool(place: Path) -> PoolFolder:
     """The pool in a folder; refuses an agreement that is not the one that was signed."""
     try:
         content = (place / AGREEMENT).read_bytes()
@@ -174,7 +176,7 @@ def load(place: Path) -> Pool:
             f"{AGREEMENT} was changed after it was signed.",
             "put the agreed file back, or make a new pool and let everybody agree again.",
         )
-    return Pool(place, Agreement.parse(content.decode("utf-8")), found, partners)
+    return PoolFolder(place, Agreement.parse(content.decode("utf-8")), found, partners)
 
 
 def _partners(path: Path) -> tuple[str, tuple[Partner, ...]]:
@@ -196,9 +198,9 @@ def _unreadable(file: str) -> InputError:
 
 
 @contextmanager
-def locked(place: Path) -> Iterator[Pool]:
+def lock_pool(place: Path) -> Iterator[PoolFolder]:
     """The pool, while nobody else changes it; what a killed run left in it is removed first."""
-    load(place)
+    load_pool(place)
     with ExitStack() as stack:
         try:
             stack.enter_context(alone(place / PRIVATE, LOCK, wait=False))
@@ -211,7 +213,7 @@ def locked(place: Path) -> Iterator[Pool]:
             raise OutputError(
                 f"The pool {place.name!r} cannot be written.", "check who may write there."
             ) from error
-        pool = load(place)
+        pool = load_pool(place)
         pool.sweep()
         yield pool
 

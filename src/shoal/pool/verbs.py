@@ -18,10 +18,22 @@ from shoal.core.errors import InputError, OutputError
 from shoal.core.model import Model
 from shoal.core.release import Release
 from shoal.core.schema import Schema
-from shoal.pool.agreement import Agreement, agreed, check_agreement, named
-from shoal.pool.published import Published, check_only, published, recorded, settle, working
+from shoal.pool.agreement import (
+    Agreement,
+    check_agreement_hash,
+    check_provider_name,
+    make_agreement,
+)
+from shoal.pool.published import (
+    PoolRelease,
+    check_no_earlier_release,
+    finish_killed_run,
+    mark_work_begun,
+    read_pool_releases,
+    record_pool_release,
+)
 from shoal.pool.results import Added, Agreed, Pooled, Status
-from shoal.pool.store import Pool, create, load, locked
+from shoal.pool.store import PoolFolder, create_pool, load_pool, lock_pool
 from shoal.releases import folder
 from shoal.releases.options import Progress, quiet
 from shoal.releases.people import one_row_of
@@ -48,7 +60,7 @@ def pool_init(
     the pool is complete when all of them have added their rows; ``hold_back`` and further
     ``parameters`` are as in ``shoal.publish``.
     """
-    agreement = agreed(
+    agreement = make_agreement(
         schema,
         rule,
         method=method,
@@ -57,7 +69,7 @@ def pool_init(
         parameters=parameters,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    made = create(_named(pool), agreement)
+    made = create_pool(_named(pool), agreement)
     return Agreed(
         made.folder,
         made.hash,
@@ -86,18 +98,20 @@ def pool_add(
     row stands for a person who has several, as in ``shoal.publish``; the pool remembers that it
     was asked for. ``reading`` says how the file is written, as in ``shoal.open``.
     """
-    name = named(provider)
+    name = check_provider_name(provider)
     with _at_work(_named(pool)) as found:
-        check_agreement(found.hash, agreement)
+        check_agreement_hash(found.hash, agreement)
         found.agreement.check_name(name, (*found.names, *found.agreement.providers))
         if name in found.names and not replace:
             raise InputError(
                 f"{name!r} has added its rows already.", "put others in their place with --replace."
             )
         each = one_row_of(one_row, found.agreement.schema)
-        rows = handed_in.read(source, found.agreement, name, {**reading, "one_row": each})
-        content = handed_in.content_of(rows, found.agreement.column.name)
-        handed_in.check_new(found, name, rows, content)
+        rows = handed_in.read_provider_rows(
+            source, found.agreement, name, {**reading, "one_row": each}
+        )
+        content = handed_in.hash_rows(rows, found.agreement.column.name)
+        handed_in.check_rows_are_new(found, name, rows, content)
         after = found.with_rows(name, rows, content, "" if each is None else str(each))
     stored = next(one for one in after.partners if one.provider == name)
     return Added(name, stored.rows, after.hash, stored.sha256, after.awaited)
@@ -106,10 +120,10 @@ def pool_add(
 def pool_status(pool: str | Path) -> Status:
     """Who has added rows to a pool and who is awaited, and what was agreed on."""
     home = _named(pool)
-    load(home)
+    load_pool(home)
     with suppress(InputError, OutputError), _at_work(home):
         pass  # what a killed run left is removed, where that may be done now
-    found = load(home)
+    found = load_pool(home)
     names = tuple(sorted(found.names))
     return Status(found.folder, found.hash, str(found.agreement.rule), names, found.awaited)
 
@@ -133,46 +147,46 @@ def pool_publish(
     for (``again``); certificate and pages then say how many came before.
     """
     place, home = _named(out), _named(pool)
-    companion, beside = folder.companion_of(place), partners.partners_of(place)
+    companion, beside = folder.companion_of(place), partners.locate_partners_folder(place)
     with _at_work(home) as found:
-        check_agreement(found.hash, agreement)
+        check_agreement_hash(found.hash, agreement)
         _check_complete(found)
-        earlier = published(home)
-        check_only(earlier, place, replace=replace, again=again)
+        earlier = read_pool_releases(home)
+        check_no_earlier_release(earlier, place, replace=replace, again=again)
         finals = companion, beside, place
         # from here on something is written beside the release, be it an empty file
-        with working(home, finals, len(earlier)):
+        with mark_work_begun(home, finals, len(earlier)):
             folder.check_free(place, companion, replace)
-            partners.check_free(beside, replace)
+            partners.check_partners_folder(beside, replace)
             rows = found.rows()
-            handed_in.check_apart(found, rows)
+            handed_in.check_people_have_one_provider(found, rows)
             with folder.aside(place) as (root,):
                 release = _published(found.agreement, rows, root / place.name, format, progress)
                 progress("looking from every side", 0, 1)
-                told = partners.facts(found, release, date.today(), len(earlier))
-                signature, pages = partners.write(root / beside.name, told)
+                told = partners.collect_partner_facts(found, release, date.today(), len(earlier))
+                signature, pages = partners.write_partner_files(root / beside.name, told)
                 new, hidden = root / place.name, folder.companion_of(root / place.name)
                 pairs = (hidden, companion), (root / beside.name, beside), (new, place)
-                with recorded(home, earlier, _record(told, signature, place), place):
+                with record_pool_release(home, earlier, _record(told, signature, place), place):
                     folder.move(*pairs, replace=replace)
     release = _moved(release, place, companion)
     return Pooled(release, told.certificate, signature, beside, pages, told.counts)
 
 
 @contextmanager
-def _at_work(home: Path) -> Iterator[Pool]:
+def _at_work(home: Path) -> Iterator[PoolFolder]:
     """The pool, while nobody else changes it, without what a killed run left."""
-    with locked(home) as found:
-        settle(home)
+    with lock_pool(home) as found:
+        finish_killed_run(home)
         yield found
 
 
-def _record(told: partners.Facts, signature: str, place: Path) -> Published:
+def _record(told: partners.PartnerFacts, signature: str, place: Path) -> PoolRelease:
     about = told.certificate
-    return Published(about["date"], about["release_sha256"], signature, place.name)
+    return PoolRelease(about["date"], about["release_sha256"], signature, place.name)
 
 
-def _check_complete(pool: Pool) -> None:
+def _check_complete(pool: PoolFolder) -> None:
     """Everybody is there, and there are enough of them."""
     if pool.awaited:
         have = "has" if len(pool.awaited) == 1 else "have"
@@ -189,7 +203,7 @@ def _check_complete(pool: Pool) -> None:
 def _published(
     agreement: Agreement, rows: pa.Table, out: Path, format: str, progress: Progress
 ) -> Release:
-    schema = handed_in.stored(agreement.schema)
+    schema = handed_in.select_stored_columns(agreement.schema)
     with opened(rows, kinds=schema.kinds, nulls=()) as frame:  # nulls are nulls by now
         return publish(
             frame,

@@ -17,7 +17,7 @@ from shoal.attacks import attacks, needs
 from shoal.core.release import Finding
 from shoal.core.schema import Schema
 from shoal.releases.options import Progress, quiet
-from shoal.verbs.red_team import RedTeam, attempt, ranked
+from shoal.verbs.red_team import RedTeam, attempt_attack, rank_findings
 
 
 def trials(
@@ -53,14 +53,14 @@ def trials(
         for which in _groups(name, len(releases)):
             some = 1 < len(which) < len(releases)
             label = f"{name} with release {which[1] + 1}" if some else name
-            found = attempt(name, known, which, asked)
+            found = attempt_attack(name, known, which, asked)
             if isinstance(found, Finding):
                 each = tuple(replace(one, attack=label) for one in found.by_column)
                 findings.append(replace(found, attack=label, by_column=each))
                 skipped += [(f"{label} on {column}", why) for column, why in found.not_evaluated]
             else:
                 skipped.append((label, told(found)))
-    return RedTeam(ranked(findings), tuple(skipped))
+    return RedTeam(rank_findings(findings), tuple(skipped))
 
 
 def _groups(name: str, count: int) -> list[tuple[int, ...]]:

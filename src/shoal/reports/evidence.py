@@ -32,7 +32,7 @@ from shoal.reports.sections import collusion, composition
 from shoal.reports.sections.collusion import Colluding
 from shoal.reports.sections.composition import Composing
 from shoal.reports.sections.knowledge import Knowing
-from shoal.verbs.red_team import worst_by_column
+from shoal.verbs.red_team import select_worst_by_column
 
 FEWEST = 10
 """The public version tells nothing that fewer people than this stand behind."""
@@ -174,7 +174,7 @@ class Evidence:
     @property
     def by_column(self) -> tuple[Finding, ...]:
         """Of each column that is learnt the worst that an attack found, the worst column first."""
-        return worst_by_column(self.findings)
+        return select_worst_by_column(self.findings)
 
     @property
     def several(self) -> bool:

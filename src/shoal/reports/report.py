@@ -53,7 +53,7 @@ from shoal.reports.release_page import page
 from shoal.reports.sections.collusion import colluding
 from shoal.reports.sections.composition import composing
 from shoal.reports.sections.knowledge import PIECES, checked, knowing, not_run
-from shoal.verbs.audit import Audit, audit, beside
+from shoal.verbs.audit import Audit, audit, tally_with_published
 from shoal.verbs.red_team import RedTeam
 
 RISK = Fraction(1, 5)
@@ -405,7 +405,7 @@ def _before(
         tally = everything = _tallied(frame, wanted)
         if kept:
             everything = _tallied(frame, replace(schema, columns=(*schema.quasi, *kept)))
-    both, cut = beside(tally, count)
+    both, cut = tally_with_published(tally, count)
     moved = marginals.raw(both, cut).columns
     drawn = marginals.distributions(both, cut)
     axes = (*tally.quasi, *tally.sensitive)

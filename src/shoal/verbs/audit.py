@@ -42,7 +42,7 @@ from shoal.releases.verification import population_of
 
 
 @dataclass(frozen=True)
-class Reached:
+class MeasuredModel:
     """The strongest parameter of one model that every class meets."""
 
     model: str
@@ -84,7 +84,7 @@ class Audit:
 
     rows: int
     classes: int
-    measured: tuple[Reached, ...]
+    measured: tuple[MeasuredModel, ...]
     risk: Assessment
     utility: dict[str, Any]
     kept_columns_k: int | None = None
@@ -168,7 +168,7 @@ class Audit:
         return [_line(name, value) for name, value in found.items() if not math.isnan(value)]
 
 
-def _called(one: Reached | NotEvaluated) -> str:
+def _called(one: MeasuredModel | NotEvaluated) -> str:
     """A model with its other parameters and its column."""
     extra = "".join(f" {k}={v}" for k, v in one.parameters)
     return one.model + extra + (f" on {one.on}" if one.on else "")
@@ -308,16 +308,16 @@ def _from_weights(frame: Frame, schema: Schema, rows: int) -> float | None:
     return min(1.0, rows / people) if people > 0 else None
 
 
-def _spent(answers: Mapping[str, Answers]) -> Iterable[Reached]:
+def _spent(answers: Mapping[str, Answers]) -> Iterable[MeasuredModel]:
     """What the answers of each column of a randomised release spend, by how they are drawn."""
     for name, one in answers.items():
         spend = answered_for(one.bins.size, one.keep)
-        yield Reached("differential-privacy", float(spend.epsilon), name)
+        yield MeasuredModel("differential-privacy", float(spend.epsilon), name)
 
 
 def _reached(
     groups: Groups, buckets: bool, answered: bool
-) -> tuple[tuple[Reached, ...], tuple[NotEvaluated, ...]]:
+) -> tuple[tuple[MeasuredModel, ...], tuple[NotEvaluated, ...]]:
     """Each model of the room on each sensitive column it can be asked about, and what cannot.
 
     Where quasi-identifiers are published as they are, in ``buckets``, none that hides identity.
@@ -339,7 +339,7 @@ def _reached(
                     if buckets and groups.written is not None:
                         raise NotEvaluatedError(PERMUTED_VALUES)
                     value = float(probe.reached(groups))
-                    found.append(Reached(name, value, on, with_it))
+                    found.append(MeasuredModel(name, value, on, with_it))
                 except (NotEvaluatedError, UndecidedError) as error:
                     left.append(NotEvaluated(name, on, with_it, error.fact))
     return tuple(found), tuple(left)
@@ -358,9 +358,9 @@ def _utility(count: Recount, groups: Groups, schema: Schema, original: Any) -> d
     with opened(original, kinds=wanted.kinds) as frame:
         fields = [field for field in frame.fields if field.name in wanted.names]
         tally = encode(frame, wanted.fit(fields)).tally
-    both, cut = beside(tally, count)
+    both, cut = tally_with_published(tally, count)
     lost = loss.loss(both, cut)
-    pooled = transported(tally, cut)
+    pooled = transport_cut(tally, cut)
     return found | {
         "loss": lost,
         "granularity": 1 - lost,
@@ -371,7 +371,7 @@ def _utility(count: Recount, groups: Groups, schema: Schema, original: Any) -> d
     }
 
 
-def beside(original: Tally, count: Recount) -> tuple[Tally, Cut]:
+def tally_with_published(original: Tally, count: Recount) -> tuple[Tally, Cut]:
     """The original's tally with the published entries beside it, and a cut of these.
 
     Nobody knows which published row was which original one, so the published entries count
@@ -411,7 +411,7 @@ def _values(original: Tally, published: Tally) -> NDArray[np.int32]:
     return out
 
 
-def transported(original: Tally, cut: Cut) -> Cut:
+def transport_cut(original: Tally, cut: Cut) -> Cut:
     """A cut of the original's own entries into as many rows of each class as the cut has.
 
     Which entry goes where is arbitrary: for measures that add up one term of the entry and one

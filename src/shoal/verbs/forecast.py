@@ -19,14 +19,19 @@ import numpy as np
 from shoal.core.errors import UsageError
 from shoal.core.model import Model
 from shoal.core.schema import Schema
-from shoal.forecasts.closed_form import closed_form
-from shoal.forecasts.estimate import Estimate
-from shoal.forecasts.local_distribution import Local, local
-from shoal.forecasts.other_publisher import Publisher, coarse, overlap_of, supposed
-from shoal.forecasts.our_table import Asked, check_whole
-from shoal.forecasts.paper import READINGS, paper
-from shoal.forecasts.release_reading import OurRelease, read_release
-from shoal.forecasts.result import AtRisk, Forecast, worst_of
+from shoal.forecasts.closed_form import estimate_by_closed_form
+from shoal.forecasts.estimate import ExposureEstimate
+from shoal.forecasts.local_distribution import LocalDistribution, fit_local_distribution
+from shoal.forecasts.other_publisher import (
+    OtherPublisher,
+    cut_coarse_partitions,
+    parse_overlap,
+    suppose_publisher,
+)
+from shoal.forecasts.our_table import OverlapScenario, check_whole_number
+from shoal.forecasts.paper import READINGS, estimate_by_paper
+from shoal.forecasts.release_reading import OurRelease, read_our_release
+from shoal.forecasts.result import AtRisk, Forecast, select_worst_forecast
 from shoal.forecasts.simulation import simulate
 from shoal.releases.options import Progress, quiet
 from shoal.releases.people import as_published
@@ -35,7 +40,7 @@ from shoal.reports.document import check_place
 # Forecast: what a release that somebody else will make of overlapping people exposes of ours.
 
 
-LISTED = 100
+MAX_LISTED_CLASSES = 100
 """So many of the classes at risk are listed."""
 
 
@@ -78,11 +83,11 @@ def forecast(
     drawn by ``seed``; ``show`` names labels of classes; ``out`` is where a page is written too;
     ``reading`` says how the original and the population are written.
     """
-    wanted = overlap_of(overlap)
+    wanted = parse_overlap(overlap)
     _check_drawn(repeats, seed)
     if out is not None:
         check_place(Path(out), internal=True, name="forecast")
-    all_columns = read_release(
+    all_columns = read_our_release(
         release,
         original=as_published(release, original),
         schema=schema,
@@ -95,7 +100,7 @@ def forecast(
     )
     people = all_columns.ours.people
     share = wanted if wanted <= 1 else _part(int(wanted), people)
-    asked = Asked(share, people if rows is None else rows, l, others, confidence)
+    asked = OverlapScenario(share, people if rows is None else rows, l, others, confidence)
     asked.shared(people)
     given: dict[str, Any] = {
         "repeats": repeats,
@@ -103,26 +108,28 @@ def forecast(
         "original": original is not None,
         "population": population is not None,
     }
-    each = _by_column(all_columns, Ends.of(asked, same_people), (method, rule), given, progress)
-    found = worst_of(each)
+    each = _by_column(
+        all_columns, OverlapEnds.of(asked, same_people), (method, rule), given, progress
+    )
+    found = select_worst_forecast(each)
     if out is not None:
         found.page().write(out)
     return found
 
 
 def _check_drawn(repeats: int, seed: int) -> None:
-    check_whole("repeats", repeats, 2, 20)
-    check_whole("seed", seed, 0)
+    check_whole_number("repeats", repeats, 2, 20)
+    check_whole_number("seed", seed, 0)
 
 
 @dataclass(frozen=True)
-class Ends:
+class OverlapEnds:
     """What is supposed of the others, once for each way in which their people may coincide."""
 
-    each: tuple[Asked, ...]
+    each: tuple[OverlapScenario, ...]
 
     @classmethod
-    def of(cls, asked: Asked, same_people: float | None) -> Ends:
+    def of(cls, asked: OverlapScenario, same_people: float | None) -> OverlapEnds:
         """As it was told; untold, with several others, both ends."""
         several = asked.others > 1
         ends = ((1.0, 0.0) if several else (0.0,)) if same_people is None else (same_people,)
@@ -131,7 +138,7 @@ class Ends:
 
 def _by_column(
     release: OurRelease,
-    ends: Ends,
+    ends: OverlapEnds,
     publishing: tuple[str | None, Model | str | None],
     given: Mapping[str, Any],
     progress: Progress,
@@ -139,9 +146,11 @@ def _by_column(
     """The forecast of each column, by others who publish by a method under a rule."""
     found = []
     for read in release.each:
-        publisher = supposed(read.seen, read.ours, *publishing, several=bool(release.by_column))
+        publisher = suppose_publisher(
+            read.seen, read.ours, *publishing, several=bool(release.by_column)
+        )
         drawn = int(given["repeats"]), int(given["seed"])
-        around = local(read.ours, coarse(read.ours))
+        around = fit_local_distribution(read.ours, cut_coarse_partitions(read.ours))
         tried = [
             (
                 _estimates(read, around, asked, publisher, drawn, (i, len(ends.each)), progress),
@@ -155,7 +164,9 @@ def _by_column(
     return found
 
 
-def _compared(tried: Sequence[tuple[Sequence[Estimate], Asked]]) -> dict[str, Any]:
+def _compared(
+    tried: Sequence[tuple[Sequence[ExposureEstimate], OverlapScenario]],
+) -> dict[str, Any]:
     """What each end of how the others' people may coincide would expose, where both were tried."""
     if len(tried) < 2:
         return {}
@@ -164,9 +175,9 @@ def _compared(tried: Sequence[tuple[Sequence[Estimate], Asked]]) -> dict[str, An
 
 def _found(
     read: OurRelease,
-    asked: Asked,
-    publisher: Publisher,
-    estimates: Sequence[Estimate],
+    asked: OverlapScenario,
+    publisher: OtherPublisher,
+    estimates: Sequence[ExposureEstimate],
     given: Mapping[str, Any],
 ) -> Forecast:
     """The result: estimates, what was supposed, and the classes by the first, the default."""
@@ -204,7 +215,7 @@ def _found(
     )
 
 
-def _worse_of(asked: Asked, given: Mapping[str, Any]) -> tuple[str, ...]:
+def _worse_of(asked: OverlapScenario, given: Mapping[str, Any]) -> tuple[str, ...]:
     """Which of the two ways in which the others' people may coincide was taken, and the other."""
     risks = given.get("by_same_people")
     if risks is None:
@@ -217,7 +228,9 @@ def _worse_of(asked: Asked, given: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _ours_again(read: OurRelease, asked: Asked, publisher: Publisher) -> tuple[str, ...]:
+def _ours_again(
+    read: OurRelease, asked: OverlapScenario, publisher: OtherPublisher
+) -> tuple[str, ...]:
     """What is to be said where another table has all of our people, and nobody else."""
     people = read.ours.people
     if not asked.shared(people) == asked.rows == people:
@@ -241,20 +254,20 @@ def _part(overlap: int, people: int) -> float:
 
 def _estimates(
     read: OurRelease,
-    around: Local,
-    asked: Asked,
-    publisher: Publisher,
+    around: LocalDistribution,
+    asked: OverlapScenario,
+    publisher: OtherPublisher,
     drawn: tuple[int, int],
     turn: tuple[int, int],
     progress: Progress,
-) -> list[Estimate]:
+) -> list[ExposureEstimate]:
     """The simulation, which is the default, the closed form, and both readings of the paper.
 
     ``drawn``: how many repeats, by which seed; ``turn``: which of so many simulations this is.
     """
     progress("estimating", 0, 1)
     ours, (repeats, seed), (before, runs) = read.ours, drawn, turn
-    papers = [paper(ours, asked, one) for one in READINGS]
+    papers = [estimate_by_paper(ours, asked, one) for one in READINGS]
     found = simulate(
         ours,
         around,
@@ -266,16 +279,16 @@ def _estimates(
             "simulating releases", before * total + done, runs * total
         ),
     )
-    return [found.at(asked.l), closed_form(ours, around, asked), *papers]
+    return [found.at(asked.l), estimate_by_closed_form(ours, around, asked), *papers]
 
 
-def _exposed(read: OurRelease, estimate: Estimate) -> tuple[AtRisk, ...]:
+def _exposed(read: OurRelease, estimate: ExposureEstimate) -> tuple[AtRisk, ...]:
     """The classes that may be exposed, the likeliest first; of equals the one with fewer values."""
     ours, published = read.ours, read.view.releases[0]
     values = ours.known.distinct
     rows = np.bincount(ours.class_, minlength=ours.classes)
     _, first = np.unique(ours.class_, return_index=True)
-    order = np.lexsort((rows, values, -estimate.classes))[:LISTED]
+    order = np.lexsort((rows, values, -estimate.classes))[:MAX_LISTED_CLASSES]
     labels = published.labels if read.view.show else None
     return tuple(
         AtRisk(

@@ -16,9 +16,9 @@ from shoal.releases.people import DROPPED, question
 from shoal.releases.reader import opened
 from shoal.releases.tallying import encode
 
-MOST_COLUMNS = 12
+MAX_COLUMNS = 12
 """Subsets of more columns than this are not all counted."""
-MOST_QUASI = 24
+MAX_QUASI = 24
 """Of more quasi-identifiers than this, those with the most entropy are counted."""
 
 
@@ -238,7 +238,7 @@ def _known(fields: Sequence[Field], profiles: Mapping[str, Profile], schema: Sch
         if f.kind != "text" and roles[f.name] in ("quasi", "keep", "undecided", "sensitive")
     ]
     able.sort(key=lambda name: -profiles[name].entropy)
-    first = [name for name in able if roles[name] == "quasi"][:MOST_QUASI]
+    first = [name for name in able if roles[name] == "quasi"][:MAX_QUASI]
     rest = [name for name in able if roles[name] != "quasi"]
-    chosen = {*first, *rest[: max(0, MOST_COLUMNS - len(first))]}
+    chosen = {*first, *rest[: max(0, MAX_COLUMNS - len(first))]}
     return [f.name for f in fields if f.name in chosen]

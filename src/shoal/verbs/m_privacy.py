@@ -193,10 +193,14 @@ def m_privacy(
         reading = {**reading, "one_row": one_row_of(one_row, schema)}
     asked = _against(rule, m)
     _verifier(verifier)  # one that there is not is refused before anything is read
-    return judged(counted(table, schema, accept_keep, **reading), asked, verifier, show)
+    return judge_coalitions(
+        count_providers(table, schema, accept_keep, **reading), asked, verifier, show
+    )
 
 
-def judged(count: Counted, asked: MPrivacy, verifier: str = EXACT, show: bool = False) -> MPrivate:
+def judge_coalitions(
+    count: CountedProviders, asked: MPrivacy, verifier: str = EXACT, show: bool = False
+) -> MPrivate:
     """How what was counted stands against coalitions."""
     groups = Groups.of(count.tally, count.cut, list_joint_columns(asked.rule))
     n = groups.brought.provider.size
@@ -262,7 +266,7 @@ def _exactly(asked: MPrivacy, groups: Groups) -> tuple[Collusion, int]:
 
 
 @dataclass(frozen=True)
-class Counted(Recount):
+class CountedProviders(Recount):
     """Labels, sensitive values and providers, counted; and of each row class and provider."""
 
     how: VerdictBasis
@@ -270,7 +274,9 @@ class Counted(Recount):
     who: NDArray[Any]
 
     @classmethod
-    def of(cls, frame: Frame, count: Recount, how: VerdictBasis, who: NDArray[Any]) -> Counted:
+    def of(
+        cls, frame: Frame, count: Recount, how: VerdictBasis, who: NDArray[Any]
+    ) -> CountedProviders:
         """The count of a frame."""
         return cls(count.tally, count.cut, how, by_row(frame, count), who)
 
@@ -285,9 +291,9 @@ class Counted(Recount):
         return np.flatnonzero((self.class_ == class_) & others) + 1
 
 
-def counted(
+def count_providers(
     source: Any, schema: Schema | None = None, accept_keep: bool = False, **reading: Any
-) -> Counted:
+) -> CountedProviders:
     """A table with its providers, or a release with its private companion."""
     release = released(source)
     if release is not None:
@@ -307,10 +313,12 @@ def counted(
     with opened_labels(release[0], schema, exact=True, **reading) as frame:
         who = provided(source, release[0])
         count = recount(frame, schema, who)
-        return Counted.of(frame, count, "counted with the private companion", who.codes)
+        return CountedProviders.of(frame, count, "counted with the private companion", who.codes)
 
 
-def _counted_as_it_stands(source: Any, schema: Schema, reading: Mapping[str, Any]) -> Counted:
+def _counted_as_it_stands(
+    source: Any, schema: Schema, reading: Mapping[str, Any]
+) -> CountedProviders:
     if schema.provider is None:
         raise UsageError(
             "No column says who provided each row.",
@@ -334,7 +342,7 @@ def _counted_as_it_stands(source: Any, schema: Schema, reading: Mapping[str, Any
         count = recount(frame, schema)
         assert count.tally.provider is not None, "the schema has a provider"
         (who,) = frame.rows([as_coding(count.tally.provider)])
-        return Counted.of(frame, count, "counted", who)
+        return CountedProviders.of(frame, count, "counted", who)
 
 
 def _refuse_buckets(manifest: dict[str, Any]) -> None:
@@ -351,7 +359,9 @@ def _refuse_buckets(manifest: dict[str, Any]) -> None:
         )
 
 
-def _worst(count: Counted, groups: Groups, found: Collusion, m: int, show: bool) -> Breach | None:
+def _worst(
+    count: CountedProviders, groups: Groups, found: Collusion, m: int, show: bool
+) -> Breach | None:
     """The broken class that is left with the fewest rows; the first of several."""
     broken = np.flatnonzero(found.broken)
     if not len(broken):
@@ -373,7 +383,7 @@ def _worst(count: Counted, groups: Groups, found: Collusion, m: int, show: bool)
     )
 
 
-def _beyond(count: Counted, groups: Groups, asked: MPrivacy, show: bool) -> Breach | None:
+def _beyond(count: CountedProviders, groups: Groups, asked: MPrivacy, show: bool) -> Breach | None:
     """What breaks at more than what is asked for; None too where that would take too long."""
     try:
         found, _ = _exactly(asked, groups)

@@ -20,7 +20,7 @@ from shoal.engines.protocol import Frame
 from shoal.engines.readers.limits import check_labels
 from shoal.engines.source import STANDARD, TextStyle
 from shoal.engines.type_inference.kinds import LeftOut
-from shoal.ledger.publish_hook import check_recording, recorded, with_ledger
+from shoal.ledger.publish_hook import admit_while_moving, check_recording, open_ledger
 from shoal.methods import apart
 from shoal.methods._invariance.requirement import invariance
 from shoal.models import rule as parse_rule
@@ -79,7 +79,7 @@ from shoal.releases.tallying import Survey, survey
 from shoal.releases.verification import counted, judged_after, kept_unjudged, several
 from shoal.releases.writer import write_rows
 from shoal.verbs.publish_noise import publish_noisy
-from shoal.verbs.request_check import attempt, check_on, check_request, reraise
+from shoal.verbs.request_check import check_request, check_rule_columns, raise_if_error, try_making
 
 
 def publish(
@@ -179,9 +179,9 @@ def publish(
         return publish_noisy(source, NoisyRequest.of({**given, **parameters}, **common))
     if marginals is not None:
         raise no_marginals()
-    request, amiss = attempt(lambda: _request(parameters, **given, **common, one_row=one_row))
+    request, amiss = try_making(lambda: _request(parameters, **given, **common, one_row=one_row))
     check_request(
-        *(_checks(request, after) if amiss is None else [partial(reraise, amiss)]),
+        *(_checks(request, after) if amiss is None else [partial(raise_if_error, amiss)]),
         tables=[source],
         files=[population],
         releases=[based_on, like, *several(after)],
@@ -196,7 +196,7 @@ def publish(
         ledger=ledger,
         reading=reading,
     )
-    with with_ledger(request) as asked:
+    with open_ledger(request) as asked:
         return _released(source, asked, after)
 
 
@@ -319,7 +319,7 @@ def _checks(request: Request, after: Any) -> list[Callable[[], object]]:
         lambda: check_earlier(request.based_on),
         lambda: check_invariant(request),
         lambda: check_column(request.rule, request.schema),
-        lambda: check_on(request.rule, request.schema, request.form != RANDOMISED),
+        lambda: check_rule_columns(request.rule, request.schema, request.form != RANDOMISED),
         lambda: _check_kept(request, after),
         lambda: _check_place(request),
         lambda: check_recording(request),
@@ -496,7 +496,7 @@ def _place(
         facts |= {"repeats": repeating(frame, request.schema)}
         told = record.companion(request, found, facts, **sealed)
         record.write_json(private / folder.COMPANION, told, 0o600)
-        with recorded(request, Release(about, found, public, private), frame) as admitted:
+        with admit_while_moving(request, Release(about, found, public, private), frame) as admitted:
             request.progress("moving into place", 0, 1)
             folder.move((private, final), (public, out), replace=request.replace)
     return Release(about, found, out, final, made.facts() | admitted)

@@ -23,7 +23,7 @@ from shoal.core.release import EDITION, MANIFEST_NAME, Release, Verdict
 from shoal.core.spend import Spend
 from shoal.dp.seeded_draws import generator
 from shoal.engines.protocol import Frame
-from shoal.ledger.publish_hook import recorded, with_ledger
+from shoal.ledger.publish_hook import admit_while_moving, open_ledger
 from shoal.releases import folder
 from shoal.releases import manifest as record
 from shoal.releases.forms._noise.draft import Drawn, Form
@@ -46,7 +46,7 @@ from shoal.releases.writer import write_whole
 # A release of noise, written aside, verified, recorded and moved into place: whole or not at all.
 
 
-def manifest(
+def build_noise_manifest(
     form: Form, request: NoisyRequest, marginals: Sequence[Columns], rows: int | None = None
 ) -> dict[str, Any]:
     """The public manifest, without what only the written file can tell."""
@@ -67,12 +67,12 @@ def _stated(form: Form, request: NoisyRequest) -> Spend:
     return Spend(epsilon, delta, total(form.steps, delta).rho if delta else None)
 
 
-def place(
+def place_noise_release(
     frame: Frame, form: Form, drawn: Drawn, request: NoisyRequest, out: Path, facts: dict[str, Any]
 ) -> Release:
     """Write, verify and move: either the whole release is there afterwards, or nothing is."""
     final, key = request.companion or folder.companion_of(out), secrets.token_bytes(32)
-    about = manifest(form, request, drawn.marginals, drawn.table.num_rows)
+    about = build_noise_manifest(form, request, drawn.marginals, drawn.table.num_rows)
     with folder.aside(out, final) as parts:
         public, private = folder.inside(*parts)
         table = public / f"table.{request.format}"
@@ -86,7 +86,7 @@ def place(
         told |= {"key": key.hex(), "input": folder.fingerprint(frame, key)}
         told |= companion_sketch(frame, request.schema)
         record.write_json(private / folder.COMPANION, told, 0o600)
-        with recorded(request, Release(about, found, public, private), frame) as admitted:
+        with admit_while_moving(request, Release(about, found, public, private), frame) as admitted:
             request.progress("moving into place", 0, 1)
             folder.move((private, final), (public, out), replace=request.replace)
     return Release(about, found, out, final, facts | admitted)
@@ -144,7 +144,7 @@ def publish_noisy(source: Any, request: NoisyRequest) -> Release:
     if request.out is not None:
         companion = request.companion or folder.companion_of(request.out)
         folder.check_free(request.out, companion, request.replace)
-    with with_ledger(request) as asked:
+    with open_ledger(request) as asked:
         return _released(source, asked)
 
 
@@ -154,7 +154,7 @@ def _released(source: Any, request: NoisyRequest) -> Release:
     reading = {**request.reading, "one_row": request.one_row}
     with opened(source, kinds=request.schema.kinds, **reading) as frame:
         frame.check_header()
-        form = planned(Plan.of(request.schema, frame.fields), request)
+        form = choose_noise_form(Plan.of(request.schema, frame.fields), request)
         if request.out is None:
             return _promised(form, request)
         check_people(frame, request.schema)
@@ -176,10 +176,10 @@ def _released(source: Any, request: NoisyRequest) -> Release:
                 *told_replaced(request.out, request.replace),
             ],
         }
-        return place(frame, form, drawn, request, request.out, facts)
+        return place_noise_release(frame, form, drawn, request, request.out, facts)
 
 
-def planned(plan: Plan, request: NoisyRequest) -> Form:
+def choose_noise_form(plan: Plan, request: NoisyRequest) -> Form:
     """The form that is asked for, with its noise."""
     if request.form == COUNTS:
         return Counts.of(plan, request.spend, request.marginals, request.progress)
@@ -188,7 +188,7 @@ def planned(plan: Plan, request: NoisyRequest) -> Form:
 
 def _promised(form: Form, request: NoisyRequest) -> Release:
     """The outcome of a dry run."""
-    about = manifest(form, request, form.marginals)
+    about = build_noise_manifest(form, request, form.marginals)
     found, said = judgement(about), _said(form)
     rows = said["expected"]["cells"] if request.form == COUNTS else 0
     outcome = Verdict(found.holds, "by construction", rows, 0, (found,))

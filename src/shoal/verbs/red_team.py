@@ -49,14 +49,14 @@ class RedTeam:
     @property
     def columns(self) -> tuple[Finding, ...]:
         """Of each sensitive column the worst that an attack found, the worst column first."""
-        return worst_by_column(self.findings)
+        return select_worst_by_column(self.findings)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        findings = [{**found.to_json(), "harm": harm(found)} for found in self.findings]
+        findings = [{**found.to_json(), "harm": measure_harm(found)} for found in self.findings]
         skipped = [{"attack": name, "reason": reason} for name, reason in self.skipped]
         about = {"edition": EDITION, "attack": RED_TEAM, "rate": self.rate}
-        columns = [in_short(found) for found in self.columns]
+        columns = [summarise_finding(found) for found in self.columns]
         return to_json_object(
             {**about, "findings": findings, "by_column": columns, "skipped": skipped}
         )
@@ -67,7 +67,7 @@ class RedTeam:
         return "\n".join(lines)
 
 
-def worst_by_column(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def select_worst_by_column(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Of each sensitive column the finding that exposes most people, the worst column first."""
     worst: dict[str, Finding] = {}
     for one in (one for found in findings for one in found.each if one.on):
@@ -80,7 +80,7 @@ def _severity(found: Finding) -> tuple[float, float, float]:
     return found.rate, found.sure - found.guessing, found.sure
 
 
-def in_short(found: Finding) -> dict[str, Any]:
+def summarise_finding(found: Finding) -> dict[str, Any]:
     """What the worst attack on a column found, in plain values."""
     return {
         "on": found.on,
@@ -93,12 +93,12 @@ def in_short(found: Finding) -> dict[str, Any]:
     }
 
 
-def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def rank_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings by the share of people exposed, the largest first; equal shares by harm."""
-    return tuple(sorted(findings, key=lambda one: (-one.rate, -harm(one), one.attack)))
+    return tuple(sorted(findings, key=lambda one: (-one.rate, -measure_harm(one), one.attack)))
 
 
-def harm(found: Finding) -> float:
+def measure_harm(found: Finding) -> float:
     """What an attack adds to guessing, and to what it "finds" among people who are not there; on
     the column where that is most.
     """
@@ -144,7 +144,7 @@ def red_team(
         progress("attacking", i, len(attacks()))
         for which in _groups(name, len(known.releases)):
             about = _names(known, which)
-            found = attempt(name, known, which, asked)
+            found = attempt_attack(name, known, which, asked)
             if isinstance(found, Finding):
                 findings.append(_introduced(found, about))
                 skipped += [(f"{name} on {column}", why) for column, why in found.not_evaluated]
@@ -156,7 +156,7 @@ def red_team(
     if not findings:
         reasons = dict.fromkeys(reason for _, reason in skipped)
         raise UsageError("No attack can run on what is given.", " ".join(reasons))
-    return RedTeam(ranked(findings), tuple(dict.fromkeys(skipped)))
+    return RedTeam(rank_findings(findings), tuple(dict.fromkeys(skipped)))
 
 
 def _groups(name: str, count: int) -> list[tuple[int, ...]]:
@@ -180,7 +180,7 @@ def _names(known: Scene, which: Sequence[int]) -> str:
     return " and ".join(known.releases[i].name for i in which) + ": "
 
 
-def attempt(
+def attempt_attack(
     name: str, known: Scene, which: Sequence[int], asked: Asked
 ) -> Finding | UsageError | InputError:
     """What an attack on some of the releases found, or why it did not run.

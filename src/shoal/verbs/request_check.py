@@ -20,7 +20,7 @@ from shoal.core.model import Model, format_parameter, unwrap_rule
 from shoal.core.schema import Schema
 from shoal.engines.database_address import refuse_address
 from shoal.engines.open_table import glimpse_fields
-from shoal.ledger.chain.database import check_file
+from shoal.ledger.chain.database import check_ledger_file
 from shoal.ledger.chain.keys import Keys
 from shoal.models import rule as parse_rule
 from shoal.releases.judgement import refuse_unnamed
@@ -76,18 +76,18 @@ def check_request(
     Hint: write k=5.
     its parameters are: order.
     """
-    stated, amiss = attempt(lambda: schema() if callable(schema) else schema)
-    parsed = [attempt(partial(parse_rule, text)) for text in rules]
+    stated, amiss = try_making(lambda: schema() if callable(schema) else schema)
+    parsed = [try_making(partial(parse_rule, text)) for text in rules]
     models = [model for model, error in parsed if error is None and model is not None]
     sources = [table for table in tables if isinstance(table, str | Path)]
     published = [release for release in releases if release is not None]
     columns = _find_columns([*sources, *published], stated) if on and amiss is None else None
     ShoalError.collect(
         *further,
-        *(partial(reraise, error) for _, error in parsed),
-        partial(reraise, amiss),
+        *(partial(raise_if_error, error) for _, error in parsed),
+        partial(raise_if_error, amiss),
         *(
-            partial(check_on, model, stated, one_column_each)
+            partial(check_rule_columns, model, stated, one_column_each)
             for model in models
             if stated is not None
         ),
@@ -109,7 +109,7 @@ def check_request(
     )
 
 
-def check_on(rule: Model, schema: Schema, one_column_each: bool) -> None:
+def check_rule_columns(rule: Model, schema: Schema, one_column_each: bool) -> None:
     """Refuse a rule about a column that the schema gives another role than sensitive.
 
     ``one_column_each``: where there are several, a rule has to name one.
@@ -127,7 +127,7 @@ def check_on(rule: Model, schema: Schema, one_column_each: bool) -> None:
                 raise UsageError(f"There is no sensitive column {name!r}.", f"name one: {known}.")
 
 
-def attempt(make: Callable[[], Any]) -> tuple[Any, ShoalError | None]:
+def try_making(make: Callable[[], Any]) -> tuple[Any, ShoalError | None]:
     """What is made, or the error that keeps it from being made."""
     try:
         return make(), None
@@ -135,7 +135,7 @@ def attempt(make: Callable[[], Any]) -> tuple[Any, ShoalError | None]:
         return None, error
 
 
-def reraise(error: ShoalError | None) -> None:
+def raise_if_error(error: ShoalError | None) -> None:
     """Raise an error that was put off, if there is one."""
     if error is not None:
         raise error
@@ -155,7 +155,7 @@ def _check_attack(
         return
     check_names(name, options)
     if name != RED_TEAM:
-        reraise(lacking(name, len(releases), relation, people))
+        raise_if_error(lacking(name, len(releases), relation, people))
 
 
 def _find_columns(sources: Iterable[Any], schema: Schema | None) -> set[str] | None:
@@ -164,10 +164,10 @@ def _find_columns(sources: Iterable[Any], schema: Schema | None) -> set[str] | N
         return {column.name for column in schema.columns}
     columns: set[str] = set()
     for source in sources:
-        release, _ = attempt(partial(read_release, source))
+        release, _ = try_making(partial(read_release, source))
         if release is None:
             return None
-        own, error = attempt(partial(released_schema, release[1]))
+        own, error = try_making(partial(released_schema, release[1]))
         if error is not None:
             return None
         columns |= set(own.names)
@@ -194,7 +194,7 @@ def _check_file(source: Any) -> None:
 
 
 def _check_header(source: Any, schema: Schema, some: bool, reading: Mapping[str, Any]) -> None:
-    fields, _ = attempt(partial(glimpse_fields, source, **reading))
+    fields, _ = try_making(partial(glimpse_fields, source, **reading))
     if fields is not None:
         if some:  # a table that was published lacks what is never published
             columns = tuple(column for column in schema.columns if column.role in PUBLISHED_ROLES)
@@ -221,5 +221,6 @@ def _check_ledger(ledger: Any, key: Any) -> None:
     if isinstance(ledger, str | Path) and "://" not in str(ledger):
         refuse_address(ledger)
         ShoalError.collect(
-            partial(check_file, Path(ledger)), *([] if key is None else [partial(Keys.read, key)])
+            partial(check_ledger_file, Path(ledger)),
+            *([] if key is None else [partial(Keys.read, key)]),
         )

@@ -3,9 +3,9 @@
 It keeps entries and knows nothing of what they mean: the flow decides what is recorded.
 """
 
-from shoal.ledger.chain.book import Book, Moved
-from shoal.ledger.chain.checkpoint import Outline
-from shoal.ledger.chain.entries import Entry, Head
+from shoal.ledger.chain.book import Book, HeadMoved
+from shoal.ledger.chain.checkpoint import ChainOutline
+from shoal.ledger.chain.entries import ChainHead, Entry
 from shoal.ledger.chain.keys import Keys
 
-__all__ = ["Book", "Entry", "Head", "Keys", "Moved", "Outline"]
+__all__ = ["Book", "ChainHead", "ChainOutline", "Entry", "HeadMoved", "Keys"]

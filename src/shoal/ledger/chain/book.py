@@ -24,33 +24,38 @@ from typing import Any
 import sqlalchemy as sa
 
 from shoal.core.errors import InputError, OutputError, UsageError
-from shoal.ledger.chain.checking import Walk, chain_problems, head_problems, sealed_problems
-from shoal.ledger.chain.checkpoint import CHECKPOINTS, Outline
-from shoal.ledger.chain.database import PATIENCE, Place, place
+from shoal.ledger.chain.checking import (
+    ChainWalk,
+    find_chain_problems,
+    find_head_problems,
+    find_sealed_problems,
+)
+from shoal.ledger.chain.checkpoint import CHECKPOINTS, ChainOutline
+from shoal.ledger.chain.database import PATIENCE, LedgerDatabase, open_database
 from shoal.ledger.chain.entries import (
-    FIRST,
     FOUNDING,
     KINDS,
+    NO_PREVIOUS,
     PUBLISHER,
+    ChainHead,
     Entry,
-    Head,
-    canonical,
-    is_whole,
-    next_entry,
-    sha256,
+    has_own_hash,
+    hash_bytes,
+    sign_next_entry,
+    to_canonical_json,
 )
-from shoal.ledger.chain.keys import Keys, is_public
-from shoal.ledger.chain.rows import VERIFY, Verified, entries_as_they_are, insert
+from shoal.ledger.chain.keys import Keys, is_public_key
+from shoal.ledger.chain.rows import VERIFY, VerifiedChain, insert_entry, read_unverified_entries
 from shoal.ledger.chain.tables import (
     ENTRIES,
     SEALED,
-    edition_of,
-    guard,
-    is_older,
-    is_taken,
+    check_current_edition,
+    find_unguarded_tables,
+    is_occupied,
     migrate,
-    must_be_todays,
-    unguarded,
+    needs_migration,
+    read_edition,
+    restore_triggers,
 )
 
 _LARGEST = 2**28
@@ -60,10 +65,10 @@ _STAMPED = {"at", "by"}
 _FOUNDED = {*_STAMPED, "kind", "ledger", "public", "sealing"}
 
 
-class Moved(OutputError):
+class HeadMoved(OutputError):
     """Others have added to the ledger since the caller looked; ``head`` is where it is now."""
 
-    def __init__(self, head: Head) -> None:
+    def __init__(self, head: ChainHead) -> None:
         super().__init__(
             f"The ledger has grown to entry {head.number} since it was read.",
             "Judge again together with what is new.",
@@ -78,14 +83,14 @@ class Book:
     ``keys`` are needed to add and to open sealed contents, not to read or check the chain.
     """
 
-    place: Place
+    place: LedgerDatabase
     keys: Keys | None
     identity: str
     """Random, and the same for the ledger's whole life; sealed contents are bound to it."""
-    _verified: Verified = field(init=False, repr=False, compare=False)
+    _verified: VerifiedChain = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_verified", Verified(self.keys, self.identity))
+        object.__setattr__(self, "_verified", VerifiedChain(self.keys, self.identity))
 
     @classmethod
     def create(
@@ -101,8 +106,8 @@ class Book:
             "public": keys.public,
             "sealing": keys.mark(identity, keys.public),
         }
-        founding = next_entry(Head(0, FIRST), keys, _stamped(body, keys.name), "")
-        found = place(where, patience, new=True)
+        founding = sign_next_entry(ChainHead(0, NO_PREVIOUS), keys, _stamped(body, keys.name), "")
+        found = open_database(where, patience, new=True)
         with found.closed_on_error():
             with found.reading() as connection:
                 _must_be_free(found, connection)  # before anything in it is changed
@@ -111,7 +116,7 @@ class Book:
                 _must_be_free(found, connection)
                 migrate(connection)
                 CHECKPOINTS.create(connection, checkfirst=True)
-                insert(connection, founding, None)
+                insert_entry(connection, founding, None)
         return cls(found, keys, identity)
 
     @classmethod
@@ -119,12 +124,12 @@ class Book:
         cls, where: str | Path, keys: Keys | None = None, *, patience: float = PATIENCE
     ) -> Book:
         """The ledger at a path or an address, brought to today's edition where it is older."""
-        found = place(where, patience)
+        found = open_database(where, patience)
         with found.closed_on_error():
             _bring_up(found)
             with found.reading() as connection:
-                founding = entries_as_they_are(connection, ENTRIES.c.number == 1)
-            told = founding[0].body if founding and is_whole(founding[0]) else {}
+                founding = read_unverified_entries(connection, ENTRIES.c.number == 1)
+            told = founding[0].body if founding and has_own_hash(founding[0]) else {}
             identity = str(told.get("ledger", ""))
             # a ledger without a beginning opens still, so that it can be checked
             if keys and told and told.get("sealing") != keys.mark(identity, founding[0].signer):
@@ -145,12 +150,12 @@ class Book:
 
     # Reading
 
-    def head(self) -> Head:
+    def head(self) -> ChainHead:
         """The last entry's number and hash."""
         with self._reading() as connection:
             return self._verified.walked(connection).head
 
-    def outline(self) -> Outline:
+    def outline(self) -> ChainOutline:
         """What is known of all entries without reading them: which are of a kind, about whom."""
         with self._reading() as connection:
             return self._verified.outline(connection)
@@ -188,7 +193,7 @@ class Book:
             stored = connection.execute(query).scalar()
         if not expected and stored is None:
             raise InputError(f"Entry {number} has no sealed content.", "Ask for another entry.")
-        if not isinstance(stored, bytes) or sha256(stored) != expected:
+        if not isinstance(stored, bytes) or hash_bytes(stored) != expected:
             raise InputError(
                 f"The sealed content of entry {number} is not the one that was recorded.", VERIFY
             )
@@ -197,7 +202,7 @@ class Book:
             raise _wrong_key(f"The sealed content of entry {number} does not open with this key.")
         return opened
 
-    def check(self, head: Head | None = None, sealed: bool = True) -> tuple[str, ...]:
+    def check(self, head: ChainHead | None = None, sealed: bool = True) -> tuple[str, ...]:
         """What is wrong with the chain, with the entries' numbers; empty if it is whole.
 
         ``head`` is one noted earlier: without it a tail that was cut off cannot be seen. Sealed
@@ -206,15 +211,15 @@ class Book:
         checkpoint is made anew where nothing is wrong.
         """
         with self.place.reading() as connection:
-            entries = entries_as_they_are(connection, sa.true())
-            walk = Walk(self.keys, self.identity)
-            found = chain_problems(entries, walk)
-            found += head_problems(entries, head) if head is not None else ()
+            entries = read_unverified_entries(connection, sa.true())
+            walk = ChainWalk(self.keys, self.identity)
+            found = find_chain_problems(entries, walk)
+            found += find_head_problems(entries, head) if head is not None else ()
             if sealed:
                 query = sa.select(SEALED).order_by(SEALED.c.number)
                 rows = connection.execution_options(yield_per=1).execute(query)
                 contents = ((row.number, row.content) for row in rows)
-                found += sealed_problems(entries, contents, self.keys, self.identity)
+                found += find_sealed_problems(entries, contents, self.keys, self.identity)
         if not found:
             self._verified.adopt(walk, entries)
             self._verified.save(self.place)
@@ -223,12 +228,12 @@ class Book:
     def unguarded(self) -> tuple[str, ...]:
         """The tables that the database no longer keeps from being changed."""
         with self.place.reading() as connection:
-            return tuple(unguarded(connection))
+            return tuple(find_unguarded_tables(connection))
 
     def guard(self) -> None:
         """Let the database refuse changes again, where its triggers were dropped."""
         with self.place.writing() as connection:
-            guard(connection)
+            restore_triggers(connection)
 
     @contextmanager
     def _reading(self) -> Iterator[sa.Connection]:
@@ -240,28 +245,33 @@ class Book:
     # Adding
 
     def append(
-        self, body: Mapping[str, Any], sealed: bytes | None = None, expected: Head | None = None
+        self,
+        body: Mapping[str, Any],
+        sealed: bytes | None = None,
+        expected: ChainHead | None = None,
     ) -> Entry:
         """Add an entry, on the disk when this returns; ``at`` and ``by`` are written by the book.
 
-        Raises ``Moved`` when ``expected`` is no longer the head.
+        Raises ``HeadMoved`` when ``expected`` is no longer the head.
         """
         keys = self._keys()
         _refuse_names(body, _STAMPED)
         _must_be_addable(body)
         content = None if sealed is None else _sealed(keys, sealed, self.identity)
         with self.place.writing() as connection:
-            must_be_todays(connection)
+            check_current_edition(connection)
             # whoever signs an entry vouches for those before: not for one that nobody known signed
             walked = self._verified.walked(connection)
             head, known = walked.head, walked.known
             if expected is not None and head != expected:
-                raise Moved(head)
+                raise HeadMoved(head)
             _must_be_known(keys, known)
             _must_be_new(body, known)
             stamped = _stamped(body, known[keys.public])
-            entry = next_entry(head, keys, stamped, "" if content is None else sha256(content))
-            insert(connection, entry, content)
+            entry = sign_next_entry(
+                head, keys, stamped, "" if content is None else hash_bytes(content)
+            )
+            insert_entry(connection, entry, content)
         self._verified.save(self.place)
         return entry
 
@@ -273,22 +283,22 @@ class Book:
         return self.keys
 
 
-def _must_be_free(found: Place, connection: sa.Connection) -> None:
-    if is_taken(connection):
+def _must_be_free(found: LedgerDatabase, connection: sa.Connection) -> None:
+    if is_occupied(connection):
         raise OutputError(
             f"There is something in {found.name} already, and it is not overwritten.",
             "Give another name for the ledger.",
         )
 
 
-def _bring_up(found: Place) -> None:
+def _bring_up(found: LedgerDatabase) -> None:
     with found.reading() as connection:
-        edition = edition_of(connection)
+        edition = read_edition(connection)
     if not edition:
         raise InputError(
             f"There is no ledger in {found.name}.", "shoal ledger init makes one elsewhere."
         )
-    if is_older(edition):
+    if needs_migration(edition):
         with found.writing() as connection:
             migrate(connection)
 
@@ -297,7 +307,7 @@ def _stamped(body: Mapping[str, Any], by: str) -> dict[str, Any]:
     """The body as it will be read again, with the time and the publisher's name."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     # keys that are not text become text, so that the order in which they are hashed stays
-    plain = json.loads(canonical({**body, "at": now, "by": by}))
+    plain = json.loads(to_canonical_json({**body, "at": now, "by": by}))
     return dict(plain)
 
 
@@ -329,7 +339,7 @@ def _must_be_addable(body: Mapping[str, Any]) -> None:
     kinds = [kind for kind in KINDS if kind != FOUNDING]
     if body.get("kind") not in kinds:
         raise UsageError("The entry is of no known kind.", f"One of {', '.join(kinds)}.")
-    if body["kind"] == PUBLISHER and not (is_public(body.get("public")) and body.get("name")):
+    if body["kind"] == PUBLISHER and not (is_public_key(body.get("public")) and body.get("name")):
         raise UsageError(
             "A publisher needs a name and a public key of 64 hexadecimal digits.",
             "shoal ledger key prints the public key of a key file.",

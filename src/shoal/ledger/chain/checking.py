@@ -16,30 +16,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from shoal.ledger.chain.entries import (
-    FIRST,
     FOUNDING,
     KINDS,
+    NO_PREVIOUS,
     PUBLISHER,
+    ChainHead,
     Entry,
-    Head,
+    has_own_hash,
+    hash_bytes,
     is_signed,
-    is_whole,
-    sha256,
 )
 from shoal.ledger.chain.keys import Keys
 
-_START = Head(0, FIRST)
-EMPTY = "The ledger is empty: its founding entry is missing."
+_START = ChainHead(0, NO_PREVIOUS)
+EMPTY_LEDGER = "The ledger is empty: its founding entry is missing."
 
 
 @dataclass
-class Walk:
+class ChainWalk:
     """A way along the chain of one ledger: where it stands, and who may sign the next entry."""
 
     keys: Keys | None
     """Without them it cannot be seen whether a holder of keys founded the ledger."""
     ledger: str
-    head: Head = _START
+    head: ChainHead = _START
     known: dict[str, str] = field(default_factory=dict)
     """The names of the publishers up to here, by public key."""
 
@@ -48,7 +48,7 @@ class Walk:
         for entry in entries:
             linked, held = list(self._link_problems(entry)), list(self._problems(entry))
             if not held:
-                self.known |= publisher_of(entry)
+                self.known |= read_publisher(entry)
             self.head = entry.head
             yield entry, linked + held
 
@@ -61,7 +61,7 @@ class Walk:
 
     def _problems(self, entry: Entry) -> Iterator[str]:
         number, founds = entry.number, entry.number == 1
-        if not is_whole(entry):
+        if not has_own_hash(entry):
             yield f"Entry {number} was changed: its hash is not that of what it holds."
             return  # a signature of another hash says nothing of this entry
         if entry.kind not in KINDS or founds != (entry.kind == FOUNDING):
@@ -87,13 +87,13 @@ _LINK = "it holds another hash for the one before"
 _FOREIGN = "the signature is foreign"
 
 
-def chain_problems(entries: Sequence[Entry], walk: Walk) -> list[str]:
+def find_chain_problems(entries: Sequence[Entry], walk: ChainWalk) -> list[str]:
     """What is wrong with numbers, hashes, links and signatures, and with the founding."""
     found = [problem for _, problems in walk.over(entries) for problem in problems]
-    return found if entries else [EMPTY]
+    return found if entries else [EMPTY_LEDGER]
 
 
-def publisher_of(entry: Entry) -> dict[str, str]:
+def read_publisher(entry: Entry) -> dict[str, str]:
     """The public key that an entry makes known, with its publisher's name."""
     name = {FOUNDING: "by", PUBLISHER: "name"}.get(entry.kind)
     return {str(entry.body.get("public")): str(entry.body.get(name))} if name else {}
@@ -104,7 +104,7 @@ def _missing(first: int, last: int) -> str:
     return f"{many} missing."
 
 
-def head_problems(entries: Sequence[Entry], head: Head) -> Iterator[str]:
+def find_head_problems(entries: Sequence[Entry], head: ChainHead) -> Iterator[str]:
     """Whether a head noted earlier is still in the chain."""
     last = entries[-1].number if entries else 0
     if last < head.number:
@@ -114,14 +114,14 @@ def head_problems(entries: Sequence[Entry], head: Head) -> Iterator[str]:
         yield f"Entry {head.number} is not the one that was noted: its hash is another."
 
 
-def sealed_problems(
+def find_sealed_problems(
     entries: Sequence[Entry], contents: Iterable[tuple[int, bytes]], keys: Keys | None, ledger: str
 ) -> Iterator[str]:
     """What is wrong with the sealed contents; without keys they are not opened."""
     promised = {entry.number: entry.sealed_sha256 for entry in entries}
     for number, content in contents:
         expected = promised.pop(number, "")
-        if not isinstance(content, bytes) or sha256(content) != expected:
+        if not isinstance(content, bytes) or hash_bytes(content) != expected:
             yield f"The sealed content of entry {number} is not the one that was recorded."
         elif keys is not None and keys.unseal(content, ledger) is None:
             yield f"The sealed content of entry {number} does not open with this key."

@@ -32,20 +32,24 @@ from typing import Any
 import sqlalchemy as sa
 
 from shoal.core.errors import InputError
-from shoal.ledger.chain.entries import FIRST, Entry, Head, canonical
-from shoal.ledger.chain.keys import Keys, signed
+from shoal.ledger.chain.entries import NO_PREVIOUS, ChainHead, Entry, to_canonical_json
+from shoal.ledger.chain.keys import Keys, is_valid_signature
 from shoal.ledger.chain.tables import Blob
 
 FACTS = ("kind", "about", "spend", "form", "never_out", "number", "sketched")
 """What a record tells of an entry's body, where that says so."""
-BLOCK = 256
+BLOCK_ENTRIES = 256
 """Entries in a block; fewer at the chain's end are verified one by one."""
 TRUSTED_DAYS = 30
 """After so many days the whole chain is verified again."""
 EDITION = 1
 _PREFIX = b"shoal ledger checkpoint 1\n"
 _SEAL = 32
-_CODES, _TABLES, _SIZE = _SEAL * BLOCK, (_SEAL + 4) * BLOCK, (_SEAL + 4 + 8) * BLOCK
+_CODES, _TABLES, _SIZE = (
+    _SEAL * BLOCK_ENTRIES,
+    (_SEAL + 4) * BLOCK_ENTRIES,
+    (_SEAL + 4 + 8) * BLOCK_ENTRIES,
+)
 """Where the codes of facts and the tables begin in a block's records, and where these end."""
 
 CHECKPOINTS = sa.Table(
@@ -61,10 +65,10 @@ CHECKPOINTS = sa.Table(
 
 
 @dataclass(frozen=True)
-class Outline:
+class ChainOutline:
     """What is known of every entry up to a head, without reading any of them."""
 
-    head: Head
+    head: ChainHead
     _codes: array[int] = field(repr=False)
     _tables: array[int] = field(repr=False)
     _facts: tuple[Mapping[str, Any], ...] = field(repr=False)
@@ -90,7 +94,7 @@ class Outline:
         return self._facts[self._codes[number - 1]]
 
 
-class Index:
+class ChainIndex:
     """The records of a chain while it is walked along."""
 
     def __init__(self) -> None:
@@ -107,25 +111,25 @@ class Index:
     def add(self, entry: Entry) -> None:
         """The next entry, verified."""
         table = entry.body.get("table")
-        self._seals += seal(entry)
+        self._seals += digest_entry(entry)
         facts = {name: entry.body[name] for name in FACTS if name in entry.body}
-        self._codes.append(self._code(canonical(facts)))
+        self._codes.append(self._code(to_canonical_json(facts)))
         self._tables.append(_number_of(table) if table else 0)
 
     def seal(self, number: int) -> bytes:
         """What binds an entry: its hash and its signature."""
         return bytes(self._seals[_SEAL * (number - 1) : _SEAL * number])
 
-    def outline(self, head: Head) -> Outline:
+    def outline(self, head: ChainHead) -> ChainOutline:
         """What is known of all entries."""
         if len(self._facts) < len(self._code_of):  # at once: that is quicker by far
             new = [*self._code_of][len(self._facts) :]
             self._facts = (*self._facts, *json.loads(f"[{','.join(new)}]"))
-        return Outline(head, self._codes[:], self._tables[:], self._facts)
+        return ChainOutline(head, self._codes[:], self._tables[:], self._facts)
 
     def block(self, first: int) -> tuple[list[str], bytes]:
         """Distinct facts as text, and records, of the block that begins with an entry."""
-        part = slice(first - 1, first - 1 + BLOCK)
+        part = slice(first - 1, first - 1 + BLOCK_ENTRIES)
         known = {code: i for i, code in enumerate(dict.fromkeys(self._codes[part]))}
         codes = array("I", (known[code] for code in self._codes[part]))
         seals = bytes(self._seals[_SEAL * part.start : _SEAL * part.stop])
@@ -160,7 +164,7 @@ def _bytes(numbers: array[int]) -> bytes:
     return copy.tobytes()
 
 
-def seal(entry: Entry) -> bytes:
+def digest_entry(entry: Entry) -> bytes:
     """A hash of an entry's hash and signature, whatever these are."""
     return hashlib.sha256(f"{entry.hash}\n{entry.signature}".encode(errors="replace")).digest()
 
@@ -169,18 +173,18 @@ def seal(entry: Entry) -> bytes:
 class Checkpoint:
     """The blocks of one publisher, read: the index up to a head, and when all was verified."""
 
-    index: Index
-    head: Head
+    index: ChainIndex
+    head: ChainHead
     walked: datetime
 
 
-def load(connection: sa.Connection, keys: Keys, ledger: str) -> Checkpoint | None:
+def load_checkpoint(connection: sa.Connection, keys: Keys, ledger: str) -> Checkpoint | None:
     """The publisher's own blocks; None where there are none, or one is not as it was written."""
     if not sa.inspect(connection).has_table(CHECKPOINTS.name):
         return None
     public = keys.public
     own, when = CHECKPOINTS.c.signer == public, CHECKPOINTS.c.walked
-    index, head = Index(), _START
+    index, head = ChainIndex(), _START
     try:
         newest = connection.execute(sa.select(sa.func.max(when)).where(own)).scalar()
         blocks = sa.select(CHECKPOINTS).where(own, when == newest).order_by(CHECKPOINTS.c.first)
@@ -193,7 +197,7 @@ def load(connection: sa.Connection, keys: Keys, ledger: str) -> Checkpoint | Non
             ):
                 return None
             index.extend(line["facts"], records)
-            head = Head(index.size, str(line["hash"]))
+            head = ChainHead(index.size, str(line["hash"]))
         index.outline(head)  # reads all facts
         walked = datetime.fromisoformat(str(newest)) if head.number else None
     except (ValueError, KeyError, TypeError, IndexError, InputError, sa.exc.DBAPIError):
@@ -203,14 +207,14 @@ def load(connection: sa.Connection, keys: Keys, ledger: str) -> Checkpoint | Non
     return Checkpoint(index, head, walked)
 
 
-_START = Head(0, FIRST)
+_START = ChainHead(0, NO_PREVIOUS)
 _TRUSTED = timedelta(days=TRUSTED_DAYS)
 
 
 def _opened(row: sa.Row[Any], public: str, ledger: str) -> tuple[dict[str, Any], bytes]:
     """A block's line and records; raises where the signature is not the publisher's."""
     content = row.content
-    if not isinstance(content, bytes) or not signed(
+    if not isinstance(content, bytes) or not is_valid_signature(
         public, row.signature, _message(ledger, content)
     ):
         raise ValueError
@@ -221,11 +225,11 @@ def _opened(row: sa.Row[Any], public: str, ledger: str) -> tuple[dict[str, Any],
     return told, records
 
 
-def save(
+def save_checkpoint(
     connection: sa.Connection,
     keys: Keys,
     ledger: str,
-    index: Index,
+    index: ChainIndex,
     ends: Mapping[int, str],
     since: int,
     walked: datetime,
@@ -237,14 +241,14 @@ def save(
     """
     CHECKPOINTS.create(connection, checkfirst=True)
     own, when = keys.public, walked.isoformat()
-    last = index.size // BLOCK * BLOCK
-    for first in range(since + 1, last + 1, BLOCK):
+    last = index.size // BLOCK_ENTRIES * BLOCK_ENTRIES
+    for first in range(since + 1, last + 1, BLOCK_ENTRIES):
         facts, records = index.block(first)
         line = {
             "edition": EDITION,
             "first": first,
             "previous": ends[first - 1],
-            "hash": ends[first + BLOCK - 1],
+            "hash": ends[first + BLOCK_ENTRIES - 1],
             "walked": when,
             "facts": facts,
         }

@@ -26,7 +26,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlche
 
 from shoal.core.errors import InputError, OutputError, ShoalError, UsageError
 from shoal.engines.database_address import refuse_address
-from shoal.ledger.chain.keys import keep_name
+from shoal.ledger.chain.keys import sync_parent_folder
 from shoal.ledger.chain.tables import ENTRIES
 
 PATIENCE = 30.0
@@ -40,7 +40,7 @@ _AGAIN = "Look at the ledger's head before trying again."
 
 
 @dataclass(frozen=True)
-class Place:
+class LedgerDatabase:
     """An open database; ``reading`` and ``writing`` are its transactions."""
 
     name: str
@@ -88,7 +88,7 @@ class Place:
         with self._told(OutputError), engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")
         try:
-            keep_name(self.path)
+            sync_parent_folder(self.path)
         except OSError as error:
             raise OutputError(
                 f"The folder of {self.name} cannot be kept on the disk ({error.strerror}).",
@@ -107,7 +107,9 @@ class Place:
             raise kind(f"{self.name} failed ({type(error).__name__}).", _AGAIN) from None
 
 
-def place(where: str | Path, patience: float = PATIENCE, *, new: bool = False) -> Place:
+def open_database(
+    where: str | Path, patience: float = PATIENCE, *, new: bool = False
+) -> LedgerDatabase:
     """The place that a path or an address names; a file is made only if ``new``."""
     scheme, separator, rest = str(where).partition("://")
     if not separator:
@@ -123,7 +125,7 @@ def place(where: str | Path, patience: float = PATIENCE, *, new: bool = False) -
     )
 
 
-def check_file(path: Path) -> None:
+def check_ledger_file(path: Path) -> None:
     """Refuse a path where no file of a ledger is."""
     if path.is_dir():
         raise InputError(f"{path.name or path} is a folder.", "Name a file in it.")
@@ -133,9 +135,9 @@ def check_file(path: Path) -> None:
         )
 
 
-def _sqlite(path: Path, patience: float, new: bool) -> Place:
+def _sqlite(path: Path, patience: float, new: bool) -> LedgerDatabase:
     if not new or path.is_dir():
-        check_file(path)
+        check_ledger_file(path)
     mode = "mode=rwc" if new else _mode(path.resolve())
     address = f"{path.absolute().as_uri()}?{mode}"
 
@@ -155,7 +157,7 @@ def _sqlite(path: Path, patience: float, new: bool) -> Place:
     pool = sa.NullPool if mode == _FROZEN else sa.QueuePool
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=pool, hide_parameters=True)
     sa.event.listen(engine, "begin", _begin)
-    return Place(path.name, engine, patience, path)
+    return LedgerDatabase(path.name, engine, patience, path)
 
 
 def _mode(path: Path) -> str:
@@ -194,7 +196,7 @@ _LOCK = sa.select(
 )
 
 
-def _postgresql(rest: str, patience: float) -> Place:
+def _postgresql(rest: str, patience: float) -> LedgerDatabase:
     try:
         url = sa.make_url(f"postgresql+psycopg://{rest}")
         wait = {"connect_timeout": url.query.get("connect_timeout", _CONNECT)}
@@ -214,10 +216,10 @@ def _postgresql(rest: str, patience: float) -> Place:
         raise UsageError(
             "The ledger's address cannot be read.", "postgresql://USER@HOST/DATABASE"
         ) from None
-    return Place("PostgreSQL", engine, patience)
+    return LedgerDatabase("PostgreSQL", engine, patience)
 
 
-def _said(where: Place, kind: type[InputError], error: DBAPIError) -> ShoalError:
+def _said(where: LedgerDatabase, kind: type[InputError], error: DBAPIError) -> ShoalError:
     found = _found(error)
     if found is None:
         return kind(f"{where.name} failed ({type(error.orig).__name__}).", _AGAIN)

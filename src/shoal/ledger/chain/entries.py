@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.core.errors import InputError, UsageError
-from shoal.ledger.chain.keys import Keys, signed
+from shoal.ledger.chain.keys import Keys, is_valid_signature
 
 EDITION = 1
-FIRST = "0" * 64
+NO_PREVIOUS = "0" * 64
 """What the founding entry has for the hash of the one before."""
 FOUNDING, PUBLISHER = "founding", "publisher"
 KINDS = (FOUNDING, "release", "foreign", PUBLISHER, "withdrawn", "restored")
@@ -33,12 +33,12 @@ _HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
 
 
 @dataclass(frozen=True)
-class Head:
+class ChainHead:
     """The last entry's number and hash: with it noted elsewhere, a cut tail shows.
 
-    >>> str(Head(3, "ab" * 32))[:8]
+    >>> str(ChainHead(3, "ab" * 32))[:8]
     '3:ababab'
-    >>> Head.parse(str(Head(3, "ab" * 32))).number
+    >>> ChainHead.parse(str(ChainHead(3, "ab" * 32))).number
     3
     """
 
@@ -49,7 +49,7 @@ class Head:
         return f"{self.number}:{self.hash}"
 
     @classmethod
-    def parse(cls, text: str) -> Head:
+    def parse(cls, text: str) -> ChainHead:
         """A head as it is printed: number, colon, 64 hexadecimal digits."""
         found = _HEAD.fullmatch(text.strip().lower())
         if found is None:
@@ -79,9 +79,9 @@ class Entry:
         return str(self.body.get("kind", ""))
 
     @property
-    def head(self) -> Head:
+    def head(self) -> ChainHead:
         """The head of the ledger when this was its last entry."""
-        return Head(self.number, self.hash)
+        return ChainHead(self.number, self.hash)
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the sealed content."""
@@ -102,10 +102,10 @@ class Entry:
         )
 
 
-def canonical(value: Any) -> str:
+def to_canonical_json(value: Any) -> str:
     """JSON in the one form that is hashed: keys sorted, no spaces, nothing escaped without need.
 
-    >>> canonical({"b": 1, "a": ["ü", None]})
+    >>> to_canonical_json({"b": 1, "a": ["ü", None]})
     '{"a":["ü",null],"b":1}'
     """
     try:
@@ -121,48 +121,54 @@ def canonical(value: Any) -> str:
     return text
 
 
-def sha256(content: bytes) -> str:
+def hash_bytes(content: bytes) -> str:
     """The SHA-256 of some bytes, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
-def hash_of(
+def compute_entry_hash(
     number: int, previous: str, signer: str, body: Mapping[str, Any], sealed_sha256: str
 ) -> str:
     """The hash of an entry, over everything in it but the signature."""
-    told = canonical(
+    told = to_canonical_json(
         {"number": number, "signer": signer, "body": body, "sealed_sha256": sealed_sha256}
     )
-    return sha256(_PREFIX + previous.encode() + told.encode())
+    return hash_bytes(_PREFIX + previous.encode() + told.encode())
 
 
-def next_entry(before: Head, keys: Keys, body: Mapping[str, Any], sealed_sha256: str) -> Entry:
+def sign_next_entry(
+    before: ChainHead, keys: Keys, body: Mapping[str, Any], sealed_sha256: str
+) -> Entry:
     """The entry that follows a head, signed."""
     number, signer = before.number + 1, keys.public
-    made = hash_of(number, before.hash, signer, body, sealed_sha256)
+    made = compute_entry_hash(number, before.hash, signer, body, sealed_sha256)
     signature = keys.sign(bytes.fromhex(made)).hex()
     return Entry(number, before.hash, made, signer, signature, body, sealed_sha256)
 
 
-def is_whole(entry: Entry) -> bool:
+def has_own_hash(entry: Entry) -> bool:
     """Whether the hash is that of what the entry holds."""
     held = (entry.number, entry.previous, entry.signer, entry.body, entry.sealed_sha256)
     try:
-        return hash_of(*held) == entry.hash
+        return compute_entry_hash(*held) == entry.hash
     except (AttributeError, InputError):
         return False  # SQLite lets anything be put in the place of a text
 
 
 def is_signed(entry: Entry) -> bool:
     """Whether the signature is the signer's over the hash, of a whole entry."""
-    return signed(entry.signer, entry.signature, bytes.fromhex(entry.hash))
+    return is_valid_signature(entry.signer, entry.signature, bytes.fromhex(entry.hash))
 
 
-def body_of(text: Any, kind: str) -> dict[str, Any]:
+def parse_stored_body(text: Any, kind: str) -> dict[str, Any]:
     """A stored body; empty, so that no hash fits it, where the text is not as it was written."""
     try:
         found = json.loads(text)
-        same = isinstance(found, dict) and found.get("kind") == kind and canonical(found) == text
+        same = (
+            isinstance(found, dict)
+            and found.get("kind") == kind
+            and to_canonical_json(found) == text
+        )
     except (TypeError, ValueError, RecursionError, InputError):
         return {}
     return found if same else {}

@@ -163,12 +163,12 @@ class Keys:
         return _parsed(source, told)
 
 
-def is_public(text: Any) -> TypeGuard[str]:
+def is_public_key(text: Any) -> TypeGuard[str]:
     """Whether a text is a public key: 64 hexadecimal digits, lower case."""
     return isinstance(text, str) and _HEX.fullmatch(text) is not None
 
 
-def signed(public: str, signature: str, message: bytes) -> bool:
+def is_valid_signature(public: str, signature: str, message: bytes) -> bool:
     """Whether a signature, in hexadecimal, is that key's over the message."""
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
@@ -185,13 +185,13 @@ def _write_new(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        keep_name(path)
+        sync_parent_folder(path)
     except OSError:
         path.unlink()  # half a key would stand in the way of a whole one
         raise
 
 
-def keep_name(path: Path) -> None:
+def sync_parent_folder(path: Path) -> None:
     """Make a new file's name in its folder survive a crash, where the system lets one."""
     if os.name == "posix":
         folder = os.open(path.absolute().parent, os.O_RDONLY)
@@ -217,7 +217,7 @@ def _parsed(source: Path, told: Any) -> Keys:
             "Install a newer shoal.",
         )
     name, signing, sealing = (told.get(part) for part in ("name", "signing", "sealing"))
-    if not isinstance(name, str) or not is_public(signing) or not is_public(sealing):
+    if not isinstance(name, str) or not is_public_key(signing) or not is_public_key(sealing):
         raise _no_key(source)
     keys = Keys(name, bytes.fromhex(signing), bytes.fromhex(sealing))
     if told.get("public") != keys.public:

@@ -22,32 +22,32 @@ import sqlalchemy as sa
 
 import shoal.ledger.chain.checkpoint as checkpoint
 from shoal.core.errors import InputError, OutputError
-from shoal.ledger.chain.checking import EMPTY, Walk, publisher_of
-from shoal.ledger.chain.checkpoint import BLOCK, Index, Outline, seal
-from shoal.ledger.chain.database import Place
+from shoal.ledger.chain.checking import EMPTY_LEDGER, ChainWalk, read_publisher
+from shoal.ledger.chain.checkpoint import BLOCK_ENTRIES, ChainIndex, ChainOutline, digest_entry
+from shoal.ledger.chain.database import LedgerDatabase
 from shoal.ledger.chain.entries import (
-    FIRST,
     FOUNDING,
+    NO_PREVIOUS,
     PUBLISHER,
     Entry,
-    body_of,
-    canonical,
-    is_whole,
+    has_own_hash,
+    parse_stored_body,
+    to_canonical_json,
 )
 from shoal.ledger.chain.keys import Keys
-from shoal.ledger.chain.tables import ENTRIES, SEALED, damaged
+from shoal.ledger.chain.tables import ENTRIES, SEALED, damaged_ledger_error
 
 VERIFY = "shoal ledger verify tells what was changed."
 
 
 @dataclass
-class Verified:
+class VerifiedChain:
     """What was verified of one ledger's chain: all entries up to the last that was met."""
 
     keys: Keys | None
     ledger: str
-    _walk: Walk = field(init=False)
-    _index: Index = field(init=False)
+    _walk: ChainWalk = field(init=False)
+    _index: ChainIndex = field(init=False)
     _ends: dict[int, str] = field(init=False)
     """The hashes of entries at which a block of the checkpoint ends."""
     _saved: int = field(init=False)
@@ -61,13 +61,13 @@ class Verified:
     def __post_init__(self) -> None:
         self._forget()
 
-    def walked(self, connection: sa.Connection) -> Walk:
+    def walked(self, connection: sa.Connection) -> ChainWalk:
         """A walk to the last entry; raises at the first with which something is wrong."""
         with self._lock:
             self._go_on(connection)
-            return Walk(self.keys, self.ledger, self._walk.head, dict(self._walk.known))
+            return ChainWalk(self.keys, self.ledger, self._walk.head, dict(self._walk.known))
 
-    def outline(self, connection: sa.Connection) -> Outline:
+    def outline(self, connection: sa.Connection) -> ChainOutline:
         """What is known of all entries."""
         with self._lock:
             self._go_on(connection)
@@ -76,7 +76,7 @@ class Verified:
     def entries_after(self, connection: sa.Connection, after: int) -> list[Entry]:
         """All entries after a number, in order."""
         first, last = max(after, 0) + 1, self.walked(connection).head.number
-        found = entries_as_they_are(connection, ENTRIES.c.number >= first)
+        found = read_unverified_entries(connection, ENTRIES.c.number >= first)
         self._must_be_met(connection, found, range(first, last + 1))
         return found
 
@@ -87,21 +87,21 @@ class Verified:
         found = [
             entry
             for start in range(0, len(wanted), _AT_ONCE)
-            for entry in entries_as_they_are(
+            for entry in read_unverified_entries(
                 connection, ENTRIES.c.number.in_(wanted[start : start + _AT_ONCE])
             )
         ]
         self._must_be_met(connection, found, wanted)
         return found
 
-    def save(self, place: Place) -> None:
+    def save(self, place: LedgerDatabase) -> None:
         """Keep what was verified, where enough is new and the database can be written now."""
         with self._lock:
-            if self.keys is None or self._index.size - self._saved < BLOCK:
+            if self.keys is None or self._index.size - self._saved < BLOCK_ENTRIES:
                 return
             # whoever may only read, or is kept waiting, verifies again the next time
             with suppress(InputError, OutputError), place.writing() as connection:
-                self._saved = checkpoint.save(
+                self._saved = checkpoint.save_checkpoint(
                     connection,
                     self.keys,
                     self.ledger,
@@ -111,7 +111,7 @@ class Verified:
                     self._walked,
                 )
 
-    def adopt(self, walk: Walk, entries: Sequence[Entry]) -> None:
+    def adopt(self, walk: ChainWalk, entries: Sequence[Entry]) -> None:
         """Remember a walk over all entries in which nothing was found wrong."""
         with self._lock:
             self._forget(believes=False)
@@ -124,7 +124,7 @@ class Verified:
     ) -> None:
         """Verify all anew where something is not as it was, or is no longer there."""
         same = [entry.number for entry in found] == list(numbers) and all(
-            is_whole(e) and self._index.seal(e.number) == seal(e) for e in found
+            has_own_hash(e) and self._index.seal(e.number) == digest_entry(e) for e in found
         )
         if not same:
             with self._lock:
@@ -137,12 +137,12 @@ class Verified:
             self._believes = False
             self._begin_with_checkpoint(connection)
         at = self._walk.head.number
-        found = entries_as_they_are(connection, ENTRIES.c.number >= at)
-        if at and (not found or self._index.seal(at) != seal(found[0])):
+        found = read_unverified_entries(connection, ENTRIES.c.number >= at)
+        if at and (not found or self._index.seal(at) != digest_entry(found[0])):
             self._forget(believes=False)
             return self._go_on(connection)
         if not found:
-            raise InputError(EMPTY, VERIFY)
+            raise InputError(EMPTY_LEDGER, VERIFY)
         for entry, problems in self._walk.over(found[1:] if at else found):
             if problems:
                 self._forget(believes=False)
@@ -152,21 +152,27 @@ class Verified:
 
     def _remember(self, entry: Entry) -> None:
         self._index.add(entry)
-        if not entry.number % BLOCK:
+        if not entry.number % BLOCK_ENTRIES:
             self._ends[entry.number] = entry.hash
 
     def _begin_with_checkpoint(self, connection: sa.Connection) -> None:
         """Begin where the publisher's own checkpoint ends, if that is still in the chain."""
-        kept = None if self.keys is None else checkpoint.load(connection, self.keys, self.ledger)
+        kept = (
+            None
+            if self.keys is None
+            else checkpoint.load_checkpoint(connection, self.keys, self.ledger)
+        )
         if kept is None:
             return
         outline = kept.index.outline(kept.head)
         naming = outline.numbers(lambda facts: facts.get("kind") in (FOUNDING, PUBLISHER))
-        found = entries_as_they_are(connection, ENTRIES.c.number.in_((*naming, kept.head.number)))
+        found = read_unverified_entries(
+            connection, ENTRIES.c.number.in_((*naming, kept.head.number))
+        )
         for entry in found:
-            if not is_whole(entry) or kept.index.seal(entry.number) != seal(entry):
+            if not has_own_hash(entry) or kept.index.seal(entry.number) != digest_entry(entry):
                 return  # something is not as it was: it is told by a walk from the beginning
-            self._walk.known |= publisher_of(entry)
+            self._walk.known |= read_publisher(entry)
         if {entry.number for entry in found} != {*naming, kept.head.number}:
             self._walk.known = {}
             return
@@ -175,8 +181,8 @@ class Verified:
         self._ends[kept.head.number] = kept.head.hash
 
     def _forget(self, believes: bool = True) -> None:
-        self._walk, self._index = Walk(self.keys, self.ledger), Index()
-        self._ends, self._saved, self._walked = {0: FIRST}, 0, datetime.now(UTC)
+        self._walk, self._index = ChainWalk(self.keys, self.ledger), ChainIndex()
+        self._ends, self._saved, self._walked = {0: NO_PREVIOUS}, 0, datetime.now(UTC)
         self._believes = believes
 
 
@@ -184,15 +190,17 @@ _AT_ONCE = 500
 """So many entries are asked for by their numbers in one statement."""
 
 
-def entries_as_they_are(connection: sa.Connection, which: sa.ColumnElement[bool]) -> list[Entry]:
+def read_unverified_entries(
+    connection: sa.Connection, which: sa.ColumnElement[bool]
+) -> list[Entry]:
     """Entries in order, whatever was done to them; one that cannot be read has an empty body."""
     query = sa.select(ENTRIES).where(which).order_by(ENTRIES.c.number)
     return [_entry(row) for row in connection.execute(query)]
 
 
-def insert(connection: sa.Connection, entry: Entry, content: bytes | None) -> None:
+def insert_entry(connection: sa.Connection, entry: Entry, content: bytes | None) -> None:
     """Add an entry and its sealed content, inside the caller's transaction."""
-    row = {**entry.to_json(), "kind": entry.kind, "body": canonical(entry.body)}
+    row = {**entry.to_json(), "kind": entry.kind, "body": to_canonical_json(entry.body)}
     connection.execute(sa.insert(ENTRIES).values({column: row[column] for column in _COLUMNS}))
     if content is not None:
         connection.execute(sa.insert(SEALED).values(number=entry.number, content=content))
@@ -203,10 +211,10 @@ _COLUMNS = ENTRIES.columns.keys()
 
 def _entry(row: sa.Row[Any]) -> Entry:
     if not isinstance(row.number, int):
-        raise damaged()
+        raise damaged_ledger_error()
     # SQLite lets anything be put in the place of a text; as text no hash fits it
     previous, hash_, signer, signature, sealed = map(
         str, (row.previous, row.hash, row.signer, row.signature, row.sealed_sha256)
     )
-    body = body_of(row.body, row.kind)
+    body = parse_stored_body(row.body, row.kind)
     return Entry(row.number, previous, hash_, signer, signature, body, sealed)

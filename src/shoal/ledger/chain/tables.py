@@ -84,7 +84,7 @@ def _triggers(connection: sa.Connection) -> list[str]:
     return [*_postgresql_triggers(connection.dialect.identifier_preparer.quote(schema))]
 
 
-def unguarded(connection: sa.Connection) -> list[str]:
+def find_unguarded_tables(connection: sa.Connection) -> list[str]:
     """The tables of which a trigger is missing, disabled, or another than it was made."""
     if connection.dialect.name == "sqlite":
         query = "SELECT tbl_name, sql FROM sqlite_master WHERE type = 'trigger'"
@@ -118,7 +118,7 @@ def _guards(table: sa.Table, name: str, source: str) -> bool:
     return asks in source and _RAISED in source
 
 
-def guard(connection: sa.Connection) -> None:
+def restore_triggers(connection: sa.Connection) -> None:
     """Put back the triggers, inside the caller's transaction."""
     for statement in _triggers(connection):
         words = statement.split()
@@ -167,7 +167,7 @@ MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_first,)
 """Migration n leads from edition n - 1 to edition n; one that was published is never changed."""
 
 
-def edition_of(connection: sa.Connection) -> int:
+def read_edition(connection: sa.Connection) -> int:
     """The edition of the ledger in a database; 0 where there is none."""
     if not sa.inspect(connection).has_table(EDITIONS.name):
         return 0
@@ -177,22 +177,22 @@ def edition_of(connection: sa.Connection) -> int:
 def _newest(connection: sa.Connection) -> int:
     newest = connection.execute(sa.select(sa.func.max(EDITIONS.c.edition))).scalar() or 0
     if not isinstance(newest, int):
-        raise damaged()
+        raise damaged_ledger_error()
     return newest
 
 
-def damaged() -> InputError:
+def damaged_ledger_error() -> InputError:
     """That a column of numbers holds something else."""
     return InputError("The ledger's database is damaged.", "Restore a copy of it.")
 
 
-def must_be_todays(connection: sa.Connection) -> None:
+def check_current_edition(connection: sa.Connection) -> None:
     """Refuse a ledger that became another edition's since it was opened."""
-    if is_older(_newest(connection)):
+    if needs_migration(_newest(connection)):
         raise InputError("The ledger was put back to an older edition.", "Open it again.")
 
 
-def is_taken(connection: sa.Connection) -> bool:
+def is_occupied(connection: sa.Connection) -> bool:
     """Whether a new ledger would meet an old one, or anything at all in a file of SQLite."""
     found = sa.inspect(connection)
     alone = connection.dialect.name == "sqlite"
@@ -200,7 +200,7 @@ def is_taken(connection: sa.Connection) -> bool:
     return ours or (alone and bool(found.get_table_names()))
 
 
-def is_older(edition: int) -> bool:
+def needs_migration(edition: int) -> bool:
     """Whether a ledger waits for a migration; one that a newer shoal wrote is refused."""
     if edition > len(MIGRATIONS):
         raise InputError(
@@ -212,8 +212,8 @@ def is_older(edition: int) -> bool:
 
 def migrate(connection: sa.Connection) -> None:
     """Bring a database to today's edition, inside the caller's transaction."""
-    found = edition_of(connection)
-    todo = MIGRATIONS[found:] if is_older(found) else ()
+    found = read_edition(connection)
+    todo = MIGRATIONS[found:] if needs_migration(found) else ()
     for edition, migration in enumerate(todo, start=found + 1):
         migration(connection)
         now = datetime.now(UTC).isoformat(timespec="seconds")

@@ -27,7 +27,7 @@ from shoal.releases.companion import Companion
 from shoal.reports.charts.collusion import OF_ONE, scenarios, survive, survive_title
 from shoal.reports.charts.theme import clean
 from shoal.reports.document import Block, Callout, Chart, Fact, Fields, Section
-from shoal.verbs.m_privacy import Breach, MPrivate, counted, judged
+from shoal.verbs.m_privacy import Breach, MPrivate, count_providers, judge_coalitions
 
 HEADING = "Who could work together"
 
@@ -125,8 +125,8 @@ def _measured(
 ) -> Colluding:
     """The same with what was counted, or why it could not be."""
     try:
-        count = counted(release, accept_keep=True)
-        found = [judged(count, one, show=show) for one in asked]
+        count = count_providers(release, accept_keep=True)
+        found = [judge_coalitions(count, one, show=show) for one in asked]
     except (InputError, UsageError) as error:  # one provider only, buckets, too many coalitions
         return replace(about, why=told(error))
     named = tuple(one if show else one.unnamed() for one in found)

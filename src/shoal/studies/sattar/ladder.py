@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.histogram import Histogram
-from shoal.forecasts.closed_form import closed_form
-from shoal.forecasts.estimate import Estimate
-from shoal.forecasts.local_distribution import Local
-from shoal.forecasts.our_table import Asked, Ours
+from shoal.forecasts.closed_form import estimate_by_closed_form
+from shoal.forecasts.estimate import ExposureEstimate
+from shoal.forecasts.local_distribution import LocalDistribution
+from shoal.forecasts.our_table import OurTable, OverlapScenario
 from shoal.kernels.combinatorics import fewer
 
 COUNTED, CHANCE, SOMEBODY, OWN, ALIKE = (
@@ -42,20 +42,20 @@ WEIGHT = 1.0
 """How much the table's shares of values weigh beside its counts of them: the two are the same."""
 
 
-def steps(ours: Ours, asked: Asked) -> Iterator[Estimate]:
+def steps(ours: OurTable, asked: OverlapScenario) -> Iterator[ExposureEstimate]:
     """What lies between the paper's estimate and the closed form, in turn."""
     appears = _appears(ours, asked)
     fails = fewer(ours.histogram.start, appears, np.full(ours.classes, -1), asked.l)
-    yield Estimate(COUNTED, float((1 - fails < asked.confidence).mean()), fails)
-    yield Estimate(CHANCE, float(fails.mean()), fails)
+    yield ExposureEstimate(COUNTED, float((1 - fails < asked.confidence).mean()), fails)
+    yield ExposureEstimate(CHANCE, float(fails.mean()), fails)
     somebody = 1 - (1 - asked.overlap) ** ours.histogram.rows
-    yield Estimate(SOMEBODY, float((somebody * fails).mean()), somebody * fails)
+    yield ExposureEstimate(SOMEBODY, float((somebody * fails).mean()), somebody * fails)
     own = somebody * _beside_own(ours.histogram, appears, asked.l - 1)
-    yield Estimate(OWN, float(own.mean()), own)
+    yield ExposureEstimate(OWN, float(own.mean()), own)
     yield alike(ours, asked)
 
 
-def _appears(ours: Ours, asked: Asked) -> NDArray[np.float64]:
+def _appears(ours: OurTable, asked: OverlapScenario) -> NDArray[np.float64]:
     """Of every class and value the chance that the value appears there, with people counted."""
     histogram = ours.histogram
     share = histogram.rows[histogram.class_] / ours.people * ours.prior[histogram.value]
@@ -82,8 +82,8 @@ def _beside_own(
     return found
 
 
-def alike(ours: Ours, asked: Asked) -> Estimate:
+def alike(ours: OurTable, asked: OverlapScenario) -> ExposureEstimate:
     """The closed form where anybody's value is like the whole table's."""
     everybody = np.zeros(ours.people, np.int32)
-    one = Local(ours, everybody, 0, WEIGHT, float("nan"))
-    return replace(closed_form(ours, one, asked), name=ALIKE)
+    one = LocalDistribution(ours, everybody, 0, WEIGHT, float("nan"))
+    return replace(estimate_by_closed_form(ours, one, asked), name=ALIKE)

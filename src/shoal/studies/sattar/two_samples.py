@@ -24,15 +24,15 @@ from numpy.typing import NDArray
 
 from shoal import InputError, Schema
 from shoal.core.tally import SUPPRESSED
-from shoal.forecasts.closed_form import closed_form
-from shoal.forecasts.estimate import Estimate
-from shoal.forecasts.local_distribution import local
-from shoal.forecasts.other_publisher import Publisher, coarse
-from shoal.forecasts.our_table import Asked, Ours
-from shoal.forecasts.paper import READINGS, class_chances, paper
-from shoal.forecasts.real_intersection import Theirs, real
+from shoal.forecasts.closed_form import estimate_by_closed_form
+from shoal.forecasts.estimate import ExposureEstimate
+from shoal.forecasts.local_distribution import fit_local_distribution
+from shoal.forecasts.other_publisher import OtherPublisher, cut_coarse_partitions
+from shoal.forecasts.our_table import OurTable, OverlapScenario
+from shoal.forecasts.paper import READINGS, compute_class_chances, estimate_by_paper
+from shoal.forecasts.real_intersection import OtherRelease, find_exposed_classes
 from shoal.forecasts.simulation import simulate
-from shoal.forecasts.validation import Pair, People
+from shoal.forecasts.validation import CodedTable, SamplePair
 from shoal.models.k_anonymity import KAnonymity
 from shoal.studies.claims import Row
 from shoal.studies.laboratory import Lab
@@ -140,31 +140,35 @@ def compared(
             f"A table of {chosen.rows:,} rows has no room for two samples and {pool:,} more.",
             "take a larger table, or smaller overlaps.",
         )
-    pair = Pair.draw(chosen, room, overlap, seed)
-    publish = Publisher("mondrian", KAnonymity(k))
+    pair = SamplePair.draw(chosen, room, overlap, seed)
+    publish = OtherPublisher("mondrian", KAnonymity(k))
     ours, theirs = pair.ours(publish), pair.theirs(publish)
-    asked = Asked(overlap / ours.people, pair.other.rows, confidence=C)
+    asked = OverlapScenario(overlap / ours.people, pair.other.rows, confidence=C)
     held = _Held(ours, theirs, asked)
-    around = local(ours, coarse(ours))
+    around = fit_local_distribution(ours, cut_coarse_partitions(ours))
     runs = simulate(ours, around, asked, publish, repeats=repeats, seed=seed, threads=1)
     told = {"size": room, "classes": ours.classes, "people_found": held.expected}
     rows = []
     for l in LS:
         at = replace(asked, l=l)
-        free = (runs.at(l), closed_form(ours, around, at), *(steps(ours, at) if l == L else ()))
+        free = (
+            runs.at(l),
+            estimate_by_closed_form(ours, around, at),
+            *(steps(ours, at) if l == L else ()),
+        )
         said = [*(_said(one, one.risk, AT.get(one.name)) for one in free), *_papers(ours, at)]
         rows += [{**told, **held.truth(l), **one, "l": l} for one in said]
     return rows
 
 
-def _people(sample: Sample, people: str, occupations: str) -> People:
+def _people(sample: Sample, people: str, occupations: str) -> CodedTable:
     """The rows and columns of the experiment, as codes."""
     some = sample.applicable() if people == OCCUPIED else sample
     table = some.table.select([*QUASI, some.sensitive])
     if occupations == GROUPS:
         table = grouped(table, some.sensitive)
     schema = Schema.of(quasi=QUASI, sensitive=some.sensitive)
-    return People.read(table, schema, some.sensitive, {})
+    return CodedTable.read(table, schema, some.sensitive, {})
 
 
 def grouped(table: pa.Table, column: str) -> pa.Table:
@@ -177,15 +181,15 @@ def grouped(table: pa.Table, column: str) -> pa.Table:
     return table.set_column(table.column_names.index(column), column, tens)
 
 
-def _papers(ours: Ours, asked: Asked) -> Iterator[Row]:
+def _papers(ours: OurTable, asked: OverlapScenario) -> Iterator[Row]:
     """Both readings, at every C: a class is exposed where l common values are less sure."""
     for reading in READINGS:
-        one = paper(ours, asked, reading)
+        one = estimate_by_paper(ours, asked, reading)
         for confidence in CONFIDENCES:
             yield _said(one, float((1 - one.classes < confidence).mean()), confidence)
 
 
-def _said(one: Estimate, risk: float, confidence: float | None) -> Row:
+def _said(one: ExposureEstimate, risk: float, confidence: float | None) -> Row:
     return {"estimator": one.name, "confidence": confidence, "estimated": 100 * risk}
 
 
@@ -193,15 +197,15 @@ def _said(one: Estimate, risk: float, confidence: float | None) -> Row:
 class _Held:
     """Both releases, once they are there."""
 
-    ours: Ours
-    theirs: Theirs
-    asked: Asked
+    ours: OurTable
+    theirs: OtherRelease
+    asked: OverlapScenario
 
     def truth(self, l: int) -> Row:
         """Exposed classes, in per cent: of all, of those with somebody in both; those that have
         fewer than l values without any other release, of all and of the exposed; and how many
         classes have somebody in both with no value common, who is no match."""
-        exposed, both = real(self.ours, [self.theirs], l), self.with_somebody
+        exposed, both = find_exposed_classes(self.ours, [self.theirs], l), self.with_somebody
         few = self.ours.histogram.distinct < l
         return {
             "real": 100 * float(exposed.mean()),
@@ -229,7 +233,7 @@ class _Held:
     def expected(self) -> float:
         """n P(E) / |E|, the median over our classes: how many people the paper's model finds in a
         class's cells for each whom the other sample may be taken to have there."""
-        expected = self.asked.rows * class_chances(self.ours)
+        expected = self.asked.rows * compute_class_chances(self.ours)
         return float(np.median(expected / self.ours.histogram.rows))
 
 

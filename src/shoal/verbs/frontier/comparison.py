@@ -123,12 +123,12 @@ def _is(value: Any, kind: Any) -> bool:
     return value is None or (type(value) in (int, float) and 0 <= value <= 1)
 
 
-def marked(points: Sequence[Point], risk: str) -> tuple[Point, ...]:
+def mark_frontier(points: Sequence[Point], risk: str) -> tuple[Point, ...]:
     """The points with those marked than which none has less risk or loss without more of the other.
 
     >>> one, two, worse = (Point("m", "r", loss, gained) for loss, gained in
     ...                    ((0.1, 0.5), (0.2, 0.3), (0.2, 0.4)))
-    >>> [point.on_frontier for point in marked([one, two, worse], "identity")]
+    >>> [point.on_frontier for point in mark_frontier([one, two, worse], "identity")]
     [True, True, False]
     """
     pairs = [one.pair(risk) for one in points]
@@ -146,23 +146,24 @@ def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
 # Points as they are read: those at one place together, reasons once each, and as a table.
 
 
-NAMED = 3
+MAX_NAMES = 3
 """So many methods are named at one place; of more, the first and how many others."""
 
 
-def named(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Names in a row, the last of many only counted.
 
-    >>> named(["chain", "local", "greedy"]), named(["chain", "local", "greedy", "hilbert"])
+    >>> names = ["chain", "local", "greedy", "hilbert"]
+    >>> join_names(names[:3]), join_names(names)
     ('chain, local, greedy', 'chain, local and 2 more')
     """
-    if len(names) <= NAMED:
+    if len(names) <= MAX_NAMES:
         return ", ".join(names)
-    first = names[: NAMED - 1]
+    first = names[: MAX_NAMES - 1]
     return f"{', '.join(first)} and {len(names) - len(first)} more"
 
 
-def together(points: Iterable[Point]) -> list[Point]:
+def merge_equal_points(points: Iterable[Point]) -> list[Point]:
     """The points that were made by their loss, those with the same loss and risks as one.
 
     It has the last of the rules that the first of the methods comes there by, and with it the
@@ -175,11 +176,11 @@ def together(points: Iterable[Point]) -> list[Point]:
     for some in groups.values():
         last = [one for one in some if one.method == some[0].method][-1]
         methods = [one.method for one in some if one.rule == last.rule]
-        found.append(replace(last, method=named(methods)))
+        found.append(replace(last, method=join_names(methods)))
     return sorted(found, key=lambda one: (one.loss, one.method))
 
 
-def not_made(points: Iterable[Point]) -> list[tuple[str, str, str]]:
+def list_failures(points: Iterable[Point]) -> list[tuple[str, str, str]]:
     """Why other points were not made, each reason once: methods, rules, reason."""
     reasons: dict[str, dict[str, list[str]]] = {}
     for one in (one for one in points if one.loss is None):
@@ -193,13 +194,13 @@ def not_made(points: Iterable[Point]) -> list[tuple[str, str, str]]:
     return found
 
 
-def lines(points: Sequence[Point]) -> list[str]:
+def format_points(points: Sequence[Point]) -> list[str]:
     """A table of the points, the frontier first, then why the others were not made."""
-    some = together(points)
+    some = merge_equal_points(points)
     front = [one for one in some if one.on_frontier]
     rest = sorted((one for one in some if not one.on_frontier), key=lambda one: one.method)
     rows = _aligned([_HEAD, *map(_row, (*front, *rest))]) if some else []
-    reasons = [f"not made: {who}, {rules}: {why}" for who, rules, why in not_made(points)]
+    reasons = [f"not made: {who}, {rules}: {why}" for who, rules, why in list_failures(points)]
     return [*rows, *reasons]
 
 
@@ -429,7 +430,7 @@ class Frontier:
         before = len(self.points) - len(self.now)
         if before:
             head += f"; {before:,} of earlier runs are among them"
-        return "\n".join([head, *lines(self.points)])
+        return "\n".join([head, *format_points(self.points)])
 
     __repr__ = __str__
 

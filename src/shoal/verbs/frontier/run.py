@@ -40,14 +40,14 @@ from shoal.releases.people import check_people, check_population, repeating
 from shoal.releases.providers import check_survey
 from shoal.releases.reader import opened
 from shoal.releases.tallying import Encoded, stacked, survey
-from shoal.verbs.frontier.comparison import ROUND, Frontier, Point, marked
-from shoal.verbs.frontier.saved_points import Kept
+from shoal.verbs.frontier.comparison import ROUND, Frontier, Point, mark_frontier
+from shoal.verbs.frontier.saved_points import SavedComparison
 
 # Kept columns, published as they are: whoever knows them tells apart the people of a class.
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedTable:
     """A table as methods are given it, and with its kept columns, as the adversary knows it."""
 
     tally: Tally
@@ -57,7 +57,7 @@ class Counted:
     """Of which entry of the tally each entry of ``known`` is a part."""
 
     @classmethod
-    def of(cls, frame: Frame, schema: Schema, encoded: Encoded) -> Counted:
+    def of(cls, frame: Frame, schema: Schema, encoded: Encoded) -> CountedTable:
         """The table, counted again by its kept columns too, if it has any."""
         tally = encoded.tally
         if not schema.keep:
@@ -123,13 +123,13 @@ def _with(cells: Cells, codes: NDArray[Any]) -> Cells:
 
 
 @dataclass(frozen=True)
-class Tables:
+class FrontierTables:
     """One table, counted; the automatic levels of columns, if any, are for some methods only."""
 
     schema: Schema
     """The schema that was given, settled for the table."""
-    plain: Counted
-    levelled: Counted
+    plain: CountedTable
+    levelled: CountedTable
     """The same table with automatic levels; where none were needed or asked for, it is plain."""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -139,7 +139,7 @@ class Tables:
     @classmethod
     def read(
         cls, table: Any, requests: Sequence[Request], population: Any, reading: Mapping[str, Any]
-    ) -> Tables:
+    ) -> FrontierTables:
         """The table, found to be one that every rule can judge."""
         schema, one_row = requests[0].schema, requests[0].one_row
         with ExitStack() as stack:
@@ -159,7 +159,7 @@ class Tables:
             asked = repeating(frame, schema)
         return cls(schema, plain, levelled, (*_kept(schema), *notes), tuple(asked))
 
-    def of(self, method: str) -> Counted:
+    def of(self, method: str) -> CountedTable:
         """The table as a method is given it."""
         return self.levelled if by_levels(method) else self.plain
 
@@ -183,14 +183,16 @@ def _levels(
     return fitted.schema, (*notes, f"These methods work by levels: {who}.") if notes else ()
 
 
-def _counted(frame: Frame, schema: Schema, people: Any, requests: Sequence[Request]) -> Counted:
+def _counted(
+    frame: Frame, schema: Schema, people: Any, requests: Sequence[Request]
+) -> CountedTable:
     plan = survey(frame, schema, people)
     encoded = plan.encode(frame)
     tally = encoded.tally
     for rule in dict.fromkeys(one.rule for one in requests):
         check_survey(rule, plan)
         rule.holds(Groups.of(tally, _together(tally), list_joint_columns(rule)))
-    return Counted.of(frame, schema, encoded)
+    return CountedTable.of(frame, schema, encoded)
 
 
 def _together(tally: Tally) -> Cut:
@@ -211,11 +213,11 @@ SOME = 5000
 
 
 @dataclass(frozen=True)
-class Run:
+class FrontierRun:
     """What is compared, and where it is kept."""
 
-    kept: Kept
-    tables: Tables
+    kept: SavedComparison
+    tables: FrontierTables
     columns: tuple[int, ...]
     """The sensitive columns that the adversary is after; the worst of them is the risk."""
     risk: str
@@ -238,7 +240,7 @@ class Run:
         """What there is so far."""
         tables, kept = self.tables, self.kept
         return Frontier(
-            marked(tuple(kept.points.values()), self.risk),
+            mark_frontier(tuple(kept.points.values()), self.risk),
             tables.plain.tally.rows,
             self.risk,
             kept.settings,
@@ -277,7 +279,7 @@ class Run:
         except MemoryError:
             return replace(point, seconds=_took(began), reason=NO_MEMORY)
 
-    def _measured(self, table: Counted, cut: Cut) -> dict[str, Any]:
+    def _measured(self, table: CountedTable, cut: Cut) -> dict[str, Any]:
         """What a cut gives away, and what it costs."""
         tally = table.tally
         each = {at: exposure(*table.seen(cut), at) for at in self.columns or (None,)}

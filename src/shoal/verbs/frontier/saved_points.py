@@ -43,7 +43,7 @@ OURS = rf"frontier\.(json|html)|{LEFT}"
 
 
 @dataclass(frozen=True)
-class Before:
+class EarlierComparison:
     """What a folder holds: the settings, the key of its hashes, and the finished points."""
 
     settings: Mapping[str, Any]
@@ -52,7 +52,7 @@ class Before:
 
 
 @dataclass
-class Kept:
+class SavedComparison:
     """The finished points of a comparison, in memory and in its folder, where it has one."""
 
     settings: Mapping[str, Any]
@@ -82,7 +82,7 @@ class Kept:
                 self._join(_read(self.place / RESULT))
             yield
 
-    def _join(self, there: Before) -> None:
+    def _join(self, there: EarlierComparison) -> None:
         if self.settings["key"] != there.settings["key"]:
             self.settings = self.identify(there.key)
         _check_same(there.settings, self.settings)
@@ -96,7 +96,7 @@ class Kept:
             write_over(self.place / RESULT, {**found.to_json(), "settings": dict(self.settings)})
 
 
-def check_place(place: Path, replace: bool) -> Before | None:
+def check_comparison_folder(place: Path, replace: bool) -> EarlierComparison | None:
     """What is kept there already (None: nothing); refuses, before any work, what is not ours."""
     folder.check_outside(place)
     if any((one / folder.COMPANION).is_file() for one in place.resolve().parents):
@@ -110,7 +110,7 @@ def check_place(place: Path, replace: bool) -> Before | None:
     return None if replace or not place.exists() else _read(place / RESULT)
 
 
-def _read(path: Path) -> Before:
+def _read(path: Path) -> EarlierComparison:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         json.dumps(found, ensure_ascii=False, allow_nan=False).encode()  # it can be written again
@@ -122,7 +122,7 @@ def _read(path: Path) -> Before:
                 f"{path.name} is of edition {edition}; this program reads up to {EDITION}.",
                 "update Shoal.",
             )
-        return Before(settings, bytes.fromhex(settings["key"]), _points(points))
+        return EarlierComparison(settings, bytes.fromhex(settings["key"]), _points(points))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InputError(
             f"{path.name} cannot be read.", "start anew with --replace, or in another folder."
@@ -140,15 +140,15 @@ def _points(told: Any) -> dict[tuple[str, str], Point]:
     return found
 
 
-def kept(
+def open_comparison(
     place: Path | None,
-    before: Before | None,
+    before: EarlierComparison | None,
     tally: Tally,
     schema: str,
     plain: Mapping[str, Any],
     *,
     replace: bool = False,
-) -> Kept:
+) -> SavedComparison:
     """The comparison to go on with: the one that was there ``before``, if it is the same, or new.
 
     Of the table and its schema a hash is kept; ``plain`` are the settings told as they are. Nothing
@@ -161,9 +161,9 @@ def kept(
 
     settings = identify(secrets.token_bytes(16) if before is None else before.key)
     if before is None:
-        return Kept(settings, identify, place, anew=replace)
+        return SavedComparison(settings, identify, place, anew=replace)
     _check_same(before.settings, settings)
-    return Kept(settings, identify, place, dict(before.points))
+    return SavedComparison(settings, identify, place, dict(before.points))
 
 
 def _check_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -23,9 +23,20 @@ from shoal.releases.people import one_row_of
 from shoal.releases.providers import check_column
 from shoal.releases.verification import kept_unjudged
 from shoal.reports.pages.frontier import frontier_page
-from shoal.verbs.frontier.comparison import RISKS, Frontier, marked, not_made, together
-from shoal.verbs.frontier.run import Run, Tables
-from shoal.verbs.frontier.saved_points import PAGE, Before, check_place, kept
+from shoal.verbs.frontier.comparison import (
+    RISKS,
+    Frontier,
+    list_failures,
+    mark_frontier,
+    merge_equal_points,
+)
+from shoal.verbs.frontier.run import FrontierRun, FrontierTables
+from shoal.verbs.frontier.saved_points import (
+    PAGE,
+    EarlierComparison,
+    check_comparison_folder,
+    open_comparison,
+)
 
 STRENGTHS = (2, 5, 10, 25, 50)
 """The k that are compared unless rules are given."""
@@ -90,11 +101,13 @@ def frontier(
     ]
     before = _checked(requests, place, replace)
     progress("reading", 0, 1)
-    tables = Tables.read(table, requests, population, reading or {})
+    tables = FrontierTables.read(table, requests, population, reading or {})
     fitted, told = tables.schema, _settings(columns, requests[0])
-    points = kept(place, before, tables.plain.known, fitted.to_toml(), told, replace=replace)
+    points = open_comparison(
+        place, before, tables.plain.known, fitted.to_toml(), told, replace=replace
+    )
     at = tuple(fitted.sensitive.index(fitted.column(name)) for name in columns)
-    run = Run(points, tables, at, risk, progress, _options(requests[0]))
+    run = FrontierRun(points, tables, at, risk, progress, _options(requests[0]))
     run.all(requests)
     asked = frozenset((one.method, str(one.rule)) for one in requests)
     with points.together():
@@ -136,9 +149,10 @@ def _options(request: Request) -> tuple[str, ...]:
 def _draw(found: Frontier, place: Path) -> None:
     """The page; each risk has a frontier of its own."""
     drawn = {
-        risk: [one.to_json() for one in together(marked(found.points, risk))] for risk in RISKS
+        risk: [one.to_json() for one in merge_equal_points(mark_frontier(found.points, risk))]
+        for risk in RISKS
     }
-    frontier_page(found.to_json(), drawn, not_made(found.points)).write(place / PAGE)
+    frontier_page(found.to_json(), drawn, list_failures(found.points)).write(place / PAGE)
 
 
 def _check(schema: Schema, risk: str, accept_keep: bool, bounds: Sequence[float | None]) -> None:
@@ -187,11 +201,13 @@ def _rules(
     return [reduce(and_, diverse, one) for one in crowds]
 
 
-def _checked(requests: Sequence[Request], place: Path | None, replace: bool) -> Before | None:
+def _checked(
+    requests: Sequence[Request], place: Path | None, replace: bool
+) -> EarlierComparison | None:
     """What is kept in the folder already; refuses, before any reading, what cannot be done."""
     if not requests:
         raise UsageError("No method is named.", "leave methods out to compare all.")
     for one in requests:
         method_parameters(one.method, one.parameters)
         check_column(one.rule, one.schema)
-    return None if place is None else check_place(place, replace)
+    return None if place is None else check_comparison_folder(place, replace)

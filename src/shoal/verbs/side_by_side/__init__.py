@@ -12,7 +12,7 @@ knows quasi-identifiers and how common each value is, and no more.
 
 from __future__ import annotations
 
-from shoal.verbs.side_by_side.result import Compared, Figure, Outcome, SideBySide
+from shoal.verbs.side_by_side.result import Figure, GuaranteeOutcome, RuleComparison, SideBySide
 from shoal.verbs.side_by_side.verb import side_by_side
 
-__all__ = ["Compared", "Figure", "Outcome", "SideBySide", "side_by_side"]
+__all__ = ["Figure", "GuaranteeOutcome", "RuleComparison", "SideBySide", "side_by_side"]

@@ -32,8 +32,8 @@ from shoal.core.tally import Cut, Tally
 from shoal.dp.bins import all_bins
 from shoal.dp.randomised_response import response
 from shoal.engines.protocol import Counted
-from shoal.forecasts.our_table import tallied
-from shoal.forecasts.real_intersection import placed
+from shoal.forecasts.our_table import tally_codes
+from shoal.forecasts.real_intersection import assign_rows_to_classes
 from shoal.kernels.grouping import combinations as distinct
 from shoal.measures.loss import loss
 from shoal.measures.marginals import Rows, marginals
@@ -97,9 +97,11 @@ def _partition(
 ) -> Unpublished:
     """Classes under the rule."""
     assert asked.rule is not None
-    tally, entry = tallied(people.quasi, people.sensitive, people.keys, people.values)
+    tally, entry = tally_codes(people.quasi, people.sensitive, people.keys, people.values)
     cut = _cut(tally, people, asked.rule, asked.progress)
-    counts = _by_class(cut, placed(cut, entry, rng), people.values, people.sensitive.size)
+    counts = _by_class(
+        cut, assign_rows_to_classes(cut, entry, rng), people.values, people.sensitive.size
+    )
     told = Classes.of(cut.cells, counts, np.eye(people.sensitive.size), prior)
     return Unpublished(told, marginals(tally, cut), loss(tally, cut))
 
@@ -115,7 +117,7 @@ def _randomised(
     way = response(asked.spend, size)
     tally, entry = _without_values(people)
     cut = _cut(tally, people, asked.rule, asked.progress)
-    class_, true = placed(cut, entry, rng), own[people.values]
+    class_, true = assign_rows_to_classes(cut, entry, rng), own[people.values]
     counts = _by_class(cut, class_, way.answered(true, rng), size)
     told = Classes.of(cut.cells, counts, way.matrix()[own], prior)
     expected = _by_class(cut, class_, true, size) @ way.matrix()

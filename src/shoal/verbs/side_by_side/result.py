@@ -49,7 +49,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class GuaranteeOutcome:
     """One guarantee.
 
     ``right``, ``settled`` and ``sure`` are shares of the people who are in both releases,
@@ -100,7 +100,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Compared:
+class RuleComparison:
     """A rule of classes beside a form of noise: the names, losses, and what they add."""
 
     rule: str
@@ -113,7 +113,7 @@ class Compared:
     """How much more the rule adds than the noise, by seeds."""
 
     @classmethod
-    def of(cls, rule: Outcome, noise: Outcome) -> Compared:
+    def of(cls, rule: GuaranteeOutcome, noise: GuaranteeOutcome) -> RuleComparison:
         """Two guarantees that were both made, for the same seeds."""
         assert rule.loss is not None
         assert noise.loss is not None
@@ -135,19 +135,19 @@ class Compared:
         return {**asdict(self), "worse": self.worse}
 
 
-def compared(made: Sequence[Outcome]) -> tuple[Compared, ...]:
+def compare_with_noise(made: Sequence[GuaranteeOutcome]) -> tuple[RuleComparison, ...]:
     """Every rule with every form; the rule that adds most first, and its forms by their losses."""
     rules = [one for one in made if one.school == PARTITIONS]
     forms = dict.fromkeys(one.form for one in made if one.school != PARTITIONS)
     rules.sort(key=lambda rule: -_mean(rule.added))
     return tuple(
-        Compared.of(rule, min((one for one in made if one.form == form), key=_far(rule)))
+        RuleComparison.of(rule, min((one for one in made if one.form == form), key=_far(rule)))
         for rule in rules
         for form in forms
     )
 
 
-def _far(rule: Outcome) -> Any:
+def _far(rule: GuaranteeOutcome) -> Any:
     return lambda one: abs(_mean(one.loss) - _mean(rule.loss))
 
 
@@ -162,7 +162,7 @@ def _mean(figure: Figure | None) -> float:
 class SideBySide:
     """Both schools on one table: loss against what two overlapping releases give away."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[GuaranteeOutcome, ...]
     column: str
     """The sensitive column that the adversary is after."""
     rows: tuple[int, int]
@@ -183,14 +183,14 @@ class SideBySide:
         return max(gains, default=0.0)
 
     @property
-    def made(self) -> tuple[Outcome, ...]:
+    def made(self) -> tuple[GuaranteeOutcome, ...]:
         """Those whose releases could be made."""
         return tuple(one for one in self.outcomes if one.loss is not None)
 
     @property
-    def compared(self) -> tuple[Compared, ...]:
+    def compared(self) -> tuple[RuleComparison, ...]:
         """Each rule of classes beside each form of noise at about its loss."""
-        return compared(self.made)
+        return compare_with_noise(self.made)
 
     @property
     def holds(self) -> bool | None:
@@ -258,7 +258,7 @@ class SideBySide:
         return "\n".join([*columns, head, *table, *missing])
 
 
-def worst_of(each: Sequence[SideBySide]) -> SideBySide:
+def select_worst_comparison(each: Sequence[SideBySide]) -> SideBySide:
     """The column by which being in both tables adds most under classes, with all of them."""
     ranked = sorted(each, key=lambda one: one.most_added, reverse=True)
     return ranked[0] if len(ranked) == 1 else replace(ranked[0], by_column=tuple(ranked))
@@ -267,7 +267,7 @@ def worst_of(each: Sequence[SideBySide]) -> SideBySide:
 _HEAD = ("guarantee", "loss", "no noise", "right", "control", "added", "settled", "sure", "at most")
 
 
-def _row(one: Outcome) -> tuple[str, ...]:
+def _row(one: GuaranteeOutcome) -> tuple[str, ...]:
     told = one.to_json()
     return (
         one.name,

@@ -25,14 +25,14 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Schema
 from shoal.core.tally import Tally
 from shoal.engines.protocol import Coding, Distinct, Frame
-from shoal.forecasts.our_table import tallied
+from shoal.forecasts.our_table import tally_codes
 from shoal.releases.people import check_people
 from shoal.releases.reader import opened
 from shoal.releases.tallying import survey
 
 SHARED, PART = 5_000, 6
 """People in both halves unless told: so many, or this part of a smaller table."""
-FEWEST = 10
+MIN_SHARED = 10
 """Shares of fewer people than these say nothing."""
 
 
@@ -57,11 +57,11 @@ class CodedPeople:
     @property
     def tally(self) -> Tally:
         """The same people, counted."""
-        return tallied(self.quasi, self.sensitive, self.keys, self.values)[0]
+        return tally_codes(self.quasi, self.sensitive, self.keys, self.values)[0]
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class TablePair:
     """Two tables, whose first ``shared`` rows are the same people, and people who are in none."""
 
     halves: tuple[CodedPeople, CodedPeople]
@@ -97,20 +97,20 @@ class Halves:
             check_people(frame, schema)
             people = _read(frame, schema, on)
         shared = min(SHARED, len(people) // PART) if overlap is None else overlap
-        if shared < FEWEST or len(people) < 3 * shared:
+        if shared < MIN_SHARED or len(people) < 3 * shared:
             raise InputError(
                 f"A table of {len(people):,} rows has no two halves that share {shared:,} people.",
-                f"take a larger table, or an overlap from {FEWEST} to a third of its rows.",
+                f"take a larger table, or an overlap from {MIN_SHARED} to a third of its rows.",
             )
         return cls(people, shared)
 
-    def pair(self, seed: int) -> Pair:
+    def pair(self, seed: int) -> TablePair:
         """Two halves, and the control."""
         order = np.random.default_rng(seed).permutation(len(self.people))
         both, control, rest = np.split(order, [self.shared, self.shared + self.shared // 2])
         one, other = np.array_split(rest, 2)
         first, second = (self.people.some(np.concatenate([both, own])) for own in (one, other))
-        return Pair((first, second), self.shared, self.people.some(control))
+        return TablePair((first, second), self.shared, self.people.some(control))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ class TwoTables:
             people = _read(frames[0], schema, on, frames[1])
             second = _like(people, frames[1])
         same = np.stack(np.intersect1d(one, two, return_indices=True)[1:])
-        if same.shape[1] < 2 * FEWEST:
+        if same.shape[1] < 2 * MIN_SHARED:
             raise InputError(
                 f"The two tables have {same.shape[1]:,} people in common.",
                 "give two tables about more of the same people.",
@@ -154,7 +154,7 @@ class TwoTables:
         people = int(self.same.shape[1])
         return people - people // 2
 
-    def pair(self, seed: int) -> Pair:
+    def pair(self, seed: int) -> TablePair:
         """Both tables, without the half of the people in both who are to be the control."""
         order = np.random.default_rng(seed).permutation(self.same.shape[1])
         both, away = self.same[:, order[: self.shared]], self.same[:, order[self.shared :]]
@@ -162,7 +162,7 @@ class TwoTables:
             people.some(np.concatenate([kept, np.setdiff1d(np.arange(len(people)), known)]))
             for people, kept, known in zip(self.tables, both, self.same, strict=True)
         )
-        return Pair((first, second), self.shared, self.tables[0].some(away[0]))
+        return TablePair((first, second), self.shared, self.tables[0].some(away[0]))
 
 
 def _read(frame: Frame, schema: Schema, on: str, other: Frame | None = None) -> CodedPeople:

@@ -16,8 +16,8 @@ from shoal.core.model import Model
 from shoal.core.schema import Schema
 from shoal.core.spend import Number, parse_spend
 from shoal.core.theory.odds import bound_success
-from shoal.forecasts.our_table import check_whole
-from shoal.forecasts.release_reading import learnt
+from shoal.forecasts.our_table import check_whole_number
+from shoal.forecasts.release_reading import choose_learnt_columns
 from shoal.models import rule as parse_rule
 from shoal.models.k_anonymity import KAnonymity
 from shoal.releases import folder
@@ -25,15 +25,20 @@ from shoal.releases.options import NOISY, PARTITION, RANDOMISED, Progress, quiet
 from shoal.releases.people import one_row_of
 from shoal.reports.document import check_place
 from shoal.verbs.side_by_side.guarantees import Guarantee, Unpublished
-from shoal.verbs.side_by_side.result import Figure, Outcome, SideBySide, worst_of
-from shoal.verbs.side_by_side.two_tables import Halves, Pair, TwoTables
+from shoal.verbs.side_by_side.result import (
+    Figure,
+    GuaranteeOutcome,
+    SideBySide,
+    select_worst_comparison,
+)
+from shoal.verbs.side_by_side.two_tables import Halves, TablePair, TwoTables
 
 EPSILONS = (0.5, 1, 2, 4)
 PAGE, TWIN = "side-by-side.html", "side-by-side.json"
 STEP = "publishing and attacking"
 
 
-def usual(k: int) -> tuple[str, ...]:
+def list_usual_rules(k: int) -> tuple[str, ...]:
     """The rules of classes that are compared unless others are given."""
     crowd = f"k-anonymity k={k}"
     more = (
@@ -80,20 +85,20 @@ def side_by_side(
     """
     place = _place(out)
     guarantees = _guarantees(k, epsilons, rules, forms)
-    check_whole("seeds", seeds, 1, 3)
+    check_whole_number("seeds", seeds, 1, 3)
     if overlap is not None:
-        check_whole("overlap", overlap, 1, 500)
+        check_whole_number("overlap", overlap, 1, 500)
     reading = {**(reading or {}), "one_row": one_row_of(one_row, schema, key=b"")}
     progress("reading", 0, 1)
     each = []
-    for column in learnt(schema, on, "The table"):
+    for column in choose_learnt_columns(schema, on, "The table"):
         source = (
             Halves.read(table, schema, column, overlap, reading)
             if other is None
             else TwoTables.read(table, other, schema, column, reading)
         )
         each.append(_Run(source, guarantees, seeds, progress).all())
-    found = worst_of(each)
+    found = select_worst_comparison(each)
     if place is not None:
         page = found.page()
         page.write(place / PAGE)
@@ -121,7 +126,9 @@ def _guarantees(
         )
     crowd = KAnonymity(k)
     spends = [parse_spend(epsilon) for epsilon in epsilons]
-    parsed = [parse_rule(one) if isinstance(one, str) else one for one in rules or usual(k)]
+    parsed = [
+        parse_rule(one) if isinstance(one, str) else one for one in rules or list_usual_rules(k)
+    ]
     return [
         *(Guarantee(PARTITION, rule) for rule in parsed),
         *(
@@ -161,10 +168,10 @@ class _Run:
     def _total(self) -> int:
         return len(self.guarantees) * self.seeds
 
-    def _outcome(self, at: int, asked: Guarantee, pairs: Sequence[Pair]) -> Outcome:
+    def _outcome(self, at: int, asked: Guarantee, pairs: Sequence[TablePair]) -> GuaranteeOutcome:
         """What comes of one guarantee, or why nothing does."""
         epsilon = None if asked.spend is None else str(asked.spend.epsilon)
-        outcome = Outcome(asked.name, asked.form, epsilon)
+        outcome = GuaranteeOutcome(asked.name, asked.form, epsilon)
         began, tried = time.perf_counter(), []
         try:
             for seed, pair in enumerate(pairs):
@@ -180,7 +187,7 @@ _Tried = tuple[list[Unpublished], Success, Success]
 """Both releases, and the attack on people who are in both and on the control."""
 
 
-def _tried(asked: Guarantee, pair: Pair, seed: int) -> _Tried:
+def _tried(asked: Guarantee, pair: TablePair, seed: int) -> _Tried:
     """Both halves published, and attacked together."""
     rng = np.random.default_rng((seed, 1))
     prior = pair.prior
@@ -192,7 +199,9 @@ def _tried(asked: Guarantee, pair: Pair, seed: int) -> _Tried:
     return made, inside, outside
 
 
-def _measured(outcome: Outcome, asked: Guarantee, tried: Sequence[_Tried]) -> Outcome:
+def _measured(
+    outcome: GuaranteeOutcome, asked: Guarantee, tried: Sequence[_Tried]
+) -> GuaranteeOutcome:
     """The figures over the seeds."""
     made, inside, outside = zip(*tried, strict=True)
     control = Figure.of([one.right for one in outside])
@@ -218,7 +227,7 @@ def _known(seeds: Sequence[Sequence[float | None]]) -> Figure | None:
     return Figure.of([_mean(one) for one in known]) if all(known) else None
 
 
-def _base(pair: Pair) -> float:
+def _base(pair: TablePair) -> float:
     """The share of the people in both who have the most common value."""
     return float((pair.both.values == int(pair.prior.argmax())).mean())
 
