@@ -47,8 +47,9 @@ def serve(address: str) -> None:
         importlib.import_module(name)
     warm()
     server = socket.socket(socket.AF_UNIX)
-    server.bind(address)
+    server.bind(f"{address}.new")
     server.listen()
+    os.rename(f"{address}.new", address)  # whoever sees it can connect
     while True:
         caller, _ = server.accept()
         if os.fork() == 0:

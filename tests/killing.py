@@ -49,7 +49,7 @@ class Killer:
     def __exit__(self, *_: object) -> None:
         assert self._server.stdin is not None
         self._server.stdin.close()
-        self._server.wait(timeout=30)
+        self._server.wait(timeout=900)
 
     def shoal(
         self, folder: Path, *args: object, point: int | None = None, after: float | None = None
@@ -91,7 +91,9 @@ def call(asked: dict[str, Any], main: Any) -> dict[str, Any]:
         os.dup2(err, 2)
         run(asked, main, reached, modules)
     timer = None
-    if asked["after"] is not None:
+    if asked["after"] == 0:
+        os.kill(child, signal.SIGKILL)  # by no timer, which a busy machine may start too late
+    elif asked["after"] is not None:
         timer = threading.Timer(asked["after"], os.kill, (child, signal.SIGKILL))
         timer.start()
     status = os.waitpid(child, 0)[1]

@@ -56,8 +56,8 @@ def running_postgresql() -> Iterator[str | None]:
     try:
         run("initdb", "-U", "shoal", "-A", "trust", "-E", "UTF8", "--no-sync")
         options = f"-c listen_addresses='' -c unix_socket_directories={folder}"
-        run("pg_ctl", "-o", options, "-l", f"{folder}/log", "-w", "start")
-        yield f"postgresql://shoal@/postgres?host={folder}"
+        run("pg_ctl", "-o", options, "-l", f"{folder}/log", "-t", "900", "-w", "start")
+        yield f"postgresql://shoal@/postgres?host={folder}&connect_timeout=900"
     finally:
         run("pg_ctl", "-m", "immediate", "stop", check=False)
         shutil.rmtree(folder, ignore_errors=True)

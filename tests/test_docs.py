@@ -18,6 +18,7 @@ from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
+from tests import hanging
 
 import shoal
 from shoal.attacks import attacks
@@ -38,7 +39,6 @@ BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 THEORY = sorted(set((ROOT / "docs/theory").glob("*.md")) - {ROOT / "docs/theory/index.md"})
 CITED = re.compile(r"(?<!\*)\*(?!\*)[^*\n]*[A-Z][^*\n]*\b(?:19|20)\d\d\b[^*\n]*\*(?!\*)")
 """A citation: in italics, on one line, with a name and a year."""
-SECONDS = 120
 
 
 def name_of(page: Path) -> str:
@@ -78,7 +78,7 @@ def run(language: str, code: str, folder: Path, environment: dict[str, str]) -> 
         env=environment,
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=hanging.SECONDS,
         check=False,
     )
     assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"

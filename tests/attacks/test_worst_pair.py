@@ -192,7 +192,7 @@ def test_blocks_of_boxes_leave_no_pair_out(seed):
     assert finding.exposed == 3 * len(set(bad)) > 0
 
 
-def test_many_classes_take_seconds():
+def test_many_classes_meet_nearly_all_others():
     """Every cell meets nearly every other: 2,000 by 2,000 pairs."""
     rng, classes = np.random.default_rng(0), 2_000
     axes = tuple(ordered().grow(name, "number", [float(i) for i in range(100)]) for name in "ab")

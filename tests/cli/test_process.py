@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from tests import hanging
 
 COMMAND = [sys.executable, "-m", "shoal.cli"]
 K10 = ["-m", "k-anonymity k=10"]
@@ -16,7 +17,12 @@ K10 = ["-m", "k-anonymity k=10"]
 def run(*arguments, **settings):
     env = os.environ | settings.pop("env", {})
     return subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, timeout=120, check=False, env=env, **settings
+        [*COMMAND, *arguments],
+        capture_output=True,
+        timeout=hanging.SECONDS,
+        check=False,
+        env=env,
+        **settings,
     )
 
 
@@ -46,7 +52,7 @@ def test_a_reader_that_goes_away_is_no_error(here):
             [*COMMAND, "look", "patients.csv", "--json"],
             stdout=closed,
             stderr=subprocess.PIPE,
-            timeout=120,
+            timeout=hanging.SECONDS,
             check=False,
         )
     assert (done.returncode, done.stderr) == (0, b"")
@@ -82,7 +88,7 @@ def test_interrupted_anywhere_nothing_is_left(here, roles, step, number):
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, step, str(int(number)), *arguments],
         capture_output=True,
-        timeout=120,
+        timeout=hanging.SECONDS,
         check=False,
         env=os.environ | {"TMPDIR": str(here / "scratch")},
     )

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests import hanging
 
 import shoal
 
@@ -50,7 +51,8 @@ def swallowing():
 
 def failing():
     try:
-        time.sleep(60)
+        while True:
+            time.sleep(60)
     except KeyboardInterrupt:
         raise ImportError("half loaded") from None
 
@@ -66,14 +68,14 @@ run()
 """
 
 
-def started(line: list[str], folder: Path) -> subprocess.Popen[bytes]:
+def started(line: list[str], folder: Path, **more: str) -> subprocess.Popen[bytes]:
     (folder / "scratch").mkdir(exist_ok=True)
     return subprocess.Popen(
         line,
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(SOURCE), "TMPDIR": str(folder / "scratch")},
+        env=os.environ | {"PYTHONPATH": str(SOURCE), "TMPDIR": str(folder / "scratch"), **more},
     )
 
 
@@ -85,7 +87,7 @@ def test_whatever_it_is_at_it_stops_and_leaves_nothing(tmp_path, work, number):
     assert process.stdout.readline() == b"ready\n"
     assert list((tmp_path / "scratch").rglob("rows"))
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=hanging.SECONDS)
     assert process.returncode == 128 + number, told
     assert told.count(b"Stopped.\nHint: ") == 1
     assert b"Traceback" not in told
@@ -99,7 +101,7 @@ def test_a_second_signal_does_not_disturb_the_clearing_up(tmp_path):
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
         process.send_signal(number)
         time.sleep(0.02)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=hanging.SECONDS)
     assert process.returncode in (130, 143)
     assert told.count(b"Stopped.\n") == 1
     assert list((tmp_path / "scratch").iterdir()) == []
@@ -110,12 +112,12 @@ def test_a_program_that_uses_the_library_keeps_its_own_handlers(tmp_path):
         "import os, signal, shoal, shoal.verbs.publish\n"
         "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
         "assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL\n"
-        "try:\n    os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(9)\n"
+        "try:\n    os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(900)\n"
         "except KeyboardInterrupt:\n    print('mine')\n"
     )
     default = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     process = started([sys.executable, "-c", default + code], tmp_path)
-    out, told = process.communicate(timeout=60)
+    out, told = process.communicate(timeout=hanging.SECONDS)
     assert (out, told) == (b"mine\n", b"")
 
 
@@ -125,13 +127,19 @@ from shoal.cli import __main__ as command
 for name in ("SIGINT", "SIGTERM"):  # as the command does first of all
     signal.signal(getattr(signal, name), command._leave)
 os.write(1, b"ready\\n")
+if "WAIT" in os.environ:
+    while True:
+        signal.pause()
 command.run()
 """
 
 
-def command_started(folder: Path, line: list[str]) -> subprocess.Popen[bytes]:
-    """A command whose handlers are in place, however busy the machine is."""
-    process = started([sys.executable, "-c", COMMAND, *line], folder)
+def command_started(folder: Path, line: list[str], **more: str) -> subprocess.Popen[bytes]:
+    """A command whose handlers are in place, however busy the machine is.
+
+    With ``WAIT`` it does not go on from there, so that a signal always finds it.
+    """
+    process = started([sys.executable, "-c", COMMAND, *line], folder, **more)
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
     return process
@@ -142,16 +150,16 @@ def check_random_moments(folder: Path, line: list[str], rounds: int, seed: int) 
     drawn = random.Random(seed)
     before = sorted(folder.iterdir())
     begun = time.monotonic()
-    assert command_started(folder, line).wait(timeout=120) == 0
+    assert command_started(folder, line).wait(timeout=hanging.SECONDS) == 0
     duration = time.monotonic() - begun
     remove_results(folder, before)
     codes = set()
     for _ in range(rounds):
         number = drawn.choice(NUMBERS)
-        process = command_started(folder, line)
+        process = command_started(folder, line, **({} if codes else {"WAIT": "1"}))
         time.sleep(drawn.uniform(0, duration) if codes else 0)
         process.send_signal(number)
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate(timeout=hanging.SECONDS)
         assert b"Traceback" not in told
         assert list((folder / "scratch").iterdir()) == []
         codes.add(process.returncode)
@@ -194,7 +202,7 @@ def remove(path: Path) -> None:
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_library_that_is_half_loaded_is_not_loaded_again(tmp_path, number):
     (tmp_path / "half_loaded.py").write_text(
-        "print('loading', flush=True)\nimport time\ntime.sleep(60)\n"
+        "print('loading', flush=True)\nimport time\nwhile True:\n    time.sleep(60)\n"
     )
     code = """
 from shoal.cli import look
@@ -214,7 +222,7 @@ run()
     assert process.stdout is not None
     assert process.stdout.readline() == b"loading\n"
     process.send_signal(number)
-    loaded_again, told = process.communicate(timeout=60)
+    loaded_again, told = process.communicate(timeout=hanging.SECONDS)
     assert process.returncode == 128 + number, told
     assert loaded_again == b""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from datetime import date, timedelta
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 import numpy as np
@@ -244,14 +243,16 @@ def test_shapes_of_arrays_are_kept(rows: int) -> None:
     assert axis.width(low, low + 1).shape == (rows, 2)
 
 
-def test_a_million_ranges_and_thirty_thousand_leaves_are_quick() -> None:
+def test_a_range_among_thirty_thousand_codes_is_covered_by_its_common_prefix() -> None:
     codes = [f"{code:05d}" for code in range(30_000)]
-    start = time.process_time()
     axis = prefixes().grow("zip", "code", codes)
-    assert time.process_time() - start < 2
-    pairs = np.sort(np.random.default_rng(1).integers(0, 30_000, (2, 1_000_000)), axis=0)
-    start = time.process_time()
-    axis.cover(*pairs)
-    axis.width(*pairs)
-    axis.labels(*pairs)
-    assert time.process_time() - start < 4
+    low, high = np.sort(np.random.default_rng(1).integers(0, 30_000, (2, 100_000)), axis=0)
+    first, last = axis.cover(low, high)
+    labels, width = axis.labels(low, high), axis.width(low, high)
+    for place in range(0, 100_000, 97):
+        ends = zip(codes[low[place]], codes[high[place]], strict=True)
+        prefix = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], ends))
+        assert labels[place] == (prefix.ljust(5, "*") if prefix else "*")
+        assert first[place] == int(prefix.ljust(5, "0"))
+        assert last[place] == min(int(prefix.ljust(5, "9")), 29_999)
+        assert width[place] == pytest.approx((last[place] - first[place]) / 29_999)

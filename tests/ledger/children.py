@@ -18,7 +18,7 @@ from shoal.ledger.chain.keys import Keys
 
 def appends(where: str, key: str, many: str) -> None:
     """Add that many entries, one after the other."""
-    with Book.open(where, Keys.read(key)) as book:
+    with Book.open(where, Keys.read(key), patience=900.0) as book:
         for number in range(int(many)):
             book.append({"kind": "release", "name": f"{os.getpid()}-{number}"}, sealed=b"x" * 100)
 

@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 
 import pytest
+from tests import hanging
 
 from shoal.core.errors import OutputError
 from shoal.ledger.chain.book import Book, HeadMoved
@@ -27,7 +28,7 @@ def key(tmp_path, keys):
 
 
 def outcome(process) -> str:
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=hanging.SECONDS)
     assert process.returncode == 0, err
     return out
 
@@ -102,14 +103,17 @@ def test_a_writer_sees_what_was_added_while_it_waited(where, keys, book, behind)
     older = f"{where}%20-cdefault_transaction_isolation%3Dserializable"
     queue = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
     head = book.head()
-    with Book.open(older, keys) as other, ThreadPoolExecutor(1) as pool:
+    with (
+        Book.open(older, keys, patience=hanging.SECONDS) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
         with book.place.writing() as connection:
             waiting = pool.submit(other.append, {"kind": "release"})
             while not behind(queue):
                 assert not waiting.done(), waiting.result()
             body = {"kind": "release", "by": keys.name}
             insert_entry(connection, sign_next_entry(head, keys, body, ""), None)
-        assert waiting.result(timeout=10).number == 7
+        assert waiting.result(timeout=hanging.SECONDS).number == 7
     assert book.check() == ()
 
 
@@ -134,12 +138,12 @@ def test_no_patience_is_not_to_wait_for_ever(where, keys, book):
     ):
         waiting = pool.submit(other.append, {"kind": "release"})
         with pytest.raises(OutputError, match="somebody else for more than 0 seconds"):
-            waiting.result(timeout=5)
+            waiting.result(timeout=hanging.SECONDS)
 
 
 def test_two_ledgers_on_one_server_do_not_wait_for_each_other(schemas, keys):
     with Book.create(schemas(), keys, {}) as one, Book.create(schemas(), keys, {}) as two:
-        hasty = Book(replace(two.place, patience=0.1), keys, two.identity)
+        hasty = Book(replace(two.place, patience=30.0), keys, two.identity)
         with one.place.writing():
             assert hasty.append({"kind": "release"}).number == 2
 
@@ -158,7 +162,7 @@ def test_writers_on_different_search_paths_wait_for_each_other(schemas, keys):
 
 
 def test_a_ledger_is_read_while_it_is_written(where, book):
-    with book.place.writing(), Book.open(where, patience=0.1) as reader:
+    with book.place.writing(), Book.open(where, patience=30.0) as reader:
         assert (reader.head().number, reader.check()) == (5, ())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import duckdb
 import pyarrow as pa
@@ -191,7 +192,7 @@ def test_an_address_without_its_slashes_is_never_a_file_and_never_printed(
 def guarded_server(postgresql):
     """An address of a server that asks this one user for a password."""
     psycopg = pytest.importorskip("psycopg", reason="the postgres extra is not installed")
-    folder = Path(postgresql.partition("host=")[2])
+    folder = Path(parse_qs(urlsplit(postgresql).query)["host"][0])
     access = folder / "data" / "pg_hba.conf"
     before = access.read_text()
     access.write_text("local all guarded scram-sha-256\n" + before)

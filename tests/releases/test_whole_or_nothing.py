@@ -15,6 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests import hanging
 
 import shoal
 from shoal.releases import folder
@@ -70,7 +71,7 @@ def test_ctrl_c_leaves_the_whole_release_or_nothing(town, step, wait):
     assert process.stdout.readline()
     time.sleep(wait)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=hanging.SECONDS)
     whole_or_nothing(town)
     copies = [path for path in (town.folder / "tmp").rglob("*") if path.is_file()]
     assert not copies
@@ -82,7 +83,7 @@ def test_even_a_kill_leaves_the_whole_release_or_nothing(town, step, wait):
     assert process.stdout.readline()
     time.sleep(wait)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=hanging.SECONDS)
     found = {name for name in left(town) if not name.startswith(".")}
     assert found in (set(), {"release", "release.private"}, {"release.private"})
     if "release" in found:
@@ -108,7 +109,7 @@ def test_a_refused_file_size_is_an_output_error_and_nothing_is_left(town):
         source="people.parquet",
         setup=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
     )
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=hanging.SECONDS)
     assert process.returncode == 1
     assert "OutputError: The file cannot be written" in told
     assert not left(town)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tests import hanging
 
 import shoal
 from shoal.core import atomic_file
@@ -373,6 +374,13 @@ def gone(folder: Path) -> bool:
     return not any(Path("/proc", one.name.split()[1]).exists() for one in folder.glob("[0-9] *"))
 
 
+def wait_until_gone(folder: Path) -> None:
+    until = time.monotonic() + hanging.SECONDS
+    while not gone(folder):
+        assert time.monotonic() < until, "processes are still at work"
+        time.sleep(0.02)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_ctrl_c_stops_all_processes_and_the_next_run_goes_on(begun, tmp_path, known):
     first = begun(2, WAIT="1")
@@ -381,17 +389,17 @@ def test_ctrl_c_stops_all_processes_and_the_next_run_goes_on(begun, tmp_path, kn
     assert told.value.fact == "Another run is writing to this folder."
     assert told.value.hint
     os.killpg(first.pid, signal.SIGINT)  # as a terminal does: to every process
-    out, err = first.communicate(timeout=20)
+    out, err = first.communicate(timeout=hanging.SECONDS)
     assert (first.returncode, out) == (130, "")
     assert err.lstrip().startswith("Stopped.\nHint: ")
     assert "a study goes on from what it has measured" in err
     assert "Traceback" not in err
-    assert gone(tmp_path)
+    wait_until_gone(tmp_path)
     assert kept_lines(tmp_path) == 2
     for file in tmp_path.glob("[0-9] *"):
         file.unlink()
     again = begun(1)
-    again.communicate(timeout=20)
+    again.communicate(timeout=hanging.SECONDS)
     assert again.returncode == 0
     assert sorted(file.name[0] for file in tmp_path.glob("[0-9] *")) == ["2", "3"]
     rows = json.loads((tmp_path / "out/somebody-figure-1/results.json").read_text())["rows"]
@@ -405,10 +413,7 @@ def test_a_run_that_is_killed_leaves_no_process_no_lock_and_no_scratch(begun, tm
     assert list((tmp_path / "scratch").iterdir())
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
-    until = time.monotonic() + 20
-    while not gone(tmp_path) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert gone(tmp_path)
+    wait_until_gone(tmp_path)
     assert kept_lines(tmp_path) == 2
     assert [file.name for file in (tmp_path / "scratch").glob("shoal-study-*")] == []
     with alone(tmp_path / "out", running.LOCK, wait=False):
