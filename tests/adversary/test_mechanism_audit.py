@@ -18,7 +18,7 @@ from shoal.core.spend import Spend
 from shoal.dp.bins import all_bins
 from shoal.dp.randomised_response import response
 from shoal.dp.residuals import exchanged
-from shoal.engines.protocol import Counted
+from shoal.engines.protocol import CodeCounts
 from shoal.releases.forms._noise.measured import Measured
 from shoal.releases.forms._noise.plan import Plan
 from shoal.releases.manifest import sha256
@@ -216,7 +216,7 @@ def test_what_is_not_to_be_released_is_not_audited(release):
 def test_the_person_is_the_one_left_most_alone():
     schema = shoal.Schema((SCHEMA.column("sex"), SCHEMA.column("disease")))
     codes = np.array([0, 0, 1], np.int32), np.array([0, 1, 0], np.int32)
-    counted = Counted(codes, np.array([2, 1, 1]))  # two women with flu, one with a cold, a man
+    counted = CodeCounts(codes, np.array([2, 1, 1]))  # two women with flu, one with a cold, a man
     measured = Measured(Plan(schema, all_bins(schema)), counted)
     # Around a woman with flu: 3 × 3 × 2 people, with a cold 3 × 1 × 1, around the man 1 × 3 × 1;
     # of equals the first.

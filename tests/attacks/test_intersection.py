@@ -29,7 +29,7 @@ from shoal.core.theory.adversary_view import (
     View,
 )
 from shoal.kernels.grouping import members
-from shoal.testing.checks import check_attack, reordered
+from shoal.testing.checks import check_attack, reorder_view
 
 intersection_module = import_module("shoal.attacks.intersection")
 
@@ -813,6 +813,6 @@ def test_reordering_a_view_moves_who_is_present_too():
     present = np.random.default_rng(3).random(60) < 0.5
     view = replace(view, people=replace(view.people, present=present))
     for seed in range(3):
-        other = reordered(view, np.random.default_rng(seed))
+        other = reorder_view(view, np.random.default_rng(seed))
         assert set(other.people.rows[other.people.present]) == set(view.people.rows[present])
     check_attack(intersection, view, replace(view, people=None))

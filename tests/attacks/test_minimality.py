@@ -24,7 +24,7 @@ from shoal.methods.mondrian import mondrian
 from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.models.k_anonymity import KAnonymity
-from shoal.testing.checks import reordered
+from shoal.testing.checks import reorder_view
 
 ILLNESS = Axis("illness", "category", "flat", ("asthma", "flu", "gout", "hiv", "ulcer"))
 
@@ -360,5 +360,5 @@ def test_sets_of_cells_are_ordered_by_their_members(seed):
         method=lambda tally: mondrian(tally, KAnonymity(2)),
     )
     one = minimality(view, classes=1)
-    two = minimality(reordered(view, np.random.default_rng(seed)), classes=1)
+    two = minimality(reorder_view(view, np.random.default_rng(seed)), classes=1)
     assert set(one.worst) == set(two.worst)

@@ -256,7 +256,7 @@ def test_a_damaged_bundle_does_not_hide_the_files_beside_it(shoal, here, bundle)
 
 
 def test_what_is_far_too_long_is_not_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "MOST", 1000)
+    monkeypatch.setattr(archive, "MAX_BYTES", 1000)
     (tmp_path / "adult.data").write_bytes(b"x" * 1001)
     with pytest.raises(InputError, match=r"adult\.data cannot be unpacked"):
         archive.Archive(str(tmp_path), lambda *_: None).part("adult.data")
@@ -330,7 +330,7 @@ def test_a_file_that_cannot_be_read_is_not_called_another_one(served, tmp_path, 
 
 
 def test_a_file_is_not_read_beyond_what_any_has(served, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "MOST", len(ADULT))
+    monkeypatch.setattr(download, "MAX_BYTES", len(ADULT))
     place = tmp_path / "adult.csv.gz"
     place.write_bytes(gzip.compress(ADULT.encode()))
     assert front.fetch("adult", out=tmp_path, source=served.address).old == ("adult.csv.gz",)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from shoal.core.errors import InputError, UsageError
 from shoal.engines.open_table import open as open_table
-from shoal.engines.readers.csv import detect
+from shoal.engines.readers.csv import detect_dialect
 from shoal.engines.readers.spool import Spool
 
 
@@ -61,7 +61,7 @@ def test_encodings(tmp_path: Path, encoding: str, packed: bool) -> None:
 
 def test_single_quotes_and_given_dialect(tmp_path: Path) -> None:
     path = written(tmp_path, b"a,b\n'x, y','1'\n'z','2'\n")
-    assert detect(path).quote == "'"
+    assert detect_dialect(path).quote == "'"
     assert sorted(open_table(path).values(["a"])["a"].values) == ["x, y", "z"]
     loud = written(tmp_path, b"a#b\n1#2\n")
     assert [f.name for f in open_table(loud, delimiter="#").fields] == ["a", "b"]

@@ -20,7 +20,14 @@ from hypothesis import strategies as st
 
 from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Field
-from shoal.engines.duckdb import DuckFrame, connect, guarded, pack, packing, unpack
+from shoal.engines.duckdb import (
+    DuckFrame,
+    connect,
+    pack_codes,
+    plan_packing,
+    translate_errors,
+    unpack_codes,
+)
 from shoal.engines.protocol import Coding, Frame, Pieces
 
 Row = tuple[Any, ...]
@@ -189,7 +196,7 @@ def test_more_codes_than_one_key_holds(connection: duckdb.DuckDBPyConnection) ->
     rows = [(str(i % 3), str(i % 2), "z") for i in range(12)]
     frame = frame_of(connection, rows, [Field(n, "category") for n in "abc"])
     by = [Coding(c.column, c.values, c.codes, c.null_code, 2**31) for c in codings(frame)]
-    assert len(packing([c.size for c in by])) == 2
+    assert len(plan_packing([c.size for c in by])) == 2
     counted = frame.tally(by)
     assert sorted(counted.count.tolist()) == [2] * 6
     pieces = Pieces(counted.codes, np.arange(6, dtype=np.int32), counted.count)
@@ -204,7 +211,7 @@ CODES = st.tuples(st.integers(0, 6), st.integers(0, 299), st.integers(0, 70_000)
 def test_unpack_undoes_pack(rows: list[Row]) -> None:
     sizes = [7, 300, 70_001]
     columns = [np.array(column) for column in zip(*rows, strict=True)]
-    unpacked = unpack(pack(columns, sizes, len(rows)), sizes)
+    unpacked = unpack_codes(pack_codes(columns, sizes, len(rows)), sizes)
     assert [c.dtype for c in unpacked] == [np.uint8, np.uint16, np.int32]
     assert all((a == b).all() for a, b in zip(columns, unpacked, strict=True))
 
@@ -296,9 +303,9 @@ def test_engine_errors_show_no_value(connection: duckdb.DuckDBPyConnection) -> N
 
 
 def test_an_interrupted_query_is_a_keyboard_interrupt() -> None:
-    with pytest.raises(KeyboardInterrupt), guarded():
+    with pytest.raises(KeyboardInterrupt), translate_errors():
         raise RuntimeError("Query interrupted")
-    with pytest.raises(RuntimeError, match="another"), guarded():
+    with pytest.raises(RuntimeError, match="another"), translate_errors():
         raise RuntimeError("another")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.engines.row_shuffle import shuffled
+from shoal.engines.row_shuffle import shuffle_rows
 
 
 def table(rows: int, batch: int = 1000) -> Iterator[pa.RecordBatch]:
@@ -32,7 +32,7 @@ def table(rows: int, batch: int = 1000) -> Iterator[pa.RecordBatch]:
 @pytest.mark.parametrize("in_memory", [2**30, 20_000])
 def test_same_rows_in_another_order(in_memory: int) -> None:
     before = pa.Table.from_batches(table(20_000))
-    after = pa.Table.from_batches(shuffled(table(20_000), in_memory=in_memory))
+    after = pa.Table.from_batches(shuffle_rows(table(20_000), in_memory=in_memory))
     assert after.schema == before.schema
     assert after["n"].to_pylist() != before["n"].to_pylist()
     assert after.sort_by("n").to_pylist() == before.to_pylist()
@@ -42,7 +42,7 @@ def test_same_rows_in_another_order(in_memory: int) -> None:
 def test_every_order_is_as_likely(in_memory: int) -> None:
     seen = Counter[tuple[int, ...]]()
     for _ in range(120 if in_memory == 1 else 1200):
-        batches = shuffled(table(3, batch=2), in_memory=in_memory)
+        batches = shuffle_rows(table(3, batch=2), in_memory=in_memory)
         seen[tuple(pa.Table.from_batches(batches)["n"].to_pylist())] += 1
     assert set(seen) == set(permutations(range(3)))
     expected = seen.total() / 6
@@ -51,14 +51,14 @@ def test_every_order_is_as_likely(in_memory: int) -> None:
 
 
 def test_no_rows() -> None:
-    assert list(shuffled(iter([]))) == []
+    assert list(shuffle_rows(iter([]))) == []
     empty = pa.record_batch({"n": pa.array([], pa.int32()), "t": pa.array([], pa.string())})
-    assert sum(b.num_rows for b in shuffled(iter([empty]))) == 0
+    assert sum(b.num_rows for b in shuffle_rows(iter([empty]))) == 0
 
 
 def test_nothing_stays_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    stream = shuffled(table(5000), in_memory=1000)
+    stream = shuffle_rows(table(5000), in_memory=1000)
     before = len(os.listdir("/proc/self/fd"))
     next(stream)
     assert len(os.listdir("/proc/self/fd")) >= before + 60  # buckets, none of which has a name

@@ -146,7 +146,7 @@ def test_a_long_shared_string_is_refused_by_its_length(tmp_path):
 
 
 def test_a_workbook_that_unpacks_to_hundreds_of_times_its_size_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "SMALL", 1 << 20)  # as for larger files
+    monkeypatch.setattr(limits, "SMALL_UNPACKED", 1 << 20)  # as for larger files
     path = with_cells(
         write_workbook(tmp_path / "a.xlsx"), b"".join(b'<row r="9"/>' for _ in range(1 << 19))
     )

@@ -194,10 +194,10 @@ def test_columns_are_read_together_as_each_is_alone(seed: int, reading: dict[str
 def test_lots_are_bounded_by_cells_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = _draw_columns(random.Random(9), 30, 12)
     together = _open(pa.table(drawn))
-    monkeypatch.setattr(text_census, "MOST_CELLS", 40)
-    monkeypatch.setattr(text_census, "LONG", 10**6)
+    monkeypatch.setattr(text_census, "MAX_LOT_CELLS", 40)
+    monkeypatch.setattr(text_census, "MAX_LOT_ROWS", 10**6)
     in_threes = _open(pa.table(drawn))
-    monkeypatch.setattr(text_census, "LONG", 1)
+    monkeypatch.setattr(text_census, "MAX_LOT_ROWS", 1)
     by_themselves = _open(pa.table(drawn))
     assert together == in_threes == by_themselves
 
@@ -257,5 +257,5 @@ def test_columns_that_are_dropped_are_not_recognised(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_told_by_what_there_is_too_little_of() -> None:
     full = "failed to offload data block (limit set by the 'max_temp_directory_size' setting)"
     for message, fact in ((full, "disk space"), ("could not allocate block", "more memory than")):
-        with pytest.raises(ShoalError, match=fact), engine.guarded():
+        with pytest.raises(ShoalError, match=fact), engine.translate_errors():
             raise duckdb.OutOfMemoryException(message)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
 
 from shoal.core.errors import OutputError, UsageError
-from shoal.engines.writers import FORMATS, defused, writer
+from shoal.engines.writers import FORMATS, defuse_formulas, open_writer
 
 BATCH = pa.record_batch(
     {
@@ -31,7 +31,7 @@ BATCH = pa.record_batch(
 
 
 def write(path: Path, *batches: pa.RecordBatch, defuse: bool = True) -> int:
-    with writer(path, batches[0].schema, defuse=defuse) as out:
+    with open_writer(path, batches[0].schema, defuse=defuse) as out:
         for batch in batches:
             out.write(batch)
     return out.defused
@@ -105,13 +105,13 @@ SAFE = [
 
 def test_formulas_are_defused_and_counted() -> None:
     for column in (pa.array(RISKY), pa.array(RISKY).dictionary_encode()):
-        safe, count = defused(column)
+        safe, count = defuse_formulas(column)
         assert safe.to_pylist() == SAFE
         assert safe.type == column.type
         assert count == 7
     repeated = pa.array(["=a", "=a", "b"]).dictionary_encode()
-    assert defused(repeated)[1] == 2
-    assert defused(pa.array(["=a", "=b\n=c"]))[0].to_pylist() == ["'=a", "'=b\n=c"]
+    assert defuse_formulas(repeated)[1] == 2
+    assert defuse_formulas(pa.array(["=a", "=b\n=c"]))[0].to_pylist() == ["'=a", "'=b\n=c"]
 
 
 @pytest.mark.parametrize(("suffix", "count"), [(".csv", 2), (".xlsx", 2), (".parquet", 0)])
@@ -153,7 +153,7 @@ def test_folder_that_does_not_exist(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_unfinished_file_is_removed(tmp_path: Path, suffix: str) -> None:
     def interrupted() -> None:
-        with writer(tmp_path / f"a{suffix}", BATCH.schema) as out:
+        with open_writer(tmp_path / f"a{suffix}", BATCH.schema) as out:
             out.write(BATCH)
             raise KeyboardInterrupt
 

@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.core.schema import Field
-from shoal.engines.duckdb import DuckFrame, connect, pack, packing, unpack
+from shoal.engines.duckdb import DuckFrame, connect, pack_codes, plan_packing, unpack_codes
 from shoal.engines.protocol import Coding, Pieces
 from shoal.kernels.grouping import combinations
 
@@ -45,7 +45,7 @@ def _columns(rows: list[tuple[int, ...]], type_: type = np.int32) -> list[np.nda
 @pytest.mark.parametrize("type_", TYPES)
 def test_keys_of_codes_of_any_type_are_those_of_plain_python(sizes, type_):
     sizes = [min(size, 2**8) for size in sizes] if type_ is np.uint8 else sizes
-    for columns in packing(sizes):
+    for columns in plan_packing(sizes):
         own = [sizes[i] for i in columns]
         rows = _rows(own)
         expected = []
@@ -54,9 +54,9 @@ def test_keys_of_codes_of_any_type_are_those_of_plain_python(sizes, type_):
             for code, size in zip(row, own, strict=True):
                 key = key * size + code
             expected.append(key)
-        keys = pack(_columns(rows, type_), own, len(rows))
+        keys = pack_codes(_columns(rows, type_), own, len(rows))
         assert keys.tolist() == expected
-        unpacked = unpack(keys, own)
+        unpacked = unpack_codes(keys, own)
         assert list(zip(*(codes.tolist() for codes in unpacked), strict=True)) == rows
 
 

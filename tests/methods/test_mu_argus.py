@@ -16,7 +16,7 @@ from shoal.core.errors import UsageError
 from shoal.core.tally import Groups
 from shoal.methods.mu_argus import mu_argus
 from shoal.models import rule
-from shoal.testing.random_tables import sample, shuffled
+from shoal.testing.random_tables import sample, shuffle_entries
 
 FEW = settings(max_examples=80, deadline=None)
 DEGREES = ("a=0", "a=2,b=3", "a=2,b=2", "c=3,b=2", "", "b=3,c=3", "a=1,b=1,c=1")
@@ -142,7 +142,7 @@ def test_sixteen_rows_of_four_binary_values_pass_its_own_test_and_are_1_anonymou
 def test_it_does_not_depend_on_the_order_of_entries():
     for seed in range(3):
         ours, before = sample(seed)
-        other, _ = shuffled(ours, before, np.random.default_rng(seed))
+        other, _ = shuffle_entries(ours, before, np.random.default_rng(seed))
         model = rule("k-anonymity k=6")
         one, two = (mu_argus(t, model, recode="none") for t in (ours, other))
         assert one.facts == two.facts

@@ -21,7 +21,7 @@ from shoal.measures import measures
 from shoal.methods.mondrian import mondrian
 from shoal.methods.provider_aware import CHOICES, provider_aware
 from shoal.models import rule
-from shoal.testing.random_tables import shuffled
+from shoal.testing.random_tables import shuffle_entries
 
 loss = measures()["loss"]
 
@@ -163,7 +163,7 @@ def test_the_order_of_entries_changes_nothing(text, choice):
     for seed in range(6):
         tally = table(seed, rows=50)
         whole = Cut.of(tally, np.arange(tally.entries), np.zeros(tally.entries, np.int32))
-        other, _ = shuffled(tally, whole, np.random.default_rng(seed))
+        other, _ = shuffle_entries(tally, whole, np.random.default_rng(seed))
         cuts = [made(one, text, choice=choice, hold_back=True) for one in (tally, other)]
         assert content(tally, cuts[0]) == content(other, cuts[1])
 

@@ -46,7 +46,7 @@ def test_the_user_s_folder_is_that_of_the_system(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "/h")
     monkeypatch.setattr(sys, "platform", "linux")
-    assert data_folder.folders() == (Path("/h/.local/share/shoal"),)
+    assert data_folder.list_folders() == (Path("/h/.local/share/shoal"),)
     monkeypatch.setenv("XDG_DATA_HOME", "share")  # not absolute: not meant
     assert data_folder.user_folder() == Path("/h/.local/share/shoal")
     monkeypatch.setenv("XDG_DATA_HOME", "/share")
@@ -58,29 +58,29 @@ def test_the_user_s_folder_is_that_of_the_system(monkeypatch):
     monkeypatch.setenv("LOCALAPPDATA", "/local")
     assert data_folder.user_folder() == Path("/local/shoal")
     monkeypatch.setenv("SHOAL_DATA", "/mine")
-    assert data_folder.folders() == (Path("/mine"), Path("/local/shoal"))
+    assert data_folder.list_folders() == (Path("/mine"), Path("/local/shoal"))
 
 
 def test_the_named_folder_comes_first(folder, tmp_path):
     own = tmp_path / "user" / "shoal"
-    assert data_folder.find("adult.csv.gz") is None
+    assert data_folder.find_file("adult.csv.gz") is None
     put(own, "adult.csv.gz", SMALL)
-    assert data_folder.find("adult.csv.gz") == own / "adult.csv.gz"
+    assert data_folder.find_file("adult.csv.gz") == own / "adult.csv.gz"
     put(folder, "adult.csv.gz", SMALL)
-    assert data_folder.find("adult.csv.gz") == folder / "adult.csv.gz"
+    assert data_folder.find_file("adult.csv.gz") == folder / "adult.csv.gz"
 
 
 def test_what_is_fetched_goes_where_it_can_be_written(folder, tmp_path, monkeypatch):
-    assert data_folder.target() == folder
+    assert data_folder.choose_target() == folder
     folder.chmod(0o555)
     try:
-        assert data_folder.target() == tmp_path / "user" / "shoal"
+        assert data_folder.choose_target() == tmp_path / "user" / "shoal"
     finally:
         folder.chmod(0o755)
     monkeypatch.setenv("SHOAL_DATA", str(folder / "new" / "er"))
-    assert data_folder.target() == folder / "new" / "er"
+    assert data_folder.choose_target() == folder / "new" / "er"
     (folder / "new").write_text("a file")
-    assert data_folder.target() == tmp_path / "user" / "shoal"
+    assert data_folder.choose_target() == tmp_path / "user" / "shoal"
 
 
 # What is missing
@@ -215,7 +215,7 @@ DOMAINS = {
 
 def test_the_real_data_sets_have_the_papers_counts(real_data):
     assert os.environ["SHOAL_DATA"] == str(real_data)
-    if data_folder.lacking(SOURCES):
+    if data_folder.list_missing_files(SOURCES):
         pytest.skip("not every data set is here")
     found = several(SOURCES)
     assert {name: one.rows for name, one in found.items()} == {

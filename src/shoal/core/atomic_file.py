@@ -30,7 +30,7 @@ def write_file(
             binary = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             _remove_leftovers(path)
             with open(os.open(part, binary, mode), "wb") as file:
-                temporary_files.hold(file.fileno())
+                temporary_files.lock_file(file.fileno())
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -49,5 +49,5 @@ def _remove_leftovers(path: Path) -> None:
     with suppress(OSError):
         for name in filter(left.fullmatch, os.listdir(path.parent)):
             with suppress(OSError), path.with_name(name).open("rb") as file:
-                if temporary_files.hold(file.fileno()):
+                if temporary_files.lock_file(file.fileno()):
                     path.with_name(name).unlink()

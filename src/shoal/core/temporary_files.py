@@ -30,7 +30,7 @@ from shoal.core.errors import OutputError
 if sys.platform == "win32":
     import msvcrt
 
-    def hold(file: int) -> bool | None:
+    def lock_file(file: int) -> bool | None:
         """Lock an open file, if nobody else does; the system unlocks it at the end."""
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
@@ -40,7 +40,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def hold(file: int) -> bool | None:
+    def lock_file(file: int) -> bool | None:
         """Lock an open file or folder, if nobody else does; the system unlocks it at the end.
 
         None where the disk has no locks: nobody can tell.
@@ -77,7 +77,7 @@ class _Home:
                 self._file = _open_folder(self.path)
             except FileNotFoundError:
                 continue
-            if self._file is None or (hold(self._file) is not False and self.path.is_dir()):
+            if self._file is None or (lock_file(self._file) is not False and self.path.is_dir()):
                 break
             os.close(self._file)
         self.folders: set[Path] = set()
@@ -164,7 +164,7 @@ def remove_leftover(path: Path) -> bool:
         if file is None:
             return False
         try:
-            if os.fstat(file).st_uid == os.geteuid() and hold(file):
+            if os.fstat(file).st_uid == os.geteuid() and lock_file(file):
                 shutil.rmtree(path, ignore_errors=True)
                 return not path.exists()
         finally:
@@ -187,7 +187,7 @@ def make_pending_folder(path: Path) -> None:
         _pending[path] = None
         file = _pending[path] = _open_folder(path)
         if file is not None:
-            hold(file)
+            lock_file(file)
 
 
 def settle_pending(*paths: Path) -> None:

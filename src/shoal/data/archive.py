@@ -45,11 +45,11 @@ BY_HAND = (
     f"download the files by hand ({' and '.join(PAGES)}) and name their folder: "
     "`shoal data fetch --from FOLDER`."
 )
-SECONDS = 30
+TIMEOUT_SECONDS = 30
 AT_ONCE = 1 << 16
-MOST = 1 << 28
+MAX_BYTES = 1 << 28
 """No file of the archive is near as long; what is longer is something else."""
-DAMAGED = (
+DAMAGE_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
@@ -107,21 +107,21 @@ class Archive:
     def _found(self, name: str) -> bytes | None:
         if self.source is None:
             address = ADDRESSES.get(name)
-            return None if address is None else download(address, name, self.progress)
-        if is_address(self.source):
+            return None if address is None else download_file(address, name, self.progress)
+        if is_web_address(self.source):
             base = self.source.rstrip("/") + "/"
-            return download(base + urllib.parse.quote(name, "+"), name, self.progress)
+            return download_file(base + urllib.parse.quote(name, "+"), name, self.progress)
         return _copied(Path(self.source) / name)
 
 
-def is_address(source: str) -> bool:
+def is_web_address(source: str) -> bool:
     """Whether it is reached over a network."""
     return urllib.parse.urlsplit(source).scheme in ("http", "https")
 
 
 def check_source(source: str | None) -> None:
     """Refuse a folder that is not there before anything is done."""
-    if source is not None and not is_address(source) and not Path(source).is_dir():
+    if source is not None and not is_web_address(source) and not Path(source).is_dir():
         raise UsageError(
             f"There is no folder {source}.",
             "--from takes a folder with the archive's files, or an address with http(s)://.",
@@ -133,7 +133,7 @@ def _copied(file: Path) -> bytes | None:
         if not file.is_file():
             return None
         with file.open("rb") as opened:
-            return _limited(file.name, opened.read(MOST + 1))
+            return _limited(file.name, opened.read(MAX_BYTES + 1))
     except OSError as error:
         raise InputError(f"{file} cannot be read ({error.strerror}).", "check the file.") from None
 
@@ -141,7 +141,7 @@ def _copied(file: Path) -> bytes | None:
 # Over the network
 
 
-def download(address: str, name: str, progress: Progress) -> bytes | None:
+def download_file(address: str, name: str, progress: Progress) -> bytes | None:
     """What lies at an address; None where the server says that nothing does.
 
     Proxies are those of the usual variables (``https_proxy``, ``no_proxy`` ...).
@@ -149,7 +149,7 @@ def download(address: str, name: str, progress: Progress) -> bytes | None:
     asked = urllib.request.Request(address, headers={"User-Agent": "shoal"})
     try:
         # An opener of its own: the shared one keeps the proxies that it was first made with.
-        with urllib.request.build_opener().open(asked, timeout=SECONDS) as answer:
+        with urllib.request.build_opener().open(asked, timeout=TIMEOUT_SECONDS) as answer:
             return _streamed(answer, name, progress)
     except urllib.error.HTTPError as error:
         if error.code in (401, 403, 404, 410):
@@ -167,7 +167,7 @@ def _streamed(answer: http.client.HTTPResponse, name: str, progress: Progress) -
     while piece := answer.read(AT_ONCE):
         found += piece
         progress(name, len(found), max(total, len(found)))
-        if len(found) > MOST:
+        if len(found) > MAX_BYTES:
             raise http.client.HTTPException("the answer does not end")
     if len(found) < total:
         raise http.client.HTTPException(f"{len(found):,} of {total:,} bytes came")
@@ -194,8 +194,8 @@ def _member(bundle: str, content: bytes, name: str) -> bytes | None:
             if found is None:
                 return None
             with packed.open(members[found]) as file:
-                return _limited(bundle, file.read(MOST + 1))
-    except DAMAGED as error:
+                return _limited(bundle, file.read(MAX_BYTES + 1))
+    except DAMAGE_ERRORS as error:
         raise _damaged(bundle) from error
 
 
@@ -204,13 +204,13 @@ def _unpacked(file: str, content: bytes) -> bytes:
         return content
     try:
         with gzip.open(io.BytesIO(content)) as packed:
-            return _limited(file, packed.read(MOST + 1))
-    except DAMAGED as error:
+            return _limited(file, packed.read(MAX_BYTES + 1))
+    except DAMAGE_ERRORS as error:
         raise _damaged(file) from error
 
 
 def _limited(file: str, content: bytes) -> bytes:
-    if len(content) > MOST:
+    if len(content) > MAX_BYTES:
         raise _damaged(file)
     return content
 

@@ -37,7 +37,7 @@ IPUMS_COLUMNS = tuple(
 
 
 @dataclass(frozen=True)
-class Known:
+class DataFile:
     """What a file holds that is what it should be."""
 
     columns: tuple[str, ...]
@@ -60,25 +60,25 @@ class DataSet:
 
 
 FILES = {
-    "adult.csv.gz": Known(
+    "adult.csv.gz": DataFile(
         ADULT_COLUMNS,
         48_842,
         "c6c77bfbd8b6c387f5e508860cdc6595f3522e645be92e9d55612bbf046829f9",
         ("adult.data", "adult.test"),
     ),
-    "ipums_la_97.csv.gz": Known(
+    "ipums_la_97.csv.gz": DataFile(
         IPUMS_COLUMNS,
         70_187,
         "de322c719c78ab7f7157f09d462e752881040c3afd67ab5f688091661663386b",
         ("ipums.la.97",),
     ),
-    "ipums_la_98.csv.gz": Known(
+    "ipums_la_98.csv.gz": DataFile(
         IPUMS_COLUMNS,
         74_954,
         "ab18bdb7652d4b73cf623e673013872abfb93989542ec2971271fd3e163196f8",
         ("ipums.la.98",),
     ),
-    "ipums_la_99.csv.gz": Known(
+    "ipums_la_99.csv.gz": DataFile(
         IPUMS_COLUMNS,
         88_443,
         "8f6ceed7de81ced8f23923f31139b68bc486b4554467b545ff526227ded25073",
@@ -101,5 +101,5 @@ DATASETS = {
     )
 }
 """By name; the numbers in the names of the IPUMS files are no years."""
-EMPTY = {"occ1950": 999, "ind1950": 0, "inctot": 999_999}
+NOT_APPLICABLE = {"occ1950": 999, "ind1950": 0, "inctot": 999_999}
 """What stands for "not applicable" in columns of IPUMS."""

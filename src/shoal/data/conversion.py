@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.csv
 
 from shoal.core.errors import InputError
-from shoal.data.catalogue import ADULT_COLUMNS, IPUMS_COLUMNS, Known
+from shoal.data.catalogue import ADULT_COLUMNS, IPUMS_COLUMNS, DataFile
 
 SPLITS = {"adult.data": "train", "adult.test": "test"}
 
 
-def converted(known: Known, parts: Sequence[bytes]) -> bytes:
+def convert_parts(known: DataFile, parts: Sequence[bytes]) -> bytes:
     """The whole table as CSV, from the parts in the order that ``known`` names them."""
     if known.columns == IPUMS_COLUMNS:
         return _ipums(known.parts[0], parts[0])

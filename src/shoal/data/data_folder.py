@@ -17,7 +17,7 @@ from typing import Any
 
 from shoal.core.errors import InputError, UsageError
 from shoal.data.catalogue import DATASETS, FILES, DataSet
-from shoal.data.licences import licence
+from shoal.data.licences import describe_licence
 
 VARIABLE = "SHOAL_DATA"
 
@@ -34,24 +34,24 @@ def user_folder() -> Path:
     return (Path(stated) if os.path.isabs(stated) else home / ".local" / "share") / "shoal"
 
 
-def folders() -> tuple[Path, ...]:
+def list_folders() -> tuple[Path, ...]:
     """Where a file is looked for, in this order."""
     named = os.environ.get(VARIABLE)
     return (*([Path(named)] if named else []), user_folder())
 
 
-def find(file: str) -> Path | None:
+def find_file(file: str) -> Path | None:
     """Where a file of a data set lies; None where it is nowhere."""
-    places = (folder / file for folder in folders())
+    places = (folder / file for folder in list_folders())
     return next((place for place in places if os.path.isfile(place)), None)
 
 
-def target() -> Path:
+def choose_target() -> Path:
     """Where what is fetched goes: the first of the folders that can be written to."""
-    return next((folder for folder in folders() if writable(folder)), user_folder())
+    return next((folder for folder in list_folders() if is_writable(folder)), user_folder())
 
 
-def writable(folder: Path) -> bool:
+def is_writable(folder: Path) -> bool:
     """Whether files may be put there; a folder that is not there yet: whether it may be made."""
     there = next(one for one in (folder, *folder.absolute().parents) if os.path.exists(one))
     # An administrator may write anywhere; a folder that says read-only is left alone all the same.
@@ -62,25 +62,25 @@ def _mode(folder: Path) -> int:
     return folder.stat().st_mode
 
 
-def lacking(names: Iterable[str]) -> list[str]:
+def list_missing_files(names: Iterable[str]) -> list[str]:
     """The files of these data sets that are nowhere."""
-    wanted = dict.fromkeys(file for name in names for file in known(name).files)
-    return [file for file in wanted if find(file) is None]
+    wanted = dict.fromkeys(file for name in names for file in get_dataset(name).files)
+    return [file for file in wanted if find_file(file) is None]
 
 
-def known(name: str) -> DataSet:
+def get_dataset(name: str) -> DataSet:
     """The data set of a name; UsageError where there is none."""
     if name not in DATASETS:
         raise UsageError(f"There is no data set {name!r}.", f"one of {', '.join(DATASETS)}.")
     return DATASETS[name]
 
 
-def require(names: Iterable[str]) -> None:
+def require_datasets(names: Iterable[str]) -> None:
     """Refuse where any file of these data sets is missing: all of them in one message."""
     asked = list(dict.fromkeys(names))
-    if not (missing := lacking(asked)):
+    if not (missing := list_missing_files(asked)):
         return
-    absent = [name for name in asked if set(known(name).files) & set(missing)]
+    absent = [name for name in asked if set(get_dataset(name).files) & set(missing)]
     one = len(absent) == 1
     listed = " and ".join(filter(None, (", ".join(absent[:-1]), absent[-1])))
     raise InputError(
@@ -101,19 +101,19 @@ def datasets() -> list[dict[str, Any]]:
 
 
 def _standing(one: DataSet) -> dict[str, Any]:
-    found = {file: find(file) for file in one.files}
+    found = {file: find_file(file) for file in one.files}
     return {
         "name": one.name,
         "told": one.told,
         "rows": one.rows,
         "here": None not in found.values(),
         "files": {file: None if place is None else str(place) for file, place in found.items()},
-        "licence": licence(one.files[0]),
+        "licence": describe_licence(one.files[0]),
     }
 
 
-def wanted(names: Iterable[str]) -> list[str]:
+def list_files(names: Iterable[str]) -> list[str]:
     """The files of these data sets, or of all."""
     asked = list(names) or list(DATASETS)
-    needed = {file for name in asked for file in known(name).files}
+    needed = {file for name in asked for file in get_dataset(name).files}
     return [file for file in FILES if file in needed]

@@ -12,11 +12,11 @@ from typing import Any
 
 from shoal.core.atomic_file import WRITE_HINT, write_file
 from shoal.core.errors import InputError, OutputError
-from shoal.data.archive import DAMAGED, MOST, Archive, Progress, check_source
-from shoal.data.catalogue import FILES, Known
-from shoal.data.conversion import converted
-from shoal.data.data_folder import VARIABLE, folders, target, wanted, writable
-from shoal.data.licences import NAME, TEXT, licence
+from shoal.data.archive import DAMAGE_ERRORS, MAX_BYTES, Archive, Progress, check_source
+from shoal.data.catalogue import FILES, DataFile
+from shoal.data.conversion import convert_parts
+from shoal.data.data_folder import VARIABLE, choose_target, is_writable, list_files, list_folders
+from shoal.data.licences import LICENCE_FILE, LICENCE_TEXT, describe_licence
 from shoal.releases.folder import made
 
 EDITION = 1
@@ -35,7 +35,7 @@ class Fetched:
     @property
     def found_there(self) -> bool:
         """Whether studies look for data sets in this folder."""
-        return self.folder.resolve() in [folder.resolve() for folder in folders()]
+        return self.folder.resolve() in [folder.resolve() for folder in list_folders()]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -44,7 +44,7 @@ class Fetched:
                 "file": file,
                 "rows": FILES[file].rows,
                 "sha256": FILES[file].sha256,
-                "licence": licence(file),
+                "licence": describe_licence(file),
                 "new": file in self.new,
             }
             for file in FILES
@@ -63,7 +63,7 @@ class Fetched:
             f"Licence: {one['licence']}."
             for one in self.to_json()["files"]
         ]
-        terms = f"; {NAME} there says under which terms" if self.new else ""
+        terms = f"; {LICENCE_FILE} there says under which terms" if self.new else ""
         lines.append(f"In {self.folder}{terms}.")
         if not self.found_there:
             lines.append(f"Studies find it there with {VARIABLE}={self.folder} in the environment.")
@@ -86,26 +86,28 @@ def fetch(
     with another content only gives way with ``replace``. A file is written whole or not at all.
     """
     place = None if source is None else str(source)
-    files = wanted(names)
+    files = list_files(names)
     check_source(place)
-    folder = Path(out) if out is not None else target()
-    if not writable(folder):
+    folder = Path(out) if out is not None else choose_target()
+    if not is_writable(folder):
         raise OutputError(f"{folder} cannot be written to.", "choose a folder: -o FOLDER.")
     old = tuple(file for file in files if _right(folder / file, FILES[file], replace))
     new = tuple(file for file in files if file not in old)
     archive = Archive(place, progress)
     for file in new:
         parts = [archive.part(part) for part in FILES[file].parts]
-        text = converted(FILES[file], parts)
+        text = convert_parts(FILES[file], parts)
         _check(file, text)
         progress(f"{file} written", 0, 1)
-        _put(made(folder) / NAME, TEXT.encode())  # first: no table lies there without its terms
+        _put(
+            made(folder) / LICENCE_FILE, LICENCE_TEXT.encode()
+        )  # first: no table lies there without its terms
         _put(folder / file, gzip.compress(text, 6, mtime=0))
         progress(f"{file} written", 1, 1)
     return Fetched(folder, new, old)
 
 
-def _right(path: Path, known: Known, replace: bool) -> bool:
+def _right(path: Path, known: DataFile, replace: bool) -> bool:
     """Whether a file is there and holds what it should; what else is there is not written over."""
     if not os.path.lexists(path):
         return False
@@ -128,11 +130,11 @@ def _right(path: Path, known: Known, replace: bool) -> bool:
 def _held(path: Path) -> bytes:
     """What is compressed in a file, at most a byte more than any known file has; b"": nothing."""
     with path.open("rb") as file:
-        packed = file.read(MOST + 1)
+        packed = file.read(MAX_BYTES + 1)
     try:
         with gzip.open(io.BytesIO(packed)) as content:
-            return content.read(MOST + 1)
-    except DAMAGED:
+            return content.read(MAX_BYTES + 1)
+    except DAMAGE_ERRORS:
         return b""
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-NAME = "LICENCES.txt"
-SHORT = {
+LICENCE_FILE = "LICENCES.txt"
+SHORT_LICENCES = {
     "adult": "CC BY 4.0",
     "ipums": "free to use and distribute at no charge, with citation",
 }
 """In a few words, by what the files' names begin with."""
-TEXT = """\
+LICENCE_TEXT = """\
 The tables in this folder were fetched by `shoal data fetch`. Shoal's own licence is not theirs.
 
 adult.csv.gz
@@ -32,10 +32,10 @@ ipums_la_97.csv.gz, ipums_la_98.csv.gz, ipums_la_99.csv.gz
 """
 
 
-def licence(file: str) -> str:
+def describe_licence(file: str) -> str:
     """A file's licence in a few words.
 
-    >>> licence("adult.csv.gz")
+    >>> describe_licence("adult.csv.gz")
     'CC BY 4.0'
     """
-    return next(words for begins, words in SHORT.items() if file.startswith(begins))
+    return next(words for begins, words in SHORT_LICENCES.items() if file.startswith(begins))

@@ -18,13 +18,14 @@ _ADDRESS = re.compile(
 )
 
 
-def is_address(text: str) -> bool:
+def is_database_address(text: str) -> bool:
     """Whether a text is an address of a database, well or badly written, and no path.
 
-    >>> [is_address(text) for text in ("postgresql:ann:secret@host/db", "ann:secret@host")]
+    >>> [is_database_address(text) for text in ("postgresql:ann:secret@host/db", "ann:secret@host")]
     [True, True]
-    >>> [is_address(text) for text in ("people.csv", "C:\\\\data\\\\a@b.csv", "postgresql.csv")]
-    [False, False, False]
+    >>> paths = "people.csv", "C:\\\\data\\\\a@b.csv", "postgresql.csv"
+    >>> any(is_database_address(text) for text in paths)
+    False
     """
     return _ADDRESS.match(text) is not None
 
@@ -32,7 +33,7 @@ def is_address(text: str) -> bool:
 def refuse_address(path: str | os.PathLike[str]) -> None:
     """Refuse, without printing it, an address that stands where a path is meant."""
     text = os.fspath(path)
-    if is_address(text) and not os.path.exists(text):
+    if is_database_address(text) and not os.path.exists(text):
         raise UsageError(
             "An address of a database stands where a file is meant, or lacks its slashes.",
             "write postgresql://USER@HOST/DATABASE or sqlite:///FILE, in full.",

@@ -34,11 +34,16 @@ from shoal.core import interruption, temporary_files
 from shoal.core.column import list_columns
 from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Field, Profile
-from shoal.engines.protocol import Codes, Coding, Counted, Distinct, Pieces
+from shoal.engines.protocol import CodeCounts, Codes, Coding, Distinct, Pieces
 from shoal.engines.readers.header import refuse_headless
-from shoal.engines.source import Source
-from shoal.engines.type_inference.column import Select
-from shoal.engines.type_inference.text_census import LONG, MOST_BYTES, MOST_CELLS, MOST_COLUMNS
+from shoal.engines.source import SourceFile
+from shoal.engines.type_inference.column_decision import Select
+from shoal.engines.type_inference.text_census import (
+    MAX_LOT_BYTES,
+    MAX_LOT_CELLS,
+    MAX_LOT_COLUMNS,
+    MAX_LOT_ROWS,
+)
 
 # Keys: the codes of a row packed into one integer, and the table key → class a recoding joins.
 
@@ -47,13 +52,13 @@ _LIMIT = 2**63
 _MANY = 2**24
 
 Keys = list[NDArray[np.uint64]]
-Draw = Callable[[pa.RecordBatch], pa.RecordBatch]
+ClassDealer = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 
-def packing(sizes: Sequence[int]) -> list[list[int]]:
+def plan_packing(sizes: Sequence[int]) -> list[list[int]]:
     """Which columns share a key: in order, as many as have a product of sizes below 2**63.
 
-    >>> packing([2**40, 2**20, 2**10, 7])
+    >>> plan_packing([2**40, 2**20, 2**10, 7])
     [[0, 1], [2, 3]]
     """
     plan: list[list[int]] = [[]]
@@ -69,10 +74,10 @@ def code_type(size: int) -> type[np.uint8] | type[np.uint16] | type[np.int32]:
     return np.uint8 if size <= 2**8 else np.uint16 if size <= 2**16 else np.int32
 
 
-def packed_sql(codes: Sequence[str], sizes: Sequence[int]) -> str:
+def pack_sql(codes: Sequence[str], sizes: Sequence[int]) -> str:
     """The key as an expression: mixed radix, first column highest.
 
-    >>> packed_sql(["a", "b"], [3, 7])
+    >>> pack_sql(["a", "b"], [3, 7])
     '(a * 7::UBIGINT + b)'
     """
     key = codes[0] if codes else "0::UBIGINT"
@@ -81,7 +86,7 @@ def packed_sql(codes: Sequence[str], sizes: Sequence[int]) -> str:
     return key
 
 
-def pack(codes: Sequence[Codes], sizes: Sequence[int], rows: int) -> NDArray[np.uint64]:
+def pack_codes(codes: Sequence[Codes], sizes: Sequence[int], rows: int) -> NDArray[np.uint64]:
     """The same on arrays: one key for each of the ``rows`` entries."""
     key = np.zeros(rows, np.uint64)
     for column, size in zip(codes, sizes, strict=True):
@@ -91,10 +96,10 @@ def pack(codes: Sequence[Codes], sizes: Sequence[int], rows: int) -> NDArray[np.
     return key
 
 
-def unpack(key: NDArray[np.uint64], sizes: Sequence[int]) -> list[Codes]:
+def unpack_codes(key: NDArray[np.uint64], sizes: Sequence[int]) -> list[Codes]:
     """The codes in the keys, each column in the smallest type that holds it.
 
-    >>> [codes.tolist() for codes in unpack(np.array([20], np.uint64), [3, 7])]
+    >>> [codes.tolist() for codes in unpack_codes(np.array([20], np.uint64), [3, 7])]
     [[2], [6]]
     """
     codes: list[Codes] = []
@@ -105,9 +110,9 @@ def unpack(key: NDArray[np.uint64], sizes: Sequence[int]) -> list[Codes]:
     return codes[::-1]
 
 
-def assignment(
+def assign_classes(
     plan: Sequence[Sequence[int]], by: Sequence[Coding], pieces: Pieces
-) -> tuple[pa.Table, Draw]:
+) -> tuple[pa.Table, ClassDealer]:
     """The table key → class to join, and what replaces divided entries' numbers by classes.
 
     An undivided entry has its class; one that is held back is absent, and so are its rows.
@@ -116,7 +121,9 @@ def assignment(
     exact, and each row of the entry is as likely as any other to be in a given piece.
     """
     keys = [
-        pack([pieces.codes[i] for i in column], [by[i].size for i in column], len(pieces.class_))
+        pack_codes(
+            [pieces.codes[i] for i in column], [by[i].size for i in column], len(pieces.class_)
+        )
         for column in plan
     ]
     kept = pieces.class_ >= 0
@@ -167,7 +174,9 @@ def _any_twice(key: NDArray[np.uint64]) -> bool:
     return False
 
 
-def _dealer(entry: NDArray[np.int64], classes: NDArray[np.int32], count: NDArray[np.int64]) -> Draw:
+def _dealer(
+    entry: NDArray[np.int64], classes: NDArray[np.int32], count: NDArray[np.int64]
+) -> ClassDealer:
     """Deals the classes of each divided entry, in an order drawn from the operating system."""
     owner, hand = np.repeat(entry, count), np.repeat(classes, count)
     rng = np.random.Generator(np.random.PCG64DXSM(secrets.randbits(256)))
@@ -199,7 +208,7 @@ def _dealer(entry: NDArray[np.int64], classes: NDArray[np.int32], count: NDArray
 # A private DuckDB engine: in memory, offline, and careful with what its errors say.
 
 
-MEMORY = "1500MB"
+MEMORY_LIMIT = "1500MB"
 """What the engine may hold before it spills to disk; the tally itself lives outside it."""
 
 _NO_DISK = re.compile(r"max_temp_directory_size|disk space|no space left|offload", re.IGNORECASE)
@@ -220,7 +229,7 @@ def connect(memory: str | None = None) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(
             ":memory:",
             config={
-                "memory_limit": memory or MEMORY,
+                "memory_limit": memory or MEMORY_LIMIT,
                 "temp_directory": str(folder),
                 "preserve_insertion_order": "false",
                 "autoinstall_known_extensions": "false",
@@ -237,7 +246,7 @@ def connect(memory: str | None = None) -> duckdb.DuckDBPyConnection:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Turn the engine's errors into ours: theirs quote cell values, ours must not."""
     try:
         yield
@@ -270,7 +279,7 @@ def _out_of_room(message: str) -> InputError:
             "Free space in the temporary folder, or set TMPDIR to a folder with more.",
         )
     return InputError(
-        f"The table needs more memory than the {MEMORY} that one step may use.",
+        f"The table needs more memory than the {MEMORY_LIMIT} that one step may use.",
         "Use fewer columns: give those that are not needed the role drop.",
     )
 
@@ -311,14 +320,14 @@ class DuckFrame:
         query: str | Select,
         fields: tuple[Field, ...],
         close: Callable[[], object] | None = None,
-        source: Source | None = None,
+        source: SourceFile | None = None,
     ) -> None:
         self.source = source
         self._connection = connection
         self._fields = fields
         self._close = close
         self._query = query
-        with guarded():
+        with translate_errors():
             described = connection.execute(f"DESCRIBE {query}").fetchall()
         types = [row[1] for row in described]
         if len(types) != len(fields):
@@ -359,9 +368,9 @@ class DuckFrame:
 
         Planning a query takes the engine longer than counting a few thousand rows of a column.
         """
-        if len(names) < 2 or (rows := self.count_rows()) > LONG:
+        if len(names) < 2 or (rows := self.count_rows()) > MAX_LOT_ROWS:
             return []
-        most = min(MOST_COLUMNS, MOST_CELLS // max(1, rows))
+        most = min(MAX_LOT_COLUMNS, MAX_LOT_CELLS // max(1, rows))
         return [names[at : at + most] for at in range(0, len(names), most)]
 
     def _profile_cells(self, names: Sequence[str]) -> dict[str, Profile]:
@@ -374,7 +383,7 @@ class DuckFrame:
         for batch in self._stream(query, rows=_SMALL_BATCH):
             batches.append(batch)
             size += batch.nbytes
-            if size > MOST_BYTES:
+            if size > MAX_LOT_BYTES:
                 return {}
         if not batches:
             return {}
@@ -406,7 +415,7 @@ class DuckFrame:
         """The distinct values of each column, in the engine's order, with their counts."""
         found: dict[str, Distinct] = {}
         for lot in _lots(columns):
-            with guarded():
+            with translate_errors():
                 groups = self._connection.sql(self._grouped(lot, floats=True)).to_arrow_table()
             masks = groups["g"].to_numpy()
             for i, name in enumerate(lot):
@@ -438,7 +447,7 @@ class DuckFrame:
         """The rows whose column holds one of the values (or null): a frame on the same engine."""
         name = f"shoal_only_{next(_PARTS)}"
         wanted = pa.table({"v": _arrow(self._kind(column), values)})
-        with guarded():
+        with translate_errors():
             self._connection.register("shoal_values", wanted)
             self._connection.execute(
                 f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT v FROM shoal_values"
@@ -450,9 +459,9 @@ class DuckFrame:
         query = f"SELECT {every} FROM {self._rows_for(every)} WHERE {kept}"
         return DuckFrame(self._connection, query, self._fields, source=self.source)
 
-    def tally(self, by: Sequence[Coding]) -> Counted:
+    def tally(self, by: Sequence[Coding]) -> CodeCounts:
         """One group-by on the packed codes; a value without a code is an error, never dropped."""
-        plan = packing([coding.size for coding in by])
+        plan = plan_packing([coding.size for coding in by])
         keys = ", ".join(f"k{j}" for j in range(len(plan)))
         lots: list[list[Codes]] = [[] for _ in by]
         counts: list[NDArray[Any]] = []
@@ -465,7 +474,7 @@ class DuckFrame:
                     continue
                 for column, key in zip(plan, packed, strict=True):
                     sizes = [by[i].size for i in column]
-                    for i, codes in zip(column, unpack(key.to_numpy(), sizes), strict=True):
+                    for i, codes in zip(column, unpack_codes(key.to_numpy(), sizes), strict=True):
                         lots[i].append(codes)
                 count = batch.column(len(plan)).to_numpy()
                 counts.append(count.astype(np.min_scalar_type(count.max(initial=0))))
@@ -475,7 +484,7 @@ class DuckFrame:
 
     def _counted(
         self, by: Sequence[Coding], lots: list[list[Codes]], counts: list[NDArray[Any]]
-    ) -> Counted:
+    ) -> CodeCounts:
         codes: list[Codes] = []
         for coding, lot in zip(by, lots, strict=True):
             codes.append(np.concatenate([np.empty(0, code_type(coding.size)), *lot]))
@@ -488,7 +497,7 @@ class DuckFrame:
                 "Publish from a copy that nobody writes to.",
             )
         self._rows = rows
-        return Counted(tuple(codes), count)
+        return CodeCounts(tuple(codes), count)
 
     def count_rows(self) -> int:
         """How many rows there are."""
@@ -501,7 +510,7 @@ class DuckFrame:
         all codes.
         """
         with self._in_order():
-            most = max(1, min(MOST_COLUMNS, MOST_CELLS // max(1, self.count_rows())))
+            most = max(1, min(MAX_LOT_COLUMNS, MAX_LOT_CELLS // max(1, self.count_rows())))
             lots = [by[at : at + most] for at in range(0, len(by), most)]
             found = [codes for lot in lots for codes in self._row_codes(lot)]
         if any((codes < 0).any() for codes in found):
@@ -514,7 +523,7 @@ class DuckFrame:
         """The codes of some columns in each row; -1 for a value that has none."""
         values = [self._value(coding.column, floats=True) for coding in by]
         picked = ", ".join(f"{value} AS v{i}" for i, value in enumerate(values))
-        with guarded():
+        with translate_errors():
             query = f"SELECT {picked} FROM {self._rows_for(picked)}"
             table = self._connection.sql(query).to_arrow_table()
         return [
@@ -534,18 +543,18 @@ class DuckFrame:
         """A column's values in the table's order."""
         value = self._value(name, floats=False)
         query = f"SELECT {value} AS v FROM {self._rows_for(value)}"
-        with self._in_order(), guarded():
+        with self._in_order(), translate_errors():
             return self._connection.sql(query).to_arrow_table()["v"].combine_chunks()
 
     @contextmanager
     def _in_order(self) -> Iterator[None]:
         """Rows come as the table has them; elsewhere the engine may hand them over as it likes."""
-        with guarded():
+        with translate_errors():
             self._connection.execute("SET preserve_insertion_order = true")
         try:
             yield
         finally:
-            with guarded():
+            with translate_errors():
                 self._connection.execute("SET preserve_insertion_order = false")
 
     def recode(
@@ -562,9 +571,9 @@ class DuckFrame:
         ``person_`` is half of SHA-256 over SHA-256(``key``) and the person, in hexadecimal: cut in
         half it cannot be extended, and one short block makes it four times as fast as HMAC.
         """
-        plan = packing([coding.size for coding in by])
+        plan = plan_packing([coding.size for coding in by])
         expected, seen = int(pieces.count[pieces.class_ >= 0].sum()), 0
-        table, draw = assignment(plan, by, pieces)
+        table, draw = assign_classes(plan, by, pieces)
         del pieces  # unless the caller keeps them, their memory is the join's
         who = [] if person is None else [f"c{self._at(person)}::VARCHAR AS who"]
         columns = [f"c{self._at(name)}" for name in carry]
@@ -648,7 +657,7 @@ class DuckFrame:
         """The packed keys of a lot, as expressions under their names, and the joins they need."""
         codes, joins = self._coded(by, [i for j in lot for i in plan[j]])
         keys = [
-            f"{packed_sql([codes[i] for i in plan[j]], [by[i].size for i in plan[j]])} AS k{j}"
+            f"{pack_sql([codes[i] for i in plan[j]], [by[i].size for i in plan[j]])} AS k{j}"
             for j in lot
         ]
         return keys, joins
@@ -674,7 +683,7 @@ class DuckFrame:
         dense = bool(exact) and self._types[self._at(coding.column)] in _INTEGERS
         picked = "v::BIGINT AS v, code FROM shoal_mapping WHERE v = trunc(v)"
         table = pa.table({"v": column, "code": np.asarray(coding.codes).astype(np.uint64)})
-        with guarded():
+        with translate_errors():
             self._connection.register("shoal_mapping", table)
             self._connection.execute(
                 f"CREATE OR REPLACE TEMP TABLE shoal_map_{i} AS"
@@ -735,18 +744,18 @@ class DuckFrame:
         return f"c{at}"
 
     def _fetch(self, sql: str) -> list[tuple[Any, ...]]:
-        with guarded():
+        with translate_errors():
             return self._connection.execute(sql).fetchall()
 
     def _stream(
         self, sql: str, parameters: object = None, rows: int = _BATCH
     ) -> Generator[pa.RecordBatch]:
         """The result batch by batch; leaving the loop early frees the connection."""
-        with guarded():
+        with translate_errors():
             reader = self._connection.sql(sql, params=parameters).to_arrow_reader(rows)
         try:
             while True:
-                with guarded():
+                with translate_errors():
                     batch = next(reader, None)
                 if batch is None:
                     return

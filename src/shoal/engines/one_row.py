@@ -23,8 +23,8 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.labels import format_count
 from shoal.core.schema import Field
 from shoal.engines.readers.header import clean_names
-from shoal.engines.type_inference.column import Engine, Select
-from shoal.engines.type_inference.kinds import Reading, recognise
+from shoal.engines.type_inference.column_decision import DuckConnection, ReadingOptions, Select
+from shoal.engines.type_inference.column_kind import recognise_columns
 
 EXAMPLE = "latest by COLUMN"
 FIRST, LATEST, RANDOM = "first", "latest", "random"
@@ -70,38 +70,44 @@ class OneRow:
         return f"{self.which} by {self.by}" if self.by else self.which
 
     def keep(
-        self, engine: Engine, raw: str, reading: Reading, longest: Mapping[str, int] | None = None
+        self,
+        engine: DuckConnection,
+        raw: str,
+        reading: ReadingOptions,
+        longest: Mapping[str, int] | None = None,
     ) -> tuple[Select, tuple[Field, ...]]:
         """The typed columns of the rows that stand for people, as a query, and their fields."""
         raw_names = [str(row[0]) for row in engine.execute(f"DESCRIBE {raw}").fetchall()]
-        names = dict(zip(clean_names(raw_names), map(forms.name, raw_names), strict=True))
+        names = dict(zip(clean_names(raw_names), map(forms.quote_column, raw_names), strict=True))
         self._check(names)
         more, kinds = self._chosen_by(names), {**reading.kinds, TIE: "label"}
         for name, column in ((PERSON, self.person), (ORDER, self.by)):
             if name in more and (kind := reading.kinds.get(column, "label")) != "label":
                 kinds[name] = kind
-        extra = ", ".join(f"{sql} AS {forms.name(name)}" for name, sql in more.items())
-        typed, fields = recognise(
+        extra = ", ".join(f"{sql} AS {forms.quote_column(name)}" for name, sql in more.items())
+        typed, fields = recognise_columns(
             engine, f"SELECT *, {extra} FROM ({raw})", replace(reading, kinds=kinds), longest
         )
         self._check_order({field.name: field.kind for field in fields})
         self._check_named(engine, str(typed))
         shown = tuple(field for field in fields if field.name not in more)
-        picked = ", ".join(forms.name(field.name) for field in shown)
+        picked = ", ".join(forms.quote_column(field.name) for field in shown)
         way = "DESC" if self.which == LATEST else "ASC"
-        order = [f"{forms.name(name)} {way} NULLS LAST" for name in (ORDER, TIME) if name in more]
+        order = [
+            f"{forms.quote_column(name)} {way} NULLS LAST" for name in (ORDER, TIME) if name in more
+        ]
         engine.execute(
             f"CREATE OR REPLACE TEMP TABLE {_TABLE} AS SELECT {picked} FROM ({typed}) QUALIFY"
-            f" row_number() OVER (PARTITION BY {forms.name(PERSON)}"
-            f" ORDER BY {', '.join([*order, forms.name(TIE)])}) = 1"
+            f" row_number() OVER (PARTITION BY {forms.quote_column(PERSON)}"
+            f" ORDER BY {', '.join([*order, forms.quote_column(TIE)])}) = 1"
         )
-        own = tuple((field.name, forms.name(field.name)) for field in shown)
+        own = tuple((field.name, forms.quote_column(field.name)) for field in shown)
         return Select(own, f"SELECT * FROM {_TABLE}"), shown
 
     def _chosen_by(self, names: Mapping[str, str]) -> dict[str, str]:
         """What rows are chosen by, as SQL by name; a date that is read has lost its time of day."""
         every = ", ".join(f"coalesce('=' || {sql}::VARCHAR, '-')" for sql in names.values())
-        secret = forms.literal(hashlib.sha256(self.key).hexdigest())
+        secret = forms.quote_text(hashlib.sha256(self.key).hexdigest())
         chosen = {
             PERSON: names[self.person],
             TIE: f"sha256({secret} || concat_ws(chr(31), {every}))",
@@ -127,13 +133,13 @@ class OneRow:
                 'choose another column, or state its kind in the schema: kind = "date".',
             )
 
-    def _check_named(self, engine: Engine, typed: str) -> None:
-        query = f"SELECT count(*) FROM ({typed}) WHERE {forms.name(PERSON)} IS NULL"
-        refuse_empty(self.person, int(engine.execute(query).fetchall()[0][0]))
+    def _check_named(self, engine: DuckConnection, typed: str) -> None:
+        query = f"SELECT count(*) FROM ({typed}) WHERE {forms.quote_column(PERSON)} IS NULL"
+        refuse_nameless_rows(self.person, int(engine.execute(query).fetchall()[0][0]))
 
 
 @dataclass(frozen=True)
-class Chosen:
+class OneRowSource:
     """A table of which one row a person is read, wherever it is opened; a path stays one."""
 
     source: Any
@@ -146,12 +152,14 @@ class Chosen:
         return str(self.source)
 
 
-def chosen(source: Any, one_row: OneRow | None) -> tuple[Any, OneRow | None]:
+def split_one_row(source: Any, one_row: OneRow | None) -> tuple[Any, OneRow | None]:
     """A table, and which row of it stands for a person, whichever of the two says so."""
-    return (source.source, source.one_row) if isinstance(source, Chosen) else (source, one_row)
+    return (
+        (source.source, source.one_row) if isinstance(source, OneRowSource) else (source, one_row)
+    )
 
 
-def refuse_empty(name: str, rows: int) -> None:
+def refuse_nameless_rows(name: str, rows: int) -> None:
     """Refuse rows that are about nobody: they would pass for different people."""
     if rows:
         does, they = ("does", "it is") if rows == 1 else ("do", "they are")
@@ -162,7 +170,7 @@ def refuse_empty(name: str, rows: int) -> None:
         )
 
 
-def check_unread(one_row: OneRow | None) -> None:
+def refuse_open_table(one_row: OneRow | None) -> None:
     """Refuse to choose rows of a table that is open already."""
     if one_row is not None:
         raise UsageError(

@@ -15,16 +15,16 @@ from shoal.core.column import LIKE_A_VALUE
 from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Field
 from shoal.engines.database_address import refuse_address
-from shoal.engines.duckdb import DuckFrame, connect, guarded
-from shoal.engines.one_row import OneRow, check_unread, chosen
+from shoal.engines.duckdb import DuckFrame, connect, translate_errors
+from shoal.engines.one_row import OneRow, refuse_open_table, split_one_row
 from shoal.engines.protocol import Frame
-from shoal.engines.readers.columnar import parquet, read_feather, read_parquet
-from shoal.engines.readers.header import Head
+from shoal.engines.readers.columnar import query_parquet, read_feather, read_parquet
+from shoal.engines.readers.header import HeaderPlace
 from shoal.engines.readers.limits import check_texts
 from shoal.engines.readers.spool import Spool
-from shoal.engines.source import STANDARD, Source, TextStyle
-from shoal.engines.type_inference.column import Engine
-from shoal.engines.type_inference.kinds import LeftOut, Reading, name_fields, recognise
+from shoal.engines.source import STANDARD_STYLE, SourceFile, TextStyle
+from shoal.engines.type_inference.column_decision import DuckConnection, LeftOut, ReadingOptions
+from shoal.engines.type_inference.column_kind import name_fields, recognise_columns
 from shoal.engines.writers import FORMATS
 
 _TEXT = (".csv", ".tsv", ".txt")
@@ -68,19 +68,19 @@ def open(
     >>> [(field.name, field.kind) for field in frame.fields]
     [('age', 'number'), ('zip', 'code')]
     """
-    source, one_row = chosen(source, one_row)
+    source, one_row = split_one_row(source, one_row)
     if isinstance(source, Frame):
-        check_unread(one_row)
+        refuse_open_table(one_row)
         return source
-    head = Head.of(header_row, header)
+    head = HeaderPlace.of(header_row, header)
     marks = None if nulls is None else tuple(nulls)
     written = _written_as(source)
     decimal = decimal or (written.decimal if written else None)
-    reading = Reading(decimal, day_first, marks, dict(kinds or {}), left_out)
+    reading = ReadingOptions(decimal, day_first, marks, dict(kinds or {}), left_out)
     engine, spool = connect(), Spool()
     origin = _origin(source)
     try:
-        with guarded():
+        with translate_errors():
             if isinstance(source, (str, PathLike)):
                 text = {
                     "delimiter": delimiter or (written.delimiter if written else None),
@@ -92,7 +92,7 @@ def open(
                 read = _Read(_object(source, engine, spool))
             raw = read.query
             longest = check_texts(engine, raw, reading.kinds, spool.longest)
-            typing = recognise if one_row is None else one_row.keep
+            typing = recognise_columns if one_row is None else one_row.keep
             typed, fields = typing(engine, raw, reading, longest)
             if isinstance(source, (str, PathLike)) and _is_text(str(source)):
                 fields = (
@@ -135,9 +135,9 @@ def glimpse_fields(
         return None
     if not str(source).lower().removesuffix(".gz").endswith(_TEXT):
         return None
-    written = _written_as(source) or STANDARD
-    given = delimiter or (written.delimiter if written is not STANDARD else None)
-    names = glimpse_names(Path(source), given, quote, encoding, Head.of(header_row, header))
+    written = _written_as(source) or STANDARD_STYLE
+    given = delimiter or (written.delimiter if written is not STANDARD_STYLE else None)
+    names = glimpse_names(Path(source), given, quote, encoding, HeaderPlace.of(header_row, header))
     return None if names is None else name_fields(names)
 
 
@@ -147,7 +147,7 @@ class _Read(NamedTuple):
     query: str
     notes: tuple[str, ...] = ()
     """Notes on the table, which its first column carries."""
-    style: TextStyle = STANDARD
+    style: TextStyle = STANDARD_STYLE
 
 
 def _with_notes(fields: Sequence[Field], read: _Read) -> tuple[Field, ...]:
@@ -181,7 +181,7 @@ def _believed(fields: tuple[Field, ...]) -> tuple[Field, ...]:
 
 
 def _doubted(
-    engine: Engine, query: str, fields: tuple[Field, ...], longest: Mapping[str, int]
+    engine: DuckConnection, query: str, fields: tuple[Field, ...], longest: Mapping[str, int]
 ) -> tuple[Field, ...]:
     """The fields, with a note on those whose name is one of their own values too.
 
@@ -197,7 +197,8 @@ def _doubted(
     for at in range(0, len(asked), _LOT):
         lot = asked[at : at + _LOT]
         tests = ", ".join(
-            f"bool_or({forms.trimmed(forms.name(field.name))} = {forms.literal(field.name)})"
+            f"bool_or({forms.trim_blanks(forms.quote_column(field.name))}"
+            f" = {forms.quote_text(field.name)})"
             for field in lot
         )
         answers = engine.execute(f"SELECT {tests} FROM ({query})").fetchall()[0]
@@ -219,15 +220,15 @@ def _may_hold_its_name(field: Field) -> bool:
     return field.kind not in ("number", "date") or not is_word
 
 
-def _origin(source: Any) -> Source | None:
+def _origin(source: Any) -> SourceFile | None:
     """The file that is opened, as it stands before it is read; None where there is none."""
     if not isinstance(source, (str, PathLike)):
         return None
     path = Path(source)
-    return Source.of(path) if path.is_file() else None
+    return SourceFile.of(path) if path.is_file() else None
 
 
-def _object(source: Any, engine: Engine, spool: Spool) -> str:
+def _object(source: Any, engine: DuckConnection, spool: Spool) -> str:
     from shoal.engines.readers.memory import read_object
 
     return read_object(source, engine, spool)
@@ -235,17 +236,17 @@ def _object(source: Any, engine: Engine, spool: Spool) -> str:
 
 def _named(
     source: str,
-    engine: Engine,
+    engine: DuckConnection,
     spool: Spool,
     text: Mapping[str, str | None],
-    sheet: tuple[str | None, Head],
+    sheet: tuple[str | None, HeaderPlace],
     query: str | None,
 ) -> _Read:
     """The query over a path or URL, and notes on the whole of it."""
     from shoal.engines.readers.database import is_database, read_sql
 
     if is_database(source):
-        return _Read(parquet(read_sql(source, spool, query)))
+        return _Read(query_parquet(read_sql(source, spool, query)))
     if query is not None:
         raise UsageError("A query needs a database URL.", "Leave query= out.")
     refuse_address(source)
@@ -256,12 +257,12 @@ def _named(
         from shoal.engines.readers.csv import read_csv
 
         spooled, notes, style = read_csv(path, spool, head=sheet[1], **text)
-        return _Read(parquet(spooled), notes, style)
+        return _Read(query_parquet(spooled), notes, style)
     if suffix in _SHEETS:
         from shoal.engines.readers.excel import read_excel
 
         spooled, notes = read_excel(path, spool, *sheet)
-        return _Read(parquet(spooled), notes)
+        return _Read(query_parquet(spooled), notes)
     if suffix == ".parquet":
         return _Read(read_parquet(path, engine))
     if suffix in _ARROW:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.core.schema import Field, Profile
-from shoal.engines.source import Source
+from shoal.engines.source import SourceFile
 
 Codes = NDArray[Any]
 """Small unsigned or 32-bit integers: one code per entry."""
@@ -43,7 +43,7 @@ class Coding:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CodeCounts:
     """The distinct combinations of codes (one array per coding, in their order) with counts."""
 
     codes: tuple[Codes, ...]
@@ -67,7 +67,7 @@ class Pieces:
 class Frame(Protocol):
     """A table about people, wherever it lives."""
 
-    source: Source | None
+    source: SourceFile | None
     """The file behind the table, where there is one."""
 
     @property
@@ -92,7 +92,7 @@ class Frame(Protocol):
     def only(self, column: str, values: Sequence[Any], null: bool = False) -> Frame:
         """The rows whose column holds one of the values (or null): a part of the table."""
 
-    def tally(self, by: Sequence[Coding]) -> Counted:
+    def tally(self, by: Sequence[Coding]) -> CodeCounts:
         """One group-by in the engine: the distinct combinations of codes with counts."""
 
     def count_rows(self) -> int:

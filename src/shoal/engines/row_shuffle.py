@@ -15,7 +15,7 @@ import pyarrow as pa
 from shoal.core.errors import OutputError
 from shoal.core.temporary_files import NamelessFile
 
-IN_MEMORY = 256 * 2**20
+MAX_IN_MEMORY = 256 * 2**20
 """Bytes of rows that are permuted in memory; more go through buckets on disk."""
 
 _BUCKETS = 64
@@ -23,8 +23,8 @@ _BATCH = 131_072
 _FEW = 0.1  # distinct per row below which text is moved as integers
 
 
-def shuffled(
-    batches: Iterator[pa.RecordBatch], *, in_memory: int = IN_MEMORY
+def shuffle_rows(
+    batches: Iterator[pa.RecordBatch], *, in_memory: int = MAX_IN_MEMORY
 ) -> Iterator[pa.RecordBatch]:
     """The same rows in random order, in batches of the same schema.
 
@@ -101,7 +101,7 @@ def _through_disk(
             bucket.rewind()
             size = bucket.path.stat().st_size
             with pa.OSFile(str(bucket.path)) as source, pa.ipc.open_stream(source) as reader:
-                yield from shuffled(iter(reader), in_memory=max(in_memory, size))
+                yield from shuffle_rows(iter(reader), in_memory=max(in_memory, size))
             bucket.close()
 
 

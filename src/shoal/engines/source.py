@@ -26,7 +26,7 @@ class TextStyle:
 
     def reading(self) -> dict[str, Any]:
         """How such a file is opened again: options of ``shoal.open``."""
-        return {} if self == STANDARD else asdict(self)
+        return {} if self == STANDARD_STYLE else asdict(self)
 
     @classmethod
     def from_json(cls, stated: Any) -> TextStyle | None:
@@ -36,22 +36,22 @@ class TextStyle:
         return cls(**stated) if all(isinstance(word, str) for word in stated.values()) else None
 
 
-STANDARD = TextStyle()
+STANDARD_STYLE = TextStyle()
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """A file's path and the state in which it was found, so that a change is noticed."""
 
     path: Path
     state: tuple[int, ...]
-    style: TextStyle = STANDARD
+    style: TextStyle = STANDARD_STYLE
     """How it is written, where it is a text file."""
     has_header: bool = False
     """Whether a row of it names the columns, and not its format."""
 
     @classmethod
-    def of(cls, path: Path) -> Source:
+    def of(cls, path: Path) -> SourceFile:
         """The file as it is now."""
         return cls(path, _state(path))
 

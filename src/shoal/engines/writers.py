@@ -27,7 +27,7 @@ import pyarrow.parquet
 from shoal.core import temporary_files
 from shoal.core.errors import OutputError, UsageError
 from shoal.core.labels import FORMULA_START
-from shoal.engines.source import STANDARD, TextStyle
+from shoal.engines.source import STANDARD_STYLE, TextStyle
 
 FORMATS = (".csv", ".csv.gz", ".parquet", ".feather", ".arrow", ".xlsx")
 
@@ -57,7 +57,7 @@ class Writer:
     def write(self, batch: pa.RecordBatch) -> None:
         """Append the batch's rows."""
         for i in self._text:
-            column, count = defused(batch.column(i))
+            column, count = defuse_formulas(batch.column(i))
             if count:
                 self.defused += count
                 batch = batch.set_column(i, batch.schema.field(i), column)
@@ -65,15 +65,15 @@ class Writer:
 
 
 @contextmanager
-def writer(
-    path: Path, schema: pa.Schema, *, defuse: bool = True, style: TextStyle = STANDARD
+def open_writer(
+    path: Path, schema: pa.Schema, *, defuse: bool = True, style: TextStyle = STANDARD_STYLE
 ) -> Iterator[Writer]:
     """Open ``path`` in the format its suffix names; what could not be finished is removed.
 
     ``style`` is how CSV is written.
     ``defuse`` only matters where a spreadsheet reads text as if typed in: CSV and Excel.
     """
-    suffix = format_of(path)
+    suffix = find_format(path)
     if risky := [name for name in schema.names if re.match(FORMULA_START, name)]:
         raise UsageError(
             f"{len(risky)} column names begin like a formula, which a spreadsheet would run.",
@@ -97,10 +97,10 @@ def writer(
         raise
 
 
-def format_of(path: Path) -> str:
+def find_format(path: Path) -> str:
     """The format a file name asks for.
 
-    >>> format_of(Path("patients.CSV.gz"))
+    >>> find_format(Path("patients.CSV.gz"))
     '.csv.gz'
     """
     name = path.name.lower()
@@ -112,10 +112,10 @@ def format_of(path: Path) -> str:
     )
 
 
-def defused(column: pa.Array) -> tuple[pa.Array, int]:
+def defuse_formulas(column: pa.Array) -> tuple[pa.Array, int]:
     """The column with an apostrophe before each text a spreadsheet would run, and how many.
 
-    >>> defused(pa.array(["=1+1", "-5", "-x", None]))[0].to_pylist()
+    >>> defuse_formulas(pa.array(["=1+1", "-5", "-x", None]))[0].to_pylist()
     ["'=1+1", '-5', "'-x", None]
     """
     if pa.types.is_dictionary(column.type):

@@ -29,7 +29,7 @@ from shoal.core.release import EDITION, Release
 from shoal.core.schema import Schema
 from shoal.engines.one_row import OneRow
 from shoal.engines.protocol import Coding, Distinct, Frame, Pieces
-from shoal.engines.source import Source
+from shoal.engines.source import SourceFile
 from shoal.releases.folder import COMPANION, COUNTERFEITS, PRIVATE_ROWS, companion_of
 from shoal.releases.manifest import published, sha256
 from shoal.releases.options import OF_NOBODY, PARTITION
@@ -220,7 +220,7 @@ def is_another(own: Companion | None, original: Any) -> bool:
     if own is None or not own.origin or not isinstance(original, str | os.PathLike):
         return False
     path = Path(original)
-    return path.is_file() and Source.of(path).fingerprint(own.key) != own.origin
+    return path.is_file() and SourceFile.of(path).fingerprint(own.key) != own.origin
 
 
 def companion_folder(source: Any, table: Path) -> Path:

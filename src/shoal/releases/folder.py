@@ -460,7 +460,7 @@ def _open_journal(path: Path, create: bool) -> int | None:
         if os.path.lexists(path):  # another user's
             return None
         raise _unwritable(path.with_name(_place_name(path))) from error
-    if temporary_files.hold(file) is not False and _is_named(file, path):
+    if temporary_files.lock_file(file) is not False and _is_named(file, path):
         return file
     os.close(file)
     return None

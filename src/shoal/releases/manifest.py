@@ -21,7 +21,7 @@ from shoal.core.schema import Column, Schema
 from shoal.core.tally import Groups
 from shoal.dp.bins import bins
 from shoal.engines.one_row import OneRow
-from shoal.engines.source import STANDARD
+from shoal.engines.source import STANDARD_STYLE
 from shoal.releases.options import (
     BUCKETS,
     CENTROIDS,
@@ -178,7 +178,7 @@ def manifest(request: Request, counts: Counts, based_on: str | None = None) -> d
         "form": request.form,
         "file": f"table.{request.format}",
         **({"values": f"values.{request.format}"} if request.two_tables else {}),
-        **({} if request.style == STANDARD else {"csv": request.style.to_json()}),
+        **({} if request.style == STANDARD_STYLE else {"csv": request.style.to_json()}),
         "rows": counts.rows,
         "classes": counts.classes,
         "columns": {column.name: column.role for column in schema.columns},

@@ -14,8 +14,8 @@ from shoal.core.schema import Schema
 from shoal.core.spend import Number, Spend, parse_spend, to_exact
 from shoal.engines.database_address import refuse_address
 from shoal.engines.one_row import OneRow
-from shoal.engines.source import STANDARD, TextStyle
-from shoal.engines.writers import format_of
+from shoal.engines.source import STANDARD_STYLE, TextStyle
+from shoal.engines.writers import find_format
 
 Progress = Callable[[str, int, int], None]
 """Called with a step's name, how much is done and how much there is."""
@@ -104,7 +104,7 @@ class Place(NamedTuple):
         return cls(
             None if out is None or dry_run else _named(Path(out)),
             None if companion is None else Path(companion),
-            format_of(Path(f"table.{format.lstrip('.')}")).lstrip("."),
+            find_format(Path(f"table.{format.lstrip('.')}")).lstrip("."),
         )
 
 
@@ -129,7 +129,7 @@ class Request:
     two_tables: bool = False
     """Buckets only: the people in one file and the counts of the values in another."""
     format: str = "csv"
-    style: TextStyle = STANDARD
+    style: TextStyle = STANDARD_STYLE
     """How CSV is written."""
     csv_style: str = LIKE_INPUT
     replace: bool = False

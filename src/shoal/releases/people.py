@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from shoal.core.column import PUBLISHED_ROLES, Column
 from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Profile, Schema
-from shoal.engines.one_row import EXAMPLE, Chosen, OneRow, refuse_empty
+from shoal.engines.one_row import EXAMPLE, OneRow, OneRowSource, refuse_nameless_rows
 from shoal.engines.protocol import Frame
 from shoal.releases.companion import (
     companion_at_hand,
@@ -54,7 +54,7 @@ def check_people(frame: Frame, schema: Schema) -> None:
         return
     name = schema.person.name
     profile = frame.profile([name])[name]
-    refuse_empty(name, profile.nulls)
+    refuse_nameless_rows(name, profile.nulls)
     refuse_repeated(name, profile.rows, profile.distinct, _one_row_hint(frame))
 
 
@@ -85,7 +85,7 @@ def people_in(frame: Frame, schema: Schema) -> People | None:
     if schema.person is None or schema.person.name not in {one.name for one in frame.fields}:
         return None
     column = frame.column(schema.person.name)
-    refuse_empty(schema.person.name, column.null_count)
+    refuse_nameless_rows(schema.person.name, column.null_count)
     return People.of(column)
 
 
@@ -138,7 +138,7 @@ def keyed_people(folder: Path, schema: Schema, key: bytes) -> People | None:
     if schema.person is None:
         return None
     keyed = read_people(folder)
-    refuse_empty(schema.person.name, _times(hashed_null(key), keyed))
+    refuse_nameless_rows(schema.person.name, _times(hashed_null(key), keyed))
     people = People.of(keyed)
     if _times(marker(key), keyed):
         made = pc.equal(keyed, marker(key)).to_numpy(zero_copy_only=False)
@@ -175,7 +175,7 @@ def as_published(release: Any, original: Any) -> Any:
     companion alone finds it again.
     """
     found = None if original is None else released(release)
-    if found is None or "one_row" not in found[1] or isinstance(original, Frame | Chosen):
+    if found is None or "one_row" not in found[1] or isinstance(original, Frame | OneRowSource):
         return original
     own = companion_at_hand(release, found[0])
     if own is None or own.one_row is None:
@@ -184,7 +184,7 @@ def as_published(release: Any, original: Any) -> Any:
             "original these are its private companion alone tells, which is not at hand.",
             "put the companion beside the release, or leave --original out.",
         )
-    return Chosen(original, own.one_row)
+    return OneRowSource(original, own.one_row)
 
 
 def repeating(frame: Frame, schema: Schema) -> list[str]:

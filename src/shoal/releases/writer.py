@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import InputError
 from shoal.core.schema import Schema
-from shoal.engines.row_shuffle import shuffled
-from shoal.engines.source import STANDARD, TextStyle
-from shoal.engines.writers import Writer, writer
+from shoal.engines.row_shuffle import shuffle_rows
+from shoal.engines.source import STANDARD_STYLE, TextStyle
+from shoal.engines.writers import Writer, open_writer
 from shoal.releases.draft import Labels, Made
 from shoal.releases.folder import PRIVATE_ROWS
 from shoal.releases.manifest import published
@@ -40,7 +40,7 @@ def write_rows(made: Made, request: Request, table: Path, companion: Path, key: 
             raise InputError("No row was found again.", "publish from a copy nobody writes to.")
         labels, total = made.labels(), made.counts().rows
         with (
-            writer(table, _rows(first, columns, labels).schema, style=request.style) as public,
+            open_writer(table, _rows(first, columns, labels).schema, style=request.style) as public,
             _private_writer(companion, _hidden(first, hidden)) as private,
         ):
             for batch in chain((first,), stream):
@@ -52,16 +52,16 @@ def write_rows(made: Made, request: Request, table: Path, companion: Path, key: 
     return public.defused
 
 
-def write_whole(path: Path, table: pa.Table, style: TextStyle = STANDARD) -> int:
+def write_whole(path: Path, table: pa.Table, style: TextStyle = STANDARD_STYLE) -> int:
     """Write a table that is at hand as it is; returns how many cells were defused."""
-    with writer(path, table.schema, style=style) as sink:
+    with open_writer(path, table.schema, style=style) as sink:
         for batch in table.to_batches(AT_ONCE):
             sink.write(batch)
     return sink.defused
 
 
 def _shuffled(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, None]:
-    yield from shuffled(batches)
+    yield from shuffle_rows(batches)
 
 
 def _rows(
@@ -98,7 +98,7 @@ def _hidden(batch: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
 def _private_writer(companion: Path, first: pa.RecordBatch) -> Iterator[Writer | None]:
     wanted = first.num_columns > 0
     rows = companion / PRIVATE_ROWS
-    with writer(rows, first.schema) if wanted else nullcontext() as private:
+    with open_writer(rows, first.schema) if wanted else nullcontext() as private:
         if wanted:
             rows.chmod(0o600)
         yield private

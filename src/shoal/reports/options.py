@@ -15,7 +15,7 @@ from shoal.core.errors import UsageError
 from shoal.core.model import Model, Number, parse_fraction
 from shoal.core.release import Release
 from shoal.core.schema import Schema
-from shoal.engines.one_row import Chosen
+from shoal.engines.one_row import OneRowSource
 from shoal.reports.sections.knowledge import PIECES
 
 _NAMES = ("--about", "--prior")
@@ -83,7 +83,7 @@ def _path(source: Any) -> str | None:
     """Where a source lies; None for a table in memory."""
     if isinstance(source, Release):
         return str(source.folder)
-    return str(source) if isinstance(source, str | Path | Chosen) else None
+    return str(source) if isinstance(source, str | Path | OneRowSource) else None
 
 
 def _name(source: Any) -> str:

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from shoal import InputError, Schema, UsageError
-from shoal.data.catalogue import ADULT_COLUMNS, DATASETS, EMPTY, FILES, DataSet, Known
-from shoal.data.data_folder import find, known, require
+from shoal.data.catalogue import ADULT_COLUMNS, DATASETS, FILES, NOT_APPLICABLE, DataFile, DataSet
+from shoal.data.data_folder import find_file, get_dataset, require_datasets
 from shoal.studies.stand_in import people
 from shoal.studies.tables import Sample
 
@@ -45,8 +45,8 @@ class Source:
 SOURCES = {
     "adult": Source(DATASETS["adult"], ADULT, ("occupation",)),
     "adult-train": Source(DATASETS["adult-train"], ADULT, ("occupation",), "train"),
-    "ipums-1970": Source(DATASETS["ipums-1970"], IPUMS, tuple(EMPTY)),
-    "ipums-stacked": Source(DATASETS["ipums-stacked"], IPUMS, tuple(EMPTY)),
+    "ipums-1970": Source(DATASETS["ipums-1970"], IPUMS, tuple(NOT_APPLICABLE)),
+    "ipums-stacked": Source(DATASETS["ipums-stacked"], IPUMS, tuple(NOT_APPLICABLE)),
 }
 
 
@@ -56,20 +56,20 @@ def named(name: str, stand_in: bool = False, *, rows: int | None = None) -> Samp
     The stand-in is taken whether the data is here or not, so that a run is one or the other;
     ``rows`` makes it smaller.
     """
-    known(name)
+    get_dataset(name)
     if stand_in:
         return _made_up(name, rows)
     if rows is not None:
         raise UsageError("Only a stand-in can be made smaller.", "leave rows= out.")
-    require((name,))
-    return _read(name, tuple(find(file) or Path(file) for file in SOURCES[name].of.files))
+    require_datasets((name,))
+    return _read(name, tuple(find_file(file) or Path(file) for file in SOURCES[name].of.files))
 
 
 def several(names: Iterable[str], stand_in: bool = False) -> dict[str, Sample]:
     """Data sets by their names; what is missing of all of them is said at once."""
     asked = list(dict.fromkeys(names))
     if not stand_in:
-        require(asked)
+        require_datasets(asked)
     return {name: named(name, stand_in) for name in asked}
 
 
@@ -91,7 +91,7 @@ def _read(name: str, paths: tuple[Path, ...]) -> Sample:
 
 def _sample(source: Source, told: str, table: pa.Table, stand_in: bool = False) -> Sample:
     schema = Schema.of(quasi=source.quasi, sensitive=source.sensitive[0])
-    empty = EMPTY if source.quasi == IPUMS else {}
+    empty = NOT_APPLICABLE if source.quasi == IPUMS else {}
     return Sample(source.of.name, told, table, schema, source.sensitive[1:], empty, stand_in)
 
 
@@ -118,7 +118,7 @@ def _text(path: Path) -> bytes:
         raise InputError(f"{path} cannot be read ({error.strerror}).", "check the file.") from None
 
 
-def _other(text: bytes, known: Known) -> str:
+def _other(text: bytes, known: DataFile) -> str:
     """How a content differs from the known one, as far as columns and counts tell."""
     head, _, body = text.partition(b"\n")
     names = head.decode("utf-8", errors="replace").strip().split(",")

@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import UsageError
-from shoal.data.catalogue import EMPTY
+from shoal.data.catalogue import NOT_APPLICABLE
 
 SEED = 2008
 FEWEST = 10
@@ -272,7 +272,7 @@ def _working(one: Crowd, group: Codes, working: Codes, stacked: bool) -> None:
         ("occ1950", _codes(0, 970, jobs), job),
         ("ind1950", _codes(105, 936, trades), trade),
     ):
-        column = np.full(one.rows, EMPTY[name], dtype=np.int64)
+        column = np.full(one.rows, NOT_APPLICABLE[name], dtype=np.int64)
         column[working] = values[codes]
         one.columns[name] = pa.array(column)
 
@@ -286,6 +286,6 @@ def _earning(one: Crowd, age: Codes, class_: Codes, group: Codes, stacked: bool)
     away = (np.log(values) - middle.reshape(180, 1)) / 0.75
     asked = age >= CHILD
     some = np.flatnonzero(asked & (one.rng.random(one.rows) > np.where(class_ > 0, 0.04, 0.75)))
-    column = np.where(asked, 0, EMPTY["inctot"])
+    column = np.where(asked, 0, NOT_APPLICABLE["inctot"])
     column[some] = values[one.drawn(np.exp(-(away**2) / 2) / values, group[some])]
     one.columns["inctot"] = pa.array(column)

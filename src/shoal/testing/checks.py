@@ -22,13 +22,19 @@ from shoal.core.tally import Cut, Groups, Tally
 from shoal.core.theory.collusion import explain_refusal, find_breaches
 from shoal.models import registry, rule
 from shoal.models.m_privacy import MPrivacy
-from shoal.testing.promises import columns, documented, equal, true
-from shoal.testing.random_tables import doubled, one_class, same_tables, sample, shuffled
+from shoal.testing.promises import check_documented, check_equal, check_true, list_needed_columns
+from shoal.testing.random_tables import (
+    double_people,
+    join_everybody,
+    list_same_tables,
+    sample,
+    shuffle_entries,
+)
 
 # An adversary's view in another order: whatever attacks find must stay.
 
 
-def reordered(view: Any, rng: np.random.Generator, *, rows: bool = True) -> Any:
+def reorder_view(view: Any, rng: np.random.Generator, *, rows: bool = True) -> Any:
     """The view with people and classes (and with ``rows`` each release's rows) in another order.
 
     The releases get other names too.
@@ -130,7 +136,7 @@ class Attempts:
         return np.asarray(self.takers[class_] & ~bits == 0)
 
 
-def parted(tally: Tally, cut: Cut) -> Cut:
+def part_by_provider(tally: Tally, cut: Cut) -> Cut:
     """The cut with a class for each class and each of its providers."""
     assert tally.providers is not None
     pairs = np.stack((cut.class_, tally.providers[cut.entry]))
@@ -147,7 +153,7 @@ def _counted(
     number = np.arange(shape[0] * shape[1], dtype=np.int32).reshape(*shape[:2], 1)
     some = np.broadcast_to(kept, shape)
     entry, class_ = np.broadcast_to(entry, shape)[some], np.broadcast_to(number, shape)[some]
-    cells = one_class(tally).cells.take(np.zeros(number.size, np.int64))
+    cells = join_everybody(tally).cells.take(np.zeros(number.size, np.int64))
     return Groups.of(tally, Cut(entry, class_, np.ones(len(entry), np.int64), cells), products)
 
 
@@ -166,21 +172,23 @@ def check_model(model: Model, *, seeds: Sequence[int] = range(4)) -> None:
     for part in split_rule(model):
         _check_value(part)
     for seed in seeds:
-        tally, cut = sample(seed, columns(model))
+        tally, cut = sample(seed, list_needed_columns(model))
         rng = np.random.default_rng(seed)
         judged = _judge(model, tally, cut)
-        for what, same in same_tables(model, tally, cut, rng):
-            equal(_judge(model, *same), judged, f"{model}: {what} changes the judgement")
+        for what, same in list_same_tables(model, tally, cut, rng):
+            check_equal(_judge(model, *same), judged, f"{model}: {what} changes the judgement")
         _check_classes(model, tally, cut, rng)
         _check_needs(model, Groups.of(tally, cut, list_joint_columns(model)))
         _check_merging(model, tally, cut, rng)
         if "provider" in model.needs:
-            _check_merging(model, tally, parted(tally, cut), rng)
+            _check_merging(model, tally, part_by_provider(tally, cut), rng)
         _check_joint(model, tally, cut, rng)
         _check_growing(model, tally, cut, rng)
         _check_coalitions(model, Attempts.of(tally, seed, list_joint_columns(model)))
-        after = _judge(model, *doubled(tally, cut))
-        true(after[judged].all(), f"{model}: a table in which all people occur twice breaks it")
+        after = _judge(model, *double_people(tally, cut))
+        check_true(
+            after[judged].all(), f"{model}: a table in which all people occur twice breaks it"
+        )
         _check_reached(model, Groups.of(tally, cut, list_joint_columns(model)))
 
 
@@ -194,21 +202,23 @@ def check_measure(
 
     ``root`` is what one class of everybody should give (1: nothing is left); None: anything.
     """
-    documented(measure)
+    check_documented(measure)
     for seed in seeds:
         tally, cut = sample(seed)
         value = measure(tally, cut)
-        true(0 <= value <= 1, f"{value} lies outside 0 … 1")
-        again = measure(*shuffled(tally, cut, np.random.default_rng(seed)))
-        true(bool(np.isclose(again, value)), "the order of entries matters")
+        check_true(0 <= value <= 1, f"{value} lies outside 0 … 1")
+        again = measure(*shuffle_entries(tally, cut, np.random.default_rng(seed)))
+        check_true(bool(np.isclose(again, value)), "the order of entries matters")
         key = np.unique(tally.keys, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int32)
         untouched = measure(tally, Cut.of(tally, cut.entry, key[cut.entry]))
-        true(abs(untouched) < _SLACK, f"an untouched table measures {untouched}, not 0")
-        one = measure(tally, one_class(tally))
-        true(0 <= one <= 1 + _SLACK, f"one class of everybody measures {one}")
-        true(root is None or abs(one - root) < _SLACK, f"one class measures {one}, not {root}")
+        check_true(abs(untouched) < _SLACK, f"an untouched table measures {untouched}, not 0")
+        one = measure(tally, join_everybody(tally))
+        check_true(0 <= one <= 1 + _SLACK, f"one class of everybody measures {one}")
+        check_true(
+            root is None or abs(one - root) < _SLACK, f"one class measures {one}, not {root}"
+        )
         gone = measure(tally, cut.without(np.ones(cut.classes, dtype=bool)))
-        true(abs(gone - 1) < _SLACK, f"a table held back whole measures {gone}, not 1")
+        check_true(abs(gone - 1) < _SLACK, f"a table held back whole measures {gone}, not 1")
 
 
 def check_attack(
@@ -220,16 +230,16 @@ def check_attack(
     are called; ``ordered``: the order of rows is what it looks at. Values and labels stay out of
     the finding unless the view lets it show them.
     """
-    documented(attack)
+    check_documented(attack)
     finding = attack(view, rng=np.random.default_rng(0))
     _check_finding(finding, attack.__name__.replace("_", "-"))
     _check_silence(finding, view)
     for seed in range(2):
-        other = reordered(view, np.random.default_rng(seed), rows=not ordered)
+        other = reorder_view(view, np.random.default_rng(seed), rows=not ordered)
         again = attack(other, rng=np.random.default_rng(0))
         for part in ("people", "exposed", "sure", "guessing"):
             same = np.isclose(getattr(again, part), getattr(finding, part))
-            true(bool(same), f"{part} depends on the order of rows, people or classes")
+            check_true(bool(same), f"{part} depends on the order of rows, people or classes")
     try:
         attack(blind, rng=np.random.default_rng(0))
     except ShoalError:
@@ -238,49 +248,55 @@ def check_attack(
 
 
 def _check_finding(finding: Finding, name: str) -> None:
-    true(isinstance(finding, Finding), "an attack returns a Finding")
-    true(finding.attack == name, "a finding is called like its attack")
-    true(0 <= finding.exposed <= finding.people, "more people are exposed than were attacked")
+    check_true(isinstance(finding, Finding), "an attack returns a Finding")
+    check_true(finding.attack == name, "a finding is called like its attack")
+    check_true(0 <= finding.exposed <= finding.people, "more people are exposed than were attacked")
     shares = finding.sure, finding.guessing
-    true(all(0 <= share <= 1 for share in shares), "how sure is a share between 0 and 1")
+    check_true(all(0 <= share <= 1 for share in shares), "how sure is a share between 0 and 1")
     told = finding.sentence, finding.defence, finding.example, *finding.assumptions
-    true(all(told) and bool(finding.assumptions), "a finding says what it means and what helps")
-    true(finding.table == "targets" or finding.table[:-1] == "release ", "whose rows are worst")
-    true(all(row > 0 for row in finding.worst), "rows are counted from 1")
-    true(len(set(finding.worst)) == len(finding.worst), "a row is named once")
-    true(bool(finding.exposed <= 0 or finding.worst), "whoever is exposed is named by row")
+    check_true(
+        all(told) and bool(finding.assumptions), "a finding says what it means and what helps"
+    )
+    check_true(
+        finding.table == "targets" or finding.table[:-1] == "release ", "whose rows are worst"
+    )
+    check_true(all(row > 0 for row in finding.worst), "rows are counted from 1")
+    check_true(len(set(finding.worst)) == len(finding.worst), "a row is named once")
+    check_true(bool(finding.exposed <= 0 or finding.worst), "whoever is exposed is named by row")
     json.dumps(finding.to_json(), allow_nan=False)
 
 
 def _check_silence(finding: Finding, view: Any) -> None:
     """Values of the view's columns are words that nothing else in a finding would say."""
-    true(not view.show, "the view for the check does not let values be shown")
+    check_true(not view.show, "the view for the check does not let values be shown")
     axes = [*view.axes, *filter(None, (view.sensitive, view.providers))]
     words = {str(leaf) for axis in axes for leaf in axis.leaves if len(str(leaf)) > 3}
     told = json.dumps(finding.to_json(), ensure_ascii=False)
     said = sorted(word for word in words if word in told)
-    true(not said, f"the finding shows {len(said)} values that nobody asked for")
+    check_true(not said, f"the finding shows {len(said)} values that nobody asked for")
 
 
 def _check_value(model: Model) -> None:
-    documented(type(model))
-    true(is_dataclass(model) and hash(model) == hash(replace(model)), "a model is a frozen value")
+    check_documented(type(model))
+    check_true(
+        is_dataclass(model) and hash(model) == hash(replace(model)), "a model is a frozen value"
+    )
     known = {"sensitive", "provider", "population", "total", "cells"}
-    true(model.needs <= known, f"{model} needs something unknown")
+    check_true(model.needs <= known, f"{model} needs something unknown")
     if type(model) in registry().values():
-        true(rule(str(model)) == model, f"{model}: its text reads back as {rule(str(model))}")
+        check_true(rule(str(model)) == model, f"{model}: its text reads back as {rule(str(model))}")
 
 
 def _check_classes(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
     whole = Groups.of(tally, cut, list_joint_columns(model))
     judged = model.holds(whole)
-    true(judged.dtype == np.bool_ and judged.shape == whole.rows.shape, "one bool per class")
+    check_true(judged.dtype == np.bool_ and judged.shape == whole.rows.shape, "one bool per class")
     order = rng.permutation(len(whole))
-    equal(model.holds(whole.take(order)), judged[order], f"{model}: classes' numbers matter")
-    equal(model.holds(whole.take(order[:0])), judged[:0], f"{model}: no class at all")
+    check_equal(model.holds(whole.take(order)), judged[order], f"{model}: classes' numbers matter")
+    check_equal(model.holds(whole.take(order[:0])), judged[:0], f"{model}: no class at all")
     if model.local:
         alone = [bool(model.holds(whole.take(np.array([i])))[0]) for i in range(len(whole))]
-        equal(np.array(alone), judged, f"{model}: a class alone is judged otherwise")
+        check_equal(np.array(alone), judged, f"{model}: a class alone is judged otherwise")
 
 
 def _check_needs(model: Model, whole: Groups) -> None:
@@ -295,7 +311,7 @@ def _check_needs(model: Model, whole: Groups) -> None:
     if "total" not in needs:
         other = tuple(replace(h, total=h.total[::-1].copy()) for h in bare.sensitive)
         bare = replace(bare, sensitive=other)
-    equal(model.holds(bare), judged, f"{model}: it reads what it does not say it needs")
+    check_equal(model.holds(bare), judged, f"{model}: it reads what it does not say it needs")
 
 
 def _check_merging(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
@@ -310,7 +326,9 @@ def _check_merging(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
         part_failed = np.zeros(merged.classes, dtype=bool)
         np.logical_or.at(part_failed, merged.class_, ~judged[cut.class_])
         after = _judge(model, tally, merged)
-        true((after | part_failed).all(), f"{model}: merging breaks it, so it is not monotone")
+        check_true(
+            (after | part_failed).all(), f"{model}: merging breaks it, so it is not monotone"
+        )
 
 
 def _check_growing(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
@@ -324,7 +342,9 @@ def _check_growing(model: Model, tally: Tally, cut: Cut, rng: np.random.Generato
         some, classes = kept > 0, np.unique(cut.class_[kept > 0])
         part = Cut(cut.entry[some], cut.class_[some], kept[some], cut.cells)
         fewer = model.holds(Groups.of(tally, part, list_joint_columns(model)).take(classes))
-        true((_judge(model, tally, cut)[classes] | ~fewer).all(), f"{model}: more rows break it")
+        check_true(
+            (_judge(model, tally, cut)[classes] | ~fewer).all(), f"{model}: more rows break it"
+        )
     _check_merging(MPrivacy(1, model), tally, cut, rng)
 
 
@@ -355,18 +375,20 @@ def _check_breach(model: Model, m: int, attempts: Attempts) -> None:
     whole, most, failed = attempts.classes, attempts.most(m), attempts.failed(model, m)
     broken = np.asarray(failed.any(axis=1))
     found, alone = find_breaches(model, whole, most), model.holds(whole)
-    equal(
+    check_equal(
         found.broken,
         np.asarray(failed.any(axis=1)),
         f"{model}: coalitions of {m} break other classes",
     )
-    equal(MPrivacy(m, model).holds(whole), ~broken, f"{model}: m-privacy says otherwise")
+    check_equal(MPrivacy(m, model).holds(whole), ~broken, f"{model}: m-privacy says otherwise")
     for class_ in np.flatnonzero(found.broken).tolist():
         coalition = found.of(class_) or ()
-        true(len(coalition) <= most[class_], f"{model}: a coalition is too large")
+        check_true(len(coalition) <= most[class_], f"{model}: a coalition is too large")
         able = failed[class_] & attempts.by(class_, coalition)
-        true(able.any(), f"{model}: the coalition that is named cannot break the class")
-        true(alone[class_] or not coalition, f"{model}: what fails by itself needs no coalition")
+        check_true(able.any(), f"{model}: the coalition that is named cannot break the class")
+        check_true(
+            alone[class_] or not coalition, f"{model}: what fails by itself needs no coalition"
+        )
 
 
 def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator) -> None:
@@ -376,7 +398,7 @@ def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator)
     joint: Any = model
     fine = Groups.of(tally, cut, list_joint_columns(model))
     alone = [bool(model.holds(fine.take(np.array([i])))[0]) for i in range(len(fine))]
-    equal(joint.alone(fine), np.array(alone), f"{model}: alone is not what holds says of one")
+    check_equal(joint.alone(fine), np.array(alone), f"{model}: alone is not what holds says of one")
     order = rng.permutation(len(fine))
     pairs = len(fine) // 2
     parent = np.argsort(order) // 2  # the coarse class of each fine one
@@ -399,20 +421,22 @@ def _check_joint(model: Model, tally: Tally, cut: Cut, rng: np.random.Generator)
     for i in range(pairs):
         done[i] = True
         done[i] = bool(model.holds(coarse(done)).all())
-    equal(made[::2], done, f"{model}: admits other cuts than those after which it holds")
-    true(not made[1::2][done].any(), f"{model}: a class is cut twice")
-    equal(joint.admit(state, class_, halves)[1], made, f"{model}: admit changes the state")
+    check_equal(made[::2], done, f"{model}: admits other cuts than those after which it holds")
+    check_true(not made[1::2][done].any(), f"{model}: a class is cut twice")
+    check_equal(joint.admit(state, class_, halves)[1], made, f"{model}: admit changes the state")
 
 
 def _check_reached(model: Model, whole: Groups) -> None:
     reached = model.reached(whole)
-    true(isinstance(reached, float), f"{model}: reached is no float")
+    check_true(isinstance(reached, float), f"{model}: reached is no float")
     if not isinstance(model, Rule) or not model.parameter:
         return
     each = model.per_class(whole)
-    true(0 <= model.worst(whole) < len(whole), f"{model}: the worst class does not exist")
+    check_true(0 <= model.worst(whole) < len(whole), f"{model}: the worst class does not exist")
     if type(model).worst is Rule.worst:
-        true(each[model.worst(whole)] == reached, f"{model}: the worst class is not the witness")
+        check_true(
+            each[model.worst(whole)] == reached, f"{model}: the worst class is not the witness"
+        )
     sign = 1 if model.strongest == "largest" else -1
     possible = _with(model, 0.0 if sign > 0 else 1e9, 1.0)
     can = np.ones(len(whole), bool) if possible is None else possible.holds(whole)
@@ -420,11 +444,11 @@ def _check_reached(model: Model, whole: Groups) -> None:
         weaker = _with(model, value if _counts(model) else value - sign * _SLACK * max(1, value))
         if weaker is not None:
             expected = (sign * each >= sign * value - _SLACK) & can
-            equal(weaker.holds(whole), expected, f"{weaker}: classes that reach {value} fail")
+            check_equal(weaker.holds(whole), expected, f"{weaker}: classes that reach {value} fail")
         stronger = _with(model, value + sign * (1 if _counts(model) else 1e-6 * max(1, value)))
         if stronger is not None:
             missed = stronger.holds(whole) & (sign * each <= sign * value)
-            true(not missed.any(), f"{stronger}: classes that only reach {value} hold")
+            check_true(not missed.any(), f"{stronger}: classes that only reach {value} hold")
 
 
 def _with(model: Rule, *values: float) -> Any:

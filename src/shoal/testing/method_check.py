@@ -14,8 +14,8 @@ from shoal.core.errors import NotMetError
 from shoal.core.model import Mask, Model, list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.models.k_anonymity import KAnonymity
-from shoal.testing.promises import columns, documented, equal, true
-from shoal.testing.random_tables import doubled, sample, shuffled
+from shoal.testing.promises import check_documented, check_equal, check_true, list_needed_columns
+from shoal.testing.random_tables import double_people, sample, shuffle_entries
 
 
 def check_method(
@@ -33,15 +33,15 @@ def check_method(
     """
     model = model or KAnonymity(3)
     asked = model if promises else None
-    documented(method)
+    check_documented(method)
     for seed in seeds:
-        tally, before = sample(seed, columns(model))
+        tally, before = sample(seed, list_needed_columns(model))
         cut = _made(method, tally, model, parameters)
         _check_cut(asked, tally, cut)
-        other, _ = shuffled(tally, before, np.random.default_rng(seed))
+        other, _ = shuffle_entries(tally, before, np.random.default_rng(seed))
         again = _made(method, other, model, parameters)
-        true(_content(other, again) == _content(tally, cut), "the order of entries matters")
-        double, _ = doubled(tally, before)
+        check_true(_content(other, again) == _content(tally, cut), "the order of entries matters")
+        double, _ = double_people(tally, before)
         _check_cut(asked, double, _made(method, double, model, parameters))
         if not promises:
             continue
@@ -49,7 +49,7 @@ def check_method(
             cut = _made(method, tally, KAnonymity(tally.rows + 1), parameters)
         except NotMetError:
             continue
-        true(cut.held_back == tally.rows, "a rule that cannot be met is not refused")
+        check_true(cut.held_back == tally.rows, "a rule that cannot be met is not refused")
 
 
 def _made(method: Callable[..., Cut], tally: Tally, model: Model, parameters: Any) -> Cut:
@@ -62,26 +62,28 @@ def _made(method: Callable[..., Cut], tally: Tally, model: Model, parameters: An
 
 def _check_progress(told: Sequence[tuple[int, int]]) -> None:
     shares = [Fraction(done, total) for done, total in told]
-    true(
+    check_true(
         all(0 <= share <= 1 for share in shares), "progress is more than all, or less than nothing"
     )
-    true(shares == sorted(shares), "progress goes back")
-    true(not told or shares[-1] == 1, "progress ends before all is done")
+    check_true(shares == sorted(shares), "progress goes back")
+    check_true(not told or shares[-1] == 1, "progress ends before all is done")
 
 
 def _check_cut(model: Model | None, tally: Tally, cut: Cut) -> None:
     placed = np.bincount(cut.entry, weights=cut.count, minlength=tally.entries)
-    equal(placed, tally.count, "the pieces of an entry do not add up to its count")
-    true((cut.count > 0).all(), "a piece without people")
-    true(cut.class_.max(initial=-1) < cut.classes, "a piece in a class that does not exist")
+    check_equal(placed, tally.count, "the pieces of an entry do not add up to its count")
+    check_true((cut.count > 0).all(), "a piece without people")
+    check_true(cut.class_.max(initial=-1) < cut.classes, "a piece in a class that does not exist")
     counted = Groups.of(tally, cut, list_joint_columns(model) if model else ())
-    true((counted.rows > 0).all(), "a class without people")
-    true(not model or model.holds(counted).all(), f"a published class does not meet {model}")
-    true(len(cut.cells.unique()[0]) == cut.classes, "two classes publish the same cells")
+    check_true((counted.rows > 0).all(), "a class without people")
+    check_true(not model or model.holds(counted).all(), f"a published class does not meet {model}")
+    check_true(len(cut.cells.unique()[0]) == cut.classes, "two classes publish the same cells")
     kept = cut.class_ >= 0
     entry, class_ = cut.entry[kept], cut.class_[kept]
     for j, codes in enumerate(tally.keys):
-        true(_inside(cut.cells, j, class_, codes[entry]).all(), "a cell misses one of its people")
+        check_true(
+            _inside(cut.cells, j, class_, codes[entry]).all(), "a cell misses one of its people"
+        )
 
 
 def _inside(cells: Cells, column: int, class_: NDArray[Any], code: NDArray[Any]) -> Mask:

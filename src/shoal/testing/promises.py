@@ -12,29 +12,29 @@ from numpy.typing import NDArray
 from shoal.core.model import Model, unwrap_rule
 
 
-def columns(model: Model) -> tuple[str, ...]:
+def list_needed_columns(model: Model) -> tuple[str, ...]:
     """The sensitive columns that a table must have for a model to be tried on it."""
     named = (getattr(part, "on", None) for part in unwrap_rule(model))
     columns = dict.fromkeys(name for on in named if on for name in on.split("*"))
     return tuple(columns) or ("sensitive",)
 
 
-def documented(thing: Any) -> None:
+def check_documented(thing: Any) -> None:
     """A member cites its source, and says what it does not do."""
     module = sys.modules.get(getattr(thing, "__module__", ""))
     text = f"{thing.__doc__ or ''}\n{getattr(module, '__doc__', '') or ''}"
     name = getattr(thing, "__name__", str(thing))
-    true(bool(re.search(r"\b(19|20)\d\d\b", text)), f"{name}: its docstring cites no source")
+    check_true(bool(re.search(r"\b(19|20)\d\d\b", text)), f"{name}: its docstring cites no source")
     said = re.search(r"does not\s+(protect|give|see|say)", text, re.IGNORECASE)
-    true(bool(said), f"{name}: its docstring does not say what it does not protect")
+    check_true(bool(said), f"{name}: its docstring does not say what it does not protect")
 
 
-def equal(found: NDArray[Any], expected: NDArray[Any], promise: str) -> None:
+def check_equal(found: NDArray[Any], expected: NDArray[Any], promise: str) -> None:
     """Two arrays are the same, or the promise is broken."""
-    true(np.array_equal(found, expected), promise)
+    check_true(np.array_equal(found, expected), promise)
 
 
-def true(kept: bool | np.bool_, promise: str) -> None:
+def check_true(kept: bool | np.bool_, promise: str) -> None:
     """It is so, or the promise is broken."""
     if not kept:
         raise AssertionError(promise)

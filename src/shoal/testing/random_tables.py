@@ -63,11 +63,11 @@ def sample(seed: int, sensitive: Sequence[str] = ("sensitive",)) -> Sample:
     return tally, Cut.of(tally, np.arange(len(count), dtype=np.int32), class_.astype(np.int32))
 
 
-def same_tables(
+def list_same_tables(
     model: Model, tally: Tally, cut: Cut, rng: np.random.Generator
 ) -> Iterator[tuple[str, Sample]]:
     """The same table in other words, by what was changed: every verdict must stay."""
-    yield "the order of entries", shuffled(tally, cut, rng)
+    yield "the order of entries", shuffle_entries(tally, cut, rng)
     yield "dividing entries", (tally, _divided(cut))
     yield "calling null a value like others", (_recoded(tally, _null_as_leaf, 0), cut)
     yield "a value that never occurs", (_recoded(tally, _one_more, 1), cut)
@@ -75,7 +75,7 @@ def same_tables(
         yield "renaming the sensitive values", (_renamed(tally, rng), cut)
 
 
-def shuffled(tally: Tally, cut: Cut, rng: np.random.Generator) -> Sample:
+def shuffle_entries(tally: Tally, cut: Cut, rng: np.random.Generator) -> Sample:
     """The entries and the pieces in another order."""
     order = rng.permutation(tally.entries)
     place = np.argsort(order).astype(np.int32)
@@ -105,7 +105,7 @@ def _divided(cut: Cut) -> Cut:
     )
 
 
-def doubled(tally: Tally, cut: Cut) -> Sample:
+def double_people(tally: Tally, cut: Cut) -> Sample:
     """Everybody twice."""
     people = tally.population
     people = people and replace(people, count=people.count * 2)
@@ -151,7 +151,7 @@ def _axis(name: str, leaves: int, null: bool = True) -> Axis:
     return Axis(name, "category", "tree", letters, null, (level,))
 
 
-def one_class(tally: Tally) -> Cut:
+def join_everybody(tally: Tally) -> Cut:
     """Everybody in one class whose cells are all ``*``."""
     high = np.array([[axis.size - 1 for axis in tally.quasi]], dtype=np.int32)
     entry = np.arange(tally.entries, dtype=np.int32)

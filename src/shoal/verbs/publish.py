@@ -18,8 +18,8 @@ from shoal.core.schema import Schema
 from shoal.core.spend import Number
 from shoal.engines.protocol import Frame
 from shoal.engines.readers.limits import check_labels
-from shoal.engines.source import STANDARD, TextStyle
-from shoal.engines.type_inference.kinds import LeftOut
+from shoal.engines.source import STANDARD_STYLE, TextStyle
+from shoal.engines.type_inference.column_decision import LeftOut
 from shoal.ledger.publish_hook import admit_while_moving, check_recording, open_ledger
 from shoal.methods import apart
 from shoal.methods._invariance.requirement import invariance
@@ -305,7 +305,7 @@ def _released(source: Any, request: Request, after: Any) -> Release:
 def _style(frame: Frame, request: Request) -> TextStyle:
     """How the table is written: as the one that is read, where both are CSV."""
     csv = request.format.startswith("csv") and request.csv_style == LIKE_INPUT
-    return frame.source.style if csv and frame.source is not None else STANDARD
+    return frame.source.style if csv and frame.source is not None else STANDARD_STYLE
 
 
 def _is_published(field: Field, schema: Schema) -> bool:

@@ -105,7 +105,7 @@ Thomsen Torres Ulrich Vogel Wagner Weber Winter Wolf Yilmaz Zimmer""".split()
 Row = tuple[str | int, ...]
 
 
-def weighted(rng: Generator, weights: Sequence[float], size: int) -> NDArray[np.int64]:
+def draw_weighted(rng: Generator, weights: Sequence[float], size: int) -> NDArray[np.int64]:
     """Indices drawn with the given weights."""
     share = np.asarray(weights, dtype=np.float64)
     return rng.choice(len(share), size=size, p=share / share.sum())
@@ -114,7 +114,7 @@ def weighted(rng: Generator, weights: Sequence[float], size: int) -> NDArray[np.
 def draw_ages(rng: Generator, size: int) -> NDArray[np.int64]:
     """Ages of hospital patients: the band by its share, evenly inside, thinning out above 80."""
     starts, ends = (0, *BAND_STARTS), (*BAND_STARTS, 81)
-    band = weighted(rng, BAND_PATIENTS, size)
+    band = draw_weighted(rng, BAND_PATIENTS, size)
     age = rng.integers(np.take(starts, band), np.take(ends, band))
     beyond = (rng.geometric(0.16, size) - 1) % 20
     return np.asarray(np.where(band == len(BAND_STARTS), 80 + beyond, age), dtype=np.int64)
@@ -124,14 +124,14 @@ def draw_zip(rng: Generator, age: int, pull: float) -> str:
     """A ZIP code: by size, by age, and by the pull of a hospital (+1 St. Anna, -1 Harbour)."""
     youth = float(np.clip((45 - age) / 25, -1, 1)) if age >= ADULT else 0.0
     weights = [s * np.exp(0.9 * y * youth) * near**pull for s, y, near in ZIPS.values()]
-    return list(ZIPS)[int(weighted(rng, weights, 1)[0])]
+    return list(ZIPS)[int(draw_weighted(rng, weights, 1)[0])]
 
 
 def draw_diagnosis(rng: Generator, age: int, sex: str) -> str:
     """A diagnosis by age band and sex; pregnancies only in women of 16 to 48."""
     band = int(np.searchsorted(BAND_STARTS, age, side="right"))
     weights = [rates[band] * sex_factor(men, sex) for rates, men in DIAGNOSES.values()]
-    return list(DIAGNOSES)[int(weighted(rng, weights, 1)[0])]
+    return list(DIAGNOSES)[int(draw_weighted(rng, weights, 1)[0])]
 
 
 def sex_factor(men: float, sex: str) -> float:
@@ -259,12 +259,12 @@ class Person(NamedTuple):
 
 def draw_share(rng: Generator, shares: dict[str, int]) -> str:
     """One of the names, by its share."""
-    return list(shares)[int(weighted(rng, list(shares.values()), 1)[0])]
+    return list(shares)[int(draw_weighted(rng, list(shares.values()), 1)[0])]
 
 
 def draw_person(rng: Generator, age: int) -> Person:
     """Somebody of about that age."""
-    code = list(QUARTERS)[int(weighted(rng, [share for share, _ in QUARTERS.values()], 1)[0])]
+    code = list(QUARTERS)[int(draw_weighted(rng, [share for share, _ in QUARTERS.values()], 1)[0])]
     address = f"{rng.integers(1, 240)} {rng.choice(QUARTERS[code][1])}"
     born = FIRST_DAY - timedelta(days=round(365.25 * (age + rng.random())))
     sex = "f" if rng.random() < 0.52 else "m"
@@ -343,7 +343,7 @@ PAPERS = {
 }
 
 
-def write(file: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def write_table(file: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """One CSV file, UTF-8, lines ended by a line feed."""
     with file.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
@@ -354,13 +354,13 @@ def write(file: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -
 def main(golden: Path, out: Path) -> None:
     """Write hospitals, town, and the papers' tables from the golden files into `out`."""
     for name, rows in zip(("st_anna", "harbour"), hospitals(), strict=True):
-        write(out / f"{name}.csv", COLUMNS, rows)
+        write_table(out / f"{name}.csv", COLUMNS, rows)
     medical, voters = town()
-    write(out / "medical.csv", MEDICAL, medical)
-    write(out / "voters.csv", VOTER_LIST, voters)
+    write_table(out / "medical.csv", MEDICAL, medical)
+    write_table(out / "voters.csv", VOTER_LIST, voters)
     for name, (file, key) in PAPERS.items():
         table = json.loads((golden / f"{file}.json").read_text(encoding="utf-8"))[key]
-        write(out / f"{name}.csv", list(table[0]), [list(row.values()) for row in table])
+        write_table(out / f"{name}.csv", list(table[0]), [list(row.values()) for row in table])
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from shoal.core.errors import InputError
 from shoal.engines.readers.header import clean_names
 from shoal.engines.readers.spool import Spool
-from shoal.engines.type_inference.column import Engine
-from shoal.engines.type_inference.value_forms import literal
+from shoal.engines.type_inference.column_decision import DuckConnection
+from shoal.engines.type_inference.value_forms import quote_text
 
 _PAGE_HEADER = 1 << 16  # bytes; a header with its statistics is far shorter
 _COMPRESSED_SIZE, _DATA_PAGE, _DATA_PAGE_2 = 3, 5, 8  # the fields of a page's header
@@ -23,10 +23,10 @@ _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7,
 _INTEGERS = (4, 5, 6)
 
 
-def parquet(path: Path) -> str:
+def query_parquet(path: Path) -> str:
     """The query over a Parquet file, whatever its name holds.
 
-    >>> parquet(Path("a[1].parquet"))
+    >>> query_parquet(Path("a[1].parquet"))
     "SELECT * FROM read_parquet('a[[]1].parquet')"
     """
     return f"SELECT * FROM read_parquet({_exact(path)})"
@@ -34,10 +34,10 @@ def parquet(path: Path) -> str:
 
 def _exact(path: Path) -> str:
     """A path as SQL; the engine would take some of its characters as patterns."""
-    return literal(re.sub(r"([*?\[])", r"[\1]", str(path)))
+    return quote_text(re.sub(r"([*?\[])", r"[\1]", str(path)))
 
 
-def read_parquet(path: Path, engine: Engine) -> str:
+def read_parquet(path: Path, engine: DuckConnection) -> str:
     """A Parquet file, checked."""
     try:
         described = pq.read_metadata(path)
@@ -48,10 +48,10 @@ def read_parquet(path: Path, engine: Engine) -> str:
             f"{path.name} is not a Parquet file, or its columns nest too deeply.",
             "Export it again, with one value in each cell.",
         ) from None
-    return parquet(path)
+    return query_parquet(path)
 
 
-def _check_counts(path: Path, engine: Engine, described: pq.FileMetaData) -> None:
+def _check_counts(path: Path, engine: DuckConnection, described: pq.FileMetaData) -> None:
     """Refuse a file whose end claims more or fewer rows than its pages hold.
 
     The engine takes the claim for the truth, and leaves the rows beyond it out. What the end says
@@ -95,7 +95,7 @@ def _count_values(stream: IO[bytes], data: int, dictionary: int | None, size: in
     return values
 
 
-def read_feather(path: Path, engine: Engine, spool: Spool) -> str:
+def read_feather(path: Path, engine: DuckConnection, spool: Spool) -> str:
     """An Arrow file, in place; the stream format is spooled."""
     from pyarrow import dataset  # slow to import, and only this door needs it
 
@@ -115,7 +115,7 @@ def _stream(path: Path, spool: Spool) -> str:
     try:
         with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as reader:
             clean_names(reader.schema.names)
-            return parquet(spool.batches(reader.schema, map(_validated, reader)))
+            return query_parquet(spool.batches(reader.schema, map(_validated, reader)))
     except (pa.ArrowException, OSError, UnicodeError):
         raise InputError(f"{path.name} is not an Arrow file.", "Export it again.") from None
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from shoal.core.errors import InputError, ShoalError, UsageError
-from shoal.engines.readers.header import FIRST_ROW, Head, WrongRows, clean_names
+from shoal.engines.readers.header import FIRST_ROW, HeaderPlace, WrongRows, clean_names
 from shoal.engines.readers.spool import Spool
 from shoal.engines.source import TextStyle
 
@@ -57,7 +57,7 @@ class Dialect:
     """Whether it begins with a byte-order mark, by which Excel knows UTF-8."""
 
 
-def detect(
+def detect_dialect(
     path: Path, delimiter: str | None = None, quote: str | None = None, encoding: str | None = None
 ) -> Dialect:
     """The dialect of a file, with what the caller knows taken as given."""
@@ -67,7 +67,7 @@ def detect(
     return _shape(path, _encoding(path, encoding), delimiter, quote)
 
 
-def glimpse(
+def glimpse_dialect(
     path: Path, delimiter: str | None = None, quote: str | None = None, encoding: str | None = None
 ) -> Dialect:
     """The dialect as the beginning of a file shows it; whether the rest is text, nobody has read.
@@ -78,7 +78,7 @@ def glimpse(
 
 
 def _shape(path: Path, found: str, delimiter: str | None, quote: str | None) -> Dialect:
-    with text(path, found) as stream:
+    with open_text(path, found) as stream:
         head = stream.read(_HEAD)
     if not head.strip():
         raise InputError(f"{path.name} is empty.", "Check that the export finished.")
@@ -88,7 +88,7 @@ def _shape(path: Path, found: str, delimiter: str | None, quote: str | None) -> 
     return Dialect(found, delimiter or _delimiter(head, mark), mark, marked)
 
 
-def text(path: Path, encoding: str) -> io.TextIOWrapper:
+def open_text(path: Path, encoding: str) -> io.TextIOWrapper:
     """The file as text, unpacked, with its line ends as they are."""
     return io.TextIOWrapper(_bytes(path), encoding=encoding, newline="")
 
@@ -199,14 +199,14 @@ def _delimiter(head: str, quote: str) -> str:
 def _widths(head: str, delimiter: str, quote: str) -> list[int]:
     lines = io.StringIO(head, newline="")
     try:
-        rows = [len(row) for row in reader(lines, Dialect("", delimiter, quote), strict=False)]
+        rows = [len(row) for row in make_reader(lines, Dialect("", delimiter, quote), strict=False)]
     except csv.Error:  # a field beyond the csv module's limit: not this delimiter
         return [1]
     whole = rows[:-1] if len(head) == _HEAD else rows  # the head may end inside a row
     return [width for width in whole if width] or [1]
 
 
-def reader(lines: Iterator[str] | IO[str], dialect: Dialect, strict: bool = True) -> Reader:
+def make_reader(lines: Iterator[str] | IO[str], dialect: Dialect, strict: bool = True) -> Reader:
     """Python's CSV reader for a dialect."""
     return csv.reader(
         lines,
@@ -233,12 +233,12 @@ def read_csv(
     delimiter: str | None = None,
     quote: str | None = None,
     encoding: str | None = None,
-    head: Head = FIRST_ROW,
+    head: HeaderPlace = FIRST_ROW,
 ) -> tuple[Path, tuple[str, ...], TextStyle]:
     """Spool a text table; returns the Parquet file, what was noticed, and how it is written."""
-    dialect = detect(path, delimiter, quote, encoding)
-    with text(path, dialect.encoding) as stream:
-        records = reader(stream, dialect)
+    dialect = detect_dialect(path, delimiter, quote, encoding)
+    with open_text(path, dialect.encoding) as stream:
+        records = make_reader(stream, dialect)
         top = _header(records, path, 0 if head.absent else head.at)
         names = clean_names([""] * len(top) if head.absent else top)
         rows = _records(records, len(names))
@@ -255,13 +255,13 @@ def glimpse_names(
     delimiter: str | None = None,
     quote: str | None = None,
     encoding: str | None = None,
-    head: Head = FIRST_ROW,
+    head: HeaderPlace = FIRST_ROW,
 ) -> list[str] | None:
     """The names in a text table's header, before any of its rows is read; None where unclear."""
     try:
-        dialect = glimpse(path, delimiter, quote, encoding)
-        with text(path, dialect.encoding) as stream:
-            top = _header(reader(stream, dialect), path, 0 if head.absent else head.at)
+        dialect = glimpse_dialect(path, delimiter, quote, encoding)
+        with open_text(path, dialect.encoding) as stream:
+            top = _header(make_reader(stream, dialect), path, 0 if head.absent else head.at)
         return clean_names([""] * len(top) if head.absent else top)
     except (ShoalError, OSError, EOFError, ValueError, LookupError, zlib.error):
         return None  # reading it says what is wrong

@@ -44,7 +44,7 @@ def read_sql(url: str, spool: Spool, query: str | None = None) -> Path:
     if query is None and table is None:
         raise UsageError("No table is named.", "Add ?table=NAME to the URL, or set query=.")
     rest = urlunsplit(parts._replace(query=urlencode(options)))
-    named = ".".join(map(forms.name, (table or "").split(".")))
+    named = ".".join(map(forms.quote_column, (table or "").split(".")))
     return _postgresql(rest, spool, query or f"SELECT * FROM {named}")
 
 
@@ -54,7 +54,7 @@ def _sqlite(path: Path, spool: Spool, table: str | None, query: str | None) -> P
     address = f"file:{quote(str(path.resolve()))}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True)) as database:
-            select = query or f"SELECT * FROM {forms.name(_table(database, table))}"
+            select = query or f"SELECT * FROM {forms.quote_column(_table(database, table))}"
             cursor = database.execute(select)
             if cursor.description is None:
                 raise UsageError("The query returns no table.", "Give a SELECT.")

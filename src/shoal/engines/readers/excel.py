@@ -9,8 +9,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from shoal.core.errors import InputError, UsageError
-from shoal.engines.readers.header import FIRST_ROW, Head, WrongRows, clean_names
-from shoal.engines.readers.limits import TEXT_LIMIT, check_workbook, text_too_long
+from shoal.engines.readers.header import FIRST_ROW, HeaderPlace, WrongRows, clean_names
+from shoal.engines.readers.limits import TEXT_LIMIT, check_workbook, long_text_error
 from shoal.engines.readers.spool import Spool
 
 _HEAD = 30
@@ -18,7 +18,7 @@ _HEAD = 30
 
 
 def read_excel(
-    path: Path, spool: Spool, sheet: str | None = None, stated: Head = FIRST_ROW
+    path: Path, spool: Spool, sheet: str | None = None, stated: HeaderPlace = FIRST_ROW
 ) -> tuple[Path, tuple[str, ...]]:
     """Spool one sheet; returns the Parquet file and what was noticed on the way.
 
@@ -113,7 +113,7 @@ def _rows(rows: Iterable[list[str | None]], width: int, first: int) -> Iterator[
             wrong.fields(empty, 0)
         blank.clear()
         if any(len(cell) > TEXT_LIMIT for cell in cells if cell):
-            raise text_too_long(f"row {number:,}")
+            raise long_text_error(f"row {number:,}")
         yield cells
     wrong.check("Delete the empty rows of the sheet.")
 

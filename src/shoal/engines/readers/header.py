@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 from shoal.core.column import LIKE_A_VALUE, Field
 from shoal.core.errors import InputError, UsageError
-from shoal.engines.readers.limits import check_names
+from shoal.engines.readers.limits import check_column_names
 
 _SHOWN = 5  # wrong rows listed by number; the rest are only counted
 
 
 @dataclass(frozen=True)
-class Head:
+class HeaderPlace:
     """Where somebody says that a file's header is: ``at`` counts from 0, and is -1 without one."""
 
     at: int = 0
     stated: bool = False
 
     @classmethod
-    def of(cls, row: int | None, header: bool) -> Head:
+    def of(cls, row: int | None, header: bool) -> HeaderPlace:
         """The header in row ``row`` of the file, the first being 1, or none at all."""
         if not header and row is not None:
             raise UsageError("A table without a header has it in no row.", "Leave header_row= out.")
@@ -34,7 +34,7 @@ class Head:
         return self.at < 0
 
 
-FIRST_ROW = Head()
+FIRST_ROW = HeaderPlace()
 
 
 def clean_names(names: Iterable[object]) -> list[str]:
@@ -49,7 +49,7 @@ def clean_names(names: Iterable[object]) -> list[str]:
     ]
     if not cleaned:
         raise InputError("The table has no columns.", "Check that this is the right table.")
-    check_names(cleaned)
+    check_column_names(cleaned)
     # The engine compares names without regard to case, so `Age` and `age` cannot stand together.
     places: dict[str, list[int]] = {}
     for place, name in enumerate(cleaned, 1):

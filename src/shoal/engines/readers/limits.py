@@ -19,7 +19,7 @@ from typing import IO
 import shoal.engines.type_inference.value_forms as forms
 from shoal.core.column import describe_name
 from shoal.core.errors import InputError
-from shoal.engines.type_inference.column import Engine
+from shoal.engines.type_inference.column_decision import DuckConnection
 
 COLUMN_LIMIT = 20_000
 """Columns of a table; a sheet has 16,384 at most."""
@@ -35,7 +35,7 @@ UNPACKED_LIMIT = 4 << 30
 """Bytes that a workbook may unpack to."""
 RATIO_LIMIT = 200
 """How many times its size a workbook may unpack to; sheets of real data stay under 50."""
-SMALL = 64 << 20
+SMALL_UNPACKED = 64 << 20
 """Bytes that any workbook may unpack to, whatever its size."""
 
 _PIECE = 1 << 20
@@ -45,7 +45,7 @@ _CELL_HINT = "Delete the empty rows and columns around the table, or export it a
 _TEXT_HINT = "Shorten it or leave its column out, and export the table again."
 
 
-def check_names(names: Sequence[str]) -> None:
+def check_column_names(names: Sequence[str]) -> None:
     """Refuse more columns, or longer names of columns, than anything here is made for."""
     if len(names) > COLUMN_LIMIT:
         raise InputError(
@@ -61,7 +61,7 @@ def check_names(names: Sequence[str]) -> None:
             )
 
 
-def text_too_long(where: str) -> InputError:
+def long_text_error(where: str) -> InputError:
     """The error for a cell that is longer than any cell may be."""
     return InputError(
         f"A cell of {where} is longer than the limit of {TEXT_LIMIT:,} characters.", _TEXT_HINT
@@ -69,7 +69,7 @@ def text_too_long(where: str) -> InputError:
 
 
 def check_texts(
-    engine: Engine, query: str, kinds: Mapping[str, str], known: Mapping[str, int]
+    engine: DuckConnection, query: str, kinds: Mapping[str, str], known: Mapping[str, int]
 ) -> dict[str, int]:
     """Refuse texts beyond the limit, by the engine, before any of them is taken out of it.
 
@@ -85,14 +85,14 @@ def check_texts(
     longest = {column: known[column] for column in texts if column in known}
     unknown = [column for column in texts if column not in known]
     for lot in (unknown[at : at + _LOT] for at in range(0, len(unknown), _LOT)):
-        sizes = ", ".join(f"max(strlen({forms.name(column)}::VARCHAR))" for column in lot)
+        sizes = ", ".join(f"max(strlen({forms.quote_column(column)}::VARCHAR))" for column in lot)
         found = engine.execute(f"SELECT {sizes} FROM ({query})").fetchall()[0]
         longest |= {column: size or 0 for column, size in zip(lot, found, strict=True)}
     for column, size in longest.items():
         if size > TEXT_LIMIT:  # of bytes, and the limit is of characters
-            characters = f"SELECT max(length({forms.name(column)}::VARCHAR)) FROM ({query})"
+            characters = f"SELECT max(length({forms.quote_column(column)}::VARCHAR)) FROM ({query})"
             if engine.execute(characters).fetchall()[0][0] > TEXT_LIMIT:
-                raise text_too_long(f"column {describe_name(column)}")
+                raise long_text_error(f"column {describe_name(column)}")
     return longest
 
 
@@ -137,7 +137,7 @@ def _check_expansion(path: Path, unpacked: int) -> None:
             f"{path.name} unpacks to more than the limit of {UNPACKED_LIMIT >> 30} GB.",
             "Export the table as CSV or Parquet.",
         )
-    if unpacked > SMALL and unpacked > RATIO_LIMIT * size:
+    if unpacked > SMALL_UNPACKED and unpacked > RATIO_LIMIT * size:
         raise InputError(
             f"{path.name} unpacks to more than {RATIO_LIMIT} times its size, which is the limit.",
             "Save it again with the program that made it, or export the table as CSV or Parquet.",
@@ -146,7 +146,7 @@ def _check_expansion(path: Path, unpacked: int) -> None:
 
 def _check_sheet(path: Path, sheet: _Sheet) -> None:
     if sheet.longest_text > 6 * TEXT_LIMIT:  # bytes: a character takes six as an entity
-        raise text_too_long(path.name)
+        raise long_text_error(path.name)
     if sheet.rows * sheet.columns > CELL_LIMIT:
         raise InputError(
             f"A sheet of {path.name} reaches to row {sheet.rows:,} and column {sheet.columns:,}: "

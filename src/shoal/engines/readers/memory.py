@@ -11,15 +11,15 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.core.errors import InputError, UsageError
-from shoal.engines.readers.columnar import parquet
+from shoal.engines.readers.columnar import query_parquet
 from shoal.engines.readers.header import clean_names
 from shoal.engines.readers.spool import Spool
-from shoal.engines.type_inference.column import Engine
+from shoal.engines.type_inference.column_decision import DuckConnection
 
 _NESTED = (list, tuple, set, dict, bytes, bytearray)
 
 
-def read_object(source: Any, engine: Engine, spool: Spool) -> str:
+def read_object(source: Any, engine: DuckConnection, spool: Spool) -> str:
     """A query over an object; what can be read only once is spooled."""
     origin = type(source).__module__.partition(".")[0]
     kind = type(source).__name__
@@ -33,7 +33,7 @@ def read_object(source: Any, engine: Engine, spool: Spool) -> str:
         path = spool.path()
         clean_names(source.collect_schema().names())
         source.sink_parquet(path)
-        return parquet(path)
+        return query_parquet(path)
     if origin == "polars" and kind == "DataFrame":
         return _register(engine, source.to_arrow())
     if hasattr(source, "__arrow_c_stream__"):
@@ -48,10 +48,10 @@ def _stream(source: Any, spool: Spool) -> str:
     reader = pa.RecordBatchReader.from_stream(source)
     clean_names(reader.schema.names)
     schema = pa.schema([field.with_type(_plain(field.type)) for field in reader.schema])
-    return parquet(spool.batches(schema, (batch.cast(schema) for batch in reader)))
+    return query_parquet(spool.batches(schema, (batch.cast(schema) for batch in reader)))
 
 
-def _register(engine: Engine, table: pa.Table) -> str:
+def _register(engine: DuckConnection, table: pa.Table) -> str:
     clean_names(table.column_names)
     plain = pa.schema([field.with_type(_plain(field.type)) for field in table.schema])
     engine.register("source", table.cast(plain) if plain != table.schema else table)

@@ -16,25 +16,31 @@ import pyarrow as pa
 
 import shoal.engines.type_inference.value_forms as forms
 from shoal.core.ordered_bands import MAX_BANDS
-from shoal.engines.type_inference.column import Column, Engine, exact_sql, infinite, whole
+from shoal.engines.type_inference.column_decision import (
+    DuckConnection,
+    RawColumn,
+    cast_whole,
+    exact_sql,
+    refuse_infinite,
+)
 
-FEW = 1000
+MAX_WORDS = 1000
 """A column of more values is no column of plain words."""
-POINT = ("digits", "plain", "dotted", "either", "point", "spaced")
-COMMA = ("digits", "dotted", "either", "comma", "spaced")
-NUMBERS = ("zeros", *POINT, "comma")
+POINT_FORMS = ("digits", "plain", "dotted", "either", "point", "spaced")
+COMMA_FORMS = ("digits", "dotted", "either", "comma", "spaced")
+NUMBER_FORMS = ("zeros", *POINT_FORMS, "comma")
 
-MOST_COLUMNS = 1000
-MOST_CELLS = 1_000_000
-MOST_BYTES = 1 << 28
-LONG = MOST_CELLS // 4
+MAX_LOT_COLUMNS = 1000
+MAX_LOT_CELLS = 1_000_000
+MAX_LOT_BYTES = 1 << 28
+MAX_LOT_ROWS = MAX_LOT_CELLS // 4
 """Columns of more rows than this are asked one by one: that costs little beside counting them."""
 
 _COUNTS, _TEXTS = "shoal_lot_counts", "shoal_lot_texts"
 _READ_AS = {
     "plain": ("TRY_CAST(v AS DOUBLE)", ("digits", "plain")),
-    ".": (forms.number("v", ".", safe=True), (*POINT, "zeros")),
-    ",": (forms.number("v", ",", safe=True), (*COMMA, "zeros")),
+    ".": (forms.cast_number("v", ".", safe=True), (*POINT_FORMS, "zeros")),
+    ",": (forms.cast_number("v", ",", safe=True), (*COMMA_FORMS, "zeros")),
 }
 """How the text of a number is read, and the forms that are numbers when it is."""
 
@@ -80,10 +86,10 @@ class Census:
     @property
     def may_be_bands(self) -> bool:
         """Whether there are few values, not all of them numbers."""
-        return 1 < self.total("distinct") <= MAX_BANDS and self.rows(*NUMBERS) != self.live
+        return 1 < self.total("distinct") <= MAX_BANDS and self.rows(*NUMBER_FORMS) != self.live
 
 
-class Evidence(Protocol):
+class ColumnEvidence(Protocol):
     """What can be asked about the values of one text column."""
 
     @property
@@ -100,10 +106,10 @@ class Evidence(Protocol):
         """The number as BIGINT where every value is whole, so that `34` and `34.0` are one."""
 
 
-class Alone:
+class SingleColumn:
     """A column that is asked by itself."""
 
-    def __init__(self, engine: Engine, column: Column, marks: Sequence[str]) -> None:
+    def __init__(self, engine: DuckConnection, column: RawColumn, marks: Sequence[str]) -> None:
         self._engine = engine
         self._column = column
         self._marks = marks
@@ -112,20 +118,20 @@ class Alone:
     def census(self) -> Census:
         """One query, and one more where there are dates."""
         raw, query = self._column.raw, self._column.query
-        counted = _named(self._engine, forms.census(raw, query, self._marks))
+        counted = _named(self._engine, forms.query_census(raw, query, self._marks))
         if any(row["form"] in ("iso", "parts") for row in counted):
-            counted += _named(self._engine, forms.census(raw, query, self._marks, dates=True))
+            counted += _named(self._engine, forms.query_census(raw, query, self._marks, dates=True))
         return Census(counted)
 
     def few_texts(self) -> list[str]:
         """One query that ends where there are too many."""
-        texts = self._distinct(f"{self._column.value()}::VARCHAR", f" LIMIT {FEW + 1}")
-        return [] if len(texts) > FEW else [text for text in texts if text is not None]
+        texts = self._distinct(f"{self._column.value()}::VARCHAR", f" LIMIT {MAX_WORDS + 1}")
+        return [] if len(texts) > MAX_WORDS else [text for text in texts if text is not None]
 
     def values(self) -> list[str]:
         """One query over the column with nulls in the place of marks."""
-        marks = ", ".join(map(forms.literal, self.census.nulls)) or "NULL"
-        value = forms.trimmed(f"{self._column.value()}::VARCHAR")
+        marks = ", ".join(map(forms.quote_text, self.census.nulls)) or "NULL"
+        value = forms.trim_blanks(f"{self._column.value()}::VARCHAR")
         texts = self._distinct(f"CASE WHEN {value} IN ({marks}) THEN NULL ELSE {value} END")
         return [text for text in texts if text is not None]
 
@@ -135,24 +141,26 @@ class Alone:
 
     def whole(self, sql: str, read_as: str) -> str:
         """One query, of all rows."""
-        return whole(self._engine, self._column, sql)
+        return cast_whole(self._engine, self._column, sql)
 
 
-class Lot:
+class ColumnLot:
     """Columns that are counted together."""
 
-    def __init__(self, engine: Engine, columns: Sequence[Column], marks: Sequence[str]) -> None:
+    def __init__(
+        self, engine: DuckConnection, columns: Sequence[RawColumn], marks: Sequence[str]
+    ) -> None:
         self._engine = engine
         self.columns = columns
         counts, texts = self._count()
         engine.register(_COUNTS, counts)
         engine.register(f"{_TEXTS}_read", texts)
-        query = forms.texts(f"{_TEXTS}_read", marks)
+        query = forms.query_forms(f"{_TEXTS}_read", marks)
         engine.execute(f"CREATE OR REPLACE TEMP TABLE {_TEXTS} AS {query}")
         engine.unregister(f"{_TEXTS}_read")
-        rows = _named(engine, forms.censuses(_COUNTS, _TEXTS))
+        rows = _named(engine, forms.query_lot_census(_COUNTS, _TEXTS))
         if any(row["form"] in ("iso", "parts") for row in rows):
-            rows += _named(engine, forms.censuses(_COUNTS, _TEXTS, dates=True))
+            rows += _named(engine, forms.query_lot_census(_COUNTS, _TEXTS, dates=True))
         lists: list[list[dict[str, Any]]] = [[] for _ in columns]
         for row in rows:
             lists[row.pop("i")].append(row)
@@ -197,7 +205,7 @@ class Lot:
             census.all.keys() <= {"word", "inf", "null:"}
             and not census.all.get("null:", {}).get("written")
             and not census.total("padded")
-            and sum(row["raw"] for row in census.all.values()) <= FEW
+            and sum(row["raw"] for row in census.all.values()) <= MAX_WORDS
         )
 
     def whole(self, i: int, read_as: str) -> tuple[int, bool, int]:
@@ -205,7 +213,7 @@ class Lot:
         if read_as not in self._whole:
             sql, numeric = _READ_AS[read_as]
             asked = [i for i, one in enumerate(self.censuses) if one.rows(*numeric) == one.live]
-            listed = ", ".join(map(forms.literal, numeric))
+            listed = ", ".join(map(forms.quote_text, numeric))
             query = (
                 "SELECT i, coalesce(sum(n) FILTER (isinf(x)), 0)::BIGINT,"
                 f" bool_and({exact_sql('x')}), count(*) FILTER (x IS NULL)"
@@ -223,10 +231,10 @@ class Lot:
         self._engine.execute(f"DROP TABLE IF EXISTS {_TEXTS}")
 
 
-class InLot:
+class ColumnInLot:
     """A column that is counted together with others."""
 
-    def __init__(self, engine: Engine, lot: Lot, at: int) -> None:
+    def __init__(self, engine: DuckConnection, lot: ColumnLot, at: int) -> None:
         self._engine = engine
         self._lot = lot
         self._at = at
@@ -249,12 +257,12 @@ class InLot:
         column = self._lot.columns[self._at]
         endless, exact, unread = self._lot.whole(self._at, read_as)
         if unread:
-            return whole(self._engine, column, sql)
-        infinite(column.name, endless)
+            return cast_whole(self._engine, column, sql)
+        refuse_infinite(column.name, endless)
         return f"CAST({sql} AS BIGINT)" if exact else sql
 
 
-class Inquiry:
+class EvidenceCollector:
     """Evidence for the text columns of a table, one after the other, in their order.
 
     ``longest`` tells the bytes of each column's longest text; a column of unknown length is asked
@@ -263,8 +271,8 @@ class Inquiry:
 
     def __init__(
         self,
-        engine: Engine,
-        columns: Sequence[Column],
+        engine: DuckConnection,
+        columns: Sequence[RawColumn],
         marks: Sequence[str],
         rows: int,
         longest: Mapping[str, int],
@@ -273,17 +281,17 @@ class Inquiry:
         self._marks = marks
         lots = _lots(columns, rows, longest)
         self._places = {column.raw: (lot, at) for lot in lots for at, column in enumerate(lot)}
-        self._lot: Lot | None = None
+        self._lot: ColumnLot | None = None
 
-    def ask(self, column: Column) -> Evidence:
+    def ask(self, column: RawColumn) -> ColumnEvidence:
         """The evidence for a column; valid until the next one is asked for."""
         if column.raw not in self._places:
-            return Alone(self._engine, column, self._marks)
+            return SingleColumn(self._engine, column, self._marks)
         columns, at = self._places[column.raw]
         if self._lot is None or self._lot.columns is not columns:
             self.close()
-            self._lot = Lot(self._engine, columns, self._marks)
-        return InLot(self._engine, self._lot, at)
+            self._lot = ColumnLot(self._engine, columns, self._marks)
+        return ColumnInLot(self._engine, self._lot, at)
 
     def close(self) -> None:
         """Let the engine forget the last lot."""
@@ -293,27 +301,27 @@ class Inquiry:
 
 
 def _lots(
-    columns: Sequence[Column], rows: int, longest: Mapping[str, int]
-) -> list[tuple[Column, ...]]:
+    columns: Sequence[RawColumn], rows: int, longest: Mapping[str, int]
+) -> list[tuple[RawColumn, ...]]:
     """The columns that are counted together; those left out are asked alone."""
-    if rows > LONG:
+    if rows > MAX_LOT_ROWS:
         return []
-    most = min(MOST_COLUMNS, MOST_CELLS // max(1, rows))
-    lots: list[list[Column]] = []
+    most = min(MAX_LOT_COLUMNS, MAX_LOT_CELLS // max(1, rows))
+    lots: list[list[RawColumn]] = []
     room = 0
     for column in columns:
-        size = rows * longest.get(column.raw, MOST_BYTES)
-        if size > MOST_BYTES // 4:
+        size = rows * longest.get(column.raw, MAX_LOT_BYTES)
+        if size > MAX_LOT_BYTES // 4:
             continue
         if not lots or len(lots[-1]) == most or size > room:
             lots.append([])
-            room = MOST_BYTES
+            room = MAX_LOT_BYTES
         lots[-1].append(column)
         room -= size
     return [tuple(lot) for lot in lots if len(lot) > 1]
 
 
-def _named(engine: Engine, query: str) -> list[dict[str, Any]]:
+def _named(engine: DuckConnection, query: str) -> list[dict[str, Any]]:
     result = engine.execute(query)
     labels = [item[0] for item in result.description or ()]
     return [dict(zip(labels, row, strict=True)) for row in result.fetchall()]

@@ -9,18 +9,18 @@ from typing import Any
 import duckdb
 
 from shoal.core.errors import InputError
-from shoal.engines.type_inference.column import (
-    EXACT,
-    HINT,
-    Column,
-    Engine,
-    Found,
+from shoal.engines.type_inference.column_decision import (
+    CODE_NAME,
+    EXACT_DIGITS,
+    ColumnDecision,
+    DuckConnection,
+    RawColumn,
     exact_sql,
-    infinite,
-    is_wide,
+    has_code_width,
+    refuse_infinite,
 )
 
-Measured = tuple[Any, ...]
+Measurements = tuple[Any, ...]
 """What the engine counted of one column, in the order of its type's aggregates."""
 
 _LOT = 250  # columns that one query measures
@@ -49,7 +49,7 @@ _REFUSED = (  # how the type ends or begins, and what a person calls it
 )
 
 
-def nested(name: str, kind: str) -> None:
+def refuse_nested(name: str, kind: str) -> None:
     """Refuse a column whose cells are not single values."""
     for mark, what in _REFUSED:
         if kind.endswith(mark) if mark == "]" else kind.startswith(mark):
@@ -64,7 +64,9 @@ def has_type(kind: str) -> bool:
     return _aggregates("", kind) is not None
 
 
-def measure(engine: Engine, columns: Sequence[tuple[Column, str]]) -> dict[str, Measured]:
+def measure_columns(
+    engine: DuckConnection, columns: Sequence[tuple[RawColumn, str]]
+) -> dict[str, Measurements]:
     """What the engine counts of the columns with a type of their own, by name, many at a time.
 
     Where that fails nothing is told of these columns: each is measured by itself, in their order.
@@ -74,7 +76,7 @@ def measure(engine: Engine, columns: Sequence[tuple[Column, str]]) -> dict[str, 
         for column, kind in columns
         if (aggregates := _aggregates(column.value(), kind))
     ]
-    measured: dict[str, Measured] = {}
+    measured: dict[str, Measurements] = {}
     for lot in (wanted[at : at + _LOT] for at in range(0, len(wanted), _LOT)):
         every = ", ".join(sql for _, _, aggregates in lot for sql in aggregates)
         try:
@@ -114,9 +116,9 @@ def _moment_sql(value: str, kind: str) -> str:
     return f"({value} AT TIME ZONE 'UTC')" if kind == "TIMESTAMP WITH TIME ZONE" else value
 
 
-def typed(
-    engine: Engine, column: Column, kind: str, measured: Mapping[str, Measured]
-) -> Found | None:
+def decide_by_type(
+    engine: DuckConnection, column: RawColumn, kind: str, measured: Mapping[str, Measurements]
+) -> ColumnDecision | None:
     """The decision for a column with a type of its own; None where it is read as text."""
     aggregates = _aggregates(column.value(), kind)
     if aggregates is None:
@@ -128,9 +130,9 @@ def typed(
     if kind in _INTEGERS:
         found = _integer(column, *counts)
     elif kind == "BOOLEAN":
-        found = Found("category", f"{column.value()}::VARCHAR")
+        found = ColumnDecision("category", f"{column.value()}::VARCHAR")
     elif kind == "DATE":
-        found = Found("date", column.value())
+        found = ColumnDecision("date", column.value())
     elif kind.startswith("TIMESTAMP"):
         found = _moment(column, kind, *counts)
     else:
@@ -138,54 +140,54 @@ def typed(
     return _force(column, found)
 
 
-def _force(column: Column, found: Found) -> Found:
+def _force(column: RawColumn, found: ColumnDecision) -> ColumnDecision:
     """The kind the caller asked for; numbers and dates can become text, but not each other."""
     if column.forced in (None, found.kind):
         return found
     if column.forced in ("number", "date"):
         if (column.forced, found.kind) == ("number", "code"):
-            return Found("number", f"CAST({column.value()} AS DOUBLE)")
+            return ColumnDecision("number", f"CAST({column.value()} AS DOUBLE)")
         raise InputError(
             f"Column {column.name!r} is a {found.kind}, not a {column.forced}.",
             f"Leave {column.name!r} out of kinds=.",
         )
     kind = "category" if column.forced in ("label", "numeral") else column.forced
-    return Found(kind, f"({found.sql})::VARCHAR", found.notes)
+    return ColumnDecision(kind, f"({found.sql})::VARCHAR", found.notes)
 
 
-def _integer(column: Column, low: int | None, high: int | None) -> Found:
+def _integer(column: RawColumn, low: int | None, high: int | None) -> ColumnDecision:
     value = column.value()
     if low is None or high is None:
-        return Found("category", f"{value}::VARCHAR", ("no values",))
-    if max(len(str(abs(low))), len(str(abs(high)))) > EXACT:
-        notes = (f"digits beyond {EXACT}: kept as codes, which are exact",)
-        return Found("code", f"{value}::VARCHAR", notes)
-    if low >= 0 and is_wide(column.name, len(str(low)), len(str(high))):
-        return Found("code", f"{value}::VARCHAR")
-    return Found("number", f"CAST({value} AS BIGINT)")
+        return ColumnDecision("category", f"{value}::VARCHAR", ("no values",))
+    if max(len(str(abs(low))), len(str(abs(high)))) > EXACT_DIGITS:
+        notes = (f"digits beyond {EXACT_DIGITS}: kept as codes, which are exact",)
+        return ColumnDecision("code", f"{value}::VARCHAR", notes)
+    if low >= 0 and has_code_width(column.name, len(str(low)), len(str(high))):
+        return ColumnDecision("code", f"{value}::VARCHAR")
+    return ColumnDecision("number", f"CAST({value} AS BIGINT)")
 
 
 def _real(
-    column: Column, some: int, unknown: int, endless: int, exact: bool, low: float, high: float
-) -> Found:
+    column: RawColumn, some: int, unknown: int, endless: int, exact: bool, low: float, high: float
+) -> ColumnDecision:
     value = f"CAST({column.value()} AS DOUBLE)"
-    infinite(column.name, endless)
+    refuse_infinite(column.name, endless)
     if some == unknown:
-        return Found("category", "CAST(NULL AS VARCHAR)", ("no values",))
+        return ColumnDecision("category", "CAST(NULL AS VARCHAR)", ("no values",))
     notes: tuple[str, ...] = ()
     if unknown:
         value = f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
         notes = (f"{unknown:,} nulls written 'NaN'",)
     if not exact:
-        return Found("number", value, notes)
+        return ColumnDecision("number", value, notes)
     sql = f"CAST({value} AS BIGINT)"
     # whole codes that a null turned into floats
-    if HINT.search(column.name) and _integer(column, int(low), int(high)).kind == "code":
-        return Found("code", f"({sql})::VARCHAR", notes)
-    return Found("number", sql, notes)
+    if CODE_NAME.search(column.name) and _integer(column, int(low), int(high)).kind == "code":
+        return ColumnDecision("code", f"({sql})::VARCHAR", notes)
+    return ColumnDecision("number", sql, notes)
 
 
-def _moment(column: Column, kind: str, timed: int, endless: int) -> Found:
-    infinite(column.name, endless)
+def _moment(column: RawColumn, kind: str, timed: int, endless: int) -> ColumnDecision:
+    refuse_infinite(column.name, endless)
     notes = (f"{timed:,} times of day left out",) if timed else ()
-    return Found("date", f"CAST({_moment_sql(column.value(), kind)} AS DATE)", notes)
+    return ColumnDecision("date", f"CAST({_moment_sql(column.value(), kind)} AS DATE)", notes)

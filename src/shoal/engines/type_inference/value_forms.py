@@ -1,7 +1,7 @@
 """The forms a value can be written in, and the SQL that reads each.
 
 A *form* is the shape of one text value (`digits`, `plain`, `iso` …). Each distinct value of a
-column is given its form once, in the engine; `kinds` then decides on the counts of the forms.
+column is given its form once, in the engine; `column_kind` then decides on the counts of the forms.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ _PATTERNS = (  # the first that fits, on the whole value
 )
 
 
-def literal(text: str) -> str:
+def quote_text(text: str) -> str:
     """A string as SQL.
 
-    >>> literal("it's")
+    >>> quote_text("it's")
     "'it''s'"
     """
     return "'" + text.replace("'", "''") + "'"
 
 
-def name(column: str) -> str:
+def quote_column(column: str) -> str:
     """A column name as SQL.
 
-    >>> print(name('a "b"'))
+    >>> print(quote_column('a "b"'))
     "a ""b""\"
     """
     return '"' + column.replace('"', '""') + '"'
 
 
-def trimmed(value: str) -> str:
+def trim_blanks(value: str) -> str:
     """The value without blanks around it."""
     return f"trim({value}, {_BLANKS_SQL})"
 
 
-def census(column: str, query: str, marks: Sequence[str], dates: bool = False) -> str:
-    """A query with one row per form of a text column, and the counts `kinds` decides on.
+def query_census(column: str, query: str, marks: Sequence[str], dates: bool = False) -> str:
+    """A query with one row per form of a text column, and the counts `column_kind` decides on.
 
     Columns: form; rows, distinct values, and rows with blanks around the value; lengths, words and
     letters; distinct shapes of the first three characters. Or, for columns with dates among their
@@ -83,20 +83,22 @@ _COUNTS = """sum(n)::BIGINT AS rows, count(DISTINCT v) AS distinct,
 
 def _formed(column: str, query: str, marks: Sequence[str]) -> str:
     """Each distinct value ``v`` of a column with its number of rows, its form and its head."""
-    counted = f"SELECT {name(column)}::VARCHAR AS r, count(*) AS n FROM ({query}) GROUP BY 1"
+    counted = (
+        f"SELECT {quote_column(column)}::VARCHAR AS r, count(*) AS n FROM ({query}) GROUP BY 1"
+    )
     return f"WITH counted AS ({counted}), {_shaped('r, n', 'counted', marks)}"
 
 
 def _shaped(own: str, counted: str, marks: Sequence[str]) -> str:
     """The text ``v``, form and head of each value ``r`` of a relation, beside its ``own``."""
     cases = "".join(
-        f" WHEN regexp_full_match(v, {literal(pattern)}) THEN {literal(form)}"
+        f" WHEN regexp_full_match(v, {quote_text(pattern)}) THEN {quote_text(form)}"
         for form, pattern in _PATTERNS
     )
-    null = ", ".join(map(literal, ("", *marks)))
-    soft = ", ".join(map(literal, SOFT_MARKS))
+    null = ", ".join(map(quote_text, ("", *marks)))
+    soft = ", ".join(map(quote_text, SOFT_MARKS))
     return f"""formed AS (
-            SELECT {own}, coalesce({trimmed("r")}, '') AS v,
+            SELECT {own}, coalesce({trim_blanks("r")}, '') AS v,
                 CASE WHEN v IN ({null}) THEN 'null:' || v
                      WHEN v IN ({soft}) THEN 'soft:' || v{cases} ELSE 'word' END AS form
             FROM {counted}
@@ -106,13 +108,13 @@ def _shaped(own: str, counted: str, marks: Sequence[str]) -> str:
         )"""
 
 
-def texts(source: str, marks: Sequence[str]) -> str:
-    """A query with the form of each text ``r`` of a relation (``k``, ``r``), as in `census`."""
+def query_forms(source: str, marks: Sequence[str]) -> str:
+    """A query with the form of each text ``r`` of a relation (``k``, ``r``)."""
     return f"WITH {_shaped('k, r', source, marks)} SELECT * FROM shaped"
 
 
-def censuses(counts: str, texts: str, dates: bool = False) -> str:
-    """The `census` of many columns at once: of ``counts``, (``i``, ``k``, ``n``) for each value.
+def query_lot_census(counts: str, texts: str, dates: bool = False) -> str:
+    """The census of many columns at once: of ``counts``, (``i``, ``k``, ``n``) for each value.
 
     How often the ``i``-th column holds the ``k``-th of the ``texts``. Rows begin with ``i``; those
     of ``dates`` are only for the forms of dates. ``written`` counts the values that are not NULL.
@@ -148,22 +150,22 @@ def _date_tests() -> dict[str, str]:
         "short": "form = 'parts' AND regexp_full_match(v, '.*\\D\\d\\d')",
         "timed": "form = 'iso' AND length(v) > 10 AND regexp_matches(v, '[ T].*[1-9].*')"
         " AND NOT regexp_matches(v, '[ T]0?0:00(:00([.,]0+)?)?\\s?(Z|UTC|[+-].*)?$')",
-        "bad_iso": f"form = 'iso' AND {date('v', 'iso', safe=True)} IS NULL",
-        "bad_day": f"form = 'parts' AND {date('v', 'day', safe=True)} IS NULL",
-        "bad_month": f"form = 'parts' AND {date('v', 'month', safe=True)} IS NULL",
+        "bad_iso": f"form = 'iso' AND {cast_date('v', 'iso', safe=True)} IS NULL",
+        "bad_day": f"form = 'parts' AND {cast_date('v', 'day', safe=True)} IS NULL",
+        "bad_month": f"form = 'parts' AND {cast_date('v', 'month', safe=True)} IS NULL",
     }
 
 
-def number(value: str, decimal: str, safe: bool = False) -> str:
+def cast_number(value: str, decimal: str, safe: bool = False) -> str:
     """A text value as DOUBLE, its thousands separators taken out."""
     group = ("[.'" if decimal == "," else "[,'") + " \\x{a0}\\x{202f}]"
-    bare = f"regexp_replace({value}, {literal(group)}, '', 'g')"
+    bare = f"regexp_replace({value}, {quote_text(group)}, '', 'g')"
     if decimal == ",":
         bare = f"replace({bare}, ',', '.')"
     return f"{'TRY_CAST' if safe else 'CAST'}({bare} AS DOUBLE)"
 
 
-def date(value: str, order: str, safe: bool = False) -> str:
+def cast_date(value: str, order: str, safe: bool = False) -> str:
     """A text value as DATE; ``order`` is iso, day or month. Two-digit years: 1930 to 2029."""
     cast = "TRY_CAST" if safe else "CAST"
     if order == "iso":

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 import shoal
 from shoal import InputError, Schema
-from shoal.data.data_folder import find
+from shoal.data.data_folder import find_file
 from shoal.studies.claims import Row
 from shoal.studies.ganta.pairs import (
     ALL,
@@ -163,7 +163,7 @@ def _hundreds(people: Sample) -> list[list[Any]]:
 
 def hash_of(sample: Sample) -> str:
     """A hash of the hierarchies of the table's columns; nothing where they are not all here."""
-    here = all(find(f"{HIERARCHIES}/{name}.csv") for name in sample.quasi)
+    here = all(find_file(f"{HIERARCHIES}/{name}.csv") for name in sample.quasi)
     return _hash(_texts(sample)) if here and not sample.stand_in else ""
 
 
@@ -180,7 +180,7 @@ def _trees(sample: Sample, asked: str) -> dict[str, Any]:
 def _texts(sample: Sample) -> dict[str, str]:
     found = {}
     for name in sample.quasi:
-        place = find(f"{HIERARCHIES}/{name}.csv")
+        place = find_file(f"{HIERARCHIES}/{name}.csv")
         if place is None:
             raise InputError(
                 f"{HIERARCHIES} has no file for the column {name}.",

@@ -31,7 +31,7 @@ from shoal.core.spend import Spend, format_budget
 from shoal.core.tally import Cut, Tally
 from shoal.dp.bins import all_bins
 from shoal.dp.randomised_response import response
-from shoal.engines.protocol import Counted
+from shoal.engines.protocol import CodeCounts
 from shoal.forecasts.our_table import tally_codes
 from shoal.forecasts.real_intersection import assign_rows_to_classes
 from shoal.kernels.grouping import combinations as distinct
@@ -135,7 +135,7 @@ def _counts(
     assert asked.spend is not None
     of_leaf, plan = _binned(people)
     codes = [bins[own] for bins, own in zip(of_leaf, (*people.keys, people.values), strict=True)]
-    measured = Measured(plan, Counted(tuple(codes), np.ones(len(people), np.int64)))
+    measured = Measured(plan, CodeCounts(tuple(codes), np.ones(len(people), np.int64)))
     form = Counts.of if asked.form == COUNTS else Synthetic.of
     tables = form(plan, asked.spend).drawn(measured, rng).estimates
     last = len(plan.bins) - 1

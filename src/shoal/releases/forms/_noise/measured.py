@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal.core.errors import InputError, join_errors
 from shoal.core.labels import to_positions
 from shoal.dp.bins import Bins
-from shoal.engines.protocol import Coding, Counted, Distinct, Frame
+from shoal.engines.protocol import CodeCounts, Coding, Distinct, Frame
 from shoal.releases.forms._noise.plan import Columns, Plan
 
 Tables = dict[Columns, NDArray[np.int64]]
@@ -41,7 +41,7 @@ class Measured:
     """How many people are in each combination of bins that anybody is in."""
 
     plan: Plan
-    counted: Counted
+    counted: CodeCounts
     moved: Mapping[str, int] = field(default_factory=dict)
     """How many rows of each column lie beyond its bounds, and count as the nearest bound."""
     among: Columns | None = None
@@ -63,7 +63,7 @@ class Measured:
         for column, own in zip(looked, counted.codes, strict=True):
             codes[column] = own
         moved = {one.name: rows for one in some if (rows := beyond(one, found[one.name]))}
-        return cls(plan, Counted(tuple(codes), counted.count), moved, looked)
+        return cls(plan, CodeCounts(tuple(codes), counted.count), moved, looked)
 
     @property
     def names(self) -> tuple[str, ...]:
