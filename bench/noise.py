@@ -25,11 +25,11 @@ from shoal.core.schema import Schema
 from shoal.core.spend import parse_spend
 from shoal.dp.consistency import consistent
 from shoal.dp.randomised_response import response
-from shoal.releases.forms._noise.measured import Measured, tabulated
-from shoal.releases.forms._noise.plan import Plan, settled
-from shoal.releases.forms.counts import Counts, added
+from shoal.releases.forms._noise.measured import MeasuredTable, tabulate_codes
+from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
+from shoal.releases.forms.counts import Counts, add_noise
 from shoal.releases.forms.synthetic import Synthetic
-from shoal.releases.reader import opened
+from shoal.releases.reader import open_frame
 from shoal.reports.noise.evidence import mean_size
 
 EPSILONS = ("0.1", "0.3", "1", "3", "10")
@@ -44,9 +44,9 @@ def run(rows: int = 1_000_000) -> Iterator[Line]:
     """Error against ε; then time."""
     adult = adult_codes()
     schema = _schema(adult)
-    with opened(adult.arrow(COLUMNS), kinds=schema.kinds) as frame:
-        plan = Plan.of(schema, frame.fields)
-        measured = Measured.of(frame, plan)
+    with open_frame(adult.arrow(COLUMNS), kinds=schema.kinds) as frame:
+        plan = MarginalPlan.of(schema, frame.fields)
+        measured = MeasuredTable.of(frame, plan)
     for epsilon in EPSILONS:
         yield _error(measured, epsilon)
     yield _summed(measured)
@@ -66,13 +66,13 @@ def _schema(table: Codes, days: int = 1) -> Schema:
             roles[name] = shoal.quasi(steps, bounds=(low, high + scale - 1))
         else:
             roles[name] = shoal.quasi(domain=table.values[name].tolist())
-    return settled(Schema(()).set(roles))
+    return settle_kinds(Schema(()).set(roles))
 
 
 # What it costs a count
 
 
-def _error(measured: Measured, epsilon: str) -> Line:
+def _error(measured: MeasuredTable, epsilon: str) -> Line:
     """The mean absolute error of a count as drawn, of its estimate, and by theory."""
     form = Counts.of(measured.plan, parse_spend(epsilon), 2)
     truth = np.concatenate([t.ravel() for t in measured.tables(form.marginals).values()])
@@ -88,11 +88,11 @@ def _error(measured: Measured, epsilon: str) -> Line:
     )
 
 
-def _summed(measured: Measured) -> Line:
+def _summed(measured: MeasuredTable) -> Line:
     """Counts of one column: estimates, in which eight pairs meet, against the sums of one pair."""
     form = Counts.of(measured.plan, parse_spend(1), 2)
     tables = measured.tables(form.marginals)
-    counts = added(form.noise, tables, None)
+    counts = add_noise(form.noise, tables, None)
     agreed = consistent(counts, measured.plan.sizes)
     off = [
         np.concatenate([np.abs((told[one] - tables[one]).sum(axis=1)) for one in form.marginals])
@@ -123,9 +123,9 @@ def _counted(rows: int) -> Iterator[Line]:
 
 
 def _from_file(path: str, schema: Schema) -> None:
-    with opened(path, kinds=schema.kinds) as frame:
-        plan = Plan.of(schema, frame.fields)
-        Counts.of(plan, parse_spend(1), 2).drawn(Measured.of(frame, plan), None)
+    with open_frame(path, kinds=schema.kinds) as frame:
+        plan = MarginalPlan.of(schema, frame.fields)
+        Counts.of(plan, parse_spend(1), 2).drawn(MeasuredTable.of(frame, plan), None)
 
 
 def _group_by(path: str) -> None:
@@ -144,7 +144,8 @@ def _bare(table: Codes) -> Callable[[], object]:
     sizes = {name: int(codes[name].max()) + 1 for name in COLUMNS}
     pairs = list(combinations(COLUMNS, 2))
     return lambda: [
-        tabulated([codes[one] for one in pair], tuple(sizes[one] for one in pair)) for pair in pairs
+        tabulate_codes([codes[one] for one in pair], tuple(sizes[one] for one in pair))
+        for pair in pairs
     ]
 
 
@@ -157,7 +158,7 @@ def _answered(adult: Codes) -> Line:
     return Line(f"randomised response, {len(codes):,} rows", told)
 
 
-def _made_up(measured: Measured) -> Iterator[Line]:
+def _made_up(measured: MeasuredTable) -> Iterator[Line]:
     """A synthetic table of Adult: counts, choice of pairs, fit, people; once warm."""
     try:
         form = Synthetic.of(measured.plan, parse_spend(1))

@@ -19,9 +19,9 @@ from shoal.dp.bins import all_bins
 from shoal.dp.randomised_response import response
 from shoal.dp.residuals import exchanged
 from shoal.engines.protocol import CodeCounts
-from shoal.releases.forms._noise.measured import Measured
-from shoal.releases.forms._noise.plan import Plan
-from shoal.releases.manifest import sha256
+from shoal.releases.forms._noise.measured import MeasuredTable
+from shoal.releases.forms._noise.plan import MarginalPlan
+from shoal.releases.manifest import hash_file
 
 pd = pytest.importorskip("pandas")
 
@@ -119,7 +119,7 @@ def test_gaussian_noise_that_rho_forbids_is_told_so(release, tmp_path):
 
 def test_a_mistake_in_what_publishes_is_caught(release, monkeypatch):
     folder = release("counts", epsilon=1, marginals=1)
-    monkeypatch.setattr("shoal.releases.forms.counts.added", lambda noise, tables, *_: tables)
+    monkeypatch.setattr("shoal.releases.forms.counts.add_noise", lambda noise, tables, *_: tables)
     found = shoal.attack("auditing", folder, targets=PEOPLE, runs=RUNS)
     assert found.exposed == 1
     assert found.details["epsilon_low"] == found.details["most"] > 1
@@ -133,7 +133,7 @@ def test_noise_for_some_of_the_marginals_is_caught(release, monkeypatch):
         last = list(tables)[-1]
         return {one: t if one == last else noise.added(t, rng) for one, t in tables.items()}
 
-    monkeypatch.setattr("shoal.releases.forms.counts.added", forgetful)
+    monkeypatch.setattr("shoal.releases.forms.counts.add_noise", forgetful)
     assert shoal.attack("auditing", folder, targets=PEOPLE, runs=RUNS).exposed == 1
 
 
@@ -151,7 +151,7 @@ def test_counts_of_another_noise_than_stated_are_found_in_the_file(release, keep
     added = np.random.default_rng(4).laplace(scale=30 * keep, size=len(table)).round()
     folder = shutil.copytree(honest, tmp_path / "rel")
     table.assign(count=(exact + added).astype(int)).to_csv(folder / "table.csv", index=False)
-    whole = sha256(folder / "table.csv")
+    whole = hash_file(folder / "table.csv")
     forgery = forged(folder, tmp_path / "forged", lambda manifest: manifest.update(sha256=whole))
     found = shoal.attack("auditing", forgery, targets=PEOPLE, runs=100)
     assert found.details["file"]["wrong"] == wrong
@@ -181,7 +181,7 @@ def true_answers(self, name, column):
 def test_true_values_in_place_of_answers_are_found_in_the_file(monkeypatch, tmp_path):
     asked = {"form": "randomised", "epsilon": 1, "rule": "k-anonymity k=3"}
     with monkeypatch.context() as mutant:
-        mutant.setattr("shoal.releases.forms.randomised.Randomised._answered", true_answers)
+        mutant.setattr("shoal.releases.forms.randomised.RandomisedDraft._answered", true_answers)
         shoal.publish(MANY, SCHEMA, out=tmp_path / "true", **asked)
     found = shoal.attack("auditing", tmp_path / "true", targets=MANY, runs=100)
     assert found.details["file"]["wrong"] == "too near"
@@ -217,7 +217,7 @@ def test_the_person_is_the_one_left_most_alone():
     schema = shoal.Schema((SCHEMA.column("sex"), SCHEMA.column("disease")))
     codes = np.array([0, 0, 1], np.int32), np.array([0, 1, 0], np.int32)
     counted = CodeCounts(codes, np.array([2, 1, 1]))  # two women with flu, one with a cold, a man
-    measured = Measured(Plan(schema, all_bins(schema)), counted)
+    measured = MeasuredTable(MarginalPlan(schema, all_bins(schema)), counted)
     # Around a woman with flu: 3 × 3 × 2 people, with a cold 3 × 1 × 1, around the man 1 × 3 × 1;
     # of equals the first.
     assert most_alone(measured, [(0,), (1,), (0, 1)]) == [0, 1]

@@ -28,10 +28,10 @@ from shoal.core.theory.adversary_view import (
     Targets,
     View,
 )
-from shoal.releases.companion import hashed_null, hashed_values
-from shoal.releases.options import quiet
-from shoal.releases.published_table import Keyed, look_at
-from shoal.releases.successors.counterfeits import marker
+from shoal.releases.companion import hash_missing_person, hash_person_values
+from shoal.releases.options import ignore_progress
+from shoal.releases.published_table import KeyedPersons, read_published_tables
+from shoal.releases.successors.counterfeits import mark_counterfeit
 
 SCHEMA = shoal.Schema.of(quasi=["age"], sensitive="ill", person="who")
 ENCOUNTERS = pa.table(
@@ -161,18 +161,20 @@ def test_a_sample_draws_people_with_all_that_is_known_of_them():
 def test_the_companion_says_whose_rows_are_whose(tmp_path):
     table = pa.table({"who": [1, 2, 3, 4], "age": [30, 30, 30, 30], "ill": list("xxyz")})
     release = shoal.publish(table, SCHEMA, "k-anonymity k=3", out=tmp_path / "out")
-    (seen,) = look_at([release], None, quiet)
-    hashes = hashed_values(["ann", "bob"], b"key").to_pylist()
-    keyed = Keyed(b"key", pa.array([hashes[i % 2] for i in range(4)]))
+    (seen,) = read_published_tables([release], None, ignore_progress)
+    hashes = hash_person_values(["ann", "bob"], b"key").to_pylist()
+    keyed = KeyedPersons(b"key", pa.array([hashes[i % 2] for i in range(4)]))
     (published,) = scene([replace(seen, keyed=keyed)]).view([0], needs("homogeneity")).releases
     assert (published.persons, published.people.tolist()) == (2, [2])
     assert published.person.tolist() == [0, 1, 0, 1]
     alone = scene([seen]).view([0], needs("homogeneity")).releases[0]
     assert alone.person is None
-    empty = Keyed(b"key", pa.array([hashed_null(b"key"), *hashes, hashes[0]]))
+    empty = KeyedPersons(b"key", pa.array([hash_missing_person(b"key"), *hashes, hashes[0]]))
     with pytest.raises(InputError, match="the person is empty"):
         scene([replace(seen, keyed=empty)]).view([0], needs("homogeneity"))
-    counterfeit = Keyed(b"key", pa.array([marker(b"key"), marker(b"key"), *hashes]))
+    counterfeit = KeyedPersons(
+        b"key", pa.array([mark_counterfeit(b"key"), mark_counterfeit(b"key"), *hashes])
+    )
     (published,) = (
         scene([replace(seen, keyed=counterfeit)]).view([0], needs("homogeneity")).releases
     )

@@ -18,8 +18,14 @@ from shoal.core.errors import InputError
 from shoal.core.hierarchy import Hierarchy, dates, flat, intervals, ordered, prefixes, tree
 from shoal.core.label_parser import Between, Everything, ValueSet, infer_label_kind, parse_label
 from shoal.core.schema import Column
-from shoal.releases.label_examples import covered, examples, inside, named, respelt
-from shoal.releases.reader import opened, opened_labels
+from shoal.releases.label_examples import (
+    find_examples,
+    find_values_in_labels,
+    list_named_values,
+    pick_values_inside,
+    respell_labels,
+)
+from shoal.releases.reader import open_frame, open_labels
 from shoal.releases.recount import read_cells, recount
 from shoal.releases.tallying import encode
 
@@ -334,7 +340,7 @@ def test_examples_make_labels_readable_and_keep_them_apart(asked: list[Any], own
     said = {label: parse_label(label, "number") for label, _ in asked}
     labels = [label for label, meaning in said.items() if meaning is not None]
     column = Column("x", "quasi", "number")
-    axis = ordered().grow("x", "number", sorted({*covered(labels, column), *own}))
+    axis = ordered().grow("x", "number", sorted({*find_values_in_labels(labels, column), *own}))
     low, high, ok = axis.parse(labels)
     assert ok.all()
     found = dict(zip(labels, zip(low.tolist(), high.tolist(), strict=True), strict=True))
@@ -365,7 +371,7 @@ def _alike(one: Any, other: Any, axis: Axis) -> bool:
 )
 def test_examples_keep_masks_apart(labels: list[str]) -> None:
     axis = prefixes().grow(
-        "zip", "code", sorted(set(covered(labels, Column("z", "quasi", "code"))))
+        "zip", "code", sorted(set(find_values_in_labels(labels, Column("z", "quasi", "code"))))
     )
     low, high, ok = axis.parse(labels)
     assert ok.all()
@@ -418,7 +424,7 @@ def test_a_date_lies_in_its_own_label(days: int, form: str) -> None:
     ],
 )
 def test_examples(labels: list[str | None], kind: str, wanted: list[Any]) -> None:
-    assert sorted(covered(labels, Column("c", "quasi", kind)), key=str) == wanted
+    assert sorted(find_values_in_labels(labels, Column("c", "quasi", kind)), key=str) == wanted
 
 
 @settings(deadline=None)
@@ -428,8 +434,10 @@ def test_ranges_meet_on_the_axis_where_they_meet(asked: list[Any], own: list[flo
     labels, tests = [label for label, _ in asked], [test for _, test in asked]
     column = Column("x", "quasi", "number")
     said = [parse_label(label, "number") for label in labels]
-    leaves = {*named(said, column), *own}
-    axis = ordered().grow("x", "number", sorted({*leaves, *inside(said, column, leaves)}))
+    leaves = {*list_named_values(said, column), *own}
+    axis = ordered().grow(
+        "x", "number", sorted({*leaves, *pick_values_inside(said, column, leaves)})
+    )
     low, high, ok = axis.parse(labels)
     assert ok.all()
     whole = all(float(leaf).is_integer() for leaf in axis.leaves)
@@ -443,15 +451,28 @@ def test_ranges_meet_on_the_axis_where_they_meet(asked: list[Any], own: list[flo
 def test_examples_of_shoal_s_own_labels_are_values() -> None:
     said = ["Black, other", "NA", "[20-30]", "{A, B}", "*", "**"]
     column = Column("c", "quasi", "category")
-    assert covered(said, column, own=True) == ["Black, other", "NA", "[20-30]", "A", "B"]
-    assert covered(["130**", "*"], Column("c", "quasi", "code"), own=True) == ["13000", "13011"]
+    assert find_values_in_labels(said, column, own=True) == [
+        "Black, other",
+        "NA",
+        "[20-30]",
+        "A",
+        "B",
+    ]
+    assert find_values_in_labels(["130**", "*"], Column("c", "quasi", "code"), own=True) == [
+        "13000",
+        "13011",
+    ]
 
 
 def test_examples_stay_in_the_schema_s_bounds_and_domain() -> None:
     age = Column("age", "quasi", "number", bounds=(0, 100))
-    assert covered([">=100", "<0.5"], age) == [100, 0.5]
+    assert find_values_in_labels([">=100", "<0.5"], age) == [100, 0.5]
     race = Column("race", "quasi", "category", domain=("Black, other", "White", "Asian"))
-    assert covered(["Black, other", "White, Asian"], race) == ["Black, other", "White", "Asian"]
+    assert find_values_in_labels(["Black, other", "White, Asian"], race) == [
+        "Black, other",
+        "White",
+        "Asian",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -489,7 +510,7 @@ def test_examples_stay_in_the_schema_s_bounds_and_domain() -> None:
     ],
 )
 def test_what_the_column_decides(labels: Any, kind: str, known: Any, wanted: Any) -> None:
-    assert respelt(labels, kind, known, labels) == wanted
+    assert respell_labels(labels, kind, known, labels) == wanted
 
 
 @pytest.mark.parametrize(
@@ -566,11 +587,11 @@ def cells_of(folder: Path, release: str, suppressed: bool = True) -> list[list[i
     """Which people each row of a release covers, classes in the order of the file."""
     (folder / "people.csv").write_text(PEOPLE)
     (folder / "release.csv").write_text(release)
-    with opened_labels(folder / "release.csv", SCHEMA, exact=False) as frame:
+    with open_labels(folder / "release.csv", SCHEMA, exact=False) as frame:
         count = recount(frame, SCHEMA)
-    with opened(folder / "people.csv", kinds=SCHEMA.kinds) as frame:
+    with open_frame(folder / "people.csv", kinds=SCHEMA.kinds) as frame:
         fitted = SCHEMA.fit(frame.fields)
-        tally = encode(frame, fitted, also=examples(count, fitted)).tally
+        tally = encode(frame, fitted, also=find_examples(count, fitted)).tally
     cells = read_cells(count, tally.quasi, suppressed=suppressed)
     ages = [int(tally.quasi[0].leaves[code]) for code in tally.keys[0]]
     found = [

@@ -16,7 +16,7 @@ import pytest
 
 import shoal
 from shoal.engines.protocol import Coding
-from shoal.releases.row_listing import listed
+from shoal.releases.row_listing import read_columns
 
 ROWS = 30_000
 NAMES = ["row", "town", "born", "weight"]
@@ -74,7 +74,7 @@ DOORS = {
 @pytest.mark.parametrize("door", DOORS)
 def test_rows_come_in_the_table_s_order(tmp_path, door):
     frame = shoal.open(DOORS[door](tmp_path), kinds={"town": "category"})
-    for name, found in listed(frame, NAMES).items():
+    for name, found in read_columns(frame, NAMES).items():
         assert [found.values[code] for code in found.codes] == CELLS[name], name
     frame.close()
 
@@ -107,6 +107,6 @@ def test_a_value_without_a_code_is_an_error_as_in_a_tally(values, codes, null, r
 
 def test_the_engine_may_order_rows_as_it_likes_again_afterwards():
     frame = shoal.open(TABLE)
-    listed(frame, ["row"])
+    read_columns(frame, ["row"])
     setting = "SELECT current_setting('preserve_insertion_order')"
     assert frame._connection.execute(setting).fetchall() == [(False,)]

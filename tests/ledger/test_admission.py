@@ -19,7 +19,7 @@ from shoal.ledger.chain.keys import Keys
 from shoal.ledger.judging import JudgedFinding, judge_finding
 from shoal.ledger.sealed_release import hash_table_content, pack_release, unpack_release
 from shoal.ledger.terms import AdmissionOptions
-from shoal.releases.published_table import look_at
+from shoal.releases.published_table import read_published_tables
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def attacks(admission):
 
 
 def test_what_is_kept_reads_back_as_it_was(town):
-    (seen,) = look_at([town.first], None, lambda *_: None)
+    (seen,) = read_published_tables([town.first], None, lambda *_: None)
     again = unpack_release(pack_release(seen))
     assert again.roles == seen.roles
     assert (again.name, again.rows, again.manifest) == (seen.name, seen.rows, seen.manifest)
@@ -78,7 +78,7 @@ def test_what_is_kept_reads_back_as_it_was(town):
 def test_nulls_and_numbers_are_kept(tmp_path):
     table = pa.table({"age": ["1", None, "2", "1"], "pay": [1.5, None, 2.0, 1.5]})
     schema = shoal.Schema.of(quasi=["age"], sensitive=["pay"])
-    (seen,) = look_at([table], schema, lambda *_: None)
+    (seen,) = read_published_tables([table], schema, lambda *_: None)
     again = unpack_release(pack_release(seen))
     for name, one in seen.listings.items():
         assert again.listings[name].values == one.values
@@ -111,7 +111,7 @@ def told(content):
 
 
 def test_a_release_that_was_read_is_taken_as_it_is(town):
-    (seen,) = look_at([town.first], None, lambda *_: None)
+    (seen,) = read_published_tables([town.first], None, lambda *_: None)
     known = scene([unpack_release(pack_release(seen)), town.other], targets=town.everybody)
     assert [one.name for one in known.releases] == ["first", "other"]
     fresh = shoal.attack("intersection", [town.first, town.other], targets=town.everybody)

@@ -77,7 +77,7 @@ def test_a_risk_can_be_accepted_with_a_reason(town, sources, place):
 
 
 def test_what_cannot_be_moved_was_never_out(town, sources, place, monkeypatch):
-    monkeypatch.setattr(folder, "move", stopped)
+    monkeypatch.setattr(folder, "move_into_place", stopped)
     with pytest.raises(KeyboardInterrupt):
         publish(town, sources[0], "first", place)
     monkeypatch.undo()
@@ -97,7 +97,7 @@ def test_one_that_is_recorded_already_is_out_and_stays_so(town, place, monkeypat
     rows = [{**town.rows[0], "patient": f"P{i}"} for i in range(6)]  # in any order the same table
     alike = town.write(town.folder / "alike.csv", rows)
     first = publish(town, alike, "first", place)
-    monkeypatch.setattr(folder, "move", stopped)
+    monkeypatch.setattr(folder, "move_into_place", stopped)
     with pytest.raises(KeyboardInterrupt):
         publish(town, alike, "second", place)
     monkeypatch.undo()
@@ -116,7 +116,7 @@ def test_what_stopped_it_is_told_where_the_ledger_fails_too(town, sources, place
     def fails(*_, **__):
         raise shoal.OutputError("The disk is full.", "make room.")
 
-    monkeypatch.setattr(folder, "move", stopped)
+    monkeypatch.setattr(folder, "move_into_place", stopped)
     monkeypatch.setattr(shoal.Ledger, "withdraw", fails)
     with pytest.raises(KeyboardInterrupt) as told:
         publish(town, sources[0], "first", place)
@@ -126,13 +126,13 @@ def test_what_stopped_it_is_told_where_the_ledger_fails_too(town, sources, place
 
 
 def test_what_was_moved_before_it_was_stopped_is_not_withdrawn(town, sources, place, monkeypatch):
-    real = folder.move
+    real = folder.move_into_place
 
     def late(*pairs, replace):
         real(*pairs, replace=replace)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(folder, "move", late)
+    monkeypatch.setattr(folder, "move_into_place", late)
     with pytest.raises(KeyboardInterrupt):
         publish(town, sources[0], "first", place)
     assert (town.folder / "first").exists()

@@ -12,7 +12,7 @@ from shoal.ledger.budget import compute_account
 from shoal.ledger.chain.book import Book
 from shoal.ledger.chain.database import open_database
 from shoal.ledger.standing import find_never_out
-from shoal.releases.options import quiet
+from shoal.releases.options import ignore_progress
 from shoal.reports.options import Given
 from shoal.reports.sections.composition import composing
 
@@ -100,7 +100,7 @@ def test_the_first_of_a_ledger_has_nothing_to_note(ledger):
 
 def reported(ledger, release, **asked):
     given = Given(release, schema=BOTH, ledger=ledger, **asked)
-    return composing(given, False, None, quiet).to_json()
+    return composing(given, False, None, ignore_progress).to_json()
 
 
 def test_a_report_judges_what_the_ledger_would(first):

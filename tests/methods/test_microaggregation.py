@@ -22,7 +22,7 @@ from shoal.methods._order.points import Points
 from shoal.methods.microaggregation import Cloud, microaggregation
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
-from shoal.releases.reader import opened
+from shoal.releases.reader import open_frame
 from shoal.releases.tallying import encode
 from shoal.testing.method_check import check_method
 
@@ -237,7 +237,7 @@ def adult(real_data):
     numbers = ("age", "education_num")
     columns = {n: [float(r[n]) if n in numbers else r[n] for r in some] for n in QUASI}
     schema = shoal.Schema.of(quasi=QUASI)
-    with opened(pa.table(columns)) as frame:
+    with open_frame(pa.table(columns)) as frame:
         return encode(frame, schema.fit(frame.fields)).tally
 
 

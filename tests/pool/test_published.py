@@ -111,7 +111,7 @@ def test_what_is_not_moved_into_place_is_not_remembered(place, monkeypatch, firs
         assert len(read_pool_releases(place / "pool")) == 2 - first  # written first
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(verbs.folder, "move", stop)
+    monkeypatch.setattr(verbs.folder, "move_into_place", stop)
     with pytest.raises(KeyboardInterrupt):
         pool_publish(place / "pool", place / "other", again=True)
     assert everything(place) == before
@@ -125,7 +125,7 @@ def test_what_is_stopped_once_it_is_in_place_is_remembered(place, monkeypatch):
         if len(pairs) == 3:  # as Ctrl-C does while the old release is removed
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(verbs.folder, "move", stop)
+    monkeypatch.setattr(verbs.folder, "move_into_place", stop)
     with pytest.raises(KeyboardInterrupt):
         pool_publish(place / "pool", place / "other", again=True)
     assert (place / "other/table.csv").is_file()

@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal import NotMetError
-from shoal.releases.auto_hierarchies import MOST, steps
+from shoal.releases.auto_hierarchies import MOST, choose_interval_widths
 
 OFFER = 'Column "age" has no levels between its values and *, and chain works by levels: write '
 
@@ -121,7 +121,7 @@ def test_bounds_decide_about_the_widths(people):
 @pytest.mark.parametrize("range_", [1e-6, 0.3, 1, 2, 7, 19, 20, 21, 99, 100, 101, 73_000, 4e12])
 @pytest.mark.parametrize("whole", [False, True])
 def test_widths_nest_and_leave_few_intervals(range_, whole):
-    found = steps(0, range_, whole)
+    found = choose_interval_widths(0, range_, whole)
     if not found:
         assert range_ <= 2
         return
@@ -135,4 +135,4 @@ def test_widths_nest_and_leave_few_intervals(range_, whole):
 
 @pytest.mark.parametrize("ends", [(3, 3), (float("inf"), float("-inf"))])
 def test_a_column_of_one_value_or_none_has_no_levels(ends):
-    assert steps(*ends, whole=True) == ()
+    assert choose_interval_widths(*ends, whole=True) == ()

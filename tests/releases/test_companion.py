@@ -13,8 +13,8 @@ import pytest
 import shoal
 from shoal.adversary.context import scene
 from shoal.core.theory.adversary_view import Needs
-from shoal.releases.companion import companion_at_hand, hashed_values, read_companion
-from shoal.releases.published_table import look_at
+from shoal.releases.companion import find_companion, hash_person_values, read_companion
+from shoal.releases.published_table import read_published_tables
 from shoal.verbs.attack import attack
 
 AGES = shoal.tree([[str(a), f"{a // 10}0s", "*"] for a in range(18, 90)])
@@ -52,7 +52,7 @@ def test_people_are_hashed_as_they_were_when_published(town, id_of):
     people = frame.values(["patient"])["patient"].values
     frame.close()
     private = read_companion(release, release.path)
-    found = hashed_values(people, private.key).to_pylist()
+    found = hash_person_values(people, private.key).to_pylist()
     written = pq.read_table(release.companion / "rows.parquet")["person"]
     assert set(found) == set(written.to_pylist())
     inner = hashlib.sha256(private.key).digest()
@@ -94,7 +94,7 @@ def test_releases_that_call_people_otherwise_do_not_make_them_absent(town):
 def test_a_folder_takes_person_kinds_and_hierarchies_from_the_companion(town):
     schema = town.schema(age=shoal.quasi(AGES, domain=range(18, 90), bounds=(18, 89)))
     release = town.publish(schema=schema)
-    (seen,) = look_at([release.folder], None, lambda *_: None)
+    (seen,) = read_published_tables([release.folder], None, lambda *_: None)
     assert seen.roles.names == ("age", "sex", "zip", "diagnosis", "patient")
     assert seen.roles.person.name == "patient"
     age = seen.roles.column("age")
@@ -102,7 +102,7 @@ def test_a_folder_takes_person_kinds_and_hierarchies_from_the_companion(town):
     assert age.hierarchy.rows == AGES.rows
     assert seen.schema.names == ("age", "sex", "zip", "diagnosis")
     shutil.rmtree(release.companion)
-    (seen,) = look_at([release.folder], None, lambda *_: None)
+    (seen,) = read_published_tables([release.folder], None, lambda *_: None)
     assert seen.roles.names == seen.schema.names
     assert seen.roles.column("age").hierarchy is None
 
@@ -184,7 +184,7 @@ def test_whatever_is_wrong_with_it_is_an_error_unless_it_is_not_there(town, harm
     harm(release)
     with pytest.raises(shoal.InputError, match=said):
         read_companion(release, release.path)
-    assert companion_at_hand(release, release.path) is None
+    assert find_companion(release, release.path) is None
     if harm is lose:  # an adversary has none either
         assert holds([release], town.table) == [None]
     else:

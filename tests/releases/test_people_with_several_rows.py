@@ -25,8 +25,8 @@ import pytest
 
 import shoal
 from shoal.core.errors import InputError, NotEvaluatedError, UsageError
-from shoal.releases.companion import hashed_values
-from shoal.releases.people import one_row_of
+from shoal.releases.companion import hash_person_values
+from shoal.releases.people import parse_one_row
 
 SCHEMA = shoal.Schema.of(quasi=["age", "sex"], sensitive=["disease", "blood"], person="patient")
 Row = dict[str, Any]
@@ -311,7 +311,7 @@ def with_companion(rows: list[Row], folder: Any) -> shoal.Release:
     for shown in published:  # any row of the same labels and values
         at = next(i for i, row in enumerate(left) if all(row[c] == shown[c] for c in shown))
         who.append(left.pop(at)["patient"])
-    keyed = hashed_values(sorted(set(who)), bytes.fromhex(about["key"])).to_pylist()
+    keyed = hash_person_values(sorted(set(who)), bytes.fromhex(about["key"])).to_pylist()
     names = dict(zip(sorted(set(who)), keyed, strict=True))
     file = release.companion / "rows.parquet"
     pq.write_table(pa.table({"person": [names[one] for one in who]}), file)
@@ -423,7 +423,7 @@ def test_the_row_that_stands_for_a_person_is_the_first_or_the_latest(
 ) -> None:
     rows = stays()
     path = csv_file(rows, tmp_path / "stays.csv")
-    asked = one_row_of(f"{'latest' if latest else 'first'} by admitted", HOSPITAL)
+    asked = parse_one_row(f"{'latest' if latest else 'first'} by admitted", HOSPITAL)
     with closing(shoal.open(path, kinds={"age": "label"}, one_row=asked)) as frame:
         columns = {name: frame.column(name).to_pylist() for name in rows[0]}
     kept = [
@@ -438,7 +438,7 @@ def test_the_row_that_stands_for_a_person_is_the_first_or_the_latest(
 
 def test_the_same_key_chooses_the_same_rows_however_the_columns_are_read(tmp_path: Path) -> None:
     path = csv_file(stays(), tmp_path / "stays.csv")
-    asked = one_row_of("random", HOSPITAL)
+    asked = parse_one_row("random", HOSPITAL)
     drawn = []
     for kinds in ({}, {"age": "label", "admitted": "label"}):
         with closing(shoal.open(path, kinds=kinds, one_row=asked)) as frame:
@@ -450,7 +450,7 @@ def test_the_same_key_chooses_the_same_rows_however_the_columns_are_read(tmp_pat
             )
             drawn.append(sorted(pairs))
     assert drawn[0] == drawn[1]
-    with closing(shoal.open(path, one_row=one_row_of("random", HOSPITAL))) as frame:
+    with closing(shoal.open(path, one_row=parse_one_row("random", HOSPITAL))) as frame:
         other = sorted(
             zip(
                 frame.column("patient").to_pylist(),
@@ -473,7 +473,7 @@ def test_the_time_of_day_decides_which_row_is_the_latest() -> None:
         for hour in range(9)
     ]
     for text, age in (("latest by admitted", 38), ("first by admitted", 30)):
-        asked = one_row_of(text, HOSPITAL)
+        asked = parse_one_row(text, HOSPITAL)
         with closing(shoal.open(table(rows), one_row=asked)) as frame:
             assert frame.column("age").to_pylist() == [age]
 

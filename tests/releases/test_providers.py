@@ -16,12 +16,12 @@ import pytest
 import shoal
 from shoal.core.axis import Axis
 from shoal.core.tally import Groups
-from shoal.releases.judgement import in_parts, unjudged
-from shoal.releases.manifest import published
-from shoal.releases.providers import check_providers, provided
-from shoal.releases.reader import opened_labels
+from shoal.releases.judgement import can_judge_in_parts, find_unjudged_columns
+from shoal.releases.manifest import published_schema
+from shoal.releases.providers import check_providers, read_row_providers
+from shoal.releases.reader import open_labels
 from shoal.releases.recount import recount
-from shoal.releases.verification import judged_after
+from shoal.releases.verification import treat_published_as_quasi
 
 RULE = "m-privacy m=1 (k-anonymity k=2 & distinct-diversity l=2)"
 SITES = ("North", "South", "East")
@@ -120,15 +120,15 @@ def test_nobody_outside_learns_of_the_providers(standing, release):
 
 
 def test_the_companion_s_providers_are_tallied_as_a_column_would_be(standing, release):
-    schema = published(standing.schema())
-    with opened_labels(release.path, schema, exact=True) as frame:
-        found = recount(frame, schema, provided(release, release.path))
+    schema = published_schema(standing.schema())
+    with open_labels(release.path, schema, exact=True) as frame:
+        found = recount(frame, schema, read_row_providers(release, release.path))
     named = hidden(release)["provider"].to_pylist()
     rows = [
         r | {"hospital": who} for r, who in zip(standing.published(release), named, strict=True)
     ]
     beside = standing.write(release.folder / "beside.csv", rows)
-    with opened_labels(beside, standing.schema(), exact=True, some=True) as frame:
+    with open_labels(beside, standing.schema(), exact=True, some=True) as frame:
         expected = recount(frame, standing.schema())
     assert counts(found) == counts(expected)
     assert found.tally.provider.leaves == tuple(sorted(SITES))
@@ -148,7 +148,7 @@ def test_providers_may_be_numbers(three):
     rows = [row | {"hospital": str(SITES.index(row["hospital"]))} for row in three.rows]
     release = three.publish(RULE, source=three.write(three.folder / "numbers.csv", rows))
     assert shoal.verify(release).holds
-    assert provided(release, release.path).axis.leaves == ("0", "1", "2")
+    assert read_row_providers(release, release.path).axis.leaves == ("0", "1", "2")
 
 
 def test_a_companion_elsewhere_is_found_by_the_release(three):
@@ -295,7 +295,7 @@ def test_a_table_by_hand_is_no_release(standing, release):
     with pytest.raises(shoal.NotMetError, match=r"never published: .*hospital"):
         shoal.verify(standing.table, standing.schema(), RULE)
     with pytest.raises(shoal.UsageError, match="does not tell"):
-        shoal.verify(release.path, published(standing.schema()), RULE)
+        shoal.verify(release.path, published_schema(standing.schema()), RULE)
 
 
 # What is refused before anything is made
@@ -370,9 +370,9 @@ def test_buckets_belong_to_no_provider(town):
 
 def test_what_the_rule_inside_judges_is_judged(town):
     rule = shoal.rule("m-privacy m=1 (k-anonymity k=2 & distinct-diversity l=2 on=a)")
-    assert unjudged(rule, ["a", "b"]) == ["b"]
-    assert not in_parts(rule)
-    assert in_parts(shoal.rule("k-anonymity k=2"))
+    assert find_unjudged_columns(rule, ["a", "b"]) == ["b"]
+    assert not can_judge_in_parts(rule)
+    assert can_judge_in_parts(shoal.rule("k-anonymity k=2"))
     earlier = town.publish(schema=town.schema(diagnosis=shoal.keep), accept_keep=True)
     with pytest.raises(shoal.UsageError, match="distinct-diversity l=2 judges columns"):
-        judged_after(town.schema(), shoal.rule(RULE), earlier)
+        treat_published_as_quasi(town.schema(), shoal.rule(RULE), earlier)

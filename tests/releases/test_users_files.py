@@ -75,7 +75,7 @@ def test_a_release_with_counterfeits_can_be_replaced(town):
     told = json.loads(path.read_text()) | {"counterfeits": {"rows": 1, "classes": 1}}
     path.write_text(json.dumps(told))
     (town / "release" / "counterfeits.csv").write_text("age,counterfeits\n[20-29],1\n")
-    folder.check_ours(town / "release", "manifest.json", replace=True)
+    folder.check_replaceable(town / "release", "manifest.json", replace=True)
     (town / "release" / "counterfeits.txt").write_text("mine")
     with pytest.raises(shoal.UsageError, match="holds files"):
-        folder.check_ours(town / "release", "manifest.json", replace=True)
+        folder.check_replaceable(town / "release", "manifest.json", replace=True)

@@ -244,7 +244,7 @@ def test_an_interrupt_between_the_renames_is_undone(town, monkeypatch):
 
 
 def test_a_file_that_does_not_verify_is_not_published(town, monkeypatch):
-    verify = "shoal.verbs.publish.counted"
+    verify = "shoal.verbs.publish.judge_frame"
     worse = replace(town.publish(out=town.folder / "first").verdict, holds=False)
     shutil.rmtree(town.folder / "first")
     shutil.rmtree(town.folder / "first.private")
@@ -259,7 +259,7 @@ def test_moving_puts_the_last_pair_last(tmp_path):
         (tmp_path / f"new-{name}").mkdir()
         (tmp_path / f"new-{name}" / name).touch()
     pairs = [(tmp_path / f"new-{name}", tmp_path / name) for name in "ab"]
-    folder.move(*pairs, replace=False)
+    folder.move_into_place(*pairs, replace=False)
     assert (tmp_path / "a" / "a").exists()
     assert (tmp_path / "b" / "b").exists()
     assert len(list(tmp_path.iterdir())) == 2
@@ -271,7 +271,7 @@ def test_what_came_meanwhile_is_not_moved_away(tmp_path):
         (tmp_path / name / name).touch()
     pairs = [(tmp_path / f"new-{name}", tmp_path / name) for name in "ab"]
     with pytest.raises(shoal.UsageError, match="'b' exists already"):
-        folder.move(*pairs, replace=False)
+        folder.move_into_place(*pairs, replace=False)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["b", "new-a", "new-b"]
     assert (tmp_path / "b" / "b").exists()
 
@@ -290,5 +290,5 @@ def test_an_interrupt_while_the_old_is_removed_leaves_none_of_it(tmp_path, monke
     monkeypatch.setattr(folder, "_remove", stopped)
     pairs = [(tmp_path / f"new-{name}", tmp_path / name) for name in "ab"]
     with pytest.raises(KeyboardInterrupt):
-        folder.move(*pairs, replace=True)
+        folder.move_into_place(*pairs, replace=True)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a", "b"]

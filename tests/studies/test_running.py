@@ -18,7 +18,7 @@ from tests import hanging
 
 import shoal
 from shoal.core import atomic_file
-from shoal.releases.folder import alone
+from shoal.releases.folder import lock_folder
 from shoal.studies import keys, outcome, running, summary
 from shoal.studies.claims import AGREES, DIFFERS, Claim, number
 from shoal.studies.experiment import Experiment, Paper
@@ -416,7 +416,7 @@ def test_a_run_that_is_killed_leaves_no_process_no_lock_and_no_scratch(begun, tm
     wait_until_gone(tmp_path)
     assert kept_lines(tmp_path) == 2
     assert [file.name for file in (tmp_path / "scratch").glob("shoal-study-*")] == []
-    with alone(tmp_path / "out", running.LOCK, wait=False):
+    with lock_folder(tmp_path / "out", running.LOCK, wait=False):
         pass
 
 

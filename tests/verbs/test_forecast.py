@@ -26,8 +26,8 @@ from shoal.forecasts.release_reading import (
     read_our_release,
 )
 from shoal.forecasts.simulation import simulate
-from shoal.releases.options import quiet
-from shoal.releases.published_table import look_at
+from shoal.releases.options import ignore_progress
+from shoal.releases.published_table import read_published_tables
 
 ROLES = {
     "patient": shoal.person,
@@ -165,7 +165,7 @@ def test_with_the_companion_every_row_is_the_person_it_is(hospital):
     assert read.suppositions == ("people's own columns are known, by the companion",)
     assert_ours_is_the_release(read, release)
     people = rows_of(table)
-    (seen,) = look_at([release], None, quiet)
+    (seen,) = read_published_tables([release], None, ignore_progress)
     at = holders(seen, [one["patient"] for one in people])
     for i in (0, 7, 2999):
         row = read.ours.keys[:, at[i]]
@@ -490,7 +490,7 @@ def truly_exposed(ours, theirs, people, l) -> float:
 class Classes:
     def __init__(self, release, people) -> None:
         published = rows_of(release.path)
-        (seen,) = look_at([release], None, quiet)
+        (seen,) = read_published_tables([release], None, ignore_progress)
         at = holders(seen, people)
         labels = [tuple(one[n] for n in ("age", "sex", "zip")) for one in published]
         self.of = {i: labels[row] for i, row in enumerate(at) if row >= 0}

@@ -15,7 +15,7 @@ import shoal
 from shoal import testing
 from shoal.core.cells import Cells
 from shoal.core.tally import Cut
-from shoal.releases.folder import alone
+from shoal.releases.folder import lock_folder
 from shoal.reports.document import Page
 from shoal.verbs.frontier import run, verb
 from shoal.verbs.frontier.comparison import (
@@ -233,13 +233,13 @@ def made(undrawn, monkeypatch):
     """The methods that were run, in their order."""
     ran = []
     make = run.make
-    monkeypatch.setattr(run, "compiled", lambda *asked: True)
+    monkeypatch.setattr(run, "is_compiled", lambda *asked: True)
 
     def counted(tally, request):
         ran.append((request.method, str(request.rule)))
         return make(tally, request)
 
-    monkeypatch.setattr(run, "make", counted)
+    monkeypatch.setattr(run, "make_cut", counted)
     return ran
 
 
@@ -337,10 +337,10 @@ def test_two_do_not_write_at_once(tmp_path):
     order = []
 
     def other():
-        with alone(tmp_path, LOCK):
+        with lock_folder(tmp_path, LOCK):
             order.append("other")
 
-    with alone(tmp_path, LOCK):
+    with lock_folder(tmp_path, LOCK):
         waiting = threading.Thread(target=other)
         waiting.start()
         waiting.join(0.1)
@@ -418,18 +418,18 @@ def test_a_method_that_lacks_memory_does_not_end_the_run(town, undrawn, monkeypa
             raise MemoryError
         return make(tally, request)
 
-    monkeypatch.setattr(run, "make", hungry)
+    monkeypatch.setattr(run, "make_cut", hungry)
     first, second = compare(town, ["k-anonymity k=4"]).points
     assert (first.reason, first.loss) == ("There is not enough memory.", None)
     assert second.loss is not None
-    monkeypatch.setattr(run, "make", make)
+    monkeypatch.setattr(run, "make_cut", make)
     again = compare(town, ["k-anonymity k=4"]).points  # another time there may be enough
     assert [one.loss is None for one in again] == [False, False]
 
 
 def test_compiling_is_told_and_not_timed(town, monkeypatch):
     told, made = [], []
-    monkeypatch.setattr(run, "compiled", lambda *asked: bool(made))
+    monkeypatch.setattr(run, "is_compiled", lambda *asked: bool(made))
     monkeypatch.setattr(run, "SOME", 10)
     make = run.make
 
@@ -437,7 +437,7 @@ def test_compiling_is_told_and_not_timed(town, monkeypatch):
         made.append(tally.entries)
         return make(tally, request)
 
-    monkeypatch.setattr(run, "make", counted)
+    monkeypatch.setattr(run, "make_cut", counted)
     found = compare(
         town, methods=["mondrian"], out=None, progress=lambda step, done, total: told.append(step)
     )

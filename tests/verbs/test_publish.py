@@ -366,6 +366,6 @@ def test_an_input_that_changes_while_it_is_read_is_an_error(town):
 
 def test_compiling_is_announced_where_the_cache_is_cold(town, monkeypatch):
     steps: list[str] = []
-    monkeypatch.setattr("shoal.releases.draft.compiled", lambda method, rule: False)
+    monkeypatch.setattr("shoal.releases.draft.is_compiled", lambda method, rule: False)
     town.publish(dry_run=True, progress=lambda step, done, total: steps.append(step))
     assert "compiling kernels (once per machine)" in steps

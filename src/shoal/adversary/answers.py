@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from shoal.core.axis import Axis
 from shoal.core.errors import InputError
 from shoal.core.theory.adversary_view import Needs
-from shoal.releases.forms._noise.answers import Answers, chances
-from shoal.releases.published_table import Seen
-from shoal.releases.row_listing import Listing, read_as
+from shoal.releases.forms._noise.answers import Answers, compute_answer_chances
+from shoal.releases.published_table import PublishedTable
+from shoal.releases.row_listing import Listing, code_on_axis
 
 
-def refuse_answers(releases: Sequence[Seen], needs: Needs, on: str | None) -> None:
+def refuse_answers(releases: Sequence[PublishedTable], needs: Needs, on: str | None) -> None:
     """Refuse an attack that would take answers for values."""
     release = next((one for one in releases if one.answers), None)
     if release is None or needs.answers or not (needs.sensitive or on in release.answers):
@@ -42,7 +42,7 @@ def refuse_answers(releases: Sequence[Seen], needs: Needs, on: str | None) -> No
     )
 
 
-def as_answers(releases: Sequence[Seen], name: str) -> list[Listing]:
+def as_answers(releases: Sequence[PublishedTable], name: str) -> list[Listing]:
     """A column of several releases: answers with all that may be, values as answers name them."""
     asked = _asked(releases, name)
     return [
@@ -55,13 +55,13 @@ def as_answers(releases: Sequence[Seen], name: str) -> list[Listing]:
     ]
 
 
-def named_alike(releases: Sequence[Seen], name: str, listing: Listing) -> Listing:
+def named_alike(releases: Sequence[PublishedTable], name: str, listing: Listing) -> Listing:
     """People's true values as the releases' answers name them."""
     asked = _asked(releases, name)
     return listing if asked is None else asked.answered(listing)
 
 
-def _asked(releases: Sequence[Seen], name: str) -> Answers | None:
+def _asked(releases: Sequence[PublishedTable], name: str) -> Answers | None:
     """How a column was asked for, which must be alike where values are put into intervals."""
     found = [one.answers[name] for one in releases if name in one.answers]
     if any(one.bins.starts != found[0].bins.starts for one in found):
@@ -72,17 +72,17 @@ def _asked(releases: Sequence[Seen], name: str) -> Answers | None:
     return found[0] if found else None
 
 
-def response_on(release: Seen, axis: Axis | None) -> NDArray[np.float64] | None:
+def response_on(release: PublishedTable, axis: Axis | None) -> NDArray[np.float64] | None:
     """P(answer | true) on an axis of values; None where values are as they are."""
     asked = None if axis is None else release.answers.get(axis.name)
     if axis is None or asked is None:
         return None
     labels = tuple(label or None for label in asked.bins.labels)
-    codes = read_as(Listing(labels, np.arange(len(labels), dtype=np.int32)), axis)
-    return chances(asked, codes, axis.size)
+    codes = code_on_axis(Listing(labels, np.arange(len(labels), dtype=np.int32)), axis)
+    return compute_answer_chances(asked, codes, axis.size)
 
 
-def spent_by(release: Seen) -> float | None:
+def spent_by(release: PublishedTable) -> float | None:
     """What a person's answers spend in all columns of a release; None where there are none."""
     found = [float(one.epsilon) for one in release.answers.values()]
     return sum(found) if found else None

@@ -37,8 +37,14 @@ from shoal.core.label_parser import (
 )
 from shoal.core.labels import NULL_MARKS, ROOT, format_value, restore_cell
 from shoal.kernels import box_tree
-from shoal.releases.label_examples import allowed, inside, meanings, named, respelt
-from shoal.releases.published_table import Seen
+from shoal.releases.label_examples import (
+    is_allowed_value,
+    list_named_values,
+    pick_values_inside,
+    read_meanings,
+    respell_labels,
+)
+from shoal.releases.published_table import PublishedTable
 from shoal.releases.recount import Spelling
 from shoal.releases.row_listing import Listing
 
@@ -56,7 +62,7 @@ class Reading:
     """How many labels, in how many rows, are words that may be groups."""
 
 
-def common_axes(seen: Sequence[Seen], crowds: Sequence[Crowd]) -> list[Reading]:
+def common_axes(seen: Sequence[PublishedTable], crowds: Sequence[Crowd]) -> list[Reading]:
     """For each release how its quasi-identifiers are read; axes are alike but for their labels."""
     names = dict.fromkeys(name for one in seen for name in one.quasi)
     columns = {name: _Labels(name, seen, crowds) for name in names}
@@ -76,7 +82,7 @@ def common_axes(seen: Sequence[Seen], crowds: Sequence[Crowd]) -> list[Reading]:
 class _Labels:
     """One quasi-identifier: its labels in each release (none where it is not published)."""
 
-    def __init__(self, name: str, seen: Sequence[Seen], crowds: Sequence[Crowd]) -> None:
+    def __init__(self, name: str, seen: Sequence[PublishedTable], crowds: Sequence[Crowd]) -> None:
         self.name, self.seen = name, seen
         self.columns = _settled(name, seen, crowds)
         words = [one.listings[name].words() if name in one.quasi else [] for one in seen]
@@ -110,7 +116,9 @@ class _Labels:
         some = (
             one
             for i, column in enumerate(self.columns)
-            for one in named(meanings(self.labels[i], column, self.own[i], {}), column)
+            for one in list_named_values(
+                read_meanings(self.labels[i], column, self.own[i], {}), column
+            )
         )
         same = (w for words in self.labels for w in words if w[:1] != "{" and w not in _MARKS)
         return {
@@ -122,7 +130,7 @@ class _Labels:
         """For each release the labels that the column decides about."""
         every = [label for some in self.labels for label in some]
         return [
-            respelt(self.labels[i], column.kind, self.known, every) if self._open(i) else {}
+            respell_labels(self.labels[i], column.kind, self.known, every) if self._open(i) else {}
             for i, column in enumerate(self.columns)
         ]
 
@@ -161,14 +169,17 @@ class _Labels:
         found = dict(self.known) | ({None: None} if self.null else {})
         meant: list[LabelMeaning | None] = []
         for i, column in enumerate(self.columns):
-            some = meanings(self.labels[i], column, self.own[i], self.spellings[i])
-            found |= dict.fromkeys(named(some, column))
+            some = read_meanings(self.labels[i], column, self.own[i], self.spellings[i])
+            found |= dict.fromkeys(list_named_values(some, column))
             meant += some
-        asked = meanings(self.asked, self.columns[0], False, {})
-        found |= dict.fromkeys(named(asked, self.columns[0]))
+        asked = read_meanings(self.asked, self.columns[0], False, {})
+        found |= dict.fromkeys(list_named_values(asked, self.columns[0]))
         meant += asked
-        points = inside(meant, self.columns[0], found)
-        return [*found, *(p for p in points if all(allowed(p, one) for one in self.columns))]
+        points = pick_values_inside(meant, self.columns[0], found)
+        return [
+            *found,
+            *(p for p in points if all(is_allowed_value(p, one) for one in self.columns)),
+        ]
 
 
 def split_labels(
@@ -382,7 +393,7 @@ def _digits(word: str) -> bool:
     return any(one.isdecimal() for one in word)
 
 
-def _settled(name: str, seen: Sequence[Seen], crowds: Sequence[Crowd]) -> list[Column]:
+def _settled(name: str, seen: Sequence[PublishedTable], crowds: Sequence[Crowd]) -> list[Column]:
     """The column as each release has it, with one kind for all and a hierarchy where one has."""
     stated = [one.schema.column(name) if name in one.quasi else None for one in seen]
     there = [column for column in stated if column is not None]
@@ -397,7 +408,7 @@ def _settled(name: str, seen: Sequence[Seen], crowds: Sequence[Crowd]) -> list[C
 
 
 def _kind(
-    name: str, stated: Sequence[Column], seen: Sequence[Seen], crowds: Sequence[Crowd]
+    name: str, stated: Sequence[Column], seen: Sequence[PublishedTable], crowds: Sequence[Crowd]
 ) -> str:
     """What the schema says, else how the people's table is read, else what the labels read as."""
     kinds = list(dict.fromkeys(column.kind for column in stated if column.kind))

@@ -15,7 +15,7 @@ from shoal.core.column import join_names
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import View
 from shoal.releases.manifest import BUCKET
-from shoal.releases.published_table import Seen
+from shoal.releases.published_table import PublishedTable
 
 Caveat = tuple[str, dict[str, Any], list[str]]
 """The key in the finding's details, what stands there, and the same in words."""
@@ -62,7 +62,7 @@ def with_insider(found: Finding, view: View, told: Finding, wider: View) -> Find
     )
 
 
-def _placed_by(seen: list[Seen], view: View) -> Caveat:
+def _placed_by(seen: list[PublishedTable], view: View) -> Caveat:
     """The columns that people were looked up by, and which of them are no quasi-identifiers."""
     if view.people is None:
         return "placed_by", {}, []
@@ -91,7 +91,7 @@ def _unmatched(scene: Scene, view: View, names: set[str]) -> Caveat:
     return "unmatched_labels", count, words
 
 
-def _not_looked_up(seen: list[Seen], view: View) -> Caveat:
+def _not_looked_up(seen: list[PublishedTable], view: View) -> Caveat:
     """Columns that the releases publish and the people's table lacks."""
     used = {axis.name for axis in view.axes}
     missing = dict.fromkeys(name for one in seen for name in one.quasi if name not in used)
@@ -99,7 +99,7 @@ def _not_looked_up(seen: list[Seen], view: View) -> Caveat:
     return "not_looked_up", {"columns": list(missing)} if missing else {}, [words]
 
 
-def _emptied(seen: list[Seen], view: View) -> Caveat:
+def _emptied(seen: list[PublishedTable], view: View) -> Caveat:
     """Empty cells in tables of others."""
     count = dict(_empty_cells(seen, view))
     total = sum(count.values())
@@ -107,7 +107,7 @@ def _emptied(seen: list[Seen], view: View) -> Caveat:
     return "empty_cells", count, [words]
 
 
-def _whose(seen: list[Seen]) -> Caveat:
+def _whose(seen: list[PublishedTable]) -> Caveat:
     """Tables of others that lack the column which would say whose their rows are."""
     lacking = {
         one.name: one.rows
@@ -121,7 +121,7 @@ def _whose(seen: list[Seen]) -> Caveat:
     return "rows_of_unknown_people", lacking, [words]
 
 
-def _empty_cells(seen: list[Seen], view: View) -> Iterator[tuple[str, int]]:
+def _empty_cells(seen: list[PublishedTable], view: View) -> Iterator[tuple[str, int]]:
     names = [axis.name for axis in view.axes]
     for one in seen:
         for name in (n for n in one.quasi if one.manifest is None and n in names):

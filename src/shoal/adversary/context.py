@@ -24,12 +24,21 @@ from shoal.core.column import MISSING_IS_VALUE
 from shoal.core.errors import InputError, UsageError
 from shoal.core.schema import Schema
 from shoal.core.theory.adversary_view import Needs, ReleaseView, RowsOnlyError, Targets, View
-from shoal.releases.forms.buckets import exact_axes, in_words, numbered_alike
+from shoal.releases.forms.buckets import (
+    grow_exact_axes,
+    list_columns_compared_as_text,
+    number_rows_alike,
+)
 from shoal.releases.manifest import BUCKET
-from shoal.releases.options import Progress, quiet
-from shoal.releases.published_table import Method, Seen, look_at, with_shared_columns
+from shoal.releases.options import Progress, ignore_progress
+from shoal.releases.published_table import (
+    Method,
+    PublishedTable,
+    read_published_tables,
+    with_shared_columns,
+)
 from shoal.releases.recount import read_cells
-from shoal.releases.row_listing import Listing, alike, is_suppressed, read_as
+from shoal.releases.row_listing import Listing, code_on_axis, is_suppressed, unify_spellings
 
 
 class NothingSharedError(InputError):
@@ -40,7 +49,7 @@ class NothingSharedError(InputError):
 class Scene:
     """All that was given: releases with their cells on common axes, targets and a control group."""
 
-    releases: tuple[Seen, ...]
+    releases: tuple[PublishedTable, ...]
     axes: Mapping[str, Axis]
     cells: tuple[Cells, ...]
     """Each release's, on its own quasi-identifiers in their order."""
@@ -159,7 +168,7 @@ class Scene:
         _refuse_buckets(releases, needs, crowd)
         _refuse_centroids(releases, needs)
         refuse_answers(releases, needs, on)
-        exact = exact_axes(releases[0]) if needs.method else {}
+        exact = grow_exact_axes(releases[0]) if needs.method else {}
         known, names = self._with(exact), [*exact, *_quasi(releases, crowd)]
         answered = {name for one in releases for name in one.answers}
         learnt = self._learnt(which, needs, on)
@@ -295,7 +304,7 @@ class Scene:
         rows = self._own[i]
         return None if rows is None else rows[crowd.persons.codes]
 
-    def _cells(self, release: Seen, cells: Cells, names: Sequence[str]) -> Cells:
+    def _cells(self, release: PublishedTable, cells: Cells, names: Sequence[str]) -> Cells:
         """The cells in the order of the names; everything where the release has no such column."""
         ends = np.zeros((2, len(cells), len(names)), np.int32)
         sets = {}
@@ -316,7 +325,7 @@ class Scene:
         truth = None
         if sensitive is not None and sensitive.name in crowd.listings:
             known = named_alike(self.releases, sensitive.name, crowd.listings[sensitive.name])
-            truth = read_as(known, sensitive)
+            truth = code_on_axis(known, sensitive)
         return Targets(keys, crowd.rows, truth, cells=cells, person=crowd.person)
 
 
@@ -351,7 +360,7 @@ def _known(
     return keys, Cells(low, high, sets)
 
 
-def _judged(release: Seen) -> list[tuple[Axis, NDArray[np.int32]]]:
+def _judged(release: PublishedTable) -> list[tuple[Axis, NDArray[np.int32]]]:
     """The sensitive columns that a release's requirement looks at, each with its rows' codes."""
     numbered = [_numbered([release], name) for name in release.judged]
     return [(axis, codes[0]) for axis, codes in numbered]
@@ -361,10 +370,10 @@ def _true(crowd: Crowd, axes: Sequence[Axis]) -> NDArray[np.int32] | None:
     """People's own values in some columns; None where their table lacks one."""
     if any(axis.name not in crowd.listings for axis in axes):
         return None
-    return np.stack([read_as(crowd.listings[axis.name], axis) for axis in axes])
+    return np.stack([code_on_axis(crowd.listings[axis.name], axis) for axis in axes])
 
 
-def _method(release: Seen, exact: Mapping[str, Axis]) -> Method | None:
+def _method(release: PublishedTable, exact: Mapping[str, Axis]) -> Method | None:
     """How the release was made. The number of a bucket, the last axis beside exact ones, is not
     one of the columns that the method saw.
     """
@@ -405,7 +414,7 @@ def scene(
     targets: Any = None,
     control: Any = None,
     show: bool = False,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
     reading: Mapping[str, Any] | None = None,
     names: str | None = None,
     publisher: bool = False,
@@ -415,7 +424,7 @@ def scene(
     ``publisher``: the people are the publisher's own table, looked up by the quasi-identifiers
     that its requirement is about.
     """
-    seen = look_at(releases, schema, progress)
+    seen = read_published_tables(releases, schema, progress)
     kinds = {c.name: c.kind for one in seen for c in one.looked_up if c.kind}
     progress("reading people", 0, 1)
     people = (
@@ -437,7 +446,7 @@ def scene(
 
 
 def _staged(
-    seen: tuple[Seen, ...],
+    seen: tuple[PublishedTable, ...],
     people: Crowd | None,
     others: Crowd | None,
     crowds: Iterable[Crowd | None],
@@ -463,7 +472,7 @@ def _same_columns(people: Crowd, control: Crowd, names: Sequence[str]) -> None:
         )
 
 
-def _read(release: Seen, reading: Reading, axes: Mapping[str, Axis]) -> Cells:
+def _read(release: PublishedTable, reading: Reading, axes: Mapping[str, Axis]) -> Cells:
     """The release's cells, in sets where that is the axes' form.
 
     A label that cannot be read is an error, whoever wrote it.
@@ -482,7 +491,7 @@ def _read(release: Seen, reading: Reading, axes: Mapping[str, Axis]) -> Cells:
     return Cells(low, high, sets)
 
 
-def _refuse_buckets(releases: Sequence[Seen], needs: Needs, crowd: Crowd | None) -> None:
+def _refuse_buckets(releases: Sequence[PublishedTable], needs: Needs, crowd: Crowd | None) -> None:
     """Which of a bucket's rows is whose value is not published, so that rows cannot be compared."""
     release = next((one for one in releases if one.buckets), None)
     if release is None:
@@ -518,7 +527,7 @@ def _refuse_buckets(releases: Sequence[Seen], needs: Needs, crowd: Crowd | None)
         )
 
 
-def _refuse_centroids(releases: Sequence[Seen], needs: Needs) -> None:
+def _refuse_centroids(releases: Sequence[PublishedTable], needs: Needs) -> None:
     """A centroid can only be looked for as the nearest: it holds nobody, and meets no cell."""
     release = next((one for one in releases if one.centroids), None)
     compared = needs.releases > 1 and not needs.people
@@ -531,7 +540,7 @@ def _refuse_centroids(releases: Sequence[Seen], needs: Needs) -> None:
         )
 
 
-def _overlaps(release: Seen, releases: Sequence[Seen]) -> bool:
+def _overlaps(release: PublishedTable, releases: Sequence[PublishedTable]) -> bool:
     """Whether a release has a quasi-identifier that another of them has too, if there are others.
 
     Of three releases none need be in all: a column that one lacks says nothing there.
@@ -542,7 +551,7 @@ def _overlaps(release: Seen, releases: Sequence[Seen]) -> bool:
     )
 
 
-def _quasi(releases: Sequence[Seen], crowd: Crowd | None) -> list[str]:
+def _quasi(releases: Sequence[PublishedTable], crowd: Crowd | None) -> list[str]:
     """The quasi-identifiers of the releases, as far as the adversary knows them of people."""
     names = list(dict.fromkeys(name for one in releases for name in one.quasi))
     if not all(_overlaps(one, releases) for one in releases):
@@ -585,7 +594,7 @@ def _only(columns: Sequence[str | None], needs: Needs) -> str | None:
     return None
 
 
-def _asked_for(releases: Sequence[Seen], names: Sequence[str]) -> list[str]:
+def _asked_for(releases: Sequence[PublishedTable], names: Sequence[str]) -> list[str]:
     """The columns that are asked for, each of which every release must publish as it is."""
     for name in names:
         for one in releases:
@@ -594,23 +603,25 @@ def _asked_for(releases: Sequence[Seen], names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _sensitive(releases: Sequence[Seen]) -> list[str]:
+def _sensitive(releases: Sequence[PublishedTable]) -> list[str]:
     """The columns that are sensitive in all of the releases."""
     stated = [[column.name for column in one.schema.sensitive] for one in releases]
     return [name for name in stated[0] if all(name in names for names in stated)]
 
 
-def _numbered(releases: Sequence[Seen], name: str) -> tuple[Axis, list[NDArray[np.int32]]]:
+def _numbered(
+    releases: Sequence[PublishedTable], name: str
+) -> tuple[Axis, list[NDArray[np.int32]]]:
     """A column that all releases publish as it is: one axis, and each release's rows on it."""
     for one in releases:
         _refuse_suppressed(one, name)
-    kind, listings = alike(as_answers(releases, name))
+    kind, listings = unify_spellings(as_answers(releases, name))
     column = next(one.schema.column(name) for one in releases)
     axis = value_axis(column, kind, [value for one in listings for value in one.values])
     return axis, [one.on(axis) for one in listings]
 
 
-def _refuse_suppressed(release: Seen, name: str) -> None:
+def _refuse_suppressed(release: PublishedTable, name: str) -> None:
     """A suppressed value may be any; to take it for one of its own would make others certain."""
     if release.manifest is not None:
         return
@@ -624,7 +635,7 @@ def _refuse_suppressed(release: Seen, name: str) -> None:
         )
 
 
-def place_in_buckets(crowd: Crowd, releases: Sequence[Seen]) -> Crowd:
+def place_in_buckets(crowd: Crowd, releases: Sequence[PublishedTable]) -> Crowd:
     """The people with the bucket of the rows that have their cells, where that is one bucket.
 
     Whoever fits rows in several buckets, or none, has no number: the bucket is not known. Buckets
@@ -640,8 +651,8 @@ def place_in_buckets(crowd: Crowd, releases: Sequence[Seen]) -> Crowd:
             f"The people have none of the columns that {release.name} publishes as they are.",
             f"name their columns as the release does, or add the column {BUCKET!r}.",
         )
-    words = in_words(release.schema)
-    rows, people = numbered_alike(release.listings, crowd.listings, names, words)
+    words = list_columns_compared_as_text(release.schema)
+    rows, people = number_rows_alike(release.listings, crowd.listings, names, words)
     bucket = release.listings[BUCKET]
     size = 1 + int(max(rows.max(), people.max(initial=0)))
     least, most = np.full(size, len(bucket.values)), np.full(size, -1)

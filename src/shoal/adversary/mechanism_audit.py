@@ -45,19 +45,19 @@ from shoal.dp.mechanisms import Noise, deviation, noise
 from shoal.dp.randomised_response import Response
 from shoal.dp.residuals import DOUBT, EXACT, FAR, NEAR, SHARED, Residuals, exchanged, residuals
 from shoal.dp.selection import spent_choosing
-from shoal.releases.companion import ANOTHER, companion_at_hand, is_another, released
-from shoal.releases.forms._noise.answers import answer_counts, answers_of
-from shoal.releases.forms._noise.manifest import stated_marginals, stated_spend
-from shoal.releases.forms._noise.measured import Measured, Tables, tabulated
-from shoal.releases.forms._noise.plan import Columns, Plan
+from shoal.releases.companion import OTHER_ORIGINAL, find_companion, find_release, is_other_original
+from shoal.releases.forms._noise.answers import count_answers, read_answers
+from shoal.releases.forms._noise.manifest import read_marginals, read_spend
+from shoal.releases.forms._noise.measured import MeasuredTable, Tables, tabulate_codes
+from shoal.releases.forms._noise.plan import Columns, MarginalPlan
 from shoal.releases.forms._noise.spending import CHOICE, SENSITIVITY, Step, read_steps
-from shoal.releases.forms._noise.verification import check_releasable, published_counts
+from shoal.releases.forms._noise.verification import check_releasable, read_published_counts
 from shoal.releases.forms.counts import COUNT, Counts
-from shoal.releases.forms.synthetic import Chosen, Synthetic
-from shoal.releases.manifest import in_counts, in_randomised
-from shoal.releases.options import Progress, quiet
-from shoal.releases.people import as_published
-from shoal.releases.reader import opened, opened_labels, released_schema
+from shoal.releases.forms.synthetic import BudgetThirds, Synthetic
+from shoal.releases.manifest import publishes_answers, publishes_counts
+from shoal.releases.options import Progress, ignore_progress
+from shoal.releases.people import select_published_rows
+from shoal.releases.reader import open_frame, open_labels, parse_released_schema
 
 # A release's own path, run again on counts with one person and without, many times at once.
 
@@ -86,7 +86,7 @@ class Again:
 class Tabled:
     """True counts that are at hand by marginal."""
 
-    plan: Plan
+    plan: MarginalPlan
     known: Tables
 
     def marginal(self, columns: Columns) -> Ints:
@@ -98,7 +98,7 @@ class Tabled:
         return {one: self.known[one] for one in marginals}
 
 
-def counted_again(manifest: Mapping[str, Any], measured: Measured) -> Again:
+def counted_again(manifest: Mapping[str, Any], measured: MeasuredTable) -> Again:
     """The path of a release of counts or made-up people, for the person who is most alone."""
     plan = measured.plan
     named = plan.marginals(tuple(tuple(one) for one in manifest["marginals"]))
@@ -109,7 +109,7 @@ def counted_again(manifest: Mapping[str, Any], measured: Measured) -> Again:
     # what may be chosen is looked at, and drawn for only where it is chosen
     looked = (*alone, *combinations(range(len(plan.bins)), 2)) if chosen else named
     kept = next(k for k in range(KEPT, 0, -1) if k == 1 or _cells(plan, named, k) <= CELLS)
-    small = Plan(plan.schema, tuple(_few(one, kept) for one in plan.bins))
+    small = MarginalPlan(plan.schema, tuple(_few(one, kept) for one in plan.bins))
     after = {one: _around(measured, one, person, small.shape(one)) for one in looked}
     layout = _Layout(small, {one: table.shape for one, table in after.items()})
     form = _form(manifest, small, alone if chosen else named, steps)
@@ -120,7 +120,7 @@ def counted_again(manifest: Mapping[str, Any], measured: Measured) -> Again:
     return Again(run, with_them - own, with_them, at_once)
 
 
-def most_alone(measured: Measured, marginals: Sequence[Columns]) -> list[int]:
+def most_alone(measured: MeasuredTable, marginals: Sequence[Columns]) -> list[int]:
     """The bins of the person with the smallest counts around them."""
     codes = measured.counted.codes
     around = [
@@ -130,7 +130,7 @@ def most_alone(measured: Measured, marginals: Sequence[Columns]) -> list[int]:
     return [int(column[entry]) for column in codes]
 
 
-def _cells(plan: Plan, marginals: Sequence[Columns], kept: int) -> int:
+def _cells(plan: MarginalPlan, marginals: Sequence[Columns], kept: int) -> int:
     return sum(int(np.prod(np.minimum(plan.shape(one), kept))) for one in marginals)
 
 
@@ -139,12 +139,12 @@ def _few(bins: Bins, kept: int) -> Bins:
 
 
 def _around(
-    measured: Measured, marginal: Columns, person: Sequence[int], shape: tuple[int, ...]
+    measured: MeasuredTable, marginal: Columns, person: Sequence[int], shape: tuple[int, ...]
 ) -> Ints:
     """The counts of a marginal near a person, who is in its first cell."""
     near = [_near(measured.counted.codes[column], person[column]) for column in marginal]
     whole = tuple(min(KEPT, size) for size in measured.plan.shape(marginal))
-    table = tabulated(near, whole, measured.counted.count)
+    table = tabulate_codes(near, whole, measured.counted.count)
     return table[tuple(slice(size) for size in shape)]
 
 
@@ -166,7 +166,10 @@ def _first(shape: tuple[int, ...]) -> Ints:
 
 
 def _form(
-    manifest: Mapping[str, Any], plan: Plan, marginals: tuple[Columns, ...], steps: Sequence[Step]
+    manifest: Mapping[str, Any],
+    plan: MarginalPlan,
+    marginals: tuple[Columns, ...],
+    steps: Sequence[Step],
 ) -> Counts | Synthetic:
     """The form that publishes so, with the noise that the manifest states."""
     spend = Spend.from_json(manifest["spend"])
@@ -181,9 +184,9 @@ def _form(
             "The manifest tells of steps that no release of noise is made by.",
             "take it as it was published, or publish the release again.",
         )
-    if in_counts(manifest):
+    if publishes_counts(manifest):
         return Counts(plan, marginals, noise[0])
-    chosen = Chosen(noise[0], choices[0], noise[1]) if choices else None
+    chosen = BudgetThirds(noise[0], choices[0], noise[1]) if choices else None
     return Synthetic(plan, marginals, noise[0], chosen)
 
 
@@ -191,7 +194,7 @@ def _form(
 class _Layout:
     """Where the cells of each marginal stand in a row of all cells."""
 
-    plan: Plan
+    plan: MarginalPlan
     shapes: Mapping[Columns, tuple[int, ...]]
 
     def flat(self, tables: Mapping[Columns, NDArray[Any]]) -> NDArray[Any]:
@@ -216,7 +219,7 @@ def _together(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
     def run(rows: Ints, rng: np.random.Generator | None) -> NDArray[Any]:
         last = len(layout.plan.bins)
         runs = Bins("", "category", tuple(map(str, range(len(rows)))))
-        plan = Plan(layout.plan.schema, (*layout.plan.bins, runs))
+        plan = MarginalPlan(layout.plan.schema, (*layout.plan.bins, runs))
         wide = replace(form, plan=plan, marginals=tuple((*one, last) for one in form.marginals))
         true = {(*one, last): table for one, table in layout.tables(rows).items()}
         found = _published(wide, Tabled(plan, true), rng)
@@ -292,14 +295,14 @@ def auditing(
     runs: int = RUNS,
     confidence: float = CONFIDENCE,
     reading: Mapping[str, Any] | None = None,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
 ) -> Finding:
     """A lower bound on the ε of a release's mechanism; exposed: the person, where it is too large.
 
     ``original`` is the table that the release was made of. With ``confidence`` the bound holds.
     The person counts as exposed, too, where published counts have less noise than is stated.
     """
-    told = released(release)
+    told = find_release(release)
     if told is None or "privacy" not in told[1]:
         raise UsageError(
             "Auditing runs the noise of a release again, and this has none.",
@@ -312,12 +315,12 @@ def auditing(
             "add --original FILE: the table that the release was made of.",
         )
     path, manifest = told
-    original = as_published(release, original)
+    original = select_published_rows(release, original)
     check_releasable(manifest)
     claimed = _claimed(manifest)
     progress("reading", 0, 1)
     again, file = _again(path, manifest, original, reading or {})
-    changed = in_randomised(manifest)
+    changed = publishes_answers(manifest)
     found = audit_epsilon(
         again.mechanism,
         again.before,
@@ -333,14 +336,14 @@ def auditing(
     told_apart = _finding(path.resolve().parent.name, found, file, changed)
     if changed and file is None:
         told_apart = replace(told_apart, assumptions=(*told_apart.assumptions, UNSEEN))
-    if not is_another(companion_at_hand(release, path), original):
+    if not is_other_original(find_companion(release, path), original):
         return told_apart
-    return replace(told_apart, assumptions=(*told_apart.assumptions, ANOTHER))
+    return replace(told_apart, assumptions=(*told_apart.assumptions, OTHER_ORIGINAL))
 
 
 def _claimed(manifest: Mapping[str, Any]) -> Spend:
     """What a release says that it spends; where there is a δ with the ρ that is accounted for."""
-    spend = stated_spend(manifest)
+    spend = read_spend(manifest)
     return Spend(spend.epsilon, spend.delta, noise(spend, 1).rho) if spend.delta else spend
 
 
@@ -348,36 +351,36 @@ def _again(
     table: Path, manifest: dict[str, Any], original: Any, reading: Mapping[str, Any]
 ) -> tuple[Again, Residuals | None]:
     """What is to be run again, and what the published file says of its noise."""
-    answers = answers_of(manifest)
+    answers = read_answers(manifest)
     asked = Schema(tuple(one.column for one in answers.values()))
-    schema = asked if answers else released_schema(manifest)
-    with opened(original, kinds=schema.kinds, **reading) as frame:
-        plan = Plan(schema, all_bins(schema))
-        named = None if answers else stated_marginals(manifest, plan)
-        measured = Measured.of(frame, plan, named)
+    schema = asked if answers else parse_released_schema(manifest)
+    with open_frame(original, kinds=schema.kinds, **reading) as frame:
+        plan = MarginalPlan(schema, all_bins(schema))
+        named = None if answers else read_marginals(manifest, plan)
+        measured = MeasuredTable.of(frame, plan, named)
     if answers:
         again = _answered(measured, [one.response for one in answers.values()])
         return again, _exchanged(table, manifest, measured)
     again = counted_again(manifest, measured)
-    return again, _residuals(table, manifest, measured) if in_counts(manifest) else None
+    return again, _residuals(table, manifest, measured) if publishes_counts(manifest) else None
 
 
-def _residuals(table: Path, manifest: Mapping[str, Any], measured: Measured) -> Residuals:
+def _residuals(table: Path, manifest: Mapping[str, Any], measured: MeasuredTable) -> Residuals:
     """What was added to the true counts, beside the noise that is stated."""
     step = read_steps(manifest)[0]
-    drawn = published_counts(table, measured.plan, manifest)
+    drawn = read_published_counts(table, measured.plan, manifest)
     added = [(counts - measured.marginal(one)).ravel() for one, counts in drawn.items()]
     return residuals(step.mechanism, step.scale, np.concatenate(added))
 
 
-def _exchanged(table: Path, manifest: dict[str, Any], measured: Measured) -> Residuals | None:
+def _exchanged(table: Path, manifest: dict[str, Any], measured: MeasuredTable) -> Residuals | None:
     """The published answers beside the true values; None where they are not of the same rows.
 
     Of several columns the one that is least likely is told of, for all of them.
     """
-    answers, schema = answers_of(manifest), released_schema(manifest)
-    with opened_labels(table, schema, exact=True) as frame:
-        drawn = answer_counts(frame, answers)
+    answers, schema = read_answers(manifest), parse_released_schema(manifest)
+    with open_labels(table, schema, exact=True) as frame:
+        drawn = count_answers(frame, answers)
     if any(one.sum() != measured.counted.count.sum() for one in drawn.values()):
         return None
     found = [
@@ -389,7 +392,7 @@ def _exchanged(table: Path, manifest: dict[str, Any], measured: Measured) -> Res
     return Residuals(least.cells, least.wrong if chance < DOUBT else "", chance)
 
 
-def _answered(measured: Measured, responses: Sequence[Response]) -> Again:
+def _answered(measured: MeasuredTable, responses: Sequence[Response]) -> Again:
     """The answers for the rarest values, and for others in their place."""
     entry = int(measured.counted.count.argmin())
     before = np.array([codes[entry] for codes in measured.counted.codes], np.int64)

@@ -18,7 +18,7 @@ from shoal.core.errors import InputError, ShoalError, UsageError
 from shoal.core.release import Finding, wilson_interval
 from shoal.core.theory.adversary_view import Needs, NobodyFoundError, View
 from shoal.core.theory.knowledge import parse_atom
-from shoal.releases.options import Progress, quiet
+from shoal.releases.options import Progress, ignore_progress
 
 RED_TEAM = "red-team"
 RELATIONS = {
@@ -39,7 +39,7 @@ class Asked:
     sample: int | None = None
     seed: int = 0
     relation: str = ""
-    progress: Progress = quiet
+    progress: Progress = ignore_progress
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -24,11 +24,11 @@ from shoal.core.schema import Schema
 from shoal.engines.one_row import LATEST, RANDOM, OneRow
 from shoal.engines.protocol import Frame
 from shoal.kernels.grouping import combinations
-from shoal.releases.companion import hashed_null, hashed_values, read_people, rows_of
-from shoal.releases.published_table import Keyed, Seen
-from shoal.releases.reader import opened_some
-from shoal.releases.row_listing import Listing, listed
-from shoal.releases.successors.counterfeits import marker
+from shoal.releases.companion import find_rows, hash_missing_person, hash_person_values, read_people
+from shoal.releases.published_table import KeyedPersons, PublishedTable
+from shoal.releases.reader import open_partial_frame
+from shoal.releases.row_listing import Listing, read_columns
+from shoal.releases.successors.counterfeits import mark_counterfeit
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _some(listing: Listing, rows: NDArray[Any]) -> Listing:
 
 def gather(
     source: Any,
-    releases: Sequence[Seen],
+    releases: Sequence[PublishedTable],
     kinds: Mapping[str, str],
     reading: Mapping[str, Any] | None = None,
     names: str | None = None,
@@ -117,7 +117,7 @@ def gather(
     )
     people = {c.name: c.kind for one in schemas for c in one.columns if c.role == "person"}
     stated = {name: kind for name, kind in people.items() if kind}
-    opened = _opened_ranges if register else opened_some
+    opened = _opened_ranges if register else open_partial_frame
     with opened(source, kinds={**stated, **kinds}, **(reading or {})) as frame:
         fields = {field.name: field.kind for field in frame.fields}
         known = [name for name in columns if name in fields]
@@ -126,7 +126,9 @@ def gather(
         called = _called(names, fields, [*person, *others])
         which = _published_row(releases, fields) if person else None
         order = [] if which is None else [which.by]
-        found = listed(frame, list(dict.fromkeys((*known, *person, *others, *called, *order))))
+        found = read_columns(
+            frame, list(dict.fromkeys((*known, *person, *others, *called, *order)))
+        )
     if not found:
         raise InputError(
             "The people's table has none of the releases' columns.",
@@ -152,7 +154,7 @@ def gather(
     return Crowd(shared, fields, rows + 1, persons, named, register)
 
 
-def _published_row(releases: Sequence[Seen], there: Mapping[str, str]) -> OneRow | None:
+def _published_row(releases: Sequence[PublishedTable], there: Mapping[str, str]) -> OneRow | None:
     """Which row of a person the releases can have, where all say it and the table can tell.
 
     The manifest is public: whoever knows several rows of somebody knows which to look for.
@@ -182,17 +184,19 @@ def _opened_ranges(source: Any, *, kinds: Mapping[str, str], **reading: Any) -> 
     """
     with ExitStack() as stack:
         try:
-            frame = stack.enter_context(opened_some(source, kinds=kinds, **reading))
+            frame = stack.enter_context(open_partial_frame(source, kinds=kinds, **reading))
         except InputError:
             words = {name: kind for name, kind in kinds.items() if kind not in ("number", "date")}
-            with opened_some(source, kinds=words, **reading) as plain:
+            with open_partial_frame(source, kinds=words, **reading) as plain:
                 inferred = {field.name: field.kind for field in plain.fields}
             loose = {
                 name: "label"
                 for name, kind in kinds.items()
                 if name not in words and inferred.get(name, kind) != kind
             }
-            frame = stack.enter_context(opened_some(source, kinds={**kinds, **loose}, **reading))
+            frame = stack.enter_context(
+                open_partial_frame(source, kinds={**kinds, **loose}, **reading)
+            )
         yield frame
 
 
@@ -253,7 +257,7 @@ def _unnamed(rows: int, whose: str) -> InputError:
     )
 
 
-def person_of_rows(release: Seen) -> NDArray[np.int32] | None:
+def person_of_rows(release: PublishedTable) -> NDArray[np.int32] | None:
     """Whose each row of a release is, as numbers; None where nothing says it, or nobody has two.
 
     A counterfeit is about nobody, and looks like somebody of its own.
@@ -262,17 +266,21 @@ def person_of_rows(release: Seen) -> NDArray[np.int32] | None:
         _refuse_nobody(release.person_column, f"of {release.name}")
         codes = release.person_column.codes.astype(np.int32)
     elif (keyed := keyed_people(release)) is not None:
-        if empty := pc.sum(pc.equal(keyed.person, hashed_null(keyed.key))).as_py():
+        if empty := pc.sum(pc.equal(keyed.person, hash_missing_person(keyed.key))).as_py():
             raise _unnamed(empty, f"of {release.name}")
         codes = keyed.person.dictionary_encode().indices.to_numpy().astype(np.int32)
-        made_up = np.flatnonzero(pc.equal(keyed.person, marker(keyed.key)).to_numpy(False))
+        made_up = np.flatnonzero(
+            pc.equal(keyed.person, mark_counterfeit(keyed.key)).to_numpy(False)
+        )
         codes[made_up] = codes.max(initial=0) + 1 + np.arange(len(made_up))
     else:
         return None
     return None if len(np.unique(codes)) == len(codes) else codes
 
 
-def rows_held(release: Seen, person: NDArray[np.int32], persons: Listing) -> NDArray[np.int64]:
+def rows_held(
+    release: PublishedTable, person: NDArray[np.int32], persons: Listing
+) -> NDArray[np.int64]:
     """How many rows of a release are about each person of a table, by the rows of that table."""
     count = np.bincount(person)
     first = np.full(len(persons.values), -1, np.int64)
@@ -285,7 +293,7 @@ def rows_held(release: Seen, person: NDArray[np.int32], persons: Listing) -> NDA
     return np.where(first < 0, 0, count[person[first]])[persons.codes]
 
 
-def keyed_people(release: Seen) -> Keyed | None:
+def keyed_people(release: PublishedTable) -> KeyedPersons | None:
     """Whose the rows of a release are: as a ledger keeps it, else as its private companion says.
 
     None where no companion is at hand, or it names nobody.
@@ -296,10 +304,10 @@ def keyed_people(release: Seen) -> Keyed | None:
         people = read_people(release.companion.folder, release.rows)
     except InputError:  # a companion without them, or not a whole one
         return None
-    return Keyed(release.companion.key, people)
+    return KeyedPersons(release.companion.key, people)
 
 
-def holders(release: Seen, persons: Sequence[Any]) -> NDArray[np.int64] | None:
+def holders(release: PublishedTable, persons: Sequence[Any]) -> NDArray[np.int64] | None:
     """The row of the release that is each person's own (-1: none), as its publisher knows it.
 
     None where nothing says whose the rows are, and where none of them is one of these persons':
@@ -311,5 +319,5 @@ def holders(release: Seen, persons: Sequence[Any]) -> NDArray[np.int64] | None:
         return None
     wanted = [person for person in persons if person is not None]
     rows = np.full(len(persons), -1, np.int64)
-    rows[named] = rows_of(hashed_values(wanted, keyed.key), keyed.person)
+    rows[named] = find_rows(hash_person_values(wanted, keyed.key), keyed.person)
     return rows if (rows >= 0).any() else None

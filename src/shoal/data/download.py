@@ -17,7 +17,7 @@ from shoal.data.catalogue import FILES, DataFile
 from shoal.data.conversion import convert_parts
 from shoal.data.data_folder import VARIABLE, choose_target, is_writable, list_files, list_folders
 from shoal.data.licences import LICENCE_FILE, LICENCE_TEXT, describe_licence
-from shoal.releases.folder import made
+from shoal.releases.folder import ensure_folder
 
 EDITION = 1
 
@@ -100,7 +100,7 @@ def fetch(
         _check(file, text)
         progress(f"{file} written", 0, 1)
         _put(
-            made(folder) / LICENCE_FILE, LICENCE_TEXT.encode()
+            ensure_folder(folder) / LICENCE_FILE, LICENCE_TEXT.encode()
         )  # first: no table lies there without its terms
         _put(folder / file, gzip.compress(text, 6, mtime=0))
         progress(f"{file} written", 1, 1)

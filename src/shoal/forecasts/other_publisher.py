@@ -29,8 +29,8 @@ from shoal.methods import by_levels, names
 from shoal.methods import method as method_of
 from shoal.models import rule as parse_rule
 from shoal.models.k_anonymity import KAnonymity
-from shoal.releases.method_parameters import method_parameters
-from shoal.releases.published_table import Seen
+from shoal.releases.method_parameters import parse_method_parameters
+from shoal.releases.published_table import PublishedTable
 
 # An overlap as people write it: a share of our people, or how many they are.
 
@@ -102,7 +102,11 @@ class OtherPublisher:
 
 
 def suppose_publisher(
-    seen: Seen, ours: OurTable, method: str | None, rule: Model | str | None, several: bool = False
+    seen: PublishedTable,
+    ours: OurTable,
+    method: str | None,
+    rule: Model | str | None,
+    several: bool = False,
 ) -> OtherPublisher:
     """The other publisher as told, else as our release was made.
 
@@ -111,7 +115,7 @@ def suppose_publisher(
     """
     own, told = _same_rule(seen, ours) if rule is None else _asked_rule(rule, ours, several)
     if method is not None:
-        return OtherPublisher(method, own, method_parameters(method, {}), told)
+        return OtherPublisher(method, own, parse_method_parameters(method, {}), told)
     same, parameters = _same_method(seen)
     if same is not None:
         found = OtherPublisher(same, own, parameters, told)
@@ -152,7 +156,7 @@ def _smallest(ours: OurTable) -> KAnonymity:
     return KAnonymity(int(np.bincount(ours.class_).min()))
 
 
-def _same_rule(seen: Seen, ours: OurTable) -> tuple[Model, tuple[str, ...]]:
+def _same_rule(seen: PublishedTable, ours: OurTable) -> tuple[Model, tuple[str, ...]]:
     """The release's own rule as far as it can be asked of another's table; else its smallest k."""
     smallest = _smallest(ours)
     told = (seen.manifest or {}).get("rule")
@@ -170,7 +174,7 @@ def _same_rule(seen: Seen, ours: OurTable) -> tuple[Model, tuple[str, ...]]:
     return rule, (f"of our rule others keep {rule}",) if left_out else ()
 
 
-def _same_method(seen: Seen) -> tuple[str | None, dict[str, Any]]:
+def _same_method(seen: PublishedTable) -> tuple[str | None, dict[str, Any]]:
     """The release's own method and parameters, where it is one of ours and has what it needs."""
     manifest = seen.manifest or {}
     name = str(manifest.get("method"))

@@ -32,9 +32,9 @@ from shoal.core.tally import Population
 from shoal.core.theory.adversary_view import UNKNOWN, UNPUBLISHED, Needs, View
 from shoal.forecasts.our_table import OurTable
 from shoal.kernels.grouping import combinations
-from shoal.releases.options import Progress, quiet
-from shoal.releases.published_table import Seen
-from shoal.releases.row_listing import read_as
+from shoal.releases.options import Progress, ignore_progress
+from shoal.releases.published_table import PublishedTable
+from shoal.releases.row_listing import code_on_axis
 
 # Where in a release people are: points drawn inside cells, and people seated in its rows.
 
@@ -174,7 +174,7 @@ def _rank(times: NDArray[np.int64]) -> NDArray[np.int64]:
 class OurRelease:
     """A release read for a forecast, and what had to be supposed to read it."""
 
-    seen: Seen
+    seen: PublishedTable
     view: View
     ours: OurTable
     suppositions: tuple[str, ...]
@@ -201,7 +201,7 @@ def read_our_release(
     seed: int = 0,
     show: bool = False,
     reading: Mapping[str, Any] | None = None,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
 ) -> OurRelease:
     """Read a release folder, a ``Release``, or any table with a schema: by each column to learn.
 
@@ -251,7 +251,7 @@ def _on_column(known: Scene, column: str, seed: int, original: bool) -> OurRelea
     return OurRelease(seen, view, ours, tuple(told), found, left_out)
 
 
-def _refuse(seen: Seen, known: Scene) -> None:
+def _refuse(seen: PublishedTable, known: Scene) -> None:
     """Refuse forms that have no cells, and people's tables that lack columns."""
     if seen.buckets:
         raise InputError(
@@ -275,7 +275,7 @@ def _refuse(seen: Seen, known: Scene) -> None:
             _has_all(crowd, seen, name)
 
 
-def _has_all(crowd: Crowd, seen: Seen, name: str) -> None:
+def _has_all(crowd: Crowd, seen: PublishedTable, name: str) -> None:
     if missing := [column for column in seen.quasi if column not in crowd.listings]:
         raise InputError(
             f"The {name} lacks quasi-identifiers of the release: {', '.join(missing)}.",
@@ -314,7 +314,7 @@ def _values(crowd: Crowd | None, axis: Axis) -> tuple[NDArray[np.int64] | None, 
     """
     if crowd is None or axis.name not in crowd.listings:
         return None, 0
-    codes = read_as(crowd.listings[axis.name], axis)
+    codes = code_on_axis(crowd.listings[axis.name], axis)
     counts = np.bincount(codes[codes >= 0], minlength=axis.size).astype(np.int64)
     elsewhere = int((codes == UNPUBLISHED).sum())
     if elsewhere and not counts.any():

@@ -46,10 +46,10 @@ from shoal.forecasts.score import (
 )
 from shoal.forecasts.simulation import simulate
 from shoal.models.k_anonymity import KAnonymity
-from shoal.releases.method_parameters import method_parameters
-from shoal.releases.options import Progress, quiet
-from shoal.releases.people import check_people
-from shoal.releases.reader import opened
+from shoal.releases.method_parameters import parse_method_parameters
+from shoal.releases.options import Progress, ignore_progress
+from shoal.releases.people import check_one_row_each
+from shoal.releases.reader import open_frame
 from shoal.releases.tallying import survey
 from shoal.reports.document import check_place
 
@@ -72,7 +72,7 @@ def validate_forecast(
     confidence: float = 0.5,
     reading: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
 ) -> Validation:
     """Publish samples of a table as if by two publishers, and hold forecasts against the truth.
 
@@ -123,7 +123,7 @@ def _validated(
     """Forecasts of one sensitive column held against the truth."""
     wanted = None if overlaps is None else [parse_overlap(one) for one in overlaps]
     size, shared, notes = _fitting(people.rows, size, wanted, ks)
-    parameters = method_parameters(method, {})
+    parameters = parse_method_parameters(method, {})
     publishers = {k: OtherPublisher(method, KAnonymity(k), parameters) for k in ks}
     drawn = list(product(range(seeds), shared))
     total = len(drawn) * len(publishers) * repeats
@@ -176,8 +176,8 @@ class CodedTable:
         """The quasi-identifiers and one sensitive column."""
         columns = (*schema.quasi, schema.column(on))
         names = {column.name for column in columns}
-        with opened(table, kinds=schema.kinds, **reading) as frame:
-            check_people(frame, schema)
+        with open_frame(table, kinds=schema.kinds, **reading) as frame:
+            check_one_row_each(frame, schema)
             fields = [field for field in frame.fields if field.name in names]
             plan = survey(frame, Schema(columns).fit(fields))
             *keys, values = (codes.astype(np.int32) for codes in frame.rows(plan.codings))

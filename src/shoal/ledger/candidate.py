@@ -28,12 +28,12 @@ from shoal.ledger.noise_releases import (
 from shoal.ledger.sealed_release import hash_table_content, pack_release
 from shoal.ledger.standing import JUDGED_KINDS
 from shoal.ledger.terms import AdmissionOptions
-from shoal.releases.companion import Companion, read_companion, released
-from shoal.releases.manifest import hashes, sha256
-from shoal.releases.options import NOISY, OF_NOBODY, Progress, quiet
+from shoal.releases.companion import Companion, find_release, read_companion
+from shoal.releases.manifest import hash_file, hash_files
+from shoal.releases.options import NO_INDIVIDUAL_ROWS, NOISY, Progress, ignore_progress
 from shoal.releases.people_sketch import Sketch
-from shoal.releases.published_table import Seen, look_at
-from shoal.releases.reader import opened_labels
+from shoal.releases.published_table import PublishedTable, read_published_tables
+from shoal.releases.reader import open_labels
 
 RELEASE, FOREIGN = JUDGED_KINDS
 PUBLISHER = "publisher"
@@ -47,7 +47,7 @@ SPEND_FACTS = ("spend", "privacy", "answers")
 class Candidate:
     """A release that is to be judged or recorded: as it was read, and the hashes of its files."""
 
-    seen: Seen
+    seen: PublishedTable
     table: str
     values: str = ""
     """Of its second table, where it has two."""
@@ -114,32 +114,32 @@ class Candidate:
 
 
 def read_candidate(
-    source: Any, schema: Schema | None, *, own: bool = True, progress: Progress = quiet
+    source: Any, schema: Schema | None, *, own: bool = True, progress: Progress = ignore_progress
 ) -> Candidate:
     """Read a release that is to be recorded; ``own``: with its companion, if it is a folder.
 
     A folder's files must be those that its manifest was written for, and of a table of ours every
     column must have a role.
     """
-    release = released(source)
+    release = find_release(source)
     if release is None:
         _check_alone(source)
-        (seen,) = look_at([source], schema, progress)
+        (seen,) = read_published_tables([source], schema, progress)
         if own:
             _check_named(source, seen.roles)
         file = Path(source) if isinstance(source, str | Path) else None
         lies = file.absolute() if file and file.is_file() else None
         return Candidate(
-            seen, sha256(lies) if lies else hash_table_content(seen), folder=lies, place=lies
+            seen, hash_file(lies) if lies else hash_table_content(seen), folder=lies, place=lies
         )
     table, manifest = release
     files = _hashes(table, manifest)
     companion = _checked_companion(source, table) if own else None
     check_noise_spend(source, manifest)
-    if manifest.get("form") in OF_NOBODY:
+    if manifest.get("form") in NO_INDIVIDUAL_ROWS:
         seen = read_noise_table(table, manifest)
     else:
-        (seen,) = look_at([source], schema, progress)
+        (seen,) = read_published_tables([source], schema, progress)
     lies = table.absolute().parent
     return Candidate(
         seen,
@@ -155,7 +155,9 @@ def read_candidate(
 def _hashes(table: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
     """The hashes of a release's files, which must be there."""
     try:
-        return hashes(table, table.with_name(manifest["values"]) if "values" in manifest else None)
+        return hash_files(
+            table, table.with_name(manifest["values"]) if "values" in manifest else None
+        )
     except OSError as error:
         name = Path(error.filename or table).name
         raise InputError(
@@ -169,7 +171,7 @@ def _check_alone(source: Any) -> None:
     file = Path(source) if isinstance(source, str | Path) else None
     if file is None or not file.is_file() or not file.name.startswith("table."):
         return
-    release = released(file.parent)
+    release = find_release(file.parent)
     if release is None or release[0].name != file.name:
         return
     if release[1].get("form") in NOISY or any(name in release[1] for name in SPEND_FACTS):
@@ -181,7 +183,7 @@ def _check_alone(source: Any) -> None:
 
 def _check_named(source: Any, roles: Schema) -> None:
     """Refuse columns without a role: they would be published, and no attack would look at them."""
-    with opened_labels(source, roles, exact=False, some=True) as frame:
+    with open_labels(source, roles, exact=False, some=True) as frame:
         unnamed = [field.name for field in frame.fields if field.name not in roles.names]
     if unnamed:
         raise UsageError(
@@ -275,7 +277,7 @@ def check_recorded_spend(told: Candidate, entry: Entry) -> None:
 
 def hash_release_table(source: Any) -> str:
     """The hash of a release's table, by which its entry is found."""
-    release = released(source)
+    release = find_release(source)
     file = release[0] if release else Path(source) if isinstance(source, str | Path) else None
     if file is None:
         raise UsageError(
@@ -285,10 +287,10 @@ def hash_release_table(source: Any) -> str:
         raise InputError(
             f"The release has no file {file.name}.", "put it back, or publish the release again."
         )
-    return sha256(file)
+    return hash_file(file)
 
 
-def make_column_sensitive(seen: Seen, on: str) -> Seen:
+def make_column_sensitive(seen: PublishedTable, on: str) -> PublishedTable:
     """The release with a column that it keeps as one to be learnt."""
     if on not in seen.plain:
         raise UsageError(f"The release has no column {on!r} to learn.", "name another.")
@@ -296,7 +298,7 @@ def make_column_sensitive(seen: Seen, on: str) -> Seen:
     return replace(seen, roles=Schema(tuple(columns)))
 
 
-def lend_hierarchies(seen: Seen, schema: Schema) -> Seen:
+def lend_hierarchies(seen: PublishedTable, schema: Schema) -> PublishedTable:
     """The release with hierarchies and kinds from a schema where it has none."""
     given = {column.name: column for column in schema.columns}
     columns = tuple(

@@ -47,7 +47,7 @@ from shoal.ledger.judging import (
 )
 from shoal.ledger.noise_releases import drop_answered_columns, has_no_individual_rows
 from shoal.ledger.terms import AdmissionOptions
-from shoal.releases.published_table import Seen
+from shoal.releases.published_table import PublishedTable
 
 MAX_COMBINATIONS = 200
 """So many combinations of earlier releases are tried one by one for a column."""
@@ -68,7 +68,7 @@ class CombinedFindings(NamedTuple):
 
 def judge_combinations(
     pasts: Sequence[RecordedRelease],
-    new: Seen,
+    new: PublishedTable,
     terms: AdmissionOptions,
     pairs: Sequence[JudgedPair],
 ) -> CombinedFindings:
@@ -90,7 +90,7 @@ def _joined(found: Sequence[CombinedFindings]) -> CombinedFindings:
 
 def _at_worst(
     pasts: Sequence[RecordedRelease],
-    new: Seen,
+    new: PublishedTable,
     terms: AdmissionOptions,
     pairs: Sequence[JudgedPair],
 ) -> list[CombinedFindings]:
@@ -113,7 +113,7 @@ def _at_worst(
 
 
 def _worst(
-    pasts: Sequence[RecordedRelease], new: Seen, terms: AdmissionOptions, name: str
+    pasts: Sequence[RecordedRelease], new: PublishedTable, terms: AdmissionOptions, name: str
 ) -> CombinedFindings:
     entries = tuple(one.number for one in pasts)
     asked = Asked(on=name, options={"l": terms.l})
@@ -137,7 +137,7 @@ def _worst(
     return CombinedFindings((one,), ((entries[-1], f"Column {name!r}: {_cut_short(len(pasts))}"),))
 
 
-def _kept_by_three(releases: Sequence[Seen], name: str) -> tuple[str, ...]:
+def _kept_by_three(releases: Sequence[PublishedTable], name: str) -> tuple[str, ...]:
     """The columns by which rows of the new release can be joined with two earlier ones."""
     *earlier, new = releases
     shared = [find_shared_kept_columns((one, new), name) for one in earlier]
@@ -160,7 +160,7 @@ def _cut_short(number: int) -> str:
 
 
 def _to_people(
-    pasts: Sequence[RecordedRelease], new: Seen, terms: AdmissionOptions
+    pasts: Sequence[RecordedRelease], new: PublishedTable, terms: AdmissionOptions
 ) -> CombinedFindings:
     """Intersect what the releases leave to the people; that nobody is in all is no failure."""
     pasts = [one for one in pasts if not has_no_individual_rows(one.seen)]

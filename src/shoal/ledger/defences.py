@@ -29,9 +29,9 @@ from shoal.core.labels import ROOT, format_count
 from shoal.core.theory.adversary_view import Needs, View
 from shoal.ledger.relation import BOTH
 from shoal.models import rule as parse_rule
-from shoal.releases.published_table import Seen
-from shoal.releases.reader import opened_labels
-from shoal.releases.verification import counted, judged_after
+from shoal.releases.published_table import PublishedTable
+from shoal.releases.reader import open_labels
+from shoal.releases.verification import judge_frame, treat_published_as_quasi
 
 Rows = NDArray[np.int64]
 GIVE_PEOPLE = "give the people with the column that says who they are (--people)"
@@ -40,7 +40,9 @@ WITH_EARLIER = "Counted with what was released before"
 _CELLS = Needs(releases=2, most=2, sensitive=False)
 
 
-def check_rule_with_earlier(new: Seen, earlier: Sequence[Seen]) -> tuple[bool, str]:
+def check_rule_with_earlier(
+    new: PublishedTable, earlier: Sequence[PublishedTable]
+) -> tuple[bool, str]:
     """Whether the rule holds over quasi-identifiers and all columns released before; in words.
 
     A table that promises no rule is to keep the k that its classes have.
@@ -52,9 +54,9 @@ def check_rule_with_earlier(new: Seen, earlier: Sequence[Seen]) -> tuple[bool, s
     after = pa.table(dict.fromkeys(names, pa.array([0.0])))  # their names alone are asked for
     try:
         rule = parse_rule(promised)
-        schema = judged_after(new.schema, rule, after)
-        with opened_labels(_as_table(new), schema, exact=True) as frame:
-            verdict = counted(frame, schema, rule, accept_keep=True, own=True)
+        schema = treat_published_as_quasi(new.schema, rule, after)
+        with open_labels(_as_table(new), schema, exact=True) as frame:
+            verdict = judge_frame(frame, schema, rule, accept_keep=True, own=True)
     except (InputError, UsageError, NotMetError) as error:
         return False, f"{WITH_EARLIER}: {promised}: {told(error)}"
     more = [c.name for c in schema.quasi if c.name not in new.quasi]
@@ -69,12 +71,12 @@ def check_rule_with_earlier(new: Seen, earlier: Sequence[Seen]) -> tuple[bool, s
     )
 
 
-def _smallest(new: Seen, names: Sequence[str]) -> int:
+def _smallest(new: PublishedTable, names: Sequence[str]) -> int:
     number, first = new.classes(names)
     return int(np.bincount(number, minlength=len(first)).min())
 
 
-def _as_table(seen: Seen) -> pa.Table:
+def _as_table(seen: PublishedTable) -> pa.Table:
     """The published table as it was read, to count it."""
     columns = {}
     for name, one in seen.listings.items():
@@ -138,7 +140,7 @@ def _covers(outer: Cells, inner: Cells, column: int) -> NDArray[np.bool_]:
     return np.asarray((low <= inner.low[:, column]) & (inner.high[:, column] <= high))
 
 
-def _says_all(release: Seen, name: str) -> NDArray[np.bool_]:
+def _says_all(release: PublishedTable, name: str) -> NDArray[np.bool_]:
     """Of each row whether it says nothing in a column: a star, or no such column."""
     if name not in release.quasi:
         return np.ones(release.rows, np.bool_)

@@ -49,7 +49,7 @@ from shoal.ledger.noise_releases import (
 )
 from shoal.ledger.relation import BASED, BOTH, DECLARED, find_relation, measure_coverage
 from shoal.ledger.terms import OVERLAP, SAME, TIME, AdmissionOptions
-from shoal.releases.published_table import Seen
+from shoal.releases.published_table import PublishedTable
 
 JOINING_ATTACKS = {SAME: "complementary", TIME: "temporal"}
 """The attack that decides, where rows can be joined."""
@@ -71,7 +71,7 @@ class RecordedRelease:
     """A recorded release: its entry, and what the ledger keeps of it."""
 
     entry: Entry
-    seen: Seen
+    seen: PublishedTable
 
     @property
     def number(self) -> int:
@@ -132,7 +132,7 @@ class JudgedPair:
         return self.how in (DECLARED, BASED)
 
 
-def unify_roles(releases: Sequence[Seen]) -> list[Seen]:
+def unify_roles(releases: Sequence[PublishedTable]) -> list[PublishedTable]:
     """The releases with one role for each column: what one generalises is a cell in all.
 
     A column that one calls sensitive and another keeps is something to learn in both.
@@ -144,14 +144,14 @@ def unify_roles(releases: Sequence[Seen]) -> list[Seen]:
     return [one if one.buckets else _with_roles(one, roles) for one in releases]
 
 
-def _with_roles(seen: Seen, roles: dict[str, str]) -> Seen:
+def _with_roles(seen: PublishedTable, roles: dict[str, str]) -> PublishedTable:
     columns = tuple(
         replace(c, role=roles[c.name]) if c.name in seen.listings else c for c in seen.roles.columns
     )
     return seen if columns == seen.roles.columns else replace(seen, roles=Schema(columns))
 
 
-def find_learnable_columns(releases: Sequence[Seen], on: str | None) -> list[str]:
+def find_learnable_columns(releases: Sequence[PublishedTable], on: str | None) -> list[str]:
     """The columns to learn: all that every release calls sensitive, and one that is asked for."""
     first = [column.name for column in releases[0].schema.sensitive]
     every = [{column.name for column in one.schema.sensitive} for one in releases]
@@ -160,7 +160,7 @@ def find_learnable_columns(releases: Sequence[Seen], on: str | None) -> list[str
     return list(dict.fromkeys((*found, *asked)))
 
 
-def read_targets(releases: Sequence[Seen], terms: AdmissionOptions) -> Crowd | None:
+def read_targets(releases: Sequence[PublishedTable], terms: AdmissionOptions) -> Crowd | None:
     """The people, read once for all of the releases."""
     if terms.people is None:
         return None
@@ -169,7 +169,7 @@ def read_targets(releases: Sequence[Seen], terms: AdmissionOptions) -> Crowd | N
     return gather(terms.people, releases, kinds, terms.reading)
 
 
-def build_scene(releases: Sequence[Seen], terms: AdmissionOptions) -> Scene:
+def build_scene(releases: Sequence[PublishedTable], terms: AdmissionOptions) -> Scene:
     """The releases on common axes, with the people where they are given."""
     return scene(
         unify_roles(releases),
@@ -196,7 +196,7 @@ def choose_location(known: Scene) -> str:
 
 
 def judge_pair(
-    past: RecordedRelease, new: Seen, based: bool, terms: AdmissionOptions
+    past: RecordedRelease, new: PublishedTable, based: bool, terms: AdmissionOptions
 ) -> JudgedPair:
     """The release beside an earlier one; ``based``: its manifest leads there."""
     if has_no_individual_rows(past.seen) or has_no_individual_rows(new):
@@ -222,7 +222,7 @@ class _Beside:
     def __init__(
         self,
         past: RecordedRelease,
-        new: Seen,
+        new: PublishedTable,
         known: Scene,
         terms: AdmissionOptions,
         noisy: frozenset[str],
@@ -407,7 +407,7 @@ class _Beside:
             )
 
 
-def find_shared_kept_columns(releases: Sequence[Seen], learnt: str) -> tuple[str, ...]:
+def find_shared_kept_columns(releases: Sequence[PublishedTable], learnt: str) -> tuple[str, ...]:
     """The columns that all releases publish as they are and call kept; not one that is learnt.
 
     One that has a single value, the same in all of them, tells nobody from anybody.
@@ -487,6 +487,6 @@ def judge_finding(
     return JudgedFinding(finding, entries, beyond, terms.limit, on=on)
 
 
-def _random(seen: Seen) -> bool:
+def _random(seen: PublishedTable) -> bool:
     """Whether a release's rows stand in an order that was drawn when it was published."""
     return str((seen.manifest or {}).get("row_order", "")).startswith("random")

@@ -70,8 +70,8 @@ from shoal.ledger.standing import (
     select_released,
 )
 from shoal.ledger.terms import AdmissionOptions
-from shoal.releases.options import Progress, quiet
-from shoal.releases.published_table import Seen
+from shoal.releases.options import Progress, ignore_progress
+from shoal.releases.published_table import PublishedTable
 
 KEY_VARIABLE = "SHOAL_LEDGER_KEY"
 """The environment variable that names the key's file."""
@@ -86,7 +86,7 @@ class Ledger:
     def __init__(self, where: str | Path = "releases.db", key: str | Path | None = None) -> None:
         self.where, self.key = where, _key_file(where, key)
         self.book = Book.open(where, None if self.key is None else Keys.read(self.key))
-        self._seen: dict[int, Seen] = {}
+        self._seen: dict[int, PublishedTable] = {}
 
     @classmethod
     def init(
@@ -241,7 +241,7 @@ class Ledger:
         name: str | None = None,
         reading: Mapping[str, Any] | None = None,
         show: bool = False,
-        progress: Progress = quiet,
+        progress: Progress = ignore_progress,
         place: Path | None = None,
     ) -> Admission:
         """Judge a release together with the earlier ones about the same people, and record it.
@@ -307,7 +307,7 @@ class Ledger:
         limit: float = 0.0,
         reading: Mapping[str, Any] | None = None,
         show: bool = False,
-        progress: Progress = quiet,
+        progress: Progress = ignore_progress,
     ) -> Admission:
         """The same without recording anything; a release that exposes people is told, not raised.
 
@@ -344,7 +344,7 @@ class Ledger:
         limit: float | None = None,
         reading: Mapping[str, Any] | None = None,
         show: bool = False,
-        progress: Progress = quiet,
+        progress: Progress = ignore_progress,
     ) -> tuple[Admission, ...]:
         """Every release of ours judged again by today's attacks, unless it was never out.
 
@@ -649,7 +649,7 @@ class Ledger:
             if one.body.get("about") == about or one.number in based
         ]
 
-    def _kept(self, entry: Entry) -> Seen:
+    def _kept(self, entry: Entry) -> PublishedTable:
         if entry.number not in self._seen:
             self._seen[entry.number] = unpack_release(self.book.sealed(entry.number))
         return self._seen[entry.number]

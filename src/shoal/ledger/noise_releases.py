@@ -21,14 +21,14 @@ from shoal.core.schema import Column, Schema
 from shoal.core.spend import Spend
 from shoal.dp.randomised_response import answered_for
 from shoal.ledger.budget import read_stated_spend
-from shoal.releases.forms._noise.answers import answers_of
-from shoal.releases.forms._noise.spending import read_steps, total
+from shoal.releases.forms._noise.answers import read_answers
+from shoal.releases.forms._noise.spending import read_steps, total_spend
 from shoal.releases.forms.counts import COUNT, ESTIMATE, MARGINAL
-from shoal.releases.options import COUNTS, NOISY, OF_NOBODY, RANDOMISED
-from shoal.releases.published_table import Seen
-from shoal.releases.reader import opened, released_schema
-from shoal.releases.row_listing import listed
-from shoal.releases.verification import check_form, verify
+from shoal.releases.options import COUNTS, NO_INDIVIDUAL_ROWS, NOISY, RANDOMISED
+from shoal.releases.published_table import PublishedTable
+from shoal.releases.reader import open_frame, parse_released_schema
+from shoal.releases.row_listing import read_columns
+from shoal.releases.verification import check_manifest_form, verify
 
 BY_BUDGET = (
     "Noise made one of the two, and no cell of it is anybody's: what it gives away beside the "
@@ -40,28 +40,28 @@ VALUES_BY_BUDGET = (
 )
 
 
-def read_form(seen: Seen) -> str:
+def read_form(seen: PublishedTable) -> str:
     """What form a release says that it has; empty for a table of others."""
     return str((seen.manifest or {}).get("form", ""))
 
 
-def has_no_individual_rows(seen: Seen) -> bool:
+def has_no_individual_rows(seen: PublishedTable) -> bool:
     """Whether no row of it is anybody's: noisy counts, or people made up from them."""
-    return read_form(seen) in OF_NOBODY
+    return read_form(seen) in NO_INDIVIDUAL_ROWS
 
 
-def find_answered_columns(seen: Seen) -> frozenset[str]:
+def find_answered_columns(seen: PublishedTable) -> frozenset[str]:
     """The columns whose values noise answers for: the sensitive ones of a randomised release."""
     randomised = read_form(seen) == RANDOMISED
     return frozenset(c.name for c in seen.schema.sensitive) if randomised else frozenset()
 
 
-def drop_answered_columns(seen: Seen) -> Seen:
+def drop_answered_columns(seen: PublishedTable) -> PublishedTable:
     """A release without the columns that noise answers for."""
     return drop_columns(seen, find_answered_columns(seen))
 
 
-def drop_columns(seen: Seen, names: frozenset[str]) -> Seen:
+def drop_columns(seen: PublishedTable, names: frozenset[str]) -> PublishedTable:
     """A release without some columns, as if they had not been published."""
     kept = {name: one for name, one in seen.listings.items() if name not in names}
     return seen if len(kept) == len(seen.listings) else replace(seen, listings=kept)
@@ -78,7 +78,7 @@ def check_noise_spend(source: Any, manifest: Mapping[str, Any]) -> None:
             "The manifest states a ρ that no noise of it bears out: only one with a delta has any.",
             "take the manifest as it was published, or publish the release again.",
         )
-    check_form(manifest)
+    check_manifest_form(manifest)
     if manifest.get("form") not in NOISY:
         return
     if manifest.get("releasable") is not True:
@@ -103,24 +103,24 @@ def _is_spent(manifest: Mapping[str, Any], spend: Spend) -> bool:
 
 def _by_noise(manifest: Mapping[str, Any], spend: Spend) -> Spend:
     """What the noise that a manifest tells of spends, with its ρ where it has one."""
-    if manifest.get("form") in OF_NOBODY:
-        return total(read_steps(manifest), spend.delta)
-    told = answers_of(manifest).values()
+    if manifest.get("form") in NO_INDIVIDUAL_ROWS:
+        return total_spend(read_steps(manifest), spend.delta)
+    told = read_answers(manifest).values()
     each = [answered_for(one.bins.size, one.keep).epsilon for one in told]
     return Spend(sum(each), rho=sum(one**2 for one in each) / 2)
 
 
-def read_noise_table(table: Path, manifest: Mapping[str, Any]) -> Seen:
+def read_noise_table(table: Path, manifest: Mapping[str, Any]) -> PublishedTable:
     """A table of counts or made-up people, every column as labels: nobody is looked for in it.
 
     It was verified, so that its columns are those that the manifest says.
     """
-    columns = released_schema(dict(manifest)).columns
+    columns = parse_released_schema(dict(manifest)).columns
     stated_roles = {one.name: one.role for one in columns if one.role in ("quasi", "sensitive")}
     names = list(stated_roles)
     if manifest.get("form") == COUNTS:
         names = [MARGINAL, *names, COUNT, ESTIMATE]
-    with opened(table, kinds=dict.fromkeys(names, "label"), nulls=()) as frame:
-        listings = listed(frame, names)
+    with open_frame(table, kinds=dict.fromkeys(names, "label"), nulls=()) as frame:
+        listings = read_columns(frame, names)
     roles = Schema(tuple(Column(name, stated_roles.get(name, "keep")) for name in names))
-    return Seen(table.resolve().parent.name, roles, listings, manifest)
+    return PublishedTable(table.resolve().parent.name, roles, listings, manifest)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from shoal.core.errors import UsageError
 from shoal.core.release import Release
 from shoal.engines.protocol import Frame
-from shoal.releases.manifest import sha256
+from shoal.releases.manifest import hash_file
 from shoal.releases.options import Progress
 
 if TYPE_CHECKING:
@@ -147,4 +147,4 @@ def _undo(
 
 
 def _is_out(table: Path, hash_: str) -> bool:
-    return table.is_file() and sha256(table) == hash_
+    return table.is_file() and hash_file(table) == hash_

@@ -39,7 +39,7 @@ from shoal.ledger.judging import (
 from shoal.ledger.relation import UNRECORDED
 from shoal.ledger.standing import FOREIGN
 from shoal.ledger.terms import OVERLAP
-from shoal.releases.published_table import Seen
+from shoal.releases.published_table import PublishedTable
 
 # What helps a release that the budget alone speaks against: only what does is told.
 
@@ -158,7 +158,7 @@ _RECORD_BASE = (
 class Refusal:
     """A release that is judged, and what was said and done already."""
 
-    new: Seen
+    new: PublishedTable
     pairs: Sequence[JudgedPair]
     people_given: bool
     based: frozenset[int]

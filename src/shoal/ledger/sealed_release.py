@@ -29,9 +29,9 @@ from shoal.adversary.targets import keyed_people
 from shoal.core.errors import InputError
 from shoal.core.release import to_json_value
 from shoal.core.schema import Schema
-from shoal.releases.manifest import whole
+from shoal.releases.manifest import inline_taxonomies
 from shoal.releases.people_sketch import Sketch
-from shoal.releases.published_table import Keyed, Seen
+from shoal.releases.published_table import KeyedPersons, PublishedTable
 from shoal.releases.row_listing import Listing
 
 EDITION = 1
@@ -39,7 +39,7 @@ ABOUT, PUBLISHED, ROWS = "about.json", "published.arrow", "rows.arrow"
 _KEPT_ROLES = frozenset({"quasi", "sensitive", "keep", "person"})
 
 
-def pack_release(seen: Seen, place: str = "", sketch: Sketch | None = None) -> bytes:
+def pack_release(seen: PublishedTable, place: str = "", sketch: Sketch | None = None) -> bytes:
     """A release as it was read, where it lies, and its people's sketch: the bytes to be sealed."""
     keyed = keyed_people(seen)
     number, first = _distinct(seen)
@@ -62,7 +62,7 @@ def pack_release(seen: Seen, place: str = "", sketch: Sketch | None = None) -> b
     return target.getvalue()
 
 
-def unpack_release(content: bytes) -> Seen:
+def unpack_release(content: bytes) -> PublishedTable:
     """The release that ``pack_release`` packed."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -74,14 +74,14 @@ def unpack_release(content: bytes) -> Seen:
         listings = {name: _listing(published[name], number) for name in published.column_names}
         keyed = None
         if about["key"] is not None:
-            keyed = Keyed(bytes.fromhex(about["key"]), rows["person"].combine_chunks())
+            keyed = KeyedPersons(bytes.fromhex(about["key"]), rows["person"].combine_chunks())
         roles = Schema.parse(about["roles"])
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, pa.ArrowException):
         raise InputError(
             "The sealed content of an entry is no release.",
             "check it with shoal ledger verify.",
         ) from None
-    return Seen(about["name"], roles, listings, about["manifest"], keyed=keyed)
+    return PublishedTable(about["name"], roles, listings, about["manifest"], keyed=keyed)
 
 
 def unpack_place_and_sketch(content: bytes) -> tuple[str, Sketch | None]:
@@ -94,7 +94,7 @@ def unpack_place_and_sketch(content: bytes) -> tuple[str, Sketch | None]:
         return "", None
 
 
-def hash_table_content(seen: Seen) -> str:
+def hash_table_content(seen: PublishedTable) -> str:
     """A hash of a table that lies in no file: of its columns and rows as they stand."""
     found = hashlib.sha256()
     for name, one in sorted(seen.listings.items()):
@@ -107,16 +107,16 @@ def hash_table_content(seen: Seen) -> str:
     return found.hexdigest()
 
 
-def _distinct(seen: Seen) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _distinct(seen: PublishedTable) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Which distinct published row each row is, and where each of them first stands."""
     return seen.classes(list(seen.listings))
 
 
-def _roles(seen: Seen) -> Schema:
+def _roles(seen: PublishedTable) -> Schema:
     """What is said of the published columns and the person; taxonomies written out."""
     kept = tuple(c for c in seen.roles.columns if c.role in _KEPT_ROLES)
     there = (c for c in kept if c.name in seen.listings or c.role == "person")
-    return whole(replace(seen.roles, columns=tuple(there)))
+    return inline_taxonomies(replace(seen.roles, columns=tuple(there)))
 
 
 def _column(listing: Listing, rows: NDArray[Any]) -> pa.DictionaryArray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.core.errors import UsageError
-from shoal.releases.options import Progress, quiet
+from shoal.releases.options import Progress, ignore_progress
 
 SAME, TIME, OVERLAP = "same table", "over time", "overlapping"
 RELATIONS = (SAME, TIME, OVERLAP)
@@ -32,7 +32,7 @@ class AdmissionOptions:
     """The share of people that an attack may expose."""
     reading: Mapping[str, Any] | None = None
     show: bool = False
-    progress: Progress = quiet
+    progress: Progress = ignore_progress
 
     def __post_init__(self) -> None:
         if isinstance(self.l, bool) or not isinstance(self.l, int) or self.l < 2:

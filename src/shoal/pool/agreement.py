@@ -38,10 +38,10 @@ from shoal.models.m_privacy import MPrivacy
 from shoal.models.recursive_diversity import RecursiveDiversity
 from shoal.models.t_closeness import TCloseness
 from shoal.releases import manifest
-from shoal.releases.judgement import unjudged
-from shoal.releases.method_parameters import method_parameters
+from shoal.releases.judgement import find_unjudged_columns
+from shoal.releases.method_parameters import parse_method_parameters
 from shoal.releases.options import Request
-from shoal.releases.providers import check_providers, largest_m
+from shoal.releases.providers import check_providers, find_largest_m
 
 EDITION = 1
 PROVIDER = "provider"
@@ -98,14 +98,16 @@ class Agreement:
     def unjudged(self) -> list[str]:
         """The sensitive columns that nothing inside is about."""
         asked = tuple(part for part in split_rule(self.inside) if not _empty(part))
-        return unjudged(Conjunction(asked), [column.name for column in self.schema.sensitive])
+        return find_unjudged_columns(
+            Conjunction(asked), [column.name for column in self.schema.sensitive]
+        )
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse providers who are too few, or whose names could be taken for one another's."""
         if twice := [name for name, times in Counter(names).items() if times > 1]:
             raise UsageError(f"The provider {twice[0]!r} is named twice.", "name each one once.")
         axis = Axis(self.column.name, "category", "flat", tuple(names))
-        check_providers(axis, largest_m(self.rule))
+        check_providers(axis, find_largest_m(self.rule))
 
     def check_name(self, name: str, others: Sequence[str]) -> None:
         """Refuse one who does not take part, or whose name is nearly another's."""
@@ -162,7 +164,7 @@ def make_agreement(
 ) -> Agreement:
     """The agreement, with everything settled that publishing will need; refuses what is not."""
     model = parse_rule(rule) if isinstance(rule, str) else rule
-    parameters = method_parameters(method, parameters)
+    parameters = parse_method_parameters(method, parameters)
     Request(schema=schema, rule=model, method=method, parameters=parameters, hold_back=hold_back)
     _check_rule(model)
     names = tuple(check_provider_name(name) for name in providers)
@@ -318,7 +320,7 @@ def complete_schema(schema: Schema) -> Schema:
             "make them quasi-identifiers, or leave them out (identifier).",
         )
     plain = Schema(tuple(replace(column, reason="") for column in fitted.columns))
-    return manifest.whole(plain)
+    return manifest.inline_taxonomies(plain)
 
 
 def _provided(schema: Schema) -> Schema:

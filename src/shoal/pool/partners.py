@@ -65,8 +65,8 @@ from shoal.pool.agreement import Agreement
 from shoal.pool.store import PoolFolder
 from shoal.releases import folder as place
 from shoal.releases import manifest as record
-from shoal.releases.providers import provided
-from shoal.releases.reader import opened_labels, released_schema
+from shoal.releases.providers import read_row_providers
+from shoal.releases.reader import open_labels, parse_released_schema
 from shoal.releases.recount import recount
 from shoal.reports.evidence import FEWEST
 from shoal.reports.pages import pool as drawn
@@ -195,7 +195,7 @@ def locate_partners_folder(out: Path) -> Path:
 
 def check_partners_folder(folder: Path, replace: bool) -> None:
     """Refuse before any work a folder that could not be written, or is not ours to replace."""
-    place.check_ours(folder, CERTIFICATE, replace, OURS, "a pool")
+    place.check_replaceable(folder, CERTIFICATE, replace, OURS, "a pool")
 
 
 def collect_partner_facts(
@@ -273,9 +273,9 @@ def _loss(release: Release) -> float:
 
 def _groups(release: Release, rule: Model) -> Groups:
     """The classes of the published file, and who provided their rows."""
-    schema = released_schema(dict(release.manifest))
-    with opened_labels(release.path, schema, exact=True) as frame:
-        found = recount(frame, schema, provided(release, release.path))
+    schema = parse_released_schema(dict(release.manifest))
+    with open_labels(release.path, schema, exact=True) as frame:
+        found = recount(frame, schema, read_row_providers(release, release.path))
     return Groups.of(found.tally, found.cut, list_joint_columns(rule))
 
 
@@ -389,7 +389,7 @@ def write_partner_files(folder: Path, told: PartnerFacts) -> tuple[str, dict[str
     """Write the certificate and the pages; returns the certificate's hash and the pages' files."""
     folder.mkdir(mode=0o700)
     record.write_json(folder / CERTIFICATE, told.certificate, 0o600)
-    signature = record.sha256(folder / CERTIFICATE)
+    signature = record.hash_file(folder / CERTIFICATE)
     certificate = drawn.certificate({**told.certificate, "hash": signature})
     files = name_page_files(told.pages)
     texts = {files[name]: drawn.provider_page(page) for name, page in told.pages.items()}

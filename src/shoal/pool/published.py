@@ -26,8 +26,8 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.release import EDITION
 from shoal.releases import folder
 from shoal.releases.folder import PRIVATE
-from shoal.releases.manifest import write_over
-from shoal.releases.reader import read_release
+from shoal.releases.manifest import replace_json
+from shoal.releases.reader import find_release_unchecked
 
 PUBLISHED, WORKING = "published.json", "working.json"
 
@@ -76,7 +76,7 @@ def check_no_earlier_release(
 
 def _is(out: Path, last: PoolRelease) -> bool:
     """Whether a folder holds that release; one of the same name elsewhere does not."""
-    found = read_release(out) if out.exists() else None
+    found = find_release_unchecked(out) if out.exists() else None
     return found is not None and found[1].get("sha256") == last.table_sha256
 
 
@@ -111,7 +111,7 @@ def mark_work_begun(pool: Path, finals: Sequence[Path], earlier: int) -> Iterato
     """
     note = pool / PRIVATE / WORKING
     places = [str(one.absolute()) for one in finals]
-    write_over(note, {"edition": EDITION, "places": places, "earlier": earlier})
+    replace_json(note, {"edition": EDITION, "places": places, "earlier": earlier})
     try:
         yield
     finally:
@@ -142,4 +142,4 @@ def finish_killed_run(pool: Path) -> None:
 
 
 def _write(path: Path, releases: Sequence[PoolRelease]) -> None:
-    write_over(path, {"edition": EDITION, "releases": [asdict(one) for one in releases]})
+    replace_json(path, {"edition": EDITION, "releases": [asdict(one) for one in releases]})

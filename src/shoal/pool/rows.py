@@ -27,9 +27,9 @@ from shoal.core.schema import Schema
 from shoal.engines.protocol import Frame
 from shoal.pool.agreement import Agreement
 from shoal.pool.store import PoolFolder
-from shoal.releases.people import check_people
-from shoal.releases.reader import opened_some
-from shoal.releases.row_listing import Listing, listed
+from shoal.releases.people import check_one_row_each
+from shoal.releases.reader import open_partial_frame
+from shoal.releases.row_listing import Listing, read_columns
 from shoal.releases.tallying import survey
 
 TYPES = {"number": pa.float64(), "date": pa.date32()}
@@ -49,7 +49,7 @@ def read_provider_rows(
     """The rows of a table that fits the agreed schema, without identifiers, with their provider."""
     kinds = {column.name: column.kind for column in _handed_in(agreement)}
     try:
-        with opened_some(source, kinds=kinds, **reading) as frame:
+        with open_partial_frame(source, kinds=kinds, **reading) as frame:
             frame.check_header()
             return _rows(frame, agreement, name)
     except InputError as error:
@@ -80,11 +80,11 @@ def _rows(frame: Frame, agreement: Agreement, name: str) -> pa.Table:
     dropped = [c for c in schema.columns if c not in wanted and c.name in there]
     # What is dropped may be written in any way.
     fitted = Schema((*wanted, *(replace(c, kind="") for c in dropped))).fit(frame.fields)
-    check_people(frame, fitted)
+    check_one_row_each(frame, fitted)
     if agreement.column in dropped:
         _check_own(frame, agreement.column.name, name)
     survey(frame, fitted)  # a value that a hierarchy lacks is told to whom it belongs
-    found = listed(frame, [column.name for column in wanted])
+    found = read_columns(frame, [column.name for column in wanted])
     rows = {c.name: _values(c.kind, found[c.name]) for c in wanted}
     rows[agreement.column.name] = pa.repeat(name, len(rows[wanted[0].name]))
     return pa.table(

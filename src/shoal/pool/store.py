@@ -33,7 +33,7 @@ import pyarrow.parquet as pq
 from shoal.core.errors import InputError, OutputError, UsageError
 from shoal.pool.agreement import EDITION, Agreement
 from shoal.releases import folder, manifest
-from shoal.releases.folder import AGREEMENT, PRIVATE, Busy, alone
+from shoal.releases.folder import AGREEMENT, PRIVATE, FolderBusyError, lock_folder
 
 PARTNERS, LOCK = "partners.json", "lock"
 OURS = r"[0-9a-f]{16}\.parquet"
@@ -149,13 +149,13 @@ def create_pool(place: Path, agreement: Agreement) -> PoolFolder:
     if place.exists() or place.is_symlink():
         raise UsageError(f"{place.name!r} exists already.", "choose another folder for the pool.")
     folder.check_outside(place)
-    with folder.aside(place) as (root,):
+    with folder.make_aside(place) as (root,):
         new = root / place.name
         (new / PRIVATE).mkdir(mode=0o700, parents=True)
         manifest.write_json(new / AGREEMENT, agreement.to_json())
-        signature = manifest.sha256(new / AGREEMENT)
+        signature = manifest.hash_file(new / AGREEMENT)
         write_partners(new, signature, ())
-        folder.move((new, place), replace=False)
+        folder.move_into_place((new, place), replace=False)
     return PoolFolder(place, agreement, signature)
 
 
@@ -203,8 +203,8 @@ def lock_pool(place: Path) -> Iterator[PoolFolder]:
     load_pool(place)
     with ExitStack() as stack:
         try:
-            stack.enter_context(alone(place / PRIVATE, LOCK, wait=False))
-        except Busy:
+            stack.enter_context(lock_folder(place / PRIVATE, LOCK, wait=False))
+        except FolderBusyError:
             raise InputError(
                 f"Somebody else is at work in the pool {place.name!r}.",
                 "wait until that is done, and try again.",
@@ -221,7 +221,7 @@ def lock_pool(place: Path) -> Iterator[PoolFolder]:
 def write_partners(place: Path, signature: str, partners: Sequence[Partner]) -> None:
     """Write down who handed in what: the old list stands until the new one is whole."""
     told = [asdict(partner) for partner in partners]
-    manifest.write_over(
+    manifest.replace_json(
         place / PRIVATE / PARTNERS,
         {"edition": EDITION, "agreement": signature, "partners": told},
     )

@@ -35,9 +35,9 @@ from shoal.pool.published import (
 from shoal.pool.results import Added, Agreed, Pooled, Status
 from shoal.pool.store import PoolFolder, create_pool, load_pool, lock_pool
 from shoal.releases import folder
-from shoal.releases.options import Progress, quiet
-from shoal.releases.people import one_row_of
-from shoal.releases.reader import opened
+from shoal.releases.options import Progress, ignore_progress
+from shoal.releases.people import parse_one_row
+from shoal.releases.reader import open_frame
 from shoal.verbs.publish import publish
 
 METHOD = "provider-aware"
@@ -106,7 +106,7 @@ def pool_add(
             raise InputError(
                 f"{name!r} has added its rows already.", "put others in their place with --replace."
             )
-        each = one_row_of(one_row, found.agreement.schema)
+        each = parse_one_row(one_row, found.agreement.schema)
         rows = handed_in.read_provider_rows(
             source, found.agreement, name, {**reading, "one_row": each}
         )
@@ -136,7 +136,7 @@ def pool_publish(
     replace: bool = False,
     again: bool = False,
     format: str = "csv",
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
 ) -> Pooled:
     """One release of everybody's rows, verified; a joint certificate; a page for each provider.
 
@@ -147,7 +147,7 @@ def pool_publish(
     for (``again``); certificate and pages then say how many came before.
     """
     place, home = _named(out), _named(pool)
-    companion, beside = folder.companion_of(place), partners.locate_partners_folder(place)
+    companion, beside = folder.default_companion(place), partners.locate_partners_folder(place)
     with _at_work(home) as found:
         check_agreement_hash(found.hash, agreement)
         _check_complete(found)
@@ -156,19 +156,19 @@ def pool_publish(
         finals = companion, beside, place
         # from here on something is written beside the release, be it an empty file
         with mark_work_begun(home, finals, len(earlier)):
-            folder.check_free(place, companion, replace)
+            folder.check_output_free(place, companion, replace)
             partners.check_partners_folder(beside, replace)
             rows = found.rows()
             handed_in.check_people_have_one_provider(found, rows)
-            with folder.aside(place) as (root,):
+            with folder.make_aside(place) as (root,):
                 release = _published(found.agreement, rows, root / place.name, format, progress)
                 progress("looking from every side", 0, 1)
                 told = partners.collect_partner_facts(found, release, date.today(), len(earlier))
                 signature, pages = partners.write_partner_files(root / beside.name, told)
-                new, hidden = root / place.name, folder.companion_of(root / place.name)
+                new, hidden = root / place.name, folder.default_companion(root / place.name)
                 pairs = (hidden, companion), (root / beside.name, beside), (new, place)
                 with record_pool_release(home, earlier, _record(told, signature, place), place):
-                    folder.move(*pairs, replace=replace)
+                    folder.move_into_place(*pairs, replace=replace)
     release = _moved(release, place, companion)
     return Pooled(release, told.certificate, signature, beside, pages, told.counts)
 
@@ -204,7 +204,7 @@ def _published(
     agreement: Agreement, rows: pa.Table, out: Path, format: str, progress: Progress
 ) -> Release:
     schema = handed_in.select_stored_columns(agreement.schema)
-    with opened(rows, kinds=schema.kinds, nulls=()) as frame:  # nulls are nulls by now
+    with open_frame(rows, kinds=schema.kinds, nulls=()) as frame:  # nulls are nulls by now
         return publish(
             frame,
             schema,

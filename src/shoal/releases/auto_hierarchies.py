@@ -33,7 +33,7 @@ MOST = 20
 """The finest automatic level has at most so many intervals."""
 
 
-def with_levels(frame: Frame, request: Request) -> tuple[Request, list[str]]:
+def add_automatic_levels(frame: Frame, request: Request) -> tuple[Request, list[str]]:
     """The request with automatic hierarchies where they are asked for, and what to tell of it."""
     if request.like is not None or not by_levels(request.method):
         return request, []
@@ -61,11 +61,11 @@ def _automatic(column: Column, frame: Frame) -> Hierarchy | None:
         return Prefixes()
     places = to_positions(frame.values([column.name])[column.name].values, "number")
     low, high = column.bounds or (places.min(initial=np.inf), places.max(initial=-np.inf))
-    widths = steps(float(low), float(high), whole=are_whole(places))
+    widths = choose_interval_widths(float(low), float(high), whole=are_whole(places))
     return Intervals(widths) if widths else None
 
 
-def steps(low: float, high: float, whole: bool) -> tuple[float, ...]:
+def choose_interval_widths(low: float, high: float, whole: bool) -> tuple[float, ...]:
     """The widths of nested intervals over a range; of whole numbers the finest joins at least two.
 
     >>> steps(17, 90, whole=True), steps(0, 1, whole=False), steps(3, 4, whole=True)
@@ -82,7 +82,7 @@ def steps(low: float, high: float, whole: bool) -> tuple[float, ...]:
     return tuple(int(w) if w.is_integer() else w for w in widths if w < range_)
 
 
-def offered(request: Request, notes: Sequence[str]) -> list[str]:
+def suggest_auto_hierarchies(request: Request, notes: Sequence[str]) -> list[str]:
     """What may help where a rule is not met: in one line, however many columns lack levels."""
     many = f"{len(notes):,} columns have" if len(notes) > 1 else "a column has"
     told = f"Or add --auto-hierarchies: {many} no levels between the values and *."

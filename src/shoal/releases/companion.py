@@ -30,11 +30,16 @@ from shoal.core.schema import Schema
 from shoal.engines.one_row import OneRow
 from shoal.engines.protocol import Coding, Distinct, Frame, Pieces
 from shoal.engines.source import SourceFile
-from shoal.releases.folder import COMPANION, COUNTERFEITS, PRIVATE_ROWS, companion_of
-from shoal.releases.manifest import published, sha256
-from shoal.releases.options import OF_NOBODY, PARTITION
+from shoal.releases.folder import COMPANION, COUNTERFEITS, PRIVATE_ROWS, default_companion
+from shoal.releases.manifest import hash_file, published_schema
+from shoal.releases.options import NO_INDIVIDUAL_ROWS, PARTITION
 from shoal.releases.people_sketch import SKETCH, Sketch
-from shoal.releases.reader import changed_since, opened, read_release, values_of
+from shoal.releases.reader import (
+    changed_release_error,
+    find_release_unchecked,
+    find_values_file,
+    open_frame,
+)
 
 FACTS = ("held_back", "loss", "utility", "repeats")
 PROMISED = (
@@ -85,13 +90,13 @@ class Companion:
     @property
     def told(self) -> dict[str, Any]:
         """What the manifest must say if nobody changed it."""
-        shown = published(self.schema, self.promised.get("form", PARTITION))
+        shown = published_schema(self.schema, self.promised.get("form", PARTITION))
         second = {"values_sha256": self.values_sha256} if self.values_sha256 else {}
         roles = {column.name: column.role for column in shown.columns}
         return {"sha256": self.table_sha256, **second, "columns": roles, **self.promised}
 
 
-def released(source: Any) -> tuple[Path, dict[str, Any]] | None:
+def find_release(source: Any) -> tuple[Path, dict[str, Any]] | None:
     """The table's file and the manifest of a release (its folder, or a ``Release``), else None.
 
     Every verb opens a release by this. What can be checked is: the files have the hashes that the
@@ -99,7 +104,7 @@ def released(source: Any) -> tuple[Path, dict[str, Any]] | None:
     with them, with all of its rows, and tells the same. How many rows the table has is counted
     when it is read.
     """
-    release = read_release(source)
+    release = find_release_unchecked(source)
     if release is not None:
         check_files(*release)
         check_companion(source, *release)
@@ -116,15 +121,15 @@ def check_files(table: Path, manifest: Mapping[str, Any]) -> None:
     if isinstance(fake, Mapping) and "sha256" in fake:
         told[table.with_name(COUNTERFEITS)] = fake["sha256"]
     if any(_sha256(file) != hash_ for file, hash_ in told.items()):
-        raise changed_since(" or ".join(file.name for file in told))
+        raise changed_release_error(" or ".join(file.name for file in told))
 
 
 def _check_nobody(table: Path, manifest: Mapping[str, Any]) -> None:
     """Refuse a table of noise with another number of rows than told: no other reader counts it."""
-    if manifest.get("form") in OF_NOBODY and "rows" in manifest:
-        with opened(table, nulls=()) as frame:
+    if manifest.get("form") in NO_INDIVIDUAL_ROWS and "rows" in manifest:
+        with open_frame(table, nulls=()) as frame:
             if frame.count_rows() != manifest["rows"]:
-                raise changed_since(table.name)
+                raise changed_release_error(table.name)
 
 
 def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> None:
@@ -132,7 +137,7 @@ def check_companion(source: Any, table: Path, manifest: Mapping[str, Any]) -> No
 
     Whoever has none, or may not read it, compares files and manifest only.
     """
-    folder = companion_folder(source, table)
+    folder = locate_companion(source, table)
     if not os.access(folder / COMPANION, os.R_OK):
         return
     own = _parsed(folder, table)
@@ -157,7 +162,7 @@ def _check_rows(own: Companion, manifest: Mapping[str, Any]) -> None:
     """The companion's rows are there, as they were written, one for each row of the table."""
     path = own.folder / PRIVATE_ROWS
     asked = own.schema.person is not None or own.schema.provider is not None
-    if manifest.get("form") in OF_NOBODY or not (asked or _seal(own.folder)):
+    if manifest.get("form") in NO_INDIVIDUAL_ROWS or not (asked or _seal(own.folder)):
         return
     try:
         there = pq.read_metadata(path).num_rows
@@ -181,7 +186,7 @@ def _rowless(folder: Path) -> InputError:
 
 
 def _check_belongs(own: Companion, table: Path) -> None:
-    second = values_of(table)
+    second = find_values_file(table)
     whole = _sha256(table), "" if second is None else _sha256(second)
     if (own.table_sha256, own.values_sha256) != whole:
         raise _another(own)
@@ -196,12 +201,12 @@ def _another(own: Companion) -> InputError:
 
 def read_companion(source: Any, table: Path) -> Companion:
     """The companion of a release's table: where the ``Release`` says, else beside the folder."""
-    found = _parsed(companion_folder(source, table), table)
+    found = _parsed(locate_companion(source, table), table)
     _check_belongs(found, table)
     return found
 
 
-def companion_at_hand(source: Any, table: Path) -> Companion | None:
+def find_companion(source: Any, table: Path) -> Companion | None:
     """The same; None where there is none for this user's eyes, or it is another table's."""
     try:
         return read_companion(source, table)
@@ -209,13 +214,13 @@ def companion_at_hand(source: Any, table: Path) -> Companion | None:
         return None
 
 
-ANOTHER = (
+OTHER_ORIGINAL = (
     "the original that was given is another file than the one that was published, by the hash in "
     "the private companion"
 )
 
 
-def is_another(own: Companion | None, original: Any) -> bool:
+def is_other_original(own: Companion | None, original: Any) -> bool:
     """Whether a file is certainly not the one that was published; where none knows it may be."""
     if own is None or not own.origin or not isinstance(original, str | os.PathLike):
         return False
@@ -223,10 +228,10 @@ def is_another(own: Companion | None, original: Any) -> bool:
     return path.is_file() and SourceFile.of(path).fingerprint(own.key) != own.origin
 
 
-def companion_folder(source: Any, table: Path) -> Path:
+def locate_companion(source: Any, table: Path) -> Path:
     """Where the private companion of a release lies, if it is at hand."""
     own = source.companion if isinstance(source, Release) else None
-    return own or companion_of(table.absolute().parent)
+    return own or default_companion(table.absolute().parent)
 
 
 def _parsed(folder: Path, table: Path) -> Companion:
@@ -314,7 +319,7 @@ def _sha256(file: Path) -> str:
         stamp = str(file.absolute()), now.st_ino, now.st_size, now.st_mtime_ns
         if stamp in _hashes:
             return _hashes[stamp]
-        found = sha256(file)
+        found = hash_file(file)
     except OSError:
         raise InputError(f"{file.name} cannot be opened.", "check the release folder.") from None
     if time.time_ns() - now.st_mtime_ns > _TICK:
@@ -329,16 +334,16 @@ def _damaged(folder: Path) -> InputError:
     )
 
 
-def sealed_rows(folder: Path) -> dict[str, str]:
+def hash_private_rows(folder: Path) -> dict[str, str]:
     """The hash of the companion's rows, by which a later change is noticed; none without rows."""
     path = folder / PRIVATE_ROWS
-    return {SEAL: sha256(path)} if path.is_file() else {}
+    return {SEAL: hash_file(path)} if path.is_file() else {}
 
 
-def has_person(source: Any, table: Path) -> bool:
+def had_person_column(source: Any, table: Path) -> bool:
     """Whether a companion is at hand whose table had a column that said who a row is about."""
     try:
-        return _parsed(companion_folder(source, table), table).schema.person is not None
+        return _parsed(locate_companion(source, table), table).schema.person is not None
     except InputError:
         return False
 
@@ -402,13 +407,13 @@ def _seal(folder: Path) -> str:
     return str(json.loads(path.read_text(encoding="utf-8")).get(SEAL, ""))
 
 
-def rows_of(people: pa.Array, rows: pa.Array) -> NDArray[np.int64]:
+def find_rows(people: pa.Array, rows: pa.Array) -> NDArray[np.int64]:
     """The row that is about each of the keyed people; -1 for whom there is none."""
     found: NDArray[np.int64] = pc.index_in(people, value_set=rows).fill_null(-1).to_numpy()
     return found
 
 
-def hashed(frame: Frame, column: str, people: Distinct, key: bytes) -> pa.Array:
+def hash_people(frame: Frame, column: str, people: Distinct, key: bytes) -> pa.Array:
     """The keyed hash of each of these people, as the engine computes it when it publishes."""
     number = np.arange(len(people.values), dtype=np.int32)
     coding = Coding(column, people.values, number, None, max(len(number), 1))
@@ -424,18 +429,18 @@ def hashed(frame: Frame, column: str, people: Distinct, key: bytes) -> pa.Array:
     return found.column(1).combine_chunks().take(pa.array(order))
 
 
-def hashed_null(key: bytes) -> str:
+def hash_missing_person(key: bytes) -> str:
     """What stands for the person of a row that is about nobody in particular."""
     return hashlib.sha256(hashlib.sha256(key).digest() + b"null").hexdigest()[:32]
 
 
-def hashed_values(people: Sequence[Any], key: bytes) -> pa.Array:
+def hash_person_values(people: Sequence[Any], key: bytes) -> pa.Array:
     """The same of people out of a table that was read before: distinct values, none of them null.
 
     >>> [one[:6] for one in hashed_values([2.0, 1.0], b"secret").to_pylist()]
     ['683b4c', 'f899c6']
     """
     kinds = {} if isinstance(people[0], float | date) else {"person": "label"}
-    with opened(pa.table({"person": pa.array(people)}), kinds=kinds) as frame:
+    with open_frame(pa.table({"person": pa.array(people)}), kinds=kinds) as frame:
         once = Distinct(list(people), np.ones(len(people), np.int64), 0)
-        return hashed(frame, "person", once, key)
+        return hash_people(frame, "person", once, key)

@@ -33,8 +33,8 @@ from shoal.kernels import disclosure
 from shoal.measures.loss import loss
 from shoal.methods import kernels, method, promises
 from shoal.methods._lattice.ladder import printed_at
-from shoal.releases.judgement import judge, together, verdict
-from shoal.releases.manifest import Counts, published
+from shoal.releases.judgement import combine_verdicts, judge_classes, judge_models
+from shoal.releases.manifest import PublicCounts, published_schema
 from shoal.releases.options import PARTITION, STARRED, Request
 from shoal.releases.tallying import Encoded, Survey
 
@@ -45,14 +45,14 @@ Labels = tuple[NDArray[np.int32], pa.Array]
 """Per class the number of its label, and the labels (null: null)."""
 
 
-def recoded(
+def recode_rows(
     frame: Frame, encoded: Encoded, cut: Cut, schema: Schema, key: bytes, form: str = PARTITION
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a frame with their classes, as the engine streams them.
 
     All columns that the form publishes as they are come with them, in the form's order.
     """
-    carry = [c.name for c in published(schema, form).columns if c.role != "quasi"]
+    carry = [c.name for c in published_schema(schema, form).columns if c.role != "quasi"]
     carry += [schema.provider.name] if schema.provider else []
     person = schema.person.name if schema.person else None
     # The pieces are not kept here: the engine frees them as soon as it has them.
@@ -64,7 +64,7 @@ def _pieces(encoded: Encoded, cut: Cut) -> Pieces:
     return Pieces(codes, cut.class_, cut.count)
 
 
-def labels_of(axes: Sequence[Axis], cells: Cells) -> dict[str, Labels]:
+def label_classes(axes: Sequence[Axis], cells: Cells) -> dict[str, Labels]:
     """The published labels of every class, by column."""
     found = {}
     for j, axis in enumerate(axes):
@@ -80,12 +80,12 @@ PROMISING = ("mondrian", "full-domain")
 COMPILING = "compiling kernels (once per machine)"
 
 
-def make(tally: Tally, request: Request) -> Cut:
+def make_cut(tally: Tally, request: Request) -> Cut:
     """The method's cut, with the classes held back that the final distributions break."""
-    allowed = allowance(tally, request)
-    cut = by_method(tally, request, allowed)
+    allowed = count_suppressible(tally, request)
+    cut = run_method(tally, request, allowed)
     try:
-        return settle(tally, cut, request.rule, allowed)
+        return settle_cut(tally, cut, request.rule, allowed)
     except NotMetError as error:
         if promises(request.method):
             raise
@@ -96,14 +96,14 @@ def make(tally: Tally, request: Request) -> Cut:
         ) from None
 
 
-def allowance(tally: Tally, request: Request) -> int:
+def count_suppressible(tally: Tally, request: Request) -> int:
     """How many of the table's rows may be held back."""
     return int(Fraction(str(request.hold_back)) * tally.rows)
 
 
-def by_method(tally: Tally, request: Request, hold_back: int) -> Cut:
+def run_method(tally: Tally, request: Request, hold_back: int) -> Cut:
     """The method's own cut of a tally, with at most so many rows held back."""
-    if not compiled(request.method, request.rule):
+    if not is_compiled(request.method, request.rule):
         request.progress(COMPILING, 0, 1)
     return method(request.method)(
         tally,
@@ -115,7 +115,7 @@ def by_method(tally: Tally, request: Request, hold_back: int) -> Cut:
     )
 
 
-def compiled(name: str, rule: Model) -> bool:
+def is_compiled(name: str, rule: Model) -> bool:
     """Whether numba's cache holds the kernels already that a method and a rule need."""
     needed = [*kernels(name), *(() if rule.local else (disclosure,))]
     return all(map(_cached, needed))
@@ -129,7 +129,7 @@ def _cached(kernel: ModuleType) -> bool:
     return folder is None or any(Path(folder).glob(f"{stem}.*.nbi"))
 
 
-def settle(tally: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
+def settle_cut(tally: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
     """Hold back classes that fail once the reference is that of the published rows alone.
 
     Where classes are judged together, how many must go is known only once the rest holds.
@@ -174,7 +174,7 @@ def _too_many(tally: Tally, rule: Model, groups: Groups, needed: int, allowed: i
     )
 
 
-def starred(tally: Tally, cut: Cut) -> tuple[Cut, int]:
+def add_starred_class(tally: Tally, cut: Cut) -> tuple[Cut, int]:
     """The cut with the rows held back as a class of ``*``, and the number of that class."""
     top = np.array([[axis.size - 1 for axis in tally.quasi]], np.int32)
     sets = {j: all_leaves(tally.quasi[j])[np.newaxis] for j in cut.cells.sets}
@@ -186,11 +186,11 @@ def starred(tally: Tally, cut: Cut) -> tuple[Cut, int]:
     return merged, int(merged.class_[np.flatnonzero(cut.class_ < 0)[0]])
 
 
-def finish(tally: Tally, cut: Cut, request: Request) -> Cut:
+def finish_cut(tally: Tally, cut: Cut, request: Request) -> Cut:
     """The cut as it is published: rows held back are absent, or a class that meets the rule."""
     if request.held_back_as != STARRED or not cut.held_back:
         return cut
-    whole, _ = starred(tally, cut)
+    whole, _ = add_starred_class(tally, cut)
     failed = _failed(request.rule, Groups.of(tally, whole, list_joint_columns(request.rule)))
     if failed:
         raise NotMetError(
@@ -203,18 +203,18 @@ def finish(tally: Tally, cut: Cut, request: Request) -> Cut:
 
 def _failed(rule: Model, groups: Groups) -> str:
     """The requirements that do not hold, with what the classes reach."""
-    failed = [part for part in judge(rule, groups) if not part.holds] if len(groups) else []
+    failed = [part for part in judge_models(rule, groups) if not part.holds] if len(groups) else []
     return "; ".join(f"{p.model} (reaches {format_reached(p.reached)})" for p in failed)
 
 
-def explain(tally: Tally, cut: Cut, rule: Model) -> str:
+def explain_suppression(tally: Tally, cut: Cut, rule: Model) -> str:
     """Why rows are held back: what each requirement says of them as a class of their own."""
     if not cut.held_back:
         return "No row is held back."
-    whole, number = starred(tally, cut)
+    whole, number = add_starred_class(tally, cut)
     groups = Groups.of(tally, whole, list_joint_columns(rule)).take(np.array([number]))
     lines = [f"{cut.held_back:,} rows are held back. As a class by themselves:"]
-    judged = judge(rule, groups)
+    judged = judge_models(rule, groups)
     for part in judged:
         told, word = ("meets", "reaches") if part.holds else ("fails", "would pass at")
         at = f" ({word} {format_reached(part.reached)})" if part.reached >= 0 else ""
@@ -227,7 +227,7 @@ def explain(tally: Tally, cut: Cut, rule: Model) -> str:
 # What was made of a table: all at once, or of one too large for that in parts.
 
 
-class Made(Protocol):
+class Draft(Protocol):
     """Classes of a table, ready to be published."""
 
     def judged(self) -> Verdict:
@@ -239,14 +239,14 @@ class Made(Protocol):
     def labels(self) -> dict[str, Labels]:
         """The classes' labels by column."""
 
-    def counts(self) -> Counts:
+    def counts(self) -> PublicCounts:
         """What the public may know of the classes."""
 
     def facts(self) -> dict[str, Any]:
         """What the publisher may know besides."""
 
 
-class Whole:
+class TableDraft:
     """The classes of a table that one tally holds.
 
     ``encoded`` leads from the rows to their entries; ``tally`` has the same entries, and the
@@ -258,77 +258,79 @@ class Whole:
     ) -> None:
         self._frame, self._encoded, self._request = frame, encoded, request
         self._quasi, rule = tally.quasi, request.rule
-        self._cut = finish(tally, made, request)
+        self._cut = finish_cut(tally, made, request)
         self._groups = Groups.of(tally, self._cut, list_joint_columns(rule))
         self._facts = {
             "held_back": self._cut.held_back,
             STARRED: made.held_back - self._cut.held_back,
             "loss": loss(tally, self._cut),
-            "explanation": explain(tally, made, rule),
+            "explanation": explain_suppression(tally, made, rule),
             **self._cut.facts,
         }
 
     @classmethod
-    def of(cls, frame: Frame, plan: Survey, request: Request) -> Whole:
+    def of(cls, frame: Frame, plan: Survey, request: Request) -> TableDraft:
         """The classes that the method makes of a table."""
         encoded = plan.encode(frame)
-        return cls(frame, encoded, encoded.tally, make(encoded.tally, request), request)
+        return cls(frame, encoded, encoded.tally, make_cut(encoded.tally, request), request)
 
     def judged(self) -> Verdict:
         """The verdict on the classes, by construction."""
-        return verdict(self._request.rule, self._groups, "by construction")
+        return judge_classes(self._request.rule, self._groups, "by construction")
 
     def rows(self, key: bytes) -> Iterator[pa.RecordBatch]:
         """Every published row with the number of its class."""
         asked = self._request
-        return recoded(self._frame, self._encoded, self._cut, asked.schema, key, asked.form)
+        return recode_rows(self._frame, self._encoded, self._cut, asked.schema, key, asked.form)
 
     def labels(self) -> dict[str, Labels]:
         """The classes' labels by column."""
-        return labels_of(self._quasi, self._cut.cells)
+        return label_classes(self._quasi, self._cut.cells)
 
-    def counts(self) -> Counts:
+    def counts(self) -> PublicCounts:
         """What the public may know of the classes."""
-        return Counts.of(self._groups)
+        return PublicCounts.of(self._groups)
 
     def facts(self) -> dict[str, Any]:
         """What the publisher may know besides."""
         return self._facts
 
 
-class Parts:
+class DraftInParts:
     """The classes of a table too large for one tally: one part after the other."""
 
     def __init__(self, parts: Sequence[Frame], plan: Survey, request: Request) -> None:
         self._parts, self._plan, self._request = parts, plan, request
         self._cells: list[Cells] = []
-        self._counts = Counts(0, 0, {})
+        self._counts = PublicCounts(0, 0, {})
         self._lost = 0.0
 
     def _make(self, part: Frame) -> tuple[Encoded, Cut, Groups]:
         encoded = self._plan.encode_part(part)
-        cut = make(encoded.tally, self._request)
+        cut = make_cut(encoded.tally, self._request)
         groups = Groups.of(encoded.tally, cut)
         self._lost += loss(encoded.tally, cut) * encoded.tally.rows
         self._cells.append(cut.cells)
-        here = Counts.of(groups)
+        here = PublicCounts.of(groups)
         rows, classes = self._counts.rows + here.rows, self._counts.classes + here.classes
         missing = Counter(self._counts.missing) + Counter(here.missing)
-        self._counts = Counts(rows, classes, here.values, missing)
+        self._counts = PublicCounts(rows, classes, here.values, missing)
         return encoded, cut, groups
 
     def judged(self) -> Verdict:
         """The verdict on the classes, by construction."""
         rule = self._request.rule
-        found = [verdict(rule, self._make(part)[2], "by construction") for part in self._parts]
-        return together(rule, found)
+        found = [
+            judge_classes(rule, self._make(part)[2], "by construction") for part in self._parts
+        ]
+        return combine_verdicts(rule, found)
 
     def rows(self, key: bytes) -> Iterator[pa.RecordBatch]:
         """Every published row with the number of its class, counted on from part to part."""
         for part in self._parts:
             before = self._counts.classes
             encoded, cut, _ = self._make(part)
-            stream = recoded(part, encoded, cut, self._request.schema, key)
+            stream = recode_rows(part, encoded, cut, self._request.schema, key)
             del encoded, cut  # the part's memory is the engine's while it streams
             for batch in stream:
                 class_ = batch.column(0).to_numpy(zero_copy_only=False) + np.int32(before)
@@ -337,9 +339,9 @@ class Parts:
     def labels(self) -> dict[str, Labels]:
         """The classes' labels by column."""
         axes = self._plan.axes[: len(self._plan.schema.quasi)]
-        return labels_of(axes, Cells.joined(self._cells))
+        return label_classes(axes, Cells.joined(self._cells))
 
-    def counts(self) -> Counts:
+    def counts(self) -> PublicCounts:
         """What the public may know of the classes."""
         return self._counts
 

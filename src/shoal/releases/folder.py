@@ -54,12 +54,12 @@ _TABLE = r"(table|values)\.(csv|csv\.gz|parquet|feather|arrow|xlsx)"
 _ASIDE, _OLD = "-[0-9a-f]{12}", r"-[0-9a-f]{8}\.old"
 
 
-def companion_of(out: Path) -> Path:
+def default_companion(out: Path) -> Path:
     """Where the private companion of a release lies unless the publisher says otherwise."""
     return out.parent / f"{out.name}.private"
 
 
-def check_free(out: Path, companion: Path, replace: bool) -> None:
+def check_output_free(out: Path, companion: Path, replace: bool) -> None:
     """Refuse before any work what could not be written afterwards."""
     if not out.name:
         raise UsageError("The root folder cannot be a release.", "choose another folder.")
@@ -72,8 +72,8 @@ def check_free(out: Path, companion: Path, replace: bool) -> None:
     check_outside(out)
     check_outside(companion)
     tidy(companion, out)
-    check_ours(out, MANIFEST_NAME, replace)
-    check_ours(companion, COMPANION, replace)
+    check_replaceable(out, MANIFEST_NAME, replace)
+    check_replaceable(companion, COMPANION, replace)
 
 
 def check_outside(place: Path) -> None:
@@ -103,7 +103,7 @@ def _is_pool(folder: Path) -> bool:
     return (folder / AGREEMENT).is_file() and (folder / PRIVATE).is_dir()
 
 
-def made(place: Path) -> Path:
+def ensure_folder(place: Path) -> Path:
     """A folder that may be there already, to put results in."""
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ def made(place: Path) -> Path:
     return place
 
 
-def check_ours(
+def check_replaceable(
     folder: Path, mark: str, replace: bool, ours: str | None = None, what: str = "a release"
 ) -> None:
     """Refuse a place that cannot be written, or holds what is not ours to replace.
@@ -170,7 +170,7 @@ def _own_names(folder: Path) -> str:
 
 
 @contextmanager
-def aside(*folders: Path) -> Iterator[tuple[Path, ...]]:
+def make_aside(*folders: Path) -> Iterator[tuple[Path, ...]]:
     """For each folder a private one beside it, to be filled; gone afterwards, come what may."""
     with ExitStack() as stack:
         yield tuple(stack.enter_context(_aside(folder)) for folder in folders)
@@ -191,7 +191,7 @@ def _aside(folder: Path) -> Iterator[Path]:
         temporary_files.settle_pending(root)
 
 
-def inside(public: Path, private: Path) -> tuple[Path, Path]:
+def make_public_and_private(public: Path, private: Path) -> tuple[Path, Path]:
     """A folder that everybody may read, as far as the umask lets them, and one for its owner."""
     shown, hidden = public / "public", private / "private"
     shown.mkdir()
@@ -199,7 +199,7 @@ def inside(public: Path, private: Path) -> tuple[Path, Path]:
     return shown, hidden
 
 
-def fingerprint(frame: Frame, key: bytes) -> str | None:
+def fingerprint_source(frame: Frame, key: bytes) -> str | None:
     """The input file's keyed hash, once it is sure that it did not change; None in memory."""
     if frame.source is None:
         return None
@@ -274,7 +274,7 @@ class _Step:
         _remove(self.old)
 
 
-def move(*pairs: tuple[Path, Path], replace: bool) -> None:
+def move_into_place(*pairs: tuple[Path, Path], replace: bool) -> None:
     """Rename each new folder to its final name: all of them or, come what may, none.
 
     What stands there is refused unless ``replace``, except an empty folder: it may have come while
@@ -529,24 +529,24 @@ def _unwritable(folder: Path) -> OutputError:
 # A folder for one run at a time: several runs may keep their results in the same one
 
 
-class Busy(OutputError):
+class FolderBusyError(OutputError):
     """Another run is at work in a folder."""
 
 
 @contextmanager
-def alone(place: Path, lock: str, *, wait: bool = True) -> Iterator[None]:
+def lock_folder(place: Path, lock: str, *, wait: bool = True) -> Iterator[None]:
     """While it lasts no other run is at work in the folder, which is made if need be.
 
     ``lock`` is the file that is held meanwhile. It stays, for removing it would let two in; the
     system lets go of it when a run is killed. Without ``wait`` a folder that another run is at work
     in is refused.
     """
-    made(place)
+    ensure_folder(place)
     with _opened(place / lock) as file:
         try:
             _hold(file, wait)
         except (BlockingIOError, PermissionError):  # the second is Windows' word for it
-            raise Busy(
+            raise FolderBusyError(
                 "Another run is writing to this folder.", "wait for it, or choose another folder."
             ) from None
         except OSError:

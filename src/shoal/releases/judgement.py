@@ -22,11 +22,11 @@ Labels = Callable[[int], dict[str, Any]]
 """The published labels of one class, by its number."""
 
 
-def verdict(
+def judge_classes(
     rule: Model, groups: Groups, how: VerdictBasis, labels: Labels | None = None
 ) -> Verdict:
     """Whether classes meet a rule."""
-    found = judge(rule, groups, labels)
+    found = judge_models(rule, groups, labels)
     holds = len(groups) > 0 and all(part.holds for part in found)
     rows = int(groups.row_counts.sum())
     return Verdict(holds, how, rows, len(groups), found, missing=_missing(groups))
@@ -38,7 +38,7 @@ def _missing(groups: Groups) -> dict[str, int]:
     return {h.axis.name: rows for h in single if (rows := int(h.blanks.sum()))}
 
 
-def unjudged(rule: Model, sensitive: Sequence[str]) -> list[str]:
+def find_unjudged_columns(rule: Model, sensitive: Sequence[str]) -> list[str]:
     """The sensitive columns that no part of a rule judges by themselves.
 
     Pairs of values (``on=a*b``) may be diverse where one of the two is everybody's.
@@ -49,7 +49,7 @@ def unjudged(rule: Model, sensitive: Sequence[str]) -> list[str]:
     return [name for name in sensitive if name not in judged]
 
 
-def refuse_unnamed(rule: Model, sensitive: Sequence[str]) -> None:
+def check_columns_named(rule: Model, sensitive: Sequence[str]) -> None:
     """Refuse a requirement that does not say which of several sensitive columns it is about.
 
     The product of all of them would be met where one of them is the same for everybody.
@@ -67,7 +67,7 @@ def refuse_unnamed(rule: Model, sensitive: Sequence[str]) -> None:
             )
 
 
-def left_to_chance(columns: Sequence[str]) -> str:
+def describe_unjudged_columns(columns: Sequence[str]) -> str:
     """What it means that no requirement is about sensitive columns, and what to ask for."""
     return (
         f"no requirement is about {join_names(columns)}: everybody in a class may share one value "
@@ -76,7 +76,7 @@ def left_to_chance(columns: Sequence[str]) -> str:
     )
 
 
-def in_parts(rule: Model) -> bool:
+def can_judge_in_parts(rule: Model) -> bool:
     """Whether the classes of a table can be made and judged part by part.
 
     Providers are known by the place of a row in the whole table.
@@ -85,7 +85,7 @@ def in_parts(rule: Model) -> bool:
     return rule.local and rule.monotone and not whole and not list_joint_columns(rule)
 
 
-def together(rule: Model, found: Sequence[Verdict], kept: int | None = None) -> Verdict:
+def combine_verdicts(rule: Model, found: Sequence[Verdict], kept: int | None = None) -> Verdict:
     """The verdict on a table from those on its parts; ``kept``: k with the kept columns."""
     judgements = zip(*(one.judgements for one in found), strict=True)
     joined = tuple(map(_together, split_rule(rule), judgements))
@@ -107,7 +107,9 @@ def _together(model: Model, found: Sequence[Judgement]) -> Judgement:
     )
 
 
-def judge(rule: Model, groups: Groups, labels: Labels | None = None) -> tuple[Judgement, ...]:
+def judge_models(
+    rule: Model, groups: Groups, labels: Labels | None = None
+) -> tuple[Judgement, ...]:
     """One judgement per model of the rule; the worst class is named where ``labels`` are given."""
     return tuple(_judge(part, groups, labels) for part in split_rule(rule))
 

@@ -47,7 +47,7 @@ from shoal.core.labels import (
     write_set,
 )
 from shoal.core.schema import Column, Schema
-from shoal.releases.recount import Recount, Spelling, leaf
+from shoal.releases.recount import Recount, Spelling, leaf_value
 
 Examples = dict[str, list[Any]]
 """By column, values that its labels cover; None where a label is null."""
@@ -59,7 +59,7 @@ _BUT = re.compile(r"(?:not|non|except|other than|all but|anything but)[\s-]+(.+)
 _NUMBERED = re.compile(r"(\D*)(\d{1,15})")
 
 
-def examples(count: Recount, schema: Schema, *, own: bool = False) -> Examples:
+def find_examples(count: Recount, schema: Schema, *, own: bool = False) -> Examples:
     """Values that the labels of a recounted table cover or end at, for each quasi-identifier.
 
     `own`: Shoal made the table. Then ``Black, other`` and ``NA`` are values, because Shoal writes
@@ -68,14 +68,18 @@ def examples(count: Recount, schema: Schema, *, own: bool = False) -> Examples:
     """
     columns = {column.name: column for column in schema.quasi}
     return {
-        axis.name: covered(
-            [restore_cell(leaf(axis, code)) for code in range(axis.size)], columns[axis.name], own
+        axis.name: find_values_in_labels(
+            [restore_cell(leaf_value(axis, code)) for code in range(axis.size)],
+            columns[axis.name],
+            own,
         )
         for axis in count.tally.quasi
     }
 
 
-def covered(labels: Sequence[str | None], column: Column, own: bool = False) -> list[Any]:
+def find_values_in_labels(
+    labels: Sequence[str | None], column: Column, own: bool = False
+) -> list[Any]:
     """Values of a column that lie in its labels' cells; none for ``*`` and what is not understood.
 
     >>> covered(["130**"], Column("zip", "quasi", "code"))
@@ -85,13 +89,13 @@ def covered(labels: Sequence[str | None], column: Column, own: bool = False) -> 
     """
     column = replace(column, kind=column.kind or infer_label_kind(labels))
     texts = [label for label in labels if label is not None]
-    spelling = {} if own else respelt(texts, column.kind, column.listed or (), texts)
-    meant = meanings(texts, column, own, spelling)
+    spelling = {} if own else respell_labels(texts, column.kind, column.listed or (), texts)
+    meant = read_meanings(texts, column, own, spelling)
     null = [None] if None in labels else []
-    return [*null, *named(meant, column), *inside(meant, column, ())]
+    return [*null, *list_named_values(meant, column), *pick_values_inside(meant, column, ())]
 
 
-def meanings(
+def read_meanings(
     labels: Iterable[str], column: Column, own: bool, spelling: Spelling
 ) -> list[LabelMeaning | None]:
     """What the labels of a column mean; nothing under a taxonomy, which lists all its leaves."""
@@ -102,13 +106,15 @@ def meanings(
     return [_foreign(label, column, spelling) for label in labels]
 
 
-def named(meant: Iterable[LabelMeaning | None], column: Column) -> list[Any]:
+def list_named_values(meant: Iterable[LabelMeaning | None], column: Column) -> list[Any]:
     """The values that labels name, or end at."""
     found = dict.fromkeys(value for one in meant for value in list_example_values(one, column.kind))
-    return [value for value in found if value is None or allowed(value, column)]
+    return [value for value in found if value is None or is_allowed_value(value, column)]
 
 
-def inside(meant: Iterable[LabelMeaning | None], column: Column, known: Iterable[Any]) -> list[Any]:
+def pick_values_inside(
+    meant: Iterable[LabelMeaning | None], column: Column, known: Iterable[Any]
+) -> list[Any]:
     """Values between the ends of ranges: whatever two of them have in common, one lies in it.
 
     ``known`` are values that there are already.
@@ -116,14 +122,16 @@ def inside(meant: Iterable[LabelMeaning | None], column: Column, known: Iterable
     if column.kind in ("number", "date"):
         ranges = [one for one in meant if isinstance(one, Between)]
         there = sorted(to_position(value, column.kind) for value in known if value is not None)
-        points = gaps(ranges, there, column.kind == "date")
+        points = pick_gap_points(ranges, there, column.kind == "date")
         found = [value_at(point, column.kind) for point in points]
     else:
         found = _codes_between([one for one in meant if isinstance(one, Span)])
-    return [value for value in found if value is not None and allowed(value, column)]
+    return [value for value in found if value is not None and is_allowed_value(value, column)]
 
 
-def gaps(ranges: Sequence[Between], known: Sequence[float], whole: bool = False) -> list[float]:
+def pick_gap_points(
+    ranges: Sequence[Between], known: Sequence[float], whole: bool = False
+) -> list[float]:
     """A point in each gap between neighbouring ends that begins or stops a range without its end.
 
     And one beyond all ends where a range has none. Points are whole numbers where everything else
@@ -175,7 +183,7 @@ def _codes_between(spans: Iterable[Span]) -> list[str]:
     return [
         prefix + str(int(point)).zfill(digits)
         for (prefix, digits), ranges in alike.items()
-        for point in gaps(ranges, (), whole=True)
+        for point in pick_gap_points(ranges, (), whole=True)
     ]
 
 
@@ -198,7 +206,7 @@ def _foreign(label: str, column: Column, spelling: Spelling) -> LabelMeaning | N
     return None if words and isinstance(meaning, Span) else meaning
 
 
-def allowed(value: Any, column: Column) -> bool:
+def is_allowed_value(value: Any, column: Column) -> bool:
     """Whether the schema lets the column have this value."""
     if column.listed is not None:
         return value in column.listed
@@ -210,7 +218,7 @@ def allowed(value: Any, column: Column) -> bool:
 # What the whole column decides
 
 
-def respelt(
+def respell_labels(
     labels: Collection[str], kind: str, known: Collection[Any], every: Collection[str]
 ) -> Spelling:
     """The labels of a release that their column decides about, as they are to be read.

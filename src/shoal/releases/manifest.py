@@ -44,7 +44,7 @@ ONE_ROW_EACH = "one row each"
 """What is said of the people of a release, where the table had a column that told them apart."""
 
 
-def published(schema: Schema, form: str = PARTITION) -> Schema:
+def published_schema(schema: Schema, form: str = PARTITION) -> Schema:
     """The schema of the published table: only the columns that are in it.
 
     In buckets the number of the class is the one cell, and quasi-identifiers are kept as they are.
@@ -54,17 +54,17 @@ def published(schema: Schema, form: str = PARTITION) -> Schema:
         exact = [replace(column, role="keep") for column in (*schema.quasi, *schema.keep)]
         return Schema((Column(BUCKET, "quasi"), *exact, *schema.sensitive))
     shown = tuple(column for column in schema.columns if column.role in PUBLISHED_ROLES)
-    return Schema(tuple(map(answered, shown)) if form == RANDOMISED else shown)
+    return Schema(tuple(map(as_answer_column, shown)) if form == RANDOMISED else shown)
 
 
-def answered(column: Column) -> Column:
+def as_answer_column(column: Column) -> Column:
     """A sensitive column as answers to it are published; others as they are."""
     if column.role != "sensitive":
         return column
     return Column(column.name, "sensitive", "category", domain=bins(column).labels)
 
 
-def in_buckets(manifest: Mapping[str, Any]) -> bool:
+def publishes_buckets(manifest: Mapping[str, Any]) -> bool:
     """Whether a release is in buckets: by what its manifest calls it, or by what its columns are.
 
     The word alone could be changed, and exact columns would pass for generalised ones.
@@ -78,27 +78,27 @@ def in_buckets(manifest: Mapping[str, Any]) -> bool:
     return exact or manifest.get("form") == BUCKETS or "values" in manifest
 
 
-def in_centroids(manifest: Mapping[str, Any]) -> bool:
+def publishes_centroids(manifest: Mapping[str, Any]) -> bool:
     """Whether a release publishes centroids: its cells are then nobody's, and hold nobody."""
     return manifest.get("form") == CENTROIDS
 
 
-def in_counts(manifest: Mapping[str, Any]) -> bool:
+def publishes_counts(manifest: Mapping[str, Any]) -> bool:
     """Whether a release is tables of noisy counts: none of its rows is a person."""
     return manifest.get("form") == COUNTS
 
 
-def in_synthetic(manifest: Mapping[str, Any]) -> bool:
+def publishes_synthetic(manifest: Mapping[str, Any]) -> bool:
     """Whether a release is a table of made-up people: none of its rows is anybody's."""
     return manifest.get("form") == SYNTHETIC
 
 
-def in_randomised(manifest: Mapping[str, Any]) -> bool:
+def publishes_answers(manifest: Mapping[str, Any]) -> bool:
     """Whether a release has answers in place of sensitive values, which may have been exchanged."""
     return manifest.get("form") == RANDOMISED or "answers" in manifest
 
 
-def judged_in_buckets(given: Schema | None, own: Schema) -> Schema:
+def choose_bucket_schema(given: Schema | None, own: Schema) -> Schema:
     """What a release in buckets is judged by: its own roles, whatever others are given.
 
     Counted over exact columns, rows would have anybody's values. Of a given schema only what it
@@ -108,25 +108,25 @@ def judged_in_buckets(given: Schema | None, own: Schema) -> Schema:
     return Schema(tuple(stated.get(c.name, c) if c.role == "sensitive" else c for c in own.columns))
 
 
-def values_file(request: Request, table: Path) -> Path | None:
+def locate_values_file(request: Request, table: Path) -> Path | None:
     """The file with the values of a release in two tables; None where there is one table."""
     return table.with_name(f"values.{request.format}") if request.two_tables else None
 
 
-def hashes(table: Path, values: Path | None) -> dict[str, str]:
+def hash_files(table: Path, values: Path | None) -> dict[str, str]:
     """The hashes of a release's files, as its manifest has them."""
-    second = {} if values is None else {"values_sha256": sha256(values)}
-    return {"sha256": sha256(table), **second}
+    second = {} if values is None else {"values_sha256": hash_file(values)}
+    return {"sha256": hash_file(table), **second}
 
 
-def sealed(files: Mapping[str, str]) -> dict[str, str]:
+def as_companion_hashes(files: Mapping[str, str]) -> dict[str, str]:
     """The same hashes as the private companion has them."""
     names = {"sha256": "table_sha256"}
     return {names.get(name, name): value for name, value in files.items()}
 
 
 @dataclass(frozen=True)
-class Counts:
+class PublicCounts:
     """What the public may know of classes: how many, their rows, and the values that occur."""
 
     rows: int
@@ -136,7 +136,7 @@ class Counts:
     """By sensitive column how many rows have no value, where any have none."""
 
     @classmethod
-    def of(cls, groups: Groups) -> Counts:
+    def of(cls, groups: Groups) -> PublicCounts:
         """The counts of these classes."""
         values = {h.axis.name: _occurring(h) for h in groups.sensitive}
         rows = {h.axis.name: _without_value(h) for h in groups.sensitive if "*" not in h.axis.name}
@@ -148,7 +148,7 @@ def _without_value(h: Histogram) -> int:
     return int(h.count[h.value == h.axis.null_code].sum()) if h.axis.null else 0
 
 
-def _missing(request: Request, counts: Counts) -> dict[str, Any]:
+def _missing(request: Request, counts: PublicCounts) -> dict[str, Any]:
     """How rows without a sensitive value were judged, by column."""
     columns = {column.name: column for column in request.schema.sensitive}
     return {
@@ -166,12 +166,14 @@ def _occurring(found: Histogram) -> frozenset[str]:
     return frozenset(format_value(leaf) for leaf, n in zip(leaves, found.total, strict=False) if n)
 
 
-def manifest(request: Request, counts: Counts, based_on: str | None = None) -> dict[str, Any]:
+def build_manifest(
+    request: Request, counts: PublicCounts, based_on: str | None = None
+) -> dict[str, Any]:
     """The public manifest, without what only the written file can tell.
 
     ``based_on`` is the hash of the table that the release is based on.
     """
-    schema, buckets = published(request.schema, request.form), request.form == BUCKETS
+    schema, buckets = published_schema(request.schema, request.form), request.form == BUCKETS
     exact = [column.name for column in request.schema.quasi]
     return {
         "edition": EDITION,
@@ -192,24 +194,24 @@ def manifest(request: Request, counts: Counts, based_on: str | None = None) -> d
         **({"exact": exact} if buckets else {}),
         **({} if based_on is None else {"based_on": based_on}),
         **({} if request.like is None else {"like": request.like.sha256}),
-        **of_people(request.schema, request.one_row),
+        **describe_people(request.schema, request.one_row),
     }
 
 
-def of_people(schema: Schema, one_row: OneRow | None) -> dict[str, str]:
+def describe_people(schema: Schema, one_row: OneRow | None) -> dict[str, str]:
     """What is said of the people: that each has one row, and which; nothing where none tells."""
     each = {} if schema.person is None else {"people": ONE_ROW_EACH}
     return each if one_row is None else {**each, "one_row": str(one_row)}
 
 
-def drawn(one_row: OneRow | None) -> dict[str, str]:
+def describe_row_draw(one_row: OneRow | None) -> dict[str, str]:
     """By what rows were drawn to stand for people: for the private companion alone."""
     if one_row is None:
         return {}
     return {"one_row_key": one_row.key.hex(), "one_row_person": one_row.person}
 
 
-def public_schema(schema: Schema, values: Mapping[str, frozenset[str]]) -> Schema:
+def redact_schema(schema: Schema, values: Mapping[str, frozenset[str]]) -> Schema:
     """What a reader needs to count the table again, and nothing that the table does not say.
 
     Quasi-identifiers are labels now, so their hierarchies, bounds and domains stay private; but
@@ -220,7 +222,7 @@ def public_schema(schema: Schema, values: Mapping[str, frozenset[str]]) -> Schem
 
 def _stated(schema: Schema, values: Mapping[str, frozenset[str]], form: str) -> Schema:
     """The same for a form: what may be answered is the publisher's statement, and public."""
-    shown = public_schema(schema, values)
+    shown = redact_schema(schema, values)
     if form != RANDOMISED:
         return shown
     pairs = zip(shown.columns, schema.columns, strict=True)
@@ -245,7 +247,7 @@ def _pruned(hierarchy: Hierarchy | None, there: frozenset[str]) -> Hierarchy | N
     return replace(hierarchy, rows=tuple(r for r in hierarchy.rows if r[0] in there), source="")
 
 
-def companion(
+def build_companion(
     request: Request, verdict: Verdict, facts: Mapping[str, Any], **secrets: Any
 ) -> dict[str, Any]:
     """The private record: the exact parameters, the key, and what the publisher may know."""
@@ -258,23 +260,23 @@ def companion(
         "hold_back": request.hold_back,
         "held_back_as": request.held_back_as,
         "population": request.population is not None,
-        "schema": whole(request.schema).to_toml(),
+        "schema": inline_taxonomies(request.schema).to_toml(),
         **({"rows": PERMUTED} if request.form == BUCKETS else {}),
-        **of_people(request.schema, request.one_row),
-        **drawn(request.one_row),
+        **describe_people(request.schema, request.one_row),
+        **describe_row_draw(request.one_row),
         "verdict": verdict.to_json(),
         **facts,
         **secrets,
     }
 
 
-def repeated(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def select_noise_statements(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """What the companion says of answers too, so that the manifest cannot say otherwise."""
     named = ("spend", "privacy", "answers", "releasable")
     return {name: manifest[name] for name in named if name in manifest}
 
 
-def whole(schema: Schema) -> Schema:
+def inline_taxonomies(schema: Schema) -> Schema:
     """The schema with its taxonomies written out: their files may change or be elsewhere."""
     trees = {c.name: c.hierarchy for c in schema.columns if isinstance(c.hierarchy, Tree)}
     columns = (
@@ -284,7 +286,7 @@ def whole(schema: Schema) -> Schema:
     return Schema(tuple(columns))
 
 
-def sha256(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """The hash of a file's content."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
@@ -310,7 +312,7 @@ def write_bytes(path: Path, content: bytes, mode: int = 0o666) -> None:
         ) from None
 
 
-def write_over(path: Path, told: Mapping[str, Any]) -> None:
+def replace_json(path: Path, told: Mapping[str, Any]) -> None:
     """Write a private record, whole or not at all, in place of any that was there."""
     new = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:

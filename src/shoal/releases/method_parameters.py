@@ -18,7 +18,7 @@ OURS = {"tally", "model", "rng", "progress", "hold_back"}
 YES, NO = frozenset({"yes", "true", "1"}), frozenset({"no", "false", "0"})
 
 
-def method_parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def parse_method_parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters as the method takes them; refuses a method or a parameter there is not.
 
     >>> method_parameters("full-domain", {"measure": "height", "nodes": "200", "minimal": "no"})

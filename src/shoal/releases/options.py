@@ -25,7 +25,7 @@ RANDOMISED, COUNTS, SYNTHETIC = "randomised", "counts", "synthetic"
 NOISY = (RANDOMISED, COUNTS, SYNTHETIC)
 """The forms that noise makes, under differential privacy: generalised cells beside values that may
 have been exchanged for others, tables of noisy counts, or people made up from such counts."""
-OF_NOBODY = (COUNTS, SYNTHETIC)
+NO_INDIVIDUAL_ROWS = (COUNTS, SYNTHETIC)
 """The forms that noise alone makes, without a rule: no row of theirs is anybody's."""
 FORMS = (PARTITION, BUCKETS, CENTROIDS, *NOISY)
 """The forms of a release: generalised cells, or exact ones beside values permuted per class, or one
@@ -39,11 +39,11 @@ ABSENT, STARRED = "absent", "starred"
 """What becomes of rows held back: they are left out, or printed as a class of ``*``."""
 
 
-def quiet(step: str, done: int, total: int) -> None:
+def ignore_progress(step: str, done: int, total: int) -> None:
     """Show nothing."""
 
 
-def unstated() -> UsageError:
+def missing_rule_error() -> UsageError:
     """Nothing says what the columns are, or what is to hold."""
     return UsageError(
         "publish needs a schema and a rule.",
@@ -51,7 +51,7 @@ def unstated() -> UsageError:
     )
 
 
-def unspent(form: str) -> UsageError:
+def missing_budget_error(form: str) -> UsageError:
     """Nobody says how much noise there is to be."""
     return UsageError(
         f"A release of the form {form} is made by noise, and nobody says how much.",
@@ -59,7 +59,7 @@ def unspent(form: str) -> UsageError:
     )
 
 
-def spend_of(epsilon: Number | None, delta: Number = 0) -> Spend | None:
+def parse_optional_spend(epsilon: Number | None, delta: Number = 0) -> Spend | None:
     """What is to be spent; None where there is no epsilon, beside which alone a delta counts."""
     if epsilon is not None:
         return parse_spend(epsilon, delta)
@@ -70,7 +70,7 @@ def spend_of(epsilon: Number | None, delta: Number = 0) -> Spend | None:
     return None
 
 
-def check_form(form: str) -> None:
+def check_form_name(form: str) -> None:
     """Refuse a form that no release has."""
     if form not in FORMS:
         raise UsageError(f"There is no form {form!r}.", f"the forms are: {', '.join(FORMS)}.")
@@ -82,7 +82,7 @@ def check_seed(seed: int | None) -> None:
         raise UsageError("A seed is a whole number from 0 on.", "write for example --seed 1.")
 
 
-class Place(NamedTuple):
+class OutputPlace(NamedTuple):
     """Where a release is written, and in which format."""
 
     out: Path | None
@@ -92,7 +92,7 @@ class Place(NamedTuple):
     @classmethod
     def of(
         cls, out: str | Path | None, companion: str | Path | None, format: str, dry_run: bool
-    ) -> Place:
+    ) -> OutputPlace:
         """As somebody asks for it; nowhere in a dry run. Formats have names with or without dots.
 
         >>> Place.of("rel", None, ".csv", dry_run=True)
@@ -156,16 +156,16 @@ class Request:
     """How the table is read, where that is not to be recognised: options of ``shoal.open``."""
     one_row: OneRow | None = None
     """Which row stands for a person; None: each has one row."""
-    progress: Progress = quiet
+    progress: Progress = ignore_progress
 
     def __post_init__(self) -> None:
         if not isinstance(self.schema, Schema) or not isinstance(self.rule, Model):
-            raise unstated()
+            raise missing_rule_error()
         if isinstance(self.hold_back, bool) or not isinstance(self.hold_back, (int, float)):
             raise UsageError("hold_back is a number.", "write for example 0.05.")
         if not 0 <= self.hold_back <= 1:
             raise UsageError("hold_back is a share between 0 and 1.", "write for example 0.05.")
-        check_form(self.form)
+        check_form_name(self.form)
         if self.two_tables and self.form != BUCKETS:
             raise UsageError("Only buckets come in two tables.", f"add --form {BUCKETS}.")
         self._check_noise()
@@ -183,7 +183,7 @@ class Request:
         """Refuse noise that nobody can draw, and settings of noise where there is none."""
         check_seed(self.seed)
         if self.form == RANDOMISED and self.spend is None:
-            raise unspent(self.form)
+            raise missing_budget_error(self.form)
         if self.form != RANDOMISED and (self.spend is not None or self.seed is not None):
             raise UsageError(
                 f"The form {self.form} has no noise that an epsilon or a seed could set.",

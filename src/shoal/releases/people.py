@@ -27,14 +27,14 @@ from shoal.core.schema import Profile, Schema
 from shoal.engines.one_row import EXAMPLE, OneRow, OneRowSource, refuse_nameless_rows
 from shoal.engines.protocol import Frame
 from shoal.releases.companion import (
-    companion_at_hand,
-    has_person,
-    hashed_null,
+    find_companion,
+    find_release,
+    had_person_column,
+    hash_missing_person,
     read_people,
-    released,
 )
-from shoal.releases.recount import People
-from shoal.releases.successors.counterfeits import marker
+from shoal.releases.recount import RowPersons
+from shoal.releases.successors.counterfeits import mark_counterfeit
 
 UNKNOWN = (
     "the table had a person column, and whose rows are whose is known by the private companion "
@@ -48,14 +48,14 @@ PERMUTED_VALUES = (
 )
 
 
-def check_people(frame: Frame, schema: Schema) -> None:
+def check_one_row_each(frame: Frame, schema: Schema) -> None:
     """One row a person: where a column says who a row is about, nobody may come twice."""
     if schema.person is None:
         return
     name = schema.person.name
     profile = frame.profile([name])[name]
     refuse_nameless_rows(name, profile.nulls)
-    refuse_repeated(name, profile.rows, profile.distinct, _one_row_hint(frame))
+    refuse_repeated_rows(name, profile.rows, profile.distinct, _one_row_hint(frame))
 
 
 ONE_ROW_HINT = f'keep one row a person: --one-row random, or "{EXAMPLE}" or "first by COLUMN".'
@@ -70,7 +70,7 @@ def _one_row_hint(frame: Frame) -> str:
     return f'keep one row a person: --one-row "latest by {by}", "first by {by}" or random.'
 
 
-def refuse_repeated(name: str, rows: int, people: int, hint: str = ONE_ROW_HINT) -> None:
+def refuse_repeated_rows(name: str, rows: int, people: int, hint: str = ONE_ROW_HINT) -> None:
     """Refuse people who have several rows, with what to do about it."""
     if people < rows:
         raise InputError(
@@ -80,18 +80,18 @@ def refuse_repeated(name: str, rows: int, people: int, hint: str = ONE_ROW_HINT)
         )
 
 
-def people_in(frame: Frame, schema: Schema) -> People | None:
+def read_row_persons(frame: Frame, schema: Schema) -> RowPersons | None:
     """Whom the rows of a table are about, by its person column; None where it has none."""
     if schema.person is None or schema.person.name not in {one.name for one in frame.fields}:
         return None
     column = frame.column(schema.person.name)
     refuse_nameless_rows(schema.person.name, column.null_count)
-    return People.of(column)
+    return RowPersons.of(column)
 
 
-def people_or_reason(frame: Frame, schema: Schema) -> tuple[People | None, str]:
+def read_row_persons_or_reason(frame: Frame, schema: Schema) -> tuple[RowPersons | None, str]:
     """The same; and why it is not known, where the schema names a column that the table lacks."""
-    people = people_in(frame, schema)
+    people = read_row_persons(frame, schema)
     return people, LACKING if people is None and schema.person is not None else ""
 
 
@@ -113,38 +113,40 @@ def check_population(population: Frame, schema: Schema, person: str | None = Non
         )
 
 
-def person_of_release(source: Any, table: Path) -> str | None:
+def find_person_column(source: Any, table: Path) -> str | None:
     """What the person column of a release's table was called, where its companion is at hand."""
-    own = companion_at_hand(source, table)
+    own = find_companion(source, table)
     return None if own is None or own.schema.person is None else own.schema.person.name
 
 
-def people_of(source: Any, table: Path, manifest: Mapping[str, Any]) -> tuple[People | None, str]:
+def find_release_persons(
+    source: Any, table: Path, manifest: Mapping[str, Any]
+) -> tuple[RowPersons | None, str]:
     """Whom the rows of a release are about, by its private companion; else why that is not known.
 
     Counterfeits, which are about nobody, count as somebody else each.
     """
     stated = "people" in manifest
-    if not stated and not has_person(source, table):
+    if not stated and not had_person_column(source, table):
         return None, ""
-    own = companion_at_hand(source, table)
+    own = find_companion(source, table)
     if own is None or own.schema.person is None:
         return None, UNKNOWN if stated else ""
-    return keyed_people(own.folder, own.schema, own.key), ""
+    return read_keyed_persons(own.folder, own.schema, own.key), ""
 
 
-def keyed_people(folder: Path, schema: Schema, key: bytes) -> People | None:
+def read_keyed_persons(folder: Path, schema: Schema, key: bytes) -> RowPersons | None:
     """The same by the companion's folder and the publisher's schema; None without a person."""
     if schema.person is None:
         return None
     keyed = read_people(folder)
-    refuse_nameless_rows(schema.person.name, _times(hashed_null(key), keyed))
-    people = People.of(keyed)
-    if _times(marker(key), keyed):
-        made = pc.equal(keyed, marker(key)).to_numpy(zero_copy_only=False)
+    refuse_nameless_rows(schema.person.name, _times(hash_missing_person(key), keyed))
+    people = RowPersons.of(keyed)
+    if _times(mark_counterfeit(key), keyed):
+        made = pc.equal(keyed, mark_counterfeit(key)).to_numpy(zero_copy_only=False)
         codes = np.where(made, people.number + np.cumsum(made) - 1, people.codes)
         _, codes = np.unique(codes, return_inverse=True)
-        people = People(codes.astype(np.int32), int(codes.max()) + 1)
+        people = RowPersons(codes.astype(np.int32), int(codes.max()) + 1)
     return people
 
 
@@ -153,7 +155,9 @@ def _times(one: str, keyed: pa.Array) -> int:
     return int(pc.sum(pc.equal(keyed, one)).as_py() or 0)
 
 
-def one_row_of(text: str | None, schema: Schema | None, key: bytes | None = None) -> OneRow | None:
+def parse_one_row(
+    text: str | None, schema: Schema | None, key: bytes | None = None
+) -> OneRow | None:
     """Which row stands for a person, as somebody asks for it; None where nobody does.
 
     ``key``: what was drawn for it before; else the operating system draws one.
@@ -168,16 +172,16 @@ def one_row_of(text: str | None, schema: Schema | None, key: bytes | None = None
     return OneRow.parse(text, schema.person.name, secrets.token_bytes(32) if key is None else key)
 
 
-def as_published(release: Any, original: Any) -> Any:
+def select_published_rows(release: Any, original: Any) -> Any:
     """The original of a release, of which one row a person is read where it was published so.
 
     Which row that is was drawn, at the least among rows that are equally late: the private
     companion alone finds it again.
     """
-    found = None if original is None else released(release)
+    found = None if original is None else find_release(release)
     if found is None or "one_row" not in found[1] or isinstance(original, Frame | OneRowSource):
         return original
-    own = companion_at_hand(release, found[0])
+    own = find_companion(release, found[0])
     if own is None or own.one_row is None:
         raise InputError(
             f"The release has one row a person ({found[1]['one_row']}), and which rows of the "
@@ -187,7 +191,7 @@ def as_published(release: Any, original: Any) -> Any:
     return OneRowSource(original, own.one_row)
 
 
-def repeating(frame: Frame, schema: Schema) -> list[str]:
+def ask_about_repeats(frame: Frame, schema: Schema) -> list[str]:
     """A question about columns that are dropped and whose values repeat; none where there is none.
 
     Where a column says who a row is about already, nothing is asked.
@@ -195,7 +199,7 @@ def repeating(frame: Frame, schema: Schema) -> list[str]:
     dropped = [c for c in schema.columns if c.role not in PUBLISHED_ROLES and c.role in DROPPED]
     if schema.person is not None or not dropped:
         return []
-    return question(frame.profile([column.name for column in dropped]), dropped)
+    return ask_for_person_column(frame.profile([column.name for column in dropped]), dropped)
 
 
 DROPPED = ("identifier", "drop")
@@ -206,7 +210,7 @@ _FEW = 20
 """A dropped column of at most so many values is about something else than people."""
 
 
-def question(profiles: Mapping[str, Profile], columns: Sequence[Column]) -> list[str]:
+def ask_for_person_column(profiles: Mapping[str, Profile], columns: Sequence[Column]) -> list[str]:
     """The question about those of the columns that may say who a row is about.
 
     The values of an identifier need but repeat; those of a column that is dropped for any reason

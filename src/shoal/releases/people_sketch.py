@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from shoal.core.labels import format_value
 from shoal.core.schema import Schema
 from shoal.engines.protocol import Frame
-from shoal.releases.row_listing import listed
+from shoal.releases.row_listing import read_columns
 
 SIZE = 1024
 """Hashes in a sketch."""
@@ -82,7 +82,7 @@ class Sketch:
         return self.shared_with(other) >= SAME_PEOPLE[self.of]
 
 
-def sketch_of(frame: Frame, schema: Schema) -> Sketch | None:
+def sketch_people(frame: Frame, schema: Schema) -> Sketch | None:
     """The people of a table; None where there are too many, or none."""
     if int(frame.tally([]).count.sum()) > MOST_ROWS:
         return None
@@ -99,7 +99,7 @@ def sketch_of(frame: Frame, schema: Schema) -> Sketch | None:
 
 
 def _hashes(frame: Frame, names: Sequence[str]) -> NDArray[np.uint64]:
-    found = listed(frame, list(names))
+    found = read_columns(frame, list(names))
     each = np.zeros(len(found[names[0]].codes), np.uint64)
     for name in names:
         words = [None if value is None else format_value(value) for value in found[name].values]
@@ -115,9 +115,9 @@ def _hash(name: str, word: str | None) -> int:
     return int.from_bytes(sha256(b"shoal people 1\n" + told).digest()[:8], "big")
 
 
-def companion_sketch(frame: Frame, schema: Schema) -> Mapping[str, Any]:
+def sketch_for_companion(frame: Frame, schema: Schema) -> Mapping[str, Any]:
     """What a release's companion says of its people; nothing where they are too many."""
-    found = sketch_of(frame, schema)
+    found = sketch_people(frame, schema)
     return {} if found is None else {SKETCH: found.to_json()}
 
 

@@ -24,31 +24,31 @@ from shoal.core.labels import format_count, format_value
 from shoal.core.model import Model, split_rule, unwrap_rule
 from shoal.core.schema import Schema
 from shoal.releases.companion import read_companion, read_providers
-from shoal.releases.recount import Provided
+from shoal.releases.recount import RowProviders
 from shoal.releases.tallying import Survey
 
 
-def asks_providers(rule: Model) -> bool:
+def needs_providers(rule: Model) -> bool:
     """Whether a rule is about who provided the rows."""
     return "provider" in rule.needs
 
 
-def check_column(rule: Model, schema: Schema) -> None:
+def check_provider_column(rule: Model, schema: Schema) -> None:
     """Refuse a rule about providers where no column says who provided a row."""
-    if asks_providers(rule) and schema.provider is None:
+    if needs_providers(rule) and schema.provider is None:
         raise UsageError(
             f"{_asking(rule)} needs to know who provided each row, and no column says so.",
             'give a column the role "provider": --provider COLUMN.',
         )
 
 
-def check_survey(rule: Model, plan: Survey) -> None:
+def check_surveyed_providers(rule: Model, plan: Survey) -> None:
     """Refuse a table whose providers a rule about them cannot tell apart, before classes are made.
 
     Where the schema lists the providers, each of them must have rows.
     """
     column = plan.schema.provider
-    if not asks_providers(rule) or column is None:
+    if not needs_providers(rule) or column is None:
         return
     axis = next(axis for axis in plan.axes if axis.name == column.name)
     found = plan.found[column.name]
@@ -58,7 +58,7 @@ def check_survey(rule: Model, plan: Survey) -> None:
             f"{'has' if absent == 1 else 'have'} no rows.",
             "add their rows, or take them out of the domain.",
         )
-    check_providers(axis, largest_m(rule), found.nulls)
+    check_providers(axis, find_largest_m(rule), found.nulls)
 
 
 def check_providers(axis: Axis, m: int | None = None, unnamed: int = 0) -> None:
@@ -97,13 +97,13 @@ def _bare(name: str) -> str:
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def largest_m(rule: Model) -> int | None:
+def find_largest_m(rule: Model) -> int | None:
     """The most providers that a part of the rule supposes to work together; None: none says."""
-    found = [getattr(part, "m", None) for part in split_rule(rule) if asks_providers(part)]
+    found = [getattr(part, "m", None) for part in split_rule(rule) if needs_providers(part)]
     return max((m for m in found if m is not None), default=None)
 
 
-def without_providers(rule: Model) -> UsageError:
+def missing_providers_error(rule: Model) -> UsageError:
     """The error for a published table without its companion."""
     return UsageError(
         f"{_asking(rule)} is judged by who provided each row, which a published table does not "
@@ -113,7 +113,7 @@ def without_providers(rule: Model) -> UsageError:
     )
 
 
-def provided(source: Any, table: Path, rule: Model | None = None) -> Provided:
+def read_row_providers(source: Any, table: Path, rule: Model | None = None) -> RowProviders:
     """Who provided each row of a release's table, by its private companion.
 
     ``rule``: what needs it, for the error where there is no companion.
@@ -122,7 +122,7 @@ def provided(source: Any, table: Path, rule: Model | None = None) -> Provided:
         companion = read_companion(source, table)
     except InputError as error:
         raise (error if rule is None else _untold(rule, error)) from None
-    return provided_in(companion.folder, companion.schema)
+    return read_row_providers_in(companion.folder, companion.schema)
 
 
 def _untold(rule: Model, error: InputError) -> InputError:
@@ -134,7 +134,7 @@ def _untold(rule: Model, error: InputError) -> InputError:
     )
 
 
-def provided_in(folder: Path, schema: Schema) -> Provided:
+def read_row_providers_in(folder: Path, schema: Schema) -> RowProviders:
     """The same by the companion's folder and the publisher's schema."""
     found = read_providers(folder)
     if found.null_count:
@@ -145,15 +145,15 @@ def provided_in(folder: Path, schema: Schema) -> Provided:
     return _named("provider" if schema.provider is None else schema.provider.name, found)
 
 
-def _named(name: str, found: pa.Array) -> Provided:
+def _named(name: str, found: pa.Array) -> RowProviders:
     """Providers by their names, however the companion writes them."""
     if not (pa.types.is_string(found.type) or pa.types.is_date(found.type)):
         found = found.cast(pa.float64(), safe=False)  # as numbers are counted when published
     words = found.dictionary_encode()
     names = [format_value(value) for value in words.dictionary.to_pylist()]
-    return Provided.of(name, names, words.indices.to_numpy())
+    return RowProviders.of(name, names, words.indices.to_numpy())
 
 
 def _asking(rule: Model) -> str:
     """The parts of a rule that are about providers."""
-    return " & ".join(str(part) for part in split_rule(rule) if asks_providers(part))
+    return " & ".join(str(part) for part in split_rule(rule) if needs_providers(part))

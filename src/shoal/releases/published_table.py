@@ -30,15 +30,15 @@ from shoal.core.tally import Cut, Tally
 from shoal.kernels.grouping import combinations
 from shoal.methods import apart, methods, names
 from shoal.models import rule as parse_rule
-from shoal.releases.companion import Companion, companion_at_hand, released
-from shoal.releases.forms._noise.answers import Answers, answers_of, as_answered
+from shoal.releases.companion import Companion, find_companion, find_release
+from shoal.releases.forms._noise.answers import Answers, read_answers, with_answer_columns
 from shoal.releases.forms._noise.refusal import refuse_noisy
-from shoal.releases.manifest import in_buckets, in_centroids
+from shoal.releases.manifest import publishes_buckets, publishes_centroids
 from shoal.releases.options import Progress
-from shoal.releases.providers import check_providers, largest_m, provided_in
-from shoal.releases.reader import opened, opened_labels, released_schema
-from shoal.releases.recount import Provided, Recount
-from shoal.releases.row_listing import Listing, listed
+from shoal.releases.providers import check_providers, find_largest_m, read_row_providers_in
+from shoal.releases.reader import open_frame, open_labels, parse_released_schema
+from shoal.releases.recount import Recount, RowProviders
+from shoal.releases.row_listing import Listing, read_columns
 
 Method = Callable[[Tally], Cut]
 """A method with its rule and parameters: what it makes of a table."""
@@ -49,7 +49,7 @@ MANY = 4096
 
 
 @dataclass(frozen=True)
-class Keyed:
+class KeyedPersons:
     """Whose each row of a release is, as hashes under a key: known to its publisher alone."""
 
     key: bytes
@@ -57,7 +57,7 @@ class Keyed:
 
 
 @dataclass(frozen=True)
-class Seen:
+class PublishedTable:
     """One release: its columns as they stand, before anybody says what the labels mean."""
 
     name: str
@@ -73,7 +73,7 @@ class Seen:
     """Its provider column, where a table of others still has one."""
     person_column: Listing | None = None
     """Its person column, where a table of others still has one."""
-    keyed: Keyed | None = None
+    keyed: KeyedPersons | None = None
     """Whose its rows are, where that is known without a companion's folder: from a ledger."""
     source: Any = None
     """A table of others, to read more of its columns."""
@@ -92,17 +92,17 @@ class Seen:
     @property
     def buckets(self) -> bool:
         """Whether its classes are buckets: which row has which value is then not published."""
-        return in_buckets(self.manifest or {})
+        return publishes_buckets(self.manifest or {})
 
     @property
     def centroids(self) -> bool:
         """Whether its cells are centroids, which no person need be in."""
-        return in_centroids(self.manifest or {})
+        return publishes_centroids(self.manifest or {})
 
     @cached_property
     def answers(self) -> dict[str, Answers]:
         """The columns that have answers in place of values, which may have been exchanged."""
-        return answers_of(self.manifest or {})
+        return read_answers(self.manifest or {})
 
     @cached_property
     def exact(self) -> tuple[Column, ...]:
@@ -131,7 +131,7 @@ class Seen:
         """The columns that it publishes as they are."""
         return tuple(c.name for c in self.schema.columns if c.role in ("sensitive", "keep"))
 
-    def with_role(self, role: str, names: Sequence[str]) -> Seen:
+    def with_role(self, role: str, names: Sequence[str]) -> PublishedTable:
         """The same, with some of its columns, declared or not, in another role."""
         more = {name: self.others[name] for name in names if name in self.others}
         columns = [
@@ -184,14 +184,14 @@ class Seen:
         return private or self.provider_column is not None
 
     @cached_property
-    def provided(self) -> Provided:
+    def provided(self) -> RowProviders:
         """Who provided each of its rows, who must be told apart by their names."""
         provider, column = self.roles.provider, self.provider_column
         if column is not None and provider is not None:
-            found = Provided.of(provider.name, column.words(), column.codes)
+            found = RowProviders.of(provider.name, column.words(), column.codes)
         else:
             assert self.companion is not None
-            found = provided_in(self.companion.folder, self.companion.schema)
+            found = read_row_providers_in(self.companion.folder, self.companion.schema)
         found.check(self.rows, self.name)
         check_providers(found.axis, unnamed=int((found.codes == found.axis.null_code).sum()))
         return found
@@ -199,7 +199,7 @@ class Seen:
     @cached_property
     def apart(self) -> bool:
         """Whether a class of it can be made again without the others, method and rule allowing."""
-        return made_apart(self.manifest or {})
+        return is_made_class_by_class(self.manifest or {})
 
     @cached_property
     def withstood(self) -> int:
@@ -208,7 +208,7 @@ class Seen:
             rule = parse_rule(str((self.manifest or {}).get("rule", "")))
         except UsageError:  # a table that others made, or a model of the user's own
             return 1
-        return largest_m(rule) or 1
+        return find_largest_m(rule) or 1
 
     @property
     def judged(self) -> tuple[str, ...]:
@@ -239,7 +239,7 @@ class Seen:
         return made
 
 
-def made_apart(manifest: Mapping[str, Any]) -> bool:
+def is_made_class_by_class(manifest: Mapping[str, Any]) -> bool:
     """Whether each class of a release was made by its own people alone, and judged alone."""
     method = str(manifest.get("method"))
     if method not in names() or not apart(method) or manifest.get("like"):
@@ -254,20 +254,22 @@ def _label_axis(name: str, listing: Listing) -> Axis:
     return Axis(name, "category", "flat", tuple(word for word in words if word is not None), null)
 
 
-def as_list(releases: Any) -> list[Any]:
+def as_release_list(releases: Any) -> list[Any]:
     """Several releases, or one, as a list."""
     return list(releases) if isinstance(releases, list | tuple) else [releases]
 
 
-def look_at(
+def read_published_tables(
     releases: Sequence[Any], schema: Schema | Sequence[Schema] | None, progress: Progress
-) -> tuple[Seen, ...]:
+) -> tuple[PublishedTable, ...]:
     """Read every release; two that give one column different roles are an error.
 
     One that was read before (a ``Seen``) is taken as it is; schemas are for the others.
     """
-    read = iter(_looked_at([s for s in releases if not isinstance(s, Seen)], schema, progress))
-    seen = [one if isinstance(one, Seen) else next(read) for one in releases]
+    read = iter(
+        _looked_at([s for s in releases if not isinstance(s, PublishedTable)], schema, progress)
+    )
+    seen = [one if isinstance(one, PublishedTable) else next(read) for one in releases]
     _same_roles(seen)
     names = [one.name for one in seen]
     return tuple(
@@ -278,12 +280,12 @@ def look_at(
 
 def _looked_at(
     releases: Sequence[Any], schema: Schema | Sequence[Schema] | None, progress: Progress
-) -> list[Seen]:
-    told = [released(source) for source in releases]
+) -> list[PublishedTable]:
+    told = [find_release(source) for source in releases]
     for _, manifest in (one for one in told if one is not None):
         refuse_noisy(manifest, "has no people to look for")
     private = [
-        None if one is None else companion_at_hand(source, one[0])
+        None if one is None else find_companion(source, one[0])
         for source, one in zip(releases, told, strict=True)
     ]
     schemas = _schemas(schema, releases, [one and one[1] for one in told], private)
@@ -308,18 +310,18 @@ def _schemas(
         given += schema
     if len(given) != len(manifests):
         raise UsageError("There is not one schema for each release.", "give one for all of them.")
-    own = [None if one is None else released_schema(one) for one in manifests]
+    own = [None if one is None else parse_released_schema(one) for one in manifests]
     for i, told in enumerate(manifests):
-        if told is not None and in_buckets(told):
-            given[i] = _in_buckets(given[i], released_schema(told))
+        if told is not None and publishes_buckets(told):
+            given[i] = _in_buckets(given[i], parse_released_schema(told))
         if told is not None:
-            given[i] = as_answered(given[i], told)
+            given[i] = with_answer_columns(given[i], told)
     if schema is None:  # whoever gives one has said what matters
         own = [one and _whole(one, more) for one, more in zip(own, private, strict=True)]
     lent = next((one for one in own if one is not None), None)
     found = [_joined(*three) or lent for three in zip(given, own, private, strict=True)]
     for source in (one for one, known in zip(releases, found, strict=True) if known is None):
-        with opened(source):  # what is no table at all is told as that
+        with open_frame(source):  # what is no table at all is told as that
             raise UsageError(
                 "Nothing says what the columns are.",
                 "add -s schema.toml (shoal schema writes one), or --quasi COLUMN and so on.",
@@ -371,10 +373,10 @@ def _joined(given: Schema | None, own: Schema | None, private: Companion | None)
 
 def _read(
     source: Any, release: tuple[Path, dict[str, Any]] | None, roles: Schema, number: int
-) -> Seen:
+) -> PublishedTable:
     table, own = (source, False) if release is None else (release[0], True)
     kinds = {} if own else _recognised(source, [c.name for c in roles.keep if not c.kind])
-    with opened_labels(table, roles, exact=own, some=True, recognised=kinds) as frame:
+    with open_labels(table, roles, exact=own, some=True, recognised=kinds) as frame:
         there = [field.name for field in frame.fields]
         columns = [c for c in roles.columns if c.name in there and c.role in PUBLISHED_ROLES]
         name = _name(source, release, number)
@@ -385,15 +387,15 @@ def _read(
             )
         who = [roles.provider.name] if roles.provider and roles.provider.name in there else []
         person = [roles.person.name] if roles.person and roles.person.name in there else []
-        listings = listed(frame, [*(column.name for column in columns), *who, *person])
+        listings = read_columns(frame, [*(column.name for column in columns), *who, *person])
     provider_column = listings.pop(who[0]) if who else None
     person_column = listings.pop(person[0]) if person else None
     if release is not None:
-        return Seen(name, roles, listings, release[1], provider_column=provider_column)
+        return PublishedTable(name, roles, listings, release[1], provider_column=provider_column)
     stated = roles.expand(there).columns  # a pattern leaves columns out
     decided = {column.name for column in stated if column.role != "undecided"}
     undeclared = tuple(column for column in there if column not in decided)
-    return Seen(
+    return PublishedTable(
         name,
         roles,
         listings,
@@ -411,12 +413,14 @@ def _recognised(source: Any, names: Sequence[str]) -> dict[str, str]:
     """
     if not names:
         return {}
-    with opened(source) as frame:
+    with open_frame(source) as frame:
         kinds = {field.name: field.kind for field in frame.fields}
     return {name: kinds[name] for name in names if kinds.get(name) in ("number", "date")}
 
 
-def with_shared_columns(seen: Sequence[Seen], known: Collection[str]) -> tuple[Seen, ...]:
+def with_shared_columns(
+    seen: Sequence[PublishedTable], known: Collection[str]
+) -> tuple[PublishedTable, ...]:
     """The releases with those columns that nobody gave a role and another table has too.
 
     ``known`` are the columns of people. Where one release says what such a column is, it is that
@@ -438,12 +442,12 @@ def with_shared_columns(seen: Sequence[Seen], known: Collection[str]) -> tuple[S
     return tuple(_with_others(one, [n for n in one.undeclared if n in shared]) for one in seen)
 
 
-def _with_others(seen: Seen, names: Sequence[str]) -> Seen:
+def _with_others(seen: PublishedTable, names: Sequence[str]) -> PublishedTable:
     if not names:
         return seen
     labels, kinds = Schema(tuple(Column(n, "keep") for n in names)), _recognised(seen.source, names)
-    with opened_labels(seen.source, labels, exact=False, some=True, recognised=kinds) as frame:
-        return replace(seen, others=listed(frame, names))
+    with open_labels(seen.source, labels, exact=False, some=True, recognised=kinds) as frame:
+        return replace(seen, others=read_columns(frame, names))
 
 
 def _name(source: Any, release: tuple[Path, Any] | None, number: int) -> str:
@@ -453,7 +457,7 @@ def _name(source: Any, release: tuple[Path, Any] | None, number: int) -> str:
     return Path(source).name if isinstance(source, str | Path) else f"release {number}"
 
 
-def _same_roles(seen: Sequence[Seen]) -> None:
+def _same_roles(seen: Sequence[PublishedTable]) -> None:
     roles: dict[str, Column] = {}
     for one in (one for one in seen if not one.buckets):  # their roles are the form's own
         for column in one.schema.columns:

@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import MANIFEST_NAME, Release, read_manifest
 from shoal.core.schema import Schema
+from shoal.engines import open_table
 from shoal.engines.database_address import refuse_address
-from shoal.engines.open_table import open as open_frame
 from shoal.engines.protocol import Frame
 from shoal.releases.folder import COMPANION, repair
 from shoal.releases.manifest import BUCKET, COUNT
-from shoal.releases.row_listing import listed
+from shoal.releases.row_listing import read_columns
 
 
 @contextmanager
-def opened(source: Any, **reading: Any) -> Iterator[Frame]:
+def open_frame(source: Any, **reading: Any) -> Iterator[Frame]:
     """A frame over the source; what was opened here is closed here."""
-    frame = open_frame(source, **reading)
+    frame = open_table.open(source, **reading)
     try:
         yield frame
     finally:
@@ -38,15 +38,15 @@ def opened(source: Any, **reading: Any) -> Iterator[Frame]:
 
 
 @contextmanager
-def opened_some(source: Any, *, kinds: Mapping[str, str], **reading: Any) -> Iterator[Frame]:
+def open_partial_frame(source: Any, *, kinds: Mapping[str, str], **reading: Any) -> Iterator[Frame]:
     """The same for a table that need not have all of the columns whose kinds are given."""
     try:
-        frame = open_frame(source, kinds=kinds, **reading)
+        frame = open_table.open(source, kinds=kinds, **reading)
     except UsageError:  # a kind for a column that is not there: look what there is
-        with opened(source, **reading) as plain:
+        with open_frame(source, **reading) as plain:
             there = {field.name for field in plain.fields}
         kinds = {name: kind for name, kind in kinds.items() if name in there}
-        frame = open_frame(source, kinds=kinds, **reading)
+        frame = open_table.open(source, kinds=kinds, **reading)
     try:
         yield frame
     finally:
@@ -55,7 +55,7 @@ def opened_some(source: Any, *, kinds: Mapping[str, str], **reading: Any) -> Ite
 
 
 @contextmanager
-def opened_labels(
+def open_labels(
     source: Any,
     schema: Schema,
     *,
@@ -80,11 +80,11 @@ def opened_labels(
     kinds, file = learnt | labels | dict(recognised or {}), source
     if exact:
         reading = {**reading, "nulls": ()}
-        values = values or values_of(source)
+        values = values or find_values_file(source)
     if values is not None:
-        source, kinds = joined((source, values), (labels, learnt), reading)
+        source, kinds = join_bucket_tables((source, values), (labels, learnt), reading)
         reading = {"nulls": ()}
-    with (opened_some if some else opened)(source, kinds=kinds, **reading) as frame:
+    with (open_partial_frame if some else open_frame)(source, kinds=kinds, **reading) as frame:
         if exact and as_told:
             _check_rows(file, frame)
         yield frame
@@ -97,10 +97,10 @@ def _check_rows(table: Any, frame: Frame) -> None:
         return
     rows = _manifest(folder).get("rows")
     if rows is not None and rows != frame.count_rows():
-        raise changed_since(table.name)
+        raise changed_release_error(table.name)
 
 
-def changed_since(names: str) -> InputError:
+def changed_release_error(names: str) -> InputError:
     """What is said of a release that is not as it was published."""
     return InputError(
         f"{names} was changed after it was published, or its manifest was.",
@@ -109,7 +109,7 @@ def changed_since(names: str) -> InputError:
     )
 
 
-def values_of(table: Any) -> Path | None:
+def find_values_file(table: Any) -> Path | None:
     """The file with the values of a release's table, where its manifest names one."""
     folder = table.parent if isinstance(table, Path) else None
     if folder is None or not (folder / MANIFEST_NAME).is_file():
@@ -118,7 +118,7 @@ def values_of(table: Any) -> Path | None:
     return None if second is None else folder / str(second)
 
 
-def joined(
+def join_bucket_tables(
     files: tuple[Path, Path],
     kinds: tuple[Mapping[str, str], Mapping[str, str]],
     reading: Mapping[str, Any],
@@ -148,9 +148,9 @@ def _columns(
     source: Path, kinds: Mapping[str, str], reading: Mapping[str, Any]
 ) -> tuple[dict[str, pa.Array], dict[str, str]]:
     """A file's columns in its order, and how each is read."""
-    with opened_some(source, kinds=kinds, **reading) as frame:
+    with open_partial_frame(source, kinds=kinds, **reading) as frame:
         read = {field.name: kinds.get(field.name, field.kind) for field in frame.fields}
-        found = listed(frame, list(read))
+        found = read_columns(frame, list(read))
     typed = {"number": pa.float64(), "date": pa.date32()}
     words = {n: pa.array(found[n].values, typed.get(kind, pa.string())) for n, kind in read.items()}
     return {name: words[name].take(pa.array(one.codes)) for name, one in found.items()}, read
@@ -185,10 +185,10 @@ def _agreeing(
     return times
 
 
-def read_release(source: Any) -> tuple[Path, dict[str, Any]] | None:
+def find_release_unchecked(source: Any) -> tuple[Path, dict[str, Any]] | None:
     """The table's file and the manifest of a release (its folder, or a ``Release``), else None.
 
-    Nothing is checked but that they can be read: `shoal.releases.companion.released` does that.
+    Nothing is checked but that they can be read: `shoal.releases.companion.find_release` does that.
     """
     folder = source.path.parent if isinstance(source, Release) else source
     if isinstance(folder, (str, Path)) and "://" not in str(folder):
@@ -221,6 +221,6 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise InputError("The manifest cannot be read.", "check who may read it.") from error
 
 
-def released_schema(manifest: dict[str, Any]) -> Schema:
+def parse_released_schema(manifest: dict[str, Any]) -> Schema:
     """What a release's columns are, as its manifest states it."""
     return Schema.parse(str(manifest.get("schema", "")))

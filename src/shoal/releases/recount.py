@@ -27,7 +27,7 @@ from shoal.core.tally import Cut, Population, Tally
 from shoal.engines.protocol import Coding, Frame
 from shoal.kernels.grouping import combinations
 from shoal.measures.risk.assessment import Members
-from shoal.releases.tallying import Survey, stacked, survey
+from shoal.releases.tallying import Survey, stack_codes, survey
 
 Spelling = Mapping[str, str | None]
 """Labels that their column decides about: as they are to be read, or None where nobody can tell."""
@@ -36,14 +36,14 @@ PART_ROWS = 12_000_000
 
 
 @dataclass(frozen=True)
-class Provided:
+class RowProviders:
     """Who provided each row of a published table, in its order: no file for the public tells."""
 
     axis: Axis
     codes: NDArray[np.int32]
 
     @classmethod
-    def of(cls, name: str, words: Sequence[str | None], codes: NDArray[Any]) -> Provided:
+    def of(cls, name: str, words: Sequence[str | None], codes: NDArray[Any]) -> RowProviders:
         """A column given as codes of words: by ascending name, whichever way it was read."""
         leaves = tuple(sorted({word for word in words if word is not None}))
         axis = Axis(name, "category", "flat", leaves, null=None in words)
@@ -59,14 +59,14 @@ class Provided:
 
 
 @dataclass(frozen=True)
-class People:
+class RowPersons:
     """Whom each row of a table is about, in its order, by number from 0 on."""
 
     codes: NDArray[np.int32]
     number: int
 
     @classmethod
-    def of(cls, column: pa.Array) -> People:
+    def of(cls, column: pa.Array) -> RowPersons:
         """Of a column that says so and has no nulls."""
         words = column.dictionary_encode()
         return cls(words.indices.to_numpy().astype(np.int32), len(words.dictionary))
@@ -119,10 +119,10 @@ class Recount:
         """The labels of one class by column."""
         entry = int(np.flatnonzero(self.cut.class_ == class_)[0])
         pairs = zip(self.tally.quasi, self.tally.keys[:, entry], strict=True)
-        return {axis.name: leaf(axis, int(code)) for axis, code in pairs}
+        return {axis.name: leaf_value(axis, int(code)) for axis, code in pairs}
 
 
-def leaf(axis: Axis, code: int) -> Any:
+def leaf_value(axis: Axis, code: int) -> Any:
     """The value of a code; None for null."""
     return None if axis.null and code == axis.size - 1 else axis.leaves[code]
 
@@ -130,8 +130,8 @@ def leaf(axis: Axis, code: int) -> Any:
 def recount(
     frame: Frame,
     schema: Schema,
-    provided: Provided | None = None,
-    people: People | None = None,
+    provided: RowProviders | None = None,
+    people: RowPersons | None = None,
     extra: Sequence[Column] = (),
 ) -> Recount:
     """Tally the labels of the quasi-identifiers (and of ``extra`` columns) as they stand.
@@ -147,7 +147,9 @@ def recount(
     return _classes(_beside(frame, plan, provided, people))
 
 
-def _beside(frame: Frame, plan: Survey, provided: Provided | None, people: People | None) -> Tally:
+def _beside(
+    frame: Frame, plan: Survey, provided: RowProviders | None, people: RowPersons | None
+) -> Tally:
     """The tally of the rows, in their order, beside who provided them and whom they are about."""
     by_row = frame.rows(plan.codings)
     columns, sizes = [*by_row], [coding.size for coding in plan.codings]
@@ -166,8 +168,8 @@ def _beside(frame: Frame, plan: Survey, provided: Provided | None, people: Peopl
     return Tally(
         plan.axes[:q],
         plan.axes[q : q + s],
-        stacked(codes[:q], len(first)),
-        stacked(codes[q : q + s], len(first), np.int32),
+        stack_codes(codes[:q], len(first)),
+        stack_codes(codes[q : q + s], len(first), np.int32),
         np.bincount(number).astype(np.int64),
         own,
         whose,
@@ -176,44 +178,46 @@ def _beside(frame: Frame, plan: Survey, provided: Provided | None, people: Peopl
     )
 
 
-def by_row(frame: Frame, count: Recount) -> NDArray[np.int32]:
+def classify_rows(frame: Frame, count: Recount) -> NDArray[np.int32]:
     """The class of each row of a table that was counted, in the table's order."""
     axes, labels = count.tally.quasi, count.cut.cells.low
-    codes = frame.rows([as_coding(axis) for axis in axes])
+    codes = frame.rows([code_leaves(axis) for axis in axes])
     both = [np.concatenate((labels[:, j], codes[j])) for j in range(len(axes))]
     number, _ = combinations(both, [axis.size for axis in axes])
     return number[len(labels) :]  # the classes came first, so their numbers are their own
 
 
-def as_coding(axis: Axis) -> Coding:
+def code_leaves(axis: Axis) -> Coding:
     """The codes of an axis for its own leaves."""
     null = axis.null_code if axis.null else None
     codes = np.arange(len(axis.leaves), dtype=np.int32)
     return Coding(axis.name, axis.leaves, codes, null, axis.size)
 
 
-def recounts(frame: Frame, schema: Schema, extra: Sequence[Column] = ()) -> Iterator[Recount]:
+def recount_in_parts(
+    frame: Frame, schema: Schema, extra: Sequence[Column] = ()
+) -> Iterator[Recount]:
     """The same (with ``extra`` columns) in parts that hold their classes whole."""
     plan = survey(frame, _as_labels(schema, extra, frame.fields))
     for part in plan.parts(frame, PART_ROWS):
         yield _classes(plan.encode_part(part).tally)
 
 
-def class_sizes(frame: Frame, schema: Schema, count: Recount) -> NDArray[np.int64]:
+def count_class_rows(frame: Frame, schema: Schema, count: Recount) -> NDArray[np.int64]:
     """How many rows share all their labels, and the kept columns too where there are any."""
-    parts = recounts(frame, schema, schema.keep) if schema.keep else [count]
+    parts = recount_in_parts(frame, schema, schema.keep) if schema.keep else [count]
     return np.concatenate([one.sizes for one in parts])
 
 
-def crowds(
-    frame: Frame, schema: Schema, count: Recount, people: People | None = None
+def count_people_sharing(
+    frame: Frame, schema: Schema, count: Recount, people: RowPersons | None = None
 ) -> tuple[NDArray[np.int64], Members | None]:
     """How many people share all their labels and the kept columns, and who is where.
 
     Nothing is told of who is where while rows are people.
     """
     if people is None or not people.repeat:
-        return class_sizes(frame, schema, count), None
+        return count_class_rows(frame, schema, count), None
     if schema.keep:
         count = recount(frame, schema, people=people, extra=schema.keep)
     return count.sizes, count.members
@@ -268,7 +272,7 @@ def read_cells(
     for j, axis in enumerate(axes):
         labels = count.tally.quasi[column[axis.name]]
         codes = count.cut.cells.low[:, column[axis.name]]
-        texts = [restore_cell(leaf(labels, c)) for c in range(labels.size)]
+        texts = [restore_cell(leaf_value(labels, c)) for c in range(labels.size)]
         spelling = (spellings or {}).get(axis.name, {})
         spelt = [spelling.get(t, t) for t in texts]
         doubtful = np.array([t in spelling and spelling[t] is None for t in texts], np.bool_)

@@ -38,7 +38,7 @@ class Listing:
         return axis.codes(self.values)[self.codes]
 
 
-def listed(frame: Frame, names: Sequence[str]) -> dict[str, Listing]:
+def read_columns(frame: Frame, names: Sequence[str]) -> dict[str, Listing]:
     """Some columns of a frame."""
     found = frame.values(names)
     rows = frame.rows([_coding(name, found[name]) for name in names])
@@ -55,7 +55,7 @@ def _coding(name: str, distinct: Distinct) -> Coding:
     return Coding(name, distinct.values, codes, null, size + (distinct.nulls > 0))
 
 
-def alike(listings: Sequence[Listing]) -> tuple[str, list[Listing]]:
+def unify_spellings(listings: Sequence[Listing]) -> tuple[str, list[Listing]]:
     """The same columns with their values written alike, and the kind that they are written as.
 
     Numbers are equal as numbers (50.0 is 50) where every table holds numbers only and none tells
@@ -72,7 +72,7 @@ def alike(listings: Sequence[Listing]) -> tuple[str, list[Listing]]:
     return "category", [Listing(tuple(one.words()), one.codes) for one in listings]
 
 
-def read_as(listing: Listing, axis: Axis) -> NDArray[np.int32]:
+def code_on_axis(listing: Listing, axis: Axis) -> NDArray[np.int32]:
     """Each row's code on an axis of values written alike; -2 for what it does not have.
 
     -1 for null where the axis has none: in a table of people an empty cell is a value not known.

@@ -57,7 +57,7 @@ def survey(
 
     ``found``: the values by column, where they were looked at already.
     """
-    columns = surveyed_columns(schema)
+    columns = list_tallied_columns(schema)
     found = found or dict(frame.values([column.name for column in columns]))
     if not any(distinct.nulls + distinct.counts.sum() for distinct in found.values()):
         raise InputError("The table has no rows.", "check that the file is the right one.")
@@ -73,7 +73,7 @@ def survey(
     return Survey(schema, tuple(axes), codings, found, people)
 
 
-def surveyed_columns(schema: Schema) -> list[Column]:
+def list_tallied_columns(schema: Schema) -> list[Column]:
     """The columns that a table is tallied by, in the order of the codings."""
     return [*schema.quasi, *schema.sensitive, *([schema.provider] if schema.provider else [])]
 
@@ -147,8 +147,8 @@ def _tally(
     return Tally(
         tuple(axes[:q]),
         tuple(axes[q : q + s]),
-        stacked(codes[:q], entries),
-        stacked(codes[q : q + s], entries, np.int32),
+        stack_codes(codes[:q], entries),
+        stack_codes(codes[q : q + s], entries, np.int32),
         count,
         axes[q + s] if schema.provider else None,
         codes[q + s].astype(np.int32) if schema.provider else None,
@@ -156,7 +156,7 @@ def _tally(
     )
 
 
-def stacked(codes: Sequence[Codes], entries: int, dtype: Any = None) -> NDArray[Any]:
+def stack_codes(codes: Sequence[Codes], entries: int, dtype: Any = None) -> NDArray[Any]:
     """Columns of codes as one array (columns, entries) of the smallest type that holds them."""
     dtype = dtype or np.result_type(*codes, np.uint8) if codes else np.uint8
     out = np.empty((len(codes), entries), dtype=dtype)
@@ -238,4 +238,4 @@ def _coding(axis: Axis, distinct: Distinct) -> Coding:
 
 def _population(frame: Frame, axes: Sequence[Axis], others: Mapping[str, Distinct]) -> Population:
     counted = frame.tally([_coding(axis, others[axis.name]) for axis in axes])
-    return Population(stacked(counted.codes, len(counted.count)), counted.count)
+    return Population(stack_codes(counted.codes, len(counted.count)), counted.count)

@@ -17,45 +17,59 @@ from shoal.core.schema import Schema
 from shoal.core.tally import Groups, Population
 from shoal.engines.protocol import Frame
 from shoal.models import rule as parse_rule
-from shoal.releases.companion import check_companion, companion_folder, released
+from shoal.releases.companion import check_companion, find_release, locate_companion
 from shoal.releases.folder import COMPANION
-from shoal.releases.forms._noise.answers import as_answered, with_answers
-from shoal.releases.forms._noise.answers import check_rule as check_answers_rule
-from shoal.releases.forms._noise.answers_manifest import check_answers_stated
+from shoal.releases.forms._noise.answers import add_answer_judgement, with_answer_columns
+from shoal.releases.forms._noise.answers import check_answer_rule as check_answers_rule
+from shoal.releases.forms._noise.answers_manifest import check_answers_description
 from shoal.releases.forms._noise.refusal import refuse_noisy
 from shoal.releases.forms._noise.verification import check_releasable, verify_noisy
-from shoal.releases.forms.buckets import check_rule
-from shoal.releases.forms.centroids import check_cells
-from shoal.releases.judgement import in_parts, together, unjudged, verdict
-from shoal.releases.label_examples import examples
-from shoal.releases.manifest import (
-    hashes,
-    in_buckets,
-    in_centroids,
-    in_randomised,
-    judged_in_buckets,
+from shoal.releases.forms.buckets import check_bucket_rule
+from shoal.releases.forms.centroids import check_centroid_rule
+from shoal.releases.judgement import (
+    can_judge_in_parts,
+    combine_verdicts,
+    find_unjudged_columns,
+    judge_classes,
 )
-from shoal.releases.options import FORMS, NOISY, OF_NOBODY, PARTITION, RANDOMISED
+from shoal.releases.label_examples import find_examples
+from shoal.releases.manifest import (
+    choose_bucket_schema,
+    hash_files,
+    publishes_answers,
+    publishes_buckets,
+    publishes_centroids,
+)
+from shoal.releases.options import FORMS, NO_INDIVIDUAL_ROWS, NOISY, PARTITION, RANDOMISED
 from shoal.releases.people import (
     PERMUTED_VALUES,
     UNKNOWN,
     check_population,
-    people_of,
-    people_or_reason,
-    person_of_release,
+    find_person_column,
+    find_release_persons,
+    read_row_persons_or_reason,
 )
-from shoal.releases.providers import asks_providers, provided, without_providers
-from shoal.releases.reader import opened, opened_labels, read_release, released_schema
+from shoal.releases.providers import missing_providers_error, needs_providers, read_row_providers
+from shoal.releases.reader import (
+    find_release_unchecked,
+    open_frame,
+    open_labels,
+    parse_released_schema,
+)
 from shoal.releases.recount import (
-    People,
-    Provided,
     Recount,
-    crowds,
+    RowPersons,
+    RowProviders,
+    count_people_sharing,
     recount,
-    recounts,
+    recount_in_parts,
     with_population,
 )
-from shoal.releases.successors.counterfeits import Counterfeits, judged, read_counterfeits
+from shoal.releases.successors.counterfeits import (
+    Counterfeits,
+    judge_with_counterfeits,
+    read_counterfeits,
+)
 from shoal.releases.tallying import encode
 
 _OF_NOISE = ("answers", "privacy", "releasable")
@@ -91,7 +105,7 @@ def verify(
     private companion, without which people are not evaluated; of another table by its person
     column, ``with_persons``: the copy at hand has one, and what is published does not.
     """
-    found = recounted(
+    found = recount_and_judge(
         source,
         schema,
         rule,
@@ -102,13 +116,13 @@ def verify(
         after=after,
         **reading,
     )
-    release = read_release(source)
-    if release is not None and in_randomised(release[1]):
+    release = find_release_unchecked(source)
+    if release is not None and publishes_answers(release[1]):
         check_releasable(release[1])
     return found
 
 
-def recounted(
+def recount_and_judge(
     source: Any,
     schema: Schema | None = None,
     rule: Model | str | None = None,
@@ -121,16 +135,16 @@ def recounted(
     **reading: Any,
 ) -> Verdict:
     """The same of answers that may be a test's: what the file holds, whoever may know the seed."""
-    given, release = source, read_release(source)
-    if release is not None and release[1].get("form") in OF_NOBODY:
+    given, release = source, find_release_unchecked(source)
+    if release is not None and release[1].get("form") in NO_INDIVIDUAL_ROWS:
         return _noise(given, release, schema, rule, population, after)
-    buckets = release is not None and in_buckets(release[1])
+    buckets = release is not None and publishes_buckets(release[1])
     if release is not None:
         source, manifest = release
-        check_form(manifest)
-        own_schema = released_schema(manifest)
-        schema = as_answered(schema, manifest)
-        schema = judged_in_buckets(schema, own_schema) if buckets else schema or own_schema
+        check_manifest_form(manifest)
+        own_schema = parse_released_schema(manifest)
+        schema = with_answer_columns(schema, manifest)
+        schema = choose_bucket_schema(schema, own_schema) if buckets else schema or own_schema
         rule = rule or manifest.get("rule")
         accept_keep = accept_keep or bool(manifest.get("keep_accepted")) or buckets
     if schema is None or rule is None:
@@ -138,20 +152,20 @@ def recounted(
     model = parse_rule(rule) if isinstance(rule, str) else rule
     if release is not None:
         _check_asked(release[1], model, after)
-    schema, own = judged_after(schema, model, after), release is not None
+    schema, own = treat_published_as_quasi(schema, model, after), release is not None
     nobody = None if release is None else read_counterfeits(*release)
     who = None
-    if release is not None and asks_providers(model):
+    if release is not None and needs_providers(model):
         _check_files(*release)  # before a companion is said to be another table's
-        who = provided(given, source, model)
-    people, unknown = (None, "") if release is None else people_of(given, *release)
-    person = None if release is None else person_of_release(given, source)
-    with opened_labels(source, schema, exact=own, as_told=False, **reading) as frame:
+        who = read_row_providers(given, source, model)
+    people, unknown = (None, "") if release is None else find_release_persons(given, *release)
+    person = None if release is None else find_person_column(given, source)
+    with open_labels(source, schema, exact=own, as_told=False, **reading) as frame:
         schema = schema.expand([field.name for field in frame.fields])
         _refuse_private(frame, schema, with_persons)
         if release is None:
-            people, unknown = people_or_reason(frame, schema)
-        found = counted(
+            people, unknown = read_row_persons_or_reason(frame, schema)
+        found = judge_frame(
             frame,
             schema,
             model,
@@ -167,15 +181,15 @@ def recounted(
         )
         found = replace(found, people_not_evaluated=unknown)
         if release is not None:
-            found = with_answers(found, frame, release[1])
+            found = add_answer_judgement(found, frame, release[1])
     is_answered = release is not None and release[1].get("form") == RANDOMISED
     sensitive = [] if is_answered else [column.name for column in schema.sensitive]
-    found = replace(found, unjudged=tuple(unjudged(model, sensitive)))
+    found = replace(found, unjudged=tuple(find_unjudged_columns(model, sensitive)))
     if release is not None and found.holds:
-        same = schema.quasi == released_schema(release[1]).quasi
+        same = schema.quasi == parse_released_schema(release[1]).quasi
         _check_untouched(*release, found.rows, found.classes if same else None)
         check_companion(given, *release)
-        check_answers_stated(release[1])
+        check_answers_description(release[1])
     return found if release is None else _with_change(found, given, *release)
 
 
@@ -188,14 +202,14 @@ def _with_change(found: Verdict, given: Any, table: Path, manifest: dict[str, An
         _check_files(table, manifest)
     except InputError as error:
         why = found.people_not_evaluated
-        is_there = (companion_folder(given, table) / COMPANION).is_file()
+        is_there = (locate_companion(given, table) / COMPANION).is_file()
         if why == UNKNOWN and is_there:
             why = "the private companion is that of the table as it was published"
         return replace(found, changed=error.fact.removesuffix("."), people_not_evaluated=why)
     return found
 
 
-def check_form(manifest: Mapping[str, Any]) -> None:
+def check_manifest_form(manifest: Mapping[str, Any]) -> None:
     """Refuse a form that there is not, or not with noise: what its rows mean is not known then."""
     form = manifest.get("form", PARTITION)
     if form not in FORMS:
@@ -243,18 +257,18 @@ def _unstated(source: Any, schema: Schema | None, rule: Model | str | None) -> S
 
 def _check_asked(manifest: dict[str, Any], rule: Model, after: Any) -> None:
     """Refuse what cannot be asked of a release of this form."""
-    if in_buckets(manifest):
-        _check_buckets(rule, released_schema(manifest), after)
-    if in_centroids(manifest):
-        check_cells(rule)
-    if in_randomised(manifest):
+    if publishes_buckets(manifest):
+        _check_buckets(rule, parse_released_schema(manifest), after)
+    if publishes_centroids(manifest):
+        check_centroid_rule(rule)
+    if publishes_answers(manifest):
         _check_answered(rule, after)
 
 
 def _check_buckets(rule: Model, schema: Schema, after: Any) -> None:
     """Refuse what cannot be asked of buckets, whose rows pair people with anybody's values."""
-    check_rule(rule, [column.name for column in schema.sensitive])
-    if several(after):
+    check_bucket_rule(rule, [column.name for column in schema.sensitive])
+    if list_earlier(after):
         raise UsageError(
             "Buckets cannot be judged after other releases.",
             "leave --after out; what linking the two gives is not looked at.",
@@ -264,7 +278,7 @@ def _check_buckets(rule: Model, schema: Schema, after: Any) -> None:
 def _check_answered(rule: Model, after: Any) -> None:
     """Refuse what cannot be asked of answers, which are nobody's values."""
     check_answers_rule(rule)
-    if several(after):
+    if list_earlier(after):
         raise UsageError(
             "Answers cannot be judged after other releases: they are nobody's values, and join "
             "no rows.",
@@ -277,7 +291,7 @@ def _check_untouched(table: Path, manifest: dict[str, Any], rows: int, classes: 
 
     ``classes``: None where they were counted over other columns than the manifest's.
     """
-    roles = {column.name: column.role for column in released_schema(manifest).columns}
+    roles = {column.name: column.role for column in parse_released_schema(manifest).columns}
     told = manifest.get("rows"), manifest.get("classes"), manifest["columns"]
     found = rows, told[1] if classes is None else classes, roles
     _check_files(table, manifest, as_told=told == found)
@@ -286,7 +300,7 @@ def _check_untouched(table: Path, manifest: dict[str, Any], rows: int, classes: 
 def _check_files(table: Path, manifest: dict[str, Any], *, as_told: bool = True) -> None:
     """The files have the hashes that the manifest says, and it says what was found."""
     second = table.with_name(manifest["values"]) if "values" in manifest else None
-    whole = all(manifest.get(name) == value for name, value in hashes(table, second).items())
+    whole = all(manifest.get(name) == value for name, value in hash_files(table, second).items())
     if not whole or not as_told:
         names = table.name if second is None else f"{table.name} or {second.name}"
         raise InputError(
@@ -297,14 +311,14 @@ def _check_files(table: Path, manifest: dict[str, Any], *, as_told: bool = True)
         )
 
 
-def judged_after(schema: Schema, rule: Model, after: Any) -> Schema:
+def treat_published_as_quasi(schema: Schema, rule: Model, after: Any) -> Schema:
     """The schema for a release that follows others: what they have is a quasi-identifier too.
 
     A sensitive or kept column that an earlier release published as it is joins the rows of both
     (Sweeney 2002, section 4.2), so nobody may stand out with it either. It does not see what the
     rows of both say together where they can be joined all the same.
     """
-    before = {name for source in several(after) for name in _published(source, schema)}
+    before = {name for source in list_earlier(after) for name in _published(source, schema)}
     _refuse_renamed(schema, before)
     linking = [c.name for c in (*schema.sensitive, *schema.keep) if c.name in before]
     for part in unwrap_rule(rule):
@@ -340,19 +354,19 @@ def _bare(name: str) -> str:
     return re.sub(r"[\s_]+", "", name.casefold())
 
 
-def several(after: Any) -> list[Any]:
+def list_earlier(after: Any) -> list[Any]:
     """Earlier releases as they may be given: a list of them, one alone, or none."""
     return list(after) if isinstance(after, list | tuple) else [] if after is None else [after]
 
 
 def _published(source: Any, schema: Schema) -> Sequence[str]:
     """The columns of an earlier release; one that shares none with the schema is the wrong one."""
-    release = released(source)
+    release = find_release(source)
     if release is not None:
         refuse_noisy(release[1], "has no rows that another release could be linked with")
         names = tuple(release[1]["columns"])
     else:
-        with opened(source) as frame:
+        with open_frame(source) as frame:
             names = tuple(field.name for field in frame.fields)
     if not set(names) & set(schema.names):
         raise InputError(
@@ -361,7 +375,7 @@ def _published(source: Any, schema: Schema) -> Sequence[str]:
     return names
 
 
-def counted(
+def judge_frame(
     frame: Frame,
     schema: Schema,
     rule: Model,
@@ -370,9 +384,9 @@ def counted(
     show: bool = False,
     *,
     own: bool,
-    who: Provided | None = None,
+    who: RowProviders | None = None,
     nobody: Counterfeits | None = None,
-    people: People | None = None,
+    people: RowPersons | None = None,
     permuted: bool = False,
     person: str | None = None,
 ) -> Verdict:
@@ -387,33 +401,35 @@ def counted(
     several = people if people is not None and people.repeat else None
     if several is not None:
         _refuse_several(nobody, permuted)
-    if asks_providers(rule) and who is None:
-        raise without_providers(rule)
+    if needs_providers(rule) and who is None:
+        raise missing_providers_error(rule)
     if "cells" in rule.needs and "population" not in rule.needs:
         raise UsageError(
             "The rule judges cells by their codes, and a published file has labels only.",
             "use a rule that judges rows and values, or a dry run.",
         )
-    apart, found = in_parts(rule) and nobody is None and several is None, []
+    apart, found = can_judge_in_parts(rule) and nobody is None and several is None, []
     private = who is not None or (own and several is not None)
     how: VerdictBasis = "counted with the private companion" if private else "counted"
-    for plain in recounts(frame, schema) if apart else [recount(frame, schema, who, several)]:
+    for plain in (
+        recount_in_parts(frame, schema) if apart else [recount(frame, schema, who, several)]
+    ):
         count = plain
         if "population" in rule.needs:
-            count = population_of(plain, schema, population, own, person)
+            count = add_population(plain, schema, population, own, person)
         groups = Groups.of(count.tally, count.cut, list_joint_columns(rule))
         labels = plain.labels if show else None
         if nobody is None:
-            found.append(verdict(rule, groups, how, labels))
+            found.append(judge_classes(rule, groups, how, labels))
         else:
             real = nobody.people(count, nobody.per_class(plain))
-            found.append(judged(rule, groups, real, nobody.rows, how, labels))
+            found.append(judge_with_counterfeits(rule, groups, real, nobody.rows, how, labels))
     kept = None
     if schema.keep:
-        kept = int(crowds(frame, schema, plain, several)[0].min())
+        kept = int(count_people_sharing(frame, schema, plain, several)[0].min())
         if not accept_keep:
-            raise kept_unjudged(schema.keep, kept)
-    whole = together(rule, found, kept)
+            raise kept_columns_error(schema.keep, kept)
+    whole = combine_verdicts(rule, found, kept)
     return whole if people is None else replace(whole, people=people.number)
 
 
@@ -441,7 +457,7 @@ def _refuse_private(frame: Frame, schema: Schema, with_persons: bool) -> None:
         )
 
 
-def kept_unjudged(columns: Sequence[Column], kept: int | None = None) -> NotMetError:
+def kept_columns_error(columns: Sequence[Column], kept: int | None = None) -> NotMetError:
     """The error for kept columns: published as they are, so no rule judges what they add."""
     names = ", ".join(column.name for column in columns)
     found = "" if kept is None else f" With them the smallest class has {kept:,} rows."
@@ -451,7 +467,7 @@ def kept_unjudged(columns: Sequence[Column], kept: int | None = None) -> NotMetE
     )
 
 
-def population_of(
+def add_population(
     count: Recount, schema: Schema, population: Any, own: bool, person: str | None = None
 ) -> Recount:
     """The recount with the people of a population table that its cells cover.
@@ -463,11 +479,11 @@ def population_of(
             "The rule compares with a population and none is given.", "add --population FILE."
         )
     kinds = {column.name: column.kind for column in schema.quasi if column.kind}
-    with opened(population, kinds=kinds) as people:
+    with open_frame(population, kinds=kinds) as people:
         check_population(people, schema, person)
         fields = [field for field in people.fields if field.name in schema.names]
         quasi = replace(schema, columns=schema.quasi).fit(
             [field for field in fields if schema.column(field.name).role == "quasi"]
         )
-        tally = encode(people, quasi, also=examples(count, quasi, own=own)).tally
+        tally = encode(people, quasi, also=find_examples(count, quasi, own=own)).tally
     return with_population(count, Population(tally.keys, tally.count), tally.quasi)

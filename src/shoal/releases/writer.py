@@ -16,9 +16,9 @@ from shoal.core.schema import Schema
 from shoal.engines.row_shuffle import shuffle_rows
 from shoal.engines.source import STANDARD_STYLE, TextStyle
 from shoal.engines.writers import Writer, open_writer
-from shoal.releases.draft import Labels, Made
+from shoal.releases.draft import Draft, Labels
 from shoal.releases.folder import PRIVATE_ROWS
-from shoal.releases.manifest import published
+from shoal.releases.manifest import published_schema
 from shoal.releases.options import Request
 
 AT_ONCE = 131_072
@@ -27,13 +27,17 @@ MANY_WORDS = 4096
 """Columns with more labels are written as plain text: each part of a file repeats a dictionary."""
 
 
-def write_rows(made: Made, request: Request, table: Path, companion: Path, key: bytes) -> int:
+def write_rows(made: Draft, request: Request, table: Path, companion: Path, key: bytes) -> int:
     """Shuffle the recoded rows and write them; returns how many cells were defused.
 
     The labels are asked for once all rows have been read: until then classes may still be made.
     Provider and keyed person of each row go to the companion, in the same order.
     """
-    done, columns, hidden = 0, published(request.schema).names, private_columns(request.schema)
+    done, columns, hidden = (
+        0,
+        published_schema(request.schema).names,
+        list_private_columns(request.schema),
+    )
     with closing(_shuffled(made.rows(key))) as stream:
         first = next(stream, None)
         if first is None:
@@ -52,7 +56,7 @@ def write_rows(made: Made, request: Request, table: Path, companion: Path, key: 
     return public.defused
 
 
-def write_whole(path: Path, table: pa.Table, style: TextStyle = STANDARD_STYLE) -> int:
+def write_whole_table(path: Path, table: pa.Table, style: TextStyle = STANDARD_STYLE) -> int:
     """Write a table that is at hand as it is; returns how many cells were defused."""
     with open_writer(path, table.schema, style=style) as sink:
         for batch in table.to_batches(AT_ONCE):
@@ -83,7 +87,7 @@ def _labelled(labels: Labels, class_: NDArray[Any]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(numbers, words)
 
 
-def private_columns(schema: Schema) -> list[str]:
+def list_private_columns(schema: Schema) -> list[str]:
     """The columns of the companion's rows: the last of each batch, in this order."""
     return ["provider"] * bool(schema.provider) + ["person"] * bool(schema.person)
 

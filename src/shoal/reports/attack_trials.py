@@ -16,7 +16,7 @@ from shoal.adversary.runner import RED_TEAM, Asked, check_names, told
 from shoal.attacks import attacks, needs
 from shoal.core.release import Finding
 from shoal.core.schema import Schema
-from shoal.releases.options import Progress, quiet
+from shoal.releases.options import Progress, ignore_progress
 from shoal.verbs.red_team import RedTeam, attempt_attack, rank_findings
 
 
@@ -32,7 +32,7 @@ def trials(
     show: bool = False,
     relation: str = "",
     reading: Mapping[str, Any] | None = None,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
     **options: Any,
 ) -> RedTeam:
     """Attack the first of the releases in every way that applies; the worst comes first.

@@ -20,8 +20,8 @@ from shoal.core.release import EDITION, Finding, Release, to_json_object
 from shoal.core.schema import Schema, identifier, person, quasi, sensitive
 from shoal.data.bundled import path as bundled_path
 from shoal.data.bundled.make import DIAGNOSES, ZIPS
-from shoal.releases.folder import made
-from shoal.releases.options import COUNTS, RANDOMISED, Progress, quiet
+from shoal.releases.folder import ensure_folder
+from shoal.releases.options import COUNTS, RANDOMISED, Progress, ignore_progress
 from shoal.reports.charts import release as charts
 from shoal.reports.document import Callout, Chart, Fact, Facts, Page, Section, Table
 from shoal.reports.pages.side_by_side import shown
@@ -326,12 +326,12 @@ def stated() -> Schema:
     )
 
 
-def demo(out: str | Path = "shoal-demo", progress: Progress = quiet) -> Demo:
+def demo(out: str | Path = "shoal-demo", progress: Progress = ignore_progress) -> Demo:
     """Link, look, publish both hospitals, verify, join the releases, and write both pages.
 
     How they would fare under other guarantees is tried in memory, and stands in the page too.
     """
-    out = made(Path(out))
+    out = ensure_folder(Path(out))
     tables = {name: bundled_path(f"{name}.csv") for name in HOSPITALS}
     progress("linking", 0, 1)
     linked = attack(

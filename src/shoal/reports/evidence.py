@@ -14,9 +14,9 @@ from typing import Any
 
 from shoal.core.release import Finding, Judgement, Verdict
 from shoal.measures.risk.assessment import Assessment
-from shoal.releases.manifest import in_buckets
+from shoal.releases.manifest import publishes_buckets
 from shoal.releases.options import BUCKETS, CENTROIDS, PARTITION, RANDOMISED
-from shoal.releases.published_table import made_apart
+from shoal.releases.published_table import is_made_class_by_class
 from shoal.reports.attack_wording import (
     TOGETHER,
     assumed,
@@ -147,7 +147,7 @@ class Evidence:
     @property
     def buckets(self) -> bool:
         """Whether its classes are buckets: columns are exact, and values are anybody's there."""
-        return in_buckets(self.manifest)
+        return publishes_buckets(self.manifest)
 
     @property
     def releasable(self) -> bool:
@@ -234,7 +234,7 @@ def _lacked(attack: str, evidence: Evidence) -> str:
         return told
     if evidence.promised is not None and (told := unanswered(attack)):
         return told
-    if evidence.manifest and not made_apart(evidence.manifest) and remakes(attack):
+    if evidence.manifest and not is_made_class_by_class(evidence.manifest) and remakes(attack):
         return TOGETHER
     had = {
         "people": evidence.people,

@@ -12,7 +12,7 @@ from typing import Any
 
 from shoal.core.release import DP_PROMISE, Finding, to_json_value
 from shoal.core.spend import Spend
-from shoal.releases.companion import ANOTHER
+from shoal.releases.companion import OTHER_ORIGINAL
 from shoal.reports.attack_wording import FOUND, bracketed, found_by, meaning
 from shoal.reports.charts import release as charts
 from shoal.reports.context import context_section, governance_section
@@ -336,7 +336,7 @@ def _data(evidence: Evidence) -> Section:
     if "held_back" in evidence.private:
         facts.append(Fact("Rows held back", f"{evidence.private['held_back']:,}"))
     if "another_original" in evidence.private:
-        facts.append(Fact("Note", f"{ANOTHER}."))
+        facts.append(Fact("Note", f"{OTHER_ORIGINAL}."))
     if made := evidence.manifest:
         names = [str(made[key]) for key in ("file", "values") if key in made]
         facts.append(Fact("File" if len(names) == 1 else "Files", listed(names)))

@@ -28,16 +28,28 @@ from shoal.measures.risk.assessment import assess
 from shoal.models import rule as parse_rule
 from shoal.models.alpha_k import AlphaK
 from shoal.models.k_anonymity import KAnonymity
-from shoal.releases.companion import Companion, companion_at_hand, is_another, released
-from shoal.releases.judgement import unjudged
-from shoal.releases.manifest import in_buckets, sha256
-from shoal.releases.options import BUCKETS, CENTROIDS, PARTITION, RANDOMISED, Progress, quiet
-from shoal.releases.people import as_published, people_in, people_of, refuse_repeated
-from shoal.releases.published_table import as_list
-from shoal.releases.reader import opened, opened_labels, released_schema
-from shoal.releases.recount import Recount, class_sizes, recount
+from shoal.releases.companion import Companion, find_companion, find_release, is_other_original
+from shoal.releases.judgement import find_unjudged_columns
+from shoal.releases.manifest import hash_file, publishes_buckets
+from shoal.releases.options import (
+    BUCKETS,
+    CENTROIDS,
+    PARTITION,
+    RANDOMISED,
+    Progress,
+    ignore_progress,
+)
+from shoal.releases.people import (
+    find_release_persons,
+    read_row_persons,
+    refuse_repeated_rows,
+    select_published_rows,
+)
+from shoal.releases.published_table import as_release_list
+from shoal.releases.reader import open_frame, open_labels, parse_released_schema
+from shoal.releases.recount import Recount, count_class_rows, recount
 from shoal.releases.tallying import encode
-from shoal.releases.verification import recounted, verify
+from shoal.releases.verification import recount_and_judge, verify
 from shoal.reports.attack_trials import trials
 from shoal.reports.attack_wording import of_answers
 from shoal.reports.context import read_context
@@ -85,7 +97,7 @@ def report(
     about: str | None = None,
     prior: Any = None,
     people: int | None = None,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
     **settings: Any,
 ) -> Page:
     """Everything known about a release on one page; ``.write("report.html")`` or ``.json``.
@@ -116,10 +128,10 @@ def report(
     values. Further settings are those of ``shoal.red_team`` (``sample``, ``relation``,
     ``reading``) and ``accept_keep`` of ``shoal.verify``.
     """
-    original = as_published(release, original)
+    original = select_published_rows(release, original)
     given = Given(
         release,
-        tuple(as_list(others)),
+        tuple(as_release_list(others)),
         original,
         targets,
         control,
@@ -175,7 +187,7 @@ class Source:
     @property
     def form(self) -> str:
         """What it was published as; any other table is taken for generalised cells."""
-        if in_buckets(self.manifest):
+        if publishes_buckets(self.manifest):
             return BUCKETS
         told = self.manifest.get("form")
         return str(told) if told in (CENTROIDS, RANDOMISED) else PARTITION
@@ -183,10 +195,10 @@ class Source:
     @classmethod
     def of(cls, given: Given) -> Source:
         """A release folder says itself what it is; another table needs a schema."""
-        found = released(given.release)
+        found = find_release(given.release)
         if found is not None:
             table, manifest = found
-            own, schema = companion_at_hand(given.release, table), released_schema(manifest)
+            own, schema = find_companion(given.release, table), parse_released_schema(manifest)
             told = given.schema or (own.schema if own else schema)
             return cls(table, schema, _with_roles(told, schema), manifest, own)
         if given.schema is None:
@@ -213,7 +225,7 @@ def _with_roles(told: Schema, published: Schema) -> Schema:
     return Schema((*columns, *dropped))
 
 
-def gathered(given: Given, progress: Progress = quiet) -> Evidence:
+def gathered(given: Given, progress: Progress = ignore_progress) -> Evidence:
     """Everything that the report tells: counted, verified, measured, attacked."""
     context = read_context(given.context)
     source = Source.of(given)
@@ -307,16 +319,16 @@ def _unjudged(verdict: Verdict | None, sensitive: Sequence[str]) -> tuple[str, .
         rule = parse_rule(" & ".join(one.model for one in verdict.judgements))
     except UsageError:  # a model of the user's own, which has no text
         return ()
-    return tuple(unjudged(rule, sensitive))
+    return tuple(find_unjudged_columns(rule, sensitive))
 
 
 def _counted(given: Given, source: Source) -> tuple[Recount, NDArray[np.int64]]:
     """The table's labels, and the rows of each class: people alike in kept columns too."""
     schema = source.schema
-    with opened_labels(source.table, schema, exact=bool(source.manifest)) as frame:
+    with open_labels(source.table, schema, exact=bool(source.manifest)) as frame:
         _refuse_several(given, source, frame)
         count = recount(frame, schema)
-        return count, class_sizes(frame, schema, count)
+        return count, count_class_rows(frame, schema, count)
 
 
 def _threshold(given: Given, source: Source) -> Fraction:
@@ -336,11 +348,11 @@ def _refuse_several(given: Given, source: Source, frame: Frame) -> None:
     """A report takes a row for a person: people who have several are refused."""
     person = source.stated.person
     if isinstance(source.table, Path) and source.manifest:
-        people = people_of(given.release, source.table, source.manifest)[0]
+        people = find_release_persons(given.release, source.table, source.manifest)[0]
     else:
-        people = people_in(frame, source.stated)
+        people = read_row_persons(frame, source.stated)
     if people is not None:
-        refuse_repeated(
+        refuse_repeated_rows(
             "person" if person is None else person.name,
             len(people.codes),
             people.number,
@@ -351,7 +363,7 @@ def _refuse_several(given: Given, source: Source, frame: Frame) -> None:
 def _verified(given: Given, source: Source) -> Verdict | None:
     accept_keep = bool(given.settings.get("accept_keep"))
     if source.manifest:
-        return recounted(given.release, rule=given.rule, accept_keep=accept_keep)
+        return recount_and_judge(given.release, rule=given.rule, accept_keep=accept_keep)
     if given.rule is None:
         return None
     return verify(source.table, source.schema, given.rule, accept_keep=accept_keep)
@@ -401,7 +413,7 @@ def _before(
     wanted = replace(schema, columns=(*schema.quasi, *schema.sensitive))
     kept = [Column(column.name, "quasi", "category", Flat()) for column in schema.keep]
     kinds = wanted.kinds | {column.name: "label" for column in kept}
-    with opened(original, kinds=kinds, **reading) as frame:
+    with open_frame(original, kinds=kinds, **reading) as frame:
         tally = everything = _tallied(frame, wanted)
         if kept:
             everything = _tallied(frame, replace(schema, columns=(*schema.quasi, *kept)))
@@ -447,7 +459,7 @@ def _named(measured: Audit) -> tuple[tuple[str, float], ...]:
 def _private(source: Source, original: Any) -> dict[str, Any]:
     """What the companion knows of the release, and of the original that was given."""
     own = source.companion
-    another = {"another_original": True} if is_another(own, original) else {}
+    another = {"another_original": True} if is_other_original(own, original) else {}
     return {**(own.facts if own else {}), **another}
 
 
@@ -458,5 +470,5 @@ def _hashes(source: Source) -> dict[str, str]:
         return {}
     names = {"values": str(told["values"])} if "values" in told else {}
     others = {**names, "manifest": MANIFEST_NAME} if told else {}
-    beside = {what: sha256(Path(table).parent / name) for what, name in others.items()}
-    return {"table": sha256(Path(table)), **beside}
+    beside = {what: hash_file(Path(table).parent / name) for what, name in others.items()}
+    return {"table": hash_file(Path(table)), **beside}

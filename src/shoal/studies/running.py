@@ -11,7 +11,7 @@ from typing import Any
 
 import shoal
 from shoal import OutputError, Schema, UsageError
-from shoal.releases.folder import alone, made
+from shoal.releases.folder import ensure_folder, lock_folder
 from shoal.reports.document import check_place
 from shoal.studies import experiments
 from shoal.studies.claims import Row
@@ -119,7 +119,7 @@ def _held(folder: Path | None, plans: Sequence[Plan], replace: bool) -> Iterator
     if folder is None:
         yield
         return
-    with alone(folder, LOCK, wait=False):
+    with lock_folder(folder, LOCK, wait=False):
         check_place(folder / INDEX, internal=False, name="study")
         for plan in plans:
             _check_ours(folder / plan.name)
@@ -165,7 +165,7 @@ def _run(plan: Plan, folder: Path | None, pool: Pool | None, progress: Progress)
     found = _study(plan, lab, rows)
     if folder is None:
         return found
-    found = replace(found, files=found.write(made(folder / plan.name)))
+    found = replace(found, files=found.write(ensure_folder(folder / plan.name)))
     checked(folder)
     return found
 

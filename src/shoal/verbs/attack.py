@@ -11,8 +11,8 @@ from shoal.adversary.runner import RED_TEAM, Asked, check_names, lacking, run, u
 from shoal.core.errors import UsageError
 from shoal.core.release import Finding
 from shoal.core.schema import Schema
-from shoal.releases.options import Progress, quiet
-from shoal.releases.published_table import as_list
+from shoal.releases.options import Progress, ignore_progress
+from shoal.releases.published_table import as_release_list
 from shoal.verbs.red_team import RedTeam, red_team
 
 
@@ -41,7 +41,7 @@ def attack(
     relation: str = "",
     reading: Mapping[str, Any] | None = None,
     names: str | None = None,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
     **options: Any,
 ) -> Finding | RedTeam:
     """Run an attack by its name on a list of releases: tables that anybody made, or folders.
@@ -58,7 +58,7 @@ def attack(
     ``options`` are the attack's own. ``"red-team"`` runs all attacks that apply. ``"auditing"``
     runs a release's noise again on its ``original`` (or ``targets``), with a person and without.
     """
-    releases = as_list(releases)
+    releases = as_release_list(releases)
     if name == AUDITING:
         _check_audit(releases, [schema, on, control, sample, relation or None, names], options)
         table = targets if original is None else original

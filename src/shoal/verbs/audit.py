@@ -23,22 +23,34 @@ from shoal.engines.protocol import Frame
 from shoal.measures import discernibility, loss, marginals, non_uniform_entropy, suppressed
 from shoal.measures.risk.assessment import Assessment, Members, assess
 from shoal.models import registry
-from shoal.releases.companion import released
-from shoal.releases.forms._noise.answers import Answers, answers_of, as_answered, unlooked
+from shoal.releases.companion import find_release
+from shoal.releases.forms._noise.answers import (
+    Answers,
+    hide_sensitive_columns,
+    read_answers,
+    with_answer_columns,
+)
 from shoal.releases.forms._noise.refusal import refuse_noisy
-from shoal.releases.forms.centroids import check_covers
-from shoal.releases.manifest import in_buckets, judged_in_buckets
+from shoal.releases.forms.centroids import check_centroid_comparison
+from shoal.releases.manifest import choose_bucket_schema, publishes_buckets
 from shoal.releases.people import (
     PERMUTED_VALUES,
-    as_published,
-    people_of,
-    people_or_reason,
-    person_of_release,
+    find_person_column,
+    find_release_persons,
+    read_row_persons_or_reason,
+    select_published_rows,
 )
-from shoal.releases.reader import opened, opened_labels, released_schema
-from shoal.releases.recount import People, Recount, crowds, leaf, read_cells, recount
+from shoal.releases.reader import open_frame, open_labels, parse_released_schema
+from shoal.releases.recount import (
+    Recount,
+    RowPersons,
+    count_people_sharing,
+    leaf_value,
+    read_cells,
+    recount,
+)
 from shoal.releases.tallying import encode
-from shoal.releases.verification import population_of
+from shoal.releases.verification import add_population
 
 
 @dataclass(frozen=True)
@@ -197,30 +209,30 @@ def audit(
     Where a person column or a release's private companion tells, people are counted, not rows;
     models of distributions are then evaluated only on columns of which nobody has two values.
     """
-    given, release = source, released(source)
-    buckets = release is not None and in_buckets(release[1])
+    given, release = source, find_release(source)
+    buckets = release is not None and publishes_buckets(release[1])
     if release is not None:
         refuse_noisy(release[1], "has no classes to measure")
-        stated = released_schema(release[1])
+        stated = parse_released_schema(release[1])
         source = release[0]
-        schema = as_answered(schema, release[1])
-        schema = judged_in_buckets(schema, stated) if buckets else schema or stated
+        schema = with_answer_columns(schema, release[1])
+        schema = choose_bucket_schema(schema, stated) if buckets else schema or stated
     if schema is None:
         raise UsageError("An audit needs the columns' roles.", "add -s schema.toml or --quasi COL.")
-    own, answers = release is not None, {} if release is None else answers_of(release[1])
+    own, answers = release is not None, {} if release is None else read_answers(release[1])
     if buckets:
         _refuse_in_buckets(original, population)
     if release is not None:
-        check_covers(release[1], original, population)
-        original = as_published(given, original)
-    people, unknown = (None, "") if release is None else people_of(given, *release)
-    person = None if release is None else person_of_release(given, source)
-    with opened_labels(source, schema, exact=own, **reading) as frame:
+        check_centroid_comparison(release[1], original, population)
+        original = select_published_rows(given, original)
+    people, unknown = (None, "") if release is None else find_release_persons(given, *release)
+    person = None if release is None else find_person_column(given, source)
+    with open_labels(source, schema, exact=own, **reading) as frame:
         schema = schema.expand([field.name for field in frame.fields])
         if release is None:
-            people, unknown = people_or_reason(frame, schema)
+            people, unknown = read_row_persons_or_reason(frame, schema)
         count = recount(frame, schema, people=people)
-        sizes, members = crowds(frame, schema, count, people)
+        sizes, members = count_people_sharing(frame, schema, count, people)
         if sampling_fraction is None:
             sampling_fraction = _from_weights(frame, schema, count.tally.rows)
         groups, seen, seen_members = _classes(frame, schema, count, population, own, people, person)
@@ -238,7 +250,7 @@ def audit(
             population_members=seen_members,
             table_rows=count.tally.rows,
         ),
-        _utility(count, groups, unlooked(schema) if answers else schema, original),
+        _utility(count, groups, hide_sensitive_columns(schema) if answers else schema, original),
         int(sizes.min()) if schema.keep else None,
         {h.axis.name: blanks for h in groups.sensitive if (blanks := int(h.blanks.sum()))},
         None if people is None else people.number,
@@ -269,19 +281,19 @@ def _classes(
     count: Recount,
     population: Any,
     own: bool,
-    people: People | None,
+    people: RowPersons | None,
     person: str | None,
 ) -> tuple[Groups, Groups, Members | None]:
     """The classes that models judge, and those that whoever has the population sees with whom."""
     if population is None:
         groups = Groups.of(count.tally, count.cut)
         return groups, groups, count.members
-    covered = population_of(count, schema, population, own, person)
+    covered = add_population(count, schema, population, own, person)
     known = _known(schema, population)
     groups = Groups.of(covered.tally, covered.cut)
     if known == schema:
         return groups, groups, count.members
-    more = population_of(recount(frame, known, people=people), known, population, own, person)
+    more = add_population(recount(frame, known, people=people), known, population, own, person)
     return groups, Groups.of(more.tally, more.cut), more.members
 
 
@@ -289,7 +301,7 @@ def _known(schema: Schema, population: Any) -> Schema:
     """The schema as whoever has a population knows people: by the kept columns too that it has."""
     if not schema.keep:
         return schema
-    with opened(population) as people:
+    with open_frame(population) as people:
         there = {field.name for field in people.fields}
     columns = (
         dataclasses.replace(c, role="quasi") if c.role == "keep" and c.name in there else c
@@ -355,7 +367,7 @@ def _utility(count: Recount, groups: Groups, schema: Schema, original: Any) -> d
     if original is None:
         return found
     wanted = dataclasses.replace(schema, columns=(*schema.quasi, *schema.sensitive))
-    with opened(original, kinds=wanted.kinds) as frame:
+    with open_frame(original, kinds=wanted.kinds) as frame:
         fields = [field for field in frame.fields if field.name in wanted.names]
         tally = encode(frame, wanted.fit(fields)).tally
     both, cut = tally_with_published(tally, count)
@@ -405,7 +417,7 @@ def _values(original: Tally, published: Tally) -> NDArray[np.int32]:
     out = np.zeros((len(original.sensitive), published.entries), dtype=np.int32)
     for row, axis in zip(out, original.sensitive, strict=True):
         old = known[axis.name]
-        row[:] = axis.codes([restore_cell(leaf(old, code)) for code in range(old.size)])[
+        row[:] = axis.codes([restore_cell(leaf_value(old, code)) for code in range(old.size)])[
             columns[axis.name]
         ]
     return out

@@ -33,8 +33,8 @@ from shoal.forecasts.paper import READINGS, estimate_by_paper
 from shoal.forecasts.release_reading import OurRelease, read_our_release
 from shoal.forecasts.result import AtRisk, Forecast, select_worst_forecast
 from shoal.forecasts.simulation import simulate
-from shoal.releases.options import Progress, quiet
-from shoal.releases.people import as_published
+from shoal.releases.options import Progress, ignore_progress
+from shoal.releases.people import select_published_rows
 from shoal.reports.document import check_place
 
 # Forecast: what a release that somebody else will make of overlapping people exposes of ours.
@@ -64,7 +64,7 @@ def forecast(
     show: bool = False,
     out: str | Path | None = None,
     reading: Mapping[str, Any] | None = None,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
 ) -> Forecast:
     """Estimate the share of our classes that others' releases would expose, from ours alone.
 
@@ -89,7 +89,7 @@ def forecast(
         check_place(Path(out), internal=True, name="forecast")
     all_columns = read_our_release(
         release,
-        original=as_published(release, original),
+        original=select_published_rows(release, original),
         schema=schema,
         on=on,
         population=population,

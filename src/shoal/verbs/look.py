@@ -12,8 +12,8 @@ from shoal.core.release import EDITION, to_json_object
 from shoal.core.schema import Column, Field, Profile, Schema
 from shoal.engines.protocol import Frame
 from shoal.measures.risk.subsets import Subset, most_revealing, subset_risks
-from shoal.releases.people import DROPPED, question
-from shoal.releases.reader import opened
+from shoal.releases.people import DROPPED, ask_for_person_column
+from shoal.releases.reader import open_frame
 from shoal.releases.tallying import encode
 
 MAX_COLUMNS = 12
@@ -176,14 +176,14 @@ class Look:
 
 def look(source: Any, schema: Schema | None = None, **reading: Any) -> Look:
     """Look at a table: suggested roles with reasons, and the risk of each subset of columns."""
-    with opened(source, kinds=schema.kinds if schema else None, **reading) as frame:
+    with open_frame(source, kinds=schema.kinds if schema else None, **reading) as frame:
         profiles = frame.profile()
         suggested = _stated(Schema.suggest(frame), schema)
         columns = _known(frame.fields, profiles, suggested)
         subsets, steps, unique = _subsets(frame, columns, suggested)
     rows = next(iter(profiles.values())).rows
     dropped = [column for column in suggested.columns if column.role in DROPPED]
-    asked = [] if suggested.person else question(profiles, dropped)
+    asked = [] if suggested.person else ask_for_person_column(profiles, dropped)
     return Look(
         rows,
         frame.fields,

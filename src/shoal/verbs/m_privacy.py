@@ -32,14 +32,19 @@ from shoal.engines.protocol import Frame
 from shoal.models import rule as parse_rule
 from shoal.models._verifiers import verifiers
 from shoal.models.m_privacy import MPrivacy
-from shoal.releases.companion import released
+from shoal.releases.companion import find_release
 from shoal.releases.forms._noise.refusal import refuse_noisy
-from shoal.releases.manifest import in_buckets, in_randomised
-from shoal.releases.people import one_row_of, people_in, people_of, refuse_repeated
-from shoal.releases.providers import check_providers, provided
-from shoal.releases.reader import opened_labels, released_schema
-from shoal.releases.recount import Recount, as_coding, by_row, recount
-from shoal.releases.verification import kept_unjudged
+from shoal.releases.manifest import publishes_answers, publishes_buckets
+from shoal.releases.people import (
+    find_release_persons,
+    parse_one_row,
+    read_row_persons,
+    refuse_repeated_rows,
+)
+from shoal.releases.providers import check_providers, read_row_providers
+from shoal.releases.reader import open_labels, parse_released_schema
+from shoal.releases.recount import Recount, classify_rows, code_leaves, recount
+from shoal.releases.verification import kept_columns_error
 
 EXACT = "exact"
 UNDECIDED = " at least; of more it cannot be decided in time"
@@ -190,7 +195,7 @@ def m_privacy(
     refused too; ``one_row`` says which of them stands for a person, as in ``shoal.publish``.
     """
     if one_row is not None:
-        reading = {**reading, "one_row": one_row_of(one_row, schema)}
+        reading = {**reading, "one_row": parse_one_row(one_row, schema)}
     asked = _against(rule, m)
     _verifier(verifier)  # one that there is not is refused before anything is read
     return judge_coalitions(
@@ -278,7 +283,7 @@ class CountedProviders(Recount):
         cls, frame: Frame, count: Recount, how: VerdictBasis, who: NDArray[Any]
     ) -> CountedProviders:
         """The count of a frame."""
-        return cls(count.tally, count.cut, how, by_row(frame, count), who)
+        return cls(count.tally, count.cut, how, classify_rows(frame, count), who)
 
     @property
     def order(self) -> NDArray[np.int64]:
@@ -295,23 +300,23 @@ def count_providers(
     source: Any, schema: Schema | None = None, accept_keep: bool = False, **reading: Any
 ) -> CountedProviders:
     """A table with its providers, or a release with its private companion."""
-    release = released(source)
+    release = find_release(source)
     if release is not None:
         _refuse_buckets(release[1])
         refuse_noisy(release[1], "has no rows that somebody provided")
-        schema = schema or released_schema(release[1])
+        schema = schema or parse_released_schema(release[1])
         accept_keep = accept_keep or bool(release[1].get("keep_accepted"))
     if schema is None:
         raise UsageError("Nothing says what the columns are.", "add -s schema.toml or --quasi COL.")
     if schema.keep and not accept_keep:
-        raise kept_unjudged(schema.keep)
+        raise kept_columns_error(schema.keep)
     if release is None:
         return _counted_as_it_stands(source, schema, reading)
-    people, _ = people_of(source, *release)
+    people, _ = find_release_persons(source, *release)
     if people is not None:
-        refuse_repeated("person", len(people.codes), people.number)
-    with opened_labels(release[0], schema, exact=True, **reading) as frame:
-        who = provided(source, release[0])
+        refuse_repeated_rows("person", len(people.codes), people.number)
+    with open_labels(release[0], schema, exact=True, **reading) as frame:
+        who = read_row_providers(source, release[0])
         count = recount(frame, schema, who)
         return CountedProviders.of(frame, count, "counted with the private companion", who.codes)
 
@@ -324,35 +329,35 @@ def _counted_as_it_stands(
             "No column says who provided each row.",
             'give a column the role "provider": --provider COLUMN.',
         )
-    with opened_labels(source, schema, exact=False, **reading) as frame:
+    with open_labels(source, schema, exact=False, **reading) as frame:
         if schema.provider.name not in {field.name for field in frame.fields}:
             raise InputError(
                 f"The table has no column {schema.provider.name!r}, which says who provided a row.",
                 "take the table as it was before that column was dropped.",
             )
         if schema.person is not None:
-            if (people := people_in(frame, schema)) is None:
+            if (people := read_row_persons(frame, schema)) is None:
                 raise InputError(
                     f"The table has no column {schema.person.name!r}, which says who a row is "
                     "about: its rows may be of fewer people.",
                     "take the table as it was before that column was dropped, or a schema without "
                     "a person column.",
                 )
-            refuse_repeated(schema.person.name, len(people.codes), people.number)
+            refuse_repeated_rows(schema.person.name, len(people.codes), people.number)
         count = recount(frame, schema)
         assert count.tally.provider is not None, "the schema has a provider"
-        (who,) = frame.rows([as_coding(count.tally.provider)])
+        (who,) = frame.rows([code_leaves(count.tally.provider)])
         return CountedProviders.of(frame, count, "counted", who)
 
 
 def _refuse_buckets(manifest: dict[str, Any]) -> None:
     """In buckets a value stands beside anybody of its class, so it is no provider's."""
-    if in_buckets(manifest):
+    if publishes_buckets(manifest):
         raise UsageError(
             "In buckets values are permuted, so that nobody can tell who provided them.",
             "publish the table in the form partition.",
         )
-    if in_randomised(manifest):
+    if publishes_answers(manifest):
         raise UsageError(
             "A randomised release has answers in place of values, which are no provider's.",
             "publish the table in the form partition.",

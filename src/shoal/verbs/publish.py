@@ -26,57 +26,103 @@ from shoal.methods._invariance.requirement import invariance
 from shoal.models import rule as parse_rule
 from shoal.releases import folder
 from shoal.releases import manifest as record
-from shoal.releases.auto_hierarchies import offered, with_levels
-from shoal.releases.companion import sealed_rows
-from shoal.releases.draft import Made, Parts, Whole
-from shoal.releases.forms._noise.answers import unlooked, with_answers
-from shoal.releases.forms._noise.notes import cautions, told_moved, told_replaced
-from shoal.releases.forms._noise.options import AskedMarginals, NoisyRequest, no_marginals
-from shoal.releases.forms.buckets import Buckets, check_buckets, write_buckets
-from shoal.releases.forms.centroids import Centroids, check_centroids, check_earlier
-from shoal.releases.forms.randomised import BEYOND, Randomised, check_randomised
-from shoal.releases.judgement import in_parts, left_to_chance, unjudged
-from shoal.releases.method_parameters import method_parameters
+from shoal.releases.auto_hierarchies import add_automatic_levels, suggest_auto_hierarchies
+from shoal.releases.companion import hash_private_rows
+from shoal.releases.draft import Draft, DraftInParts, TableDraft
+from shoal.releases.forms._noise.answers import add_answer_judgement, hide_sensitive_columns
+from shoal.releases.forms._noise.notes import (
+    list_cautions,
+    note_replaced_release,
+    note_rows_beyond_bounds,
+)
+from shoal.releases.forms._noise.options import (
+    AskedMarginals,
+    NoisyRequest,
+    unwanted_marginals_error,
+)
+from shoal.releases.forms.buckets import BucketDraft, check_bucket_request, write_buckets
+from shoal.releases.forms.centroids import (
+    CentroidDraft,
+    check_centroid_request,
+    check_earlier_not_centroids,
+)
+from shoal.releases.forms.randomised import BEYOND, RandomisedDraft, check_randomised_request
+from shoal.releases.judgement import (
+    can_judge_in_parts,
+    describe_unjudged_columns,
+    find_unjudged_columns,
+)
+from shoal.releases.method_parameters import parse_method_parameters
 from shoal.releases.options import (
     ABSENT,
     BUCKETS,
     CENTROIDS,
     LIKE_INPUT,
-    OF_NOBODY,
+    NO_INDIVIDUAL_ROWS,
     PARTITION,
     RANDOMISED,
-    Place,
+    OutputPlace,
     Progress,
     Request,
-    check_form,
-    quiet,
-    spend_of,
-    unstated,
+    check_form_name,
+    ignore_progress,
+    missing_rule_error,
+    parse_optional_spend,
 )
 from shoal.releases.people import (
-    check_people,
+    ask_about_repeats,
+    check_one_row_each,
     check_population,
-    keyed_people,
-    one_row_of,
-    repeating,
+    parse_one_row,
+    read_keyed_persons,
 )
-from shoal.releases.people_sketch import companion_sketch
-from shoal.releases.providers import asks_providers, check_column, check_survey, provided_in
-from shoal.releases.reader import opened, opened_labels, opened_some
+from shoal.releases.people_sketch import sketch_for_companion
+from shoal.releases.providers import (
+    check_provider_column,
+    check_surveyed_providers,
+    needs_providers,
+    read_row_providers_in,
+)
+from shoal.releases.reader import open_frame, open_labels, open_partial_frame
 from shoal.releases.recount import PART_ROWS
-from shoal.releases.successors.based_on import Based, check, known
-from shoal.releases.successors.counterfeits import promised, read_counterfeits, told_counterfeits
-from shoal.releases.successors.earlier import Earlier, Rows, earlier, read_as_before, read_rows
-from shoal.releases.successors.like import UNKNOWN, Like, check_alone, recoding, surveyed
+from shoal.releases.successors.based_on import (
+    BasedOnDraft,
+    check_against_earlier,
+    find_earlier_values,
+)
+from shoal.releases.successors.counterfeits import (
+    describe_counterfeits,
+    read_counterfeits,
+    select_counterfeit_promise,
+)
+from shoal.releases.successors.earlier import (
+    ClassifiedRows,
+    EarlierRelease,
+    read_as_before,
+    read_classified_rows,
+    read_earlier_release,
+)
+from shoal.releases.successors.like import (
+    UNKNOWN,
+    LikeDraft,
+    check_not_combined,
+    read_recoding,
+    survey_with_unknown_values,
+)
 from shoal.releases.successors.m_invariance import (
-    Invariant,
+    InvariantDraft,
     check_invariant,
     check_signatures,
     keeps_signatures,
-    signed,
+    read_signatures,
 )
 from shoal.releases.tallying import Survey, survey
-from shoal.releases.verification import counted, judged_after, kept_unjudged, several
+from shoal.releases.verification import (
+    judge_frame,
+    kept_columns_error,
+    list_earlier,
+    treat_published_as_quasi,
+)
 from shoal.releases.writer import write_rows
 from shoal.verbs.publish_noise import publish_noisy
 from shoal.verbs.request_check import check_request, check_rule_columns, raise_if_error, try_making
@@ -112,7 +158,7 @@ def publish(
     admission: Mapping[str, Any] | None = None,
     one_row: str | None = None,
     reading: Mapping[str, Any] | None = None,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
     **parameters: Any,
 ) -> Release:
     """Make a release of ``source`` that meets ``rule``, verify its file, and move it into place.
@@ -146,7 +192,7 @@ def publish(
     With a ``ledger`` (``shoal.Ledger``, or where it is) the release is judged together with those
     recorded there, and recorded; ``admission`` are settings of ``shoal.Ledger.admit``.
     """
-    check_form(form)
+    check_form_name(form)
     given: dict[str, Any] = {
         "rule": rule,
         "method": method,
@@ -154,7 +200,7 @@ def publish(
         "hold_back": hold_back,
         "population": population,
         "based_on": based_on,
-        "after": several(after),
+        "after": list_earlier(after),
         "like": like,
         "auto_hierarchies": auto_hierarchies,
         "accept_keep": accept_keep,
@@ -167,24 +213,24 @@ def publish(
         "epsilon": epsilon,
         "delta": delta,
         "seed": seed,
-        "place": Place.of(out, companion, format, dry_run),
+        "place": OutputPlace.of(out, companion, format, dry_run),
         "replace": replace,
         "ledger": ledger,
         "admission": admission,
         "reading": reading,
         "progress": progress,
     }
-    if form in OF_NOBODY:
-        common |= {"marginals": marginals, "one_row": one_row_of(one_row, schema)}
+    if form in NO_INDIVIDUAL_ROWS:
+        common |= {"marginals": marginals, "one_row": parse_one_row(one_row, schema)}
         return publish_noisy(source, NoisyRequest.of({**given, **parameters}, **common))
     if marginals is not None:
-        raise no_marginals()
+        raise unwanted_marginals_error()
     request, amiss = try_making(lambda: _request(parameters, **given, **common, one_row=one_row))
     check_request(
         *(_checks(request, after) if amiss is None else [partial(raise_if_error, amiss)]),
         tables=[source],
         files=[population],
-        releases=[based_on, like, *several(after)],
+        releases=[based_on, like, *list_earlier(after)],
         schema=schema,
         some_columns=like is not None,
         rules=[rule] if isinstance(rule, str) else [],
@@ -219,7 +265,7 @@ def _request(
     epsilon: Number | None,
     delta: Number,
     seed: int | None,
-    place: Place,
+    place: OutputPlace,
     replace: bool,
     ledger: Any,
     admission: Mapping[str, Any] | None,
@@ -230,19 +276,19 @@ def _request(
 ) -> Request:
     """What is asked for, where rows are published under a rule."""
     if like is not None:
-        check_alone(
+        check_not_combined(
             {"method": method, "based_on": based_on, "after": after, **parameters},
             form,
             auto_hierarchies,
         )
-        like = recoding(like)
+        like = read_recoding(like)
         schema, rule = like.schema(schema), like.rule if rule is None else rule
         method, parameters = like.method, like.parameters
     else:
         method = method or "mondrian"
-        parameters = method_parameters(method, parameters)
+        parameters = parse_method_parameters(method, parameters)
     if schema is None or rule is None:
-        raise unstated()
+        raise missing_rule_error()
     return Request(
         schema=schema,
         rule=parse_rule(rule) if isinstance(rule, str) else rule,
@@ -257,7 +303,7 @@ def _request(
         based_on=based_on,
         like=like,
         auto_hierarchies=auto_hierarchies,
-        spend=spend_of(epsilon, delta),
+        spend=parse_optional_spend(epsilon, delta),
         seed=seed,
         out=place.out,
         companion=place.companion,
@@ -267,7 +313,7 @@ def _request(
         ledger=ledger,
         admission=admission or {},
         reading=reading or {},
-        one_row=one_row_of(one_row, schema),
+        one_row=parse_one_row(one_row, schema),
         progress=progress,
     )
 
@@ -275,31 +321,33 @@ def _request(
 def _released(source: Any, request: Request, after: Any) -> Release:
     """Read the table, and publish it; what is asked was checked before."""
     schema = _schema_after(request, after)
-    replaced = told_replaced(request.out, request.replace)
+    replaced = note_replaced_release(request.out, request.replace)
     request.progress("reading", 0, 1)
     with ExitStack() as stack:
         frame, schema = _read(stack, source, schema, request)
         request = changed(request, style=_style(frame, request))
-        fitted, notes = with_levels(frame, changed(request, schema=schema.fit(frame.fields)))
+        fitted, notes = add_automatic_levels(
+            frame, changed(request, schema=schema.fit(frame.fields))
+        )
         try:
             release = _publish(frame, fitted)
-            repeats = repeating(frame, fitted.schema)
+            repeats = ask_about_repeats(frame, fitted.schema)
         except NotMetError as error:
-            hint = " ".join((error.hint, *offered(request, notes)))
+            hint = " ".join((error.hint, *suggest_auto_hierarchies(request, notes)))
             raise NotMetError(error.fact, hint) from None
     notes = [*repeats, *notes]
     notes += describe_marks(field for field in frame.fields if _is_published(field, fitted.schema))
     notes += [UNKNOWN] * (release.private.get("people_in_both", 0) is None)
-    notes += told_counterfeits(release.private)
-    notes += told_moved(release.private.get(BEYOND, {}), "answered for")
-    notes += [] if request.spend is None else cautions(request.spend, seed=request.seed)
+    notes += describe_counterfeits(release.private)
+    notes += note_rows_beyond_bounds(release.private.get(BEYOND, {}), "answered for")
+    notes += [] if request.spend is None else list_cautions(request.spend, seed=request.seed)
     notes += replaced
     named = [] if request.form == RANDOMISED else [column.name for column in schema.sensitive]
-    bare = unjudged(request.rule, named)
-    notes += [left_to_chance(bare)] if bare else []
+    bare = find_unjudged_columns(request.rule, named)
+    notes += [describe_unjudged_columns(bare)] if bare else []
     release = changed(release, private={**release.private, "unjudged": bare, "repeats": repeats})
     release = changed(release, private={**release.private, "notes": notes})
-    return _told(release, request.schema, schema) if several(after) else release
+    return _told(release, request.schema, schema) if list_earlier(after) else release
 
 
 def _style(frame: Frame, request: Request) -> TextStyle:
@@ -316,9 +364,9 @@ def _checks(request: Request, after: Any) -> list[Callable[[], object]]:
     """What is refused before any reading because it cannot be done."""
     return [
         lambda: _check_form(request, after),
-        lambda: check_earlier(request.based_on),
+        lambda: check_earlier_not_centroids(request.based_on),
         lambda: check_invariant(request),
-        lambda: check_column(request.rule, request.schema),
+        lambda: check_provider_column(request.rule, request.schema),
         lambda: check_rule_columns(request.rule, request.schema, request.form != RANDOMISED),
         lambda: _check_kept(request, after),
         lambda: _check_place(request),
@@ -329,11 +377,11 @@ def _checks(request: Request, after: Any) -> list[Callable[[], object]]:
 
 def _check_form(request: Request, after: Any) -> None:
     if request.form == BUCKETS:
-        check_buckets(request, several(after))
+        check_bucket_request(request, list_earlier(after))
     if request.form == CENTROIDS:
-        check_centroids(request)
+        check_centroid_request(request)
     if request.form == RANDOMISED:
-        check_randomised(request, several(after))
+        check_randomised_request(request, list_earlier(after))
 
 
 def _check_kept(request: Request, after: Any) -> None:
@@ -341,17 +389,19 @@ def _check_kept(request: Request, after: Any) -> None:
     if request.form != BUCKETS:
         _refuse_alike(schema)
     if schema.keep and not request.accept_keep:
-        raise kept_unjudged(schema.keep)
+        raise kept_columns_error(schema.keep)
 
 
 def _check_place(request: Request) -> None:
     if request.out is not None:
-        folder.check_free(request.out, _companion(request.out, request), request.replace)
+        folder.check_output_free(request.out, _companion(request.out, request), request.replace)
 
 
 def _refuse_alike(schema: Schema) -> None:
     """Refuse generalised cells that would pass for buckets, whose rules are others."""
-    if record.in_buckets({"columns": {column.name: column.role for column in schema.columns}}):
+    if record.publishes_buckets(
+        {"columns": {column.name: column.role for column in schema.columns}}
+    ):
         raise UsageError(
             f"By {record.BUCKET!r} alone, beside kept columns, the release would pass for one in "
             "buckets.",
@@ -361,7 +411,7 @@ def _refuse_alike(schema: Schema) -> None:
 
 def _read(stack: ExitStack, source: Any, schema: Schema, request: Request) -> tuple[Frame, Schema]:
     """The table, and its schema with the kinds of the release that the new one is based on."""
-    some = opened if request.like is None else opened_some
+    some = open_frame if request.like is None else open_partial_frame
     reading = {**request.reading, "one_row": request.one_row, "left_out": _left_out(request)}
     frame = stack.enter_context(some(source, kinds=schema.kinds, **reading))
     frame.check_header()
@@ -369,7 +419,7 @@ def _read(stack: ExitStack, source: Any, schema: Schema, request: Request) -> tu
         return frame, schema
     settled = read_as_before(schema, frame, request.based_on)
     if settled.kinds != schema.kinds:
-        frame = stack.enter_context(opened(source, kinds=settled.kinds, **reading))
+        frame = stack.enter_context(open_frame(source, kinds=settled.kinds, **reading))
     return frame, settled
 
 
@@ -392,18 +442,20 @@ def _told(release: Release, asked: Schema, judged: Schema) -> Release:
 
 def _schema_after(request: Request, after: Any) -> Schema:
     """The schema with the quasi-identifiers that earlier releases make of its columns."""
-    if several(after) and request.based_on is not None:
+    if list_earlier(after) and request.based_on is not None:
         raise UsageError(
             "based_on and after are alternatives.",
             "base the release on the latest one, or judge it after all of them.",
         )
-    return judged_after(request.schema, request.rule, after)
+    return treat_published_as_quasi(request.schema, request.rule, after)
 
 
 def _publish(frame: Frame, request: Request) -> Release:
     """All the steps, in their order."""
-    check_people(frame, request.schema)
-    before = None if request.based_on is None else earlier(request.based_on, request.schema)
+    check_one_row_each(frame, request.schema)
+    before = (
+        None if request.based_on is None else read_earlier_release(request.based_on, request.schema)
+    )
     made = _made(frame, request, before)
     if request.out is not None:
         return _place(frame, made, request, request.out, before)
@@ -411,37 +463,43 @@ def _publish(frame: Frame, request: Request) -> Release:
     return Release(_about(made, request, before), outcome, private=made.facts())
 
 
-def _about(made: Made, request: Request, before: Earlier | None) -> dict[str, Any]:
+def _about(made: Draft, request: Request, before: EarlierRelease | None) -> dict[str, Any]:
     """The manifest, as far as it is known before the file is written."""
-    about = record.manifest(request, made.counts(), before.sha256 if before else None)
-    return about | made.about() if isinstance(made, Randomised) else about
+    about = record.build_manifest(request, made.counts(), before.sha256 if before else None)
+    return about | made.about() if isinstance(made, RandomisedDraft) else about
 
 
-def _made(frame: Frame, request: Request, before: Earlier | None) -> Made:
+def _made(frame: Frame, request: Request, before: EarlierRelease | None) -> Draft:
     """The classes: based on an earlier release's or like it, in parts, or all at once."""
     if before is not None and keeps_signatures(request):
-        old = signed(request.based_on, before, request.schema, invariance(request.rule))
+        old = read_signatures(request.based_on, before, request.schema, invariance(request.rule))
         plan = _survey(frame, request, {request.schema.sensitive[0].name: old.known})
-        return Invariant(frame, plan, request, old)
+        return InvariantDraft(frame, plan, request, old)
     if before is not None:
-        plan = _survey(frame, request, known(before, request.schema))
-        return Based(frame, plan, request, before)
+        plan = _survey(frame, request, find_earlier_values(before, request.schema))
+        return BasedOnDraft(frame, plan, request, before)
     if request.like is not None:
         readable = changed(request, schema=request.like.readable(request.schema))
-        plan = _survey(frame, readable, request.like.known(request.schema), surveyed)
-        return Like(frame, plan, request, request.like)
+        plan = _survey(
+            frame, readable, request.like.known(request.schema), survey_with_unknown_values
+        )
+        return LikeDraft(frame, plan, request, request.like)
     if request.form == RANDOMISED:
-        blind = changed(request, schema=unlooked(request.schema))
-        return Randomised.of(frame, _survey(frame, blind), request)
+        blind = changed(request, schema=hide_sensitive_columns(request.schema))
+        return RandomisedDraft.of(frame, _survey(frame, blind), request)
     plan = _survey(frame, request)
     if request.form == BUCKETS:
-        return Buckets.of(frame, plan, request)
+        return BucketDraft.of(frame, plan, request)
     if request.form == CENTROIDS:
-        return Centroids.of(frame, plan, request)
+        return CentroidDraft.of(frame, plan, request)
     plain = not request.hold_back and not request.parameters
-    divisible = plain and apart(request.method) and in_parts(request.rule)
+    divisible = plain and apart(request.method) and can_judge_in_parts(request.rule)
     parts = plan.parts(frame, PART_ROWS) if divisible else [frame]
-    return Parts(parts, plan, request) if len(parts) > 1 else Whole.of(frame, plan, request)
+    return (
+        DraftInParts(parts, plan, request)
+        if len(parts) > 1
+        else TableDraft.of(frame, plan, request)
+    )
 
 
 def _survey(
@@ -454,63 +512,75 @@ def _survey(
     with ExitStack() as stack:
         people = None
         if request.population is not None:
-            people = stack.enter_context(opened(request.population, kinds=quasi))
+            people = stack.enter_context(open_frame(request.population, kinds=quasi))
             check_population(people, request.schema)
         plan = look(frame, request.schema, people, also)
     check_labels({name: distinct.values for name, distinct in plan.found.items()})
-    check_survey(request.rule, plan)
+    check_surveyed_providers(request.rule, plan)
     return plan
 
 
 def _companion(out: Path, request: Request) -> Path:
-    return request.companion or folder.companion_of(out)
+    return request.companion or folder.default_companion(out)
 
 
 def _place(
-    frame: Frame, made: Made, request: Request, out: Path, before: Earlier | None
+    frame: Frame, made: Draft, request: Request, out: Path, before: EarlierRelease | None
 ) -> Release:
     """Write, verify and move: either the whole release is there afterwards, or nothing is."""
     final = _companion(out, request)
     key = secrets.token_bytes(32)
-    with folder.aside(out, final) as (public, private):
-        public, private = folder.inside(public, private)
+    with folder.make_aside(out, final) as (public, private):
+        public, private = folder.make_public_and_private(public, private)
         table = public / f"table.{request.format}"
         write = write_buckets if request.form == BUCKETS else write_rows
         defused = write(made, request, table, private, key)
         about = _about(made, request, before)
-        files = record.hashes(table, record.values_file(request, table))
+        files = record.hash_files(table, record.locate_values_file(request, table))
         about |= {"defused_cells": defused, **files}
-        if isinstance(made, Invariant):
+        if isinstance(made, InvariantDraft):
             about |= made.write_counterfeits(public)
-        origin = folder.fingerprint(frame, key)
+        origin = folder.fingerprint_source(frame, key)
         found = _recount(table, private, request, about, key)
         if before is not None:
-            shown = record.published(request.schema)
-            now = read_rows(table, shown, private, **request.style.reading())
+            shown = record.published_schema(request.schema)
+            now = read_classified_rows(table, shown, private, **request.style.reading())
             _compare(frame, request, made, before, now, key)
         about |= {"rows": found.rows, "classes": found.classes}
         record.write_json(public / MANIFEST_NAME, about)
-        sealed = {"key": key.hex(), "input": origin, **record.sealed(files), **sealed_rows(private)}
-        sealed |= companion_sketch(frame, request.schema)
-        facts = made.facts() | promised(about) | record.repeated(about)
-        facts |= {"repeats": repeating(frame, request.schema)}
-        told = record.companion(request, found, facts, **sealed)
+        sealed = {
+            "key": key.hex(),
+            "input": origin,
+            **record.as_companion_hashes(files),
+            **hash_private_rows(private),
+        }
+        sealed |= sketch_for_companion(frame, request.schema)
+        facts = (
+            made.facts() | select_counterfeit_promise(about) | record.select_noise_statements(about)
+        )
+        facts |= {"repeats": ask_about_repeats(frame, request.schema)}
+        told = record.build_companion(request, found, facts, **sealed)
         record.write_json(private / folder.COMPANION, told, 0o600)
         with admit_while_moving(request, Release(about, found, public, private), frame) as admitted:
             request.progress("moving into place", 0, 1)
-            folder.move((private, final), (public, out), replace=request.replace)
+            folder.move_into_place((private, final), (public, out), replace=request.replace)
     return Release(about, found, out, final, made.facts() | admitted)
 
 
 def _compare(
-    frame: Frame, request: Request, made: Made, before: Earlier, now: Rows, key: bytes
+    frame: Frame,
+    request: Request,
+    made: Draft,
+    before: EarlierRelease,
+    now: ClassifiedRows,
+    key: bytes,
 ) -> None:
     """What was written, beside the release that it is based on, person by person."""
-    if isinstance(made, Invariant):
+    if isinstance(made, InvariantDraft):
         nobody = int(made.counterfeits().sum())
         check_signatures(frame, request.schema, before, now, key, nobody)
     else:
-        check(frame, request.schema, before, now, key)
+        check_against_earlier(frame, request.schema, before, now, key)
 
 
 def _recount(
@@ -521,17 +591,17 @@ def _recount(
     Who provided the rows and whom they are about, by what was written for the companion.
     """
     request.progress("verifying", 0, 1)
-    schema = record.published(request.schema, request.form)
+    schema = record.published_schema(request.schema, request.form)
     accepted = request.accept_keep or request.form == BUCKETS
-    who = provided_in(private, request.schema) if asks_providers(request.rule) else None
-    with opened_labels(
+    who = read_row_providers_in(private, request.schema) if needs_providers(request.rule) else None
+    with open_labels(
         table,
         schema,
         exact=True,
-        values=record.values_file(request, table),
+        values=record.locate_values_file(request, table),
         **request.style.reading(),
     ) as frame:
-        found = counted(
+        found = judge_frame(
             frame,
             schema,
             request.rule,
@@ -540,9 +610,9 @@ def _recount(
             own=True,
             who=who,
             nobody=read_counterfeits(table, about),
-            people=keyed_people(private, request.schema, key),
+            people=read_keyed_persons(private, request.schema, key),
         )
-        found = with_answers(found, frame, about)
+        found = add_answer_judgement(found, frame, about)
     if not found.holds:
         raise NotMetError(
             f"The written file does not meet the rule:\n{found}",

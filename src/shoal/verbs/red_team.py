@@ -30,8 +30,8 @@ from shoal.attacks import attacks, needs
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import EDITION, Finding, to_json_object
 from shoal.core.schema import Schema
-from shoal.releases.options import Progress, quiet
-from shoal.releases.published_table import as_list
+from shoal.releases.options import Progress, ignore_progress
+from shoal.releases.published_table import as_release_list
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def red_team(
     relation: str = "",
     reading: Mapping[str, Any] | None = None,
     names: str | None = None,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
     **options: Any,
 ) -> RedTeam:
     """Run every attack whose needs are met, on each release, or each pair, that it can take.
@@ -136,7 +136,9 @@ def red_team(
         on=on, sample=sample, seed=seed, relation=relation, progress=progress, options=options
     )
     check_names(RED_TEAM, options)
-    known = scene(as_list(releases), schema, targets, control, show, progress, reading, names)
+    known = scene(
+        as_release_list(releases), schema, targets, control, show, progress, reading, names
+    )
     known = known.sampled(sample, seed)
     findings: list[Finding] = []
     skipped: list[tuple[str, str]] = []

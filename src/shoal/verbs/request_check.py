@@ -23,10 +23,10 @@ from shoal.engines.open_table import glimpse_fields
 from shoal.ledger.chain.database import check_ledger_file
 from shoal.ledger.chain.keys import Keys
 from shoal.models import rule as parse_rule
-from shoal.releases.judgement import refuse_unnamed
-from shoal.releases.method_parameters import method_parameters
-from shoal.releases.people import one_row_of
-from shoal.releases.reader import read_release, released_schema
+from shoal.releases.judgement import check_columns_named
+from shoal.releases.method_parameters import parse_method_parameters
+from shoal.releases.people import parse_one_row
+from shoal.releases.reader import find_release_unchecked, parse_released_schema
 from shoal.reports.document import check_place
 
 Stated = Schema | None | Callable[[], Schema | None]
@@ -93,11 +93,11 @@ def check_request(
         ),
         *(partial(_check_population, model, has_population) for model in models),
         lambda: _check_attack(attack, options or {}, published, relation, has_targets),
-        lambda: method_parameters(method, parameters or {}) if method else None,
-        lambda: None if amiss else one_row_of(one_row, stated),
+        lambda: parse_method_parameters(method, parameters or {}) if method else None,
+        lambda: None if amiss else parse_one_row(one_row, stated),
         lambda: None if columns is None else _check_learnt(on, columns),
         *(partial(_check_file, source) for source in [*sources, *files]),
-        *(partial(read_release, release) for release in published),
+        *(partial(find_release_unchecked, release) for release in published),
         *(
             partial(_check_header, source, stated, some_columns, reading or {})
             for source in sources
@@ -116,7 +116,7 @@ def check_rule_columns(rule: Model, schema: Schema, one_column_each: bool) -> No
     """
     sensitive = [column.name for column in schema.sensitive]
     if one_column_each:
-        refuse_unnamed(rule, sensitive)
+        check_columns_named(rule, sensitive)
     others = {column.name for column in schema.columns} - set(sensitive)
     for part in unwrap_rule(rule):
         for name in (getattr(part, "on", None) or "").split("*"):
@@ -164,10 +164,10 @@ def _find_columns(sources: Iterable[Any], schema: Schema | None) -> set[str] | N
         return {column.name for column in schema.columns}
     columns: set[str] = set()
     for source in sources:
-        release, _ = try_making(partial(read_release, source))
+        release, _ = try_making(partial(find_release_unchecked, source))
         if release is None:
             return None
-        own, error = try_making(partial(released_schema, release[1]))
+        own, error = try_making(partial(parse_released_schema, release[1]))
         if error is not None:
             return None
         columns |= set(own.names)

@@ -11,9 +11,9 @@ import pytest
 import shoal
 from shoal.core.spend import parse_spend
 from shoal.engines.open_table import open as open_frame
-from shoal.releases.forms._noise.measured import Measured
-from shoal.releases.forms._noise.plan import Plan, settled
-from shoal.releases.forms._noise.utility import original, utility
+from shoal.releases.forms._noise.measured import MeasuredTable
+from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
+from shoal.releases.forms._noise.utility import measure_noise_utility, tally_original
 from shoal.releases.forms.counts import Counts
 
 WORDS = ("sex", "race", "marital_status", "education", "workclass", "occupation", "income")
@@ -27,10 +27,10 @@ def test_the_error_is_what_the_theory_says_and_estimates_are_better(
         name: shoal.quasi(shoal.from_arx_csv(_tree(real_data, name)), kind="category", domain=[""])
         for name in WORDS
     }
-    schema = settled(shoal.Schema(()).set({"age": shoal.quasi(bounds=(17, 90)), **trees}))
+    schema = settle_kinds(shoal.Schema(()).set({"age": shoal.quasi(bounds=(17, 90)), **trees}))
     frame = open_frame(people, kinds=schema.kinds)
-    plan = Plan.of(schema, frame.fields)
-    measured, tally = Measured.of(frame, plan), original(frame, plan.schema)
+    plan = MarginalPlan.of(schema, frame.fields)
+    measured, tally = MeasuredTable.of(frame, plan), tally_original(frame, plan.schema)
     lost = []
     for epsilon, delta in (("1/10", 0), ("1", 0), ("10", 0), ("1", "1e-6")):
         form = Counts.of(plan, parse_spend(epsilon, delta))
@@ -41,7 +41,7 @@ def test_the_error_is_what_the_theory_says_and_estimates_are_better(
         estimates = drawn.table["estimate"].to_numpy() - flat
         assert np.sqrt(np.mean(counts**2)) == pytest.approx(form.noise.deviation, rel=0.06)
         assert np.sqrt(np.mean(estimates**2)) < 0.95 * form.noise.deviation
-        lost.append(utility(tally, plan, drawn.estimates)["marginals"])
+        lost.append(measure_noise_utility(tally, plan, drawn.estimates)["marginals"])
     assert lost[0] > lost[1] > lost[2]
     assert lost[3] < lost[1]  # Gaussian noise on so many marginals
 

@@ -17,12 +17,12 @@ import pytest
 import shoal
 from shoal.adversary.context import place_in_buckets
 from shoal.adversary.targets import gather
-from shoal.releases.companion import companion_at_hand
-from shoal.releases.forms.buckets import check_exact
-from shoal.releases.manifest import published
-from shoal.releases.published_table import look_at
-from shoal.releases.reader import opened_labels
-from shoal.releases.row_listing import listed
+from shoal.releases.companion import find_companion
+from shoal.releases.forms.buckets import check_written_buckets
+from shoal.releases.manifest import published_schema
+from shoal.releases.published_table import read_published_tables
+from shoal.releases.reader import open_labels
+from shoal.releases.row_listing import read_columns
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden/martin_fig1_3.json").read_text())
 FIGURE_1, FIGURE_3 = GOLDEN["fig1"], GOLDEN["fig3"]
@@ -357,7 +357,7 @@ def test_a_manifest_that_the_companion_contradicts_is_noticed(folder, tmp_path):
     rewritten(out, values_sha256=digest(values))
     with pytest.raises(shoal.InputError, match="agree on: values_sha256"):
         shoal.verify(out)
-    assert companion_at_hand(out, out / "table.csv") is None
+    assert find_companion(out, out / "table.csv") is None
     shutil.rmtree(tmp_path / "two.private")
     assert shoal.verify(out).holds  # whoever has no companion cannot tell
 
@@ -376,17 +376,17 @@ def test_values_of_another_release_or_none_are_noticed(folder, tmp_path):
 
 def test_swapped_values_in_one_table_are_noticed(folder, tmp_path):
     """Two values that change places between buckets: what was written is not what was read."""
-    out, schema = copy(folder, "one", tmp_path), published(_settled(), "buckets")
+    out, schema = copy(folder, "one", tmp_path), published_schema(_settled(), "buckets")
     rows = read(out / "table.csv")
     source = pa.table({name: [row[name] for row in rows] for name in rows[0]})
-    check_exact(out / "table.csv", None, source, schema)
+    check_written_buckets(out / "table.csv", None, source, schema)
     first = next(row for row in rows if row["Disease"] == "Mumps")
     other = next(row for row in rows if row["Disease"] == "Heart Disease")
     for column, what in (("Disease", "Disease"), ("Age", "Zip, Age, Sex")):
         first[column], other[column] = other[column], first[column]
         changed = pa.table({name: [row[name] for row in rows] for name in rows[0]})
         with pytest.raises(shoal.OutputError, match=what):
-            check_exact(out / "table.csv", None, changed, schema)
+            check_written_buckets(out / "table.csv", None, changed, schema)
         first[column], other[column] = other[column], first[column]
 
 
@@ -405,8 +405,8 @@ def test_the_two_tables_are_joined_in_the_order_of_the_people(folder):
     schema = shoal.Schema.parse(
         json.loads((folder / "two/manifest.json").read_text(encoding="utf-8"))["schema"]
     )
-    with opened_labels(folder / "two/table.csv", schema, exact=True) as frame:
-        columns = listed(frame, [field.name for field in frame.fields])
+    with open_labels(folder / "two/table.csv", schema, exact=True) as frame:
+        columns = read_columns(frame, [field.name for field in frame.fields])
     assert list(columns) == ["bucket", *QUASI, "Disease"]
     joined = {name: [one.values[code] for code in one.codes] for name, one in columns.items()}
     people = read(folder / "two/table.csv")
@@ -439,7 +439,7 @@ def test_people_are_in_the_bucket_of_the_row_that_has_their_cells(folder):
 
 
 def test_people_of_several_buckets_or_none_have_no_bucket(folder):
-    seen = look_at([folder / "one"], None, lambda *step: None)
+    seen = read_published_tables([folder / "one"], None, lambda *step: None)
     people = pa.table({"Sex": ["F", "M", None, "M"], "Age": [24, 27, 25, 99], "Name": list("abcd")})
     bucket = {row["Sex"]: float(row["bucket"]) for row in read(folder / "one/table.csv")}
 
@@ -460,7 +460,7 @@ def test_codes_that_are_one_number_are_two_people(tmp_path):
     table = pa.table({"zip": ["01", "02", "03", "04"], "ill": list("abab")})
     schema = shoal.Schema.of(quasi=["zip"], sensitive=["ill"])
     shoal.publish(table, schema, "distinct-diversity l=2", out=tmp_path / "out", form="buckets")
-    seen = look_at([tmp_path / "out"], None, lambda *step: None)
+    seen = read_published_tables([tmp_path / "out"], None, lambda *step: None)
     people = gather(pa.table({"zip": ["01", "1", "4"]}), seen, {"zip": "code"})
     found = place_in_buckets(people, seen).listings["bucket"]
     own = {row["zip"]: float(row["bucket"]) for row in read(tmp_path / "out/table.csv")}

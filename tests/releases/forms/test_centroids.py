@@ -16,7 +16,7 @@ from shoal.core.axis import Axis
 from shoal.core.cells import cover_classes
 from shoal.core.errors import InputError, UsageError
 from shoal.core.tally import Cut, Tally
-from shoal.releases.forms.centroids import centred
+from shoal.releases.forms.centroids import compute_centroids
 
 MADE = {"method": "microaggregation", "form": "centroids"}
 
@@ -44,7 +44,7 @@ def cut_of(axes, columns, class_):
 def centroids(axes, columns, class_):
     """The published labels of each row's class, by column."""
     tally, cut = cut_of(axes, columns, class_)
-    made, labels = centred(tally, cut)
+    made, labels = compute_centroids(tally, cut)
     words = {
         name: list(np.array(some.to_pylist(), object)[n]) for name, (n, some) in labels.items()
     }
@@ -113,7 +113,7 @@ def test_null_wins_where_as_many_are_null():
 def test_a_centroid_is_of_as_many_people_as_the_rule_asks_of_a_class(least):
     columns, class_ = [[0, 0, 1, 2]] * 3, [0] * 4
     tally, cut = cut_of((AGE, SIZE, TOWN), columns, class_)
-    _, labels = centred(tally, cut, least)
+    _, labels = compute_centroids(tally, cut, least)
     shown = [words[int(number[0])].as_py() for number, words in labels.values()]
     assert shown == ([None] * 3 if least > 3 else ["23", "S", "Oslo"])
 

@@ -18,10 +18,10 @@ from shoal.core.spend import parse_spend
 from shoal.dp.mechanisms import GAUSSIAN, LAPLACE
 from shoal.dp.opendp_library import SOURCE, named
 from shoal.engines.open_table import open as open_frame
-from shoal.releases.forms._noise.measured import Measured
-from shoal.releases.forms._noise.plan import Plan, settled
-from shoal.releases.forms._noise.spending import Step, total
-from shoal.releases.forms._noise.utility import original, utility
+from shoal.releases.forms._noise.measured import MeasuredTable
+from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
+from shoal.releases.forms._noise.spending import Step, total_spend
+from shoal.releases.forms._noise.utility import measure_noise_utility, tally_original
 from shoal.releases.forms.counts import Counts
 
 
@@ -85,7 +85,7 @@ def test_the_manifest_accounts_for_the_noise(tmp_path: Path, delta: object, name
     assert privacy["epsilon"] == release.manifest["spend"]["epsilon"] == "1/3"
     assert privacy["mechanism"] == release.manifest["method"] == step["mechanism"] == name
     assert step["times"] == len(release.manifest["marginals"]) == 3
-    spent = total([Step.from_json(step)], parse_spend("1/3", delta).delta)
+    spent = total_spend([Step.from_json(step)], parse_spend("1/3", delta).delta)
     assert spent.epsilon <= Fraction(1, 3)
     assert float(spent.epsilon) == pytest.approx(1 / 3)
     assert release.verdict.how == "by construction"
@@ -195,21 +195,21 @@ def test_one_row_a_person() -> None:
 
 def test_utility_is_nothing_without_noise_on_leaves_and_grows_with_it() -> None:
     fine = SCHEMA.set(age=shoal.quasi(shoal.intervals(1), bounds=(0, 130)))
-    frame = open_frame(PEOPLE, kinds=settled(fine).kinds)
-    plan = Plan.of(settled(fine), frame.fields)
-    tally = original(frame, plan.schema)
+    frame = open_frame(PEOPLE, kinds=settle_kinds(fine).kinds)
+    plan = MarginalPlan.of(settle_kinds(fine), frame.fields)
+    tally = tally_original(frame, plan.schema)
     form = Counts.of(plan, parse_spend(1))
-    exact = Measured.of(frame, plan).tables(form.marginals)
-    assert utility(tally, plan, exact)["marginals"] == pytest.approx(0, abs=1e-12)
+    exact = MeasuredTable.of(frame, plan).tables(form.marginals)
+    assert measure_noise_utility(tally, plan, exact)["marginals"] == pytest.approx(0, abs=1e-12)
     rng = np.random.default_rng(0)
     noisy = {one: table + rng.integers(-9, 10, table.shape) for one, table in exact.items()}
-    assert utility(tally, plan, noisy)["marginals"] > 0.2
+    assert measure_noise_utility(tally, plan, noisy)["marginals"] > 0.2
 
 
 def test_noise_is_as_large_as_the_theory_says() -> None:
-    frame = open_frame(PEOPLE, kinds=settled(SCHEMA).kinds)
-    form = Counts.of(Plan.of(settled(SCHEMA), frame.fields), parse_spend(1))
-    measured, rng = Measured.of(frame, form.plan), np.random.default_rng(3)
+    frame = open_frame(PEOPLE, kinds=settle_kinds(SCHEMA).kinds)
+    form = Counts.of(MarginalPlan.of(settle_kinds(SCHEMA), frame.fields), parse_spend(1))
+    measured, rng = MeasuredTable.of(frame, form.plan), np.random.default_rng(3)
     true = np.concatenate([t.ravel() for t in measured.tables(form.marginals).values()])
     drawn = [form.drawn(measured, rng).table["count"].to_numpy() - true for _ in range(60)]
     assert np.std(drawn) == pytest.approx(form.noise.deviation, rel=0.1)

@@ -10,7 +10,7 @@ import pytest
 
 from shoal.core.spend import parse_spend
 from shoal.dp.mechanisms import noise
-from shoal.releases.forms.synthetic import Noisy, made_up, unbroken
+from shoal.releases.forms.synthetic import NoisyMarginals, defer_interrupts, draw_made_up_people
 
 
 def press() -> None:
@@ -26,10 +26,10 @@ def test_a_fit_is_left_between_two_of_its_blocks() -> None:
         press()
         steps.append((step, done))  # nothing is raised where the package may be at work
 
-    known = [Noisy({(0,): np.array([6, 4])}, noise(parse_spend(1), 1))]
+    known = [NoisyMarginals({(0,): np.array([6, 4])}, noise(parse_spend(1), 1))]
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        made_up([2], known, None, progress)
+        draw_made_up_people([2], known, None, progress)
     assert steps == [("fitting", 0)]
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -38,7 +38,7 @@ def test_it_waits_for_a_safe_point() -> None:
     reached = []
 
     def work() -> None:
-        with unbroken() as at_rest:
+        with defer_interrupts() as at_rest:
             press()
             reached.append("still at work")
             at_rest()
@@ -56,11 +56,11 @@ def test_it_is_heard_at_the_end_even_where_something_else_fails() -> None:
         press()
         raise ValueError
 
-    with pytest.raises(KeyboardInterrupt), unbroken():
+    with pytest.raises(KeyboardInterrupt), defer_interrupts():
         press()
-    with pytest.raises(KeyboardInterrupt), unbroken():
+    with pytest.raises(KeyboardInterrupt), defer_interrupts():
         failing()
-    with pytest.raises(ValueError, match="alone"), unbroken():
+    with pytest.raises(ValueError, match="alone"), defer_interrupts():
         raise ValueError("alone")
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -70,7 +70,7 @@ def test_another_thread_waits_for_nothing() -> None:
 
     def work() -> None:
         before = signal.getsignal(signal.SIGINT)
-        with unbroken() as at_rest:
+        with defer_interrupts() as at_rest:
             at_rest()
             found.append(signal.getsignal(signal.SIGINT) is before)
 

@@ -16,22 +16,22 @@ from shoal.core.tally import Cut
 from shoal.dp.randomised_response import response
 from shoal.engines.open_table import open as open_frame
 from shoal.measures.marginals import Rows, Tables, marginals, raw
-from shoal.releases.forms._noise.answer_utility import over_leaves
-from shoal.releases.forms._noise.measured import Measured
-from shoal.releases.forms._noise.plan import Plan, settled
-from shoal.releases.forms._noise.utility import original, utility
+from shoal.releases.forms._noise.answer_utility import estimate_over_leaves
+from shoal.releases.forms._noise.measured import MeasuredTable
+from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
+from shoal.releases.forms._noise.utility import measure_noise_utility, tally_original
 
-FRAME = open_frame(PEOPLE, kinds=settled(SCHEMA).kinds)
-PLAN = Plan.of(settled(SCHEMA), FRAME.fields)
-TALLY = original(FRAME, PLAN.schema)
-EXACT = Measured.of(FRAME, PLAN).tables(combinations(range(3), 2))
+FRAME = open_frame(PEOPLE, kinds=settle_kinds(SCHEMA).kinds)
+PLAN = MarginalPlan.of(settle_kinds(SCHEMA), FRAME.fields)
+TALLY = tally_original(FRAME, PLAN.schema)
+EXACT = MeasuredTable.of(FRAME, PLAN).tables(combinations(range(3), 2))
 
 
 def test_exact_tables_are_as_useful_as_cells_of_the_same_intervals() -> None:
     ages = np.array([min(a, 99) // 20 for a in TALLY.quasi[0].leaves])[TALLY.keys[0]]
     class_ = pd.factorize(pd.Series(ages * 2 + TALLY.keys[1]))[0].astype(np.int32)
     cut = Cut.of(TALLY, np.arange(TALLY.entries, dtype=np.int32), class_)
-    found = utility(TALLY, PLAN, EXACT)
+    found = measure_noise_utility(TALLY, PLAN, EXACT)
     assert found["marginals"] == pytest.approx(marginals(TALLY, cut))
     assert found["columns"] == pytest.approx(raw(TALLY, cut).columns)
 
@@ -114,8 +114,8 @@ def test_answers_of_pairs_are_put_right_by_the_inverse_of_both_chances() -> None
     ways = [response(parse_spend(1), size) for size in (3, 2)]
     table = np.random.default_rng(2).integers(0, 50, (3, 2)).astype(np.float64)
     one, two = (np.linalg.inv(way.matrix()) for way in ways)
-    half = over_leaves(ways[1], table, np.array([0, 1, -1, 1], np.int32))
-    found = over_leaves(ways[0], half.T, np.arange(3, dtype=np.int32)).T
+    half = estimate_over_leaves(ways[1], table, np.array([0, 1, -1, 1], np.int32))
+    found = estimate_over_leaves(ways[0], half.T, np.arange(3, dtype=np.int32)).T
     both = one.T @ table @ two
     whole = np.stack([both[:, 0], both[:, 1] / 2, np.zeros(3), both[:, 1] / 2], axis=1)
     assert found == pytest.approx(whole)

@@ -16,8 +16,8 @@ import shoal
 from shoal.core.errors import InputError, NotMetError, ShoalError, UsageError
 from shoal.dp.opendp_library import SOURCE
 from shoal.releases.forms._noise.manifest import SEEDED
-from shoal.releases.forms._noise.verification import recounted
-from shoal.releases.manifest import sha256
+from shoal.releases.forms._noise.verification import recount_noise
+from shoal.releases.manifest import hash_file
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
 
 def sealed(folder: Path, manifest: dict[str, Any]) -> None:
     """Write a manifest, with the hash of the table as it is now: a forger would."""
-    manifest["sha256"] = sha256(folder / "table.csv")
+    manifest["sha256"] = hash_file(folder / "table.csv")
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
@@ -197,7 +197,7 @@ def test_a_seeded_release_is_not_to_be_released(tmp_path: Path) -> None:
     release = shoal.publish(PEOPLE, SCHEMA, form="counts", epsilon=1, seed=1, out=tmp_path / "rel")
     with pytest.raises(NotMetError, match="not to be released"):
         shoal.verify(release)
-    assert recounted(release.path, release.manifest).holds
+    assert recount_noise(release.path, release.manifest).holds
 
 
 REFUSED: dict[str, Callable[[Path], object]] = {

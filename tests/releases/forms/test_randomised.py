@@ -17,10 +17,10 @@ import shoal
 from shoal.core.errors import InputError, NotMetError, SchemaError, UsageError
 from shoal.core.spend import Spend
 from shoal.dp.opendp_library import named
-from shoal.releases.forms._noise.answer_estimates import Tabulated, estimates
-from shoal.releases.forms._noise.answers import answers_of
-from shoal.releases.forms.randomised import answering
-from shoal.releases.verification import recounted
+from shoal.releases.forms._noise.answer_estimates import AnswerCounts, estimates
+from shoal.releases.forms._noise.answers import read_answers
+from shoal.releases.forms.randomised import plan_answers
+from shoal.releases.verification import recount_and_judge
 
 VALUES = ("flu", "cold", "asthma", "")
 QUASI = ("age", "sex")
@@ -134,14 +134,14 @@ def test_every_answer_is_of_the_domain_and_null_is_one(release):
 
 
 def test_several_columns_share_epsilon_exactly(both):
-    answers = answers_of(both.manifest)
+    answers = read_answers(both.manifest)
     assert [one.epsilon for one in answers.values()] == [Fraction(1, 6), Fraction(1, 6)]
     assert sum(one.epsilon for one in answers.values()) == Fraction(1, 3)
     assert both.verdict.holds
 
 
 def test_numbers_are_answered_for_in_the_intervals_of_the_schema(both):
-    labels = answers_of(both.manifest)["pay"].bins.labels
+    labels = read_answers(both.manifest)["pay"].bins.labels
     assert len(labels) == 5
     assert {row["pay"] for row in rows_of(both)} <= set(labels)
 
@@ -151,12 +151,12 @@ def test_a_seed_marks_a_release_as_not_to_be_released(both):
     assert both.manifest["privacy"]["randomness"] == "seeded: not to be released"
     with pytest.raises(NotMetError, match="from a seed"):
         shoal.verify(both.folder)
-    assert recounted(both.folder).holds  # a report tells of it all the same
+    assert recount_and_judge(both.folder).holds  # a report tells of it all the same
 
 
-SMALL = answering(schema().set(ill=shoal.sensitive(kind="category", domain=VALUES)), Spend("1/10"))[
-    "ill"
-].keep
+SMALL = plan_answers(
+    schema().set(ill=shoal.sensitive(kind="category", domain=VALUES)), Spend("1/10")
+)["ill"].keep
 LESS = {"keep": SMALL, "spend": "1/10", "privacy": "1/10", "answers": "1/10"}
 """What a manifest says of answers that spend little, by the parts of it that say so."""
 
@@ -305,7 +305,7 @@ def test_a_later_release_is_not_based_on_answers(release):
 
 
 def test_estimates_invert_the_chances(release):
-    (asked,) = answers_of(release.manifest).values()
+    (asked,) = read_answers(release.manifest).values()
     counts = np.array([row["answers"] for row in release.private["estimates"]["ill"]], float)
     expected = np.linalg.solve(asked.response.matrix().T, counts)
     found = [row["estimate"] for row in release.private["estimates"]["ill"]]
@@ -313,7 +313,7 @@ def test_estimates_invert_the_chances(release):
 
 
 def test_estimates_are_right_on_average():
-    asked = answering(schema().fit(shoal.open(town(40)).fields), Spend(1))["ill"]
+    asked = plan_answers(schema().fit(shoal.open(town(40)).fields), Spend(1))["ill"]
     true, rng = np.repeat(np.arange(4), [500, 300, 150, 50]), np.random.default_rng(11)
     found = []
     for _ in range(100):
@@ -338,7 +338,7 @@ def test_only_answers_are_estimated_from(plain):
 
 
 def test_answers_are_counted_by_class_and_together():
-    drawn = Tabulated([2, 3])
+    drawn = AnswerCounts([2, 3])
     drawn.add(np.array([0, 1, 1]), [np.array([0, 1, 1]), np.array([2, 0, 0])])
     drawn.add(np.array([1]), [np.array([0]), np.array([1])])
     assert drawn.rows == 4

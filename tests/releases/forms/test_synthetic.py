@@ -21,12 +21,19 @@ from shoal.core.spend import Spend, parse_spend
 from shoal.dp.audit import audit_epsilon
 from shoal.dp.mechanisms import Noise, noise
 from shoal.engines.open_table import open as open_frame
-from shoal.releases.forms._noise.measured import Measured, Tables
-from shoal.releases.forms._noise.plan import Plan, settled
-from shoal.releases.forms._noise.spending import Step, total
-from shoal.releases.forms._noise.verification import recounted
-from shoal.releases.forms.counts import added
-from shoal.releases.forms.synthetic import Noisy, Synthetic, joining, people, score, thirds
+from shoal.releases.forms._noise.measured import MeasuredTable, Tables
+from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
+from shoal.releases.forms._noise.spending import Step, total_spend
+from shoal.releases.forms._noise.verification import recount_noise
+from shoal.releases.forms.counts import add_noise
+from shoal.releases.forms.synthetic import (
+    NoisyMarginals,
+    Synthetic,
+    choose_spanning_pairs,
+    estimate_people,
+    score_pair,
+    split_budget,
+)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +68,7 @@ def test_the_release_verifies_and_accounts_for_itself(release: shoal.Release) ->
     assert verdict.how == "by construction"
     steps = [Step.from_json(one) for one in release.manifest["privacy"]["steps"]]
     assert [step.times for step in steps] == [3, 2, 2]
-    assert total(steps, Fraction(1, 10**6)).epsilon <= 100
+    assert total_spend(steps, Fraction(1, 10**6)).epsilon <= 100
     assert [len(one) for one in release.manifest["marginals"]] == [1, 1, 1, 2, 2]
 
 
@@ -79,26 +86,28 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], object]] = {
 def test_a_step_cannot_be_left_out(release: shoal.Release, forgery: str) -> None:
     assert release.manifest["parameters"] == {"marginals": "chosen"}
     manifest = copy.deepcopy(dict(release.manifest))
-    assert recounted(release.path, manifest).holds
+    assert recount_noise(release.path, manifest).holds
     FORGERIES[forgery](manifest)
     with pytest.raises(InputError, match="steps of the manifest"):
-        recounted(release.path, manifest)
+        recount_noise(release.path, manifest)
 
 
 @pytest.mark.parametrize("mistake", [False, True])
 def test_an_audit_runs_every_step_again(mistake: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("mbi")
     dry = shoal.publish(PEOPLE, SCHEMA, form="synthetic", epsilon=1, dry_run=True)
-    frame = open_frame(PEOPLE, kinds=settled(SCHEMA).kinds)
-    run = counted_again(dry.manifest, Measured.of(frame, Plan.of(settled(SCHEMA), frame.fields)))
+    frame = open_frame(PEOPLE, kinds=settle_kinds(SCHEMA).kinds)
+    run = counted_again(
+        dry.manifest, MeasuredTable.of(frame, MarginalPlan.of(settle_kinds(SCHEMA), frame.fields))
+    )
     if mistake:  # the pairs are counted without noise
 
         def forgetful(
             noise: Noise, tables: Tables, rng: np.random.Generator | None, _: object
         ) -> Tables:
-            return tables if noise.contributions == 2 else added(noise, tables, rng)
+            return tables if noise.contributions == 2 else add_noise(noise, tables, rng)
 
-        monkeypatch.setattr("shoal.releases.forms.synthetic.added", forgetful)
+        monkeypatch.setattr("shoal.releases.forms.synthetic.add_noise", forgetful)
     found = audit_epsilon(
         run.mechanism, run.before, run.after, 1, runs=200, at_once=run.at_once, seed=1
     )
@@ -115,14 +124,14 @@ def test_three_parts_spend_the_budget_and_no_more(
     spend = parse_spend(epsilon, delta)
     frame = open_frame(pd.DataFrame({f"c{i}": ["a"] for i in range(columns)}))
     schema = shoal.Schema(()).set({f"c{i}": shoal.quasi(domain=["a", "b"]) for i in range(columns)})
-    form = Synthetic.of(Plan.of(settled(schema), frame.fields), spend)
-    spent = total(form.steps, spend.delta)
+    form = Synthetic.of(MarginalPlan.of(settle_kinds(schema), frame.fields), spend)
+    spent = total_spend(form.steps, spend.delta)
     assert spent.within(spend)
     assert float(spent.epsilon) == pytest.approx(float(spend.epsilon), rel=1e-6)
 
 
 def test_pure_thirds_are_exact() -> None:
-    made = thirds(Spend("1/10"), 5)
+    made = split_budget(Spend("1/10"), 5)
     third = Fraction(1, 30)
     assert made.alone.spend.epsilon == made.pairs.spend.epsilon == made.epsilon * 4 == third
 
@@ -131,22 +140,22 @@ def test_a_score_changes_by_at_most_one_for_any_person() -> None:
     rng = np.random.default_rng(5)
     pair, one, two = rng.integers(0, 9, (3, 4)), rng.integers(0, 30, 3), rng.integers(0, 30, 4)
     alone = one.astype(float), two.astype(float)
-    before = score(pair, *alone)
+    before = score_pair(pair, *alone)
     for cell in np.ndindex(pair.shape):
         more = pair.copy()
         more[cell] += 1
-        assert abs(score(more, *alone) - before) <= 1
+        assert abs(score_pair(more, *alone) - before) <= 1
 
 
 def test_pairs_join_all_columns_and_strong_ones_are_chosen() -> None:
     rng = np.random.default_rng(0)
     same = rng.choice(["a", "b"], 4000)
     table = pd.DataFrame({"x": same, "y": same, "z": rng.choice(["a", "b"], 4000), "w": same})
-    schema = settled(shoal.Schema(()).set({c: shoal.quasi(domain=["a", "b"]) for c in "xyzw"}))
+    schema = settle_kinds(shoal.Schema(()).set({c: shoal.quasi(domain=["a", "b"]) for c in "xyzw"}))
     frame = open_frame(table)
-    measured = Measured.of(frame, Plan.of(schema, frame.fields))
+    measured = MeasuredTable.of(frame, MarginalPlan.of(schema, frame.fields))
     alone = measured.tables([(i,) for i in range(4)])
-    tree = joining(measured, alone, Fraction(1), None)
+    tree = choose_spanning_pairs(measured, alone, Fraction(1), None)
     assert len(tree) == 3
     strong = [pair for pair in combinations((0, 1, 3), 2) if pair in tree]
     assert len(strong) == 2
@@ -155,9 +164,12 @@ def test_pairs_join_all_columns_and_strong_ones_are_chosen() -> None:
 
 def test_people_are_counted_by_the_noise_of_each_table() -> None:
     fine, rough = noise(parse_spend(100), 1), noise(parse_spend("1/100"), 1)
-    known = [Noisy({(0,): np.array([60, 40])}, fine), Noisy({(1,): np.array([900, 0])}, rough)]
-    assert people(known) == 100
-    assert people([Noisy({(0,): np.array([-5, 1])}, rough)]) == 1
+    known = [
+        NoisyMarginals({(0,): np.array([60, 40])}, fine),
+        NoisyMarginals({(1,): np.array([900, 0])}, rough),
+    ]
+    assert estimate_people(known) == 100
+    assert estimate_people([NoisyMarginals({(0,): np.array([-5, 1])}, rough)]) == 1
 
 
 def test_what_would_be_unknown_is_refused() -> None:

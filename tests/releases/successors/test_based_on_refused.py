@@ -11,7 +11,7 @@ import pytest
 import shoal
 from shoal.core.column import Role
 from shoal.releases.successors import based_on as based
-from shoal.releases.successors.earlier import earlier
+from shoal.releases.successors.earlier import read_earlier_release
 
 
 def second(town, rows, **settings):
@@ -152,7 +152,7 @@ def test_the_written_file_is_compared_and_refused_when_finer(town, monkeypatch):
     def forgetful(tally, was, cells, request):
         return based._made(tally, was - was - 1, cells, was - was - 1, request)
 
-    monkeypatch.setattr(based, "grown", forgetful)
+    monkeypatch.setattr(based, "extend_cut", forgetful)
     with pytest.raises(shoal.NotMetError, match="do not cover"):
         second(town, rows)
     assert not (town.folder / "second").exists()
@@ -161,11 +161,11 @@ def test_the_written_file_is_compared_and_refused_when_finer(town, monkeypatch):
 
 def test_somebody_replaced_while_publishing_is_noticed(town):
     release = town.publish()
-    before = earlier(release, town.schema().fit(shoal.open(town.table).fields))
+    before = read_earlier_release(release, town.schema().fit(shoal.open(town.table).fields))
     others = [row | {"patient": f"X{i}"} for i, row in enumerate(town.rows)]
     frame = shoal.open(town.write(town.folder / "others.csv", others))
     with pytest.raises(shoal.InputError, match="changed while"):
-        based.check(frame, town.schema(), before, before.rows, before.key)
+        based.check_against_earlier(frame, town.schema(), before, before.rows, before.key)
 
 
 def test_people_who_are_named_in_another_way_are_refused(town):

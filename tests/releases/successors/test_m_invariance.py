@@ -14,11 +14,11 @@ import pytest
 
 import shoal
 from shoal.data import bundled
-from shoal.releases.companion import hashed_values, read_companion
-from shoal.releases.manifest import published
-from shoal.releases.reader import opened
-from shoal.releases.successors.counterfeits import FILE, marker
-from shoal.releases.successors.earlier import earlier, read_rows
+from shoal.releases.companion import hash_person_values, read_companion
+from shoal.releases.manifest import published_schema
+from shoal.releases.reader import open_frame
+from shoal.releases.successors.counterfeits import FILE, mark_counterfeit
+from shoal.releases.successors.earlier import read_classified_rows, read_earlier_release
 from shoal.releases.successors.m_invariance import check_signatures
 
 ILL = ("flu", "cold", "asthma", "angina", "gout", "ulcer", "migraine", "otitis")
@@ -132,9 +132,9 @@ def signatures(release, people) -> tuple[dict, int]:
     for some in values.values():  # even, by the test's own count
         assert len({*Counter(some).values()}) == 1
         assert len({*some}) >= 3
-    names = dict(zip(hashed_values(people, key).to_pylist(), people, strict=True))
+    names = dict(zip(hash_person_values(people, key).to_pylist(), people, strict=True))
     there = [(names[w], cells(row)) for w, row in zip(who, rows, strict=True) if w in names]
-    return {name: frozenset(values[one]) for name, one in there}, who.count(marker(key))
+    return {name: frozenset(values[one]) for name, one in there}, who.count(mark_counterfeit(key))
 
 
 def test_three_years_tell_no_more_than_the_first(years, standing, left, plain):
@@ -265,10 +265,13 @@ def test_a_value_too_frequent_is_refused_or_held_back(standing):
 
 def test_other_signatures_are_found_in_what_was_written(standing, plain):
     """The check before a release is moved into place: by the files and companions alone."""
-    with opened(standing.tables[1]) as frame:
+    with open_frame(standing.tables[1]) as frame:
         schema, first = SCHEMA.fit(frame.fields), standing.releases[0]
-        before, key = earlier(first.folder, schema), earlier(plain.folder, schema).key
-        now = read_rows(plain.path, published(SCHEMA), plain.companion)
+        before, key = (
+            read_earlier_release(first.folder, schema),
+            read_earlier_release(plain.folder, schema).key,
+        )
+        now = read_classified_rows(plain.path, published_schema(SCHEMA), plain.companion)
         with pytest.raises(shoal.NotMetError, match="people have other values in their class"):
             check_signatures(frame, schema, before, now, key, 0)
         with pytest.raises(shoal.InputError, match="changed while it was published"):
@@ -300,7 +303,7 @@ def worked_out(first, second) -> tuple[int, int]:
     sets = {one: frozenset(v for _, v in rows) for one, rows in classes.items()}
     over = {v for one, some in sets.items() if some not in old and one not in nobody for v in some}
     who = pq.read_table(second.companion / "rows.parquet")["person"].to_pylist()
-    mark, right, wrong = marker(read_companion(second, second.path).key), 0, 0
+    mark, right, wrong = mark_counterfeit(read_companion(second, second.path).key), 0, 0
     for one, made in nobody.items():
         rows, sure = classes[one], sets[one] & over
         if len(rows) == len(sets[one]) and len(sure) >= len(rows) - made:

@@ -37,21 +37,21 @@ from shoal.core.errors import OutputError, UsageError
 from shoal.core.model import Model, format_parameter, split_rule
 from shoal.core.schema import Schema
 from shoal.kernels.grouping import combinations
-from shoal.releases.draft import Made, Whole
+from shoal.releases.draft import Draft, TableDraft
 from shoal.releases.folder import PRIVATE_ROWS
-from shoal.releases.judgement import unjudged
-from shoal.releases.manifest import BUCKET, COUNT, published, values_file
+from shoal.releases.judgement import find_unjudged_columns
+from shoal.releases.manifest import BUCKET, COUNT, locate_values_file, published_schema
 from shoal.releases.options import BUCKETS, STARRED, Request
-from shoal.releases.published_table import Seen
-from shoal.releases.reader import opened, opened_labels
-from shoal.releases.row_listing import Listing, alike, listed
+from shoal.releases.published_table import PublishedTable
+from shoal.releases.reader import open_frame, open_labels
+from shoal.releases.row_listing import Listing, read_columns, unify_spellings
 from shoal.releases.tallying import survey
-from shoal.releases.writer import private_columns, write_whole
+from shoal.releases.writer import list_private_columns, write_whole_table
 
 Numbers = NDArray[np.int64]
 
 
-def check_buckets(request: Request, after: Sequence[Any]) -> None:
+def check_bucket_request(request: Request, after: Sequence[Any]) -> None:
     """Refuse, before anything is read, what cannot be published in buckets."""
     schema = request.schema
     taken = {BUCKET, COUNT} if request.two_tables else {BUCKET}
@@ -65,7 +65,7 @@ def check_buckets(request: Request, after: Sequence[Any]) -> None:
             "Buckets permute sensitive values, and no column is sensitive.",
             "name one: --sensitive COLUMN.",
         )
-    check_rule(request.rule, [column.name for column in schema.sensitive])
+    check_bucket_rule(request.rule, [column.name for column in schema.sensitive])
     if request.based_on is not None or after:
         raise UsageError(
             "Buckets have no cells that could keep to an earlier release.",
@@ -77,7 +77,7 @@ def check_buckets(request: Request, after: Sequence[Any]) -> None:
         )
 
 
-def check_rule(rule: Model, sensitive: Sequence[str]) -> None:
+def check_bucket_rule(rule: Model, sensitive: Sequence[str]) -> None:
     """Refuse a rule that does not say how safe values are beside exact quasi-identifiers.
 
     Each sensitive column must be judged by itself: pairs of values may be diverse where one of
@@ -93,7 +93,7 @@ def check_rule(rule: Model, sensitive: Sequence[str]) -> None:
             'use a rule about sensitive values such as "entropy-diversity l=3" or "ck-safety c=0.6 '
             'k=2", or publish generalised cells.',
         )
-    if bare := unjudged(rule, sensitive):
+    if bare := find_unjudged_columns(rule, sensitive):
         asked = (f"entropy-diversity l=3 on={format_parameter(name)}" for name in bare)
         raise UsageError(
             f"No requirement judges sensitive columns by themselves: {', '.join(bare)}.",
@@ -116,7 +116,7 @@ def _option(requirement: str) -> str:
     return f"-m {quote}{requirement}{quote}"
 
 
-class Buckets(Whole):
+class BucketDraft(TableDraft):
     """The classes of a table that are published as buckets: nothing is lost but rows held back."""
 
     def facts(self) -> dict[str, Any]:
@@ -125,28 +125,28 @@ class Buckets(Whole):
         return {**self._facts, "loss": held / (held + self.counts().rows)}
 
 
-def write_buckets(made: Made, request: Request, table: Path, companion: Path, key: bytes) -> int:
+def write_buckets(made: Draft, request: Request, table: Path, companion: Path, key: bytes) -> int:
     """Draw and write the buckets, and read them again; returns how many cells were defused.
 
     Provider and keyed person of each row of people go to the companion, in the same order.
     """
     request.progress("writing", 0, 1)
-    rows, second = _read(made, request.schema, key), values_file(request, table)
+    rows, second = _read(made, request.schema, key), locate_values_file(request, table)
     stay, move = _order(rows.bucket), _order(rows.bucket)
     bucket = pa.array(rows.bucket[stay])  # the same in both orders
     people = rows.people.take(stay).add_column(0, BUCKET, bucket)
     values = rows.values.take(move)
     if second is None:
-        defused = write_whole(table, _beside(people, values), request.style)
+        defused = write_whole_table(table, _beside(people, values), request.style)
     else:
         counted = _counted(values.add_column(0, BUCKET, bucket))
-        defused = write_whole(table, people, request.style)
-        defused += write_whole(second, counted, request.style)
+        defused = write_whole_table(table, people, request.style)
+        defused += write_whole_table(second, counted, request.style)
     if rows.hidden.num_columns:
-        write_whole(companion / PRIVATE_ROWS, rows.hidden.take(stay))
+        write_whole_table(companion / PRIVATE_ROWS, rows.hidden.take(stay))
     source = _beside(rows.people, rows.values).add_column(0, BUCKET, pa.array(rows.bucket))
-    shown = published(request.schema, BUCKETS)
-    check_exact(table, second, source, shown, **request.style.reading())
+    shown = published_schema(request.schema, BUCKETS)
+    check_written_buckets(table, second, source, shown, **request.style.reading())
     return defused
 
 
@@ -160,9 +160,9 @@ class _Rows:
     hidden: pa.Table
 
 
-def _read(made: Made, schema: Schema, key: bytes) -> _Rows:
+def _read(made: Draft, schema: Schema, key: bytes) -> _Rows:
     rows = pa.Table.from_batches(list(made.rows(key)))
-    shown, ours = published(schema, BUCKETS), private_columns(schema)
+    shown, ours = published_schema(schema, BUCKETS), list_private_columns(schema)
     first = 1 + len(shown.keep)
     last = first + len(shown.sensitive)
 
@@ -206,7 +206,7 @@ def _counted(values: pa.Table) -> pa.Table:
     return found.rename_columns([*names, COUNT])
 
 
-def check_exact(
+def check_written_buckets(
     table: Path, values: Path | None, source: pa.Table, schema: Schema, **reading: Any
 ) -> None:
     """Every bucket of the written file has the people and the values of the source, and no other.
@@ -216,13 +216,13 @@ def check_exact(
     people = [BUCKET, *(column.name for column in schema.keep)]
     learnt = [BUCKET, *(column.name for column in schema.sensitive)]
     with (
-        opened_labels(table, schema, exact=True, values=values, **reading) as written,
-        opened_labels(source, schema, exact=True) as read,
+        open_labels(table, schema, exact=True, values=values, **reading) as written,
+        open_labels(source, schema, exact=True) as read,
     ):
-        file, rows = (listed(frame, list(schema.names)) for frame in (written, read))
-    words = in_words(schema)
+        file, rows = (read_columns(frame, list(schema.names)) for frame in (written, read))
+    words = list_columns_compared_as_text(schema)
     for names in (people, learnt):
-        found, wanted = numbered_alike(file, rows, names, words)
+        found, wanted = number_rows_alike(file, rows, names, words)
         size = 1 + int(max(found.max(), wanted.max()))
         differ = np.bincount(found, minlength=size) - np.bincount(wanted, minlength=size)
         if differ.any():
@@ -233,12 +233,12 @@ def check_exact(
             )
 
 
-def in_words(schema: Schema) -> set[str]:
+def list_columns_compared_as_text(schema: Schema) -> set[str]:
     """The columns of which cells are equal only if they are written alike."""
     return {column.name for column in schema.columns if column.kind not in ("number", "date")}
 
 
-def numbered_alike(
+def number_rows_alike(
     one: Mapping[str, Listing],
     other: Mapping[str, Listing],
     names: Sequence[str],
@@ -254,7 +254,7 @@ def numbered_alike(
         if name in words:
             pair = [Listing(tuple(each.words()), each.codes) for each in pair]
         else:
-            pair = alike(pair)[1]
+            pair = unify_spellings(pair)[1]
         place = {value: i for i, value in enumerate(dict.fromkeys(pair[0].values + pair[1].values))}
         known = [np.array([place[v] for v in each.values])[each.codes] for each in pair]
         codes.append(np.concatenate(known))
@@ -264,7 +264,7 @@ def numbered_alike(
     return number[:rows], number[rows:]
 
 
-def exact_axes(release: Seen) -> dict[str, Axis]:
+def grow_exact_axes(release: PublishedTable) -> dict[str, Axis]:
     """The axes that the method saw the quasi-identifiers on, as far as published rows tell.
 
     Rows that were held back may have had values more.
@@ -277,5 +277,5 @@ def exact_axes(release: Seen) -> dict[str, Axis]:
         for name, one in columns.items()
     }
     schema = Schema(release.exact)
-    with opened(pa.table(words), kinds=schema.kinds, nulls=()) as frame:
+    with open_frame(pa.table(words), kinds=schema.kinds, nulls=()) as frame:
         return {axis.name: axis for axis in survey(frame, schema.fit(frame.fields)).axes}

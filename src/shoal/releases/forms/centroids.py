@@ -35,9 +35,9 @@ from shoal.core.model import Model, min_class_rows, unwrap_rule
 from shoal.core.tally import SUPPRESSED, Cut, Tally
 from shoal.engines.protocol import Frame
 from shoal.kernels.grouping import combinations, tabulate
-from shoal.releases.companion import released
-from shoal.releases.draft import Labels, Whole, make
-from shoal.releases.manifest import in_centroids
+from shoal.releases.companion import find_release
+from shoal.releases.draft import Labels, TableDraft, make_cut
+from shoal.releases.manifest import publishes_centroids
 from shoal.releases.options import STARRED, Request
 from shoal.releases.tallying import Survey
 
@@ -46,9 +46,9 @@ FINEST = 12
 _CELLS = "publish generalised cells instead: leave --form out."
 
 
-def check_centroids(request: Request) -> None:
+def check_centroid_request(request: Request) -> None:
     """Refuse, before anything is read, what cannot be published as centroids."""
-    check_cells(request.rule)
+    check_centroid_rule(request.rule)
     if request.based_on is not None:
         raise UsageError("Centroids have no cells that could keep to an earlier release.", _CELLS)
     if request.held_back_as == STARRED:
@@ -57,7 +57,7 @@ def check_centroids(request: Request) -> None:
         )
 
 
-def check_cells(rule: Model) -> None:
+def check_centroid_rule(rule: Model) -> None:
     """Refuse a rule that asks whom cells cover."""
     asked = [str(part) for part in unwrap_rule(rule) if part.needs & {"population", "cells"}]
     if asked:
@@ -67,9 +67,9 @@ def check_cells(rule: Model) -> None:
         )
 
 
-def check_covers(manifest: Mapping[str, Any], original: Any, population: Any) -> None:
+def check_centroid_comparison(manifest: Mapping[str, Any], original: Any, population: Any) -> None:
     """Refuse to count whom centroids cover: nobody, and cells so narrow would have lost nothing."""
-    if in_centroids(manifest) and not (original is None and population is None):
+    if publishes_centroids(manifest) and not (original is None and population is None):
         raise UsageError(
             "Centroids are no cells that an original or a population could be put in.",
             "leave --original and --population out; what changed against the original is in the "
@@ -77,27 +77,27 @@ def check_covers(manifest: Mapping[str, Any], original: Any, population: Any) ->
         )
 
 
-def check_earlier(based_on: Any) -> None:
+def check_earlier_not_centroids(based_on: Any) -> None:
     """Refuse an earlier release whose cells are centroids: nothing can be as wide as they are."""
-    release = None if based_on is None else released(based_on)
-    if release is not None and in_centroids(release[1]):
+    release = None if based_on is None else find_release(based_on)
+    if release is not None and publishes_centroids(release[1]):
         raise UsageError(
             "The earlier release has centroids, no cells that another could keep.",
             "base the release on one with generalised cells.",
         )
 
 
-class Centroids(Whole):
+class CentroidDraft(TableDraft):
     """The classes of a table that are published by their centroids."""
 
     _centres: dict[str, Labels]
 
     @classmethod
-    def of(cls, frame: Frame, plan: Survey, request: Request) -> Centroids:
+    def of(cls, frame: Frame, plan: Survey, request: Request) -> CentroidDraft:
         """The classes that the method makes of a table, those with equal centroids as one."""
         encoded = plan.encode(frame)
-        made = make(encoded.tally, request)
-        cut, centres = centred(encoded.tally, made, min_class_rows(request.rule))
+        made = make_cut(encoded.tally, request)
+        cut, centres = compute_centroids(encoded.tally, made, min_class_rows(request.rule))
         found = cls(frame, encoded, encoded.tally, cut, request)
         found._centres = centres
         return found
@@ -107,7 +107,7 @@ class Centroids(Whole):
         return self._centres
 
 
-def centred(tally: Tally, cut: Cut, least: int = 1) -> tuple[Cut, dict[str, Labels]]:
+def compute_centroids(tally: Tally, cut: Cut, least: int = 1) -> tuple[Cut, dict[str, Labels]]:
     """The cut with classes of equal centroids as one, and the centroids by column.
 
     A centroid is of ``least`` people who have a value, or null. The cut's cells are the smallest
@@ -144,7 +144,7 @@ def _centre(axis: Axis, counts: tuple[NDArray[Any], ...], least: int) -> Labels:
     place = np.append(axis.positions, 0.0)[code]
     mean = np.bincount(class_[known], (place * count)[known], len(start) - 1) / np.maximum(there, 1)
     people = np.bincount(code[known], count[known], len(axis.leaves))
-    return _measured(axis, mean, null, precision(axis.leaves, people))
+    return _measured(axis, mean, null, choose_precision(axis.leaves, people))
 
 
 def _median(
@@ -189,7 +189,7 @@ def _measured(
     return np.where(null, len(there), number).astype(np.int32), pa.array(words, pa.string())
 
 
-def precision(leaves: Sequence[Any], people: Sequence[int] | NDArray[Any]) -> int:
+def choose_precision(leaves: Sequence[Any], people: Sequence[int] | NDArray[Any]) -> int:
     """How many digits after the point half of the people's values have at the most; dates none.
 
     One value with many digits would else give them to every mean, and so every class's exact sum.

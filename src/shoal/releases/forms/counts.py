@@ -30,11 +30,11 @@ from shoal.core.errors import UsageError
 from shoal.core.spend import Spend
 from shoal.dp.consistency import consistent
 from shoal.dp.mechanisms import Noise, noise
-from shoal.releases.forms._noise.draft import Drawn
-from shoal.releases.forms._noise.measured import Exact, Tables
-from shoal.releases.forms._noise.plan import Columns, Plan
+from shoal.releases.forms._noise.draft import NoiseDraft
+from shoal.releases.forms._noise.measured import ExactCounts, Tables
+from shoal.releases.forms._noise.plan import Columns, MarginalPlan
 from shoal.releases.forms._noise.spending import EVERY, Step
-from shoal.releases.options import Progress, quiet
+from shoal.releases.options import Progress, ignore_progress
 
 MARGINAL, COUNT, ESTIMATE = "marginal", "count", "estimate"
 """The columns that a release of counts has beside those that are counted."""
@@ -50,16 +50,22 @@ DIGITS = 3
 class Counts:
     """Marginals to be counted, and the noise that is added to each count."""
 
-    plan: Plan
+    plan: MarginalPlan
     marginals: tuple[Columns, ...]
     noise: Noise
-    progress: Progress = quiet
+    progress: Progress = ignore_progress
 
     @classmethod
-    def of(cls, plan: Plan, spend: Spend, asked: Any = None, progress: Progress = quiet) -> Counts:
+    def of(
+        cls,
+        plan: MarginalPlan,
+        spend: Spend,
+        asked: Any = None,
+        progress: Progress = ignore_progress,
+    ) -> Counts:
         """The counts of the marginals that are asked for, within a budget."""
         marginals = plan.marginals(TOGETHER if asked is None else asked)
-        check_names(plan, marginals)
+        check_marginal_names(plan, marginals)
         plan.check_size(marginals)
         return cls(plan, marginals, noise(spend, len(marginals)), progress)
 
@@ -68,18 +74,18 @@ class Counts:
         """All marginals at once."""
         return (Step.of(EVERY, self.noise),)
 
-    def drawn(self, measured: Exact, rng: np.random.Generator | None) -> Drawn:
+    def drawn(self, measured: ExactCounts, rng: np.random.Generator | None) -> NoiseDraft:
         """Add the noise, and make the marginals agree."""
-        counts = added(self.noise, measured.tables(self.marginals), rng, self.progress)
+        counts = add_noise(self.noise, measured.tables(self.marginals), rng, self.progress)
         estimates = consistent(counts, self.plan.sizes)
-        return Drawn(written(self.plan, counts, estimates), self.marginals, estimates)
+        return NoiseDraft(tabulate_counts(self.plan, counts, estimates), self.marginals, estimates)
 
     def expected(self) -> dict[str, Any]:
         """The noise of one count, and how many counts there are."""
         return {"cells": self.plan.cells(self.marginals), "deviation": self.noise.deviation}
 
 
-def check_names(plan: Plan, marginals: tuple[Columns, ...]) -> None:
+def check_marginal_names(plan: MarginalPlan, marginals: tuple[Columns, ...]) -> None:
     """Refuse columns that the published table could not tell from its own."""
     if taken := [name for name in plan.names if name in (MARGINAL, COUNT, ESTIMATE)]:
         raise UsageError(
@@ -91,8 +97,11 @@ def check_names(plan: Plan, marginals: tuple[Columns, ...]) -> None:
         raise UsageError("Two marginals have the same name.", "rename the columns that have an ×.")
 
 
-def added(
-    noise: Noise, tables: Tables, rng: np.random.Generator | None, progress: Progress = quiet
+def add_noise(
+    noise: Noise,
+    tables: Tables,
+    rng: np.random.Generator | None,
+    progress: Progress = ignore_progress,
 ) -> Tables:
     """The tables with noise on every cell; all of them together spend what the noise is for.
 
@@ -108,8 +117,8 @@ def added(
     return {one: part.reshape(tables[one].shape) for one, part in zip(tables, parts, strict=True)}
 
 
-def written(
-    plan: Plan, counts: Tables, estimates: Mapping[Columns, NDArray[np.float64]]
+def tabulate_counts(
+    plan: MarginalPlan, counts: Tables, estimates: Mapping[Columns, NDArray[np.float64]]
 ) -> pa.Table:
     """The published table: a row for each cell of each marginal, in the order of the schema.
 
@@ -124,16 +133,16 @@ def written(
         columns[bins.name] = pa.DictionaryArray.from_arrays(codes, pa.array(bins.printed))
     columns[COUNT] = pa.array(np.concatenate([table.ravel() for table in counts.values()]))
     told = np.concatenate([estimates[one].ravel() for one in counts])
-    columns[ESTIMATE] = pa.array(rounded(told))
+    columns[ESTIMATE] = pa.array(round_estimates(told))
     return pa.table(columns)
 
 
-def rounded(estimates: NDArray[np.float64]) -> NDArray[np.float64]:
+def round_estimates(estimates: NDArray[np.float64]) -> NDArray[np.float64]:
     """Estimates as they are written; none is a negative nothing."""
     return np.asarray(np.round(estimates, DIGITS) + 0.0)
 
 
-def _codes(plan: Plan, marginal: Columns, place: int) -> NDArray[np.int32]:
+def _codes(plan: MarginalPlan, marginal: Columns, place: int) -> NDArray[np.int32]:
     """A column's bins in the cells of a marginal, in their order; -1 where it is not in it."""
     shape = plan.shape(marginal)
     if place not in marginal:

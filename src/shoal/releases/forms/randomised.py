@@ -34,35 +34,35 @@ from shoal.dp.bins import all_bins
 from shoal.dp.randomised_response import response
 from shoal.dp.seeded_draws import generator
 from shoal.engines.protocol import Frame
-from shoal.releases.draft import Whole, make
-from shoal.releases.forms._noise.answer_estimates import Tabulated, whole
-from shoal.releases.forms._noise.answer_utility import utility
-from shoal.releases.forms._noise.answers import Answers, check_rule, with_promise
-from shoal.releases.forms._noise.answers_manifest import answers_stated
-from shoal.releases.forms._noise.measured import beyond, codings
-from shoal.releases.manifest import published
-from shoal.releases.options import RANDOMISED, STARRED, Request, unspent
+from shoal.releases.draft import TableDraft, make_cut
+from shoal.releases.forms._noise.answer_estimates import AnswerCounts, estimate_everybody
+from shoal.releases.forms._noise.answer_utility import measure_answer_utility
+from shoal.releases.forms._noise.answers import Answers, add_promise, check_answer_rule
+from shoal.releases.forms._noise.answers_manifest import describe_answers
+from shoal.releases.forms._noise.measured import code_bins, count_beyond_bounds
+from shoal.releases.manifest import published_schema
+from shoal.releases.options import RANDOMISED, STARRED, Request, missing_budget_error
 from shoal.releases.successors.m_invariance import METHOD as INVARIANT
 from shoal.releases.tallying import Survey
 
 STEP, BEYOND = "drawing answers", "beyond_bounds"
 
 
-def check_randomised(request: Request, after: Sequence[Any]) -> None:
+def check_randomised_request(request: Request, after: Sequence[Any]) -> None:
     """Refuse, before anything is read, what could look at the values or cannot be answered for."""
     if not request.schema.sensitive:
         raise UsageError(
             "Sensitive values are randomised, and no column is sensitive.",
             "name one: --sensitive COLUMN.",
         )
-    check_rule(request.rule)
+    check_answer_rule(request.rule)
     if request.method == INVARIANT:
         raise UsageError(
             f"The method {request.method} looks at sensitive values, which answers do not survive.",
             "use one that looks at quasi-identifiers alone, such as mondrian.",
         )
     if request.spend is None:
-        raise unspent(request.form)
+        raise missing_budget_error(request.form)
     if request.spend.delta:
         raise UsageError(
             "Randomised response spends no delta.", "leave --delta out: epsilon says it all."
@@ -80,7 +80,7 @@ def check_randomised(request: Request, after: Sequence[Any]) -> None:
         )
 
 
-def answering(schema: Schema, spend: Spend) -> dict[str, Answers]:
+def plan_answers(schema: Schema, spend: Spend) -> dict[str, Answers]:
     """How each sensitive column is answered for: an even part of epsilon each, exactly."""
     each = Spend(spend.epsilon / len(schema.sensitive))
     pairs = zip(schema.sensitive, all_bins(Schema(schema.sensitive)), strict=True)
@@ -90,27 +90,27 @@ def answering(schema: Schema, spend: Spend) -> dict[str, Answers]:
     }
 
 
-def check_values(frame: Frame, answers: Mapping[str, Answers]) -> dict[str, int]:
+def check_answerable_values(frame: Frame, answers: Mapping[str, Answers]) -> dict[str, int]:
     """Refuse, before classes are made, values that the schema says there are not.
 
     Returns how many rows of each column lie beyond its bounds, where any do.
     """
     found = frame.values(list(answers))
-    codings([one.bins for one in answers.values()], found)
-    outside = {name: beyond(one.bins, found[name]) for name, one in answers.items()}
+    code_bins([one.bins for one in answers.values()], found)
+    outside = {name: count_beyond_bounds(one.bins, found[name]) for name, one in answers.items()}
     return {name: rows for name, rows in outside.items() if rows}
 
 
-class Randomised(Whole):
+class RandomisedDraft(TableDraft):
     """The classes of a table whose sensitive values are answered for as the rows are streamed."""
 
     @classmethod
-    def of(cls, frame: Frame, plan: Survey, request: Request) -> Randomised:
+    def of(cls, frame: Frame, plan: Survey, request: Request) -> RandomisedDraft:
         """The classes that the method makes; ``plan`` is of the schema that is ``unlooked``."""
         assert request.spend is not None
-        outside = check_values(frame, answering(request.schema, request.spend))
+        outside = check_answerable_values(frame, plan_answers(request.schema, request.spend))
         encoded = plan.encode(frame)
-        made = cls(frame, encoded, encoded.tally, make(encoded.tally, request), request)
+        made = cls(frame, encoded, encoded.tally, make_cut(encoded.tally, request), request)
         made._facts |= {BEYOND: outside} if outside else {}
         return made
 
@@ -118,11 +118,11 @@ class Randomised(Whole):
     def answers(self) -> dict[str, Answers]:
         """How each sensitive column is answered for."""
         assert self._request.spend is not None
-        return answering(self._request.schema, self._request.spend)
+        return plan_answers(self._request.schema, self._request.spend)
 
     @cached_property
-    def _drawn(self) -> Tabulated:
-        return Tabulated([one.bins.size for one in self.answers.values()])
+    def _drawn(self) -> AnswerCounts:
+        return AnswerCounts([one.bins.size for one in self.answers.values()])
 
     @cached_property
     def _rng(self) -> np.random.Generator | None:
@@ -131,12 +131,14 @@ class Randomised(Whole):
     def judged(self) -> Verdict:
         """The verdict on the classes and on the answers, by construction."""
         assert self._request.spend is not None
-        return with_promise(super().judged(), self.answers, self._request.spend)
+        return add_promise(super().judged(), self.answers, self._request.spend)
 
     def rows(self, key: bytes) -> Iterator[pa.RecordBatch]:
         """Every published row with the number of its class, and answers in place of values."""
         schema = self._request.schema
-        carried = [c.name for c in published(schema, RANDOMISED).columns if c.role != "quasi"]
+        carried = [
+            c.name for c in published_schema(schema, RANDOMISED).columns if c.role != "quasi"
+        ]
         place = {name: 1 + carried.index(name) for name in self.answers}
         for batch in super().rows(key):
             class_ = batch.column(0).to_numpy(zero_copy_only=False)
@@ -163,7 +165,7 @@ class Randomised(Whole):
         """What the manifest says of the answers."""
         request, spend = self._request, self._request.spend
         assert spend is not None
-        return answers_stated(
+        return describe_answers(
             self.answers, spend, request.method, str(request.rule), seeded=request.seed is not None
         )
 
@@ -177,6 +179,10 @@ class Randomised(Whole):
     @cached_property
     def _learnt(self) -> dict[str, Any]:
         pairs = enumerate(self.answers.items())
-        estimated = {name: whole(one, self._drawn.table([i])) for i, (name, one) in pairs}
-        lost = utility(self._frame, self._request.schema, self._cut, self.answers, self._drawn)
+        estimated = {
+            name: estimate_everybody(one, self._drawn.table([i])) for i, (name, one) in pairs
+        }
+        lost = measure_answer_utility(
+            self._frame, self._request.schema, self._cut, self.answers, self._drawn
+        )
         return {"estimates": estimated, "utility": lost}

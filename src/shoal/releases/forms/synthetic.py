@@ -61,10 +61,10 @@ from shoal.core.spend import Spend
 from shoal.dp.mechanisms import Noise, noise
 from shoal.dp.opendp_library import floor
 from shoal.dp.selection import chosen, selection_scale
-from shoal.releases.forms._noise.draft import Drawn
-from shoal.releases.forms._noise.measured import Exact, Tables
-from shoal.releases.forms._noise.options import option, typed
-from shoal.releases.forms._noise.plan import MOST_CELLS, Columns, Plan
+from shoal.releases.forms._noise.draft import NoiseDraft
+from shoal.releases.forms._noise.measured import ExactCounts, Tables
+from shoal.releases.forms._noise.options import write_marginal, write_marginal_option
+from shoal.releases.forms._noise.plan import MOST_CELLS, Columns, MarginalPlan
 from shoal.releases.forms._noise.spending import (
     ALONE,
     CHOICE,
@@ -74,24 +74,24 @@ from shoal.releases.forms._noise.spending import (
     SENSITIVITY,
     Step,
 )
-from shoal.releases.forms._noise.utility import of_people
-from shoal.releases.forms.counts import added
-from shoal.releases.options import Progress, quiet
+from shoal.releases.forms._noise.utility import tabulate_people
+from shoal.releases.forms.counts import add_noise
+from shoal.releases.options import Progress, ignore_progress
 
 # Pairs of columns that join all columns into a tree, chosen by how much they say together.
 
 
-def joining(
-    measured: Exact,
+def choose_spanning_pairs(
+    measured: ExactCounts,
     alone: Tables,
     epsilon: Fraction,
     rng: np.random.Generator | None,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
 ) -> list[Columns]:
     """The pairs of a spanning tree; ``epsilon`` is what each choice spends."""
     columns = len(measured.plan.bins)
     pairs = list(combinations(range(columns), 2))
-    scores = np.array([score(measured.marginal(pair), *_both(alone, pair)) for pair in pairs])
+    scores = np.array([score_pair(measured.marginal(pair), *_both(alone, pair)) for pair in pairs])
     tree: list[Columns] = []
     part = list(range(columns))
     while len(tree) < columns - 1:
@@ -108,7 +108,9 @@ def _both(alone: Tables, pair: Columns) -> tuple[NDArray[np.float64], NDArray[np
     return one, two
 
 
-def score(pair: NDArray[np.int64], one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
+def score_pair(
+    pair: NDArray[np.int64], one: NDArray[np.float64], two: NDArray[np.float64]
+) -> float:
     """How far the counts of a pair are from those of independent columns.
 
     >>> score(np.array([[2, 0], [0, 2]]), np.array([2.0, 2.0]), np.array([2.0, 2.0]))
@@ -128,21 +130,21 @@ _ROUNDS = 1000
 
 
 @dataclass(frozen=True)
-class Noisy:
+class NoisyMarginals:
     """Marginals with the noise that was added to each of their counts."""
 
     tables: Tables
     noise: Noise
 
 
-def made_up(
+def draw_made_up_people(
     sizes: Sequence[int],
-    known: Sequence[Noisy],
+    known: Sequence[NoisyMarginals],
     rng: np.random.Generator | None,
     progress: Progress,
 ) -> NDArray[np.int32]:
     """Made-up people as codes: (columns, people), as many as the noisy counts say there are."""
-    with unbroken() as at_rest, _library() as mbi:
+    with defer_interrupts() as at_rest, _library() as mbi:
         domain = mbi.Domain(tuple(range(len(sizes))), tuple(sizes))
         measured = [
             mbi.LinearMeasurement(table.ravel().astype(np.float64), one, part.noise.deviation)
@@ -157,17 +159,21 @@ def made_up(
 
         progress("fitting", 0, _ROUNDS)
         model = mbi.estimation.MirrorDescent().estimate(
-            domain, measured, known_total=float(people(known)), iters=_ROUNDS, callback_fn=fitted
+            domain,
+            measured,
+            known_total=float(estimate_people(known)),
+            iters=_ROUNDS,
+            callback_fn=fitted,
         )
         at_rest()
         progress("drawing people", 0, 1)
         with _drawing(rng):
-            data = model.synthetic_data(rows=people(known))
+            data = model.synthetic_data(rows=estimate_people(known))
         codes = data.to_dict()
     return np.array([codes[column] for column in range(len(sizes))], np.int32)
 
 
-def people(known: Sequence[Noisy]) -> int:
+def estimate_people(known: Sequence[NoisyMarginals]) -> int:
     """How many people the noisy counts say there are: the mean of all sums, each by its noise.
 
     At least one: a table of nobody has no marginals.
@@ -180,7 +186,7 @@ def people(known: Sequence[Noisy]) -> int:
     return max(1, round(float(np.average(sums, weights=weights))))
 
 
-def check_installed() -> None:
+def check_mbi_installed() -> None:
     """Refuse before a row is read what could not be fitted afterwards."""
     if find_spec("mbi") is None:
         raise _missing()
@@ -193,9 +199,9 @@ def _missing() -> UsageError:
     )
 
 
-def check_fits(plan: Plan, marginals: Sequence[Columns]) -> None:
+def check_model_size(plan: MarginalPlan, marginals: Sequence[Columns]) -> None:
     """Refuse marginals whose model is too large: those that overlap are joined into larger ones."""
-    with unbroken(), _library() as mbi:
+    with defer_interrupts(), _library() as mbi:
         domain = mbi.Domain(tuple(range(len(plan.sizes))), plan.sizes)
         tree, _ = mbi.junction_tree.make_junction_tree(domain, list(marginals))
         joined = sorted(tree.nodes, key=domain.size, reverse=True)
@@ -209,7 +215,7 @@ def check_fits(plan: Plan, marginals: Sequence[Columns]) -> None:
 
 
 @contextmanager
-def unbroken() -> Iterator[Callable[[], None]]:
+def defer_interrupts() -> Iterator[Callable[[], None]]:
     """Ctrl-C waits: it is heard where the function that is given is called, or at the end.
 
     The package computes by jax, which may crash where an exception comes out of its own calls back
@@ -271,7 +277,7 @@ _ROOM = Fraction(10**9 - 1, 10**9)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class BudgetThirds:
     """What each third of a budget buys: noise on columns, choices of pairs, noise on those."""
 
     alone: Noise
@@ -280,7 +286,7 @@ class Chosen:
     pairs: Noise
 
 
-def thirds(spend: Spend, columns: int) -> Chosen:
+def split_budget(spend: Spend, columns: int) -> BudgetThirds:
     """A budget in three parts that add up to it; for three columns or more.
 
     >>> made = thirds(Spend(1), 4)
@@ -290,7 +296,7 @@ def thirds(spend: Spend, columns: int) -> Chosen:
     pairs = columns - 1
     if not spend.delta:
         third = Spend(spend.epsilon / 3)
-        return Chosen(noise(third, columns), third.epsilon / pairs, noise(third, pairs))
+        return BudgetThirds(noise(third, columns), third.epsilon / pairs, noise(third, pairs))
     # ρ adds up: noise for three times as many marginals as there are spends a third of it on these
     whole = noise(spend, 1).rho
     assert whole is not None, "there is a δ"
@@ -298,7 +304,7 @@ def thirds(spend: Spend, columns: int) -> Chosen:
     used = [Step.of("", alone, columns), Step.of("", of_pairs, pairs)]
     rest = whole * _ROOM - sum((one.spend(spend.delta).rho or Fraction(0)) for one in used)
     each = Fraction(np.sqrt(floor(2 * rest / pairs))) * _ROOM  # a pure ε is ρ = ε²/2
-    return Chosen(
+    return BudgetThirds(
         replace(alone, contributions=columns), each, replace(of_pairs, contributions=pairs)
     )
 
@@ -307,30 +313,34 @@ def thirds(spend: Spend, columns: int) -> Chosen:
 class Synthetic:
     """What is to be counted for a model, and the noise of it; ``named``: nothing is chosen."""
 
-    plan: Plan
+    plan: MarginalPlan
     marginals: tuple[Columns, ...]
     """Those that are counted in any case: every column alone, or the named ones."""
     noise: Noise
-    chosen: Chosen | None = None
-    progress: Progress = quiet
+    chosen: BudgetThirds | None = None
+    progress: Progress = ignore_progress
 
     @classmethod
     def of(
-        cls, plan: Plan, spend: Spend, asked: Any = None, progress: Progress = quiet
+        cls,
+        plan: MarginalPlan,
+        spend: Spend,
+        asked: Any = None,
+        progress: Progress = ignore_progress,
     ) -> Synthetic:
         """A model within a budget, of the marginals that are named or of chosen ones."""
-        check_installed()
+        check_mbi_installed()
         columns = len(plan.bins)
         if asked is None and columns > 2:
             pairs = sorted(combinations(range(columns), 2), key=lambda one: plan.cells([one]))
             plan.check_size(pairs[1 - columns :])  # as large as any tree of them
-            made = thirds(spend, columns)
+            made = split_budget(spend, columns)
             alone = tuple((column,) for column in range(columns))
             return cls(plan, alone, made.alone, made, progress)
         marginals = plan.marginals(columns if asked is None else _named(asked))
         _check_all(plan, marginals)
         plan.check_size(marginals)
-        check_fits(plan, marginals)
+        check_model_size(plan, marginals)
         return cls(plan, marginals, noise(spend, len(marginals)), None, progress)
 
     @cached_property
@@ -345,22 +355,26 @@ class Synthetic:
             Step.of(PAIRS, pairs),
         )
 
-    def counted(self, measured: Exact, rng: np.random.Generator | None) -> list[Noisy]:
+    def counted(
+        self, measured: ExactCounts, rng: np.random.Generator | None
+    ) -> list[NoisyMarginals]:
         """Count with noise: all that looks at the rows."""
-        counted = added(self.noise, measured.tables(self.marginals), rng, self.progress)
-        known = [Noisy(counted, self.noise)]
+        counted = add_noise(self.noise, measured.tables(self.marginals), rng, self.progress)
+        known = [NoisyMarginals(counted, self.noise)]
         if self.chosen is not None:
-            tree = joining(measured, known[0].tables, self.chosen.epsilon, rng, self.progress)
-            counted = added(self.chosen.pairs, measured.tables(tree), rng, self.progress)
-            known.append(Noisy(counted, self.chosen.pairs))
+            tree = choose_spanning_pairs(
+                measured, known[0].tables, self.chosen.epsilon, rng, self.progress
+            )
+            counted = add_noise(self.chosen.pairs, measured.tables(tree), rng, self.progress)
+            known.append(NoisyMarginals(counted, self.chosen.pairs))
         return known
 
-    def drawn(self, measured: Exact, rng: np.random.Generator | None) -> Drawn:
+    def drawn(self, measured: ExactCounts, rng: np.random.Generator | None) -> NoiseDraft:
         """Count with noise, fit the model, and draw as many people as the counts say there are."""
         known = self.counted(measured, rng)
-        codes = made_up(self.plan.sizes, known, rng, self.progress)
+        codes = draw_made_up_people(self.plan.sizes, known, rng, self.progress)
         marginals = tuple(one for part in known for one in part.tables)
-        return Drawn(_written(self.plan, codes), marginals, of_people(codes, self.plan))
+        return NoiseDraft(_written(self.plan, codes), marginals, tabulate_people(codes, self.plan))
 
     def expected(self) -> dict[str, Any]:
         """The noise of one count of a column alone, and of a chosen pair."""
@@ -379,17 +393,17 @@ def _named(asked: Any) -> Any:
     return asked
 
 
-def _check_all(plan: Plan, marginals: tuple[Columns, ...]) -> None:
+def _check_all(plan: MarginalPlan, marginals: tuple[Columns, ...]) -> None:
     """Refuse columns of which nothing would be known."""
     counted = {column for one in marginals for column in one}
     if bare := [name for i, name in enumerate(plan.names) if i not in counted]:
         raise UsageError(
-            f"Columns are in no marginal, and nothing is known of them: {typed(bare)}.",
-            f"name them too: {option(bare[:1])}.",
+            f"Columns are in no marginal, and nothing is known of them: {write_marginal(bare)}.",
+            f"name them too: {write_marginal_option(bare[:1])}.",
         )
 
 
-def _written(plan: Plan, codes: NDArray[np.int32]) -> pa.Table:
+def _written(plan: MarginalPlan, codes: NDArray[np.int32]) -> pa.Table:
     """The made-up people: a row each, every cell a label of the schema's; empty cells are empty."""
     columns = {}
     for bins, own in zip(plan.bins, codes, strict=True):

@@ -37,33 +37,40 @@ from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 from shoal.engines.protocol import Coding, Frame
 from shoal.kernels.box_tree import ends
 from shoal.kernels.grouping import extents, members
-from shoal.releases.companion import hashed
-from shoal.releases.draft import Whole, allowance, by_method, settle
-from shoal.releases.label_examples import examples
+from shoal.releases.companion import hash_people
+from shoal.releases.draft import TableDraft, count_suppressible, run_method, settle_cut
+from shoal.releases.label_examples import find_examples
 from shoal.releases.options import Request
-from shoal.releases.recount import Recount, leaf, read_cells
-from shoal.releases.successors.earlier import Earlier, Rows, check_spelling, everybody
+from shoal.releases.recount import Recount, leaf_value, read_cells
+from shoal.releases.successors.earlier import (
+    ClassifiedRows,
+    EarlierRelease,
+    check_spelling,
+    list_people,
+)
 from shoal.releases.tallying import Encoded, Survey
 
 Codes = NDArray[Any]
 Flags = NDArray[np.bool_]
 
 
-class Based(Whole):
+class BasedOnDraft(TableDraft):
     """The classes of a table whose cells cover those of an earlier release, person by person."""
 
-    def __init__(self, frame: Frame, plan: Survey, request: Request, before: Earlier) -> None:
-        encoded = linked(frame, plan, before)
-        tally, was = apart(encoded.tally)
-        cells = old_cells(before.rows.count, tally.quasi)
-        super().__init__(frame, encoded, tally, grown(tally, was, cells, request), request)
+    def __init__(
+        self, frame: Frame, plan: Survey, request: Request, before: EarlierRelease
+    ) -> None:
+        encoded = tally_with_old_classes(frame, plan, before)
+        tally, was = split_off_old_classes(encoded.tally)
+        cells = read_old_cells(before.rows.count, tally.quasi)
+        super().__init__(frame, encoded, tally, extend_cut(tally, was, cells, request), request)
         self._facts |= _changes(self._cut, was, cells, len(before.rows.class_))
         self._facts["rows_new_few"] = _few(tally, was, self._cut, request.rule)
 
 
-def known(before: Earlier, schema: Schema) -> dict[str, list[Any]]:
+def find_earlier_values(before: EarlierRelease, schema: Schema) -> dict[str, list[Any]]:
     """By column, values that let an axis read the earlier release's labels."""
-    found = examples(before.rows.count, schema, own=True)
+    found = find_examples(before.rows.count, schema, own=True)
     return {column.name: _possible(column, found[column.name]) for column in schema.quasi}
 
 
@@ -72,12 +79,12 @@ def _possible(column: Column, values: Iterable[Any]) -> list[Any]:
     return [v for v in values if v is None or column.listed is None or v in column.listed]
 
 
-def linked(frame: Frame, plan: Survey, before: Earlier) -> Encoded:
+def tally_with_old_classes(frame: Frame, plan: Survey, before: EarlierRelease) -> Encoded:
     """The table's tally with one more sensitive column, the last: 1 + old class, 0 for the new."""
     person = plan.schema.person
     assert person is not None, "checked when the earlier release was read"
-    people = everybody(frame, plan.schema)
-    keyed = hashed(frame, person.name, people, before.key)
+    people = list_people(frame, plan.schema)
+    keyed = hash_people(frame, person.name, people, before.key)
     was = before.rows.classes(keyed) + np.int32(1)
     if not was.any():  # numbers written in another way would make everybody new, and unprotected
         raise InputError(
@@ -98,13 +105,13 @@ def linked(frame: Frame, plan: Survey, before: Earlier) -> Encoded:
     ).encode(frame)
 
 
-def apart(linked: Tally) -> tuple[Tally, Codes]:
+def split_off_old_classes(linked: Tally) -> tuple[Tally, Codes]:
     """The tally that is judged, and the old class of each of its entries (negative: new)."""
     tally = replace(linked, sensitive=linked.sensitive[:-1], values=linked.values[:-1])
     return tally, linked.values[-1] - 1
 
 
-def old_cells(count: Recount, axes: Sequence[Axis]) -> Cells:
+def read_old_cells(count: Recount, axes: Sequence[Axis]) -> Cells:
     """The earlier release's cells on the axes of the new one.
 
     A cell that would be printed otherwise now, because nobody is left to tell it from another,
@@ -135,11 +142,11 @@ def _labels(count: Recount, name: str) -> NDArray[np.object_]:
     j = [axis.name for axis in count.tally.quasi].index(name)
     axis = count.tally.quasi[j]
     texts = np.empty(axis.size, dtype=object)
-    texts[:] = [restore_cell(leaf(axis, code)) for code in range(axis.size)]
+    texts[:] = [restore_cell(leaf_value(axis, code)) for code in range(axis.size)]
     return texts[count.cut.cells.low[:, j]]
 
 
-def grown(tally: Tally, was: Codes, cells: Cells, request: Request) -> Cut:
+def extend_cut(tally: Tally, was: Codes, cells: Cells, request: Request) -> Cut:
     """A cut that meets the rule and whose cells cover the old cells of the people in them.
 
     First old classes stay as they are and everybody else is apart; then new people may join the
@@ -233,7 +240,7 @@ def _made(
     tally: Tally, was: Codes, cells: Cells, staying: Codes, request: Request, together: bool = False
 ) -> Cut:
     """Old classes as far as entries stay in them, and the method's classes of the rest."""
-    allowed = allowance(tally, request)
+    allowed = count_suppressible(tally, request)
     stay, rest = np.flatnonzero(staying >= 0), np.flatnonzero(staying < 0)
     classes = np.unique(staying[stay])
     old = Cut(
@@ -243,8 +250,8 @@ def _made(
         cells.take(classes),
     )
     if not len(rest):
-        return settle(tally, old.merged(), request.rule, allowed)
-    new = by_method(_standing_for(tally, was, cells, rest, together), request, allowed)
+        return settle_cut(tally, old.merged(), request.rule, allowed)
+    new = run_method(_standing_for(tally, was, cells, rest, together), request, allowed)
     entry = rest[new.entry].astype(np.int32)
     covering = _cover(tally, was, cells, replace(new, entry=entry))
     class_ = np.where(new.class_ < 0, SUPPRESSED, new.class_ + old.classes).astype(np.int32)
@@ -255,7 +262,7 @@ def _made(
         Cells.joined([old.cells, covering]),
         new.facts,
     )
-    return settle(tally, both.merged(), request.rule, allowed)
+    return settle_cut(tally, both.merged(), request.rule, allowed)
 
 
 def _standing_for(
@@ -315,12 +322,14 @@ def _changes(cut: Cut, was: Codes, cells: Cells, rows: int) -> dict[str, int]:
     }
 
 
-def check(frame: Frame, schema: Schema, before: Earlier, now: Rows, key: bytes) -> None:
+def check_against_earlier(
+    frame: Frame, schema: Schema, before: EarlierRelease, now: ClassifiedRows, key: bytes
+) -> None:
     """Compare the written release with the earlier one, person by person, by their labels alone."""
     assert schema.person is not None, "checked when the earlier release was read"
-    people = everybody(frame, schema)
+    people = list_people(frame, schema)
     old, new = (
-        rows.classes(hashed(frame, schema.person.name, people, secret))
+        rows.classes(hash_people(frame, schema.person.name, people, secret))
         for rows, secret in ((before.rows, before.key), (now, key))
     )
     if int((new >= 0).sum()) != len(now.class_):
@@ -343,7 +352,7 @@ def _generalises(
     schema: Schema, before: Recount, inner: Codes, now: Recount, outer: Codes
 ) -> Flags:
     """Whether each outer class's labels cover those of the inner class beside it."""
-    axes = _common(schema, *(examples(one, schema, own=True) for one in (before, now)))
+    axes = _common(schema, *(find_examples(one, schema, own=True) for one in (before, now)))
     old, new = read_cells(before, axes).take(inner), read_cells(now, axes).take(outer)
     wide = np.ones(len(inner), dtype=np.bool_)
     for j, axis in enumerate(axes):

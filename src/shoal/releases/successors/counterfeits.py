@@ -30,12 +30,12 @@ from shoal.core.tally import Cut, Groups
 from shoal.methods._invariance.requirement import FILL, is_invariance
 from shoal.releases import draft
 from shoal.releases.folder import COUNTERFEITS
-from shoal.releases.judgement import Labels, judge
-from shoal.releases.manifest import sha256
-from shoal.releases.reader import opened
-from shoal.releases.recount import Recount, leaf
-from shoal.releases.row_listing import listed
-from shoal.releases.writer import write_whole
+from shoal.releases.judgement import Labels, judge_models
+from shoal.releases.manifest import hash_file
+from shoal.releases.reader import open_frame
+from shoal.releases.recount import Recount, leaf_value
+from shoal.releases.row_listing import read_columns
+from shoal.releases.writer import write_whole_table
 
 FILE, COLUMN = COUNTERFEITS, "counterfeits"
 LEAK = (
@@ -45,12 +45,12 @@ LEAK = (
 )
 
 
-def marker(key: bytes) -> str:
+def mark_counterfeit(key: bytes) -> str:
     """What stands for the person of a counterfeit row in the companion."""
     return hashlib.sha256(hashlib.sha256(key).digest() + b"counterfeit").hexdigest()[:32]
 
 
-def with_counterfeits(
+def append_counterfeits(
     stream: Iterator[pa.RecordBatch], class_: NDArray[Any], values: list[Any], key: bytes
 ) -> Iterator[pa.RecordBatch]:
     """Streamed rows (class, sensitive value, person) and after them the counterfeit ones."""
@@ -59,7 +59,7 @@ def with_counterfeits(
         schema = batch.schema
         yield batch
     if schema is not None and len(class_):
-        columns = class_.astype(np.int32), values, [marker(key)] * len(class_)
+        columns = class_.astype(np.int32), values, [mark_counterfeit(key)] * len(class_)
         fields = zip(columns, schema, strict=True)
         arrays = [pa.array(column).cast(field.type) for column, field in fields]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -80,8 +80,8 @@ def write_counterfeits(
     names = [*labels, COLUMN]
     table = pa.Table.from_arrays([*words, pa.array(count[at])], names=names)
     order = sorted(range(len(at)), key=lambda i: [str(word[i]) for word in words])
-    write_whole(folder / FILE, table.take(order))
-    return {COLUMN: {**told, "sha256": sha256(folder / FILE)}}
+    write_whole_table(folder / FILE, table.take(order))
+    return {COLUMN: {**told, "sha256": hash_file(folder / FILE)}}
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Counterfeits:
         columns = []
         for name in self.columns:
             axis, low = count.tally.quasi[axes[name]], count.cut.cells.low[:, axes[name]]
-            words = [restore_cell(leaf(axis, code)) for code in range(axis.size)]
+            words = [restore_cell(leaf_value(axis, code)) for code in range(axis.size)]
             columns.append([words[code] for code in low.tolist()])
         rows = np.bincount(count.cut.class_, count.cut.count, count.cut.classes).astype(np.int64)
         found = np.array([self.count.get(one, 0) for one in zip(*columns, strict=True)], np.int64)
@@ -127,7 +127,7 @@ class Counterfeits:
         return Groups.of(bare, Cut(first, classes, rows, cut.cells))
 
 
-def judged(
+def judge_with_counterfeits(
     rule: Model,
     groups: Groups,
     people: Groups,
@@ -136,16 +136,16 @@ def judged(
     labels: Labels | None = None,
 ) -> Verdict:
     """The verdict on classes with counterfeits: m-invariance by all rows, all else by people."""
-    check_values(rule, made)
+    refuse_value_models(rule, made)
     found = tuple(
-        judge(part, groups if is_invariance(part) else people, labels)[0]
+        judge_models(part, groups if is_invariance(part) else people, labels)[0]
         for part in split_rule(rule)
     )
     holds = len(groups) > 0 and all(part.holds for part in found)
     return Verdict(holds, how, int(groups.rows.sum()), len(groups), found)
 
 
-def check_values(rule: Model, made: int) -> None:
+def refuse_value_models(rule: Model, made: int) -> None:
     """Refuse to judge values besides m-invariance where some are counterfeit: which is secret."""
     asked = [
         part
@@ -165,7 +165,7 @@ def read_counterfeits(table: Path, manifest: Mapping[str, Any]) -> Counterfeits 
     told, path = manifest.get(COLUMN) or {}, table.with_name(FILE)
     if not told.get("rows") and not path.is_file():
         return None
-    if not path.is_file() or sha256(path) != told.get("sha256"):
+    if not path.is_file() or hash_file(path) != told.get("sha256"):
         raise _changed()
     found = _read(path)
     if (found.rows, len(found.count)) != (told["rows"], told["classes"]):
@@ -177,8 +177,8 @@ def _read(path: Path) -> Counterfeits:
     """The file, with labels as they were before formulas were defused."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         names = next(csv.reader(file))
-    with opened(path, kinds=dict.fromkeys(names, "label"), nulls=()) as frame:
-        found = listed(frame, names)
+    with open_frame(path, kinds=dict.fromkeys(names, "label"), nulls=()) as frame:
+        found = read_columns(frame, names)
     words = [[one.words()[code] for code in one.codes.tolist()] for one in found.values()]
     numbers = [int(word) if word and word.isdecimal() else 0 for word in words.pop()]
     if 0 in numbers:
@@ -195,12 +195,12 @@ def _changed() -> InputError:
     )
 
 
-def promised(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def select_counterfeit_promise(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """What the private companion says of counterfeits too, so that the manifest cannot drop it."""
     return {COLUMN: manifest[COLUMN]} if COLUMN in manifest else {}
 
 
-def told_counterfeits(facts: Mapping[str, Any]) -> list[str]:
+def describe_counterfeits(facts: Mapping[str, Any]) -> list[str]:
     """What the publisher is told of the counterfeits of a release that keeps signatures."""
     if COLUMN not in facts:
         return []

@@ -24,19 +24,19 @@ from shoal.core.schema import Schema
 from shoal.engines.protocol import Distinct, Frame
 from shoal.releases.companion import (
     Companion,
-    hashed_null,
-    hashed_values,
+    find_release,
+    find_rows,
+    hash_missing_person,
+    hash_person_values,
     read_companion,
     read_people,
-    released,
-    rows_of,
 )
 from shoal.releases.forms._noise.refusal import refuse_noisy
-from shoal.releases.manifest import in_buckets, in_randomised
-from shoal.releases.reader import opened_labels, released_schema
-from shoal.releases.recount import Recount, by_row, recount
+from shoal.releases.manifest import publishes_answers, publishes_buckets
+from shoal.releases.reader import open_labels, parse_released_schema
+from shoal.releases.recount import Recount, classify_rows, recount
 
-NOBODY = -1
+NOT_IN_RELEASE = -1
 """The class of people who are not in a release."""
 _WORDS = frozenset({"category", "code", "text"})
 """Kinds of which a person is hashed as written."""
@@ -46,7 +46,7 @@ _AT_ONCE = 50_000
 
 
 @dataclass(frozen=True)
-class Rows:
+class ClassifiedRows:
     """A release's classes by their labels, and of each row the class and the keyed person."""
 
     count: Recount
@@ -55,20 +55,20 @@ class Rows:
 
     def classes(self, people: pa.Array) -> NDArray[np.int32]:
         """The class of each person, by keyed hash; NOBODY for whom the release does not have."""
-        at = rows_of(people, self.person)
-        return np.where(at < 0, np.int32(NOBODY), self.class_[at])
+        at = find_rows(people, self.person)
+        return np.where(at < 0, np.int32(NOT_IN_RELEASE), self.class_[at])
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierRelease:
     """The release that a new one is based on."""
 
-    rows: Rows
+    rows: ClassifiedRows
     key: bytes
     sha256: str
 
 
-def earlier(source: Any, schema: Schema) -> Earlier:
+def read_earlier_release(source: Any, schema: Schema) -> EarlierRelease:
     """Read a release (its folder, or a ``Release``) that one of this schema is to be based on."""
     if schema.person is None:
         raise SchemaError(
@@ -77,31 +77,31 @@ def earlier(source: Any, schema: Schema) -> Earlier:
         )
     table, published, private = _read(source)
     _check_columns(private.schema, schema)
-    rows = read_rows(table, published, private.folder)
+    rows = read_classified_rows(table, published, private.folder)
     _check_named(rows.person, private.key)
-    return Earlier(rows, private.key, private.table_sha256)
+    return EarlierRelease(rows, private.key, private.table_sha256)
 
 
 def _read(source: Any) -> tuple[Path, Schema, Companion]:
     """A release's table, what its columns are, and its companion."""
-    release = released(source)
+    release = find_release(source)
     if release is None:
         raise UsageError(
             "A release can only be based on a release folder.", "give the folder, not the table."
         )
     table, manifest = release
     refuse_noisy(manifest, "has no cells that another could keep")
-    if in_buckets(manifest):
+    if publishes_buckets(manifest):
         raise UsageError(
             "The earlier release is in buckets: it has no cells that another could keep.",
             "base the release on one with generalised cells.",
         )
-    if in_randomised(manifest):
+    if publishes_answers(manifest):
         raise UsageError(
             "The earlier release is randomised: exact values beside its answers would undo them.",
             "base the release on one of the form partition.",
         )
-    return table, released_schema(manifest), read_companion(source, table)
+    return table, parse_released_schema(manifest), read_companion(source, table)
 
 
 def read_as_before(schema: Schema, frame: Frame, source: Any) -> Schema:
@@ -172,7 +172,7 @@ def _continues(old: Hierarchy | None, new: Hierarchy | None) -> bool:
 
 def _check_named(person: pa.Array, key: bytes) -> None:
     """Rows about nobody in particular could be anybody's."""
-    count = pc.sum(pc.equal(person, hashed_null(key))).as_py()
+    count = pc.sum(pc.equal(person, hash_missing_person(key))).as_py()
     if count:
         raise _unnamed(count, "of the earlier release ")
 
@@ -184,15 +184,17 @@ def _unnamed(count: int, which: str = "") -> InputError:
     )
 
 
-def read_rows(table: Path, schema: Schema, companion: Path, **reading: Any) -> Rows:
+def read_classified_rows(
+    table: Path, schema: Schema, companion: Path, **reading: Any
+) -> ClassifiedRows:
     """Read a published table again, and the keyed person of each of its rows."""
-    with opened_labels(table, schema, exact=True, **reading) as frame:
+    with open_labels(table, schema, exact=True, **reading) as frame:
         count = recount(frame, schema)
-        class_ = by_row(frame, count)
-    return Rows(count, class_, read_people(companion, len(class_)))
+        class_ = classify_rows(frame, count)
+    return ClassifiedRows(count, class_, read_people(companion, len(class_)))
 
 
-def everybody(frame: Frame, schema: Schema) -> Distinct:
+def list_people(frame: Frame, schema: Schema) -> Distinct:
     """The people in a table, in an order that differs from call to call."""
     assert schema.person is not None, "checked when the earlier release was read"
     people = frame.values([schema.person.name])[schema.person.name]
@@ -201,7 +203,9 @@ def everybody(frame: Frame, schema: Schema) -> Distinct:
     return people
 
 
-def check_spelling(column: str, people: Sequence[Any], keyed: pa.Array, before: Earlier) -> None:
+def check_spelling(
+    column: str, people: Sequence[Any], keyed: pa.Array, before: EarlierRelease
+) -> None:
     """Refuse people who are written otherwise than they were, and would lose their old cells.
 
     Of the people who are gone only hashes are known. So the newcomers are hashed as they may have
@@ -227,7 +231,7 @@ def _written_otherwise(new: Sequence[str], gone: pa.Array, key: bytes) -> int:
     every = list(set().union(*several))
     if not every:
         return 0
-    found = pc.is_in(hashed_values(every, key), value_set=gone).to_pylist()
+    found = pc.is_in(hash_person_values(every, key), value_set=gone).to_pylist()
     known = {name for name, there in zip(every, found, strict=True) if there}
     return sum(not known.isdisjoint(names) for names in several)
 

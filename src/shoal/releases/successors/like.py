@@ -55,23 +55,23 @@ from shoal.methods._lattice.ladder import levelled, rung_at
 from shoal.methods._order.placement import placed
 from shoal.releases.companion import (
     Companion,
-    hashed,
+    find_release,
+    find_rows,
+    hash_people,
     read_companion,
     read_people,
-    released,
-    rows_of,
 )
-from shoal.releases.draft import Whole, allowance, settle
-from shoal.releases.label_examples import allowed, examples
+from shoal.releases.draft import TableDraft, count_suppressible, settle_cut
+from shoal.releases.label_examples import find_examples, is_allowed_value
 from shoal.releases.options import PARTITION, Request
-from shoal.releases.reader import opened_labels, released_schema
-from shoal.releases.recount import Recount, leaf, read_cells, recount
-from shoal.releases.tallying import Survey, survey, surveyed_columns
+from shoal.releases.reader import open_labels, parse_released_schema
+from shoal.releases.recount import Recount, leaf_value, read_cells, recount
+from shoal.releases.tallying import Survey, list_tallied_columns, survey
 
 # The cells of a release as classes for other people, and which values they cover.
 
 
-def narrowest_first(count: Recount, tally: Tally) -> Cells:
+def sort_narrowest_first(count: Recount, tally: Tally) -> Cells:
     """A release's cells on a tally's axes, the narrowest first; equals by their labels."""
     cells = read_cells(count, tally.quasi)
     width = np.round(cells.widths(tally.quasi) @ tally.importance, 12)
@@ -79,7 +79,7 @@ def narrowest_first(count: Recount, tally: Tally) -> Cells:
     return ordered.take(np.sort(ordered.unique()[0]))
 
 
-def covered(cells: Cells, axis: Axis, column: int) -> NDArray[np.bool_]:
+def find_covered_codes(cells: Cells, axis: Axis, column: int) -> NDArray[np.bool_]:
     """Whether each code of a column lies in any class's cell there."""
     sets = {0: cells.sets[column]} if column in cells.sets else {}
     alone = Cells(cells.low[:, [column]], cells.high[:, [column]], sets)
@@ -135,8 +135,8 @@ class Recoding:
     @cached_property
     def count(self) -> Recount:
         """The release's classes by their labels."""
-        shown = released_schema(dict(self.manifest))
-        with opened_labels(self.table, shown, exact=True) as frame:
+        shown = parse_released_schema(dict(self.manifest))
+        with open_labels(self.table, shown, exact=True) as frame:
             return recount(frame, shown)
 
     @cached_property
@@ -148,7 +148,7 @@ class Recoding:
         cut, axes = self.count.cut, self.count.tally.quasi
         hidden = np.ones(cut.classes, np.bool_)
         for axis, codes in zip(axes, cut.cells.low.T, strict=True):
-            root = [restore_cell(leaf(axis, code)) == ROOT for code in range(axis.size)]
+            root = [restore_cell(leaf_value(axis, code)) == ROOT for code in range(axis.size)]
             hidden &= np.array(root)[codes]
         return self.count if hidden.all() else replace(self.count, cut=cut.without(hidden))
 
@@ -181,7 +181,7 @@ class Recoding:
         Null is one of them where ``*`` could be taken for the only value, or a set for ``*``.
         """
         read = self.readable(schema)
-        found = examples(self.count, read, own=True)
+        found = find_examples(self.count, read, own=True)
         for column in read.quasi:
             values = found[column.name]
             if _needs_null(column, values, self._labels(column.name)):
@@ -210,13 +210,13 @@ class Recoding:
 
     def _labels(self, name: str) -> set[str]:
         axis = next(axis for axis in self.count.tally.quasi if axis.name == name)
-        labels = (restore_cell(leaf(axis, code)) for code in range(axis.size))
+        labels = (restore_cell(leaf_value(axis, code)) for code in range(axis.size))
         return {label for label in labels if label is not None}
 
 
-def recoding(source: Any) -> Recoding:
+def read_recoding(source: Any) -> Recoding:
     """Read how a release (its folder, or a ``Release``) was recoded, with its companion."""
-    found = released(source)
+    found = find_release(source)
     if found is None:
         raise UsageError(
             "Only a release's folder says how its table was recoded.",
@@ -234,7 +234,7 @@ def recoding(source: Any) -> Recoding:
     return of
 
 
-def check_alone(given: Mapping[str, Any], form: str, auto_hierarchies: bool) -> None:
+def check_not_combined(given: Mapping[str, Any], form: str, auto_hierarchies: bool) -> None:
     """Refuse what decides how classes are made: where a recoding is applied, it is decided."""
     chosen = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
     chosen += [f"--form {form}"] * (form != PARTITION)
@@ -349,14 +349,14 @@ UNKNOWN = (
 )
 
 
-def surveyed(
+def survey_with_unknown_values(
     frame: Frame, schema: Schema, people: Frame | None, also: Mapping[str, Sequence[Any]] | None
 ) -> Survey:
     """A survey of a table that has values which its hierarchies, domains and bounds do not know.
 
     Such a value of a quasi-identifier has the code after the axis's last: it lies in no cell.
     """
-    found = dict(frame.values([column.name for column in surveyed_columns(schema)]))
+    found = dict(frame.values([column.name for column in list_tallied_columns(schema)]))
     fits = {column.name: _fits(column, found[column.name]) for column in schema.quasi}
     plan = survey(frame, schema, people, also, {**found, **_only(found, fits)})
     codings = tuple(
@@ -368,7 +368,7 @@ def surveyed(
 
 def _fits(column: Column, found: Distinct) -> Flags:
     """Which of the values the column may have."""
-    fits = np.array([allowed(value, column) for value in found.values], dtype=np.bool_)
+    fits = np.array([is_allowed_value(value, column) for value in found.values], dtype=np.bool_)
     if isinstance(column.hierarchy, Tree):
         fits &= column.hierarchy.grow(column.name, column.kind, []).codes(found.values) >= 0
     return fits
@@ -392,7 +392,7 @@ def _widened(coding: Coding, found: Distinct, fits: Flags) -> Coding:
     return replace(coding, values=found.values, codes=codes, size=coding.size + 1)
 
 
-class Like(Whole):
+class LikeDraft(TableDraft):
     """The classes of a table that is recoded as a release was."""
 
     def __init__(self, frame: Frame, plan: Survey, request: Request, of: Recoding) -> None:
@@ -404,10 +404,10 @@ class Like(Whole):
             cut = _at_levels(tally, points, by_level[1], facts)
             inside = [np.ones(axis.size, np.bool_) for axis in tally.quasi]
         else:
-            cells = narrowest_first(of.classes, tally)
+            cells = sort_narrowest_first(of.classes, tally)
             cut = placed(tally, points, cells, request.rule)
-            inside = [covered(cells, axis, j) for j, axis in enumerate(tally.quasi)]
-        if cut.held_back > allowance(tally, request) or cut.held_back == tally.rows:
+            inside = [find_covered_codes(cells, axis, j) for j, axis in enumerate(tally.quasi)]
+        if cut.held_back > count_suppressible(tally, request) or cut.held_back == tally.rows:
             raise _not_covered(cut, tally, plan, inside, request.rule)
         super().__init__(frame, encoded, tally, _settled(tally, cut, request), request)
         self._facts["rows_not_covered"] = cut.held_back
@@ -442,13 +442,13 @@ def _in_both(frame: Frame, schema: Schema, of: Recoding) -> int | None:
     people = frame.values([name])[name]
     if not people.values:
         return 0
-    keyed = hashed(frame, name, people, of.companion.key)
-    return int((rows_of(keyed, read_people(of.companion.folder, rows)) >= 0).sum())
+    keyed = hash_people(frame, name, people, of.companion.key)
+    return int((find_rows(keyed, read_people(of.companion.folder, rows)) >= 0).sum())
 
 
 def _settled(tally: Tally, cut: Cut, request: Request) -> Cut:
     try:
-        return settle(tally, cut, request.rule, allowance(tally, request))
+        return settle_cut(tally, cut, request.rule, count_suppressible(tally, request))
     except NotMetError as error:
         told = f"By the release's recoding, too few people share their cells. {error.fact}"
         raise NotMetError(told, _instead(_needed(tally, cut, request.rule), tally.rows)) from None
@@ -457,7 +457,7 @@ def _settled(tally: Tally, cut: Cut, request: Request) -> Cut:
 def _needed(tally: Tally, cut: Cut, rule: Model) -> int:
     """How many rows must be held back so that the others meet the rule; all where none can."""
     try:
-        return settle(tally, cut, rule, tally.rows).held_back
+        return settle_cut(tally, cut, rule, tally.rows).held_back
     except NotMetError:
         return tally.rows
 

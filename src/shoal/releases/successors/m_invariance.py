@@ -54,21 +54,21 @@ from shoal.methods._invariance.requirement import (
 )
 from shoal.methods._topdown.progress import Advance
 from shoal.methods._topdown.segments import canonical
-from shoal.releases.companion import hashed, released
-from shoal.releases.draft import Whole, allowance, recoded, settle
+from shoal.releases.companion import find_release, hash_people
+from shoal.releases.draft import TableDraft, count_suppressible, recode_rows, settle_cut
 from shoal.releases.options import PARTITION, Request
-from shoal.releases.reader import opened_labels, released_schema
-from shoal.releases.recount import Recount, as_coding, leaf
-from shoal.releases.successors.based_on import apart, linked
+from shoal.releases.reader import open_labels, parse_released_schema
+from shoal.releases.recount import Recount, code_leaves, leaf_value
+from shoal.releases.successors.based_on import split_off_old_classes, tally_with_old_classes
 from shoal.releases.successors.counterfeits import (
     COLUMN,
-    check_values,
-    judged,
-    marker,
-    with_counterfeits,
+    append_counterfeits,
+    judge_with_counterfeits,
+    mark_counterfeit,
+    refuse_value_models,
     write_counterfeits,
 )
-from shoal.releases.successors.earlier import Earlier, Rows, everybody
+from shoal.releases.successors.earlier import ClassifiedRows, EarlierRelease, list_people
 from shoal.releases.tallying import Survey
 
 # Signatures: the set of sensitive values of everybody's class in an earlier release.
@@ -78,10 +78,10 @@ Codes = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Signed:
+class SignedRelease:
     """An earlier release whose rows are numbered by class and value together."""
 
-    before: Earlier
+    before: EarlierRelease
     """With these numbers for classes."""
     sets: tuple[frozenset[Any], ...]
     """The values of each class."""
@@ -105,11 +105,13 @@ class Signed:
         return sets, axis.codes(list(self.value)).astype(np.int32)
 
 
-def signed(source: Any, before: Earlier, schema: Schema, rule: Model) -> Signed:
+def read_signatures(
+    source: Any, before: EarlierRelease, schema: Schema, rule: Model
+) -> SignedRelease:
     """Read the earlier release's value of each row, beside the classes that are read already."""
-    (column,), found = schema.sensitive, released(source)
+    (column,), found = schema.sensitive, find_release(source)
     assert found is not None, "checked when the earlier release was read"
-    old = released_schema(found[1])
+    old = parse_released_schema(found[1])
     then = [one for one in old.sensitive if one.name == column.name]
     if [one.kind for one in then] != [column.kind]:
         raise SchemaError(
@@ -118,8 +120,8 @@ def signed(source: Any, before: Earlier, schema: Schema, rule: Model) -> Signed:
         )
     count = before.rows.count
     at = [axis.name for axis in count.tally.sensitive].index(column.name)
-    with opened_labels(found[0], old, exact=True) as frame:
-        values = frame.rows([as_coding(count.tally.sensitive[at])])[0]
+    with open_labels(found[0], old, exact=True) as frame:
+        values = frame.rows([code_leaves(count.tally.sensitive[at])])[0]
     axis = count.tally.sensitive[at]
     pairs, number = np.unique(
         before.rows.class_.astype(np.int64) * axis.size + values, return_inverse=True
@@ -128,29 +130,29 @@ def signed(source: Any, before: Earlier, schema: Schema, rule: Model) -> Signed:
     judged = rule.holds(Groups.of(count.tally, count.cut))
     # A value that was defused is another in the file than in the table; others are as they stand.
     read = restore_cell if found[1].get("defused_cells") else _as_it_is
-    words = tuple(read(leaf(axis, int(code))) for code in pairs % axis.size)
-    sets = value_sets(count, column.name, read)
-    people = int(pc.sum(pc.not_equal(rows.person, marker(before.key))).as_py())
+    words = tuple(read(leaf_value(axis, int(code))) for code in pairs % axis.size)
+    sets = list_value_sets(count, column.name, read)
+    people = int(pc.sum(pc.not_equal(rows.person, mark_counterfeit(before.key))).as_py())
     named = replace(before, rows=rows)
-    return Signed(named, sets, ~judged, pairs // axis.size, words, people)
+    return SignedRelease(named, sets, ~judged, pairs // axis.size, words, people)
 
 
 def _as_it_is(value: Any) -> Any:
     return value
 
 
-def value_sets(
+def list_value_sets(
     count: Recount, column: str, read: Callable[[Any], Any] = restore_cell
 ) -> tuple[frozenset[Any], ...]:
     """The sensitive values of each class, as they were before formulas were defused."""
     found = Groups.of(count.tally, count.cut).on(column)
-    words = [read(leaf(found.axis, code)) for code in range(found.axis.size)]
+    words = [read(leaf_value(found.axis, code)) for code in range(found.axis.size)]
     return tuple(
         frozenset(words[code] for code in some) for some in np.split(found.value, found.start[1:-1])
     )
 
 
-def check_unchanged(column: str, count: int) -> None:
+def check_values_unchanged(column: str, count: int) -> None:
     """Refuse people whose value is another than it was: their signature need not hold it."""
     if count:
         raise InputError(
@@ -161,7 +163,7 @@ def check_unchanged(column: str, count: int) -> None:
         )
 
 
-def check_even(classes: int, rule: Model) -> None:
+def check_classes_even(classes: int, rule: Model) -> None:
     """Refuse an earlier release whose classes are not what the new rule asks of one."""
     if classes:
         raise NotMetError(
@@ -172,7 +174,7 @@ def check_even(classes: int, rule: Model) -> None:
         )
 
 
-def check_staying(people: int) -> None:
+def check_nobody_suppressed(people: int) -> None:
     """Refuse to hold back people of the earlier release: the next one would take them for new."""
     if people:
         raise NotMetError(
@@ -185,22 +187,27 @@ def check_staying(people: int) -> None:
 
 
 def check_signatures(
-    frame: Frame, schema: Schema, before: Earlier, now: Rows, key: bytes, counterfeits: int
+    frame: Frame,
+    schema: Schema,
+    before: EarlierRelease,
+    now: ClassifiedRows,
+    key: bytes,
+    counterfeits: int,
 ) -> None:
     """Compare the written release with the earlier one: everybody's set of values is the same."""
     assert schema.person is not None, "checked when the earlier release was read"
-    people, name = everybody(frame, schema), schema.sensitive[0].name
+    people, name = list_people(frame, schema), schema.sensitive[0].name
     old, new = (
-        rows.classes(hashed(frame, schema.person.name, people, secret))
+        rows.classes(hash_people(frame, schema.person.name, people, secret))
         for rows, secret in ((before.rows, before.key), (now, key))
     )
-    nobody = pc.sum(pc.equal(now.person, marker(key))).as_py() or 0
+    nobody = pc.sum(pc.equal(now.person, mark_counterfeit(key))).as_py() or 0
     if nobody != counterfeits or int((new >= 0).sum()) + nobody != len(now.class_):
         raise InputError(
             "The people of the table changed while it was published.",
             "publish from a copy that nobody writes to.",
         )
-    sets = value_sets(before.rows.count, name), value_sets(now.count, name)
+    sets = list_value_sets(before.rows.count, name), list_value_sets(now.count, name)
     both = (old >= 0) & (new >= 0)
     pairs, people_of = np.unique(np.stack((old[both], new[both])), axis=1, return_counts=True)
     differ = [sets[0][one] != sets[1][other] for one, other in pairs.T.tolist()]
@@ -218,7 +225,7 @@ def check_signatures(
 METHOD = "invariant"
 
 
-def newcomers_of(request: Request) -> str:
+def parse_newcomers(request: Request) -> str:
     """What newcomers do."""
     return check_newcomers(request.parameters.get("newcomers", APART))
 
@@ -240,7 +247,7 @@ def check_invariant(request: Request) -> None:
                 f"add --method {METHOD}.",
             )
         return
-    newcomers_of(request)
+    parse_newcomers(request)
     schema = request.schema
     if COLUMN in schema.names:
         raise UsageError(
@@ -255,12 +262,12 @@ def check_invariant(request: Request) -> None:
         )
 
 
-class Invariant(Whole):
+class InvariantDraft(TableDraft):
     """The classes of a table in which everybody who stays has the signature of before."""
 
-    def __init__(self, frame: Frame, plan: Survey, request: Request, before: Signed) -> None:
-        encoded = linked(frame, plan, before.before)
-        tally, was = apart(encoded.tally)
+    def __init__(self, frame: Frame, plan: Survey, request: Request, before: SignedRelease) -> None:
+        encoded = tally_with_old_classes(frame, plan, before.before)
+        tally, was = split_off_old_classes(encoded.tally)
         whole, cut = _cut(tally, was, before, request)
         self._tally, self._real, self._values = tally, tally.entries, whole.values[0]
         self._axis = tally.sensitive[0]
@@ -274,7 +281,7 @@ class Invariant(Whole):
             "rows_new": new,
             "rows_gone": before.people - int(tally.count[was >= 0].sum()),
             "rows_waiting": int(tally.count[was < 0].sum()) - new,
-            "newcomers": newcomers_of(request),
+            "newcomers": parse_newcomers(request),
         }
 
     def judged(self) -> Verdict:
@@ -282,7 +289,7 @@ class Invariant(Whole):
         rule, real = self._request.rule, _pieces(self._cut, self._cut.entry < self._real)
         people = Groups.of(self._tally, real, list_joint_columns(rule))
         made = int(self.counterfeits().sum())
-        return judged(rule, self._groups, people, made, "by construction")
+        return judge_with_counterfeits(rule, self._groups, people, made, "by construction")
 
     def counterfeits(self) -> NDArray[np.int64]:
         """How many rows of each class are about nobody."""
@@ -293,9 +300,9 @@ class Invariant(Whole):
         """Every published row with the number of its class, counterfeits among them."""
         cut, made = self._cut, self._nobody()
         real = _pieces(cut, cut.entry < self._real)
-        stream = recoded(self._frame, self._encoded, real, self._request.schema, key)
-        values = [leaf(self._axis, int(code)) for code in self._values[made.entry]]
-        return with_counterfeits(stream, made.class_, values, key)
+        stream = recode_rows(self._frame, self._encoded, real, self._request.schema, key)
+        values = [leaf_value(self._axis, int(code)) for code in self._values[made.entry]]
+        return append_counterfeits(stream, made.class_, values, key)
 
     def write_counterfeits(self, folder: Path) -> dict[str, Any]:
         """Write how many counterfeits each class has; what the manifest tells of it."""
@@ -317,25 +324,27 @@ def _rows(cut: Cut, tally: Tally, entries: NDArray[np.bool_]) -> int:
     return int(real.count[entries[real.entry]].sum())
 
 
-def _cut(tally: Tally, was: NDArray[Any], before: Signed, request: Request) -> tuple[Tally, Cut]:
+def _cut(
+    tally: Tally, was: NDArray[Any], before: SignedRelease, request: Request
+) -> tuple[Tally, Cut]:
     """The classes, and the tally with an entry for each counterfeit."""
     rule, axis, values = invariance(request.rule), tally.sensitive[0], tally.values[0]
     m, on, _ = asked(tally, request.rule)
     sets, old = before.codes(axis)
     stays = was >= 0
-    check_unchanged(axis.name, int(tally.count[stays & (values != old[was])].sum()))
+    check_values_unchanged(axis.name, int(tally.count[stays & (values != old[was])].sum()))
     class_ = before.class_[was]
-    check_even(int(before.uneven[np.unique(class_[stays])].sum()), rule)
+    check_classes_even(int(before.uneven[np.unique(class_[stays])].sum()), rule)
     signatures = sorted({tuple(sets[one].tolist()) for one in np.unique(class_[stays])})
     number = {one: i for i, one in enumerate(signatures)}
     of_class = np.array([number.get(tuple(one.tolist()), NEW) for one in sets], np.int64)
     entry = canonical(tally, np.random.default_rng(0))
     signature = np.where(stays, of_class[class_], NEW)[entry]
-    asks = newcomers_of(request)
+    asks = parse_newcomers(request)
     balance = Balance(tally, entry, values[entry], signature, axis.size, asks)
     advance = Advance(lambda done, total: request.progress("making classes", done, total))
     balance.fill([np.array(one) for one in signatures])
-    balance.deal(m, on, advance, allowance(tally, request))
+    balance.deal(m, on, advance, count_suppressible(tally, request))
     return _gathered(tally, balance, stays, request, advance)
 
 
@@ -343,7 +352,7 @@ def _gathered(
     tally: Tally, balance: Balance, stays: NDArray[np.bool_], request: Request, advance: Advance
 ) -> tuple[Tally, Cut]:
     """The buckets split into classes; counterfeits that are not published are none."""
-    rows, allowed = balance.rows(), allowance(tally, request)
+    rows, allowed = balance.rows(), count_suppressible(tally, request)
     made = len(balance.lacking)
     whole = replace(
         tally,
@@ -355,12 +364,12 @@ def _gathered(
     whole, cut, _ = gathered(whole, request.rule, rows, advance, first)
     cut = completed(whole, cut)
     cut = _pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
-    check_staying(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))
+    check_nobody_suppressed(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))
     if cut.held_back > allowed:
         raise indistinct(cut.held_back)
     advance.end()
     cut = _settled(tally, whole, cut, request.rule, allowed)
-    check_staying(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))
+    check_nobody_suppressed(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))
     return whole, _pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
 
 
@@ -369,12 +378,12 @@ def _settled(tally: Tally, whole: Tally, cut: Cut, rule: Model, allowed: int) ->
     real = _pieces(cut, cut.entry < tally.entries)
     made, other = int(cut.count.sum() - real.count.sum()), besides(rule)
     if not made:
-        return settle(whole, cut, rule, allowed)
-    check_values(rule, made)
+        return settle_cut(whole, cut, rule, allowed)
+    refuse_value_models(rule, made)
     if other is None:
         return cut
     held = real.class_ >= 0
-    left = settle(tally, real, other, allowed)
+    left = settle_cut(tally, real, other, allowed)
     gone = np.zeros(cut.classes, np.bool_)
     gone[real.class_[held & (left.class_ < 0)]] = True
     return cut.without(gone)

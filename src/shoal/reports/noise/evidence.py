@@ -30,17 +30,23 @@ from shoal.core.spend import Spend
 from shoal.dp.bins import Bins, all_bins
 from shoal.dp.consistency import deviations
 from shoal.dp.mechanisms import LAPLACE, deviation, noise
-from shoal.releases.companion import companion_at_hand, is_another, released
-from shoal.releases.forms._noise.measured import Measured
-from shoal.releases.forms._noise.plan import Columns, Plan
+from shoal.releases.companion import find_companion, find_release, is_other_original
+from shoal.releases.forms._noise.measured import MeasuredTable
+from shoal.releases.forms._noise.plan import Columns, MarginalPlan
 from shoal.releases.forms._noise.spending import CHOICE, Step, read_steps
-from shoal.releases.forms._noise.utility import Estimated, bins_alone, of_people, original, utility
-from shoal.releases.forms._noise.verification import recounted
+from shoal.releases.forms._noise.utility import (
+    Estimated,
+    measure_bin_loss,
+    measure_noise_utility,
+    tabulate_people,
+    tally_original,
+)
+from shoal.releases.forms._noise.verification import recount_noise
 from shoal.releases.forms.counts import COUNT, ESTIMATE, MARGINAL
-from shoal.releases.manifest import in_counts, sha256
-from shoal.releases.options import OF_NOBODY, Progress
-from shoal.releases.reader import opened, released_schema
-from shoal.releases.row_listing import Listing, listed
+from shoal.releases.manifest import hash_file, publishes_counts
+from shoal.releases.options import NO_INDIVIDUAL_ROWS, Progress
+from shoal.releases.reader import open_frame, parse_released_schema
+from shoal.releases.row_listing import Listing, read_columns
 from shoal.releases.verification import verify
 from shoal.reports.context import read_context
 from shoal.reports.noise.promise import promised
@@ -62,7 +68,7 @@ DROWNED = 2
 class Reread:
     """A published table, read again: its noisy counts, and what is estimated from them."""
 
-    plan: Plan
+    plan: MarginalPlan
     marginals: tuple[Columns, ...]
     steps: tuple[Step, ...]
     spend: Spend
@@ -71,19 +77,19 @@ class Reread:
     estimates: Estimated
 
     @classmethod
-    def of(cls, table: Path, plan: Plan, manifest: Mapping[str, Any]) -> Reread:
+    def of(cls, table: Path, plan: MarginalPlan, manifest: Mapping[str, Any]) -> Reread:
         """The table of a release that was verified."""
         marginals = tuple(tuple(map(plan.names.index, one)) for one in manifest["marginals"])
-        counts = in_counts(manifest)
+        counts = publishes_counts(manifest)
         own = [MARGINAL, *plan.names, COUNT, ESTIMATE] if counts else list(plan.names)
-        with opened(table, kinds=dict.fromkeys(own, "label"), nulls=()) as frame:
-            found = listed(frame, [COUNT, ESTIMATE] if counts else own)
+        with open_frame(table, kinds=dict.fromkeys(own, "label"), nulls=()) as frame:
+            found = read_columns(frame, [COUNT, ESTIMATE] if counts else own)
         if counts:
             drawn, estimates = (_cut(found[name], plan, marginals) for name in (COUNT, ESTIMATE))
         else:
             columns = zip(plan.bins, (found[name] for name in own), strict=True)
             codes = np.stack([bins.read(one.words())[one.codes] for bins, one in columns])
-            drawn, estimates = {}, dict(of_people(codes, plan))
+            drawn, estimates = {}, dict(tabulate_people(codes, plan))
         spend = Spend.from_json(manifest["spend"])
         return cls(plan, marginals, tuple(read_steps(manifest)), spend, drawn, estimates)
 
@@ -94,7 +100,7 @@ class Reread:
 
 
 def _cut(
-    column: Listing, plan: Plan, marginals: Sequence[Columns]
+    column: Listing, plan: MarginalPlan, marginals: Sequence[Columns]
 ) -> dict[Columns, NDArray[np.float64]]:
     """A column of numbers as tables, one for each marginal."""
     numbers = np.array([float(word or "nan") for word in column.words()])[column.codes]
@@ -186,12 +192,14 @@ class Compared:
         return {**self.utility, "found": self.found}
 
 
-def compared(source: Any, plan: Plan, read: Reread, reading: Mapping[str, Any]) -> Compared:
+def compared(source: Any, plan: MarginalPlan, read: Reread, reading: Mapping[str, Any]) -> Compared:
     """The release beside the table that it was made of."""
-    with opened(source, kinds=plan.schema.kinds, **reading) as frame:
-        measured = Measured.of(frame, plan, read.marginals)
-        tally = original(frame, plan.schema, measured.names)
-        lost = utility(tally, plan, read.estimates) | {"bins": bins_alone(tally, measured)}
+    with open_frame(source, kinds=plan.schema.kinds, **reading) as frame:
+        measured = MeasuredTable.of(frame, plan, read.marginals)
+        tally = tally_original(frame, plan.schema, measured.names)
+        lost = measure_noise_utility(tally, plan, read.estimates) | {
+            "bins": measure_bin_loss(tally, measured)
+        }
     if not read.counts:
         return Compared(measured.rows, lost, None)
     truth = measured.tables(read.marginals)
@@ -272,8 +280,8 @@ class NoisyEvidence:
 
 def of_noise(release: Any) -> tuple[Path, dict[str, Any]] | None:
     """The table and the manifest of a release of counts or made-up people; None for others."""
-    found = released(release)
-    return found if found and found[1].get("form") in OF_NOBODY else None
+    found = find_release(release)
+    return found if found and found[1].get("form") in NO_INDIVIDUAL_ROWS else None
 
 
 def gathered(
@@ -284,8 +292,8 @@ def gathered(
     context = read_context(given.context)
     progress("verifying", 0, 1)
     verdict = _verified(given.release, table, manifest)
-    schema = released_schema(manifest)
-    plan = Plan(schema, all_bins(schema))
+    schema = parse_released_schema(manifest)
+    plan = MarginalPlan(schema, all_bins(schema))
     read = Reread.of(table, plan, manifest)
     found, audit, reading = None, None, given.settings.get("reading") or {}
     if given.original is not None and not public:
@@ -295,7 +303,7 @@ def gathered(
             audit = auditing(
                 given.release, given.original, runs=RUNS, reading=reading, progress=progress
             )
-    own = companion_at_hand(given.release, table)
+    own = find_companion(given.release, table)
     hidden = () if own is None or public else own.schema.columns
     roles = {column.name: column for column in schema.columns}
     return NoisyEvidence(
@@ -307,12 +315,12 @@ def gathered(
         useful=useful(read),
         errors=None if found is None else found.to_json(),
         rows=None if found is None else found.rows,
-        another=found is not None and is_another(own, given.original),
+        another=found is not None and is_other_original(own, given.original),
         audited=audit,
         composing=_composing(given, public, progress),
         context=context,
         dropped=tuple(column.name for column in hidden if column.name not in schema.names),
-        hashes={"table": sha256(table), "manifest": sha256(table.parent / MANIFEST_NAME)},
+        hashes={"table": hash_file(table), "manifest": hash_file(table.parent / MANIFEST_NAME)},
         commands=_commands(given, public),
         public=public,
     )
@@ -344,7 +352,7 @@ def _verified(release: Any, table: Path, manifest: Mapping[str, Any]) -> Verdict
     except NotMetError:
         if manifest.get("releasable"):
             raise
-        return recounted(table, manifest)
+        return recount_noise(table, manifest)
 
 
 def _domain(column: Column, bins: Bins) -> Domain:

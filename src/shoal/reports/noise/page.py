@@ -12,7 +12,7 @@ from typing import Any
 
 from shoal.core.release import Finding
 from shoal.core.spend import format_budget, to_exact
-from shoal.releases.companion import ANOTHER
+from shoal.releases.companion import OTHER_ORIGINAL
 from shoal.reports.context import context_section, governance_section
 from shoal.reports.document import Block, Callout, Fact, Facts, Fields, Page, Section, Table, Text
 from shoal.reports.format import number
@@ -159,7 +159,7 @@ def _data(evidence: NoisyEvidence) -> Section:
     if evidence.rows is not None:
         facts.append(Fact("People in the table", f"{evidence.rows:,}", "(exactly: not public)"))
     if evidence.another:
-        facts.append(Fact("Note", f"{ANOTHER}."))
+        facts.append(Fact("Note", f"{OTHER_ORIGINAL}."))
     told = (
         "What the table holds (data assessment). Which cells there are follows from the schema "
         "that its publisher stated, never from the rows: that a cell is there says nothing."

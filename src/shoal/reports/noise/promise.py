@@ -14,8 +14,8 @@ from shoal.core.spend import Spend, format_budget, to_exact
 from shoal.dp.beliefs import CHANGE, PRESENCE, Prior, curves
 from shoal.dp.semantics import semantic_privacy
 from shoal.releases.forms._noise.answer_estimates import estimates
-from shoal.releases.forms._noise.answers import answers_of
-from shoal.releases.forms._noise.notes import cautions
+from shoal.releases.forms._noise.answers import read_answers
+from shoal.releases.forms._noise.notes import list_cautions
 from shoal.releases.options import RANDOMISED
 from shoal.reports.document import Section
 from shoal.reports.pages.noise import promised as drawn
@@ -52,14 +52,14 @@ def promised(
         "meaning": said.to_json(),
         "curves": curves(float(spend.epsilon), said.even.exponent),
         "beliefs": beliefs,
-        "cautions": cautions(spend, people),
+        "cautions": list_cautions(spend, people),
         "examples": prior is None,
     }
 
 
 def estimated(release: Any, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """How many people have each value, by the answers of a randomised release."""
-    return [estimates(release, name).to_json() for name in answers_of(manifest)]
+    return [estimates(release, name).to_json() for name in read_answers(manifest)]
 
 
 def section(told: Mapping[str, Any] | None) -> list[Section]:

@@ -35,7 +35,7 @@ from shoal.core.theory.disclosure import parse_pieces as counted_with
 from shoal.models import rule as parse_rule
 from shoal.models.ck_safety import CkSafety
 from shoal.models.entropy_diversity import EntropyDiversity
-from shoal.releases.options import Progress, quiet
+from shoal.releases.options import Progress, ignore_progress
 from shoal.reports.charts import knowledge as charts
 from shoal.reports.charts.knowledge import Promise, tightest, until_certain
 from shoal.reports.charts.knowledge import pieces as in_words
@@ -148,7 +148,7 @@ def knowing(
     *,
     show: bool = False,
     seed: int = 0,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
 ) -> tuple[Knowing | None, Reasons]:
     """What knowledge could do about the column where that is worst, with the others; and about
     which columns it cannot be said, with the reasons. None where no column is learnt.

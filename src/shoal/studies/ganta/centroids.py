@@ -34,7 +34,7 @@ from shoal.core import temporary_files
 from shoal.core.theory.adversary_view import Needs
 from shoal.methods._order.points import Points
 from shoal.methods.microaggregation import Cloud, Pieces
-from shoal.releases.reader import opened
+from shoal.releases.reader import open_frame
 from shoal.releases.tallying import encode
 from shoal.studies.claims import (
     AGREES,
@@ -142,7 +142,7 @@ def every_class(table: pa.Table, sample: Sample, k: int, categories: str) -> flo
 
 def clustered(table: pa.Table, sample: Sample, k: int, categories: str) -> tuple[Cloud, Pieces]:
     """The people as places, and the method's classes of them."""
-    with opened(table) as frame:
+    with open_frame(table) as frame:
         tally = encode(frame, sample.schema.fit(frame.fields)).tally
     cloud = Cloud.of(tally, Points.of(tally), categories)
     pieces, _ = cloud.clustered(k, table.num_rows)

@@ -33,13 +33,13 @@ from shoal.kernels.grouping import combinations
 from shoal.measures.loss import loss
 from shoal.measures.risk.exposure import Exposure, exposure
 from shoal.methods import by_levels
-from shoal.releases.auto_hierarchies import with_levels
-from shoal.releases.draft import COMPILING, compiled, make
-from shoal.releases.options import Progress, Request, quiet
-from shoal.releases.people import check_people, check_population, repeating
-from shoal.releases.providers import check_survey
-from shoal.releases.reader import opened
-from shoal.releases.tallying import Encoded, stacked, survey
+from shoal.releases.auto_hierarchies import add_automatic_levels
+from shoal.releases.draft import COMPILING, is_compiled, make_cut
+from shoal.releases.options import Progress, Request, ignore_progress
+from shoal.releases.people import ask_about_repeats, check_one_row_each, check_population
+from shoal.releases.providers import check_surveyed_providers
+from shoal.releases.reader import open_frame
+from shoal.releases.tallying import Encoded, stack_codes, survey
 from shoal.verbs.frontier.comparison import ROUND, Frontier, Point, mark_frontier
 from shoal.verbs.frontier.saved_points import SavedComparison
 
@@ -69,8 +69,8 @@ class CountedTable:
         known = replace(
             tally,
             quasi=(*tally.quasi, *kept.axes),
-            keys=stacked((*own[:q], *more), entries),
-            values=stacked(own[q : q + s], entries, np.int32),
+            keys=stack_codes((*own[:q], *more), entries),
+            values=stack_codes(own[q : q + s], entries, np.int32),
             count=counted.count,
             providers=None if tally.provider is None else own[q + s].astype(np.int32),
             weights=(),
@@ -144,19 +144,19 @@ class FrontierTables:
         schema, one_row = requests[0].schema, requests[0].one_row
         with ExitStack() as stack:
             frame = stack.enter_context(
-                opened(table, kinds=schema.kinds, one_row=one_row, **reading)
+                open_frame(table, kinds=schema.kinds, one_row=one_row, **reading)
             )
             frame.check_header()
             schema = schema.fit(frame.fields)
-            check_people(frame, schema)
+            check_one_row_each(frame, schema)
             quasi = {column.name: column.kind for column in schema.quasi}
-            people = population and stack.enter_context(opened(population, kinds=quasi))
+            people = population and stack.enter_context(open_frame(population, kinds=quasi))
             if people:
                 check_population(people, schema)
             plain = _counted(frame, schema, people, requests)
             levels, notes = _levels(frame, schema, requests)
             levelled = plain if levels == schema else _counted(frame, levels, people, requests)
-            asked = repeating(frame, schema)
+            asked = ask_about_repeats(frame, schema)
         return cls(schema, plain, levelled, (*_kept(schema), *notes), tuple(asked))
 
     def of(self, method: str) -> CountedTable:
@@ -178,7 +178,7 @@ def _levels(
     needing = [one for one in requests if by_levels(one.method)]
     if not needing:
         return schema, ()
-    fitted, notes = with_levels(frame, replace(needing[0], schema=schema))
+    fitted, notes = add_automatic_levels(frame, replace(needing[0], schema=schema))
     who = ", ".join(dict.fromkeys(one.method for one in needing))
     return fitted.schema, (*notes, f"These methods work by levels: {who}.") if notes else ()
 
@@ -190,7 +190,7 @@ def _counted(
     encoded = plan.encode(frame)
     tally = encoded.tally
     for rule in dict.fromkeys(one.rule for one in requests):
-        check_survey(rule, plan)
+        check_surveyed_providers(rule, plan)
         rule.holds(Groups.of(tally, _together(tally), list_joint_columns(rule)))
     return CountedTable.of(frame, schema, encoded)
 
@@ -268,10 +268,10 @@ class FrontierRun:
         point = Point(request.method, str(request.rule))
         began = time.perf_counter()
         try:
-            if not compiled(request.method, request.rule):
+            if not is_compiled(request.method, request.rule):
                 _compile(table.tally, request)
                 began = time.perf_counter()
-            cut = make(table.tally, request)
+            cut = make_cut(table.tally, request)
             seconds = _took(began)
             return replace(point, seconds=seconds, **self._measured(table, cut))
         except (NotMetError, UsageError, InputError) as error:
@@ -340,7 +340,7 @@ def _compile(tally: Tally, request: Request) -> None:
     request.progress(COMPILING, 0, 1)
     # What it says of a part is no finding: on the whole table it says it again, or does not.
     with suppress(ShoalError):
-        make(_some(tally), replace(request, progress=quiet))
+        make_cut(_some(tally), replace(request, progress=ignore_progress))
 
 
 def _some(tally: Tally) -> Tally:

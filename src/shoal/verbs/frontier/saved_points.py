@@ -31,8 +31,8 @@ from shoal.core.errors import InputError, UsageError
 from shoal.core.release import EDITION
 from shoal.core.tally import Tally
 from shoal.releases import folder
-from shoal.releases.folder import alone
-from shoal.releases.manifest import write_over
+from shoal.releases.folder import lock_folder
+from shoal.releases.manifest import replace_json
 from shoal.verbs.frontier.comparison import Frontier, Point
 
 RESULT, PAGE = "frontier.json", "frontier.html"
@@ -75,7 +75,7 @@ class SavedComparison:
         if self.place is None:
             yield
             return
-        with alone(self.place, LOCK):
+        with lock_folder(self.place, LOCK):
             _clear(self.place, OURS if self.anew else LEFT)
             self.anew = False
             if (self.place / RESULT).exists():
@@ -93,7 +93,7 @@ class SavedComparison:
     def write(self, found: Frontier) -> None:
         """Write down what there is: the old file stands until the new one is whole."""
         if self.place is not None:
-            write_over(self.place / RESULT, {**found.to_json(), "settings": dict(self.settings)})
+            replace_json(self.place / RESULT, {**found.to_json(), "settings": dict(self.settings)})
 
 
 def check_comparison_folder(place: Path, replace: bool) -> EarlierComparison | None:
@@ -106,7 +106,7 @@ def check_comparison_folder(place: Path, replace: bool) -> EarlierComparison | N
         )
     if place.is_dir() and all(re.fullmatch(LEFT, name) for name in os.listdir(place)):
         return None
-    folder.check_ours(place, RESULT, True, OURS, "a comparison")
+    folder.check_replaceable(place, RESULT, True, OURS, "a comparison")
     return None if replace or not place.exists() else _read(place / RESULT)
 
 

@@ -17,11 +17,11 @@ from shoal.methods import names as known_methods
 from shoal.models import rule as parse_rule
 from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.k_anonymity import KAnonymity
-from shoal.releases.method_parameters import method_parameters
-from shoal.releases.options import Progress, Request, quiet
-from shoal.releases.people import one_row_of
-from shoal.releases.providers import check_column
-from shoal.releases.verification import kept_unjudged
+from shoal.releases.method_parameters import parse_method_parameters
+from shoal.releases.options import Progress, Request, ignore_progress
+from shoal.releases.people import parse_one_row
+from shoal.releases.providers import check_provider_column
+from shoal.releases.verification import kept_columns_error
 from shoal.reports.pages.frontier import frontier_page
 from shoal.verbs.frontier.comparison import (
     RISKS,
@@ -62,7 +62,7 @@ def frontier(
     one_row: str | None = None,
     replace: bool = False,
     reading: Mapping[str, Any] | None = None,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
 ) -> Frontier:
     """Compare methods under rules by an adversary's success and by loss; nothing is published.
 
@@ -94,7 +94,7 @@ def frontier(
             auto_hierarchies=auto_hierarchies,
             accept_keep=accept_keep,
             population=population,
-            one_row=one_row_of(one_row, schema, key=b""),
+            one_row=parse_one_row(one_row, schema, key=b""),
         )
         for name in _names(methods)
         for rule in _rules(rules, strengths, schema, columns)
@@ -161,7 +161,7 @@ def _check(schema: Schema, risk: str, accept_keep: bool, bounds: Sequence[float 
     if any(one is not None and not 0 <= one <= 1 for one in bounds):
         raise UsageError("Loss and risk are between 0 and 1.", "write for example 0.05.")
     if schema.keep and not accept_keep:
-        raise kept_unjudged(schema.keep)
+        raise kept_columns_error(schema.keep)
 
 
 def _columns(schema: Schema, on: str | Sequence[str] | None, risk: str) -> tuple[str, ...]:
@@ -208,6 +208,6 @@ def _checked(
     if not requests:
         raise UsageError("No method is named.", "leave methods out to compare all.")
     for one in requests:
-        method_parameters(one.method, one.parameters)
-        check_column(one.rule, one.schema)
+        parse_method_parameters(one.method, one.parameters)
+        check_provider_column(one.rule, one.schema)
     return None if place is None else check_comparison_folder(place, replace)

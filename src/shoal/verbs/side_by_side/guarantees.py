@@ -37,11 +37,11 @@ from shoal.forecasts.real_intersection import assign_rows_to_classes
 from shoal.kernels.grouping import combinations as distinct
 from shoal.measures.loss import loss
 from shoal.measures.marginals import Rows, marginals
-from shoal.releases.draft import make
-from shoal.releases.forms._noise.answer_utility import over_leaves
-from shoal.releases.forms._noise.measured import Measured
-from shoal.releases.forms._noise.plan import Plan
-from shoal.releases.forms._noise.utility import bins_alone, utility
+from shoal.releases.draft import make_cut
+from shoal.releases.forms._noise.answer_utility import estimate_over_leaves
+from shoal.releases.forms._noise.measured import MeasuredTable
+from shoal.releases.forms._noise.plan import MarginalPlan
+from shoal.releases.forms._noise.utility import measure_bin_loss, measure_noise_utility
 from shoal.releases.forms.counts import Counts
 from shoal.releases.forms.synthetic import Synthetic
 from shoal.releases.options import (
@@ -51,7 +51,7 @@ from shoal.releases.options import (
     SYNTHETIC,
     Progress,
     Request,
-    quiet,
+    ignore_progress,
 )
 from shoal.verbs.side_by_side.two_tables import CodedPeople
 
@@ -78,7 +78,7 @@ class Guarantee:
     form: str
     rule: Model | None = None
     spend: Spend | None = None
-    progress: Progress = field(default=quiet, compare=False)
+    progress: Progress = field(default=ignore_progress, compare=False)
 
     @property
     def name(self) -> str:
@@ -122,7 +122,7 @@ def _randomised(
     told = Classes.of(cut.cells, counts, way.matrix()[own], prior)
     expected = _by_class(cut, class_, true, size) @ way.matrix()
     lost = [
-        marginals(people.tally, Rows.of(cut.cells, over_leaves(way, answers, own)))
+        marginals(people.tally, Rows.of(cut.cells, estimate_over_leaves(way, answers, own)))
         for answers in (counts.astype(np.float64), expected)
     ]
     return Unpublished(told, lost[0], loss(tally, cut), lost[1])
@@ -135,13 +135,13 @@ def _counts(
     assert asked.spend is not None
     of_leaf, plan = _binned(people)
     codes = [bins[own] for bins, own in zip(of_leaf, (*people.keys, people.values), strict=True)]
-    measured = Measured(plan, CodeCounts(tuple(codes), np.ones(len(people), np.int64)))
+    measured = MeasuredTable(plan, CodeCounts(tuple(codes), np.ones(len(people), np.int64)))
     form = Counts.of if asked.form == COUNTS else Synthetic.of
     tables = form(plan, asked.spend).drawn(measured, rng).estimates
     last = len(plan.bins) - 1
     told = Naive(of_leaf, [tables[(column, last)] for column in range(last)])
-    lost = float(utility(people.tally, plan, tables)["marginals"])
-    return Unpublished(told, lost, noiseless=bins_alone(people.tally, measured))
+    lost = float(measure_noise_utility(people.tally, plan, tables)["marginals"])
+    return Unpublished(told, lost, noiseless=measure_bin_loss(people.tally, measured))
 
 
 _MAKERS: dict[str, Callable[[Guarantee, CodedPeople, Floats, np.random.Generator], Unpublished]] = {
@@ -155,7 +155,7 @@ _MAKERS: dict[str, Callable[[Guarantee, CodedPeople, Floats, np.random.Generator
 def _cut(tally: Tally, people: CodedPeople, rule: Model, progress: Progress) -> Cut:
     """The method's cut of a table; no row is held back."""
     schema = Schema(people.columns)
-    return make(tally, Request(schema=schema, rule=rule, method=METHOD, progress=progress))
+    return make_cut(tally, Request(schema=schema, rule=rule, method=METHOD, progress=progress))
 
 
 def _without_values(people: CodedPeople) -> tuple[Tally, NDArray[np.int32]]:
@@ -174,12 +174,12 @@ def _by_class(
     return np.bincount(pair, minlength=cut.classes * size).reshape(cut.classes, size)
 
 
-def _binned(people: CodedPeople) -> tuple[list[NDArray[np.int32]], Plan]:
+def _binned(people: CodedPeople) -> tuple[list[NDArray[np.int32]], MarginalPlan]:
     """Of every column the bin of each leaf, and the plan of them, which the schema alone decides.
 
     The last is the value's. Leaves of a taxonomy that the domain leaves out have none, nor rows.
     """
     schema = Schema(people.columns)
-    plan = Plan(schema, all_bins(schema))
+    plan = MarginalPlan(schema, all_bins(schema))
     axes = (*people.quasi, people.sensitive)
     return [bins.of_leaves(axis) for bins, axis in zip(plan.bins, axes, strict=True)], plan

@@ -26,8 +26,8 @@ from shoal.core.schema import Schema
 from shoal.core.tally import Tally
 from shoal.engines.protocol import Coding, Distinct, Frame
 from shoal.forecasts.our_table import tally_codes
-from shoal.releases.people import check_people
-from shoal.releases.reader import opened
+from shoal.releases.people import check_one_row_each
+from shoal.releases.reader import open_frame
 from shoal.releases.tallying import survey
 
 SHARED, PART = 5_000, 6
@@ -93,8 +93,8 @@ class Halves:
         cls, table: Any, schema: Schema, on: str, overlap: int | None, reading: Mapping[str, Any]
     ) -> Halves:
         """The table, if it has room for so many people in both halves."""
-        with opened(table, kinds=schema.kinds, **reading) as frame:
-            check_people(frame, schema)
+        with open_frame(table, kinds=schema.kinds, **reading) as frame:
+            check_one_row_each(frame, schema)
             people = _read(frame, schema, on)
         shared = min(SHARED, len(people) // PART) if overlap is None else overlap
         if shared < MIN_SHARED or len(people) < 3 * shared:
@@ -132,11 +132,11 @@ class TwoTables:
             )
         with ExitStack() as stack:
             frames = [
-                stack.enter_context(opened(source, kinds=schema.kinds, **reading))
+                stack.enter_context(open_frame(source, kinds=schema.kinds, **reading))
                 for source in (table, other)
             ]
             for frame in frames:
-                check_people(frame, schema)
+                check_one_row_each(frame, schema)
             one, two = (_ids(frame, schema.person.name) for frame in frames)
             people = _read(frames[0], schema, on, frames[1])
             second = _like(people, frames[1])

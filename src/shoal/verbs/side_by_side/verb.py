@@ -21,8 +21,8 @@ from shoal.forecasts.release_reading import choose_learnt_columns
 from shoal.models import rule as parse_rule
 from shoal.models.k_anonymity import KAnonymity
 from shoal.releases import folder
-from shoal.releases.options import NOISY, PARTITION, RANDOMISED, Progress, quiet
-from shoal.releases.people import one_row_of
+from shoal.releases.options import NOISY, PARTITION, RANDOMISED, Progress, ignore_progress
+from shoal.releases.people import parse_one_row
 from shoal.reports.document import check_place
 from shoal.verbs.side_by_side.guarantees import Guarantee, Unpublished
 from shoal.verbs.side_by_side.result import (
@@ -65,7 +65,7 @@ def side_by_side(
     out: str | Path | None = None,
     one_row: str | None = None,
     reading: Mapping[str, Any] | None = None,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
 ) -> SideBySide:
     """Publish two overlapping halves of a table by both schools, and join each pair of releases.
 
@@ -88,7 +88,7 @@ def side_by_side(
     check_whole_number("seeds", seeds, 1, 3)
     if overlap is not None:
         check_whole_number("overlap", overlap, 1, 500)
-    reading = {**(reading or {}), "one_row": one_row_of(one_row, schema, key=b"")}
+    reading = {**(reading or {}), "one_row": parse_one_row(one_row, schema, key=b"")}
     progress("reading", 0, 1)
     each = []
     for column in choose_learnt_columns(schema, on, "The table"):
@@ -110,7 +110,7 @@ def _place(out: str | Path | None) -> Path | None:
     """The folder to write to, if there is one; refuses, before any work, what cannot be written."""
     if out is None:
         return None
-    place = folder.made(Path(out))
+    place = folder.ensure_folder(Path(out))
     for name in (PAGE, TWIN):
         check_place(place / name, internal=True, name="comparison")
     return place

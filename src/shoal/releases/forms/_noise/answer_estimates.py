@@ -25,16 +25,16 @@ from shoal.core.column import join_names
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import EDITION, to_json_value
 from shoal.kernels.grouping import combinations
-from shoal.releases.companion import released
-from shoal.releases.forms._noise.answers import Answers, answers_of
-from shoal.releases.reader import opened_labels, released_schema
-from shoal.releases.row_listing import listed
+from shoal.releases.companion import find_release
+from shoal.releases.forms._noise.answers import Answers, read_answers
+from shoal.releases.reader import open_labels, parse_released_schema
+from shoal.releases.row_listing import read_columns
 
 Floats = NDArray[np.float64]
 
 
 @dataclass
-class Tabulated:
+class AnswerCounts:
     """Answers counted as they are drawn: how many rows of a class have which answers."""
 
     sizes: Sequence[int]
@@ -62,7 +62,7 @@ class Tabulated:
         return found.reshape(shape)
 
 
-def whole(answers: Answers, counts: Floats) -> list[dict[str, Any]]:
+def estimate_everybody(answers: Answers, counts: Floats) -> list[dict[str, Any]]:
     """The estimates of everybody, value by value."""
     estimated, error = _inverted(answers, counts)
     return [
@@ -116,21 +116,21 @@ def estimates(source: Any, column: str | None = None, *, by: Sequence[str] = ())
 
     ``by`` are quasi-identifiers whose published labels make groups; without it, everybody.
     """
-    release = released(source)
-    found = {} if release is None else answers_of(release[1])
+    release = find_release(source)
+    found = {} if release is None else read_answers(release[1])
     if release is None or not found:
         raise UsageError(
             "Only a randomised release has answers to estimate from.",
             "publish one: --form randomised --epsilon 1.",
         )
     name, table, by = _named(column, found), release[0], (by,) if isinstance(by, str) else tuple(by)
-    schema = released_schema(release[1])
+    schema = parse_released_schema(release[1])
     if unknown := [one for one in by if one not in {c.name for c in schema.quasi}]:
         raise UsageError(
             f"The release has no quasi-identifier {unknown[0]!r}.", "name one that it publishes."
         )
-    with opened_labels(table, schema, exact=True) as frame:
-        rows = listed(frame, [*by, name])
+    with open_labels(table, schema, exact=True) as frame:
+        rows = read_columns(frame, [*by, name])
     codes = found[name].bins.read(rows[name].words())[rows[name].codes]
     if (codes < 0).any():
         raise InputError("The table has values that could not be answered.", "verify it first.")

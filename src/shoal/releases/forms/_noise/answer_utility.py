@@ -21,9 +21,9 @@ from shoal.core.tally import Cut, Tally
 from shoal.dp.randomised_response import Response
 from shoal.engines.protocol import Frame
 from shoal.measures.marginals import Distances, Rows, raw, root
-from shoal.releases.forms._noise.answer_estimates import Tabulated
+from shoal.releases.forms._noise.answer_estimates import AnswerCounts
 from shoal.releases.forms._noise.answers import Answers
-from shoal.releases.forms._noise.utility import uncounted
+from shoal.releases.forms._noise.utility import without_counting_limits
 from shoal.releases.tallying import encode
 
 MOST = 1 << 25
@@ -33,8 +33,8 @@ TOO_MANY = "not measured: there are too many classes and values"
 Floats = NDArray[np.float64]
 
 
-def utility(
-    frame: Frame, schema: Schema, cut: Cut, answers: Mapping[str, Answers], drawn: Tabulated
+def measure_answer_utility(
+    frame: Frame, schema: Schema, cut: Cut, answers: Mapping[str, Answers], drawn: AnswerCounts
 ) -> dict[str, Any]:
     """How far columns and pairs of them have moved: together, as a share, and each."""
     if cut.classes * max(drawn.sizes) > MOST:
@@ -45,22 +45,22 @@ def utility(
     ways = [(one.response, one.bins.of_leaves(axis)) for axis, one in pairs]
     lost = Distances({}, {})
     for i, (way, bin_of) in enumerate(ways):
-        estimated = over_leaves(way, drawn.table([i], cut.classes), bin_of)
+        estimated = estimate_over_leaves(way, drawn.table([i], cut.classes), bin_of)
         _add(lost, raw(_only(tally, [i]), Rows.of(cut.cells, estimated)))
     for i, j in combinations(range(len(ways)), 2):
         (one, first), (two, second) = ways[i], ways[j]
-        half = over_leaves(two, drawn.table([i, j]), second)
-        joint = over_leaves(one, half.T, first).T
+        half = estimate_over_leaves(two, drawn.table([i, j]), second)
+        joint = estimate_over_leaves(one, half.T, first).T
         _add(lost, raw(_only(tally, [i, j], quasi=False), _joint(joint)))
     return {"marginals": lost.share(raw(tally, root(tally))), **lost.to_dict()}
 
 
 def _original(schema: Schema) -> Schema:
     """The columns as the table has them: an empty value of a domain is null there."""
-    return Schema((*schema.quasi, *map(uncounted, schema.sensitive)))
+    return Schema((*schema.quasi, *map(without_counting_limits, schema.sensitive)))
 
 
-def over_leaves(way: Response, answers: Floats, bin_of: NDArray[np.int32]) -> Floats:
+def estimate_over_leaves(way: Response, answers: Floats, bin_of: NDArray[np.int32]) -> Floats:
     """(…, leaves) of people, estimated from (…, bins) of answers: a bin's evenly over its leaves.
 
     ``bin_of`` has the bin of each leaf, -1 where it is in none.

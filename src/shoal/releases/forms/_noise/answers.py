@@ -25,8 +25,8 @@ from shoal.core.spend import Spend, to_exact
 from shoal.dp.bins import Bins, bins
 from shoal.dp.randomised_response import Response, answered_for
 from shoal.engines.protocol import Frame
-from shoal.releases.forms._noise.manifest import promise, stated_spend
-from shoal.releases.manifest import answered, in_randomised
+from shoal.releases.forms._noise.manifest import name_promise, read_spend
+from shoal.releases.manifest import as_answer_column, publishes_answers
 from shoal.releases.row_listing import Listing
 
 ANSWERS = "answers"
@@ -54,7 +54,7 @@ class Answers:
     @property
     def published(self) -> Column:
         """The column as the table has it: words, of these values."""
-        return answered(self.column)
+        return as_answer_column(self.column)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; the column as it stands in a schema, with its domain or bounds."""
@@ -91,9 +91,9 @@ class Answers:
         return Listing(tuple(values), codes[listing.codes])
 
 
-def answers_of(manifest: Mapping[str, Any]) -> dict[str, Answers]:
+def read_answers(manifest: Mapping[str, Any]) -> dict[str, Answers]:
     """How each column of a randomised release was answered; none for other releases."""
-    if not in_randomised(manifest):
+    if not publishes_answers(manifest):
         return {}
     try:
         told = {str(name): _read(one) for name, one in manifest[ANSWERS].items()}
@@ -116,9 +116,9 @@ def _read(told: Mapping[str, Any]) -> Answers:
     return found
 
 
-def as_answered(given: Schema | None, manifest: Mapping[str, Any]) -> Schema | None:
+def with_answer_columns(given: Schema | None, manifest: Mapping[str, Any]) -> Schema | None:
     """A given schema with the columns of a release's answers as its own manifest states them."""
-    answers = answers_of(manifest)
+    answers = read_answers(manifest)
     if given is None or not answers:
         return given
     columns = (
@@ -128,13 +128,13 @@ def as_answered(given: Schema | None, manifest: Mapping[str, Any]) -> Schema | N
     return Schema(tuple(columns))
 
 
-def unlooked(schema: Schema) -> Schema:
+def hide_sensitive_columns(schema: Schema) -> Schema:
     """The schema that the partition is made by: sensitive columns are carried, never tallied."""
     columns = (replace(c, role="keep") if c.role == "sensitive" else c for c in schema.columns)
     return Schema(tuple(columns))
 
 
-def check_rule(rule: Model) -> None:
+def check_answer_rule(rule: Model) -> None:
     """Refuse a rule that judges values, or who brought them: answers are nobody's values."""
     asked = [str(part) for part in unwrap_rule(rule) if part.needs & {"sensitive", "provider"}]
     if asked:
@@ -147,10 +147,10 @@ def check_rule(rule: Model) -> None:
 
 def check_answers(frame: Frame, answers: Mapping[str, Answers]) -> None:
     """Refuse a table with values that cannot be answers."""
-    answer_counts(frame, answers)
+    count_answers(frame, answers)
 
 
-def answer_counts(frame: Frame, answers: Mapping[str, Answers]) -> dict[str, NDArray[np.int64]]:
+def count_answers(frame: Frame, answers: Mapping[str, Answers]) -> dict[str, NDArray[np.int64]]:
     """How often each value of a column was answered; what cannot be an answer is refused."""
     counts = {}
     for name, found in frame.values(list(answers)).items():
@@ -167,31 +167,31 @@ def answer_counts(frame: Frame, answers: Mapping[str, Answers]) -> dict[str, NDA
     return counts
 
 
-def with_promise(found: Verdict, answers: Mapping[str, Answers], stated: Spend) -> Verdict:
+def add_promise(found: Verdict, answers: Mapping[str, Answers], stated: Spend) -> Verdict:
     """The verdict with what the answers spend, computed again from how they were drawn."""
     spent = [answered_for(one.bins.size, one.keep).epsilon for one in answers.values()]
     reached = sum(spent, Fraction(0))
     parts = zip(spent, answers.values(), strict=True)
     holds = reached <= stated.epsilon and all(own <= one.epsilon for own, one in parts)
-    told = Judgement(promise(stated), holds, float(reached))
+    told = Judgement(name_promise(stated), holds, float(reached))
     how = found.how if found.how == "by construction" else "counted, and by construction"
     return replace(
         found, holds=found.holds and holds, how=how, judgements=(*found.judgements, told)
     )
 
 
-def with_answers(found: Verdict, frame: Frame, manifest: Mapping[str, Any]) -> Verdict:
+def add_answer_judgement(found: Verdict, frame: Frame, manifest: Mapping[str, Any]) -> Verdict:
     """The verdict on a table with that on its answers, where the release is a randomised one."""
-    answers = answers_of(manifest)
+    answers = read_answers(manifest)
     if not answers:
         return found
     check_answers(frame, answers)
-    return with_promise(found, answers, _agreed(manifest, answers))
+    return add_promise(found, answers, _agreed(manifest, answers))
 
 
 def _agreed(manifest: Mapping[str, Any], answers: Mapping[str, Answers]) -> Spend:
     """What is spent, which every part of a manifest must say alike."""
-    section, stated = manifest.get("privacy"), stated_spend(manifest)
+    section, stated = manifest.get("privacy"), read_spend(manifest)
     told = section if isinstance(section, Mapping) else {}
     parts = Spend(sum((one.epsilon for one in answers.values()), Fraction(0)))
     keep = {name: one.keep for name, one in answers.items()}
@@ -204,7 +204,7 @@ def _agreed(manifest: Mapping[str, Any], answers: Mapping[str, Answers]) -> Spen
     return stated
 
 
-def chances(answers: Answers, codes: NDArray[Any], size: int) -> NDArray[np.float64]:
+def compute_answer_chances(answers: Answers, codes: NDArray[Any], size: int) -> NDArray[np.float64]:
     """P(answer | true) on an axis of so many values, on which the answers have these codes."""
     found = np.zeros((size, size))
     found[np.ix_(codes, codes)] = answers.response.matrix()

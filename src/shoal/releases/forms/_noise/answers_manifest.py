@@ -12,16 +12,16 @@ from typing import Any
 
 from shoal.core.errors import InputError
 from shoal.core.spend import Spend
-from shoal.releases.forms._noise.answers import ANSWERS, Answers, answers_of
+from shoal.releases.forms._noise.answers import ANSWERS, Answers, read_answers
 from shoal.releases.forms._noise.manifest import (
     AGAIN,
     OF_THE_FILE,
     OF_THE_PEOPLE,
     check_people_stated,
-    differing,
-    is_random,
-    privacy_section,
-    stated_spend,
+    describe_privacy,
+    find_differences,
+    names_random_source,
+    read_spend,
 )
 
 UNIT = "the sensitive values of one person, in one row"
@@ -47,12 +47,12 @@ OF_THE_PARTITION = (
 """What the manifest of any partition may have, beside what its file tells."""
 
 
-def answers_stated(
+def describe_answers(
     answers: Mapping[str, Answers], spend: Spend, method: str, rule: str, *, seeded: bool
 ) -> dict[str, Any]:
     """What the manifest of a randomised release has besides that of a partition."""
     shared = "; ".join(f"{name}: ε {one.epsilon}" for name, one in answers.items())
-    section = privacy_section(
+    section = describe_privacy(
         spend,
         unit=UNIT,
         neighbours=NEIGHBOURS,
@@ -74,26 +74,26 @@ def answers_stated(
     }
 
 
-def check_answers_stated(manifest: Mapping[str, Any]) -> None:
+def check_answers_description(manifest: Mapping[str, Any]) -> None:
     """Refuse a manifest of answers that says anything but what follows from how they were drawn."""
-    answers, releasable = answers_of(manifest), manifest.get("releasable")
+    answers, releasable = read_answers(manifest), manifest.get("releasable")
     if not answers:
         return
     randomness = manifest["privacy"].get("randomness")
-    if not is_random(randomness, releasable):
+    if not names_random_source(randomness, releasable):
         raise InputError(
             "The manifest does not say where its answers come from, or says two things.", AGAIN
         )
-    spend = Spend(stated_spend(manifest).epsilon)
+    spend = Spend(read_spend(manifest).epsilon)
     words = str(manifest.get("method")), str(manifest.get("rule"))
-    right = answers_stated(answers, spend, *words, seeded=not releasable)
+    right = describe_answers(answers, spend, *words, seeded=not releasable)
     right["privacy"]["randomness"] = randomness  # of whichever version
     check_people_stated(manifest)
     if more := sorted({*manifest} - {*right, *OF_THE_PARTITION, *OF_THE_FILE, *OF_THE_PEOPLE}):
         raise InputError(
             f"The manifest has fields that no release of this form has: {', '.join(more)}.", AGAIN
         )
-    if wrong := differing(manifest, right):
+    if wrong := find_differences(manifest, right):
         raise InputError(
             f"The manifest does not say what follows from its answers: {', '.join(wrong)}.", AGAIN
         )

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.releases.forms._noise.measured import Exact
-from shoal.releases.forms._noise.plan import Columns, Plan
+from shoal.releases.forms._noise.measured import ExactCounts
+from shoal.releases.forms._noise.plan import Columns, MarginalPlan
 from shoal.releases.forms._noise.spending import Step
 
 
 @dataclass(frozen=True)
-class Drawn:
+class NoiseDraft:
     """A table to be published, the marginals that were measured for it, and what it estimates."""
 
     table: pa.Table
@@ -24,11 +24,11 @@ class Drawn:
     estimates: Mapping[Columns, NDArray[np.float64]]
 
 
-class Form(Protocol):
+class NoiseForm(Protocol):
     """A form of release that noise makes: all that is known of it before the rows are read."""
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> MarginalPlan:
         """The columns that are counted, and their bins."""
 
     @property
@@ -39,7 +39,7 @@ class Form(Protocol):
     def marginals(self) -> tuple[Columns, ...]:
         """The marginals that will be measured, as far as that does not depend on the rows."""
 
-    def drawn(self, measured: Exact, rng: np.random.Generator | None) -> Drawn:
+    def drawn(self, measured: ExactCounts, rng: np.random.Generator | None) -> NoiseDraft:
         """The noise, drawn; ``rng`` is a test's or a study's, else the operating system's."""
 
     def expected(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from shoal.dp.mechanisms import GAUSSIAN, LAPLACE
 from shoal.dp.opendp_library import SOURCE, randomness
 from shoal.engines.one_row import RANDOM, is_one_row
 from shoal.releases import manifest as record
-from shoal.releases.forms._noise.plan import Columns, Plan
+from shoal.releases.forms._noise.plan import Columns, MarginalPlan
 from shoal.releases.forms._noise.spending import (
     ALONE,
     CHOICE,
@@ -32,7 +32,7 @@ from shoal.releases.forms._noise.spending import (
     EVERY,
     PAIRS,
     Step,
-    composition,
+    describe_composition,
     read_steps,
 )
 from shoal.releases.options import COUNTS, SYNTHETIC
@@ -52,7 +52,7 @@ NOT_PROTECTED = (
 """What differential privacy of one row says nothing about."""
 
 
-def privacy_section(
+def describe_privacy(
     spend: Spend,
     *,
     unit: str,
@@ -90,7 +90,7 @@ def privacy_section(
     }
 
 
-def is_random(told: Any, releasable: Any) -> bool:
+def names_random_source(told: Any, releasable: Any) -> bool:
     """Whether a manifest names a source of noise that there is, and the one that its mark says.
 
     Of the library any version will do: it need not be the one that is installed here.
@@ -103,7 +103,7 @@ def is_random(told: Any, releasable: Any) -> bool:
     return releasable is False and told == SEEDED
 
 
-def promise(spend: Spend) -> str:
+def name_promise(spend: Spend) -> str:
     """The promise as a judgement names it: the model and its parameters.
 
     >>> promise(Spend("1/3", 1e-6))
@@ -130,9 +130,9 @@ OF_THE_PEOPLE = ("people", "one_row")
 """What is said of the people, where a column told them apart: nothing follows from it."""
 
 
-def described(
+def describe_noise_release(
     form: str,
-    plan: Plan,
+    plan: MarginalPlan,
     marginals: Sequence[Columns],
     steps: Sequence[Step],
     spend: Spend,
@@ -142,7 +142,7 @@ def described(
 
     Domains and bounds are in it: they are the publisher's own statements, as the bins are.
     """
-    public = record.whole(record.published(plan.schema))
+    public = record.inline_taxonomies(record.published_schema(plan.schema))
     mechanisms = " and ".join(dict.fromkeys(step.mechanism for step in steps))
     choice = any(step.mechanism == CHOICE for step in steps)
     synthetic = CHOSEN if choice else STATED
@@ -156,7 +156,7 @@ def described(
         "marginals": plan.listed(marginals),
         "spend": spend.to_json(),
         "releasable": seed is None,
-        "privacy": privacy_section(
+        "privacy": describe_privacy(
             spend,
             unit=PERSON,
             neighbours=ADDED,
@@ -164,7 +164,7 @@ def described(
             scale=max(step.scale for step in steps if step.mechanism != CHOICE),
             sensitivity="one count of each marginal, by 1"
             + ("; the score of a pair, by 1" if choice else ""),
-            composition=composition(steps),
+            composition=describe_composition(steps),
             seed=seed,
             post_processing=AFTERWARDS[form],
             steps=[step.to_json() for step in steps],
@@ -184,34 +184,34 @@ def check_people_stated(manifest: Mapping[str, Any]) -> None:
         )
 
 
-def check_stated(manifest: Mapping[str, Any], plan: Plan) -> None:
+def check_description(manifest: Mapping[str, Any], plan: MarginalPlan) -> None:
     """Refuse a manifest that says anything but what follows from its steps."""
-    steps, spend, privacy = read_steps(manifest), stated_spend(manifest), manifest["privacy"]
-    marginals = stated_marginals(manifest, plan)
+    steps, spend, privacy = read_steps(manifest), read_spend(manifest), manifest["privacy"]
+    marginals = read_marginals(manifest, plan)
     if {name: privacy.get(name) for name in spend.to_json()} != spend.to_json():
         raise InputError("The manifest states two different spends.", AGAIN)
     if (spend.rho is None) != (not spend.delta):
         raise InputError("The manifest has a rho without a delta, or a delta without one.", AGAIN)
     _check_steps(manifest, steps, marginals, len(plan.bins))
-    if not is_random(privacy.get("randomness"), manifest.get("releasable")):
+    if not names_random_source(privacy.get("randomness"), manifest.get("releasable")):
         raise InputError(
             "The manifest does not say where its noise comes from, or says two things.", AGAIN
         )
     seed = None if manifest["releasable"] else 0
-    right = described(str(manifest["form"]), plan, marginals, steps, spend, seed)
+    right = describe_noise_release(str(manifest["form"]), plan, marginals, steps, spend, seed)
     right["privacy"]["randomness"] = privacy["randomness"]  # of whichever version
     check_people_stated(manifest)
     if more := sorted({*manifest} - {*right, *OF_THE_FILE, *OF_THE_PEOPLE}):
         raise InputError(
             f"The manifest has fields that no release of this form has: {', '.join(more)}.", AGAIN
         )
-    if wrong := differing(manifest, right):
+    if wrong := find_differences(manifest, right):
         raise InputError(
             f"The manifest does not say what follows from its noise: {', '.join(wrong)}.", AGAIN
         )
 
 
-def stated_spend(manifest: Mapping[str, Any]) -> Spend:
+def read_spend(manifest: Mapping[str, Any]) -> Spend:
     """What a manifest says that was spent."""
     try:
         return Spend.from_json(manifest["spend"])
@@ -219,7 +219,7 @@ def stated_spend(manifest: Mapping[str, Any]) -> Spend:
         raise InputError("The manifest does not say what was spent.", AGAIN) from None
 
 
-def stated_marginals(manifest: Mapping[str, Any], plan: Plan) -> tuple[Columns, ...]:
+def read_marginals(manifest: Mapping[str, Any], plan: MarginalPlan) -> tuple[Columns, ...]:
     """The marginals that a manifest says were measured."""
     try:
         return plan.marginals(tuple(tuple(one) for one in manifest["marginals"]))
@@ -233,7 +233,7 @@ def _check_steps(
     manifest: Mapping[str, Any], steps: Sequence[Step], marginals: Sequence[Columns], columns: int
 ) -> None:
     """Refuse steps that a release of this form is not made by: one left out would spend nothing."""
-    noise = GAUSSIAN if stated_spend(manifest).delta else LAPLACE
+    noise = GAUSSIAN if read_spend(manifest).delta else LAPLACE
     if manifest.get("form") == SYNTHETIC and manifest.get("parameters") == CHOSEN:
         pairs = columns - 1
         right = [(ALONE, noise, columns), (CHOOSING, CHOICE, pairs), (PAIRS, noise, pairs)]
@@ -263,7 +263,7 @@ def _joins(pairs: Sequence[Columns], columns: int) -> bool:
     return len(pairs) == columns - 1
 
 
-def differing(manifest: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+def find_differences(manifest: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     """The fields that say something else; those on privacy one by one."""
     found = [name for name, value in right.items() if manifest.get(name) != value]
     if "privacy" not in found:

@@ -16,17 +16,17 @@ from shoal.core.errors import InputError, join_errors
 from shoal.core.labels import to_positions
 from shoal.dp.bins import Bins
 from shoal.engines.protocol import CodeCounts, Coding, Distinct, Frame
-from shoal.releases.forms._noise.plan import Columns, Plan
+from shoal.releases.forms._noise.plan import Columns, MarginalPlan
 
 Tables = dict[Columns, NDArray[np.int64]]
 """Counts by marginal, each an array with one axis for each of its columns."""
 
 
-class Exact(Protocol):
+class ExactCounts(Protocol):
     """True counts, of which a form of release makes noisy ones."""
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> MarginalPlan:
         """The columns and their bins."""
 
     def marginal(self, columns: Columns) -> NDArray[np.int64]:
@@ -37,10 +37,10 @@ class Exact(Protocol):
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredTable:
     """How many people are in each combination of bins that anybody is in."""
 
-    plan: Plan
+    plan: MarginalPlan
     counted: CodeCounts
     moved: Mapping[str, int] = field(default_factory=dict)
     """How many rows of each column lie beyond its bounds, and count as the nearest bound."""
@@ -48,21 +48,27 @@ class Measured:
     """The columns that were looked at; None: all of them. Nothing is known of others."""
 
     @classmethod
-    def of(cls, frame: Frame, plan: Plan, marginals: Iterable[Columns] | None = None) -> Measured:
+    def of(
+        cls, frame: Frame, plan: MarginalPlan, marginals: Iterable[Columns] | None = None
+    ) -> MeasuredTable:
         """Count a table by the columns of these marginals, else by all.
 
         What lies outside the schema's domains is an error, told of all these columns at once.
         """
-        looked = tuple(range(len(plan.bins))) if marginals is None else in_any(marginals)
+        looked = (
+            tuple(range(len(plan.bins))) if marginals is None else list_columns_in_any(marginals)
+        )
         some = [plan.bins[column] for column in looked]
         found = frame.values([one.name for one in some])
         if not any(one.nulls + one.counts.sum() for one in found.values()):
             raise InputError("The table has no rows.", "check that the file is the right one.")
-        counted = frame.tally(codings(some, found))
+        counted = frame.tally(code_bins(some, found))
         codes = [np.zeros(len(counted.count), np.int32)] * len(plan.bins)
         for column, own in zip(looked, counted.codes, strict=True):
             codes[column] = own
-        moved = {one.name: rows for one in some if (rows := beyond(one, found[one.name]))}
+        moved = {
+            one.name: rows for one in some if (rows := count_beyond_bounds(one, found[one.name]))
+        }
         return cls(plan, CodeCounts(tuple(codes), counted.count), moved, looked)
 
     @property
@@ -79,14 +85,14 @@ class Measured:
     def marginal(self, columns: Columns) -> NDArray[np.int64]:
         """The counts of a marginal."""
         codes = [self.counted.codes[column] for column in columns]
-        return tabulated(codes, self.plan.shape(columns), self.counted.count)
+        return tabulate_codes(codes, self.plan.shape(columns), self.counted.count)
 
     def tables(self, marginals: Iterable[Columns]) -> Tables:
         """The counts of several marginals."""
         return {columns: self.marginal(columns) for columns in marginals}
 
 
-def tabulated(
+def tabulate_codes(
     codes: list[NDArray[np.int32]], shape: tuple[int, ...], count: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
     """How many rows have each combination of codes; ``count`` of each, else one.
@@ -101,12 +107,12 @@ def tabulated(
     return np.bincount(place, weights=count, minlength=cells).astype(np.int64).reshape(shape)
 
 
-def in_any(marginals: Iterable[Columns]) -> Columns:
+def list_columns_in_any(marginals: Iterable[Columns]) -> Columns:
     """The columns that any of these marginals has, in their order."""
     return tuple(sorted({column for one in marginals for column in one}))
 
 
-def codings(bins: Sequence[Bins], found: Mapping[str, Distinct]) -> list[Coding]:
+def code_bins(bins: Sequence[Bins], found: Mapping[str, Distinct]) -> list[Coding]:
     """The bin of every value; what has none is an error, told of all columns at once."""
     done: list[Coding] = []
     amiss: list[InputError] = []
@@ -129,7 +135,7 @@ def _coding(bins: Bins, found: Distinct) -> Coding:
     return Coding(bins.name, found.values, codes[: len(found.values)], null, bins.size)
 
 
-def beyond(bins: Bins, found: Distinct) -> int:
+def count_beyond_bounds(bins: Bins, found: Distinct) -> int:
     """How many rows lie beyond a column's bounds."""
     if bins.bounds is None:
         return 0

@@ -9,9 +9,9 @@ from pathlib import Path
 from shoal.core.errors import InputError
 from shoal.core.labels import format_count
 from shoal.core.spend import Spend, format_budget
-from shoal.releases.companion import released
-from shoal.releases.forms._noise.draft import Form
-from shoal.releases.forms._noise.measured import Measured
+from shoal.releases.companion import find_release
+from shoal.releases.forms._noise.draft import NoiseForm
+from shoal.releases.forms._noise.measured import MeasuredTable
 from shoal.releases.forms._noise.spending import CHOICE
 
 LARGE = 10
@@ -23,7 +23,7 @@ REPLACED = (
 SEEDED = "The noise is drawn from a seed: the release is marked as not to be released."
 
 
-def explanation(form: Form) -> str:
+def explain_noise(form: NoiseForm) -> str:
     """How large the noise is, which follows from the schema and the budget alone."""
     expected = form.expected()
     lines = [
@@ -42,7 +42,7 @@ def explanation(form: Form) -> str:
     return "\n".join(lines)
 
 
-def cautions(spend: Spend, people: int | None = None, seed: int | None = None) -> list[str]:
+def list_cautions(spend: Spend, people: int | None = None, seed: int | None = None) -> list[str]:
     """What is weak in a promise; how many people there are is known after reading alone.
 
     >>> cautions(Spend(12))
@@ -65,18 +65,18 @@ def cautions(spend: Spend, people: int | None = None, seed: int | None = None) -
     return found + ([] if seed is None else [SEEDED])
 
 
-def told_replaced(out: Path | None, replace: bool) -> list[str]:
+def note_replaced_release(out: Path | None, replace: bool) -> list[str]:
     """What taking the place of a release of noise does not undo; nothing where none is there."""
     if out is None or not replace or not out.exists():
         return []
     try:
-        told = released(out)
+        told = find_release(out)
     except InputError:  # whatever it was, it is to be replaced
         return []
     return [] if told is None or "privacy" not in told[1] else [REPLACED]
 
 
-def told_moved(beyond: Mapping[str, int], done: str = "counted") -> list[str]:
+def note_rows_beyond_bounds(beyond: Mapping[str, int], done: str = "counted") -> list[str]:
     """What became of rows beyond the bounds of a column, so many in each."""
     return [
         f"Column {name!r}: {format_count(rows, 'row')} beyond its bounds, {done} as the nearest "
@@ -85,6 +85,6 @@ def told_moved(beyond: Mapping[str, int], done: str = "counted") -> list[str]:
     ]
 
 
-def notes(measured: Measured, spend: Spend, seed: int | None) -> list[str]:
+def list_noise_notes(measured: MeasuredTable, spend: Spend, seed: int | None) -> list[str]:
     """What the publisher should look at; counts of rows, never values."""
-    return told_moved(measured.moved) + cautions(spend, measured.rows, seed)
+    return note_rows_beyond_bounds(measured.moved) + list_cautions(spend, measured.rows, seed)

@@ -18,12 +18,12 @@ from shoal.releases.options import (
     ABSENT,
     COUNTS,
     LIKE_INPUT,
-    Place,
+    OutputPlace,
     Progress,
     check_seed,
-    quiet,
-    spend_of,
-    unspent,
+    ignore_progress,
+    missing_budget_error,
+    parse_optional_spend,
 )
 
 AskedMarginals = int | Sequence[str | Sequence[str]] | None
@@ -53,7 +53,7 @@ class NoisyRequest:
     reading: Mapping[str, Any] = field(default_factory=dict)
     one_row: OneRow | None = None
     """Which row stands for a person; None: each has one row."""
-    progress: Progress = quiet
+    progress: Progress = ignore_progress
 
     @classmethod
     def of(
@@ -66,7 +66,7 @@ class NoisyRequest:
         delta: Number,
         marginals: AskedMarginals,
         seed: int | None,
-        place: Place,
+        place: OutputPlace,
         replace: bool,
         ledger: Any,
         admission: Mapping[str, Any] | None,
@@ -88,9 +88,9 @@ class NoisyRequest:
                 f"The form {form} needs a schema.", "say what each column is: -s schema.toml."
             )
         check_seed(seed)
-        spend = spend_of(epsilon, delta)
+        spend = parse_optional_spend(epsilon, delta)
         if spend is None:
-            raise unspent(form)
+            raise missing_budget_error(form)
         return cls(
             schema=schema,
             form=form,
@@ -171,7 +171,7 @@ def _name(name: str, known: Sequence[str]) -> str:
     return name if name in known else name.strip()
 
 
-def typed(names: Sequence[str]) -> str:
+def write_marginal(names: Sequence[str]) -> str:
     """A marginal as a record of CSV: names in double quotes where they must be.
 
     >>> print(typed(["Age, years", "sex"]))
@@ -182,16 +182,16 @@ def typed(names: Sequence[str]) -> str:
     return line.getvalue()
 
 
-def option(names: Sequence[str]) -> str:
+def write_marginal_option(names: Sequence[str]) -> str:
     """The same as it is typed in a shell.
 
     >>> print(option(["age", "sex"]), option(["Age, years"]))
     --marginal age,sex --marginal '"Age, years"'
     """
-    return f"--marginal {shlex.quote(typed(names))}"
+    return f"--marginal {shlex.quote(write_marginal(names))}"
 
 
-def no_marginals() -> UsageError:
+def unwanted_marginals_error() -> UsageError:
     """Marginals were asked for where nothing is counted."""
     return UsageError(
         "Marginals are of counts and synthetic tables.", f"add --form {COUNTS}, or leave them out."

@@ -16,18 +16,18 @@ from shoal.core.column import PUBLISHED_ROLES, Field
 from shoal.core.errors import UsageError
 from shoal.core.schema import Schema
 from shoal.dp.bins import Bins, all_bins, kind_of
-from shoal.releases.forms._noise.options import Marginals, option, typed
+from shoal.releases.forms._noise.options import Marginals, write_marginal, write_marginal_option
 
 MOST_CELLS = 2_000_000
 """Cells of all marginals together: beyond, nearly all of them would hold noise alone."""
-BESIDE = " × "
+COLUMN_SEPARATOR = " × "
 """What stands between the columns of a marginal in its name."""
 
 Columns = tuple[int, ...]
 """The columns of a marginal, by their places."""
 
 
-def settled(schema: Schema) -> Schema:
+def settle_kinds(schema: Schema) -> Schema:
     """The schema with a kind for every column that is published; refuses what it leaves open.
 
     How the rows would be read without a kind depends on the rows, which the bins may not.
@@ -40,14 +40,14 @@ def settled(schema: Schema) -> Schema:
 
 
 @dataclass(frozen=True)
-class Plan:
+class MarginalPlan:
     """The columns that are counted, with their bins; all sizes follow from the schema."""
 
     schema: Schema
     bins: tuple[Bins, ...]
 
     @classmethod
-    def of(cls, schema: Schema, fields: Sequence[Field]) -> Plan:
+    def of(cls, schema: Schema, fields: Sequence[Field]) -> MarginalPlan:
         """The plan for a table with these columns."""
         fitted = schema.fit(fields)
         return cls(fitted, all_bins(fitted))
@@ -72,7 +72,7 @@ class Plan:
 
     def called(self, marginal: Columns) -> str:
         """A marginal's name."""
-        return BESIDE.join(self.names[column] for column in marginal)
+        return COLUMN_SEPARATOR.join(self.names[column] for column in marginal)
 
     def listed(self, marginals: Iterable[Columns]) -> list[list[str]]:
         """Marginals by the names of their columns, as a manifest has them."""
@@ -92,8 +92,8 @@ class Plan:
         """A marginal's columns by their places; in the table's order, so that none is twice."""
         if unknown := [name for name in names if name not in self.names]:
             raise UsageError(
-                f"A marginal names columns that are not counted: {typed(unknown)}.",
-                f"the quasi-identifiers and sensitive columns are: {typed(self.names)}.",
+                f"A marginal names columns that are not counted: {write_marginal(unknown)}.",
+                f"the quasi-identifiers and sensitive columns are: {write_marginal(self.names)}.",
             )
         if not names or len(set(names)) < len(names):
             raise UsageError(
@@ -111,6 +111,6 @@ class Plan:
         raise UsageError(
             f"The marginals have {self.cells(marginals):,} cells, and at most {MOST_CELLS:,} are "
             f"counted. The largest: {told}.",
-            f"name fewer ({option(self.names[:2])}), count fewer columns together "
+            f"name fewer ({write_marginal_option(self.names[:2])}), count fewer columns together "
             "(--marginals 1), or give wide columns coarser intervals in the schema.",
         )

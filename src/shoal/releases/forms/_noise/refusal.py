@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.core.errors import UsageError
-from shoal.releases.manifest import in_counts, in_synthetic
+from shoal.releases.manifest import publishes_counts, publishes_synthetic
 
 
 def refuse_noisy(manifest: Mapping[str, Any], why: str) -> None:
@@ -14,12 +14,12 @@ def refuse_noisy(manifest: Mapping[str, Any], why: str) -> None:
 
     ``why`` completes "A release of counts ...": "cannot be attacked by its rows", for example.
     """
-    if in_counts(manifest):
+    if publishes_counts(manifest):
         raise UsageError(
             f"A release of counts {why}: its rows are cells of noisy tables, not people.",
             "shoal verify reads it again, and shoal attack auditing tests its noise.",
         )
-    if in_synthetic(manifest):
+    if publishes_synthetic(manifest):
         raise UsageError(
             f"A synthetic release {why}: its rows are made-up people, and nobody's.",
             "shoal verify reads it again, and shoal attack auditing tests its noise. Its table may "

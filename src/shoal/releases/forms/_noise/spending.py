@@ -74,7 +74,7 @@ class Step:
         return cls(str(told["what"]), str(told["mechanism"]), scale, times)
 
 
-def total(steps: Sequence[Step], delta: Fraction) -> Spend:
+def total_spend(steps: Sequence[Step], delta: Fraction) -> Spend:
     """What all the steps spend together, at this δ.
 
     >>> alone, pairs = Step("columns", LAPLACE, 6.0, 3), Step("pairs", LAPLACE, 4.0, 2)
@@ -87,7 +87,7 @@ def total(steps: Sequence[Step], delta: Fraction) -> Spend:
     return composed("zcdp" if delta else "basic", spends, delta)
 
 
-def composition(steps: Sequence[Step]) -> str:
+def describe_composition(steps: Sequence[Step]) -> str:
     """How the steps add up, in words.
 
     >>> composition([Step(EVERY, LAPLACE, 3.0, 3)])

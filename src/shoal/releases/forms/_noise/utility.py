@@ -20,14 +20,14 @@ from shoal.core.schema import Schema
 from shoal.core.tally import Tally
 from shoal.engines.protocol import Frame
 from shoal.measures.marginals import Distances, Tables, marginals, raw, root
-from shoal.releases.forms._noise.measured import Measured, in_any, tabulated
-from shoal.releases.forms._noise.plan import Columns, Plan
+from shoal.releases.forms._noise.measured import MeasuredTable, list_columns_in_any, tabulate_codes
+from shoal.releases.forms._noise.plan import Columns, MarginalPlan
 from shoal.releases.tallying import encode
 
 Estimated = Mapping[Columns, NDArray[np.float64]]
 
 
-def original(frame: Frame, schema: Schema, names: Sequence[str] | None = None) -> Tally:
+def tally_original(frame: Frame, schema: Schema, names: Sequence[str] | None = None) -> Tally:
     """The table by its own leaves, as other releases are compared with it.
 
     ``names``: columns that are counted, where not all are; of others the schema's word on what
@@ -35,7 +35,9 @@ def original(frame: Frame, schema: Schema, names: Sequence[str] | None = None) -
     """
     columns = (*schema.quasi, *schema.sensitive)
     known = [one.name for one in columns] if names is None else names
-    read = (uncounted(one) if one.name in known else _as_it_is(one) for one in columns)
+    read = (
+        without_counting_limits(one) if one.name in known else _as_it_is(one) for one in columns
+    )
     return encode(frame, Schema(tuple(read))).tally
 
 
@@ -43,7 +45,7 @@ def _as_it_is(column: Column) -> Column:
     return replace(column, hierarchy=DEFAULT_HIERARCHIES[column.kind], bounds=None, domain=None)
 
 
-def uncounted(column: Column) -> Column:
+def without_counting_limits(column: Column) -> Column:
     """The column without what says how it is counted, and not what it is.
 
     That is bounds, and the empty text of a domain; leaves of numbers and dates are the rows' own.
@@ -52,14 +54,14 @@ def uncounted(column: Column) -> Column:
     return replace(column, bounds=None, domain=known)
 
 
-def utility(tally: Tally, plan: Plan, estimates: Estimated) -> dict[str, Any]:
+def measure_noise_utility(tally: Tally, plan: MarginalPlan, estimates: Estimated) -> dict[str, Any]:
     """How far all columns and pairs have moved, together and each, by what is estimated of them."""
-    known = in_any(estimates)
+    known = list_columns_in_any(estimates)
     released = Tables(_leaves(tally, plan, known), _up_to_pairs(plan, estimates))
     return {"marginals": marginals(tally, released), **raw(tally, released).to_dict()}
 
 
-def bins_alone(tally: Tally, measured: Measured) -> float:
+def measure_bin_loss(tally: Tally, measured: MeasuredTable) -> float:
     """How far exact counts of columns and pairs in the same bins have moved: by no noise.
 
     Columns that nobody counts are lost, but not by bins.
@@ -76,24 +78,28 @@ def bins_alone(tally: Tally, measured: Measured) -> float:
     return own.share(raw(tally, root(tally)))
 
 
-def of_people(codes: NDArray[np.int32], plan: Plan) -> Estimated:
+def tabulate_people(codes: NDArray[np.int32], plan: MarginalPlan) -> Estimated:
     """Every column and pair of a table of bins: (columns, rows)."""
     columns = range(len(plan.bins))
     wanted = [*combinations(columns, 1), *combinations(columns, 2)]
     return {
-        one: tabulated([codes[c] for c in one], plan.shape(one)).astype(np.float64)
+        one: tabulate_codes([codes[c] for c in one], plan.shape(one)).astype(np.float64)
         for one in wanted
     }
 
 
-def _leaves(tally: Tally, plan: Plan, columns: Sequence[int]) -> dict[str, NDArray[np.int32]]:
+def _leaves(
+    tally: Tally, plan: MarginalPlan, columns: Sequence[int]
+) -> dict[str, NDArray[np.int32]]:
     """The bin of every leaf of these columns."""
     own = {plan.names[column]: plan.bins[column] for column in columns}
     axes = (axis for axis in (*tally.quasi, *tally.sensitive) if axis.name in own)
     return {axis.name: own[axis.name].of_leaves(axis) for axis in axes}
 
 
-def _up_to_pairs(plan: Plan, estimates: Estimated) -> dict[tuple[str, ...], NDArray[np.float64]]:
+def _up_to_pairs(
+    plan: MarginalPlan, estimates: Estimated
+) -> dict[tuple[str, ...], NDArray[np.float64]]:
     """Columns and pairs, each summed up from the first table that has it."""
     found: dict[tuple[str, ...], NDArray[np.float64]] = {}
     for columns, table in estimates.items():

@@ -24,27 +24,27 @@ from shoal.dp.consistency import consistent
 from shoal.engines.protocol import Frame
 from shoal.releases.forms._noise.manifest import (
     AGAIN,
-    check_stated,
-    is_random,
-    promise,
-    stated_spend,
+    check_description,
+    name_promise,
+    names_random_source,
+    read_spend,
 )
 from shoal.releases.forms._noise.measured import Tables
-from shoal.releases.forms._noise.plan import Columns, Plan
-from shoal.releases.forms._noise.spending import read_steps, total
+from shoal.releases.forms._noise.plan import Columns, MarginalPlan
+from shoal.releases.forms._noise.spending import read_steps, total_spend
 from shoal.releases.forms.counts import COUNT, DIGITS, ESTIMATE, MARGINAL
-from shoal.releases.manifest import in_counts, sha256
-from shoal.releases.reader import opened, released_schema
-from shoal.releases.row_listing import Listing, listed
+from shoal.releases.manifest import hash_file, publishes_counts
+from shoal.releases.reader import open_frame, parse_released_schema
+from shoal.releases.row_listing import Listing, read_columns
 
 
 def verify_noisy(source: Path, manifest: Mapping[str, Any]) -> Verdict:
     """The verdict on a release of counts or of made-up people: its table, and its manifest."""
-    if sha256(source) != manifest.get("sha256"):
+    if hash_file(source) != manifest.get("sha256"):
         raise InputError(
             f"{source.name} was changed after it was published, or its manifest was.", AGAIN
         )
-    found = recounted(source, manifest)
+    found = recount_noise(source, manifest)
     check_releasable(manifest)
     return found
 
@@ -53,7 +53,7 @@ def check_releasable(manifest: Mapping[str, Any]) -> None:
     """Refuse a release of noise, of whatever form, whose noise is not everybody's secret."""
     told = manifest.get("privacy")
     source = told.get("randomness") if isinstance(told, Mapping) else None
-    if manifest.get("releasable") is not True or not is_random(source, True):
+    if manifest.get("releasable") is not True or not names_random_source(source, True):
         raise NotMetError(
             "The noise was drawn from a seed, by which it can be taken away again: the release is "
             "not to be released.",
@@ -61,42 +61,42 @@ def check_releasable(manifest: Mapping[str, Any]) -> None:
         )
 
 
-def recounted(table: Path, manifest: Mapping[str, Any]) -> Verdict:
+def recount_noise(table: Path, manifest: Mapping[str, Any]) -> Verdict:
     """The same for a file that was just written, whose noise may be a test's."""
     plan = _plan(manifest)
-    check_stated(manifest, plan)
-    found, rows = judgement(manifest), _read(table, plan, manifest)
+    check_description(manifest, plan)
+    found, rows = judge_spend(manifest), _read(table, plan, manifest)
     if (rows, table.name) != (manifest.get("rows"), manifest.get("file")):
         raise InputError("The table has not the name or the rows that its manifest says.", AGAIN)
     return Verdict(found.holds, "by construction", rows, 0, (found,))
 
 
-def judgement(manifest: Mapping[str, Any]) -> Judgement:
+def judge_spend(manifest: Mapping[str, Any]) -> Judgement:
     """Whether noise of the stated scales spends no more than is stated."""
-    steps, spend = read_steps(manifest), stated_spend(manifest)
-    reached = total(steps, spend.delta)
+    steps, spend = read_steps(manifest), read_spend(manifest)
+    reached = total_spend(steps, spend.delta)
     holds = reached.within(spend) and (reached.rho or 0) <= (spend.rho or 0)
-    return Judgement(promise(spend), holds, float(reached.epsilon))
+    return Judgement(name_promise(spend), holds, float(reached.epsilon))
 
 
-def _plan(manifest: Mapping[str, Any]) -> Plan:
-    schema = released_schema(dict(manifest))
+def _plan(manifest: Mapping[str, Any]) -> MarginalPlan:
+    schema = parse_released_schema(dict(manifest))
     if {column.name: column.role for column in schema.columns} != manifest["columns"]:
         raise InputError("The manifest names columns that its schema does not have.", AGAIN)
-    return Plan(schema, all_bins(schema))
+    return MarginalPlan(schema, all_bins(schema))
 
 
-def _read(table: Path, plan: Plan, manifest: Mapping[str, Any]) -> int:
+def _read(table: Path, plan: MarginalPlan, manifest: Mapping[str, Any]) -> int:
     """Read the table and check every cell of it; returns how many rows it has."""
-    counts = in_counts(manifest)
+    counts = publishes_counts(manifest)
     own = [MARGINAL, *plan.names, COUNT, ESTIMATE] if counts else list(plan.names)
-    with opened(table, kinds=dict.fromkeys(own, "label"), nulls=()) as frame:
+    with open_frame(table, kinds=dict.fromkeys(own, "label"), nulls=()) as frame:
         if sorted(field.name for field in frame.fields) != sorted(own):
             raise InputError("The table has not the columns that its manifest says.", AGAIN)
         _check_defused(frame, own, manifest.get("defused_cells"))
         if not counts:
             return _check_people(plan, frame)
-        found = listed(frame, own)
+        found = read_columns(frame, own)
     _check_estimates(
         _tables(plan, manifest["marginals"], found, COUNT),
         _tables(plan, manifest["marginals"], found, ESTIMATE),
@@ -105,11 +105,11 @@ def _read(table: Path, plan: Plan, manifest: Mapping[str, Any]) -> int:
     return len(found[COUNT].codes)
 
 
-def published_counts(table: Path, plan: Plan, manifest: Mapping[str, Any]) -> Tables:
+def read_published_counts(table: Path, plan: MarginalPlan, manifest: Mapping[str, Any]) -> Tables:
     """The noisy counts of a release of counts, whatever the order of its rows."""
     own = [MARGINAL, *plan.names, COUNT]
-    with opened(table, kinds=dict.fromkeys(own, "label"), nulls=()) as frame:
-        found = _tables(plan, manifest["marginals"], listed(frame, own), COUNT)
+    with open_frame(table, kinds=dict.fromkeys(own, "label"), nulls=()) as frame:
+        found = _tables(plan, manifest["marginals"], read_columns(frame, own), COUNT)
     return {one: counts.astype(np.int64) for one, counts in found.items()}
 
 
@@ -126,7 +126,7 @@ def _check_defused(frame: Frame, names: Sequence[str], told: Any) -> None:
         raise InputError("The table has not as many defused cells as its manifest says.", AGAIN)
 
 
-def _check_people(plan: Plan, frame: Frame) -> int:
+def _check_people(plan: MarginalPlan, frame: Frame) -> int:
     """Every cell of made-up people is a label of the schema's; returns how many people."""
     rows = 0
     for bins, found in zip(plan.bins, frame.values(plan.names).values(), strict=True):
@@ -140,14 +140,14 @@ def _check_people(plan: Plan, frame: Frame) -> int:
     return rows
 
 
-def _codes(column: Listing, plan: Plan, name: str) -> NDArray[np.int32]:
+def _codes(column: Listing, plan: MarginalPlan, name: str) -> NDArray[np.int32]:
     """The bin of each row; -1 where the cell is empty or names none."""
     bins = plan.bins[plan.names.index(name)]
     return bins.read(column.words())[column.codes]
 
 
 def _tables(
-    plan: Plan, told: Sequence[Sequence[str]], found: Mapping[str, Listing], column: str
+    plan: MarginalPlan, told: Sequence[Sequence[str]], found: Mapping[str, Listing], column: str
 ) -> dict[Columns, NDArray[np.float64]]:
     """The numbers of a column by marginal: every cell of every marginal is there once."""
     codes = {name: _codes(found[name], plan, name) for name in plan.names}
@@ -167,7 +167,7 @@ def _tables(
 
 
 def _ordered(
-    plan: Plan,
+    plan: MarginalPlan,
     marginal: Columns,
     rows: NDArray[Any],
     codes: Mapping[str, NDArray[np.int32]],
@@ -203,7 +203,7 @@ def _numbers(column: Listing) -> NDArray[np.float64]:
 def _check_estimates(
     counts: Mapping[Columns, NDArray[np.float64]],
     stated: Mapping[Columns, NDArray[np.float64]],
-    plan: Plan,
+    plan: MarginalPlan,
 ) -> None:
     """The estimates are the consistent ones that follow from the counts, but for rounding."""
     right = consistent(counts, plan.sizes)
