@@ -5,9 +5,12 @@ They are committed, so that the pages show them without a build; a test says whe
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
+import shoal
 from shoal.reports.charts.theme import COLOUR, PALETTE, WIDTH, Spec, chart, svg
 
 IMAGES = Path(__file__).parent / "images"
@@ -81,7 +84,180 @@ def _words(
     }
 
 
-PICTURES = {"which-guarantee": guarantees}
+# The house
+
+HOUSE = Path(shoal.__file__).parent
+RENDERING = "pages"
+PARTS = {
+    **{f"reports.{part}": RENDERING for part in ("charts", "document", "format", "pages")},
+    "data.bundled": "bundled",
+}
+"""Parts of rooms that stand on a lower floor than the rest of their room."""
+SINGLE = {"", "studies", "testing"}
+"""The front of the package, and packages of their own: they stand beside the house."""
+FLOORS = {
+    "kernels": "ground",
+    "core": "nouns",
+    "models": "ideas, edges",
+    "releases": "a release",
+    "adversary": "an attacker",
+    "ledger": "judgement",
+    "verbs": "verbs",
+    "reports": "above",
+    "pool": "groups",
+    "cli": "doors",
+}
+"""What a floor is called, by one of its rooms."""
+DOORS = ("cli",)
+FLOOR_HEIGHT, BOX_HEIGHT, LEFT, GAP = 62, 30, 92, 10
+
+
+def room_of(module: str) -> str:
+    """The room that a module stands in."""
+    for part, name in PARTS.items():
+        if module == part or module.startswith(f"{part}."):
+            return name
+    return module.partition(".")[0]
+
+
+def imports_of_rooms() -> dict[str, set[str]]:
+    """For every room those that it imports from, wherever in its text."""
+    rooms: dict[str, set[str]] = {}
+    for path in sorted(HOUSE.rglob("*.py")):
+        parts = path.relative_to(HOUSE).with_suffix("").parts
+        room = room_of(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+        if room not in SINGLE:
+            rooms.setdefault(room, set()).update(_imported_rooms(path))
+    return {
+        room: {other for other in others if other in rooms} - {room}
+        for room, others in rooms.items()
+    }
+
+
+def _imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "shoal":
+            module = (node.module or "").partition(".")[2]
+            rooms |= {room_of(f"{module}.{alias.name}".strip(".")) for alias in node.names}
+    return rooms
+
+
+def floors_of(imports: Mapping[str, set[str]]) -> dict[str, int]:
+    """A room stands one floor above the highest that it imports from; doors use the front alone."""
+    floors: dict[str, int] = {}
+    while len(floors) < len(imports):
+        floors |= {
+            room: 1 + max((floors[other] for other in others), default=-1)
+            for room, others in imports.items()
+            if others <= floors.keys()
+        }
+    return floors | {room: 1 + max(floors.values()) for room in DOORS}
+
+
+def nearest(imports: Mapping[str, set[str]]) -> list[tuple[str, str]]:
+    """The imports that are not made by way of another room too."""
+    reached: dict[str, set[str]] = {}
+    for room in sorted(imports, key=floors_of(imports).__getitem__):
+        reached[room] = set().union(*({other} | reached[other] for other in imports[room]))
+    return [
+        (room, other)
+        for room, others in imports.items()
+        for other in sorted(others)
+        if not any(other in reached[via] for via in others)
+    ]
+
+
+def architecture() -> Spec:
+    """The rooms on their floors, and which imports from which."""
+    imports = imports_of_rooms()
+    floors = floors_of(imports)
+    top = max(floors.values())
+    boxes: dict[str, Spec] = {}
+    for floor in range(top + 1):
+        rooms = sorted(room for room in floors if floors[room] == floor)
+        width = min(150, (WIDTH - LEFT - GAP * (len(rooms) - 1)) / len(rooms))
+        left = LEFT + (WIDTH - LEFT - width * len(rooms) - GAP * (len(rooms) - 1)) / 2
+        for place, room in enumerate(rooms):
+            x, y = left + place * (width + GAP), (top - floor) * FLOOR_HEIGHT
+            boxes[room] = {
+                "room": room,
+                "x": x,
+                "x2": x + width,
+                "middle": x + width / 2,
+                "y": y,
+                "y2": y + BOX_HEIGHT,
+                "centre": y + BOX_HEIGHT / 2,
+                "imports": ", ".join(sorted(imports[room])) or "nothing",
+            }
+    lines = [
+        {
+            "x": boxes[room]["middle"],
+            "y": boxes[room]["y2"],
+            "x2": boxes[other]["middle"],
+            "y2": boxes[other]["y"],
+        }
+        for room, other in nearest(imports)
+    ]
+    captions = [
+        {"floor": FLOORS[room], "centre": boxes[room]["centre"]} for room in FLOORS if room in boxes
+    ]
+    height = (top + 1) * FLOOR_HEIGHT - (FLOOR_HEIGHT - BOX_HEIGHT)
+    x = {"type": "quantitative", "axis": None, "scale": {"domain": [0, WIDTH], "nice": False}}
+    y = {
+        "type": "quantitative",
+        "axis": None,
+        "scale": {"domain": [0, height], "reverse": True, "nice": False},
+    }
+    at = {
+        "x": {**x, "field": "x"},
+        "x2": {"field": "x2"},
+        "y": {**y, "field": "y"},
+        "y2": {"field": "y2"},
+    }
+    return chart(
+        "The house: a room imports only from floors below",
+        "Rooms of the package in rows, each joined by lines to the rooms below that it uses.",
+        list(boxes.values()),
+        {"room": "room", "imports": "imports from"},
+        height=height,
+        layer=[
+            {
+                "data": {"values": lines},
+                "mark": {"type": "rule", "color": COLOUR["line"]},
+                "encoding": at,
+            },
+            {
+                "mark": {
+                    "type": "rect",
+                    "color": COLOUR["paper"],
+                    "stroke": COLOUR["after"],
+                    "cornerRadius": 5,
+                },
+                "encoding": at,
+            },
+            {
+                "mark": {"type": "text", "fontSize": 13, "color": COLOUR["ink"]},
+                "encoding": {
+                    "x": {**x, "field": "middle"},
+                    "y": {**y, "field": "centre"},
+                    "text": {"field": "room", "type": "nominal"},
+                },
+            },
+            {
+                "data": {"values": captions},
+                "mark": {"type": "text", "align": "left", "fontSize": 12, "color": COLOUR["quiet"]},
+                "encoding": {
+                    "x": {**x, "datum": 0},
+                    "y": {**y, "field": "centre"},
+                    "text": {"field": "floor", "type": "nominal"},
+                },
+            },
+        ],
+    )
+
+
+PICTURES = {"which-guarantee": guarantees, "architecture": architecture}
 
 
 def drawn(spec: Spec) -> str:
