@@ -24,7 +24,7 @@ from shoal.core.cells import Cells
 from shoal.core.release import Finding
 from shoal.core.tally import Tally
 from shoal.core.theory.adversary_view import ReleaseView, Targets, View
-from shoal.kernels.grouping import members
+from shoal.kernels.grouping import collect_code_sets
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 
@@ -86,7 +86,9 @@ def _of(view: View) -> str:
 
 def _bitsets(release: ReleaseView) -> NDArray[np.uint64]:
     rows = np.arange(len(release.class_), dtype=np.int32)
-    return members(release.values, rows, release.class_, len(release.cells), -(-VALUES // 64))
+    return collect_code_sets(
+        release.values, rows, release.class_, len(release.cells), -(-VALUES // 64)
+    )
 
 
 def gathered(

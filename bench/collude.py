@@ -32,7 +32,7 @@ from bench.measure import Line, Spent, Unavailable, against, seconds
 from shoal import Release, Schema
 from shoal.core.axis import Axis
 from shoal.core.tally import Cut, Groups, Tally
-from shoal.methods import methods
+from shoal.methods import load_methods
 from shoal.models import rule
 from shoal.studies.splits import KINDS, split
 
@@ -87,7 +87,7 @@ def _asked(method: str) -> str:
 
 
 def _cutting(method: str, tally: Tally) -> Callable[[], object]:
-    cut, model = methods()[method], rule(_asked(method))
+    cut, model = load_methods()[method], rule(_asked(method))
     return lambda: cut(tally, model)
 
 

@@ -21,8 +21,8 @@ from bench.data import QUASI, adult_codes, folder, remixed
 from bench.loss import ncp
 from bench.measure import Line, Unavailable, against, seconds
 from shoal.core.tally import Cut, Tally
-from shoal.kernels.grouping import members
-from shoal.methods import method
+from shoal.kernels.grouping import collect_code_sets
+from shoal.methods import find_method
 from shoal.models import rule
 from shoal.releases.tallying import encode
 
@@ -109,7 +109,7 @@ def _published(half: Half, text: str) -> tuple[float, NDArray[np.uint64]]:
     """NCP, and of the shared people the values of their classes as bits."""
     tally, people = half
     cut = _cutting(tally, "mondrian", text)()
-    bits = members(tally.values[0], cut.entry, cut.class_, cut.classes, 1)[:, 0]
+    bits = collect_code_sets(tally.values[0], cut.entry, cut.class_, cut.classes, 1)[:, 0]
     class_ = np.empty(tally.entries, np.int32)
     class_[cut.entry] = cut.class_
     return ncp(tally, cut), bits[class_[people[:SHARED]]]
@@ -143,5 +143,5 @@ def _slower(case: str, tally: Tally, name: str, aware: str, limit: float | None)
 
 
 def _cutting(tally: Tally, name: str, text: str) -> Callable[[], Cut]:
-    cut, model = method(name), rule(text)
+    cut, model = find_method(name), rule(text)
     return lambda: cut(tally, model)

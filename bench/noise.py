@@ -23,8 +23,8 @@ from bench.measure import Line, against, seconds, spent
 from shoal.core.errors import UsageError
 from shoal.core.schema import Schema
 from shoal.core.spend import parse_spend
-from shoal.dp.consistency import consistent
-from shoal.dp.randomised_response import response
+from shoal.dp.consistency import make_consistent
+from shoal.dp.randomised_response import calibrate_response
 from shoal.releases.forms._noise.measured import MeasuredTable, tabulate_codes
 from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
 from shoal.releases.forms.counts import Counts, add_noise
@@ -93,7 +93,7 @@ def _summed(measured: MeasuredTable) -> Line:
     form = Counts.of(measured.plan, parse_spend(1), 2)
     tables = measured.tables(form.marginals)
     counts = add_noise(form.noise, tables, None)
-    agreed = consistent(counts, measured.plan.sizes)
+    agreed = make_consistent(counts, measured.plan.sizes)
     off = [
         np.concatenate([np.abs((told[one] - tables[one]).sum(axis=1)) for one in form.marginals])
         for told in (agreed, counts)
@@ -152,7 +152,7 @@ def _bare(table: Codes) -> Callable[[], object]:
 def _answered(adult: Codes) -> Line:
     """Randomised response of occupation, all of Adult, by the row."""
     codes = adult.codes["occupation"]
-    made = response(parse_spend(1), len(adult.values["occupation"]))
+    made = calibrate_response(parse_spend(1), len(adult.values["occupation"]))
     ours = spent(lambda: made.answered(codes), 2)
     told = f"{seconds(ours.cpu)}, {1e6 * ours.cpu / len(codes):.3g} µs a row"
     return Line(f"randomised response, {len(codes):,} rows", told)

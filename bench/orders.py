@@ -19,7 +19,7 @@ from bench.measure import Line, Spent, Unavailable, seconds, spent
 from bench.yardstick import yardstick
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.measures.loss import loss
-from shoal.methods import methods
+from shoal.methods import load_methods
 from shoal.models import rule
 from shoal.releases.tallying import encode
 
@@ -98,7 +98,7 @@ def _told(losses: Iterable[float]) -> str:
 
 
 def _cutting(tally: Tally, method: str, k: int) -> Callable[[], Cut]:
-    cut, model = methods()[method], rule(f"k-anonymity k={k}")
+    cut, model = load_methods()[method], rule(f"k-anonymity k={k}")
     return lambda: cut(tally, model)
 
 

@@ -25,7 +25,7 @@ from shoal.attacks import attacks
 from shoal.cli.main import main as command
 from shoal.core.column import ROLES
 from shoal.measures import measures
-from shoal.methods import methods
+from shoal.methods import load_methods
 from shoal.models import registry
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -258,7 +258,7 @@ def test_a_theory_page_without_one_of_them_is_noticed():
 
 def members() -> list[str]:
     """Every model, method, attack and measure by its name."""
-    return [*registry(), *methods(), *attacks(), "auditing", *measures()]
+    return [*registry(), *load_methods(), *attacks(), "auditing", *measures()]
 
 
 @pytest.mark.parametrize("name", members())

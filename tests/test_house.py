@@ -21,7 +21,7 @@ from shoal.core.axis import Axis
 from shoal.core.tally import Cut, Tally
 from shoal.core.theory.adversary_view import ReleaseView, Targets, View
 from shoal.measures import measures
-from shoal.methods import methods, promises
+from shoal.methods import guarantees_rule, load_methods
 from shoal.models import registry, rule
 from shoal.models._verifiers import verifiers
 
@@ -306,7 +306,7 @@ OWN_RULE: dict[str, dict[str, Any]] = {
 """Methods that are made for one rule, and what they are checked with instead."""
 ROOT_MEASURES = {"suppressed": 0.0}
 """What one class of everybody gives, where it is not 1."""
-ROOMS = {"models": registry, "methods": methods, "attacks": attacks, "measures": measures}
+ROOMS = {"models": registry, "methods": load_methods, "attacks": attacks, "measures": measures}
 
 
 def members() -> list[tuple[str, str]]:
@@ -393,7 +393,7 @@ def test_every_file_of_a_room_is_a_member_or_shared(room):
 
 
 def test_no_method_imports_a_method():
-    own = {f"methods.{name.replace('-', '_')}" for name in methods()}
+    own = {f"methods.{name.replace('-', '_')}" for name in load_methods()}
     found = graph(HOUSE)
     assert {name: found[name] & own for name in own if found[name] & own} == {}
 
@@ -405,7 +405,9 @@ def test_every_verifier_is_the_file_of_its_name():
     }
     assert {name.replace("-", "_") for name in verifiers()} == stems
     assert all(
-        one.__module__ == f"shoal.models._verifiers.{one.__name__}" for one in verifiers().values()
+        verifier.__module__
+        == f"shoal.models._verifiers.{verifier.__name__.removeprefix('verify_')}"
+        for verifier in verifiers().values()
     )
 
 
@@ -417,14 +419,14 @@ def test_models_keep_their_contract(name):
     testing.check_model(kind(**{one: chosen[one] for one in needed}), seeds=range(2))
 
 
-@pytest.mark.parametrize("name", sorted(methods()))
+@pytest.mark.parametrize("name", sorted(load_methods()))
 def test_methods_keep_their_contract(name):
-    how: dict[str, Any] = {"seeds": range(2), "promises": promises(name)}
+    how: dict[str, Any] = {"seeds": range(2), "promises": guarantees_rule(name)}
     if name in OWN_RULE:
-        testing.check_method(methods()[name], **how, **OWN_RULE[name])
+        testing.check_method(load_methods()[name], **how, **OWN_RULE[name])
         return
-    testing.check_method(methods()[name], **how)
-    testing.check_method(methods()[name], registry()["m-privacy"](1, CROWD), **how)
+    testing.check_method(load_methods()[name], **how)
+    testing.check_method(load_methods()[name], registry()["m-privacy"](1, CROWD), **how)
 
 
 @pytest.mark.parametrize("name", sorted(measures()))

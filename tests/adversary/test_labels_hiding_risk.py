@@ -12,7 +12,7 @@ import shoal
 from shoal.adversary.context import scene
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells, find_meeting_classes, meet, ranges_to_sets
-from shoal.kernels.box_tree import ends
+from shoal.kernels.box_tree import find_set_ends
 
 Table = pd.DataFrame
 
@@ -205,8 +205,11 @@ def test_cells_of_different_forms_are_not_compared():
     low, high = np.array([[3], [60], [0]], np.int32), np.array([[3], [70], [129]], np.int32)
     bits = ranges_to_sets(axis, low[:, 0], high[:, 0])
     assert [axis.set_labels(bits[i : i + 1])[0] for i in (0, 2)] == ["3", "*"]
-    assert [list(map(int, end)) for end in ends(bits)] == [[3, 60, 0], [3, 70, 129]]
-    assert [list(map(int, end)) for end in ends(bits & np.uint64(0))] == [[0] * 3, [-1] * 3]
+    assert [list(map(int, end)) for end in find_set_ends(bits)] == [[3, 60, 0], [3, 70, 129]]
+    assert [list(map(int, end)) for end in find_set_ends(bits & np.uint64(0))] == [
+        [0] * 3,
+        [-1] * 3,
+    ]
     ranges, sets = Cells(low, high), Cells(low, high, {0: bits})
     for compare in (meet, find_meeting_classes):
         for pair in ((ranges, sets), (sets, ranges)):
@@ -219,7 +222,7 @@ def test_the_ends_of_sets_are_those_of_their_members():
     rng = np.random.default_rng(0)
     held = rng.random((200, 192)) < rng.choice([0.0, 0.01, 0.3], (200, 1))
     bits = np.packbits(held, axis=1, bitorder="little").view("<u8").astype(np.uint64)
-    low, high = ends(bits)
+    low, high = find_set_ends(bits)
     for row, first, last in zip(held, low, high, strict=True):
         members = np.flatnonzero(row)
         wanted = (members[0], members[-1]) if len(members) else (0, -1)

@@ -15,9 +15,9 @@ from shoal.adversary.mechanism_audit import most_alone
 from shoal.cli.main import main
 from shoal.core.errors import InputError, NotMetError, UsageError
 from shoal.core.spend import Spend
-from shoal.dp.bins import all_bins
-from shoal.dp.randomised_response import response
-from shoal.dp.residuals import exchanged
+from shoal.dp.bins import build_all_bins
+from shoal.dp.randomised_response import calibrate_response
+from shoal.dp.residuals import check_exchanged_counts
 from shoal.engines.protocol import CodeCounts
 from shoal.releases.forms._noise.measured import MeasuredTable
 from shoal.releases.forms._noise.plan import MarginalPlan
@@ -195,10 +195,10 @@ def test_answers_as_stated_are_not_accused(release):
     assert found.details["file"] == {"cells": 30, "wrong": "", "chance": ANY}
     assert "Its 30 answers are as common as the stated chances let them be." in found.sentence
     rng, true = np.random.default_rng(8), np.repeat([0, 1], [20, 10])
-    drawn = response(Spend(2), 3)
+    drawn = calibrate_response(Spend(2), 3)
     for _ in range(500):
         answers = np.bincount(drawn.answered(true, rng), minlength=3)
-        assert exchanged(answers, np.array([20, 10, 0]), drawn.matrix()).wrong == ""
+        assert check_exchanged_counts(answers, np.array([20, 10, 0]), drawn.matrix()).wrong == ""
 
 
 def test_answers_are_not_compared_where_rows_were_held_back(release):
@@ -217,7 +217,7 @@ def test_the_person_is_the_one_left_most_alone():
     schema = shoal.Schema((SCHEMA.column("sex"), SCHEMA.column("disease")))
     codes = np.array([0, 0, 1], np.int32), np.array([0, 1, 0], np.int32)
     counted = CodeCounts(codes, np.array([2, 1, 1]))  # two women with flu, one with a cold, a man
-    measured = MeasuredTable(MarginalPlan(schema, all_bins(schema)), counted)
+    measured = MeasuredTable(MarginalPlan(schema, build_all_bins(schema)), counted)
     # Around a woman with flu: 3 × 3 × 2 people, with a cold 3 × 1 × 1, around the man 1 × 3 × 1;
     # of equals the first.
     assert most_alone(measured, [(0,), (1,), (0, 1)]) == [0, 1]

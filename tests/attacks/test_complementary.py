@@ -19,7 +19,7 @@ from shoal.core.cells import Cells, find_meeting_classes
 from shoal.core.errors import InputError
 from shoal.core.hierarchy import ordered
 from shoal.core.theory.adversary_view import NobodyFoundError, ReleaseView, View
-from shoal.kernels.assignment import Pairs, assign, bridges, bundled
+from shoal.kernels.assignment import AssignablePairs, assign, bundle_pairs, find_bridges
 
 FIG = releases.golden("sweeney_fig4_5")
 ADDED = FIG["temporal"]["added_released"]
@@ -174,8 +174,8 @@ def test_fixed_bundles_are_those_of_every_largest_flow(seed):
     ends = pairs[known.possible].T
     cell = rng.integers(0, 2, len(rows))
     for side in (0, 1):
-        seen = Pairs(ends[side], ends[1 - side], cell, rows, rows)
-        fixed, open_ = bundled(seen, known.loose[:: 1 - 2 * side])
+        seen = AssignablePairs(ends[side], ends[1 - side], cell, rows, rows)
+        fixed, open_ = bundle_pairs(seen, known.loose[:: 1 - 2 * side])
         for bundles, same in ((fixed, True), (open_, False)):
             for twins, its, number in zip(bundles.twins, bundles.cell, bundles.rows, strict=True):
                 taken = flows[:, (ends[side] == twins) & (cell == its)].sum(axis=1)
@@ -198,7 +198,7 @@ def largest_flows(one, other, pairs):
 def test_bridges_are_the_edges_without_which_more_parts_remain(seed):
     rng = np.random.default_rng(seed)
     edges = np.argwhere(np.triu(rng.random((7, 7)) < 0.3, 1))
-    found = bridges(edges[:, 0], edges[:, 1], 7)
+    found = find_bridges(edges[:, 0], edges[:, 1], 7)
     whole = parts(edges)
     assert found.tolist() == [parts(np.delete(edges, e, 0)) > whole for e in range(len(edges))]
 

@@ -211,7 +211,7 @@ def test_all_must_be_somewhere_although_fewer_could_be_elsewhere_at_once():
     pairs, some = np.array([0, 0, 1, 0, 1]), np.array([1, 0, 1, 0, 1], bool)
     spared = assign(one, other, np.array([0, 0, 1, 2]), pairs[~some]).rows.sum()
     assert one.sum() - spared == 2
-    assert assignment.fewest(one, other, start, pairs, some) == 3
+    assert assignment.count_min_rows_on_pairs(one, other, start, pairs, some) == 3
 
 
 # What helps, and what cannot be
@@ -257,7 +257,7 @@ def test_without_values_rows_are_counted_all_the_same():
 def test_a_search_cut_short_says_less_and_says_so(seed, monkeypatch):
     view = tiny(seed, added=2)
     exact = forward(view), cross(view), backward(view)
-    monkeypatch.setattr(assignment, "STEPS", -1)
+    monkeypatch.setattr(assignment, "MAX_STEPS", -1)
     for known, short in zip(exact, (forward(view), cross(view), backward(view)), strict=True):
         assert short.exposed <= known.exposed
         assert short.details["most_cracked"] <= known.details["most_cracked"]

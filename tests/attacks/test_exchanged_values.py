@@ -31,13 +31,13 @@ from shoal.core.cells import Cells
 from shoal.core.errors import InputError
 from shoal.core.spend import parse_spend
 from shoal.core.theory.adversary_view import ReleaseView, Targets, View
-from shoal.dp.randomised_response import response
+from shoal.dp.randomised_response import calibrate_response
 
 SEVEN = ("age", "workclass", "education_num", "marital_status", "race", "sex", "native_country")
 
 
 def chances(epsilon, values):
-    return response(parse_spend(epsilon), values).matrix()
+    return calibrate_response(parse_spend(epsilon), values).matrix()
 
 
 def shown(name, class_, values, chance, classes=None):
@@ -111,7 +111,7 @@ def people_of(truth):
 
 def alone(people, epsilon, values, seed):
     """Two releases in which everybody has a class alone: the most that answers can say."""
-    rng, drawn = np.random.default_rng(seed), response(parse_spend(epsilon), values)
+    rng, drawn = np.random.default_rng(seed), calibrate_response(parse_spend(epsilon), values)
     truth = rng.integers(0, values, people)
     class_ = np.arange(people)
     releases = tuple(
@@ -177,7 +177,7 @@ def test_a_bound_is_one_only_without_end():
 
 def by_age(epsilon, classes=60, rows=8, values=4, seed=3):
     """One release in which the class decides the value: everybody of a class has the same."""
-    rng, drawn = np.random.default_rng(seed), response(parse_spend(epsilon), values)
+    rng, drawn = np.random.default_rng(seed), calibrate_response(parse_spend(epsilon), values)
     class_ = np.repeat(np.arange(classes), rows)
     truth = class_ % values
     axis = Axis("ill", "category", "flat", tuple(map(str, range(values))))
@@ -260,7 +260,7 @@ def test_told_of_is_the_adversary_who_is_sure_of_more_people():
     """Somebody alone is believed more by one adversary, while the other is sure of a class."""
     differed = 0
     for seed in range(40):
-        rng, drawn = np.random.default_rng(seed), response(parse_spend("3"), 4)
+        rng, drawn = np.random.default_rng(seed), calibrate_response(parse_spend("3"), 4)
         class_ = np.repeat(np.arange(12), rng.integers(2, 30, 12))
         rare = rng.choice(4, len(class_), p=[0.93, 0.03, 0.02, 0.02])
         truth = np.where(class_ < 2, 3, rare)

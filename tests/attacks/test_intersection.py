@@ -28,7 +28,7 @@ from shoal.core.theory.adversary_view import (
     Targets,
     View,
 )
-from shoal.kernels.grouping import members
+from shoal.kernels.grouping import collect_code_sets
 from shoal.testing.checks import check_attack, reorder_view
 
 intersection_module = import_module("shoal.attacks.intersection")
@@ -43,7 +43,7 @@ AXES = (AGE, TOWN, LEVEL)
 def cells_of(low, high, towns) -> Cells:
     """Ranges in all columns, and in column 1 the sets that are given (classes, 6) as flags."""
     class_, code = np.nonzero(towns)
-    bits = members(code.astype(np.int32), np.arange(len(code)), class_, len(towns), 1)
+    bits = collect_code_sets(code.astype(np.int32), np.arange(len(code)), class_, len(towns), 1)
     return Cells(np.asarray(low, np.int32), np.asarray(high, np.int32), {1: bits})
 
 

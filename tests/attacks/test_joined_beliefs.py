@@ -14,7 +14,7 @@ from shoal.attacks._shared.value_weights import Evidence
 from shoal.core.cells import Cells
 from shoal.core.histogram import Histogram
 from shoal.core.spend import parse_spend
-from shoal.dp.randomised_response import response
+from shoal.dp.randomised_response import calibrate_response
 
 
 def cells(*ends: tuple[int, int]) -> Cells:
@@ -49,7 +49,7 @@ def test_on_classes_it_is_the_intersection_attack_that_counts():
 
 
 def test_on_answers_it_is_bayes_over_all_that_could_have_been():
-    prior, way = np.array([0.5, 0.3, 0.2]), response(parse_spend(1), 3)
+    prior, way = np.array([0.5, 0.3, 0.2]), calibrate_response(parse_spend(1), 3)
     matrix, answers = way.matrix(), (0, 0, 2)
     chance = np.zeros(3)
     for true in itertools.product(range(3), repeat=3):  # the person is any of the three rows
@@ -87,7 +87,7 @@ def test_of_values_that_are_alike_one_is_picked():
 
 
 def test_leaves_may_share_an_answer():
-    chance = response(parse_spend(1), 2).matrix()[[0, 0, 1]]
+    chance = calibrate_response(parse_spend(1), 2).matrix()[[0, 0, 1]]
     told = Classes.of(cells((0, 0)), np.array([[3, 1]]), chance, np.full(3, 1 / 3))
     belief = beliefs([told], np.array([[0]]), np.full(3, 1 / 3))[0]
     assert belief[0] == pytest.approx(belief[1])

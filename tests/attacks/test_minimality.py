@@ -19,7 +19,7 @@ from shoal.core.model import Model
 from shoal.core.release import to_json_value, wilson_interval
 from shoal.core.tally import Tally
 from shoal.core.theory.adversary_view import NobodyFoundError, ReleaseView, Targets, View
-from shoal.kernels.combinatorics import filled, fillings
+from shoal.kernels.combinatorics import count_fillings, iterate_fillings
 from shoal.methods.mondrian import mondrian
 from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.entropy_diversity import EntropyDiversity
@@ -194,13 +194,13 @@ def test_every_array_of_counts_is_found_once(seed):
         np.add.at(one, (rows, order), 1)
         expected.add(tuple(map(tuple, one.tolist())))
     rows, columns = np.bincount(rows).tolist(), tuple(np.bincount(columns).tolist())
-    found = list(filled(rows, columns))
+    found = list(iterate_fillings(rows, columns))
     assert len(found) == len(set(found))
     assert set(found) == expected
-    assert fillings(rows, columns, 10**6) == len(expected)
+    assert count_fillings(rows, columns, 10**6) == len(expected)
     for most in (1, len(expected) - 1, len(expected)):
-        assert fillings(rows, columns, most) == min(len(expected), most + 1)
-    assert fillings([1] * 101, (101,), 5) == 6
+        assert count_fillings(rows, columns, most) == min(len(expected), most + 1)
+    assert count_fillings([1] * 101, (101,), 5) == 6
 
 
 def line(values: str, rule: Model) -> View:

@@ -12,7 +12,7 @@ import pytest
 import shoal as package
 from shoal.cli import main as door
 from shoal.cli import printing
-from shoal.methods import names
+from shoal.methods import list_method_names
 
 ROWS = (
     f"{20 + i % 30},{'Ulm' if i % 3 else 'Bonn'},{'nurse' if i % 2 else 'cook'}\n"
@@ -150,7 +150,7 @@ def test_help_has_sections_and_names_every_method(shoal):
         "Other tables and releases",
     ]
     listed = " ".join(making.split()).replace("- ", "-").partition("One of ")[2].partition(".")[0]
-    assert sorted(listed.split(", ")) == sorted(names())
+    assert sorted(listed.split(", ")) == sorted(list_method_names())
 
 
 def test_what_is_explained_is_in_words(publish):

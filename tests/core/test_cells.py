@@ -135,10 +135,10 @@ def test_a_search_compares_few_of_many_boxes():
     start, found = cells.contains(points)
     assert np.diff(start).tolist() == [1] * 200
     assert np.array_equal(grid[order][found], points.T // 5)
-    tree = box_tree.grow(
+    tree = box_tree.build_box_tree(
         cells.low, cells.high, np.zeros((8000, 0), np.uint64), np.zeros((3, 2), int)
     )
-    assert max(looked_at(tree, point) for point in points.T.tolist()) <= 4 * box_tree.LEAF
+    assert max(looked_at(tree, point) for point in points.T.tolist()) <= 4 * box_tree.LEAF_BOXES
 
 
 def test_threads_find_what_one_thread_finds():

@@ -14,7 +14,7 @@ from shoal.core.hierarchy import intervals, prefixes, to_arx_csv, tree
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.measures.height import raw as levels_lifted
 from shoal.measures.precision import precision
-from shoal.methods._lattice.ladder import every_rung, ladder, levelled
+from shoal.methods._lattice.ladder import build_ladder, list_all_rungs, recode_to_rungs
 from shoal.models import rule
 
 MIDDLE = tree([["a", "m", "*"], ["b", "m", "*"], ["c", "m", "*"]])
@@ -61,7 +61,7 @@ def test_precision_and_height_are_shares_of_all_levels():
     whole = Cut.of(ours, np.arange(3, dtype=np.int32), np.zeros(3, np.int32))
     assert precision(ours, whole) == 0.5
     assert levels_lifted(ours, whole) == 1
-    starred = levelled(ours, [every_rung(axis)[2]])
+    starred = recode_to_rungs(ours, [list_all_rungs(axis)[2]])
     assert precision(ours, starred) == 1
     assert levels_lifted(ours, starred) == 2
 
@@ -89,9 +89,9 @@ def test_intervals_and_prefixes_keep_a_level_that_is_everything():
 @pytest.mark.parametrize("level", range(4))
 def test_each_level_prints_its_own_labels(level):
     axis = axis_of(REPEATED)
-    rung = every_rung(axis)[level]
+    rung = list_all_rungs(axis)[level]
     ours = tally_of(axis, axis_of(MIDDLE), [0, 1, 2], [0, 1, 2])
-    cut = levelled(ours, [rung])
+    cut = recode_to_rungs(ours, [rung])
     number, labels = cut.cells.labels((axis,), 0)
     by_level = [["a", "b", "c"], ["g", "g", "c"], ["G", "G", "c"], ["*", "*", "*"]]
     assert labels[number][cut.class_].tolist() == by_level[level]
@@ -100,8 +100,8 @@ def test_each_level_prints_its_own_labels(level):
 
 
 def test_the_search_leaves_out_what_joins_nothing_more():
-    assert [rung.number for rung in ladder(axis_of(REPEATED))] == [0, 1, 3]
-    assert [rung.number for rung in ladder(axis_of(MIDDLE))] == [0, 1]
+    assert [rung.number for rung in build_ladder(axis_of(REPEATED))] == [0, 1, 3]
+    assert [rung.number for rung in build_ladder(axis_of(MIDDLE))] == [0, 1]
 
 
 # Through the door

@@ -23,7 +23,7 @@ from shoal.core.hierarchy import (
 )
 from shoal.core.label_parser import parse_label
 from shoal.core.schema import Schema, keep, quasi
-from shoal.dp.bins import READABLE, all_bins, bins, kind_of
+from shoal.dp.bins import MAX_READABLE_BINS, build_all_bins, build_bins, infer_column_kind
 
 CENTURY = (date(1950, 6, 1), date(1953, 2, 1))
 
@@ -72,7 +72,7 @@ def column(kind="", hierarchy=None, **stated):
     ],
 )
 def test_labels_follow_from_the_schema(stated, labels):
-    found = bins(stated)
+    found = build_bins(stated)
     assert [label.replace(" ", "") for label in found.labels] == labels.split()
     assert found.size == len(found.labels)
     assert found.read(found.labels).tolist() == list(range(found.size))
@@ -88,7 +88,7 @@ def test_labels_follow_from_the_schema(stated, labels):
     ],
 )
 def test_empty_cells_are_the_last_bin_where_the_domain_has_them(stated, label):
-    found = bins(stated)
+    found = build_bins(stated)
     assert (found.labels[0], found.labels[-1]) == (label, "")
     assert found.printed[-1] == r"{\N}"
     assert found.codes([None]).tolist() == [found.size - 1]
@@ -96,9 +96,9 @@ def test_empty_cells_are_the_last_bin_where_the_domain_has_them(stated, label):
 
 
 def test_numbers_and_dates_beyond_the_bounds_count_as_the_nearest_bound():
-    age = bins(column("number", intervals(10), bounds=(20, 49)))
+    age = build_bins(column("number", intervals(10), bounds=(20, 49)))
     assert age.codes([-5, 20, 29.5, 30, 1e9]).tolist() == [0, 0, 0, 1, 2]
-    born = bins(column("date", bounds=CENTURY))
+    born = build_bins(column("date", bounds=CENTURY))
     assert born.codes([date(1900, 1, 1), date(1951, 1, 1), date(2020, 1, 1)]).tolist() == [0, 1, 3]
 
 
@@ -111,11 +111,11 @@ def test_numbers_and_dates_beyond_the_bounds_count_as_the_nearest_bound():
 )
 def test_readable_bins_are_few_cover_the_bounds_and_keep_the_order(low, span, unit, shares):
     bounds = (low * unit, (low + span) * unit)
-    found = bins(column("number", bounds=bounds))
+    found = build_bins(column("number", bounds=bounds))
     values = sorted(bounds[0] + share * (bounds[1] - bounds[0]) for share in shares)
     values = np.floor(values) if found.single else np.array(values)
     codes = found.codes(values)
-    assert found.size <= READABLE
+    assert found.size <= MAX_READABLE_BINS
     assert len(set(found.labels)) == found.size
     ends = np.floor(bounds) if found.single else list(bounds)
     assert found.codes(ends).tolist() == [0, found.size - 1]
@@ -125,7 +125,7 @@ def test_readable_bins_are_few_cover_the_bounds_and_keep_the_order(low, span, un
 
 @pytest.mark.parametrize("value", [20, 24, 24.5, 24.999, 25, 59.9, 60, 61])
 def test_a_label_says_which_numbers_are_in_its_interval(value):
-    found = bins(column("number", intervals(5), bounds=(10, 60)))
+    found = build_bins(column("number", intervals(5), bounds=(10, 60)))
     label = found.labels[found.codes([value])[0]]
     meant = parse_label(label, "number")
     inside = min(value, 60)
@@ -135,7 +135,7 @@ def test_a_label_says_which_numbers_are_in_its_interval(value):
 
 def test_the_same_intervals_as_a_release_has():
     axis = intervals(5, 10).grow("x", "number", [18.0, 22.0, 31.0], None, False, (17, 31))
-    found = bins(column("number", intervals(5, 10), bounds=(17, 31)))
+    found = build_bins(column("number", intervals(5, 10), bounds=(17, 31)))
     values = np.arange(17.0, 32)
     low, high, sure = axis.parse([found.labels[code] for code in found.codes(values)])
     at = axis.codes(values)
@@ -154,7 +154,7 @@ def test_the_same_intervals_as_a_release_has():
 )
 def test_what_has_no_bin_is_counted_and_never_shown(stated, values, fact):
     with pytest.raises(InputError) as error:
-        bins(stated).codes(values, np.array([2, 7]))
+        build_bins(stated).codes(values, np.array([2, 7]))
     assert fact in error.value.fact
     assert error.value.hint
     assert "'b'" not in str(error.value)
@@ -181,7 +181,7 @@ def test_what_has_no_bin_is_counted_and_never_shown(stated, values, fact):
 )
 def test_an_open_column_says_the_line_to_add(stated, line):
     with pytest.raises(SchemaError) as error:
-        bins(stated)
+        build_bins(stated)
     assert '"x"' in error.value.fact
     assert line in error.value.hint
 
@@ -189,7 +189,7 @@ def test_an_open_column_says_the_line_to_add(stated, line):
 @pytest.mark.parametrize(("values", "marked"), [(("?", "a"), True), (("a", "b"), False)])
 def test_a_listed_mark_that_is_read_as_empty_is_told(values, marked):
     with pytest.raises(InputError) as error:
-        bins(column("category", domain=values)).codes(["a", None])
+        build_bins(column("category", domain=values)).codes(["a", None])
     assert ("read as empty, such as ?, which it lists" in error.value.fact) == marked
     assert (
         "to read ? as a value" in error.value.hint and "--null ''" in error.value.hint
@@ -201,7 +201,7 @@ def test_all_open_columns_are_named_at_once():
     schema = Schema.of(quasi=["age", "home town"], sensitive="disease")
     schema = schema.set(age=quasi(kind="number"))
     with pytest.raises(SchemaError) as error:
-        all_bins(schema)
+        build_all_bins(schema)
     facts = error.value.fact.split(".")
     assert [name in fact for name, fact in zip(schema.names, facts, strict=False)] == [True] * 3
     assert error.value.hint.count("bounds = [0, 120]") == 3
@@ -222,10 +222,10 @@ def test_all_open_columns_are_named_at_once():
 )
 def test_the_lines_to_type_stand_in_a_schema_and_close_it(columns, before):
     with pytest.raises(SchemaError) as error:
-        all_bins(Schema(columns))
+        build_all_bins(Schema(columns))
     found = Schema.parse(before + error.value.hint)
     named = Schema(tuple(found.column(one.name) for one in columns))
-    assert [one.name for one in all_bins(named)] == [one.name for one in columns]
+    assert [one.name for one in build_all_bins(named)] == [one.name for one in columns]
     assert [one.role for one in named.columns] == [one.role for one in columns]
     assert [one.hierarchy for one in named.columns] == [one.hierarchy for one in columns]
     assert [one.weight for one in named.columns] == [one.weight for one in columns]
@@ -234,7 +234,7 @@ def test_the_lines_to_type_stand_in_a_schema_and_close_it(columns, before):
 def test_leaves_of_a_taxonomy_that_the_domain_leaves_out_have_no_bin():
     groups = tree({"N": ["a", "b"], "S": ["c"]})
     axis = groups.grow("x", "category", ["a", "c"], None, True)
-    found = bins(column("category", groups, domain=("c", "a", ""))).of_leaves(axis)
+    found = build_bins(column("category", groups, domain=("c", "a", ""))).of_leaves(axis)
     assert dict(zip([*axis.leaves, None], found.tolist(), strict=True)) == {
         "a": 1,
         "b": -1,
@@ -246,7 +246,7 @@ def test_leaves_of_a_taxonomy_that_the_domain_leaves_out_have_no_bin():
 def test_leaves_of_numbers_have_the_bin_they_lie_in():
     stated = column("number", intervals(10), bounds=(0, 29))
     axis = flat().grow("x", "number", [5.0, 25.0, 99.0], None, False)
-    assert bins(stated).of_leaves(axis).tolist() == [0, 2, 2]
+    assert build_bins(stated).of_leaves(axis).tolist() == [0, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_leaves_of_numbers_have_the_bin_they_lie_in():
     ],
 )
 def test_a_kind_follows_from_what_is_stated_and_never_from_nothing(stated, kind):
-    assert kind_of(stated) == kind
+    assert infer_column_kind(stated) == kind
 
 
 def test_columns_in_order_and_what_is_kept_is_refused():
@@ -274,6 +274,6 @@ def test_columns_in_order_and_what_is_kept_is_refused():
         '[columns]\nname = "identifier"\n[columns.ill]\nrole = "sensitive"\ndomain = ["y", "n"]\n'
         '[columns.age]\nrole = "quasi"\nkind = "number"\nbounds = [0, 90]\n'
     )
-    assert [one.name for one in all_bins(schema)] == ["age", "ill"]
+    assert [one.name for one in build_all_bins(schema)] == ["age", "ill"]
     with pytest.raises(SchemaError, match="as it is"):
-        all_bins(schema.set(ward=keep))
+        build_all_bins(schema.set(ward=keep))

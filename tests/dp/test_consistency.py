@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from shoal.dp.consistency import consistent
+from shoal.dp.consistency import make_consistent
 
 SIZES = (2, 3, 2)
 PLANS = [
@@ -42,14 +42,14 @@ def test_it_is_the_least_squares_estimate(plan):
     matrix = summing(plan)
     given = np.concatenate([np.ravel(noisy[key]) for key in plan])
     best = matrix @ np.linalg.lstsq(matrix, given, rcond=None)[0]
-    found = consistent(noisy, SIZES)
+    found = make_consistent(noisy, SIZES)
     assert np.allclose(np.concatenate([found[key].ravel() for key in plan]), best, atol=1e-9)
 
 
 @pytest.mark.parametrize("plan", PLANS[1:])
 def test_tables_agree_afterwards(plan):
     _, noisy = measured(plan, np.random.default_rng(3), deviation=30)
-    found = consistent(noisy, SIZES)
+    found = make_consistent(noisy, SIZES)
     for one, other in product(plan, plan):
         shared = set(one) & set(other)
         sums = [
@@ -61,7 +61,7 @@ def test_tables_agree_afterwards(plan):
 
 def test_tables_that_agree_stay_as_they_are():
     true, _ = measured(PLANS[1], np.random.default_rng(4))
-    found = consistent(true, SIZES)
+    found = make_consistent(true, SIZES)
     assert all(np.allclose(found[key], true[key]) for key in true)
 
 
@@ -72,7 +72,7 @@ def test_no_count_gets_a_larger_variance(plan):
     columns = []
     for unit in units:
         noisy = {key: unit[a:b] for key, (a, b) in zip(plan, pairwise(ends), strict=True)}
-        found = consistent(noisy, SIZES)
+        found = make_consistent(noisy, SIZES)
         columns.append(np.concatenate([found[key] for key in plan]))
     variance = (np.array(columns) ** 2).sum(axis=0)
     assert (variance <= 1 + 1e-12).all()
@@ -81,9 +81,9 @@ def test_no_count_gets_a_larger_variance(plan):
 
 def test_shapes_stay_and_columns_are_in_order():
     flat = {(0, 1): np.arange(6), (): np.array(15)}
-    found = consistent(flat, SIZES)
+    found = make_consistent(flat, SIZES)
     assert found[(0, 1)].shape == (6,)
     assert found[()].shape == ()
     with pytest.raises(ValueError, match="ascending"):
-        consistent({(1, 0): np.zeros((3, 2))}, SIZES)
-    assert consistent({}, SIZES) == {}
+        make_consistent({(1, 0): np.zeros((3, 2))}, SIZES)
+    assert make_consistent({}, SIZES) == {}

@@ -12,12 +12,12 @@ from scipy.stats import binom
 
 from shoal.core.errors import UsageError
 from shoal.core.spend import parse_spend
-from shoal.dp.audit import Doubts, audit_epsilon, share_high, share_low
-from shoal.dp.mechanisms import GAUSSIAN, LAPLACE, noise
-from shoal.dp.randomised_response import response
-from shoal.dp.residuals import residuals
-from shoal.dp.seeded_draws import gaussian as gaussian_of
-from shoal.dp.seeded_draws import laplace as laplace_of
+from shoal.dp.audit import BoundMaker, audit_epsilon, bound_share_above, bound_share_below
+from shoal.dp.mechanisms import GAUSSIAN, LAPLACE, calibrate_noise
+from shoal.dp.randomised_response import calibrate_response
+from shoal.dp.residuals import check_residuals
+from shoal.dp.seeded_draws import draw_gaussian as gaussian_of
+from shoal.dp.seeded_draws import draw_laplace as laplace_of
 
 BEFORE = np.array([0, 5, 3, 9, 7])
 AFTER = BEFORE + np.array([1, 0, 0, 0, 0])
@@ -27,7 +27,7 @@ THREE = np.tile(BEFORE, 3), np.tile(AFTER, 3)
 
 @cache
 def laplace(epsilon, contributions=1):
-    return noise(parse_spend(epsilon), contributions).added
+    return calibrate_noise(parse_spend(epsilon), contributions).added
 
 
 # Bounds
@@ -37,21 +37,21 @@ def laplace(epsilon, contributions=1):
 def test_the_ends_of_a_share_are_missed_no_more_often_than_stated(share):
     runs, doubt = 60, 0.025
     hits, chance = np.arange(runs + 1), binom.pmf(np.arange(runs + 1), runs, share)
-    assert chance[share_low(hits, runs, doubt) > share].sum() <= doubt
-    assert chance[share_high(hits, runs, doubt) < share].sum() <= doubt
+    assert chance[bound_share_below(hits, runs, doubt) > share].sum() <= doubt
+    assert chance[bound_share_above(hits, runs, doubt) < share].sum() <= doubt
 
 
 def test_epsilon_takes_delta_off_and_needs_the_likelier_table_first():
-    doubts = Doubts(delta=0.1, doubt=0.005, concentrated=False)
-    low, high = share_low(80, 100, 0.005), share_high(20, 100, 0.005)
+    doubts = BoundMaker(delta=0.1, doubt=0.005, concentrated=False)
+    low, high = bound_share_below(80, 100, 0.005), bound_share_above(20, 100, 0.005)
     assert doubts.epsilon(80, 20, 100) == pytest.approx(math.log((low - 0.1) / high))
     assert doubts.epsilon(20, 80, 100) < 0
     assert doubts.epsilon(0, 0, 100) == -math.inf
 
 
 def test_rho_is_the_largest_divergence_of_two_coins_over_its_order():
-    doubts = Doubts(delta=0, doubt=0.005, concentrated=True)
-    p, q = share_low(900, 1000, 0.005), share_high(100, 1000, 0.005)
+    doubts = BoundMaker(delta=0, doubt=0.005, concentrated=True)
+    p, q = bound_share_below(900, 1000, 0.005), bound_share_above(100, 1000, 0.005)
     orders = np.linspace(1.0005, 60, 60_000)
     both = p**orders * q ** (1 - orders) + (1 - p) ** orders * (1 - q) ** (1 - orders)
     by_search = (np.log(both) / (orders - 1) / orders).max()
@@ -64,7 +64,7 @@ def test_a_tight_mechanism_is_accused_less_often_than_stated():
     runs, doubt = 300, 0.05
     one, other = (binom.pmf(np.arange(runs + 1), runs, p) for p in (0.5, 0.5 / math.e))
     hits, too = np.meshgrid(np.arange(runs + 1), np.arange(runs + 1), indexing="ij")
-    bound = Doubts(0, doubt, False).epsilon(hits, too, runs)
+    bound = BoundMaker(0, doubt, False).epsilon(hits, too, runs)
     assert np.outer(one, other)[bound > 1].sum() <= 2 * doubt
 
 
@@ -84,7 +84,7 @@ def test_noise_of_the_operating_system_stays_under_its_claim():
 
 
 def test_gaussian_stays_under_its_claim():
-    made = noise(parse_spend(3, 1e-6), 1)
+    made = calibrate_noise(parse_spend(3, 1e-6), 1)
     found = audit_epsilon(made.added, BEFORE, AFTER, 3, 1e-6, rho=made.rho, runs=2000, seed=5)
     assert found.holds
     assert 0.1 * made.rho < found.rho_low <= made.rho
@@ -97,7 +97,7 @@ def test_several_marginals_stay_under_their_claim():
 
 @pytest.mark.parametrize(("values", "pair"), [(2, (0, 1)), (6, (4, 1))])
 def test_randomised_response_stays_under_its_claim(values, pair):
-    made = response(parse_spend(2), values)
+    made = calibrate_response(parse_spend(2), values)
     found = audit_epsilon(made.answered, [pair[0]], [pair[1]], 2, runs=2000, seed=5)
     assert 1.3 < found.epsilon_low <= 2
 
@@ -162,7 +162,7 @@ def test_sensitivity_forgotten_for_several_marginals_is_caught():
 
 
 def test_half_of_gaussian_noise_is_caught_by_rho_alone():
-    made = noise(parse_spend(3, 1e-6), 1)
+    made = calibrate_noise(parse_spend(3, 1e-6), 1)
     mutant = replace(made, scale=made.scale / 2)
     with_rho = audit_epsilon(mutant.added, BEFORE, AFTER, 3, 1e-6, rho=made.rho, runs=2000, seed=5)
     without = audit_epsilon(mutant.added, BEFORE, AFTER, 3, 1e-6, runs=2000, seed=5)
@@ -171,7 +171,9 @@ def test_half_of_gaussian_noise_is_caught_by_rho_alone():
 
 
 def test_an_answer_that_is_too_truthful_is_caught():
-    found = audit_epsilon(response(parse_spend(2), 5).answered, [1], [3], 1, runs=2000, seed=5)
+    found = audit_epsilon(
+        calibrate_response(parse_spend(2), 5).answered, [1], [3], 1, runs=2000, seed=5
+    )
     assert found.epsilon_low > 1
 
 
@@ -220,19 +222,19 @@ def test_runs_that_teach_the_weights_do_not_flatter():
 @pytest.mark.parametrize("scale", [0.4, 3, 50])
 def test_noise_as_stated_is_believed_and_other_noise_is_not(name, draw, scale):
     rng = np.random.default_rng(2)
-    right = [residuals(name, scale, draw(scale, 80, rng)).wrong for _ in range(20)]
+    right = [check_residuals(name, scale, draw(scale, 80, rng)).wrong for _ in range(20)]
     assert right == [""] * 20
-    assert residuals(name, scale, np.zeros(300)).wrong == "exact"
-    assert residuals(name, scale, draw(4 * scale, 80, rng)).wrong == "too far"
+    assert check_residuals(name, scale, np.zeros(300)).wrong == "exact"
+    assert check_residuals(name, scale, draw(4 * scale, 80, rng)).wrong == "too far"
     if scale > 1:
-        assert residuals(name, scale, draw(scale / 3, 80, rng)).wrong in ("too near", "exact")
-        assert residuals(name, scale, np.full(300, round(scale))).wrong == "shared"
+        assert check_residuals(name, scale, draw(scale / 3, 80, rng)).wrong in ("too near", "exact")
+        assert check_residuals(name, scale, np.full(300, round(scale))).wrong == "shared"
 
 
 @pytest.mark.parametrize("cells", [1, 2, 7])
 def test_the_chance_of_a_file_is_never_below_the_true_one(cells):
     all_exact = math.tanh(1 / 6) ** cells  # P(0) of scale 3, in each cell
-    found = residuals(LAPLACE, 3, np.zeros(cells)).chance
+    found = check_residuals(LAPLACE, 3, np.zeros(cells)).chance
     assert found == pytest.approx(min(1, 5 * all_exact), rel=0.01)
     assert found >= min(1, 5 * all_exact) * (1 - 1e-9)
 

@@ -10,7 +10,7 @@ import pytest
 
 from shoal.core.errors import UsageError
 from shoal.core.theory.odds import move_belief
-from shoal.dp.beliefs import improbable, improbable_in_the_paper
+from shoal.dp.beliefs import bound_improbable, bound_improbable_in_paper
 from shoal.dp.games import (
     Mechanism,
     counting,
@@ -139,7 +139,9 @@ def test_lemma_18_holds_with_the_constant_that_is_used():
             delta = max(excess(one, other, odds), excess(other, one, odds))
             most = delta * (1 + 1 / odds**2) / (1 - 1 / odds)
             assert max(unlike(one, other, odds), unlike(other, one, odds)) <= most
-            assert float(min(most, 1)) == pytest.approx(improbable(math.log(odds), float(delta)))
+            assert float(min(most, 1)) == pytest.approx(
+                bound_improbable(math.log(odds), float(delta))
+            )
 
 
 @pytest.mark.parametrize("odds", [Fraction(11, 10), Fraction(3, 2), THREE])
@@ -153,8 +155,8 @@ def test_lemma_18_as_printed_is_exceeded_and_no_smaller_constant_holds(odds):
     delta = max(excess(one, other, odds), excess(other, one, odds))
     found = unlike(one, other, odds)
     epsilon = math.log(odds)
-    assert found > improbable_in_the_paper(epsilon, float(delta))
-    assert float(found) == pytest.approx(improbable(epsilon, float(delta)), rel=1e-3)
+    assert found > bound_improbable_in_paper(epsilon, float(delta))
+    assert float(found) == pytest.approx(bound_improbable(epsilon, float(delta)), rel=1e-3)
 
 
 def test_theorem_17_holds_where_most_tables_are_private():

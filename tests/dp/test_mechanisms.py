@@ -13,9 +13,9 @@ from scipy.stats import chisquare
 
 from shoal.core.errors import UsageError
 from shoal.core.spend import Spend, parse_spend
-from shoal.dp.mechanisms import GAUSSIAN, LAPLACE, noise, spent
-from shoal.dp.opendp_library import floor, named, root
-from shoal.dp.selection import selection_scale
+from shoal.dp.mechanisms import GAUSSIAN, LAPLACE, calibrate_noise, compute_noise_spend
+from shoal.dp.opendp_library import describe_library, round_down, round_root_up
+from shoal.dp.selection import calibrate_selection
 
 DRAWS = 2_000
 UNLIKELY = 1e-7
@@ -33,7 +33,7 @@ def chances(name, scale, reach):
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.parametrize("epsilon", ["1/2", "3"])
 def test_noise_is_of_the_stated_distribution(epsilon, delta, seed):
-    made = noise(parse_spend(epsilon, delta), 2)
+    made = calibrate_noise(parse_spend(epsilon, delta), 2)
     rng = None if seed is None else np.random.default_rng(seed)
     drawn = made.added(np.full(DRAWS, 100), rng) - 100
     reach = max(2, int(1.5 * made.deviation))
@@ -44,7 +44,7 @@ def test_noise_is_of_the_stated_distribution(epsilon, delta, seed):
 @pytest.mark.parametrize("delta", [0, 1e-6, 0.01])
 @pytest.mark.parametrize("epsilon", ["1/10", "4"])
 def test_deviation_is_that_of_the_distribution(epsilon, delta):
-    made = noise(parse_spend(epsilon, delta), 1)
+    made = calibrate_noise(parse_spend(epsilon, delta), 1)
     z = np.arange(-2000, 2001)
     weight = chances(made.name, made.scale, 2000)
     assert math.isclose(made.deviation, math.sqrt((weight * z**2).sum()), rel_tol=1e-9)
@@ -58,8 +58,8 @@ def test_deviation_is_that_of_the_distribution(epsilon, delta):
 )
 def test_the_map_gives_back_what_was_asked_for(epsilon, contributions, delta):
     ask = Spend(epsilon, delta)
-    made = noise(ask, contributions)
-    back = spent(made.name, made.scale, contributions, delta)
+    made = calibrate_noise(ask, contributions)
+    back = compute_noise_spend(made.name, made.scale, contributions, delta)
     assert back.within(ask)
     assert back.epsilon > epsilon * (1 - Fraction(1, 10**6))
     assert (made.spend.epsilon, made.spend.delta) == (epsilon, delta)
@@ -67,8 +67,8 @@ def test_the_map_gives_back_what_was_asked_for(epsilon, contributions, delta):
 
 
 def test_laplace_has_the_closed_scale_and_gaussian_the_closed_rho():
-    assert noise(parse_spend("1/4"), 5).scale == 20
-    made = noise(parse_spend(1, 1e-6), 5)
+    assert calibrate_noise(parse_spend("1/4"), 5).scale == 20
+    made = calibrate_noise(parse_spend(1, 1e-6), 5)
     assert made.name == GAUSSIAN
     assert math.isclose(made.rho, 5 / (2 * made.scale**2), rel_tol=1e-12)
     simple = Fraction(made.rho) + 2 * Fraction(math.sqrt(made.rho * math.log(1e6)))
@@ -77,15 +77,15 @@ def test_laplace_has_the_closed_scale_and_gaussian_the_closed_rho():
 
 def test_less_noise_than_contributions_need_is_noticed():
     ask = parse_spend(1)
-    mutant = noise(ask, 1)  # as if a person were in one marginal of three
-    assert not spent(mutant.name, mutant.scale, 3).within(ask)
+    mutant = calibrate_noise(ask, 1)  # as if a person were in one marginal of three
+    assert not compute_noise_spend(mutant.name, mutant.scale, 3).within(ask)
     ask = parse_spend(1, 1e-6)
-    mutant = noise(ask, 1)
-    assert not spent(mutant.name, mutant.scale, 3, ask.delta).within(ask)
+    mutant = calibrate_noise(ask, 1)
+    assert not compute_noise_spend(mutant.name, mutant.scale, 3, ask.delta).within(ask)
 
 
 def test_shapes_stay_and_seeds_repeat():
-    made = noise(parse_spend(1), 1)
+    made = calibrate_noise(parse_spend(1), 1)
     table = np.arange(6).reshape(2, 3)
     assert made.added(table).shape == (2, 3)
     assert made.added(np.zeros(0, np.int64)).shape == (0,)
@@ -95,7 +95,7 @@ def test_shapes_stay_and_seeds_repeat():
 
 
 def test_the_operating_system_never_repeats():
-    made = noise(parse_spend("1/100"), 1)
+    made = calibrate_noise(parse_spend("1/100"), 1)
     counts = np.zeros(50, np.int64)
     assert (made.added(counts) != made.added(counts)).any()
 
@@ -106,41 +106,41 @@ def test_the_operating_system_never_repeats():
 )
 def test_what_cannot_be_drawn_is_refused_with_a_hint(spend, contributions):
     with pytest.raises(UsageError) as error:
-        noise(spend, contributions)
+        calibrate_noise(spend, contributions)
     assert error.value.hint
 
 
 def test_what_is_below_all_floats_is_refused_with_a_hint():
     with pytest.raises(UsageError, match="Delta is so small") as error:
-        spent(GAUSSIAN, 1.0, 1, Fraction(1, 10**400))
+        compute_noise_spend(GAUSSIAN, 1.0, 1, Fraction(1, 10**400))
     assert "--delta" in error.value.hint
     for tiny in (Fraction(1, 10**15), Fraction(1, 10**400)):
         with pytest.raises(UsageError, match="by chance alone"):
-            selection_scale(1.0, tiny)
+            calibrate_selection(1.0, tiny)
 
 
 @pytest.mark.parametrize("scale", [1e-5, 1e300])
 def test_what_the_library_refuses_is_told_in_plain_words(scale):
     with pytest.raises(UsageError, match="cannot be drawn"):
-        spent("discrete Gaussian", scale, 3, Fraction(1, 10**6))
+        compute_noise_spend("discrete Gaussian", scale, 3, Fraction(1, 10**6))
 
 
 def test_an_unknown_noise_is_refused():
     with pytest.raises(UsageError):
-        spent("Laplace", 1.0, 1)
+        compute_noise_spend("Laplace", 1.0, 1)
 
 
 @given(st.fractions("1/1000000", 1000))
 def test_limits_are_rounded_to_the_safe_side(number):
-    low = floor(number)
+    low = round_down(number)
     assert Fraction(low) <= number < Fraction(math.nextafter(low, math.inf))
 
 
 @given(st.integers(1, 10**9))
 def test_roots_are_rounded_up(number):
-    high = root(number)
+    high = round_root_up(number)
     assert Fraction(math.nextafter(high, 0)) ** 2 < number <= Fraction(high) ** 2
 
 
 def test_the_library_is_named_with_its_version():
-    assert named().startswith("OpenDP 0.")
+    assert describe_library().startswith("OpenDP 0.")

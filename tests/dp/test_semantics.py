@@ -11,7 +11,12 @@ import pytest
 from shoal.core.errors import UsageError
 from shoal.core.spend import Spend
 from shoal.core.theory.odds import move_belief
-from shoal.dp.beliefs import believed, curves, improbable, improbable_in_the_paper
+from shoal.dp.beliefs import (
+    bound_beliefs,
+    bound_improbable,
+    bound_improbable_in_paper,
+    compute_belief_curves,
+)
 from shoal.dp.semantics import semantic_privacy, semantic_privacy_for_most
 from shoal.reports.charts.belief import beliefs
 from shoal.reports.charts.theme import headline, svg, table
@@ -98,8 +103,8 @@ def test_odds_move_by_at_most_e_to_the_epsilon():
 
 
 def test_beliefs_in_values_need_two_steps_where_people_are_added_or_removed():
-    changed = believed(Spend(1), {"flu": 0.7, "other": 0.3})
-    there = believed(Spend(1), 0.1, "add or remove")
+    changed = bound_beliefs(Spend(1), {"flu": 0.7, "other": 0.3})
+    there = bound_beliefs(Spend(1), 0.1, "add or remove")
     assert [belief.about for belief in changed] == ["flu", "other"]
     assert [belief.exponent for belief in changed] == [1, 1]
     assert [(one.about, one.exponent) for one in there] == [
@@ -110,16 +115,16 @@ def test_beliefs_in_values_need_two_steps_where_people_are_added_or_removed():
 
 
 def test_a_delta_tells_the_chance_of_failing():
-    pure, (one,) = believed(Spend(1), 0.1)[0], believed(Spend(1, 1e-9), 0.1)
+    pure, (one,) = bound_beliefs(Spend(1), 0.1)[0], bound_beliefs(Spend(1, 1e-9), 0.1)
     assert pure.failing == 0
     assert one.exponent == pytest.approx(1.1)
-    assert one.failing == pytest.approx(improbable(1, 1e-9, 0.1))
+    assert one.failing == pytest.approx(bound_improbable(1, 1e-9, 0.1))
     assert 1e-9 < one.failing < 2e-8
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 0.5, 1, 3])
 def test_the_constant_of_lemma_18_is_too_small(epsilon):
-    assert improbable_in_the_paper(epsilon, 1e-6) < improbable(epsilon, 1e-6)
+    assert bound_improbable_in_paper(epsilon, 1e-6) < bound_improbable(epsilon, 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +159,7 @@ def test_neighbours_are_read_as_manifests_write_them():
 
 def test_the_chart_tells_the_belief_and_draws():
     found = semantic_privacy("1/2", 0, prior=0.1)
-    spec = beliefs(found.to_json(), curves(0.5, found.even.exponent))
+    spec = beliefs(found.to_json(), compute_belief_curves(0.5, found.even.exponent))
     columns, rows = table(spec)
     assert "whoever believes 10% before believes at least 6.3%" in headline(spec)
     assert columns == ("Belief before", "After, at least", "After, at most")
@@ -164,6 +169,6 @@ def test_the_chart_tells_the_belief_and_draws():
 
 def test_the_chart_of_an_enormous_epsilon_still_draws():
     found = semantic_privacy(100, 1e-6)
-    spec = beliefs(found.to_json(), curves(100, found.even.exponent))
+    spec = beliefs(found.to_json(), compute_belief_curves(100, found.even.exponent))
     assert "but for a chance of 1e-06" in headline(spec)
     assert "<svg" in svg(spec)

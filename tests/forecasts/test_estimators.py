@@ -35,7 +35,7 @@ from shoal.forecasts.real_intersection import (
 )
 from shoal.forecasts.simulation import SimulatedPopulation, compute_prediction_interval, simulate
 from shoal.forecasts.validation import validate_forecast
-from shoal.methods import method
+from shoal.methods import find_method
 from shoal.models import rule
 
 SATTAR = Path(__file__).parent.parent / "golden" / "sattar_tables1_2.json"
@@ -58,7 +58,7 @@ def ours(rng, people=60, classes=6, values=5, **more):
 
 
 def mondrian(k):
-    return lambda tally, rng: method("mondrian")(tally, rule(f"k-anonymity k={k}"), rng=rng)
+    return lambda tally, rng: find_method("mondrian")(tally, rule(f"k-anonymity k={k}"), rng=rng)
 
 
 def nodes_of(table):

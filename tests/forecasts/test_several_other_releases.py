@@ -22,14 +22,14 @@ from shoal.forecasts.real_intersection import (
 )
 from shoal.forecasts.simulation import SimulatedPopulation, simulate
 from shoal.forecasts.validation import CodedTable
-from shoal.methods import method
+from shoal.methods import find_method
 from shoal.models import rule
 
 SIZE, SEEDS = 3000, range(3)
 
 
 def publish(k):
-    return lambda tally, rng: method("mondrian")(tally, rule(f"k-anonymity k={k}"), rng=rng)
+    return lambda tally, rng: find_method("mondrian")(tally, rule(f"k-anonymity k={k}"), rng=rng)
 
 
 def town(rows=12_000, seed=0):

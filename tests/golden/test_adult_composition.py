@@ -22,7 +22,7 @@ from tests.oracles.adult_seven import SEVEN
 
 import shoal
 from shoal.core.tally import Groups
-from shoal.kernels.grouping import members
+from shoal.kernels.grouping import collect_code_sets
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.releases.tallying import encode
@@ -86,7 +86,7 @@ def _published(tally, people, model):
     cut = mondrian(tally, model)
     assert tally.rows == 17_581
     assert model.holds(Groups.of(tally, cut)).all()
-    bits = members(tally.values[0], cut.entry, cut.class_, cut.classes, 1)[:, 0]
+    bits = collect_code_sets(tally.values[0], cut.entry, cut.class_, cut.classes, 1)[:, 0]
     class_ = np.empty(tally.entries, np.int32)
     class_[cut.entry] = cut.class_
     return _ncp(tally, cut), bits[class_[people[:SHARED]]]

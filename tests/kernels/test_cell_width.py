@@ -9,15 +9,17 @@ from tests.core.test_axis import axes
 
 from shoal.core.axis import Axis
 from shoal.core.cells import cover_classes
-from shoal.kernels.cell_width import later, wide
-from shoal.methods._topdown.axis_widths import packed
+from shoal.kernels.cell_width import find_next_equal, measure_width
+from shoal.methods._topdown.axis_widths import pack_axis_widths
 
 
 def widths(columns, rows):
     """What the kernel says of a class of these rows, column by column."""
-    reach = packed(columns)
+    reach = pack_axis_widths(columns)
     codes = np.array(rows).T
-    return [wide(reach, j, c.min(), c.max(), len(set(c.tolist()))) for j, c in enumerate(codes)]
+    return [
+        measure_width(reach, j, c.min(), c.max(), len(set(c.tolist()))) for j, c in enumerate(codes)
+    ]
 
 
 @st.composite
@@ -40,22 +42,26 @@ def test_a_width_is_that_of_the_published_cell(made):
 @given(axes())
 @settings(max_examples=60, deadline=None)
 def test_every_range_of_an_axis_is_as_wide_as_the_axis_says(axis):
-    reach = packed([axis], [2.0])
+    reach = pack_axis_widths([axis], [2.0])
     assert reach.weight.tolist() == [2.0]
     low, high = np.triu_indices(axis.size)
     expected = axis.width(low, high)
     if axis.shape == "flat":
         mixed = axis.null & (high == axis.size - 1) & (low < high)
         expected = axis.set_width(np.where(mixed, axis.size, high - low + 1))
-    found = [wide(reach, 0, a, b, b - a + 1) for a, b in zip(low, high, strict=True)]
+    found = [measure_width(reach, 0, a, b, b - a + 1) for a, b in zip(low, high, strict=True)]
     assert found == expected.tolist()
 
 
 def test_a_span_wider_than_the_values_counts_until_everything_is_covered():
     ages = (20.0, 40.0, 60.0)
     axis = Axis("age", "number", "ordered", ages, positions=np.array(ages), span=(0.0, 100.0))
-    assert [wide(packed([axis]), 0, 0, high, 0) for high in range(3)] == [0.0, 0.2, 1.0]
+    assert [measure_width(pack_axis_widths([axis]), 0, 0, high, 0) for high in range(3)] == [
+        0.0,
+        0.2,
+        1.0,
+    ]
 
 
 def test_the_next_equal_code_of_each_place():
-    assert later(np.array([2, 0, 2, 1, 0]), 3).tolist() == [2, 4, 5, 5, 5]
+    assert find_next_equal(np.array([2, 0, 2, 1, 0]), 3).tolist() == [2, 4, 5, 5, 5]

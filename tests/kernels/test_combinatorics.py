@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.combinatorics import fewer
+from shoal.kernels.combinatorics import compute_chance_of_fewer
 
 SIXTEENTHS = st.integers(0, 16).map(lambda i: Fraction(i, 16))
 GROUPS = st.lists(st.lists(SIXTEENTHS, max_size=6), min_size=1, max_size=4)
@@ -33,7 +33,9 @@ def asked(groups: list[list[Fraction]], left_out: list[int], need: int) -> np.nd
     start = np.cumsum([0] + [len(group) for group in groups])
     chance = np.array([float(p) for group in groups for p in group])
     at = [start[i] + out if out >= 0 else -1 for i, out in enumerate(left_out)]
-    return fewer(start.astype(np.int64), chance, np.array(at, dtype=np.int64), need)
+    return compute_chance_of_fewer(
+        start.astype(np.int64), chance, np.array(at, dtype=np.int64), need
+    )
 
 
 @settings(max_examples=60, deadline=None)

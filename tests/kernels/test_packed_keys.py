@@ -14,7 +14,7 @@ import shoal
 from shoal.core.schema import Field
 from shoal.engines.duckdb import DuckFrame, connect, pack_codes, plan_packing, unpack_codes
 from shoal.engines.protocol import Coding, Pieces
-from shoal.kernels.grouping import combinations
+from shoal.kernels.grouping import number_combinations
 
 SIZES = {
     "just below 2**53": [2**10] * 5 + [7],
@@ -64,7 +64,7 @@ def test_keys_of_codes_of_any_type_are_those_of_plain_python(sizes, type_):
 @pytest.mark.parametrize("type_", [np.uint16, np.int32, np.int64])
 def test_combinations_are_those_of_plain_python(sizes, type_):
     rows = _rows(sizes)
-    number, first = combinations(_columns(rows, type_), sizes)
+    number, first = number_combinations(_columns(rows, type_), sizes)
     ranks = {row: i for i, row in enumerate(dict.fromkeys(rows))}
     assert number.tolist() == [ranks[row] for row in rows]
     assert first.tolist() == [rows.index(row) for row in ranks]

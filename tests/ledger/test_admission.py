@@ -497,7 +497,7 @@ def test_a_search_cut_short_does_not_count_as_safe(ledger, town, monkeypatch):
     ledger.admit(town.first)
     whole = ledger.judge(town.based, people=town.everybody)
     assert (whole.admitted, whole.unjudged) == (True, ())
-    monkeypatch.setattr(assignment, "STEPS", -1)
+    monkeypatch.setattr(assignment, "MAX_STEPS", -1)
     told = ledger.judge(town.based, people=town.everybody)
     cut = [one.finding for one in told.weighed if one.finding.details.get("limits")]
     assert cut
@@ -580,7 +580,7 @@ def test_no_defence_answers_a_search_cut_short(ledger, monkeypatch):
     second = {"age": ["1-2"] * 6 + ["3-6"] * 6 + ["7-8"] * 6, "ill": list("aaaaaabbbbbbaaaaaa")}
     told = beside(ledger, first, second, relation="over time")
     assert (told.admitted, len(told.defences)) == (True, 1)
-    monkeypatch.setattr(assignment, "STEPS", -1)
+    monkeypatch.setattr(assignment, "MAX_STEPS", -1)
     again = ledger.judge(pa.table(second), schema=ILL, relation="over time")
     assert "cut short" in not_let_through(again)
 

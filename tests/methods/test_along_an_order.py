@@ -15,11 +15,11 @@ from shoal.core.cells import cover_classes
 from shoal.core.errors import NotMetError, UsageError
 from shoal.core.model import list_joint_columns
 from shoal.core.tally import Groups, Tally
-from shoal.kernels.line_order import hilbert_keys, segmented
-from shoal.kernels.line_order import tree_order as leaves
+from shoal.kernels.line_order import compute_hilbert_keys, cut_into_segments
+from shoal.kernels.line_order import order_by_tree as leaves
 from shoal.measures.loss import loss
 from shoal.methods._order.points import Points
-from shoal.methods._topdown.axis_widths import packed
+from shoal.methods._topdown.axis_widths import pack_axis_widths
 from shoal.methods.hilbert import hilbert
 from shoal.methods.mondrian import mondrian
 from shoal.methods.tree_order import tree_order
@@ -51,7 +51,9 @@ def test_no_way_to_cut_the_line_costs_less(data):
     keys = np.array(data.draw(st.lists(row, min_size=1, max_size=9)), np.int32).T.copy()
     weights = np.array([2.0, 1.0, 0.5][: len(axes)])
     least, people = data.draw(st.integers(1, 3)), keys.shape[1]
-    begins, least_cost = segmented(keys, packed(axes, weights), least, 2 * least - 1)
+    begins, least_cost = cut_into_segments(
+        keys, pack_axis_widths(axes, weights), least, 2 * least - 1
+    )
     ways = [
         (0, *inner)
         for n in range(people)
@@ -74,7 +76,7 @@ def test_no_way_to_cut_the_line_costs_less(data):
 @pytest.mark.parametrize(("sides", "bits"), [(1, 4), (2, 1), (2, 4), (3, 3), (4, 2), (6, 1)])
 def test_the_curve_visits_every_place_once_and_steps_to_a_neighbour(sides, bits):
     grid = np.array(list(product(range(2**bits), repeat=sides))).T
-    keys = hilbert_keys(grid, bits)
+    keys = compute_hilbert_keys(grid, bits)
     assert keys.shape == (1, grid.shape[1])
     assert np.array_equal(np.sort(keys[0]), np.arange(grid.shape[1]))
     walk = grid[:, np.argsort(keys[0])]
@@ -84,10 +86,10 @@ def test_the_curve_visits_every_place_once_and_steps_to_a_neighbour(sides, bits)
 
 def test_a_curve_of_more_than_64_bits_is_the_fine_one_of_its_coarse_one():
     fine = np.random.default_rng(0).integers(0, 2**16, (5, 200))
-    keys = hilbert_keys(fine, 16)
+    keys = compute_hilbert_keys(fine, 16)
     assert keys.shape == (2, 200)
     whole = [int(high) << 64 | int(low) for high, low in keys.T]
-    coarse = hilbert_keys(fine >> 4, 12)[0]
+    coarse = compute_hilbert_keys(fine >> 4, 12)[0]
     assert [one >> 20 for one in whole] == coarse.tolist()
 
 
@@ -126,7 +128,9 @@ def test_the_tree_is_cut_where_least_is_lost(made):
     plain, rows, weights = made
     table = tally(plain, rows, weights)
     points = Points.of(table)
-    order = leaves(points.keys.copy(), points.count.copy(), packed(table.quasi, weights), 1.0, 99)
+    order = leaves(
+        points.keys.copy(), points.count.copy(), pack_axis_widths(table.quasi, weights), 1.0, 99
+    )
     assert sorted(order.tolist()) == list(range(len(points.count)))
     pairs = list(zip(map(tuple, points.keys.T.tolist()), points.count.tolist(), strict=True))
     assert is_tree(table.quasi, np.array(weights), [pairs[at] for at in order])
@@ -135,7 +139,9 @@ def test_the_tree_is_cut_where_least_is_lost(made):
 def test_the_line_turns_back_instead_of_jumping():
     near, far = (Axis(name, "category", "ordered", tuple("abcd")) for name in ("near", "far"))
     keys = np.array(list(product(range(4), range(4))), np.int32).T.copy()
-    order = leaves(keys.copy(), np.ones(16, np.int64), packed([near, far], [4.0, 1.0]), 1.0, 99)
+    order = leaves(
+        keys.copy(), np.ones(16, np.int64), pack_axis_widths([near, far], [4.0, 1.0]), 1.0, 99
+    )
     steps = np.abs(np.diff(keys[:, order], axis=1)).sum(axis=0)
     assert (steps == 1).all()
 
@@ -146,7 +152,7 @@ def test_many_points_are_sorted_as_few_are(even):
     numbers = tuple(map(float, range(70_000)))
     axis = Axis("n", "number", "ordered", numbers, positions=np.array(numbers))
     keys = rng.choice(70_000, (1, 500), replace=False).astype(np.int32)
-    order = leaves(keys.copy(), np.ones(500, np.int64), packed([axis]), 1.0, even)
+    order = leaves(keys.copy(), np.ones(500, np.int64), pack_axis_widths([axis]), 1.0, even)
     assert np.array_equal(keys[0, order], np.sort(keys[0]))
 
 
@@ -154,7 +160,7 @@ def test_large_nodes_are_cut_in_the_middle_of_the_widest_column_between_nodes_of
     letters = Axis("letter", "category", "tree", tuple("abcdef"), levels=(level(0, 1, 3),))
     number = Axis("number", "category", "ordered", tuple("xy"))
     keys = np.array(list(product(range(6), range(2))), np.int32).T.copy()
-    reach = packed([letters, number], [1.1, 1.0])
+    reach = pack_axis_widths([letters, number], [1.1, 1.0])
     order = leaves(keys.copy(), np.ones(12, np.int64), reach, 1.0, 7)
     assert set(keys[0, order[:6]]) == {0, 1, 2}
 

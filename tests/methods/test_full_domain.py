@@ -13,9 +13,9 @@ from shoal.core.errors import NotMetError, UsageError
 from shoal.core.tally import Groups, Population, Tally
 from shoal.measures import discernibility, loss, non_uniform_entropy
 from shoal.methods._lattice import search as optimum_of
-from shoal.methods._lattice.costs import MEASURES, cost
-from shoal.methods._lattice.ladder import ladder, levelled
-from shoal.methods._lattice.rollup import Packing, Tables
+from shoal.methods._lattice.costs import MEASURES, create_cost
+from shoal.methods._lattice.ladder import build_ladder, recode_to_rungs
+from shoal.methods._lattice.rollup import Packing, RolledTables
 from shoal.methods.full_domain import full_domain
 from shoal.models import rule
 
@@ -45,7 +45,7 @@ def worth(measure, tally, rungs, cut):
         return float(discernibility.raw(tally, cut))
     if measure == "average-class":
         return n / (cut.classes + bool(lost))
-    bits = non_uniform_entropy.raw(tally, levelled(tally, rungs))
+    bits = non_uniform_entropy.raw(tally, recode_to_rungs(tally, rungs))
     gone = np.isin(np.arange(tally.entries), cut.entry[cut.class_ < 0])
     for j, (rung, weight) in enumerate(zip(rungs, tally.importance, strict=True)):
         rows = np.bincount(rung.node[tally.keys[j]][gone], tally.count[gone])
@@ -80,7 +80,7 @@ def test_no_combination_of_levels_costs_less(measure, text):
             assert cut.held_back <= allowed
             assert model.holds(Groups.of(tally, cut)).all()
             rungs = [
-                next(r for r in ladder(a) if r.number == cut.facts["levels"][a.name])
+                next(r for r in build_ladder(a) if r.number == cut.facts["levels"][a.name])
                 for a in tally.quasi
             ]
             assert worth(measure, tally, rungs, cut) == pytest.approx(best)
@@ -93,7 +93,7 @@ def test_all_minimal_combinations_are_told(text, allowed):
         tally, model = table(seed), rule(text)
         _, passing = optimum("height", tally, model, allowed)
         levels = {tuple(r.number for r in rungs) for rungs in passing}
-        below = {a.name: [r.number for r in ladder(a)] for a in tally.quasi}
+        below = {a.name: [r.number for r in build_ladder(a)] for a in tally.quasi}
         names = list(below)
 
         def finer(node, below=below, names=names):
@@ -233,7 +233,7 @@ def test_the_closest_is_the_one_that_holds_the_fewest_rows_back(text):
 
 def test_rolled_tables_are_the_ones_counted_from_the_rows():
     tally, model = table(6, rows=80), rule("m-privacy m=1 (distinct-diversity l=2)")
-    tables = Tables.of(tally, model, tuple(ladder(a) for a in tally.quasi))
+    tables = RolledTables.of(tally, model, tuple(build_ladder(a) for a in tally.quasi))
     for node in np.ndindex(*map(len, tables.ladders)):
         rolled, want = tables.at(node), Groups.of(tally, tables.cut(node))
         got = tables.groups(rolled)
@@ -255,8 +255,12 @@ def test_wide_keys_take_several_words():
     rng = np.random.default_rng(0)
     tally = table(7, rows=60)
     for measure in ("loss", "non-uniform-entropy"):
-        narrow = Tables.of(tally, rule("k-anonymity k=2"), tuple(map(ladder, tally.quasi)))
-        wide = Tables.of(tally, rule("k-anonymity k=2"), tuple(map(ladder, tally.quasi)))
+        narrow = RolledTables.of(
+            tally, rule("k-anonymity k=2"), tuple(map(build_ladder, tally.quasi))
+        )
+        wide = RolledTables.of(
+            tally, rule("k-anonymity k=2"), tuple(map(build_ladder, tally.quasi))
+        )
         wide.packing = Packing(np.array([0, 1, 2]), np.array([5, 0, 40]), narrow.packing.bits, 3)
         first = narrow.kept[0]
         nodes = np.stack(
@@ -273,6 +277,6 @@ def test_wide_keys_take_several_words():
         a, b = narrow.at(node), wide.at(node)
         assert a.rows.tolist() == b.rows.tolist()
         lost = rng.random(len(a)) < 0.5
-        assert cost(measure, narrow).extra(a, lost) == pytest.approx(
-            cost(measure, wide).extra(b, lost)
+        assert create_cost(measure, narrow).extra(a, lost) == pytest.approx(
+            create_cost(measure, wide).extra(b, lost)
         )

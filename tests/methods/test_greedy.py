@@ -15,7 +15,7 @@ from tests.oracles.adult_seven import adult_seven
 from shoal.core.errors import NotMetError
 from shoal.core.tally import Groups
 from shoal.measures.loss import loss
-from shoal.methods._topdown.by_loss import ByLoss
+from shoal.methods._topdown.by_loss import LossSearch
 from shoal.methods.greedy import greedy
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
@@ -58,7 +58,7 @@ def test_the_first_cut_is_the_cheapest_of_all(table, k, lean):
     if len(rows) < k:
         return
     how = {"relaxed": False, "rng": None, "hold_back": 0, "lean": lean}
-    found = ByLoss.of(ours, rule(f"k-anonymity k={k}"), **how).chosen()
+    found = LossSearch.of(ours, rule(f"k-anonymity k={k}"), **how).chosen()
     possible = list(all_cuts(plain, rows, k))
     assert len(found) == bool(possible)
     if possible:

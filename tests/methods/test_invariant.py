@@ -17,8 +17,8 @@ from shoal.core.errors import NotMetError, UsageError
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.measures.loss import loss
 from shoal.methods._invariance.balancing import NEW, Balance
-from shoal.methods._invariance.buckets import dealt, lacking, most
-from shoal.methods._invariance.groups import gathered
+from shoal.methods._invariance.buckets import count_dealable, count_missing_rows, deal_buckets
+from shoal.methods._invariance.groups import gather_classes
 from shoal.methods._invariance.requirement import APART, FILL
 from shoal.methods._topdown.progress import Advance
 from shoal.methods.invariant import invariant
@@ -66,12 +66,12 @@ def test_classes_are_even_or_they_are_not():
 @given(counts=COUNTS, m=st.integers(1, 4))
 def test_rows_are_dealt_exactly_where_they_can_be(counts, m):
     if counts.max() * m > counts.sum():
-        high = most(counts, m)
+        high = count_dealable(counts, m)
         assert np.minimum(counts, high).sum() >= m * high
         assert np.minimum(counts, high + 1).sum() < m * (high + 1)
         counts = np.minimum(counts, high)
     placed = np.zeros_like(counts)
-    for values, times in dealt(counts, m):
+    for values, times in deal_buckets(counts, m):
         assert len(set(values.tolist())) == len(values) >= m
         assert times > 0
         placed[values] += times
@@ -81,7 +81,7 @@ def test_rows_are_dealt_exactly_where_they_can_be(counts, m):
 @settings(max_examples=200, deadline=None)
 @given(counts=COUNTS, m=st.integers(1, 4))
 def test_what_lacks_is_the_least_that_makes_rows_eligible(counts, m):
-    more = lacking(counts, m, np.ones(len(counts), np.int64))
+    more = count_missing_rows(counts, m, np.ones(len(counts), np.int64))
     assert (more >= 0).all()
     assert more.sum() == 0 or (counts + more).max() == counts.max()
     if len(counts) >= m:
@@ -110,7 +110,7 @@ PEOPLE = st.lists(st.tuples(st.integers(0, 39), st.integers(0, 39), st.integers(
 def test_everybody_who_can_be_is_in_an_even_class(people, m):
     tally = table([p[:2] for p in people], [p[2] for p in people])
     counts = np.bincount([p[2] for p in people])
-    high = most(counts, m)
+    high = count_dealable(counts, m)
     over = int(np.maximum(counts - high, 0).sum())
     if over:
         with pytest.raises(NotMetError, match="may be held back"):
@@ -184,7 +184,9 @@ def made_of(tally, balance, m):
         np.ones(tally.entries + made, np.int64),
     )
     first = np.append(balance.signature != NEW, np.zeros(made, np.bool_))
-    whole, cut, left = gathered(whole, rule(f"m-invariance m={m}"), rows, Advance(None), first)
+    whole, cut, left = gather_classes(
+        whole, rule(f"m-invariance m={m}"), rows, Advance(None), first
+    )
     assert left == 0
     return whole, cut
 

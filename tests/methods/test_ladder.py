@@ -10,9 +10,9 @@ from tests.oracles.lattices import table
 
 from shoal.core.axis import Axis, Level
 from shoal.core.errors import UsageError
-from shoal.methods import by_levels, methods
-from shoal.methods._lattice.ladder import ladder, rung_at, told_levels
-from shoal.methods._lattice.nodes import PASSES, Lattice, summed
+from shoal.methods import load_methods, publishes_levels
+from shoal.methods._lattice.ladder import build_ladder, describe_levels, find_rung
+from shoal.methods._lattice.nodes import PASSES, NodeLattice, sum_over_rungs
 from shoal.models import rule
 from shoal.testing.random_tables import sample
 
@@ -23,9 +23,9 @@ FOUR = Axis("a", "category", "tree", ("a", "b", "c", "d"), levels=(PAIRS, SAME))
 
 
 def test_a_level_that_joins_nothing_more_is_not_searched_but_can_be_asked_for():
-    assert [rung.number for rung in ladder(FOUR)] == [0, 1, 3]
-    assert [rung_at(FOUR, level).number for level in range(5)] == [0, 1, 2, 3, 3]
-    assert rung_at(FOUR, 2).node.tolist() == rung_at(FOUR, 1).node.tolist()
+    assert [rung.number for rung in build_ladder(FOUR)] == [0, 1, 3]
+    assert [find_rung(FOUR, level).number for level in range(5)] == [0, 1, 2, 3, 3]
+    assert find_rung(FOUR, 2).node.tolist() == find_rung(FOUR, 1).node.tolist()
 
 
 def test_levels_are_told_with_their_tops():
@@ -33,17 +33,17 @@ def test_levels_are_told_with_their_tops():
     closed = replace(FOUR, name="b", levels=(PAIRS, whole))  # its last level is all of it
     single = Axis("c", "category", "flat", ("x",))
     tally = replace(table(0), quasi=(FOUR, closed, single))
-    rungs = [ladder(FOUR)[1], ladder(closed)[-1], ladder(single)[0]]
-    assert told_levels(tally, rungs) == {
+    rungs = [build_ladder(FOUR)[1], build_ladder(closed)[-1], build_ladder(single)[0]]
+    assert describe_levels(tally, rungs) == {
         "levels": {"a": 1, "b": 2, "c": 0},
         "levels_of": {"a": 3, "b": 3, "c": 0},
     }
 
 
-@pytest.mark.parametrize("name", [name for name in methods() if by_levels(name)])
+@pytest.mark.parametrize("name", [name for name in load_methods() if publishes_levels(name)])
 def test_methods_by_levels_tell_them_alike(name):
     tally = table(1)
-    facts = methods()[name](tally, rule("k-anonymity k=3"), hold_back=20).facts
+    facts = load_methods()[name](tally, rule("k-anonymity k=3"), hold_back=20).facts
     if name == "local":  # a column has several
         assert "levels" not in facts
         return
@@ -53,19 +53,19 @@ def test_methods_by_levels_tell_them_alike(name):
     assert list(facts["levels"]) == list(tops)
 
 
-@pytest.mark.parametrize("name", methods())
+@pytest.mark.parametrize("name", load_methods())
 def test_without_quasi_identifiers_there_is_nothing_to_generalise(name):
     tally, _ = sample(0)
     none = replace(tally, quasi=(), keys=tally.keys[:0], population=None)
     with pytest.raises(UsageError, match="There is no quasi-identifier to generalise"):
-        methods()[name](none, rule("k-anonymity k=2"))
+        load_methods()[name](none, rule("k-anonymity k=2"))
 
 
 @pytest.mark.parametrize("shape", [(1,), (4,), (3, 1, 4), (2, 3, 2)])
 def test_minimal_nodes_are_those_under_which_nothing_passes(shape):
     rng = np.random.default_rng(0)
     for _ in range(20):
-        lattice = Lattice(np.zeros(shape), known=True)
+        lattice = NodeLattice(np.zeros(shape), known=True)
         lattice.status[rng.random(shape) < 0.5] = PASSES
         before = lattice.status.copy()
         passing = {tuple(map(int, node)) for node in np.argwhere(lattice.status == PASSES)}
@@ -79,7 +79,7 @@ def test_minimal_nodes_are_those_under_which_nothing_passes(shape):
 
 def test_sums_over_columns_are_those_of_each_node():
     parts = [np.array([1.0, 2.0]), np.array([0.5]), np.array([0.0, 3.0, 7.0])]
-    found = summed(parts)
+    found = sum_over_rungs(parts)
     assert found.shape == (2, 1, 3)
     for node in np.ndindex(found.shape):
         assert found[node] == sum(part[at] for part, at in zip(parts, node, strict=True))

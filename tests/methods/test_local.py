@@ -12,7 +12,7 @@ from shoal.core.axis import Axis, Level
 from shoal.core.errors import NotMetError, UsageError
 from shoal.core.tally import Groups, Tally
 from shoal.measures.loss import loss
-from shoal.methods._lattice.ladder import ladder, levelled
+from shoal.methods._lattice.ladder import build_ladder, recode_to_rungs
 from shoal.methods.full_domain import full_domain
 from shoal.methods.local import local
 from shoal.models import rule
@@ -47,7 +47,7 @@ def test_everybody_comes_into_a_class_that_meets_the_rule(text, share):
 def test_the_first_round_publishes_the_finest_levels_that_place_the_share():
     tally, model = table(11, rows=80), rule("k-anonymity k=3")
     enough = [
-        (loss(tally, levelled(tally, rungs)), cut)
+        (loss(tally, recode_to_rungs(tally, rungs)), cut)
         for rungs, cut in every_node(tally, model)
         if tally.rows - cut.held_back >= 0.25 * tally.rows
     ]
@@ -68,7 +68,9 @@ def test_cells_are_nodes_of_the_hierarchies():
     for j, axis in enumerate(tally.quasi):
         if j in cut.cells.sets:
             continue
-        nodes = {(int(a), int(b)) for r in ladder(axis) for a, b in zip(r.low, r.high, strict=True)}
+        nodes = {
+            (int(a), int(b)) for r in build_ladder(axis) for a, b in zip(r.low, r.high, strict=True)
+        }
         pairs = zip(cut.cells.low[:, j].tolist(), cut.cells.high[:, j].tolist(), strict=True)
         assert set(pairs) <= nodes
 

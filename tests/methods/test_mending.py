@@ -13,7 +13,7 @@ from shoal.core.axis import Axis
 from shoal.core.errors import NotMetError
 from shoal.core.model import Rule, list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally
-from shoal.methods._order.mending import mended
+from shoal.methods._order.mending import mend_classes
 from shoal.models import rule
 from shoal.testing.random_tables import sample
 
@@ -31,7 +31,7 @@ def line(ages, values, count=None):
 def mend(tally, text, classes, **how):
     entry = np.arange(tally.entries, dtype=np.int32)
     model = rule(text) if isinstance(text, str) else text
-    return mended(tally, model, entry, np.array(classes), tally.count, **how)
+    return mend_classes(tally, model, entry, np.array(classes), tally.count, **how)
 
 
 def ends(cut):
@@ -122,7 +122,7 @@ def test_every_rule_is_met_in_the_end(text, seed):
     tally, _ = sample(seed)
     model = rule(text)
     entry = np.lexsort(tally.keys[::-1]).astype(np.int32)
-    cut = mended(tally, model, entry, np.arange(tally.entries), tally.count[entry])
+    cut = mend_classes(tally, model, entry, np.arange(tally.entries), tally.count[entry])
     assert model.holds(Groups.of(tally, cut, list_joint_columns(model))).all()
     assert (np.bincount(cut.entry, cut.count) == tally.count).all()
     again = Cut.of(tally, cut.entry, cut.class_, cut.count)

@@ -16,10 +16,10 @@ import shoal
 from shoal.core.axis import Axis
 from shoal.core.errors import NotMetError, UsageError
 from shoal.core.tally import Groups, Tally
-from shoal.kernels.mdav import halved
+from shoal.kernels.mdav import halve_points
 from shoal.measures.loss import loss
 from shoal.methods._order.points import Points
-from shoal.methods.microaggregation import Cloud, microaggregation
+from shoal.methods.microaggregation import EmbeddedPoints, microaggregation
 from shoal.methods.mondrian import mondrian
 from shoal.models import rule
 from shoal.releases.reader import open_frame
@@ -115,7 +115,7 @@ def test_the_classes_are_those_of_mdav(data, k, flat):
     kinds = ("ordered", "flat" if flat else "ordered")
     tally = table(columns, shapes={1: kinds[1]})
     points = Points.of(tally)
-    pieces, blocks = Cloud.of(tally, points, "one-hot").clustered(k, 100)
+    pieces, blocks = EmbeddedPoints.of(tally, points, "one-hot").clustered(k, 100)
     assert blocks == 1
     expected = sorted(plain_mdav(coordinates(columns, kinds), k), key=sorted)
     assert clusters_of(points, pieces) == expected
@@ -126,7 +126,9 @@ def test_people_who_are_equal_count_as_often_as_they_are():
     values = [4, 9, 25, 49, 121]
     counts = [1, 7, 2, 5, 3]
     tally = table([values], counts=counts)
-    (point, class_, count), _ = Cloud.of(tally, Points.of(tally), "one-hot").clustered(3, 100)
+    (point, class_, count), _ = EmbeddedPoints.of(tally, Points.of(tally), "one-hot").clustered(
+        3, 100
+    )
     rows = [v for v, n in zip(values, counts, strict=True) for _ in range(n)]
     expected = plain_mdav(coordinates([rows], ["ordered"]), 3)
     found = [sorted(np.repeat(point[class_ == c], count[class_ == c])) for c in range(6)]
@@ -215,7 +217,7 @@ def test_fewer_than_k_people_are_refused_or_held_back():
 def test_blocks_are_small_whole_and_in_order(values, most, least):
     line = np.array([values, [v % 5 for v in values]], np.float64)
     people = np.array([1 + v % 3 for v in values])
-    order, edges = halved(line, people, most, least)
+    order, edges = halve_points(line, people, most, least)
     assert sorted(order.tolist()) == list(range(len(values)))
     sizes = [int(people[order[a:b]].sum()) for a, b in pairwise(edges)]
     assert len(sizes) == 1 or min(sizes) >= least
@@ -262,7 +264,7 @@ def nearest_is_own(cloud, pieces):
 )
 def test_most_of_adult_are_found_by_the_nearest_centroid(adult, categories, k, share):
     """Ganta et al. 2008 tell of about 70 %, of another table."""
-    cloud = Cloud.of(adult, Points.of(adult), categories)
+    cloud = EmbeddedPoints.of(adult, Points.of(adult), categories)
     pieces, blocks = cloud.clustered(k, 10_000)
     assert blocks == 1
     assert nearest_is_own(cloud, pieces) == pytest.approx(share, abs=0.03)

@@ -16,7 +16,7 @@ from shoal.core.axis import Axis
 from shoal.core.errors import ShoalError, UsageError
 from shoal.core.histogram import Histogram
 from shoal.core.tally import Groups
-from shoal.methods import method, names, promises
+from shoal.methods import find_method, guarantees_rule, list_method_names
 from shoal.models import rule
 from shoal.models.composition import WEIGHT, Composition
 from shoal.testing.random_tables import sample
@@ -128,15 +128,15 @@ ONE_RULE = "invariant"
 """A method that makes classes for one rule only, another one."""
 
 
-@pytest.mark.parametrize("name", sorted(set(names()) - {ONE_RULE}))
+@pytest.mark.parametrize("name", sorted(set(list_method_names()) - {ONE_RULE}))
 def test_every_method_meets_it(name):
     model = rule("k-anonymity k=3 & composition l=2 alpha=0.8")
-    testing.check_method(method(name), model, seeds=(3,), promises=promises(name))
+    testing.check_method(find_method(name), model, seeds=(3,), promises=guarantees_rule(name))
 
 
 def test_a_method_for_another_rule_refuses_it():
     with pytest.raises(ShoalError, match="m-invariance"):
-        method(ONE_RULE)(sample(3)[0], Composition(2, 0.8))
+        find_method(ONE_RULE)(sample(3)[0], Composition(2, 0.8))
 
 
 @pytest.mark.parametrize(

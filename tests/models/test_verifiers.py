@@ -17,7 +17,13 @@ from tests.oracles.provided import provided, random_classes
 from shoal.core.errors import UsageError
 from shoal.core.model import Rule
 from shoal.models._verifiers import verifiers
-from shoal.models._verifiers.lattice import Lattice, attack_power, masks, ranks, scores
+from shoal.models._verifiers.lattice import (
+    CoalitionLattice,
+    decode_coalition,
+    encode_coalitions,
+    rank_by_attack_power,
+    score_classes,
+)
 from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.entropy_diversity import EntropyDiversity
 from shoal.models.k_anonymity import KAnonymity
@@ -171,28 +177,32 @@ def test_stronger_providers_have_more_rows_and_values():
     rows = [(0, 0)] * 3 + [(1, 0)] + [(2, i % 2) for i in range(3)]
     class_ = provided([rows])
     model = KAnonymity(5) & DistinctDiversity(4)
-    assert attack_power(model, class_).tolist() == [1, 0, 2]
-    assert attack_power(KAnonymity(5), class_).tolist() == [1, 0, 2]  # equal rows: as they come
+    assert rank_by_attack_power(model, class_).tolist() == [1, 0, 2]
+    assert rank_by_attack_power(KAnonymity(5), class_).tolist() == [
+        1,
+        0,
+        2,
+    ]  # equal rows: as they come
 
 
 def test_score_of_the_paper_with_its_correction():
     groups = provided([even(1, 4, 4), even(1, 10, 1)])
     model = KAnonymity(4) & DistinctDiversity(2)
-    met, failed = scores(model, groups).tolist()
+    met, failed = score_classes(model, groups).tolist()
     assert met == pytest.approx(0.7 * 4 / 4 + 0.3 * 4 / 2)
     assert failed < 1 < 0.7 * 10 / 4 + 0.3 * 1 / 2  # at most 1 − ε: ten rows of one value fail
-    assert scores(KAnonymity(20), groups).tolist() == pytest.approx([0.14, 0.35])
+    assert score_classes(KAnonymity(20), groups).tolist() == pytest.approx([0.14, 0.35])
 
 
 def test_levels_run_from_weak_to_strong_or_back():
-    lattice = Lattice.of(KAnonymity(2), provided([even(2, 4)]), 2, "direct")
+    lattice = CoalitionLattice.of(KAnonymity(2), provided([even(2, 4)]), 2, "direct")
     assert lattice.level(3)[0].tolist() == [0, 1, 2]
     assert lattice.level(2, strongest=True)[0].tolist() == [3, 2]
     assert lattice.level(0).shape == (1, 0)
-    assert masks(lattice.level(0)).tolist() == [0]
-    assert [ranks(int(one))[0].tolist() for one in masks(lattice.level(3))] == (
-        lattice.level(3).tolist()
-    )
+    assert encode_coalitions(lattice.level(0)).tolist() == [0]
+    assert [
+        decode_coalition(int(one))[0].tolist() for one in encode_coalitions(lattice.level(3))
+    ] == (lattice.level(3).tolist())
 
 
 # Refusals

@@ -9,7 +9,7 @@ import numpy as np
 from shoal.core.axis import Axis, Level
 from shoal.core.model import find_spoiling_classes, list_joint_columns
 from shoal.core.tally import Groups, Tally
-from shoal.methods._lattice.ladder import ladder, levelled
+from shoal.methods._lattice.ladder import build_ladder, recode_to_rungs
 
 
 def axis(name, rng, most=6):
@@ -53,9 +53,9 @@ def table(seed, rows=40, columns=3, most=6):
 
 def every_node(tally, model):
     """Each combination of levels: the levels, its cut with what must be held back, and how many."""
-    ladders = [ladder(one) for one in tally.quasi]
+    ladders = [build_ladder(one) for one in tally.quasi]
     for rungs in itertools.product(*ladders):
-        cut = levelled(tally, rungs)
+        cut = recode_to_rungs(tally, rungs)
         while cut.classes:
             bad = find_spoiling_classes(model, Groups.of(tally, cut, list_joint_columns(model)))
             if not bad.any():

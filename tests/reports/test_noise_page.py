@@ -13,9 +13,9 @@ from click.testing import CliRunner
 import shoal
 from shoal.cli.main import main
 from shoal.core.errors import UsageError
-from shoal.dp.consistency import consistent
+from shoal.dp.consistency import make_consistent
 from shoal.dp.mechanisms import GAUSSIAN, LAPLACE
-from shoal.dp.seeded_draws import gaussian, laplace
+from shoal.dp.seeded_draws import draw_gaussian, draw_laplace
 from shoal.reports.document import Callout, Chart, Page, Table
 from shoal.reports.noise.evidence import mean_size
 
@@ -248,7 +248,7 @@ def deviation_by_hand(key, keys, sizes):
         for cell in np.ndindex(*(sizes[at] for at in measured)):
             tables = {one: np.zeros([sizes[at] for at in one]) for one in keys}
             tables[measured][cell] = 1
-            weights.append(consistent(tables, sizes)[key].flat[0])
+            weights.append(make_consistent(tables, sizes)[key].flat[0])
     return np.sqrt(np.square(weights).sum())
 
 
@@ -367,8 +367,8 @@ def test_the_verb_writes_it(town, tmp_path):
 def test_the_mean_size_of_noise_is_that_of_draws(scale):
     rng = np.random.default_rng(2)
     assert mean_size(LAPLACE, scale) == pytest.approx(
-        np.abs(laplace(scale, 200_000, rng)).mean(), rel=0.02
+        np.abs(draw_laplace(scale, 200_000, rng)).mean(), rel=0.02
     )
     assert mean_size(GAUSSIAN, scale) == pytest.approx(
-        np.abs(gaussian(scale, 200_000, rng)).mean(), rel=0.02
+        np.abs(draw_gaussian(scale, 200_000, rng)).mean(), rel=0.02
     )

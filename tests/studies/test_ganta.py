@@ -13,7 +13,7 @@ import pytest
 
 import shoal
 from shoal.methods._order.points import Points
-from shoal.methods.microaggregation import Cloud
+from shoal.methods.microaggregation import EmbeddedPoints
 from shoal.studies import experiments
 from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, PARTLY, number
 from shoal.studies.entropy import bits
@@ -485,7 +485,7 @@ def test_the_nearest_centroid_is_by_hand():
     assert centroids.published(table, sample, 3) == 100
     with centroids.opened(table) as frame:
         tally = centroids.encode(frame, sample.schema.fit(frame.fields)).tally
-    cloud = Cloud.of(tally, Points.of(tally), "ordinal")
+    cloud = EmbeddedPoints.of(tally, Points.of(tally), "ordinal")
     wrong = np.arange(6), np.array([0, 0, 1, 1, 1, 0]), np.ones(6, np.int64)
     # Centroids 16 / 3 and 23 / 3: of class 0 (0, 1, 15) two are nearer, of class 1 10 and 11.
     assert centroids.nearest_is_own(cloud, wrong) == pytest.approx(100 * 4 / 6)

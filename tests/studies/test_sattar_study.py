@@ -15,7 +15,7 @@ from shoal import Schema
 from shoal.core.axis import Axis
 from shoal.forecasts.our_table import OurTable, OverlapScenario, tally_codes
 from shoal.forecasts.real_intersection import assign_rows_to_classes
-from shoal.methods import method
+from shoal.methods import find_method
 from shoal.models.k_anonymity import KAnonymity
 from shoal.studies.claims import AGREES, CORRECTED, DIFFERS, FOUND, PARTLY, number
 from shoal.studies.kept import Kept
@@ -235,7 +235,7 @@ def tiny():
     keys = rng.integers(0, 4, (1, 18)).astype(np.int32)
     values = rng.integers(0, 3, 18).astype(np.int32)
     tally, entry = tally_codes(quasi, sensitive, keys, values)
-    cut = method("mondrian")(tally, KAnonymity(4))
+    cut = find_method("mondrian")(tally, KAnonymity(4))
     return OurTable(
         quasi, sensitive, keys, values, assign_rows_to_classes(cut, entry, rng), cut.cells
     )

@@ -232,7 +232,7 @@ def test_all_methods_are_compared_unless_some_are_named(town, monkeypatch):
 def made(undrawn, monkeypatch):
     """The methods that were run, in their order."""
     ran = []
-    make = run.make
+    make = run.make_cut
     monkeypatch.setattr(run, "is_compiled", lambda *asked: True)
 
     def counted(tally, request):
@@ -411,7 +411,7 @@ def test_automatic_levels_are_for_the_methods_that_need_them(town, undrawn):
 
 
 def test_a_method_that_lacks_memory_does_not_end_the_run(town, undrawn, monkeypatch):
-    make = run.make
+    make = run.make_cut
 
     def hungry(tally, request):
         if request.method == "mondrian":
@@ -431,7 +431,7 @@ def test_compiling_is_told_and_not_timed(town, monkeypatch):
     told, made = [], []
     monkeypatch.setattr(run, "is_compiled", lambda *asked: bool(made))
     monkeypatch.setattr(run, "SOME", 10)
-    make = run.make
+    make = run.make_cut
 
     def counted(tally, request):
         made.append(tally.entries)

@@ -322,7 +322,7 @@ def _ends(texts: Sequence[str], axis: Axis) -> tuple[NDArray[np.int32], NDArray[
 
     A range that holds no value of the axis, as one out of bounds, is 0..-1.
     """
-    low, high = box_tree.ends(axis.parse_sets(texts)[0])
+    low, high = box_tree.find_set_ends(axis.parse_sets(texts)[0])
     if axis.shape != "flat":  # the groups of a taxonomy are ranges
         first, last, readable = axis.parse(texts)
         low, high = np.where(readable, first, low), np.where(readable, last, high)

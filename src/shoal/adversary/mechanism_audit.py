@@ -40,11 +40,20 @@ from shoal.core.release import Finding
 from shoal.core.schema import Schema
 from shoal.core.spend import Spend, format_budget
 from shoal.dp.audit import CONFIDENCE, RUNS, EpsilonAudit, Mechanism, audit_epsilon
-from shoal.dp.bins import Bins, all_bins
-from shoal.dp.mechanisms import Noise, deviation, noise
+from shoal.dp.bins import Bins, build_all_bins
+from shoal.dp.mechanisms import Noise, calibrate_noise, compute_noise_deviation
 from shoal.dp.randomised_response import Response
-from shoal.dp.residuals import DOUBT, EXACT, FAR, NEAR, SHARED, Residuals, exchanged, residuals
-from shoal.dp.selection import spent_choosing
+from shoal.dp.residuals import (
+    EXACT,
+    FAR,
+    MAX_FALSE_ALARM,
+    NEAR,
+    SHARED,
+    Residuals,
+    check_exchanged_counts,
+    check_residuals,
+)
+from shoal.dp.selection import compute_selection_spend
 from shoal.releases.companion import OTHER_ORIGINAL, find_companion, find_release, is_other_original
 from shoal.releases.forms._noise.answers import count_answers, read_answers
 from shoal.releases.forms._noise.manifest import read_marginals, read_spend
@@ -174,11 +183,13 @@ def _form(
     """The form that publishes so, with the noise that the manifest states."""
     spend = Spend.from_json(manifest["spend"])
     noise = [
-        Noise(s.mechanism, s.scale, s.times, spend, deviation(s.mechanism, s.scale))
+        Noise(s.mechanism, s.scale, s.times, spend, compute_noise_deviation(s.mechanism, s.scale))
         for s in steps
         if s.mechanism != CHOICE
     ]
-    choices = [spent_choosing(s.scale, SENSITIVITY) for s in steps if s.mechanism == CHOICE]
+    choices = [
+        compute_selection_spend(s.scale, SENSITIVITY) for s in steps if s.mechanism == CHOICE
+    ]
     if (len(noise), len(choices)) not in ((1, 0), (2, 1)):
         raise InputError(
             "The manifest tells of steps that no release of noise is made by.",
@@ -344,7 +355,9 @@ def auditing(
 def _claimed(manifest: Mapping[str, Any]) -> Spend:
     """What a release says that it spends; where there is a δ with the ρ that is accounted for."""
     spend = read_spend(manifest)
-    return Spend(spend.epsilon, spend.delta, noise(spend, 1).rho) if spend.delta else spend
+    return (
+        Spend(spend.epsilon, spend.delta, calibrate_noise(spend, 1).rho) if spend.delta else spend
+    )
 
 
 def _again(
@@ -355,7 +368,7 @@ def _again(
     asked = Schema(tuple(one.column for one in answers.values()))
     schema = asked if answers else parse_released_schema(manifest)
     with open_frame(original, kinds=schema.kinds, **reading) as frame:
-        plan = MarginalPlan(schema, all_bins(schema))
+        plan = MarginalPlan(schema, build_all_bins(schema))
         named = None if answers else read_marginals(manifest, plan)
         measured = MeasuredTable.of(frame, plan, named)
     if answers:
@@ -370,7 +383,7 @@ def _residuals(table: Path, manifest: Mapping[str, Any], measured: MeasuredTable
     step = read_steps(manifest)[0]
     drawn = read_published_counts(table, measured.plan, manifest)
     added = [(counts - measured.marginal(one)).ravel() for one, counts in drawn.items()]
-    return residuals(step.mechanism, step.scale, np.concatenate(added))
+    return check_residuals(step.mechanism, step.scale, np.concatenate(added))
 
 
 def _exchanged(table: Path, manifest: dict[str, Any], measured: MeasuredTable) -> Residuals | None:
@@ -384,12 +397,12 @@ def _exchanged(table: Path, manifest: dict[str, Any], measured: MeasuredTable) -
     if any(one.sum() != measured.counted.count.sum() for one in drawn.values()):
         return None
     found = [
-        exchanged(drawn[name], measured.marginal((at,)), one.response.matrix())
+        check_exchanged_counts(drawn[name], measured.marginal((at,)), one.response.matrix())
         for at, (name, one) in enumerate(answers.items())
     ]
     least = min(found, key=lambda one: one.chance)
     chance = min(1.0, len(found) * least.chance)
-    return Residuals(least.cells, least.wrong if chance < DOUBT else "", chance)
+    return Residuals(least.cells, least.wrong if chance < MAX_FALSE_ALARM else "", chance)
 
 
 def _answered(measured: MeasuredTable, responses: Sequence[Response]) -> Again:

@@ -23,7 +23,7 @@ from shoal.core.label_parser import with_decimal_points
 from shoal.core.schema import Schema
 from shoal.engines.one_row import LATEST, RANDOM, OneRow
 from shoal.engines.protocol import Frame
-from shoal.kernels.grouping import combinations
+from shoal.kernels.grouping import number_combinations
 from shoal.releases.companion import find_rows, hash_missing_person, hash_person_values, read_people
 from shoal.releases.published_table import KeyedPersons, PublishedTable
 from shoal.releases.reader import open_partial_frame
@@ -232,7 +232,9 @@ def _named(role: str, schemas: Sequence[Schema], there: Mapping[str, str]) -> li
 
 def _nobody_twice(names: Sequence[str], columns: Sequence[Listing]) -> None:
     """Refuse rows that agree in all of the columns; a person who is null is anybody."""
-    _, first = combinations([one.codes for one in columns], [len(one.values) for one in columns])
+    _, first = number_combinations(
+        [one.codes for one in columns], [len(one.values) for one in columns]
+    )
     repeated = len(columns[0].codes) - len(first)
     if len(columns) == 1 and None in columns[0].values:
         repeated -= int((columns[0].codes == len(columns[0].values) - 1).sum()) - 1

@@ -49,7 +49,7 @@ from shoal.core.theory.adversary_view import (
     get_single_release,
     show_labels,
 )
-from shoal.kernels.combinatorics import filled, fillings
+from shoal.kernels.combinatorics import count_fillings, iterate_fillings
 
 NEEDS = Needs(releases=1, most=1, people=True, method=True)
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {
@@ -261,7 +261,7 @@ class _Class:
 
     def ways(self, most: int) -> int:
         """How many worlds there are, if at most so many; else more than that."""
-        return fillings(self.sizes.tolist(), tuple(self.counts.tolist()), most)
+        return count_fillings(self.sizes.tolist(), tuple(self.counts.tolist()), most)
 
     def draw(self, worlds: int, rng: np.random.Generator) -> int:
         """Hand out the values at random so many times more; returns how many times."""
@@ -277,7 +277,7 @@ class _Class:
         self.exact, self.times[:] = True, 0
         self.tried = self.left = self.weight = self.kept = 0
         ways = prod(map(factorial, self.sizes.tolist()))
-        for world in filled(self.sizes.tolist(), tuple(self.counts.tolist())):
+        for world in iterate_fillings(self.sizes.tolist(), tuple(self.counts.tolist())):
             same = prod(factorial(count) for row in world for count in row)
             self._add(np.array(world, dtype=np.int64), ways // same)
         return self.tried

@@ -47,7 +47,14 @@ from shoal.core.theory.adversary_view import (
     count_missing_values,
     state_no_value_added,
 )
-from shoal.kernels.box_combinations import Boxes, Combined, Paired, Side, combine, paired
+from shoal.kernels.box_combinations import (
+    Boxes,
+    BoxSide,
+    CombinationSearch,
+    PairSearch,
+    search_combinations,
+    search_pairs,
+)
 
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
@@ -115,7 +122,7 @@ def worst_pair(
     _check_comparable(view, values)
     sides = [_side(*each) for each in zip(view.releases, values, strict=True)]
     words, boxes = sides[-1][1], [side for side, _ in sides]
-    found = [paired(one, boxes[-1], words, least) for one in boxes[:-1]]
+    found = [search_pairs(one, boxes[-1], words, least) for one in boxes[:-1]]
     if not any(one.met.any() for one in found):
         raise NobodyFoundError(
             "Nobody can be in both releases: no two classes meet and have a value in common."
@@ -166,7 +173,7 @@ def _check_comparable(view: View, values: Sequence[Histogram]) -> None:
         meet(one.cells.take(np.arange(1)), last[0].cells.take(np.arange(1)))
 
 
-def _side(release: ReleaseView, values: Histogram) -> tuple[Side, Ints]:
+def _side(release: ReleaseView, values: Histogram) -> tuple[BoxSide, Ints]:
     """A release's classes as boxes with values, and where each column's set ends."""
     cells = release.cells
     ranges = [j for j in range(cells.low.shape[1]) if j not in cells.sets]
@@ -174,7 +181,7 @@ def _side(release: ReleaseView, values: Histogram) -> tuple[Side, Ints]:
     parts = [cells.sets[j] for j in sorted(cells.sets)]
     sets = np.concatenate([np.zeros((len(cells), 0), np.uint64), *parts], axis=1)
     words = np.cumsum([part.shape[1] for part in parts], dtype=np.int64)
-    return Side(low, high, sets, _bits(values), values.distinct, release.rows), words
+    return BoxSide(low, high, sets, _bits(values), values.distinct, release.rows), words
 
 
 def _bits(values: Histogram) -> Bits:
@@ -185,7 +192,7 @@ def _bits(values: Histogram) -> Bits:
     return bits
 
 
-def _finding(view: View, values: tuple[Histogram, Histogram], found: Paired, l: int) -> Finding:
+def _finding(view: View, values: tuple[Histogram, Histogram], found: PairSearch, l: int) -> Finding:
     assert view.sensitive is not None
     one, other = view.releases
     left = np.where(found.few > 0, found.common, 0)[other.class_]
@@ -218,7 +225,7 @@ def _finding(view: View, values: tuple[Histogram, Histogram], found: Paired, l: 
     )
 
 
-def _worst(view: View, found: Paired) -> _Pair:
+def _worst(view: View, found: PairSearch) -> _Pair:
     """The pair that leaves fewest values, an exposing one if any is; of equals the largest."""
     one, other = view.releases
     rows = np.minimum(one.rows[found.first], other.rows)
@@ -257,7 +264,7 @@ class _Several:
     """What three or more releases leave together: pairs, and combinations of more classes."""
 
     def __init__(
-        self, view: View, values: Sequence[Histogram], pairs: Sequence[Paired], l: int
+        self, view: View, values: Sequence[Histogram], pairs: Sequence[PairSearch], l: int
     ) -> None:
         *self.earlier, self.last = view.releases
         self.view, self.values, self.pairs, self.l = view, values, pairs, l
@@ -274,7 +281,7 @@ class _Several:
             self.chosen[worse, i] = pair.first[worse]
         self.by_pairs = self.left > 0
 
-    def finding(self, sides: Sequence[Side], words: Ints, work: int) -> Finding:
+    def finding(self, sides: Sequence[BoxSide], words: Ints, work: int) -> Finding:
         """Search the combinations of three or more, and tell what all of them leave."""
         self._combine(sides, words, work)
         assert self.view.sensitive is not None
@@ -311,7 +318,7 @@ class _Several:
             },
         )
 
-    def _combine(self, sides: Sequence[Side], words: Ints, work: int) -> None:
+    def _combine(self, sides: Sequence[BoxSide], words: Ints, work: int) -> None:
         """Look for combinations that leave fewer than the pairs do, some classes at a time."""
         offset = np.cumsum([0, *(len(one.low) for one in sides[:-1])])
         boxes = _boxes(sides[:-1])
@@ -320,8 +327,10 @@ class _Several:
         for first in range(0, len(below), size):
             some = np.arange(first, min(first + size, len(below)))
             near = self._near(some, offset)
-            last = _boxes([Side._make(part[some] for part in sides[-1])])
-            found, work = combine(boxes, len(self.earlier), last, near, words, below[some], work)
+            last = _boxes([BoxSide._make(part[some] for part in sides[-1])])
+            found, work = search_combinations(
+                boxes, len(self.earlier), last, near, words, below[some], work
+            )
             self._take(some, found, offset)
 
     def _near(self, some: Ints, offset: Ints) -> tuple[Ints, Ints]:
@@ -336,7 +345,7 @@ class _Several:
         start = np.concatenate([[0], np.cumsum(np.bincount(number, minlength=len(some)))])
         return start.astype(np.int64), np.concatenate(met)[order].astype(np.int64)
 
-    def _take(self, some: Ints, found: Combined, offset: Ints) -> None:
+    def _take(self, some: Ints, found: CombinationSearch, offset: Ints) -> None:
         better = found.left > 0
         chosen = found.chosen[better].astype(np.int64)
         self.left[some[better]] = found.left[better]
@@ -422,7 +431,7 @@ class _Several:
         return witness
 
 
-def _boxes(sides: Sequence[Side]) -> Boxes:
+def _boxes(sides: Sequence[BoxSide]) -> Boxes:
     """The classes of several releases, one after the other."""
     joined = [np.concatenate(part) for part in zip(*(side[:5] for side in sides), strict=True)]
     which = np.repeat(np.arange(len(sides)), [len(side.low) for side in sides])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
 from shoal.kernels import box_tree
-from shoal.kernels.grouping import extents, members, numbered
+from shoal.kernels.grouping import collect_code_sets, find_extents, number_keys
 
 Bits = NDArray[np.uint64]
 
@@ -97,7 +97,7 @@ class Cells:
             return number, axis.set_labels(self.sets[column][first])
         ranges, level = low.astype(np.int64) << 32 | high, self.level(column)
         if (level < 0).all():
-            number, first = numbered(ranges.view(np.uint64))
+            number, first = number_keys(ranges.view(np.uint64))
         else:
             number, first = _alike((ranges, level.astype(np.int64)), len(self))
         return number, axis.labels(low[first], high[first], level[first])
@@ -115,17 +115,17 @@ class Cells:
         lies in no cell.
         """
         points = np.ascontiguousarray(keys.T, np.int32)
-        return box_tree.search(self._tree, points, points, self._tree.bits[:0])
+        return box_tree.find_met_boxes(self._tree, points, points, self._tree.bits[:0])
 
     @cached_property
-    def _tree(self) -> box_tree.Tree:
-        return box_tree.grow(*self._ranges(), *self._packed())
+    def _tree(self) -> box_tree.BoxTree:
+        return box_tree.build_box_tree(*self._ranges(), *self._packed())
 
     def _ranges(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The ranges, of sets from the first member to the last; 0..-1 where any cell is empty."""
         low, high = self.low.clip(0), self.high.copy()
         for column, bits in self.sets.items():
-            low[:, column], high[:, column] = box_tree.ends(bits)
+            low[:, column], high[:, column] = box_tree.find_set_ends(bits)
         empty = (low > high).any(axis=1)
         low[empty], high[empty] = 0, -1
         return low, high
@@ -158,7 +158,7 @@ def find_meeting_classes(one: Cells, other: Cells) -> tuple[NDArray[np.int64], N
     Class ``i`` of one meets the classes ``others[start[i]:start[i+1]]`` of the other, ascending.
     """
     _same_form(one, other)
-    return box_tree.search(other._tree, *one._ranges(), one._packed()[0])
+    return box_tree.find_met_boxes(other._tree, *one._ranges(), one._packed()[0])
 
 
 def _same_form(one: Cells, other: Cells) -> None:
@@ -175,8 +175,8 @@ def _alike(
     number = np.zeros(rows, dtype=np.int32)
     first = np.zeros(min(1, rows), dtype=np.int64)
     for column in columns:
-        values, _ = numbered(np.ascontiguousarray(column).view(np.uint64))
-        number, first = numbered((number.astype(np.int64) * rows + values).view(np.uint64))
+        values, _ = number_keys(np.ascontiguousarray(column).view(np.uint64))
+        number, first = number_keys((number.astype(np.int64) * rows + values).view(np.uint64))
     return number, first
 
 
@@ -227,9 +227,9 @@ def cover_classes(
 ) -> Cells:
     """The smallest publishable cells of each class, from the entries in it."""
     classes = int(class_.max(initial=-1)) + 1
-    low, high = extents(keys, entry, class_, classes)
+    low, high = find_extents(keys, entry, class_, classes)
     sets = {
-        j: members(keys[j], entry, class_, classes, axis.words)
+        j: collect_code_sets(keys[j], entry, class_, classes, axis.words)
         for j, axis in enumerate(axes)
         if axis.shape == "flat"
     }

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.kernels.grouping import combinations, tabulate
+from shoal.kernels.grouping import number_combinations, tabulate
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class Histogram:
         ``total`` counts each person of the table once for each of their values, however many
         classes they are in.
         """
-        pair, first = combinations((person, value), (persons, axis.size))
+        pair, first = number_combinations((person, value), (persons, axis.size))
         who, what = person[first], value[first].astype(np.int32)
         total = np.bincount(what, minlength=axis.size).astype(np.int64)
         once = np.ones(len(pair), np.int64)
@@ -211,7 +211,7 @@ class Histogram:
         What somebody with several values gives to each of them is then a share, not a sum.
         """
         classes = len(self.start) - 1
-        _, first = combinations((class_, person), (classes, int(person.max(initial=-1)) + 1))
+        _, first = number_combinations((class_, person), (classes, int(person.max(initial=-1)) + 1))
         people = np.bincount(class_[first], minlength=classes).astype(np.int64)
         return replace(self, people=people, persons=len(np.unique(person)), sets=None)
 
@@ -336,7 +336,9 @@ class ProviderValuePairs:
     ) -> tuple[ProviderValuePairs, NDArray[np.int32]]:
         """The pairs of a table's entries, and the number of each entry's."""
         value = np.zeros_like(who) if values is None else values
-        found, first = combinations((who, value), (provider.size, 1 if axis is None else axis.size))
+        found, first = number_combinations(
+            (who, value), (provider.size, 1 if axis is None else axis.size)
+        )
         order = np.lexsort((value[first], who[first]))
         rank = np.argsort(order).astype(np.int32)
         first = first[order]

@@ -23,7 +23,7 @@ from shoal.core.column import toml_key
 from shoal.core.errors import NotEvaluatedError, UsageError
 from shoal.core.histogram import Contributions, Histogram, ProviderValuePairs
 from shoal.core.labels import format_people
-from shoal.kernels.grouping import combinations, tabulate
+from shoal.kernels.grouping import number_combinations, tabulate
 
 SUPPRESSED = -1
 """The class of rows that are not published."""
@@ -144,7 +144,7 @@ def join_sensitive(
             blank |= of_column == axis.null_code
     # A combination that is known in part may be less than any: taken for any, it is no better.
     known = [of_column[~blank] for of_column in codes]
-    number, first = combinations(known, [axis.size for axis in axes])
+    number, first = number_combinations(known, [axis.size for axis in axes])
     joint = np.full(len(blank), len(first), np.int32)
     joint[~blank] = number
     return Axis.numbered(name, len(first), unknown=bool(blank.any())), joint

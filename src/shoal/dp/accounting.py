@@ -36,7 +36,7 @@ from fractions import Fraction
 from shoal.core.errors import NotMetError
 from shoal.core.spend import Spend, round_up
 from shoal.dp.mechanisms import check_delta
-from shoal.dp.opendp_library import floor, opendp
+from shoal.dp.opendp_library import load_opendp, round_down
 
 COMPOSITIONS = BASIC, ADVANCED, ZCDP = "basic", "advanced", "zcdp"
 """The theorems, by name."""
@@ -52,56 +52,56 @@ _STEPS = 1000
 """What is left is found to a thousandth of ε, rounded down."""
 
 
-def lacking(name: str, spends: Sequence[Spend], delta: Fraction) -> str:
+def explain_missing_total(name: str, spends: Sequence[Spend], delta: Fraction) -> str:
     """Why a theorem has no total for these spends, at a budget of this δ; empty where it has.
 
-    >>> lacking("zcdp", [Spend(1)], Fraction(0))
+    >>> explain_missing_total("zcdp", [Spend(1)], Fraction(0))
     'It needs a budget with a δ above 0.'
     """
-    if name != BASIC and not floor(delta) > 0:
+    if name != BASIC and not round_down(delta) > 0:
         return "It needs a budget with a δ above 0."
     if name == ZCDP and any(_rho(one) is None for one in spends):
         return "A release with a δ states no ρ, so that it cannot be added up."
     return ""
 
 
-def composed(name: str, spends: Sequence[Spend], delta: Fraction = Fraction(0)) -> Spend:
+def compose_spends(name: str, spends: Sequence[Spend], delta: Fraction = Fraction(0)) -> Spend:
     """What the releases spend together by one theorem, at a budget of this δ.
 
     A single one spends no more than it states.
 
-    >>> print(composed("basic", [Spend("1/10")] * 10))
+    >>> print(compose_spends("basic", [Spend("1/10")] * 10))
     ε 1
-    >>> print(composed("zcdp", [Spend(1)], Fraction(1, 10**6)))
+    >>> print(compose_spends("zcdp", [Spend(1)], Fraction(1, 10**6)))
     ε 1
     """
-    found = by_theorem(name, spends, delta)
+    found = compose_by_theorem(name, spends, delta)
     spent = [one for one in spends if one]
     if len(spent) == 1 and spent[0].delta <= delta and spent[0].epsilon <= found.epsilon:
         return Spend(spent[0].epsilon, spent[0].delta, found.rho)
     return found
 
 
-def by_theorem(name: str, spends: Sequence[Spend], delta: Fraction) -> Spend:
+def compose_by_theorem(name: str, spends: Sequence[Spend], delta: Fraction) -> Spend:
     """What the theorem itself counts, of a single release too: what others are added to.
 
-    >>> print(by_theorem("zcdp", [Spend(1)], Fraction(1, 10**6)))
+    >>> print(compose_by_theorem("zcdp", [Spend(1)], Fraction(1, 10**6)))
     ε 5.22154, δ 1e-06
     """
-    if why := lacking(name, spends, delta):
+    if why := explain_missing_total(name, spends, delta):
         raise NotMetError(f"There is no {name} total. {why}", "hold by another theorem: basic.")
     spent = [one for one in spends if one]
     if name == BASIC or not spent:
         return sum(spent, Spend())
     if name == ADVANCED:
-        return advanced(spent, delta / 2)
-    return concentrated(sum(filter(None, map(_rho, spent)), Fraction(0)), delta)
+        return compose_advanced(spent, delta / 2)
+    return convert_concentrated(sum(filter(None, map(_rho, spent)), Fraction(0)), delta)
 
 
-def advanced(spends: Sequence[Spend], slack: Fraction) -> Spend:
+def compose_advanced(spends: Sequence[Spend], slack: Fraction) -> Spend:
     """The total by advanced composition as a privacy filter, with a slack δ' above 0.
 
-    >>> print(advanced([Spend("1/100")] * 100, Fraction(1, 10**6)))
+    >>> print(compose_advanced([Spend("1/100")] * 100, Fraction(1, 10**6)))
     ε 0.530653, δ 1e-06
     """
     squares = sum((one.epsilon**2 for one in spends), Fraction(0))
@@ -111,25 +111,25 @@ def advanced(spends: Sequence[Spend], slack: Fraction) -> Spend:
     return Spend(epsilon, min(slack + sum((one.delta for one in spends), Fraction(0)), Fraction(1)))
 
 
-def concentrated(rho: Fraction, delta: Fraction) -> Spend:
+def convert_concentrated(rho: Fraction, delta: Fraction) -> Spend:
     """The (ε, δ) of ρ-zero-concentrated differential privacy, by OpenDP's conversion.
 
-    >>> print(concentrated(Fraction(1, 32), Fraction(1, 1000)))
+    >>> print(convert_concentrated(Fraction(1, 32), Fraction(1, 1000)))
     ε 0.688003, δ 0.001
     """
     check_delta(delta)
-    library = opendp()
+    library = load_opendp()
     space = library.atom_domain(T=float, nan=False), library.absolute_distance(T=float)
     gauss = library.c.make_zCDP_to_approxDP(library.m.make_gaussian(*space, 1.0))
     # noise of scale 1 at a distance d has ρ = d²/2; a smaller δ only makes ε larger
-    epsilon = gauss.map(_distance(max(rho, _LEAST))).epsilon(floor(delta))
+    epsilon = gauss.map(_distance(max(rho, _LEAST))).epsilon(round_down(delta))
     return Spend(round_up(epsilon), delta, rho)
 
 
-def doubled(spend: Spend) -> Spend:
+def convert_to_replacement(spend: Spend) -> Spend:
     """What a release spends for a change of a row, where adding or removing one spends this.
 
-    >>> print(doubled(Spend(1, 1e-6)))
+    >>> print(convert_to_replacement(Spend(1, 1e-6)))
     ε 2, δ 0.00000371829
     """
     if spend.epsilon > _FARTHEST:
@@ -139,25 +139,25 @@ def doubled(spend: Spend) -> Spend:
     return Spend(2 * spend.epsilon, delta, None if spend.rho is None else 4 * spend.rho)
 
 
-def remaining(name: str, spends: Sequence[Spend], budget: Spend) -> Spend | None:
+def compute_remaining(name: str, spends: Sequence[Spend], budget: Spend) -> Spend | None:
     """What one more release may spend; None where the theorem has no total.
 
     By basic composition ε and δ; by the others the largest ε of one that has no δ.
 
-    >>> print(remaining("basic", [Spend("1/3")], Spend(1)))
+    >>> print(compute_remaining("basic", [Spend("1/3")], Spend(1)))
     ε 2/3
     """
-    if lacking(name, spends, budget.delta):
+    if explain_missing_total(name, spends, budget.delta):
         return None
     if name == BASIC:
-        spent = composed(BASIC, spends)
+        spent = compose_spends(BASIC, spends)
         left = budget.epsilon - spent.epsilon, budget.delta - spent.delta
         return Spend(*left) if min(left) >= 0 else Spend()
     low, high = 0, math.floor(budget.epsilon * _STEPS) + 1
     while high - low > 1:
         middle = (low + high) // 2
         one = Spend(Fraction(middle, _STEPS))
-        fits = composed(name, [*spends, one], budget.delta).within(budget)
+        fits = compose_spends(name, [*spends, one], budget.delta).within(budget)
         low, high = (middle, high) if fits else (low, middle)
     return Spend(Fraction(low, _STEPS))
 

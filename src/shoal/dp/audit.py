@@ -65,14 +65,14 @@ from shoal.core.spend import Number, Spend, parse_spend
 # Lower bounds on ε and ρ: how far apart two tables' outputs are, from how often an event happens.
 
 
-THRESHOLDS = 250
+MAX_THRESHOLDS = 250
 """At most so many thresholds of a statistic are tried."""
 ORDERS = np.concatenate((1 + np.geomspace(1e-3, 1, 8), np.geomspace(2.5, 100, 16)))
 """The orders α of divergence that ρ is bounded by."""
 
 
 @dataclass(frozen=True)
-class Event:
+class ThresholdEvent:
     """A statistic at or beyond a level: what it proves, and of which table it is the likelier."""
 
     bound: float
@@ -92,7 +92,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Doubts:
+class BoundMaker:
     """How a bound is made of two counts: the δ that is taken off, the doubt of each count."""
 
     delta: float
@@ -102,24 +102,26 @@ class Doubts:
 
     def epsilon(self, hits: Any, other: Any, runs: int) -> NDArray[np.float64]:
         """Lower bounds on ε where an event happens so often on one table and on the other."""
-        likely = np.maximum(share_low(hits, runs, self.doubt) - self.delta, 0)
+        likely = np.maximum(bound_share_below(hits, runs, self.doubt) - self.delta, 0)
         with np.errstate(divide="ignore"):  # what proves nothing is minus infinity
-            return np.asarray(np.log(likely / share_high(other, runs, self.doubt)))
+            return np.asarray(np.log(likely / bound_share_above(other, runs, self.doubt)))
 
     def rho(self, hits: Any, other: Any, runs: int) -> NDArray[np.float64]:
         """Lower bounds on ρ, by the best of several orders; 0 where nothing is proven."""
-        p, q = share_low(hits, runs, self.doubt), share_high(other, runs, self.doubt)
+        p, q = bound_share_below(hits, runs, self.doubt), bound_share_above(other, runs, self.doubt)
         p = np.maximum(p, q)  # equal coins: nothing
         p, q = (np.clip(side, 1e-12, 1 - 1e-12)[..., np.newaxis] for side in (p, q))
         up = ORDERS * np.log(p) + (1 - ORDERS) * np.log(q)
         down = ORDERS * np.log1p(-p) + (1 - ORDERS) * np.log1p(-q)
         return np.asarray((np.logaddexp(up, down) / (ORDERS - 1) / ORDERS).max(axis=-1))
 
-    def best(self, one: NDArray[np.float64], other: NDArray[np.float64], statistic: int) -> Event:
+    def best(
+        self, one: NDArray[np.float64], other: NDArray[np.float64], statistic: int
+    ) -> ThresholdEvent:
         """The event of a statistic that proves most on these runs."""
         sides = [np.sort(side[:, statistic]) for side in (one, other)]
         runs, levels = len(one), np.unique(np.concatenate(sides))
-        levels = levels[np.unique(np.linspace(0, len(levels) - 1, THRESHOLDS).astype(int))]
+        levels = levels[np.unique(np.linspace(0, len(levels) - 1, MAX_THRESHOLDS).astype(int))]
         bound = self.rho if self.concentrated else self.epsilon
         above = [runs - np.searchsorted(side, levels, "left") for side in sides]
         below = [np.searchsorted(side, levels, "right") for side in sides]
@@ -131,13 +133,15 @@ class Doubts:
             ]
         )
         row, at = divmod(int(found.argmax()), len(levels))
-        return Event(float(found[row, at]), statistic, float(levels[at]), row < 2, row % 2 == 1)
+        return ThresholdEvent(
+            float(found[row, at]), statistic, float(levels[at]), row < 2, row % 2 == 1
+        )
 
 
-def share_low(hits: ArrayLike, runs: int, doubt: float) -> NDArray[np.float64]:
+def bound_share_below(hits: ArrayLike, runs: int, doubt: float) -> NDArray[np.float64]:
     """The lower end of a share by Clopper and Pearson, missed with a chance of ``doubt`` at most.
 
-    >>> share_low([0, 10], 10, 0.05).round(4).tolist()
+    >>> bound_share_below([0, 10], 10, 0.05).round(4).tolist()
     [0.0, 0.7411]
     """
     from scipy.special import betaincinv
@@ -147,13 +151,13 @@ def share_low(hits: ArrayLike, runs: int, doubt: float) -> NDArray[np.float64]:
     return np.where(happened > 0, found, 0.0)
 
 
-def share_high(hits: ArrayLike, runs: int, doubt: float) -> NDArray[np.float64]:
+def bound_share_above(hits: ArrayLike, runs: int, doubt: float) -> NDArray[np.float64]:
     """The upper end of a share.
 
-    >>> share_high([0, 10], 10, 0.05).round(4).tolist()
+    >>> bound_share_above([0, 10], 10, 0.05).round(4).tolist()
     [0.2589, 1.0]
     """
-    return 1.0 - share_low(runs - np.asarray(hits), runs, doubt)
+    return 1.0 - bound_share_below(runs - np.asarray(hits), runs, doubt)
 
 
 # What an auditor looks at in the outputs of a mechanism: numbers that may tell two tables apart.
@@ -180,7 +184,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Outputs:
+class RunOutputs:
     """What runs published: a row of cells for each, NaN where a cell is not printed."""
 
     cells: Floats
@@ -188,7 +192,7 @@ class Outputs:
     """How many cells each run printed, where they are not even as many as there are."""
 
     @classmethod
-    def of(cls, found: Sequence[Any], size: int) -> Outputs:
+    def of(cls, found: Sequence[Any], size: int) -> RunOutputs:
         """The outputs of runs on a table of so many cells; of other lengths only that is known."""
         rows = [np.asarray(one, np.float64).ravel() for one in found]
         lengths = np.array([len(row) for row in rows])
@@ -199,14 +203,14 @@ class Outputs:
         return cls(cells, lengths)
 
     @classmethod
-    def joined(cls, parts: Sequence[Outputs]) -> Outputs:
+    def joined(cls, parts: Sequence[RunOutputs]) -> RunOutputs:
         """Several, one after the other."""
         cells, lengths = ([getattr(one, name) for one in parts] for name in ("cells", "lengths"))
         return cls(np.concatenate(cells), np.concatenate(lengths))
 
 
 @dataclass(frozen=True)
-class Looks:
+class OutputStatistics:
     """The statistics of outputs, in the order of ``EVENTS``."""
 
     before: Floats
@@ -215,13 +219,15 @@ class Looks:
     """Of all cells, and of whether each is printed."""
 
     @classmethod
-    def of(cls, before: NDArray[Any], after: NDArray[Any], one: Outputs, other: Outputs) -> Looks:
+    def of(
+        cls, before: NDArray[Any], after: NDArray[Any], one: RunOutputs, other: RunOutputs
+    ) -> OutputStatistics:
         """Looks at two tables; weights are learnt from outputs of the one and of the other."""
         unfitted = cls(before.astype(np.float64), after.astype(np.float64), np.zeros(0))
-        weights = separator(unfitted._features(one), unfitted._features(other))
+        weights = fit_separator(unfitted._features(one), unfitted._features(other))
         return cls(unfitted.before, unfitted.after, weights)
 
-    def __call__(self, outputs: Outputs) -> Floats:
+    def __call__(self, outputs: RunOutputs) -> Floats:
         """A row of statistics for each output."""
         own = self.before != self.after
         here, there, cells = self.before[own], self.after[own], self._filled(outputs)
@@ -241,24 +247,24 @@ class Looks:
         )
         return np.stack(found, axis=1).astype(np.float64)
 
-    def _filled(self, outputs: Outputs) -> Floats:
+    def _filled(self, outputs: RunOutputs) -> Floats:
         """The cells, with what says nothing of either table where none is printed."""
         middle = (self.before + self.after) / 2
         middle[self.before == self.after] += 0.5  # not met exactly
         return np.where(np.isnan(outputs.cells), middle, outputs.cells)
 
-    def _features(self, outputs: Outputs) -> Floats:
+    def _features(self, outputs: RunOutputs) -> Floats:
         printed = np.isfinite(outputs.cells)
         middle = (self.before + self.after) / 2
         return np.hstack([np.where(printed, outputs.cells - middle, 0.0), printed])
 
 
-def separator(one: Floats, other: Floats) -> Floats:
+def fit_separator(one: Floats, other: Floats) -> Floats:
     """The weights of Fisher's linear separator of two sets of rows; 0 for what tells nothing.
 
     >>> rng = np.random.default_rng(0)
     >>> noise = rng.normal(size=(2, 500, 3))
-    >>> (separator(noise[0], noise[1] + [0, 1, 0]) > 0.3).tolist()
+    >>> (fit_separator(noise[0], noise[1] + [0, 1, 0]) > 0.3).tolist()
     [False, True, False]
     """
     apart = other.mean(axis=0) - one.mean(axis=0)
@@ -285,7 +291,7 @@ Statistic = Callable[[Any], float]
 """A number that an adversary makes of what is published."""
 
 RUNS, FEWEST = 4_000, 100
-BLOCK = 100
+RUNS_PER_REPORT = 100
 """So many runs, one by one, between two words about progress."""
 CONFIDENCE = 0.99
 
@@ -409,7 +415,7 @@ class _Running:
 
     def parts(self, runs: int) -> Iterator[tuple[Any, Any]]:
         """The outputs of so many runs on each of the tables, some runs after the other."""
-        done, most = 0, max(self.at_once, BLOCK if self.at_once == 1 else 1)
+        done, most = 0, max(self.at_once, RUNS_PER_REPORT if self.at_once == 1 else 1)
         while done < runs:
             many = min(most, runs - done)
             yield self._alone(many) if self.at_once == 1 else self._together(many)
@@ -429,8 +435,8 @@ class _Running:
         )
         return (one, other) if self.bare else (self._outputs(one), self._outputs(other))
 
-    def _outputs(self, found: Sequence[Any]) -> Outputs:
-        return Outputs.of(found, len(self.tables[0]))
+    def _outputs(self, found: Sequence[Any]) -> RunOutputs:
+        return RunOutputs.of(found, len(self.tables[0]))
 
 
 def _seen(
@@ -448,8 +454,8 @@ def _seen(
     done, first = 0, runs // 4
     if statistic is None:
         parts = list(running.parts(first))
-        learnt = [Outputs.joined([part[i] for part in parts]) for i in (0, 1)]
-        look, done = Looks.of(*running.tables, *learnt), first
+        learnt = [RunOutputs.joined([part[i] for part in parts]) for i in (0, 1)]
+        look, done = OutputStatistics.of(*running.tables, *learnt), first
         for outputs, rows in zip(learnt, found, strict=True):
             rows.append(look(outputs))
     for pair in running.parts(runs - done):
@@ -480,10 +486,12 @@ def _audited(
     names: Sequence[str],
 ) -> EpsilonAudit:
     """Choose the event on the first half of the runs, and count it on the second."""
-    doubts = Doubts(float(claimed.delta), (1 - confidence) / 2, claimed.rho is not None)
+    doubts = BoundMaker(float(claimed.delta), (1 - confidence) / 2, claimed.rho is not None)
     half = len(one) // 2
 
-    def best(statistic: int) -> Event:  # what is learnt from runs is not chosen by the same runs
+    def best(
+        statistic: int,
+    ) -> ThresholdEvent:  # what is learnt from runs is not chosen by the same runs
         first = len(one) // 4 if names[statistic] in FITTED else 0
         return doubts.best(one[first:half], other[first:half], statistic)
 

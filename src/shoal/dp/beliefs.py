@@ -10,7 +10,7 @@ odds p / (1 − p) move by at most that factor, up or down, and the belief after
 both are attained by randomised response of two values). With δ > 0 the odds may move further, for
 outputs that are improbable (lemma 18 of Ganta, Kasiviswanathan, Smith: Composition attacks and
 auxiliary information in data privacy, 2008, takes e^2ε; here it is e^1.1ε, which is nearer): see
-`improbable`.
+`bound_improbable`.
 
 Where neighbours add or remove a person, ε is for being in the table or not; from one value to
 another it takes two steps, and the odds of a value move by at most e^2ε.
@@ -38,20 +38,20 @@ Prior = Number | Mapping[str, Number]
 
 CHANGE, PRESENCE = "change", "add or remove"
 """How neighbouring tables differ: in one person's values, or in whether the person is there."""
-SUM = Fraction(1, 10**6)
+SUM_TOLERANCE = Fraction(1, 10**6)
 """Probabilities of values may miss 1 by so much: thirds are written with a few digits."""
 OTHERS, STEPS = (0.1, 0.5, 1.0, 2.0), 20
 """The ε that are drawn beside the asked one, and the steps of a curve."""
 CLOSE, FAR = 0.05, 4.0
 """Not drawn: an ε this near to the asked one, in parts of it, or with a larger exponent."""
-LEAST = 1e-9
+MIN_DOUBT = 1e-9
 """A belief nearer than this to certainty is told as if it were so near."""
-ROOM = 0.1
+EXTRA_EPSILON = 0.1
 """With δ > 0 the odds are told to move by a factor whose ε is larger by this part of it."""
 
 
 @dataclass(frozen=True)
-class Belief:
+class BeliefBounds:
     """What is believed before a release, and between what after it."""
 
     about: str
@@ -70,16 +70,18 @@ class Belief:
     def __str__(self) -> str:
         low, high = self.at_least, self.at_most
         if 0 < self.before < 1:  # nor is anybody certain after, whatever a float says
-            low, high = max(low, LEAST), min(high, 1 - LEAST)
-        within = f"between {in_percent(low)} and {in_percent(high)}"
+            low, high = max(low, MIN_DOUBT), min(high, 1 - MIN_DOUBT)
+        within = f"between {format_share(low)} and {format_share(high)}"
         but = f", except with a chance of at most {self.failing:.3g}" if self.failing else ""
-        return f"{self.about}: believed with {in_percent(self.before)} before, {within} after{but}"
+        return (
+            f"{self.about}: believed with {format_share(self.before)} before, {within} after{but}"
+        )
 
 
-def in_percent(share: float) -> str:
+def format_share(share: float) -> str:
     """A share as a person reads it; what is not certain is never told as if it were.
 
-    >>> [in_percent(share) for share in (0, 0.0393, 0.4, 0.99995, 1)]
+    >>> [format_share(share) for share in (0, 0.0393, 0.4, 0.99995, 1)]
     ['0 %', '3.93 %', '40 %', '>99.9 %', '100 %']
     """
     if 0 < share < 0.001:
@@ -87,7 +89,7 @@ def in_percent(share: float) -> str:
     return ">99.9 %" if 0.999 < share < 1 else f"{100 * share:.3g} %"
 
 
-def improbable(epsilon: float, delta: float, more: float | None = None) -> float:
+def bound_improbable(epsilon: float, delta: float, more: float | None = None) -> float:
     """How probable are outputs whose two probabilities differ by more than the factor e^(ε + η).
 
     For P and Q with P(S) ≤ e^ε Q(S) + δ and Q(S) ≤ e^ε P(S) + δ for every event S, and an output
@@ -97,7 +99,7 @@ def improbable(epsilon: float, delta: float, more: float | None = None) -> float
     δ (1 + e^−(ε + η)) / (1 − e^−η). No pair attains it, for Q(S) is strictly below; but pairs come
     as near to it as one likes, so that no smaller bound holds for all.
 
-    >>> round(improbable(0.1, 1e-6) * 1e6, 4)
+    >>> round(bound_improbable(0.1, 1e-6) * 1e6, 4)
     19.1118
     """
     if not delta:
@@ -106,16 +108,16 @@ def improbable(epsilon: float, delta: float, more: float | None = None) -> float
     return min(1.0, delta * (1 + math.exp(-epsilon - eta)) / -math.expm1(-eta))
 
 
-def improbable_in_the_paper(epsilon: float, delta: float) -> float:
+def bound_improbable_in_paper(epsilon: float, delta: float) -> float:
     """The constant of lemma 18 as the paper has it: 2 δ / (ε e^ε).
 
-    It is below `improbable`, the least that holds for outputs drawn from either distribution.
+    It is below `bound_improbable`, the least that holds for outputs drawn from either distribution.
     Theorem 15 needs less than the lemma, and stands (docs/theory/most-databases.md).
     """
     return min(1.0, 2 * delta / (epsilon * math.exp(min(epsilon, 700.0))))
 
 
-def curves(epsilon: float, exponent: float) -> list[dict[str, Any]]:
+def compute_belief_curves(epsilon: float, exponent: float) -> list[dict[str, Any]]:
     """Belief after against belief before, for charts: of the asked ε first, and of a few others.
 
     Each has the ``exponent`` that its ε makes, and points: before, the least and the most after.
@@ -136,7 +138,7 @@ def _points(exponent: float) -> list[dict[str, float]]:
     return [{"before": before, "low": low, "high": high} for before, low, high in ends]
 
 
-def believed(spend: Spend, prior: Prior, neighbours: str = CHANGE) -> tuple[Belief, ...]:
+def bound_beliefs(spend: Spend, prior: Prior, neighbours: str = CHANGE) -> tuple[BeliefBounds, ...]:
     """What is believed of one person after a release, for what was believed before."""
     if neighbours == CHANGE:
         return tuple(_belief(about, p, spend, 1) for about, p in _priors(prior, "a statement"))
@@ -147,23 +149,23 @@ def believed(spend: Spend, prior: Prior, neighbours: str = CHANGE) -> tuple[Beli
     )
 
 
-def _belief(about: str, before: Fraction, spend: Spend, steps: int) -> Belief:
+def _belief(about: str, before: Fraction, spend: Spend, steps: int) -> BeliefBounds:
     """One belief; two steps are (2ε, (1 + e^ε) δ)-indistinguishable (group privacy)."""
     epsilon, delta = min(float(spend.epsilon), MAX_EXPONENT), float(spend.delta)
     if steps == 2 and delta:
         delta = min(1.0, delta * (1 + math.exp(min(epsilon, 700.0))))
-    more = ROOM * steps * epsilon if delta else 0.0
+    more = EXTRA_EPSILON * steps * epsilon if delta else 0.0
     exponent = steps * epsilon + more
     least, most = move_belief(float(before), exponent)
-    failing = improbable(steps * epsilon, delta, more)
-    return Belief(about, float(before), least, most, exponent, failing)
+    failing = bound_improbable(steps * epsilon, delta, more)
+    return BeliefBounds(about, float(before), least, most, exponent, failing)
 
 
 def _priors(prior: Prior, about: str) -> list[tuple[str, Fraction]]:
     if not isinstance(prior, Mapping):
         return [(about, _probability(prior))]
     found = [(str(value), _probability(p)) for value, p in prior.items()]
-    if not found or abs(sum((p for _, p in found), Fraction(-1))) > SUM:
+    if not found or abs(sum((p for _, p in found), Fraction(-1))) > SUM_TOLERANCE:
         raise UsageError(
             "The probabilities of the values do not add up to 1.",
             "name every value, or give the probability of one statement.",

@@ -55,9 +55,9 @@ from shoal.core.labels import (
 from shoal.core.schema import Schema
 from shoal.core.schema_toml import format_column_section
 
-MOST = 100_000
+MAX_BINS = 100_000
 """Bins of one column: more of them are a mistake, and fit into no marginal."""
-READABLE = 20
+MAX_READABLE_BINS = 20
 """Bins of a column of numbers whose hierarchy states no width."""
 _FIRST, _LAST = datetime.date(1900, 1, 1), datetime.date(2029, 12, 31)
 """Bounds of dates, for an example."""
@@ -97,7 +97,7 @@ class Bins:
     ) -> Codes:
         """The cell of each value, None and nan being null; `rows` say how often each occurs.
 
-        >>> bins(Column("age", "quasi", "number", bounds=(0, 120))).codes([-3, 19, 24.5, 130])
+        >>> build_bins(Column("age", "quasi", "number", bounds=(0, 120))).codes([-3, 19, 24.5, 130])
         array([ 0,  1,  2, 12], dtype=int32)
         """
         found = self._axis.codes(leaves) if self.leaves else self._placed(leaves)
@@ -176,10 +176,10 @@ class Bins:
         return named | ({None: self.size - 1} if self.null else {})
 
 
-def all_bins(schema: Schema) -> tuple[Bins, ...]:
+def build_all_bins(schema: Schema) -> tuple[Bins, ...]:
     """The bins of all quasi-identifiers and sensitive columns; SchemaError with all that is amiss.
 
-    >>> [one.name for one in all_bins(Schema((Column("sex", "quasi", domain=("F", "M")),)))]
+    >>> [one.name for one in build_all_bins(Schema((Column("sex", "quasi", domain=("F", "M")),)))]
     ['sex']
     """
     if schema.keep:
@@ -192,7 +192,7 @@ def all_bins(schema: Schema) -> tuple[Bins, ...]:
     amiss: list[InputError] = []
     for column in (*schema.quasi, *schema.sensitive):
         try:
-            found.append(bins(column))
+            found.append(build_bins(column))
         except SchemaError as error:
             amiss.append(error)
     if amiss:
@@ -200,21 +200,21 @@ def all_bins(schema: Schema) -> tuple[Bins, ...]:
     return tuple(found)
 
 
-def bins(column: Column) -> Bins:
+def build_bins(column: Column) -> Bins:
     """The bins of one column; SchemaError with the line to add where the schema leaves them open.
 
-    >>> bins(Column("age", "quasi", "number", Intervals((5, 10)), bounds=(17, 31))).labels
+    >>> build_bins(Column("age", "quasi", "number", Intervals((5, 10)), bounds=(17, 31))).labels
     ('[15, 20[', '[20, 25[', '[25, 30[', '[30, 35[')
-    >>> bins(Column("sex", "quasi", "category", domain=("F", "M", ""))).labels
+    >>> build_bins(Column("sex", "quasi", "category", domain=("F", "M", ""))).labels
     ('F', 'M', '')
     """
-    kind, stated, null = kind_of(column), column.listed or (), column.may_be_empty
+    kind, stated, null = infer_column_kind(column), column.listed or (), column.may_be_empty
     if stated or isinstance(column.hierarchy, Tree):
         return _listed(column, kind, stated, null)
     if kind not in ("number", "date") or column.bounds is None:
         raise _open(column, kind)
     level, places = _dates(column) if kind == "date" else _numbers(column, column.bounds)
-    if len(level.labels) > MOST:
+    if len(level.labels) > MAX_BINS:
         raise _too_many(column, len(level.labels))
     starts = tuple(places[level.starts].tolist())
     ends = [read_range(label) for label in level.labels]
@@ -244,10 +244,10 @@ def _half_open(labels: Sequence[str], single: bool, alone: bool) -> tuple[str, .
     return tuple(found)
 
 
-def kind_of(column: Column) -> str:
+def infer_column_kind(column: Column) -> str:
     """The kind that a column states, or that follows from what it does; else empty.
 
-    >>> [kind_of(Column("x", domain=values)) for values in ((1, 2.5), ("a", 1), ("",))]
+    >>> [infer_column_kind(Column("x", domain=values)) for values in ((1, 2.5), ("a", 1), ("",))]
     ['number', 'category', '']
     """
     if column.kind:
@@ -323,7 +323,7 @@ def _edges(column: Column, steps: Intervals, bounds: tuple[float, float]) -> lis
     low, high = bounds
     width, origin = lv.decimal_fraction(steps.widths[0]), lv.decimal_fraction(steps.origin)
     first, last = (math.floor((lv.decimal_fraction(end) - origin) / width) for end in bounds)
-    if last - first > MOST:
+    if last - first > MAX_BINS:
         raise _too_many(column, last - first + 1)
     inner = [float(origin + index * width) for index in range(first + 1, last + 1)]
     coded = [end for end in (steps.bottom, steps.top) if end is not None and low < end <= high]
@@ -331,13 +331,13 @@ def _edges(column: Column, steps: Intervals, bounds: tuple[float, float]) -> lis
 
 
 def _readable(low: float, high: float) -> float:
-    """A width of 1, 2 or 5 times a power of ten that makes at most `READABLE` bins.
+    """A width of 1, 2 or 5 times a power of ten that makes at most `MAX_READABLE_BINS` bins.
 
     >>> _readable(17, 90), _readable(0, 1e6), _readable(1, 16), _readable(0, 2.5)
     (5.0, 100000.0, 1.0, 0.2)
     """
     whole = lv.are_whole([low, high])
-    power = max(math.floor(math.log10((high - low) / READABLE)), 0 if whole else -math.inf)
+    power = max(math.floor(math.log10((high - low) / MAX_READABLE_BINS)), 0 if whole else -math.inf)
     while True:
         for digit in (1, 2, 5):
             width = lv.decimal_fraction(float(f"{digit}e{power}"))
@@ -346,7 +346,7 @@ def _readable(low: float, high: float) -> float:
                 - math.floor(lv.decimal_fraction(low) / width)
                 + 1
             )
-            if count <= READABLE:
+            if count <= MAX_READABLE_BINS:
                 return float(width)
         power += 1
 

@@ -29,14 +29,14 @@ Floats = NDArray[np.float64]
 Tables = dict[Key, Floats]
 
 
-def consistent(tables: Mapping[Key, NDArray[Any]], sizes: Sequence[int]) -> dict[Key, Floats]:
+def make_consistent(tables: Mapping[Key, NDArray[Any]], sizes: Sequence[int]) -> dict[Key, Floats]:
     """The tables that agree with each other and are nearest to these, in the shapes given.
 
     A table is under its columns' numbers, ascending; `sizes` has each column's cells. The noise in
     all of them is of one deviation.
 
     >>> both = {(0,): np.array([6, 2]), (0, 1): np.array([[3, 1], [2, 0]])}
-    >>> consistent(both, (2, 2))[(0,)].round(2).tolist()
+    >>> make_consistent(both, (2, 2))[(0,)].round(2).tolist()
     [5.33, 2.0]
     """
     shaped: Tables = {}
@@ -61,14 +61,15 @@ def _agreeing(tables: Tables, sizes: Sequence[int]) -> Tables:
     return {key: _assembled(key, means, sizes) for key in tables}
 
 
-def deviations(tables: Collection[Key], sizes: Sequence[int]) -> dict[Key, float]:
+def compute_estimate_deviations(tables: Collection[Key], sizes: Sequence[int]) -> dict[Key, float]:
     """The standard deviation of each table's estimates, in those of a measured count.
 
     It is the same for all cells of a table. A residual over S is measured with a variance of
     ∏ (1 − 1/n) over S, by the sum of the weights of all tables that hold it; residuals are
     uncorrelated, and each is spread over the cells that it lacks.
 
-    >>> {key: round(one, 3) for key, one in deviations([(0,), (0, 1)], (2, 3)).items()}
+    >>> deviations = compute_estimate_deviations([(0,), (0, 1)], (2, 3))
+    >>> {key: round(deviation, 3) for key, deviation in deviations.items()}
     {(0,): 0.866, (0, 1): 0.866}
     """
     weights: dict[Key, float] = defaultdict(float)

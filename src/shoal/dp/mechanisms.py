@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
 from shoal.core.spend import Spend, round_up
-from shoal.dp.opendp_library import drawable, floor, opendp, root
-from shoal.dp.seeded_draws import gaussian, laplace
+from shoal.dp.opendp_library import load_opendp, round_down, round_root_up, translate_refusals
+from shoal.dp.seeded_draws import draw_gaussian, draw_laplace
 
 LAPLACE, GAUSSIAN = "discrete Laplace", "discrete Gaussian"
-WIDEST = 2.0**40
+MAX_SCALE = 2.0**40
 """The largest scale: beyond it noise drowns any count, and sums of it leave 64 bits."""
 
 Counts = NDArray[np.int64]
@@ -55,7 +55,7 @@ class Noise:
     deviation: float
     rho: Fraction | None = None
 
-    @drawable()
+    @translate_refusals()
     def added(self, counts: Counts, rng: np.random.Generator | None = None) -> Counts:
         """The counts with noise, of the same shape; all of them at once, for one spend.
 
@@ -64,7 +64,7 @@ class Noise:
         """
         exact = np.ascontiguousarray(counts, dtype=np.int64)
         if rng is not None:
-            draw = laplace if self.name == LAPLACE else gaussian
+            draw = draw_laplace if self.name == LAPLACE else draw_gaussian
             return exact + draw(self.scale, exact.size, rng).reshape(exact.shape)
         if not exact.size:
             return exact.copy()
@@ -72,12 +72,12 @@ class Noise:
         return np.array(drawn, dtype=np.int64).reshape(exact.shape)
 
 
-@drawable()
-def noise(asked: Spend, contributions: int) -> Noise:
+@translate_refusals()
+def calibrate_noise(asked: Spend, contributions: int) -> Noise:
     """The least noise under which so many counts about each person spend no more than is asked.
 
     >>> from shoal.core.spend import parse_spend
-    >>> made = noise(asked(1), contributions=3)
+    >>> made = calibrate_noise(parse_spend(1), contributions=3)
     >>> made.name, made.scale, round(made.deviation, 3)
     ('discrete Laplace', 3.0, 4.223)
     """
@@ -88,33 +88,35 @@ def noise(asked: Spend, contributions: int) -> Noise:
     check_delta(asked.delta)
     name = GAUSSIAN if asked.delta else LAPLACE
     scale = _searched(name, asked, contributions)
-    if not scale <= WIDEST:
+    if not scale <= MAX_SCALE:
         raise UsageError(
             "Epsilon is so small that the noise would drown every count.",
             "ask for more, or for fewer marginals.",
         )
     rho = round_up(_zcdp(scale, contributions)) if asked.delta else None
     spend = Spend(asked.epsilon, asked.delta, rho)
-    return Noise(name, scale, contributions, spend, deviation(name, scale), rho)
+    return Noise(name, scale, contributions, spend, compute_noise_deviation(name, scale), rho)
 
 
-@drawable()
-def spent(name: str, scale: float, contributions: int, delta: Fraction = Fraction(0)) -> Spend:
+@translate_refusals()
+def compute_noise_spend(
+    name: str, scale: float, contributions: int, delta: Fraction = Fraction(0)
+) -> Spend:
     """What noise of this name and scale spends, by OpenDP's map: the way back from a manifest.
 
-    >>> print(spent("discrete Laplace", 3.0, contributions=3))
+    >>> print(compute_noise_spend("discrete Laplace", 3.0, contributions=3))
     ε 1
     """
     if name == LAPLACE:
         return Spend(round_up(_measurement(name, scale).map(contributions)), delta)
     check_delta(delta)
-    epsilon, _ = _approximate(scale, floor(delta)).map(root(contributions))
+    epsilon, _ = _approximate(scale, round_down(delta)).map(round_root_up(contributions))
     return Spend(round_up(epsilon), delta, round_up(_zcdp(scale, contributions)))
 
 
 def check_delta(delta: Fraction) -> None:
     """Refuse a δ above 0 that is below all floats, which is what the library computes with."""
-    if delta and not floor(delta) > 0:
+    if delta and not round_down(delta) > 0:
         raise UsageError(
             "Delta is so small that nothing can be computed with it.",
             "leave it out, or write for example --delta 1e-6.",
@@ -124,20 +126,25 @@ def check_delta(delta: Fraction) -> None:
 @lru_cache
 def _searched(name: str, asked: Spend, contributions: int) -> float:
     """The smallest scale that OpenDP's map finds within what is asked; infinite without one."""
-    epsilon, delta = floor(asked.epsilon), floor(asked.delta)
-    if epsilon < contributions / WIDEST:  # the search is slow where no scale will do
+    epsilon, delta = round_down(asked.epsilon), round_down(asked.delta)
+    if epsilon < contributions / MAX_SCALE:  # the search is slow where no scale will do
         return math.inf
-    search = opendp().binary_search_param
+    search = load_opendp().binary_search_param
     if name == LAPLACE:
         return float(search(lambda s: _measurement(name, s), contributions, epsilon, T=float))
     return float(
-        search(lambda s: _approximate(s, delta), root(contributions), (epsilon, delta), T=float)
+        search(
+            lambda s: _approximate(s, delta),
+            round_root_up(contributions),
+            (epsilon, delta),
+            T=float,
+        )
     )
 
 
 def _measurement(name: str, scale: float) -> Any:
     """OpenDP's mechanism on vectors of 64-bit whole numbers."""
-    dp = opendp()
+    dp = load_opendp()
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
     if name == LAPLACE:
         return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
@@ -148,15 +155,15 @@ def _measurement(name: str, scale: float) -> Any:
 
 def _approximate(scale: float, delta: float) -> Any:
     """The Gaussian's mechanism, with its loss in (ε, δ) at this δ."""
-    dp = opendp()
+    dp = load_opendp()
     return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(_measurement(GAUSSIAN, scale)), delta)
 
 
 def _zcdp(scale: float, contributions: int) -> float:
-    return float(_measurement(GAUSSIAN, scale).map(root(contributions)))
+    return float(_measurement(GAUSSIAN, scale).map(round_root_up(contributions)))
 
 
-def deviation(name: str, scale: float) -> float:
+def compute_noise_deviation(name: str, scale: float) -> float:
     """The standard deviation of one draw.
 
     The discrete Gaussian's variance is below σ², and within 1e-15 of it from σ = 3 on.

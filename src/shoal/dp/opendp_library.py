@@ -22,7 +22,7 @@ from shoal.core.errors import ShoalError, UsageError
 
 
 @cache
-def opendp() -> Any:
+def load_opendp() -> Any:
     """The library, ready for use."""
     import opendp.prelude as library
 
@@ -31,7 +31,7 @@ def opendp() -> Any:
 
 
 @contextmanager
-def drawable() -> Iterator[None]:
+def translate_refusals() -> Iterator[None]:
     """Around all that the library is asked for: what it refuses is told in a user's words."""
     try:
         yield
@@ -51,7 +51,7 @@ def _refused() -> type[Exception]:
     return found
 
 
-def named() -> str:
+def describe_library() -> str:
     """The library with its version, as a manifest names it."""
     return f"OpenDP {version('opendp')}"
 
@@ -60,25 +60,25 @@ SOURCE = "OpenSSL's generator, seeded by the operating system"
 """Where the noise that privacy rests on comes from."""
 
 
-def randomness() -> str:
+def describe_randomness() -> str:
     """That, and by which library, as a manifest says it."""
-    return f"{SOURCE} ({named()})"
+    return f"{SOURCE} ({describe_library()})"
 
 
-def floor(number: Fraction) -> float:
+def round_down(number: Fraction) -> float:
     """The largest float that is not above a number: a limit for what the library searches.
 
-    >>> floor(Fraction(1, 10)) <= Fraction(1, 10) < 0.1, floor(Fraction(1, 2))
+    >>> round_down(Fraction(1, 10)) <= Fraction(1, 10) < 0.1, round_down(Fraction(1, 2))
     (True, 0.5)
     """
     near = float(number)
     return near if Fraction(near) <= number else math.nextafter(near, -math.inf)
 
 
-def root(number: int) -> float:
+def round_root_up(number: int) -> float:
     """The smallest float that is not below a number's square root.
 
-    >>> root(4), Fraction(root(3)) ** 2 >= 3
+    >>> round_root_up(4), Fraction(round_root_up(3)) ** 2 >= 3
     (2.0, True)
     """
     near = math.sqrt(number)

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
 from shoal.core.spend import Spend, round_up
-from shoal.dp.opendp_library import drawable, floor, opendp
-from shoal.dp.seeded_draws import answers
+from shoal.dp.opendp_library import load_opendp, round_down, translate_refusals
+from shoal.dp.seeded_draws import draw_answers
 
 _AT_ONCE = 1024
 """Answers that are drawn in one call of the library, which is what the time goes into."""
@@ -42,7 +42,7 @@ class Response:
     keep: float
     spend: Spend
 
-    @drawable()
+    @translate_refusals()
     def answered(
         self,
         codes: NDArray[Any],
@@ -57,7 +57,7 @@ class Response:
         if len(codes) and not 0 <= codes.min() <= codes.max() < self.values:
             raise ValueError(f"codes are from 0 to {self.values - 1}")
         if rng is not None:
-            return answers(codes, self.values, self.keep, rng)
+            return draw_answers(codes, self.values, self.keep, rng)
         return codes.copy() if self.values == 1 else self._drawn(codes, progress)
 
     def _drawn(self, codes: Codes, progress: Progress | None) -> Codes:
@@ -66,7 +66,7 @@ class Response:
         Composition is only how the library is asked for many answers in one call, about four
         times faster than one by one; each of them is another person's.
         """
-        dp = opendp()
+        dp = load_opendp()
         one = _measurement(self.values, self.keep)
         together = dp.c.make_composition([one] * _AT_ONCE)
         drawn, done = np.empty_like(codes), 0
@@ -116,12 +116,12 @@ class Response:
         return np.asarray(np.sqrt(variance) / (keep - other))
 
 
-@drawable()
-def response(asked: Spend, values: int) -> Response:
+@translate_refusals()
+def calibrate_response(asked: Spend, values: int) -> Response:
     """The most truthful response of so many values that spends no more than is asked.
 
     >>> from shoal.core.spend import parse_spend
-    >>> round(response(asked("1"), values=4).keep, 6)
+    >>> round(calibrate_response(parse_spend("1"), values=4).keep, 6)
     0.475367
     """
     if values < 2:
@@ -131,7 +131,7 @@ def response(asked: Spend, values: int) -> Response:
         )
     if not asked.epsilon > 0:
         raise UsageError("Epsilon must be more than 0.", "write for example --epsilon 1.")
-    epsilon = floor(asked.epsilon)
+    epsilon = round_down(asked.epsilon)
     keep = 1 / (1 + (values - 1) * math.exp(-epsilon))
     while keep > 1 / values and not _within(values, keep, epsilon):
         keep = math.nextafter(keep, 0)
@@ -142,11 +142,11 @@ def response(asked: Spend, values: int) -> Response:
     return Response(values, keep, Spend(asked.epsilon))
 
 
-@drawable()
-def answered_for(values: int, keep: float) -> Spend:
+@translate_refusals()
+def compute_response_spend(values: int, keep: float) -> Spend:
     """What an answer with this chance of being true spends, by OpenDP's map.
 
-    >>> float(answered_for(4, 0.475367).epsilon) < 1.000001
+    >>> float(compute_response_spend(4, 0.475367).epsilon) < 1.000001
     True
     """
     return Spend(round_up(_measurement(values, keep).map(1)))
@@ -157,4 +157,4 @@ def _within(values: int, keep: float, epsilon: float) -> bool:
 
 
 def _measurement(values: int, keep: float) -> Any:
-    return opendp().m.make_randomized_response(list(range(values)), keep)
+    return load_opendp().m.make_randomized_response(list(range(values)), keep)

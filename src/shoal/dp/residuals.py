@@ -9,9 +9,10 @@ P(z) ∝ e^(−z²/(2σ²)). For a number f of each, the chance of a mean of at 
 whatever n is (Chernoff: A measure of asymptotic efficiency for tests of a hypothesis based on the
 sum of observations, 1952). Looked at are the spread of z (|z| or z²: what tells the scale best),
 how many are 0, and their sum, which is too large where cells share their noise. The statement is
-given up where one of them has a chance below its part of `DOUBT`.
+given up where one of them has a chance below its part of `MAX_FALSE_ALARM`.
 
-Answers in place of true values are looked at likewise (`exchanged`), by what P(answer | true) says.
+Answers in place of true values are looked at likewise, by what P(answer | true) says
+(`check_exchanged_counts`).
 
 A single draw never proves a statement: noise from a bad source, or drawn anew until somebody liked
 it, passes. Cells that were changed one by one are found only where there are many of them.
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 from shoal.core.release import to_json_value
 from shoal.dp.mechanisms import LAPLACE
 
-DOUBT = 1e-4
+MAX_FALSE_ALARM = 1e-4
 """Noise as it is stated is accused with no more than this chance."""
 NEAR, EXACT, SHARED, FAR = "too near", "exact", "shared", "too far"
 """What may be wrong with what was added."""
@@ -60,12 +61,12 @@ class Residuals:
         return {"cells": self.cells, "wrong": self.wrong, "chance": to_json_value(self.chance)}
 
 
-def residuals(name: str, scale: float, added: NDArray[Any]) -> Residuals:
+def check_residuals(name: str, scale: float, added: NDArray[Any]) -> Residuals:
     """Whether what was added to counts can be noise of this name and scale.
 
-    >>> residuals("discrete Laplace", 3.0, np.zeros(20)).wrong
+    >>> check_residuals("discrete Laplace", 3.0, np.zeros(20)).wrong
     'exact'
-    >>> residuals("discrete Laplace", 1.0, np.array([1, 0, -2, 0, 1, 0, -1, 3, 0, 0])).wrong
+    >>> check_residuals("discrete Laplace", 1.0, np.array([1, 0, -2, 0, 1, 0, -1, 3, 0, 0])).wrong
     ''
     """
     drawn, spread = np.asarray(added, np.float64).ravel(), np.abs if name == LAPLACE else np.square
@@ -82,20 +83,22 @@ def residuals(name: str, scale: float, added: NDArray[Any]) -> Residuals:
         for _, look, sign in looks
     ]
     pairs = zip(looks, tails, strict=True)
-    wrong = next((look[0] for look, tail in pairs if tail < DOUBT / len(looks)), "")
+    wrong = next((look[0] for look, tail in pairs if tail < MAX_FALSE_ALARM / len(looks)), "")
     return Residuals(len(drawn), wrong, min(1.0, len(looks) * min(tails)))
 
 
-def exchanged(answers: NDArray[Any], true: NDArray[Any], chance: NDArray[Any]) -> Residuals:
+def check_exchanged_counts(
+    answers: NDArray[Any], true: NDArray[Any], chance: NDArray[Any]
+) -> Residuals:
     """Whether counts of answers can be those of true values exchanged by P(answer | true).
 
     A sum of answers, each weighed by how many have that value, is the larger the more of them are
     true; and no answer may be much more or less common than true counts times chances foretell.
 
     >>> chance = np.full((3, 3), 0.3) + 0.1 * np.eye(3)
-    >>> exchanged(np.array([90, 6, 4]), np.array([90, 6, 4]), chance).wrong
+    >>> check_exchanged_counts(np.array([90, 6, 4]), np.array([90, 6, 4]), chance).wrong
     'too near'
-    >>> exchanged(np.array([39, 31, 30]), np.array([90, 6, 4]), chance).wrong
+    >>> check_exchanged_counts(np.array([39, 31, 30]), np.array([90, 6, 4]), chance).wrong
     ''
     """
     alike = true / max(1, int(true.sum()))
@@ -104,7 +107,9 @@ def exchanged(answers: NDArray[Any], true: NDArray[Any], chance: NDArray[Any]) -
     # the first look is what tells less noise than stated: half of the doubt is its own
     parts = [2.0, *[2.0 * (len(looks) - 1)] * (len(looks) - 1)]
     least = [part * tail for part, tail in zip(parts, tails, strict=True)]
-    wrong = next((look[0] for look, part in zip(looks, least, strict=True) if part < DOUBT), "")
+    wrong = next(
+        (look[0] for look, part in zip(looks, least, strict=True) if part < MAX_FALSE_ALARM), ""
+    )
     return Residuals(int(answers.sum()), wrong, min(1.0, *least))
 
 

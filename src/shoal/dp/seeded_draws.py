@@ -12,22 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def generator(seed: int | None) -> np.random.Generator | None:
+def create_seeded_generator(seed: int | None) -> np.random.Generator | None:
     """A test's or a study's generator; None: noise is the operating system's."""
     return None if seed is None else np.random.default_rng(seed)
 
 
-def laplace(scale: float, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_laplace(scale: float, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Whole numbers with P(z) ∝ e^(−|z|/scale): a difference of two geometric numbers.
 
-    >>> laplace(2.0, 3, np.random.default_rng(7)).shape
+    >>> draw_laplace(2.0, 3, np.random.default_rng(7)).shape
     (3,)
     """
     stop = -math.expm1(-1 / scale)
     return rng.geometric(stop, size) - rng.geometric(stop, size)
 
 
-def gaussian(sigma: float, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_gaussian(sigma: float, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Whole numbers with P(z) ∝ e^(−z²/(2σ²)), by rejection from the discrete Laplace.
 
     Canonne, Kamath, Steinke: The discrete Gaussian for differential privacy, NeurIPS 2020,
@@ -37,13 +37,13 @@ def gaussian(sigma: float, size: int, rng: np.random.Generator) -> NDArray[np.in
     t = math.floor(sigma) + 1
     found = np.empty(0, dtype=np.int64)
     while len(found) < size:
-        drawn = laplace(t, 3 * (size - len(found)) + 10, rng)
+        drawn = draw_laplace(t, 3 * (size - len(found)) + 10, rng)
         chance = np.exp(-((np.abs(drawn) - sigma**2 / t) ** 2) / (2 * sigma**2))
         found = np.concatenate([found, drawn[rng.random(len(drawn)) < chance]])
     return found[:size]
 
 
-def answers(
+def draw_answers(
     codes: NDArray[np.int32], values: int, keep: float, rng: np.random.Generator
 ) -> NDArray[np.int32]:
     """Randomised responses: each code kept with this chance, else any other one alike."""
@@ -52,7 +52,7 @@ def answers(
     return np.where(rng.random(len(codes)) < keep, codes, moved).astype(np.int32)
 
 
-def highest(scores: NDArray[np.float64], scale: float, rng: np.random.Generator) -> int:
+def draw_highest(scores: NDArray[np.float64], scale: float, rng: np.random.Generator) -> int:
     """The place of the highest score after exponential noise.
 
     That is the distribution of permute-and-flip (Ding et al. 2021).

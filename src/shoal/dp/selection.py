@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
 from shoal.core.spend import round_up
-from shoal.dp.mechanisms import WIDEST
-from shoal.dp.opendp_library import drawable, floor, opendp
-from shoal.dp.seeded_draws import highest
+from shoal.dp.mechanisms import MAX_SCALE
+from shoal.dp.opendp_library import load_opendp, round_down, translate_refusals
+from shoal.dp.seeded_draws import draw_highest
 
 
-@drawable()
-def chosen(
+@translate_refusals()
+def select_candidate(
     scores: NDArray[np.float64],
     sensitivity: float,
     epsilon: Fraction,
@@ -36,44 +36,44 @@ def chosen(
 
     `rng`: repeatable, not to be released.
 
-    >>> chosen(np.array([0.0, 1e6, 0.0]), 1.0, Fraction(1))
+    >>> select_candidate(np.array([0.0, 1e6, 0.0]), 1.0, Fraction(1))
     1
     """
     if not len(scores):
         raise UsageError("There is nothing to choose from.", "name at least one candidate.")
-    scale = selection_scale(sensitivity, epsilon)
+    scale = calibrate_selection(sensitivity, epsilon)
     if rng is not None:
-        return highest(scores, scale, rng)
+        return draw_highest(scores, scale, rng)
     return int(_measurement(scale)(np.asarray(scores, dtype=np.float64).tolist()))
 
 
 @lru_cache
-@drawable()
-def selection_scale(sensitivity: float, epsilon: Fraction) -> float:
+@translate_refusals()
+def calibrate_selection(sensitivity: float, epsilon: Fraction) -> float:
     """The smallest scale whose loss, by OpenDP's map, is within ε."""
     if not (epsilon > 0 and sensitivity > 0):
         raise UsageError("Epsilon must be more than 0.", "write for example --epsilon 1.")
-    if floor(epsilon) < sensitivity / WIDEST:  # scales that the library cannot search
+    if round_down(epsilon) < sensitivity / MAX_SCALE:  # scales that the library cannot search
         raise UsageError(
             "Epsilon is so small that a choice would be by chance alone.",
             "ask for more, or name the marginals.",
         )
-    search = opendp().binary_search_param
-    return float(search(_measurement, sensitivity, floor(epsilon), T=float))
+    search = load_opendp().binary_search_param
+    return float(search(_measurement, sensitivity, round_down(epsilon), T=float))
 
 
-@drawable()
-def spent_choosing(scale: float, sensitivity: float) -> Fraction:
+@translate_refusals()
+def compute_selection_spend(scale: float, sensitivity: float) -> Fraction:
     """What one choice of this scale spends, by OpenDP's map: the way back from a manifest.
 
-    >>> spent_choosing(selection_scale(1.0, Fraction(1, 2)), 1.0) <= Fraction(1, 2)
+    >>> compute_selection_spend(calibrate_selection(1.0, Fraction(1, 2)), 1.0) <= Fraction(1, 2)
     True
     """
     return round_up(_measurement(scale).map(sensitivity))
 
 
 def _measurement(scale: float) -> Any:
-    dp = opendp()
+    dp = load_opendp()
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
     metric = dp.linf_distance(T=float)
     return dp.m.make_noisy_max(domain, metric, dp.max_divergence(), scale=scale)

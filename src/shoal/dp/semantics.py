@@ -41,12 +41,12 @@ from typing import Any
 from shoal.core.errors import UsageError
 from shoal.core.release import EDITION, to_json_value
 from shoal.core.spend import Number, Spend, parse_spend, to_exact
-from shoal.dp.beliefs import CHANGE, PRESENCE, Belief, Prior, believed, in_percent
+from shoal.dp.beliefs import CHANGE, PRESENCE, BeliefBounds, Prior, bound_beliefs, format_share
 
 EVEN = 0.5
-SELDOM = 0.05
+MAX_FAILURE = 0.05
 """A bound that fails with a larger chance than this is weak."""
-NEXT_TO_ALL = 0.999
+NEARLY_UNBOUNDED = 0.999
 """A belief that may move by more than this is as good as unbounded."""
 
 
@@ -76,7 +76,7 @@ class Bound:
     @property
     def weak(self) -> bool:
         """Whether it says something, and fails too often to be relied on."""
-        return not self.vacuous and self.chance > SELDOM
+        return not self.vacuous and self.chance > MAX_FAILURE
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON: ε' and δ' as computed, and what they say."""
@@ -88,7 +88,7 @@ class Bound:
         if self.vacuous:
             but = f" and δ' = {self.delta:.4g}" if self.delta else ""
             return f"{self.name}: ε' = {self.epsilon:.4g}{but}, which says nothing"
-        return f"{self.name}: at most {in_percent(self.distance)}{self.failing}"
+        return f"{self.name}: at most {format_share(self.distance)}{self.failing}"
 
     @property
     def failing(self) -> str:
@@ -96,7 +96,7 @@ class Bound:
         if not self.delta:
             return ""
         weak = ", which makes it weak" if self.weak else ""
-        return f", but for a chance of {in_percent(self.chance)}{weak}"
+        return f", but for a chance of {format_share(self.chance)}{weak}"
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class SemanticPrivacy:
     """As Ganta et al. 2008 state it."""
     tight: Bound
     """The smallest that is proved here."""
-    beliefs: tuple[Belief, ...] = ()
+    beliefs: tuple[BeliefBounds, ...] = ()
 
     @property
     def vacuous(self) -> bool:
@@ -118,9 +118,9 @@ class SemanticPrivacy:
         return self.paper.vacuous and self.tight.vacuous
 
     @property
-    def even(self) -> Belief:
+    def even(self) -> BeliefBounds:
         """What becomes of an even belief in a statement about a person's values."""
-        return believed(self.spend, EVEN, self.neighbours)[-1]
+        return bound_beliefs(self.spend, EVEN, self.neighbours)[-1]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -164,10 +164,10 @@ class SemanticPrivacy:
         best, known = self.best, f"whatever else anybody knows ({self.spend})"
         if best.vacuous:
             return f"No bound says how much likelier a statement becomes by one row, {known}."
-        if best.distance > NEXT_TO_ALL:
+        if best.distance > NEARLY_UNBOUNDED:
             return (
                 "Next to nothing is promised: because of one person's row a statement may become "
-                f"likelier by more than {100 * NEXT_TO_ALL:g} percentage points, {known}."
+                f"likelier by more than {100 * NEARLY_UNBOUNDED:g} percentage points, {known}."
             )
         return (
             "Because of one person's row no statement becomes likelier by more than "
@@ -202,7 +202,7 @@ def semantic_privacy(
     if people is not None and (isinstance(people, bool) or people < 1):
         raise UsageError("There is at least one person.", "write for example people=1000.")
     paper, tight = _bounds(float(spend.epsilon), float(spend.delta), people or 1)
-    beliefs = () if prior is None else believed(spend, prior, kind)
+    beliefs = () if prior is None else bound_beliefs(spend, prior, kind)
     return SemanticPrivacy(spend, people, kind, paper, tight, beliefs)
 
 

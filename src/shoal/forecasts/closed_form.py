@@ -39,7 +39,7 @@ from shoal.core.errors import UsageError
 from shoal.forecasts.estimate import ExposureEstimate
 from shoal.forecasts.local_distribution import LocalDistribution
 from shoal.forecasts.our_table import OurTable, OverlapScenario
-from shoal.kernels.combinatorics import fewer
+from shoal.kernels.combinatorics import compute_chance_of_fewer
 
 TOGETHER = 0.7
 """q, unless told: chosen on Adult over the settings of `shoal.forecasts.validation`. Of tenths
@@ -125,9 +125,11 @@ def _exposed(
     for people in _parts(ours.known.distinct[ours.class_]):
         start, own, appears = compute_appearance_chances(ours, local, people, company)
         for j, chance in enumerate(ways, start=1):
-            few = fewer(start, appears**j, own, asked.l - 1)
+            few = compute_chance_of_fewer(start, appears**j, own, asked.l - 1)
             if (own < 0).any():  # of a person without a value, none of the class's is sure to be
-                some = fewer(start, appears**j, own, asked.l) - fewer(start, appears**j, own, 1)
+                some = compute_chance_of_fewer(
+                    start, appears**j, own, asked.l
+                ) - compute_chance_of_fewer(start, appears**j, own, 1)
                 few = np.where(own < 0, some, few)
             found[people] += chance * few
     return found

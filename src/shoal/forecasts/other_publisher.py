@@ -25,8 +25,8 @@ from shoal.core.model import Model, unwrap_rule
 from shoal.core.tally import Cut, Tally
 from shoal.forecasts.local_distribution import CoarsePartition, list_coarse_partitions
 from shoal.forecasts.our_table import OurTable, tally_codes
-from shoal.methods import by_levels, names
-from shoal.methods import method as method_of
+from shoal.methods import find_method as method_of
+from shoal.methods import list_method_names, publishes_levels
 from shoal.models import rule as parse_rule
 from shoal.models.k_anonymity import KAnonymity
 from shoal.releases.method_parameters import parse_method_parameters
@@ -178,9 +178,9 @@ def _same_method(seen: PublishedTable) -> tuple[str | None, dict[str, Any]]:
     """The release's own method and parameters, where it is one of ours and has what it needs."""
     manifest = seen.manifest or {}
     name = str(manifest.get("method"))
-    if name not in names() or manifest.get("like"):
+    if name not in list_method_names() or manifest.get("like"):
         return None, {}
-    if by_levels(name) and not any(column.hierarchy for column in seen.schema.quasi):
+    if publishes_levels(name) and not any(column.hierarchy for column in seen.schema.quasi):
         return None, {}  # a release does not tell its hierarchies, only its companion does
     return name, dict(manifest.get("parameters", {}))
 

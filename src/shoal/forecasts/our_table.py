@@ -15,7 +15,7 @@ from shoal.core.cells import Cells
 from shoal.core.errors import InputError, UsageError
 from shoal.core.histogram import Histogram
 from shoal.core.tally import Population, Tally
-from shoal.kernels.grouping import combinations, members
+from shoal.kernels.grouping import collect_code_sets, number_combinations
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class OurTable:
     def bits(self) -> NDArray[np.uint64]:
         """The known sensitive values of every class as sets, (classes, words)."""
         everyone = np.arange(self.people)
-        found: NDArray[np.uint64] = members(
+        found: NDArray[np.uint64] = collect_code_sets(
             self.values, everyone, self.class_, self.classes, self.sensitive.words
         )
         return found & self.known_bits
@@ -82,7 +82,7 @@ class OurTable:
         """The codes of the sensitive axis that are values, as bits (words,)."""
         axis = self.sensitive
         codes = np.arange(axis.null_code if axis.unknown else axis.size)
-        found: NDArray[np.uint64] = members(
+        found: NDArray[np.uint64] = collect_code_sets(
             codes, codes, np.zeros(len(codes), np.int64), 1, axis.words
         )
         return np.asarray(found[0])
@@ -227,7 +227,7 @@ def tally_codes(
 ) -> tuple[Tally, NDArray[np.int32]]:
     """A table of codes, a row for each person, as a tally, and the entry of each of its rows."""
     sizes = [*(axis.size for axis in quasi), sensitive.size]
-    entry, first = combinations([*keys, values], sizes)
+    entry, first = number_combinations([*keys, values], sizes)
     count = np.bincount(entry, minlength=len(first)).astype(np.int64)
     kept = np.ascontiguousarray(keys[:, first])
     return Tally(quasi, (sensitive,), kept, values[first][np.newaxis], count), entry

@@ -28,7 +28,7 @@ from shoal.core.errors import UsageError
 from shoal.core.tally import Population
 from shoal.forecasts.estimate import ExposureEstimate
 from shoal.forecasts.our_table import OurTable, OverlapScenario
-from shoal.kernels.combinatorics import fewer
+from shoal.kernels.combinatorics import compute_chance_of_fewer
 
 READINGS = ("at least", "best subset")
 
@@ -44,7 +44,7 @@ def estimate_by_paper(
     chance = compute_value_chances(ours, asked)
     start = ours.known.start
     if reading == "at least":
-        common = 1 - fewer(start, chance, np.full(ours.classes, -1), asked.l)
+        common = 1 - compute_chance_of_fewer(start, chance, np.full(ours.classes, -1), asked.l)
     else:
         common = _all_of_the_likeliest(start, chance, asked.l)
     common[ours.known.distinct == 0] = 1.0  # of missing values alone nothing is known

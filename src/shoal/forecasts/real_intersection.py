@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from shoal.core.tally import SUPPRESSED, Cut
 from shoal.forecasts.our_table import OurTable
-from shoal.kernels.grouping import members
+from shoal.kernels.grouping import collect_code_sets
 
 NOBODY = 0
 """Of a class: nobody in it is in the other release with a value that is left."""
@@ -97,7 +97,7 @@ def build_other_release(
     first rows are those of our people ``at``, of ``people`` in all.
     """
     place = assign_rows_to_classes(cut, entry, rng)
-    bits = members(values, np.arange(len(values)), place, cut.classes, words)
+    bits = collect_code_sets(values, np.arange(len(values)), place, cut.classes, words)
     class_ = np.full(people, SUPPRESSED, np.int32)
     class_[at] = place[: len(at)]
     return OtherRelease(class_, bits)

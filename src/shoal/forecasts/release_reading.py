@@ -31,7 +31,7 @@ from shoal.core.schema import Schema
 from shoal.core.tally import Population
 from shoal.core.theory.adversary_view import UNKNOWN, UNPUBLISHED, Needs, View
 from shoal.forecasts.our_table import OurTable
-from shoal.kernels.grouping import combinations
+from shoal.kernels.grouping import number_combinations
 from shoal.releases.options import Progress, ignore_progress
 from shoal.releases.published_table import PublishedTable
 from shoal.releases.row_listing import code_on_axis
@@ -302,7 +302,7 @@ def choose_learnt_columns(
 def _population(crowd: Crowd, view: View) -> Population:
     """Everybody's codes on the view's axes, counted."""
     codes = [crowd.listings[axis.name].on(axis) for axis in view.axes]
-    number, first = combinations(codes, [axis.size for axis in view.axes])
+    number, first = number_combinations(codes, [axis.size for axis in view.axes])
     keys = np.stack([column[first] for column in codes]).astype(np.int32)
     return Population(keys, np.bincount(number, minlength=len(first)).astype(np.int64))
 

@@ -1,18 +1,6 @@
-"""How many rows could take a pair at most, and how many a place must take, over all assignments.
+"""What all largest assignments have in common, when rows of one side seek rows of another.
 
-Rows of one side, put together as twins, are all assigned to rows of the other (``forced.assign``).
-From one such assignment every other is reached by exchanges: a row leaves its place for another
-that it may have, whose row moves on, until a place is free or the row that began it has come round
-(the residual graph: Ahuja, Magnanti and Orlin: Network flows, 1993). ``most`` moves rows onto a
-pair until no exchange is left; ``least`` moves them off a place. ``fewest`` keeps rows off several
-pairs at once: an assignment that costs least, where such a pair costs one for each row.
-
-Exact unless the search is cut short: then a limit is given that holds whatever it would have found.
-``fewest`` is always exact.
-
-What all largest assignments have in common, when rows of one side seek rows of another.
-
-Rows that nobody can tell apart are put together as twins; an assignment sends rows from twins to
+Rows that nobody can tell apart are put together as *twins*; an assignment sends rows from twins to
 twins along the given pairs, at most as many as there are. How many rows take a pair is the same in
 all largest assignments exactly when no closed way of exchanges passes through it: in the residual
 graph of any one of them, the pairs inside a strongly connected component can be used by some
@@ -23,6 +11,14 @@ Mendelsohn 1958 for the parts).
 Pairs of the same twins that come to the same are a *bundle*, and get a node of their own between
 the twins and their partners: how many rows take a bundle is then a question about one edge too.
 Twins of either side have bundles; which side is looked from is for the caller to choose.
+
+Where all rows are assigned, every other assignment is reached from one by exchanges: a row leaves
+its place for another that it may have, whose row moves on, until a place is free or the row that
+began it has come round. ``find_max_rows_per_pair`` moves rows onto a pair until no exchange is
+left; ``find_min_rows_per_place`` moves them off a place. Both are exact unless the search is cut
+short: then a limit is given that holds whatever it would have found. ``count_min_rows_on_pairs``
+keeps rows off several pairs at once, by an assignment that costs least where such a pair costs one
+for each row; it is always exact.
 """
 
 from __future__ import annotations
@@ -35,17 +31,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra, maximum_flow
 
-from shoal.kernels.grouping import combinations
-
-# What all largest assignments have in common, when rows of one side seek rows of another.
-
+from shoal.kernels.grouping import number_combinations
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Nodes = NDArray[np.int32]
 
 
-class Assigned(NamedTuple):
+class Assignment(NamedTuple):
     """One largest assignment, and what others may change; pairs in the order they were given."""
 
     rows: Ints
@@ -56,7 +49,7 @@ class Assigned(NamedTuple):
     """Of each side's twins: whether an exchange may leave rows of them out, or take them in."""
 
 
-def assign(one: Ints, other: Ints, start: Ints, others: Ints) -> Assigned:
+def assign(one: Ints, other: Ints, start: Ints, others: Ints) -> Assignment:
     """Assign as many rows as possible, and tell which pairs could be used.
 
     ``one`` and ``other`` count the rows of each side's twins; twins ``i`` may go to the twins
@@ -80,10 +73,10 @@ def assign(one: Ints, other: Ints, start: Ints, others: Ints) -> Assigned:
     part = _components(from_, to, spare, flow > 0, m + n + 2)
     open_ = part[from_] == part[to]
     loose = open_[pairs : pairs + m], open_[pairs + m :]
-    return Assigned(flow[:pairs].astype(np.int64), open_[:pairs], loose)
+    return Assignment(flow[:pairs].astype(np.int64), open_[:pairs], loose)
 
 
-class Pairs(NamedTuple):
+class AssignablePairs(NamedTuple):
     """Pairs that some largest assignment uses, seen from one side; a column of each."""
 
     twins: Ints
@@ -97,7 +90,7 @@ class Pairs(NamedTuple):
     """The smaller of the classes that its rows are in."""
 
 
-class Bundles(NamedTuple):
+class PairBundles(NamedTuple):
     """Pairs of the same twins that come to the same, put together."""
 
     twins: Ints
@@ -111,37 +104,40 @@ class Bundles(NamedTuple):
     sole: Flags
     """Whether they are one pair only."""
 
-    def take(self, which: Flags | Ints) -> Bundles:
+    def take(self, which: Flags | Ints) -> PairBundles:
         """Some of the bundles."""
-        return Bundles._make(column[which] for column in self)
+        return PairBundles._make(column[which] for column in self)
 
 
-def bundled(pairs: Pairs, loose: tuple[Flags, Flags]) -> tuple[Bundles, Bundles]:
+def bundle_pairs(
+    pairs: AssignablePairs, loose: tuple[Flags, Flags]
+) -> tuple[PairBundles, PairBundles]:
     """The bundles that as many rows take in all largest assignments, and the others.
 
-    ``loose`` as in ``Assigned``, the side that the pairs are seen from first.
+    ``loose`` as in ``Assignment``, the side that the pairs are seen from first.
 
     >>> rows, other = np.array([1, 1]), np.array([0, 1, 0, 1])
     >>> two = assign(rows, rows, np.array([0, 2, 4]), other)
-    >>> pairs = Pairs(np.array([0, 0, 1, 1]), other, np.array([0, 1, 2, 2]), two.rows, two.rows)
-    >>> same, open_ = bundled(pairs, two.loose)
+    >>> twins, cell = np.array([0, 0, 1, 1]), np.array([0, 1, 2, 2])
+    >>> pairs = AssignablePairs(twins, other, cell, two.rows, two.rows)
+    >>> same, open_ = bundle_pairs(pairs, two.loose)
     >>> same.twins.tolist(), open_.twins.tolist()  # the second's pairs come to the same
     ([1], [0, 0])
     """
     sizes = [int(column.max(initial=0)) + 1 for column in (pairs.twins, pairs.cell)]
-    number, first = combinations((pairs.twins, pairs.cell), sizes)
+    number, first = number_combinations((pairs.twins, pairs.cell), sizes)
     bundle = number.astype(np.int64)
     size = pairs.size[first]
     np.minimum.at(size, bundle, pairs.size)
     rows = np.bincount(bundle, pairs.rows, len(first)).astype(np.int64)
     sole = np.bincount(bundle, minlength=len(first)) == 1
     twins, partner, cell = (column[first] for column in pairs[:3])
-    made = Bundles(twins, partner, cell, rows, size, sole)
+    made = PairBundles(twins, partner, cell, rows, size, sole)
     same = _fixed(pairs, bundle, twins, loose)
     return made.take(same), made.take(~same)
 
 
-def _fixed(pairs: Pairs, bundle: Ints, owner: Ints, loose: tuple[Flags, Flags]) -> Flags:
+def _fixed(pairs: AssignablePairs, bundle: Ints, owner: Ints, loose: tuple[Flags, Flags]) -> Flags:
     """Of each bundle whether its edge, from the twins that own it, is a bridge."""
     m, n = map(len, loose)
     first, end = m + n, m + n + len(owner)
@@ -150,7 +146,7 @@ def _fixed(pairs: Pairs, bundle: Ints, owner: Ints, loose: tuple[Flags, Flags]) 
     head = np.concatenate(
         [np.arange(first, end), m + pairs.partner, free[0], np.full(len(free[1]), end + 1)]
     )
-    return bridges(tail, head, end + 2)[: len(owner)]
+    return find_bridges(tail, head, end + 2)[: len(owner)]
 
 
 def _largest(from_: Nodes, to: Nodes, room: Nodes, nodes: int) -> Nodes:
@@ -168,10 +164,10 @@ def _components(from_: Nodes, to: Nodes, ahead: Flags, back: Flags, nodes: int) 
     return np.asarray(connected_components(graph, connection="strong")[1])
 
 
-def bridges(one: Ints, other: Ints, nodes: int) -> Flags:
+def find_bridges(one: Ints, other: Ints, nodes: int) -> Flags:
     """Which edges of an undirected graph lie on no cycle; no two edges have the same ends.
 
-    >>> bridges(np.array([0, 1, 2, 2]), np.array([1, 2, 0, 3]), 4).tolist()
+    >>> find_bridges(np.array([0, 1, 2, 2]), np.array([1, 2, 0, 3]), 4).tolist()
     [False, False, False, True]
     """
     start, near, edge = _adjacent(one, other, nodes)
@@ -231,14 +227,14 @@ def _bridges(start, near, edge, edges):
     return bridge
 
 
-# How many rows could take a pair at most, and how many a place must take, over all assignments.
+# Over all assignments: the most rows on a pair, the fewest on a place or on several pairs.
 
 
-STEPS = 10**9
+MAX_STEPS = 10**9
 """So many pairs are looked at, a few seconds; then a search is cut short."""
 
 
-def most(
+def find_max_rows_per_pair(
     one: Ints, other: Ints, start: Ints, others: Ints, rows: Ints, possible: Flags
 ) -> tuple[Ints, int]:
     """The most rows that take each pair in some assignment of all rows, and how many are limits.
@@ -248,32 +244,35 @@ def most(
 
     >>> one, other, start = np.array([2, 1]), np.array([2, 1]), np.array([0, 2, 3])
     >>> pairs = start, np.array([0, 1, 0]), np.array([1, 1, 1]), np.ones(3, bool)
-    >>> most(one, other, *pairs)[0].tolist()  # the second's only place is one of the first's two
+    >>> # the second's only place is one of the first's two
+    >>> find_max_rows_per_pair(one, other, *pairs)[0].tolist()
     [1, 1, 1]
     """
     found = np.zeros(len(others), np.int64)
     twins = np.repeat(np.arange(len(one)), np.diff(start))
     limit = np.where(possible, np.minimum(one[twins], other[others]), 0)
-    cut: int = _most(start, others, twins, limit, found, STEPS, *_room(other, others, rows))
+    cut: int = _most(start, others, twins, limit, found, MAX_STEPS, *_room(other, others, rows))
     return found, cut
 
 
-def least(one: Ints, other: Ints, start: Ints, others: Ints, rows: Ints) -> tuple[Ints, int]:
+def find_min_rows_per_place(
+    one: Ints, other: Ints, start: Ints, others: Ints, rows: Ints
+) -> tuple[Ints, int]:
     """The fewest rows that take a place of each of the others' twins, and how many are limits.
 
-    Arguments as in ``most``. A limit is 0.
+    Arguments as in ``find_max_rows_per_pair``. A limit is 0.
 
     >>> one, other, start = np.array([2]), np.array([2, 1]), np.array([0, 2])
-    >>> least(one, other, start, np.array([0, 1]), np.array([2, 0]))[0].tolist()
+    >>> find_min_rows_per_place(one, other, start, np.array([0, 1]), np.array([2, 0]))[0].tolist()
     [1, 0]
     """
     found = np.zeros(len(other), np.int64)
     twins = np.repeat(np.arange(len(one)), np.diff(start))
-    cut: int = _least(start, others, twins, found, STEPS, *_room(other, others, rows))
+    cut: int = _least(start, others, twins, found, MAX_STEPS, *_room(other, others, rows))
     return found, cut
 
 
-def fewest(one: Ints, other: Ints, start: Ints, others: Ints, some: Flags) -> int:
+def count_min_rows_on_pairs(one: Ints, other: Ints, start: Ints, others: Ints, some: Flags) -> int:
     """The fewest rows that take some of the pairs, all rows being assigned, as must be possible.
 
     Rows are assigned along the cheapest ways, all ways of one cost at a time, cheaper ones first
@@ -281,7 +280,8 @@ def fewest(one: Ints, other: Ints, start: Ints, others: Ints, some: Flags) -> in
 
     >>> one, other, start = np.array([1, 2, 2]), np.array([3, 3]), np.array([0, 1, 3, 5])
     >>> some = np.array([True, False, True, False, True])
-    >>> fewest(one, other, start, np.array([0, 0, 1, 0, 1]), some)  # the first is in one of them
+    >>> # the first is in one of them
+    >>> count_min_rows_on_pairs(one, other, start, np.array([0, 0, 1, 0, 1]), some)
     3
     """
     m, n, source = len(one), len(other), len(one) + len(other)

@@ -7,7 +7,7 @@ from numba import njit
 
 
 @njit(cache=True, inline="always")
-def ones(word):
+def count_bits(word):
     """How many bits are set: added up in pairs, fours, eights, then all bytes at once."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     twos = np.uint64(0x3333333333333333)

@@ -1,8 +1,15 @@
 """The fewest values that boxes of several sides leave together, at most one box of each side.
 
-A *combination* is a box of the last side and boxes of earlier sides that all meet in one point of
-every column and have a value in common. Of each box of the last side the combination is sought
-that leaves fewest values, fewer than each of its boxes has alone.
+A box has a range of codes per column, and sets of codes besides, bits over 64-bit words.
+
+**Pairs** (``search_pairs``): every two boxes that meet, one of each side, and what their sets of
+values have in common. Boxes of the first side that lie near each other are put into blocks, and
+what does not meet a block as a whole is not compared with its boxes. Of each box of the second side
+the worst pair is kept, not the pairs, so that it takes no memory however many meet.
+
+**Combinations** (``search_combinations``): a box of the last side and boxes of earlier sides that
+all meet in one point of every column and have a value in common. Of each box of the last side the
+combination is sought that leaves fewest values, fewer than each of its boxes has alone.
 
 For each set of values that may be left, of growing size, the others must be excluded one by one.
 The value that the fewest boxes exclude is taken first, and every box that excludes it is tried
@@ -15,13 +22,6 @@ The value that the fewest boxes exclude is taken first, and every box that exclu
 
 That is exact. In the worst case it takes exponential time, so that the work is counted, and the
 search ends where there is too much of it: then what is not found may still be there.
-
-Every two boxes that meet, one of each side, and what their sets of values have in common.
-
-A box has a range of codes per column, and sets of codes besides, bits over 64-bit words. Boxes of
-the first side that lie near each other are put into blocks, and what does not meet a block as a
-whole is not compared with its boxes. Of each box of the second side the worst pair is kept, not
-the pairs, so that it takes no memory however many meet.
 """
 
 from __future__ import annotations
@@ -32,20 +32,19 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from shoal.kernels.bits import ones
-from shoal.kernels.box_tree import ends
+from shoal.kernels.bits import count_bits
+from shoal.kernels.box_tree import find_set_ends
 from shoal.kernels.threads import share_out
 
-# Every two boxes that meet, one of each side, and what their sets of values have in common.
-
+# Pairs
 
 Ints = NDArray[np.int64]
 
-BLOCK = 64
+BLOCK_BOXES = 64
 """At most so many boxes are a block."""
 
 
-class Side(NamedTuple):
+class BoxSide(NamedTuple):
     """The boxes of one side, and their values; a row of each array for a box."""
 
     low: NDArray[np.int32]
@@ -60,7 +59,7 @@ class Side(NamedTuple):
     rows: Ints
 
 
-class Paired(NamedTuple):
+class PairSearch(NamedTuple):
     """What was found about each box of the second side."""
 
     met: Ints
@@ -73,7 +72,7 @@ class Paired(NamedTuple):
     """How many values it has in common with that one."""
 
 
-def paired(one: Side, other: Side, words: Ints, l: int) -> Paired:
+def search_pairs(one: BoxSide, other: BoxSide, words: Ints, l: int) -> PairSearch:
     """Compare every box of one side with every box of the other.
 
     ``words`` says where each column's set ends among the words, alike on both sides. Worst is the
@@ -81,33 +80,33 @@ def paired(one: Side, other: Side, words: Ints, l: int) -> Paired:
     """
     number = len(other.low)
     order, start = _near(one, words)
-    boxes = Side._make(np.ascontiguousarray(column[order]) for column in one)
+    boxes = BoxSide._make(np.ascontiguousarray(column[order]) for column in one)
     block = (
         np.minimum.reduceat(boxes.low, start[:-1]),
         np.maximum.reduceat(boxes.high, start[:-1]),
         np.bitwise_or.reduceat(boxes.sets, start[:-1]),
     )
     met, few, common = np.zeros((3, number), np.int64)
-    found = Paired(met, few, np.full(number, -1), common)
+    found = PairSearch(met, few, np.full(number, -1), common)
     work = number * len(one.low)
     share_out(_paired, number, work, start, *block, *boxes, *other, words, l, *found)
     return found._replace(first=np.where(found.first < 0, -1, order[found.first]))
 
 
-def _near(side: Side, words: Ints) -> tuple[Ints, Ints]:
+def _near(side: BoxSide, words: Ints) -> tuple[Ints, Ints]:
     """The boxes in an order in which those of a block are near each other; where blocks start.
 
     They are halved again and again, each time in the column where they are furthest apart.
     """
     sets = np.split(side.sets, words[:-1], axis=1) if len(words) else []
     ranges = [*zip(side.low.T, side.high.T, strict=True)]
-    ranges += [ends(np.ascontiguousarray(bits)) for bits in sets]
+    ranges += [find_set_ends(np.ascontiguousarray(bits)) for bits in sets]
     middle = np.stack([np.zeros(len(side.low)), *(0.5 * low + 0.5 * high for low, high in ranges)])
     middle /= np.maximum(1, np.ptp(middle, axis=1))[:, None]
     parts, waiting = [], [np.arange(len(side.low))]
     while waiting:
         some = waiting.pop()
-        if len(some) <= BLOCK:
+        if len(some) <= BLOCK_BOXES:
             parts.append(some)
             continue
         widest = middle[np.argmax(np.ptp(middle[:, some], axis=1))]
@@ -153,7 +152,7 @@ def _paired(
                     continue
                 shared = 0
                 for word in range(values.shape[1]):
-                    shared += ones(values[i, word] & values2[j, word])
+                    shared += count_bits(values[i, word] & values2[j, word])
                 if shared == 0:
                     continue
                 met[j] += 1
@@ -185,14 +184,14 @@ def _meet(low, high, sets, i, low2, high2, sets2, j, words):
     return True
 
 
-# The fewest values that boxes of several sides leave together, at most one box of each side.
+# Combinations
 
 
 Bits = NDArray[np.uint64]
 
-EACH = 100_000_000
+MAX_STEPS_PER_BOX = 100_000_000
 """So often boxes are compared for one box of the last side, at most: less than a second or so."""
-ROOM = 1 << 25
+MAX_STACK = 1 << 25
 """So many places a search may keep boxes in; with more it is cut short."""
 
 
@@ -212,7 +211,7 @@ class Boxes(NamedTuple):
     """Which of the earlier sides it is of."""
 
 
-class Stack(NamedTuple):
+class SearchStack(NamedTuple):
     """The way to where a search stands: a row of each array for a step."""
 
     low: NDArray[np.int32]
@@ -233,7 +232,7 @@ class Stack(NamedTuple):
     """The place of the box that is being tried."""
 
 
-class Combined(NamedTuple):
+class CombinationSearch(NamedTuple):
     """What was found about each box of the last side."""
 
     left: Ints
@@ -244,7 +243,7 @@ class Combined(NamedTuple):
     """Whether the search was cut short."""
 
 
-def combine(
+def search_combinations(
     boxes: Boxes,
     sides: int,
     last: Boxes,
@@ -252,7 +251,7 @@ def combine(
     words: Ints,
     below: Ints,
     work: int,
-) -> tuple[Combined, int]:
+) -> tuple[CombinationSearch, int]:
     """The worst combination of each box of the last side, and how much of ``work`` is left.
 
     ``near`` says which earlier boxes each meets: ``near[1][near[0][i] : near[0][i + 1]]``.
@@ -263,9 +262,11 @@ def combine(
     number = len(last.low)
     left, unfinished = np.zeros(number, np.int64), np.zeros(number, np.bool_)
     chosen = np.full((number, sides), -1, np.int32)
-    begin, found = 0, Combined(left, chosen, unfinished)
+    begin, found = 0, CombinationSearch(left, chosen, unfinished)
     while begin < number:
-        begin, work = _combine(begin, boxes, last, *near, words, below, work, EACH, *found)
+        begin, work = _combine(
+            begin, boxes, last, *near, words, below, work, MAX_STEPS_PER_BOX, *found
+        )
     return found, work
 
 
@@ -291,7 +292,7 @@ def _of_box(j, boxes, last, start, near, words, below, budget, left, chosen, unf
     depth = min(size, chosen.shape[1], len(listed)) + 1
     if below[j] < 2 or len(listed) == 0:
         return
-    unfinished[j] = depth * len(listed) > ROOM or budget[0] < 0
+    unfinished[j] = depth * len(listed) > MAX_STACK or budget[0] < 0
     if unfinished[j]:
         return
     stack = _stack(depth, len(listed), last, local.shape[1])
@@ -339,7 +340,7 @@ def _useful(boxes, near, values):
 
 @njit(cache=True)
 def _stack(depth, number, last, words):
-    return Stack(
+    return SearchStack(
         np.empty((depth, last.low.shape[1]), np.int32),
         np.empty((depth, last.low.shape[1]), np.int32),
         np.empty((depth, last.sets.shape[1]), np.uint64),
@@ -455,7 +456,7 @@ def _branch(level, kept, size, stack, local, budget):
             stack.branch[level, number] = place
             excluded[number] = 0
             for w in range(len(still)):
-                excluded[number] -= ones(still[w] & ~local[i, w])
+                excluded[number] -= count_bits(still[w] & ~local[i, w])
             number += 1
     order = np.argsort(excluded, kind="mergesort")
     stack.branch[level, :number] = stack.branch[level, :number][order]

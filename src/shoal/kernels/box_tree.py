@@ -18,22 +18,22 @@ from numpy.typing import NDArray
 
 from shoal.kernels.threads import share_out
 
-LEAF = 8
+LEAF_BOXES = 8
 """A node with at most so many boxes is not divided."""
 BINS = 64
 """So many places to divide a node are weighed in each column."""
-LEAST = 16
+MIN_SHARE = 16
 """A half has at least one box in so many, so that no tree is deep."""
-DEEPEST = 512
+MAX_DEPTH = 512
 """More than a tree of 2^31 boxes can be deep then."""
-BEYOND = 2**31
+ABOVE_EVERY_CODE = 2**31
 """Above every code."""
 
 Bits = NDArray[np.uint64]
 Ranges = NDArray[np.int32]
 
 
-class Tree(NamedTuple):
+class BoxTree(NamedTuple):
     """Boxes in the order of the leaves, and nodes: after each its first half, then its second."""
 
     box: NDArray[np.int64]
@@ -49,16 +49,16 @@ class Tree(NamedTuple):
     """(columns, 2): which words are a column's set; none where it has a range only."""
 
 
-def grow(low: Ranges, high: Ranges, sets: Bits, words: NDArray[np.int64]) -> Tree:
+def build_box_tree(low: Ranges, high: Ranges, sets: Bits, words: NDArray[np.int64]) -> BoxTree:
     """The tree of boxes with these ranges (boxes, columns) and sets; empty ones are left out."""
     box = np.flatnonzero((low <= high).all(axis=1))
     span = np.stack((low[box], high[box]), axis=2).astype(np.int32)
     node = _divided(span, box)
-    return Tree(box, node, span, sets[box], words)
+    return BoxTree(box, node, span, sets[box], words)
 
 
-def search(
-    tree: Tree, low: Ranges, high: Ranges, sets: Bits
+def find_met_boxes(
+    tree: BoxTree, low: Ranges, high: Ranges, sets: Bits
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each query the boxes it meets: start (queries + 1), boxes ascending.
 
@@ -78,7 +78,7 @@ def search(
 @njit(cache=True, nogil=True)
 def _count(begin, end, node, span, bits, words, low, high, sets, number, first):
     """How many boxes each query meets, and where one of them is: nearly always the only one."""
-    waiting, met = np.empty(DEEPEST, dtype=np.int64), np.empty(1, dtype=np.int64)
+    waiting, met = np.empty(MAX_DEPTH, dtype=np.int64), np.empty(1, dtype=np.int64)
     for query in range(begin, end):
         number[query] = _walk(node, span, bits, words, low, high, sets, query, waiting, met)
         first[query] = met[0]
@@ -87,7 +87,7 @@ def _count(begin, end, node, span, bits, words, low, high, sets, number, first):
 @njit(cache=True, nogil=True)
 def _fill(begin, end, node, span, bits, words, low, high, sets, start, first, box, found):
     """Write down the boxes that each query meets."""
-    waiting = np.empty(DEEPEST, dtype=np.int64)
+    waiting = np.empty(MAX_DEPTH, dtype=np.int64)
     for query in range(begin, end):
         met = found[start[query] : start[query + 1]]
         if len(met) == 1:
@@ -157,7 +157,7 @@ def _agree(bits, i, words, low, sets, query):
 
 
 @njit(cache=True, nogil=True)
-def ends(sets):
+def find_set_ends(sets):
     """The smallest and largest member of each set (sets, words); 0 and -1 where it has none."""
     low, high = np.zeros(len(sets), dtype=np.int32), np.full(len(sets), -1, dtype=np.int32)
     for i in range(len(sets)):
@@ -200,7 +200,7 @@ def _divided(span, box):
         begin, end, before = waiting.pop()
         if before >= 0:
             node[before, 3] = nodes
-        if end - begin > LEAF:
+        if end - begin > LEAF_BOXES:
             column, left = _halve(span[begin:end], box[begin:end])
             middle = begin + left
             node[nodes, 0] = column
@@ -261,7 +261,7 @@ def _cheapest(span, low, scale):
     is left to be divided further down.
     """
     number, lows, highs = np.zeros((3, BINS), dtype=np.int64)
-    start, stop = np.full(BINS, BEYOND), np.full(BINS, -1)
+    start, stop = np.full(BINS, ABOVE_EVERY_CODE), np.full(BINS, -1)
     for i in range(len(span)):
         b = _middle(span[i], low, scale)
         number[b] += 1
@@ -279,7 +279,7 @@ def _cheapest(span, low, scale):
             before = _bin(start[b + 1], low, scale) - 1
             zone = lows[_bin(stop[b], low, scale)] - (highs[before] if before >= 0 else 0)
         cost = one * (one + 2.0 * zone) + two * (two + 2.0 * zone)
-        if cost < least and min(one, two) * LEAST >= len(span):
+        if cost < least and min(one, two) * MIN_SHARE >= len(span):
             least, last = cost, b
     return least, last
 

@@ -1,7 +1,7 @@
 """How wide the published cell of a range or set would be: for searches that compare many cells.
 
 Arrays of all columns lie one after the other (``at``: where a column's codes begin); they are
-packed by ``shoal.methods._topdown.axis_widths.packed``.
+packed by ``shoal.methods._topdown.axis_widths.pack_axis_widths``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 LINE, SET, TREE = 0, 1, 2
 
 
-class Reach(NamedTuple):
+class AxisWidths(NamedTuple):
     """The columns' axes as arrays; (columns,) unless said otherwise."""
 
     kind: NDArray[Any]
@@ -37,7 +37,7 @@ class Reach(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def wide(reach, column, low, high, members):
+def measure_width(reach, column, low, high, members):
     """The width of the published cell around low..high, of ``members`` leaves if it is a set."""
     if low == high:
         return 0.0
@@ -60,7 +60,7 @@ def wide(reach, column, low, high, members):
 
 
 @njit(cache=True, nogil=True)
-def later(codes, size):
+def find_next_equal(codes, size):
     """For each place in a sequence of codes the next place with the same code, or its length.
 
     Growing a range backwards, a code is new to it where the next equal one lies behind its end.

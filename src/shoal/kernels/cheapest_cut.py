@@ -12,16 +12,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from shoal.kernels.cell_width import SET, wide
+from shoal.kernels.cell_width import SET, measure_width
 
-FAR = np.int64(2**31 - 1)
-GAPS = 2
+ABOVE_EVERY_CODE = np.int64(2**31 - 1)
+MAX_SPREAD = 2
 """Codes are their own places where they spread over at most so many times the rows (and a few)."""
-FEW = 16
+FEW_CODES = 16
 
 
 @njit(cache=True, nogil=True)
-def cheapest(
+def find_cheapest_cuts(
     first,
     last,
     keys,
@@ -49,7 +49,7 @@ def cheapest(
     longest = 0
     for c in range(first, last):
         longest = max(longest, stop[segment[c]] - start[segment[c]])
-    room = GAPS * longest + FEW
+    room = MAX_SPREAD * longest + FEW_CODES
     place, value = np.empty(longest, np.int64), np.empty(room, np.int64)
     number, before, behind = np.empty(room, np.int64), np.empty(room), np.empty(room)
     ends = np.empty((2, room), np.int64)
@@ -73,7 +73,7 @@ def cheapest(
 def _placed(codes, count, low, high, place, value, number):
     """Number the codes of a segment, ascending: each row's place, each place's code and people."""
     n = np.int64(high) - low + 1
-    if n <= GAPS * len(codes) + FEW:
+    if n <= MAX_SPREAD * len(codes) + FEW_CODES:
         for r in range(len(codes)):
             place[r] = np.int64(codes[r]) - low
         for v in range(n):
@@ -96,7 +96,7 @@ def _placed(codes, count, low, high, place, value, number):
 def _add_ranges(reach, column, codes, place, n, ends, weight, before, behind):
     """Add the widths of an ordered column or a tree up to each place, and behind it."""
     lows, highs = ends[0], ends[1]
-    lows[:n], highs[:n] = FAR, -1
+    lows[:n], highs[:n] = ABOVE_EVERY_CODE, -1
     for r in range(len(codes)):
         v, code = place[r], np.int64(codes[r])
         lows[v] = min(lows[v], code)
@@ -105,15 +105,15 @@ def _add_ranges(reach, column, codes, place, n, ends, weight, before, behind):
     for v in range(n - 1):
         if lows[v] < low or highs[v] > high or v == 0:
             low, high = min(low, lows[v]), max(high, highs[v])
-            width = weight * wide(reach, column, low, high, 0)
+            width = weight * measure_width(reach, column, low, high, 0)
         before[v] += width
     low, high = lows[n - 1], highs[n - 1]
-    width = weight * wide(reach, column, low, high, 0)
+    width = weight * measure_width(reach, column, low, high, 0)
     for v in range(n - 2, -1, -1):
         behind[v] += width
         if lows[v] < low or highs[v] > high:
             low, high = min(low, lows[v]), max(high, highs[v])
-            width = weight * wide(reach, column, low, high, 0)
+            width = weight * measure_width(reach, column, low, high, 0)
 
 
 @njit(cache=True)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from shoal.kernels.bits import ones
+from shoal.kernels.bits import count_bits
 
 SAFE, BROKEN, UNDECIDED = 0, 1, 2
-NODES = 1 << 17
+MAX_NODES = 1 << 17
 """After so many steps the search for one class gives up."""
 
 
 @njit(cache=True, nogil=True)
-def strongest(first, last, start, who, count, most, taken, members):
+def find_largest_providers(first, last, start, who, count, most, taken, members):
     """Per class the ``most`` providers with the most rows, and how many rows they have."""
     for c in range(first, last):
         a, b = start[c], start[c + 1]
@@ -30,7 +30,7 @@ def strongest(first, last, start, who, count, most, taken, members):
 
 
 @njit(cache=True, nogil=True)
-def values_left(first, last, start, who, value, most, l, values, state, members):
+def search_value_coalitions(first, last, start, who, value, most, l, values, state, members):
     """Per class whether its providers can leave fewer than ``l`` values, and which of them do.
 
     A value is gone when all its providers are: of d values some d − l + 1 must have at most
@@ -143,7 +143,7 @@ def _union(sets, union, spare, most, rest):
         if i == len(sets):
             return i
         nodes += 1
-        if nodes > NODES:
+        if nodes > MAX_NODES:
             return -2
         tried[i] += 1
         go = False
@@ -192,15 +192,15 @@ def _possible(sets, union, most, weight):
     for s in range(len(sets)):
         size = added = 0
         for w in range(len(union)):
-            size += ones(sets[s, w] | union[w])
-            added += ones(sets[s, w] & ~union[w])
+            size += count_bits(sets[s, w] | union[w])
+            added += count_bits(sets[s, w] & ~union[w])
         free += added == 0
         if added > 0 and size <= most:
             for w in range(len(union)):
                 word = sets[s, w] & ~union[w]
                 while word:
                     lowest = word & (~word + np.uint64(1))
-                    weight[w * 64 + ones(lowest - np.uint64(1))] += 1 / added
+                    weight[w * 64 + count_bits(lowest - np.uint64(1))] += 1 / added
                     word ^= lowest
     room = min(most - _members(union), len(weight))
     return free + np.int64(np.sort(weight)[len(weight) - room :].sum() + 1e-6)
@@ -211,5 +211,5 @@ def _members(words):
     """How many bits are set."""
     n = 0
     for word in words:
-        n += ones(word)
+        n += count_bits(word)
     return n

@@ -1,10 +1,12 @@
-"""How likely fewer than so many of a group's independent events happen (Poisson binomial).
+"""Counting what could be: arrays of counts with given sums, and sums of independent events.
 
-f[j], the chance that j events happened so far, becomes f[j] (1 − p) + f[j − 1] p with every
-event. What reaches ``need`` can only stay there, so it is not kept: the sum of the others is the
-answer, and it is added up from small chances without cancellation.
+``iterate_fillings`` has every array of counts with given sums of rows and of columns, and
+``count_fillings`` how many there are.
 
-Arrays of counts with given sums of rows and of columns: all of them, and how many there are.
+``compute_chance_of_fewer`` is how likely fewer than so many of a group's independent events happen
+(Poisson binomial). f[j], the chance that j events happened so far, becomes
+f[j] (1 − p) + f[j − 1] p with every event. What reaches ``need`` can only stay there, so it is not
+kept: the sum of the others is the answer, added up from small chances without cancellation.
 """
 
 from __future__ import annotations
@@ -15,36 +17,33 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numba import njit
 
-# Arrays of counts with given sums of rows and of columns: all of them, and how many there are.
-
-
 Counts = tuple[int, ...]
 
-DEEP = 100
+MAX_SIDE = 100
 """Arrays with more rows or columns are not counted: there would be too many of them."""
 
 
-def filled(rows: Sequence[int], columns: Counts) -> Iterator[tuple[Counts, ...]]:
+def iterate_fillings(rows: Sequence[int], columns: Counts) -> Iterator[tuple[Counts, ...]]:
     """Every array of counts with these sums of rows and columns.
 
-    >>> list(filled([1, 1], (1, 1)))
+    >>> list(iterate_fillings([1, 1], (1, 1)))
     [((0, 1), (1, 0)), ((1, 0), (0, 1))]
     """
     if not rows:
         yield ()
         return
     for row in _rows(columns, rows[0]):
-        for rest in filled(rows[1:], _minus(columns, row)):
+        for rest in iterate_fillings(rows[1:], _minus(columns, row)):
             yield row, *rest
 
 
-def fillings(rows: Sequence[int], columns: Counts, most: int) -> int:
+def count_fillings(rows: Sequence[int], columns: Counts, most: int) -> int:
     """How many such arrays there are; ``most`` + 1 where they are more than ``most``.
 
-    >>> fillings([1, 1, 1], (2, 1), 10), fillings([1, 1, 1], (2, 1), 2)
+    >>> count_fillings([1, 1, 1], (2, 1), 10), count_fillings([1, 1, 1], (2, 1), 2)
     (3, 3)
     """
-    if max(len(rows), len(columns)) > DEEP:
+    if max(len(rows), len(columns)) > MAX_SIDE:
         return most + 1
     ways, total = {columns: 1}, 1  # by the columns' sums that are left
     for size in rows:
@@ -75,17 +74,15 @@ def _minus(columns: Counts, row: Counts) -> Counts:
     return tuple(a - b for a, b in zip(columns, row, strict=True))
 
 
-# How likely fewer than so many of a group's independent events happen (Poisson binomial).
-
-
 @njit(cache=True, nogil=True)
-def fewer(start, chance, left_out, need):
+def compute_chance_of_fewer(start, chance, left_out, need):
     """Per group the chance that fewer than ``need`` of its events happen; 0 where need ≤ 0.
 
     Group i has the events ``chance[start[i]:start[i + 1]]`` but the one at index ``left_out[i]``
     of ``chance`` (−1: none is left out).
 
-    >>> fewer(np.array([0, 2, 3]), np.array([0.5, 0.5, 0.5]), np.array([-1, 2]), 1)
+    >>> chances, left_out = np.array([0.5, 0.5, 0.5]), np.array([-1, 2])
+    >>> compute_chance_of_fewer(np.array([0, 2, 3]), chances, left_out, 1)
     array([0.25, 1.  ])
     """
     groups = len(start) - 1
@@ -107,7 +104,7 @@ def fewer(start, chance, left_out, need):
 
 
 @njit(cache=True, nogil=True)
-def likeliest(start, chance):
+def find_likeliest_event(start, chance):
     """Per group the index of its largest chance, the first of equals; −1 for an empty group."""
     out = np.full(len(start) - 1, -1, np.int64)
     for i in range(len(out)):

@@ -1,13 +1,13 @@
 """How far worst-case knowledge can go: products of chances that no atom of a set is true.
 
 A class of ``n`` people matters by its *signature*: n, and its K largest counts in descending
-order. ``refute`` finds for every class and every j up to K the smallest chance p_j that j atoms
-about its people are all false. Of all classes the smallest p_j for each j is enough:
+order. ``fill_refutation_chances`` finds for every class and every j up to K the smallest chance p_j
+that j atoms about its people are all false. Of all classes the smallest p_j for each j is enough:
 
 * p_{i+j} ≤ p_i p_j within a class, so to use a class twice is never better than to use it once
-  with all the atoms, and for each j only the best class counts (``spread``);
+  with all the atoms, and for each j only the best class counts (``fill_smallest_products``);
 * where a class is cut in two, its p_j is at least the smallest p_i p_{j−i} of its halves, and so
-  with the target in it: classes that were cut need not be taken out again (``admit``).
+  with the target in it: classes that were cut need not be taken out again (``admit_cuts``).
 
 Martin, Kifer, Machanavajjhala, Gehrke, Halpern: Worst-case background knowledge for
 privacy-preserving data publishing, ICDE 2007 (algorithms MINIMIZE1 and MINIMIZE2, corrected: the
@@ -20,14 +20,14 @@ import numpy as np
 from numba import njit
 
 REFUSED, MADE, CLOSE = 0, 1, 2
-"""What ``admit`` decides of a cut; close: too near to the bound for floats to decide."""
+"""What ``admit_cuts`` decides of a cut; close: too near to the bound for floats to decide."""
 LANES = 8
 _ONE, _TWO = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(29)
 
 
 @njit(cache=True, nogil=True)
-def mark(first, last, start, count, marks):
+def hash_classes(first, last, start, count, marks):
     """Two 64-bit marks per class that its multiset of counts decides, whatever their order.
 
     Each count is scattered over 64 bits, twice, and the results are added up; zeros add nothing.
@@ -43,7 +43,7 @@ def mark(first, last, start, count, marks):
 
 
 @njit(cache=True)
-def distinct(marks):
+def number_distinct_hashes(marks):
     """The number of each class's mark, and the first class of each, in order of appearance."""
     slots = 1024
     table = np.full(slots, -1, dtype=np.int64)
@@ -78,7 +78,7 @@ def _slot(marks, first, b, table):
 
 
 @njit(cache=True, nogil=True)
-def sign(first, last, classes, start, count, signature):
+def fill_signatures(first, last, classes, start, count, signature):
     """Fill each of the classes' signatures: its people, and its largest counts, descending."""
     for s in range(first, last):
         b, top = classes[s], signature[s, 1:]
@@ -97,7 +97,7 @@ def sign(first, last, classes, start, count, signature):
 
 
 @njit(cache=True, nogil=True)
-def refute(first, last, signature, least):
+def fill_refutation_chances(first, last, signature, least):
     """Fill ``least[b, j]``: the smallest chance that up to j atoms in class b are all false.
 
     The i-th person is said to have none of her c_i most common values: (n − i − C_{c_i}) / (n − i)
@@ -135,7 +135,7 @@ def refute(first, last, signature, least):
 
 
 @njit(cache=True)
-def spread(best, no):
+def fill_smallest_products(best, no):
     """Fill ``no[j]``: the smallest product of the ``best`` chances over any j atoms."""
     no[0] = 1.0
     for j in range(1, len(best)):
@@ -145,7 +145,7 @@ def spread(best, no):
 
 
 @njit(cache=True)
-def admit(best, own, class_, least, odds, bound, slack, decided, taken, at):
+def admit_cuts(best, own, class_, least, odds, bound, slack, decided, taken, at):
     """Try cuts ``at..`` in their order; one is made where the worst case stays above the bound.
 
     ``best`` and ``own`` (atoms + 1) have the smallest chances of all classes, and the smallest
@@ -167,7 +167,7 @@ def admit(best, own, class_, least, odds, bound, slack, decided, taken, at):
             halves = min(least[left, j] * odds[left], least[right, j] * odds[right])
             tried_own[j] = min(own[j], halves)
         if decided[c] == CLOSE:
-            spread(tried, no)
+            fill_smallest_products(tried, no)
             reached = np.inf
             for j in range(1, atoms):
                 reached = min(reached, tried_own[j] * no[atoms - 1 - j])

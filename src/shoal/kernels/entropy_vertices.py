@@ -17,14 +17,14 @@ from numba import njit
 
 HOLDS, FAILS, CLOSE = -1, 1, 0
 SAFE, BROKEN, GIVEN_UP = 0, 1, 2
-NODES = 1 << 20
+MAX_NODES = 1 << 20
 """After so many steps the search for one class gives up."""
-NEAR = 1e-9
+TOLERANCE = 1e-9
 GRID = 32
 
 
 @njit(cache=True, nogil=True)
-def worst(counts, most, l, least, members, close):
+def search_worst_coalition(counts, most, l, least, members, close):
     """Search one class's counts (providers, values); providers in any order, values descending.
 
     ``least`` is l rounded up. Returns a state and how many rows of ``close`` are filled: counts
@@ -40,17 +40,21 @@ def worst(counts, most, l, least, members, close):
     sums = np.zeros((d + 1, GRID))  # of the values decided so far, by depth
     depth, nodes, filled, s = 0, 0, 0, 0
     size = (total - gone).sum()  # the least that is left, K kept whole
-    enough = -NEAR * total.sum() * (1 + np.log(total.sum()))
+    enough = -TOLERANCE * total.sum() * (1 + np.log(total.sum()))
     while True:
         nodes += 1
-        if s == d or l * total[s] < size * (1 - NEAR) or (sums[depth] + rest[s]).min() < enough:
+        if (
+            s == d
+            or l * total[s] < size * (1 - TOLERANCE)
+            or (sums[depth] + rest[s]).min() < enough
+        ):
             if depth == 0:  # no more value can be in K, or it would not help
                 return SAFE, filled
             depth -= 1
             s = stack[depth]
             kept[s] = False
             size -= gone[s]
-        elif l * total[s] >= (size + gone[s]) * (1 - NEAR):
+        elif l * total[s] >= (size + gone[s]) * (1 - TOLERANCE):
             stack[depth], kept[s] = s, True
             size += gone[s]
             sums[depth + 1] = sums[depth] + keep[s]
@@ -117,7 +121,7 @@ def _coalition(counts, total, reach, kept, most, l, least, members, close, fille
     depth, i = 0, 0
     while True:
         nodes += 1
-        if nodes > NODES:
+        if nodes > MAX_NODES:
             return GIVEN_UP, filled, nodes
         open_, verdict = i + most - depth <= n, HOLDS
         if open_:
@@ -160,7 +164,7 @@ def _judge(left, l, least):
     if highest * distinct == size:
         return HOLDS if distinct >= least else FAILS
     gap = spread - size * np.log(size / l)
-    doubt = NEAR * size * (1 + np.log(size))
+    doubt = TOLERANCE * size * (1 + np.log(size))
     if abs(gap) <= doubt:
         return CLOSE
     return FAILS if gap > 0 else HOLDS

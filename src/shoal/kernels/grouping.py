@@ -63,14 +63,14 @@ def _summed(start, value, count, size):
                 n += 1
             seen[value[i]] += count[i]
         begin = start[c + 1]
-        emit(seen, touched[:n], value, count, pairs)
+        write_counts(seen, touched[:n], value, count, pairs)
         pairs += n
         start[c + 1] = pairs
     return pairs
 
 
 @njit(cache=True)
-def emit(seen, touched, value, number, at):
+def write_counts(seen, touched, value, number, at):
     """Write the counted values from ``at`` on in ascending order, and forget their counts."""
     if len(touched) < 32:
         for i in range(1, len(touched)):  # few values: insertion beats a general sort
@@ -87,7 +87,7 @@ def emit(seen, touched, value, number, at):
         seen[v] = 0
 
 
-def combinations(
+def number_combinations(
     keys: Iterable[NDArray[Any]], sizes: Iterable[int]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Number the entries alike that agree in every column of codes, and find each number's first.
@@ -99,18 +99,18 @@ def combinations(
     top = 1
     for column, size in zip(columns, sizes, strict=True):
         if top > 2**63 // max(size, 1):  # the next column would overflow: renumber what there is
-            number, first = numbered(key)
+            number, first = number_keys(key)
             key, top = number.astype(np.uint64), len(first)
         key *= np.uint64(size)
         # Signed codes would else be added as doubles, which are exact to 2**53 only.
         np.add(key, column, out=key, dtype=np.uint64, casting="unsafe")
         top *= size
-    found: tuple[NDArray[np.int32], NDArray[np.int64]] = numbered(key)
+    found: tuple[NDArray[np.int32], NDArray[np.int64]] = number_keys(key)
     return found
 
 
 @njit(cache=True)
-def numbered(key):
+def number_keys(key):
     """Number equal keys alike, by first appearance: the number of each, and each number's first.
 
     An open hash table on 64-bit keys, because sorting them takes several times as long.
@@ -137,7 +137,7 @@ def numbered(key):
 
 
 @njit(cache=True)
-def extents(keys, entry, class_, classes):
+def find_extents(keys, entry, class_, classes):
     """The lowest and highest code of each column in each class: two (classes, columns) arrays."""
     columns = keys.shape[0]
     low = np.full((classes, columns), 2**31 - 1, dtype=np.int32)
@@ -154,7 +154,7 @@ def extents(keys, entry, class_, classes):
 
 
 @njit(cache=True)
-def members(codes, entry, class_, classes, words):
+def collect_code_sets(codes, entry, class_, classes, words):
     """The set of codes in each class as bits: a (classes, words) array of 64-bit words."""
     bits = np.zeros((classes, words), dtype=np.uint64)
     for i in range(len(entry)):

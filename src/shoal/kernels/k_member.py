@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from shoal.kernels.cell_width import SET, wide
+from shoal.kernels.cell_width import SET, measure_width
 
 ROUNDS = 2
 """How often all points of a block are looked at once more."""
@@ -21,7 +21,7 @@ SLACK = 1e-12
 """A move must gain more than sums of widths can be wrong by."""
 
 
-class Block(NamedTuple):
+class PointBlock(NamedTuple):
     """The points of a block."""
 
     code: NDArray[Any]
@@ -36,7 +36,7 @@ class Block(NamedTuple):
     """(points) how many people are at each"""
 
 
-class Clusters(NamedTuple):
+class ClusterCells(NamedTuple):
     """Clusters and their cells; the first ``number[0]`` rows are in use."""
 
     number: NDArray[Any]
@@ -53,7 +53,7 @@ class Clusters(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def gather(first, last, keys, count, start, stop, least, reach, of, clusters):
+def cluster_blocks(first, last, keys, count, start, stop, least, reach, of, clusters):
     """Cluster the points ``start[b]..stop[b]`` of each block: at least ``least`` people in each.
 
     Fills ``of`` with each point's cluster, numbered from 0 in each block so that neighbours are
@@ -84,7 +84,7 @@ def _block(keys, count):
         local[:, i] = np.searchsorted(values, code[:, i]) + at[i]
         at[i + 1] = at[i] + len(values)
         value[at[i] : at[i + 1]] = values
-    return Block(code, local, value[: at[columns]].copy(), at, count)
+    return PointBlock(code, local, value[: at[columns]].copy(), at, count)
 
 
 @njit(cache=True)
@@ -99,7 +99,7 @@ def _room(block, least):
 @njit(cache=True)
 def _clusters(block, room):
     shape = (room, block.code.shape[1])
-    return Clusters(
+    return ClusterCells(
         np.zeros(1, np.int64),
         np.zeros(room, np.int64),
         np.empty(shape, np.int64),
@@ -124,7 +124,7 @@ def _loss(reach, found, c):
     """The widths of a cluster's cells."""
     lost = 0.0
     for i in range(found.low.shape[1]):
-        width = wide(reach, i, found.low[c, i], found.high[c, i], found.members[c, i])
+        width = measure_width(reach, i, found.low[c, i], found.high[c, i], found.members[c, i])
         lost += reach.weight[i] * width
     return lost
 
@@ -172,7 +172,7 @@ def _more(reach, block, found, c, p, limit):
         code = block.code[p, i]
         low, high = min(found.low[c, i], code), max(found.high[c, i], code)
         members = found.members[c, i] + (found.holders[c, block.local[p, i]] == 0)
-        lost += reach.weight[i] * wide(reach, i, low, high, members)
+        lost += reach.weight[i] * measure_width(reach, i, low, high, members)
         if after * lost - already >= limit:
             return limit
     return after * lost - already
@@ -186,7 +186,7 @@ def _tabulate(reach, block, found, c, table):
         for u in range(block.at[i], block.at[i + 1]):
             code = block.value[u]
             more = members + (found.holders[c, u] == 0)
-            width = wide(reach, i, min(low, code), max(high, code), more)
+            width = measure_width(reach, i, min(low, code), max(high, code), more)
             table[u] = reach.weight[i] * width
 
 
@@ -291,7 +291,7 @@ def _line_up(reach, block, found, of):
 
 
 @njit(cache=True, nogil=True)
-def join(first, last, keys, count, start, stop, reach, before, bad, of, clusters):
+def join_bad_clusters(first, last, keys, count, start, stop, reach, before, bad, of, clusters):
     """Join each bad cluster with the one of its block for which the least more is lost.
 
     The clusters of block b are ``before[b]..before[b] + clusters[b]`` in ``bad``; ``of`` and
@@ -345,7 +345,7 @@ def _joint(reach, block, found, c, e, limit):
         if reach.kind[i] == SET:
             for u in range(block.at[i], block.at[i + 1]):
                 members += found.holders[c, u] + found.holders[e, u] > 0
-        lost += reach.weight[i] * wide(reach, i, low, high, members)
+        lost += reach.weight[i] * measure_width(reach, i, low, high, members)
         if size * lost - already >= limit:
             return limit
     return size * lost - already

@@ -1,13 +1,14 @@
-"""Order points by a binary tree: each node is cut where its two halves lose least together.
+"""Lines of points: along a Hilbert curve, by a binary tree; and cutting a line into segments.
 
-Points lie column by column (``keys`` (columns, points)), distinct, with the people ``count`` at
-each. A cut of a node parts the points with codes up to some code of a column from the others. All
-cuts of all columns are tried: the points are sorted by each column, and for the first of them,
-the first two, … and for the last, the last two, … the cells that cover them are kept up to date.
+``compute_hilbert_keys`` follows the Hilbert curve through a grid of any number of columns.
 
-The Hilbert curve through a grid of any number of columns.
+``order_by_tree`` cuts each node of a binary tree where its two halves lose least together. Points
+lie column by column (``keys`` (columns, points)), distinct, with the people ``count`` at each. A
+cut of a node parts the points with codes up to some code of a column from the others. All cuts of
+all columns are tried: the points are sorted by each column, and for the first of them, the first
+two, … and for the last, the last two, … the cells that cover them are kept up to date.
 
-Cut a sequence of people into segments at the least total cost: a dynamic programme.
+``cut_into_segments`` cuts a sequence of people at the least total cost: a dynamic programme.
 """
 
 from __future__ import annotations
@@ -18,16 +19,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from shoal.kernels.cell_width import SET, later, wide
+from shoal.kernels.cell_width import SET, find_next_equal, measure_width
 
-# The Hilbert curve through a grid of any number of columns.
-
+# The Hilbert curve
 
 WORD = 64
 
 
 @njit(cache=True, nogil=True)
-def hilbert_keys(grid, bits):
+def compute_hilbert_keys(grid, bits):
     """How far along the curve each point lies: (words, points) of 64 bits, the highest first.
 
     ``grid`` (columns, points) holds coordinates below 2^bits. J. Skilling, Programming the
@@ -71,11 +71,11 @@ def _unfold(at, bits):
         at[j] ^= mirror
 
 
-# Cut a sequence of people into segments at the least total cost: a dynamic programme.
+# Segments of least total cost
 
 
 @njit(cache=True, nogil=True)
-def segmented(keys, reach, least, most):
+def cut_into_segments(keys, reach, least, most):
     """Where the segments begin that cost least, each of ``least`` to ``most`` people; that cost.
 
     ``keys`` (columns, people) are the people in their order; a segment costs its people × the
@@ -86,7 +86,7 @@ def segmented(keys, reach, least, most):
     following = np.empty((columns, people), dtype=np.int32)
     for j in range(columns):
         if reach.kind[j] == SET:
-            following[j] = later(keys[j], reach.size[j])
+            following[j] = find_next_equal(keys[j], reach.size[j])
     total = np.full(people + 1, np.inf)
     total[0] = 0.0
     length = np.zeros(people + 1, dtype=np.int32)
@@ -115,7 +115,7 @@ def _widen(codes, following, reach, column, end, longest, widths):
         if new:
             members += 1
             low, high = min(low, code), max(high, code)
-            width = weight * wide(reach, column, low, high, members)
+            width = weight * measure_width(reach, column, low, high, members)
         widths[n] += width
 
 
@@ -131,17 +131,17 @@ def _begins(length, people):
     return begins[:found][::-1].copy()
 
 
-# Order points by a binary tree: each node is cut where its two halves lose least together.
+# The order of a binary tree
 
 
-FEW = 24
+FEW_POINTS = 24
 """So few points are sorted by insertion."""
-TABLE = 1 << 16
+MAX_POWERS = 1 << 16
 """The powers of so many numbers of people are looked up."""
 BUCKETS = 256
 
 
-class Room(NamedTuple):
+class TreeWorkspace(NamedTuple):
     """Memory that is made once; (points,) unless said otherwise."""
 
     one: NDArray[Any]
@@ -157,11 +157,11 @@ class Room(NamedTuple):
     stamp: NDArray[Any]
     """(codes of the largest axis, and 1) The last pass that saw each code; the number of passes."""
     powers: NDArray[Any]
-    """(``TABLE`` at most) A number of people to the power by which halves are weighed."""
+    """(``MAX_POWERS`` at most) A number of people to the power by which halves are weighed."""
 
 
 @njit(cache=True, nogil=True)
-def tree_order(keys, count, reach, power, even):
+def order_by_tree(keys, count, reach, power, even):
     """The points' numbers in the order of the tree's leaves; ``keys`` and ``count`` follow it.
 
     A cut costs, for both halves added up, their people to the ``power`` × the weighted width of
@@ -172,7 +172,7 @@ def tree_order(keys, count, reach, power, even):
     """
     columns, points = keys.shape
     order = np.arange(points).astype(np.int32)
-    room = Room(
+    room = TreeWorkspace(
         np.empty(points, np.int32),
         np.empty(points, np.int32),
         np.empty(points),
@@ -181,7 +181,7 @@ def tree_order(keys, count, reach, power, even):
         np.zeros(columns, np.int64),
         np.zeros(columns, np.int64),
         np.zeros(reach.size.max() + 1, np.int64),
-        np.arange(min(TABLE, count.sum() + 1)) ** power,
+        np.arange(min(MAX_POWERS, count.sum() + 1)) ** power,
     )
     # where the nodes that wait end, the next one last: each begins where the one before it ended
     ends, waiting, a = np.empty(points + 1, np.int64), 1, 0
@@ -243,7 +243,7 @@ def _middle(keys, count, people, reach, room):
     widest, column = -1.0, 0
     for j in range(keys.shape[0]):
         low, high = room.low[j], room.high[j]
-        width = reach.weight[j] * wide(reach, j, low, high, room.members[j])
+        width = reach.weight[j] * measure_width(reach, j, low, high, room.members[j])
         if low < high and width > widest:
             widest, column = width, j
     codes, left = keys[column], np.int64(0)
@@ -328,7 +328,7 @@ def _sweep_line(codes, index, reach, column, lowest, highest, loss):
         code = codes[index[i]]
         if code < low or code > high:
             low, high = min(low, code), max(high, code)
-            width = weight * wide(reach, column, low, high, 0)
+            width = weight * measure_width(reach, column, low, high, 0)
             if low == lowest and high == highest:
                 loss[i:] += width
                 break
@@ -349,7 +349,7 @@ def _sweep_set(codes, index, reach, column, room, loss):
             stamp[code] = seen
             members += 1
             low, high = min(low, code), max(high, code)
-            width = weight * wide(reach, column, low, high, members)
+            width = weight * measure_width(reach, column, low, high, members)
             if members == all_:
                 loss[i:] += width
                 break
@@ -361,7 +361,7 @@ def _sorted(codes, low, high, room):
     """The places of the codes, ascending; equal codes stay as they are."""
     points = len(codes)
     index, other = room.one[:points], room.two[:points]
-    if points <= FEW:
+    if points <= FEW_POINTS:
         for i in range(points):
             k = i
             while k > 0 and codes[index[k - 1]] > codes[i]:

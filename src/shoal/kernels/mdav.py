@@ -1,8 +1,9 @@
 """Maximum distance to average: clusters of k people around the outermost of a cloud of points.
 
-``mdav`` works on blocks of points, each by itself; ``halved`` makes such blocks, and orders points
-so that neighbours are alike. Points have weights, how many people are there; a cluster may take
-some of them. Where distances are equal, the point of the lower number counts as nearer.
+``cluster_by_mdav`` works on blocks of points, each by itself; ``halve_points`` makes such blocks,
+and orders points so that neighbours are alike. Points have weights, how many people are there; a
+cluster may take some of them. Where distances are equal, the point of the lower number counts as
+nearer.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-NEVER = np.iinfo(np.int64).max
+NO_CUT = np.iinfo(np.int64).max
 """Worse than any cut."""
 
 
-class Cloud(NamedTuple):
+class PointCloud(NamedTuple):
     """The points that are left, in no order, and what their mean is made of."""
 
     places: Any
@@ -36,7 +37,7 @@ class Cloud(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def mdav(
+def cluster_by_mdav(
     first, last, start, places, codes, cost, base, people, k, room, point, class_, count, made
 ):
     """Cluster the points ``start[b]:start[b + 1]`` of each of the blocks ``first..last``.
@@ -66,7 +67,7 @@ def _cloud(places, codes, cost, base, people):
         for j in range(len(codes)):
             seen[codes[j, i]] += people[i]
     who = np.arange(len(people))
-    return Cloud(places.copy(), codes.copy(), cost, base, people.copy(), who, sums, seen)
+    return PointCloud(places.copy(), codes.copy(), cost, base, people.copy(), who, sums, seen)
 
 
 @njit(cache=True)
@@ -197,7 +198,7 @@ def _closed(cloud, near, points):
     return points
 
 
-def halved(
+def halve_points(
     line: NDArray[np.float64], people: NDArray[np.int64], most: int, least: int = 1
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Points (columns, points) cut in two, again and again, until no part has over ``most`` people.
@@ -246,7 +247,7 @@ def _middle(
     total = np.add.reduceat(weight, begin)
     left = np.cumsum(weight) - (np.cumsum(total) - total)[part]
     fits = (left >= least) & (total[part] - left >= max(least, 1))
-    off = np.where(fits, np.abs(2 * left - total[part]), NEVER)
+    off = np.where(fits, np.abs(2 * left - total[part]), NO_CUT)
     best = np.minimum.reduceat(off, begin)
     hit = np.flatnonzero(off == best[part])
-    return hit[np.unique(part[hit], return_index=True)[1]], best < NEVER
+    return hit[np.unique(part[hit], return_index=True)[1]], best < NO_CUT

@@ -1,9 +1,9 @@
 """Where a person could be, and what that leaves possible: the loops of the intersection attack.
 
-``narrow`` counts with bitsets, without a branch: for domains of up to some hundred values.
-``weigh`` works on sparse histograms alone, so that neither a large domain nor a class that
-everybody could be in (suppressed rows) makes it slow: a person costs about as much as there are
-values left. ``nearest`` finds the closest centroids.
+``count_possible_values`` counts with bitsets, without a branch: for domains of up to some hundred
+values. ``weigh_possible_values`` works on sparse histograms alone, so that neither a large domain
+nor a class that everybody could be in (suppressed rows) makes it slow: a person costs about as much
+as there are values left. ``find_nearest_classes`` finds the closest centroids.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from shoal.kernels.bits import ones
+from shoal.kernels.bits import count_bits
 
-SEARCH = 8
+SEARCH_RATIO = 8
 """So many times longer must a class's list be than a person's before searching beats merging."""
 TINY = 1e-300
-ALIKE = 1e-9
+TOLERANCE = 1e-9
 """Distances that differ by less, relatively, are equal: sums of floats are not exact."""
 
 
 @njit(cache=True, nogil=True)
-def narrow(first, last, start, classes, sets, prior, posterior):
+def count_possible_values(first, last, start, classes, sets, prior, posterior):
     """Count the values that each release leaves possible for each person, and all of them together.
 
     Person ``i`` lies, by release ``j``, in ``classes[start[j, i] : start[j, i + 1]]``, and class
@@ -37,16 +37,16 @@ def narrow(first, last, start, classes, sets, prior, posterior):
                 for at in range(start[j, i], start[j, i + 1]):
                     union |= sets[classes[at], word]
                 left[word] &= union
-                n += ones(union)
+                n += count_bits(union)
             prior[j, i] = n
         n = 0
         for word in left:
-            n += ones(word)
+            n += count_bits(word)
         posterior[i] = n
 
 
 @njit(cache=True, nogil=True)
-def weigh(
+def weigh_possible_values(
     first,
     last,
     who,
@@ -142,7 +142,7 @@ def _union(near, begin, value, seen, stamp, left):
 def _add(left, value, count, found):
     """Add to ``found`` how often one class has each of the values left; both lists ascend."""
     at = 0
-    if len(value) > SEARCH * len(left):
+    if len(value) > SEARCH_RATIO * len(left):
         for k in range(len(left)):
             at = np.searchsorted(value, left[k])
             if at < len(value) and value[at] == left[k]:
@@ -190,7 +190,7 @@ def _temper(left, weight, truth, temperature):
 
 
 @njit(cache=True, nogil=True)
-def nearest(
+def find_nearest_classes(
     first,
     last,
     who,
@@ -229,7 +229,7 @@ def nearest(
                 word, bit = set_of[j] + (codes[j, i] >> 6), np.uint64(codes[j, i] & 63)
                 for c in range(len(far)):
                     far[c] += not (sets[c, word] >> bit) & np.uint64(1)
-        limit, n = far.min() * (1 + ALIKE) + ALIKE * ALIKE, 0
+        limit, n = far.min() * (1 + TOLERANCE) + TOLERANCE * TOLERANCE, 0
         for c in range(len(far)):
             if far[c] <= limit:
                 if n < room[i]:

@@ -9,7 +9,7 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
-def pack(nodes, word, shift, words):
+def pack_nodes(nodes, word, shift, words):
     """Codes (columns, entries) as packed keys (entries, words)."""
     columns, entries = nodes.shape
     key = np.zeros((entries, words), dtype=np.uint64)
@@ -20,7 +20,7 @@ def pack(nodes, word, shift, words):
 
 
 @njit(cache=True, nogil=True)
-def lift(key, rows, column, word, shift, bits, above, at):
+def lift_columns(key, rows, column, word, shift, bits, above, at):
     """Lift some columns by tables of their nodes above, and join the classes that become equal.
 
     ``above[at[c]:]`` is the table of ``column[c]``. Returns the new keys and rows, and each old
@@ -77,7 +77,7 @@ def _same(key, one, other):
 
 
 @njit(cache=True, nogil=True)
-def priced(key, rows, chosen, word, shift, bits, price, at):
+def sum_prices(key, rows, chosen, word, shift, bits, price, at):
     """Σ over the chosen classes of rows × the prices of their nodes; ``price[at[j]:]`` is j's."""
     total = 0.0
     for i in range(len(key)):
@@ -93,7 +93,7 @@ def priced(key, rows, chosen, word, shift, bits, price, at):
 
 
 @njit(cache=True, nogil=True)
-def pooled(key, rows, chosen, word, shift, bits, size, weight):
+def sum_entropy(key, rows, chosen, word, shift, bits, size, weight):
     """The weighted bits that it takes to tell the nodes of the chosen rows, column by column.
 
     Σ over columns of weight × (n log₂ n - Σ over nodes c log₂ c), c the chosen rows of a node.

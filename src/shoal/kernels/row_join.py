@@ -10,14 +10,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from shoal.kernels.bits import ones
+from shoal.kernels.bits import count_bits
 
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 
 
 @njit(cache=True, nogil=True)
-def left_together(start, kept, values, combinations, l, left, narrowed):
+def intersect_joined_values(start, kept, values, combinations, l, left, narrowed):
     """What each combination leaves, and whether it exposes who is known to have the joined value.
 
     ``start[s, c]`` is where class ``c`` of side ``s`` begins among all parts, ``kept`` and
@@ -34,7 +34,7 @@ def left_together(start, kept, values, combinations, l, left, narrowed):
             own = 0
             for word in range(words):
                 common[word] = values[part, word]
-                own += ones(values[part, word])
+                own += count_bits(values[part, word])
             fewest, met = own, True
             for side in range(sides - 1):
                 class_ = combinations[number, side]
@@ -46,13 +46,13 @@ def left_together(start, kept, values, combinations, l, left, narrowed):
                 own = 0
                 for word in range(words):
                     common[word] &= values[at, word]
-                    own += ones(values[at, word])
+                    own += count_bits(values[at, word])
                 fewest = min(fewest, own)
             if not met:
                 continue
             number_left = 0
             for word in range(words):
                 left[number, word] |= common[word]
-                number_left += ones(common[word])
+                number_left += count_bits(common[word])
             if 0 < number_left < l and number_left < fewest:
                 narrowed[part] = True

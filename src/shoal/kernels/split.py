@@ -1,4 +1,4 @@
-"""Cut many segments of rows at once: span, balance, halve, part.
+"""Cut many segments of rows at once: their spans, balanced cuts, both halves, and the parting.
 
 Rows lie column by column (``keys`` (columns, rows)); a segment is ``start[i]..stop[i]``. A cut of
 a segment on a column compares *places*: the code itself, or the number of the node that holds it
@@ -15,17 +15,17 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from shoal.kernels.grouping import emit
+from shoal.kernels.grouping import write_counts
 
 BUCKETS = 256
-LOOK = 4096
+SCAN_ROWS = 4096
 """After so many rows a scan asks whether there is anything left to find."""
-EVERYBODY = np.int64(2**62)
+NO_QUOTA = np.int64(2**62)
 """A quota that no segment exceeds: everybody at the cut goes left."""
 
 
 @njit(cache=True, nogil=True)
-def span(first, last, keys, start, stop, set_at, had, low, high, bits):
+def fill_spans(first, last, keys, start, stop, set_at, had, low, high, bits):
     """Fill the lowest and highest code per segment and column, and the sets of set columns.
 
     ``low``, ``high`` and ``had`` (the sets) come in as those of the parents: a column with one
@@ -51,8 +51,8 @@ def span(first, last, keys, start, stop, set_at, had, low, high, bits):
 @njit(cache=True)
 def _extent(codes, low, high):
     smallest = largest = codes[0]
-    for begin in range(0, len(codes), LOOK):
-        for code in codes[begin : begin + LOOK]:
+    for begin in range(0, len(codes), SCAN_ROWS):
+        for code in codes[begin : begin + SCAN_ROWS]:
             smallest = min(smallest, code)
             largest = max(largest, code)
         if smallest == low and largest == high:
@@ -63,8 +63,8 @@ def _extent(codes, low, high):
 @njit(cache=True)
 def _small_set(codes, had):
     word = np.uint64(0)
-    for begin in range(0, len(codes), LOOK):
-        for code in codes[begin : begin + LOOK]:
+    for begin in range(0, len(codes), SCAN_ROWS):
+        for code in codes[begin : begin + SCAN_ROWS]:
             word |= np.uint64(1) << np.uint64(code)
         if word == had:
             break
@@ -134,7 +134,7 @@ def _median(codes, count, begin, lift, seen, first, last, half):
 
 
 @njit(cache=True, nogil=True)
-def balance(
+def find_balanced_cuts(
     first,
     last,
     keys,
@@ -182,7 +182,7 @@ def balance(
             _place(highest, at, lift),
             (n + 1) // 2,
         )
-        quota[c] = EVERYBODY
+        quota[c] = NO_QUOTA
         if relaxed:
             cut[c], quota[c], left[c] = place, n // 2 - before, n // 2
         elif before > 0 and n - 2 * before <= abs(2 * (before + here) - n):
@@ -207,7 +207,7 @@ def _sides(codes, count, begin, lift, cut, quota, right):
     """Mark the rows that go right; returns how many go left."""
     n = len(codes)
     left = 0
-    if quota == EVERYBODY and begin < 0:
+    if quota == NO_QUOTA and begin < 0:
         for r in range(n):
             right[r] = codes[r] > cut
             left += codes[r] <= cut
@@ -224,7 +224,7 @@ def _sides(codes, count, begin, lift, cut, quota, right):
 
 
 @njit(cache=True, nogil=True)
-def halve(
+def count_halves(
     first,
     last,
     keys,
@@ -259,7 +259,7 @@ def halve(
         _sides(keys[column[c], a:b], count[a:b], begin[c], lift, cut[c], quota[c], right)
         n = _count_sides(values[a:b], count[a:b], right, seen, touched)
         for side in range(2):
-            emit(seen[side], touched[side, : n[side]], value, number, room[2 * c + side])
+            write_counts(seen[side], touched[side, : n[side]], value, number, room[2 * c + side])
             pairs[2 * c + side] = n[side]
 
 
@@ -282,7 +282,7 @@ def _count_sides(values, count, right, seen, touched):
 
 
 @njit(cache=True, nogil=True)
-def span_halves(
+def fill_half_spans(
     first,
     last,
     keys,
@@ -300,7 +300,7 @@ def span_halves(
     high,
     bits,
 ):
-    """As ``span``, for both halves of each candidate: rows ``2 c`` and ``2 c + 1`` are filled."""
+    """As ``fill_spans``, for both halves of each candidate: fills rows ``2 c`` and ``2 c + 1``."""
     longest = _longest(segment[first:last], start, stop)
     right = np.empty(longest, dtype=np.uint8)
     for c in range(first, last):
@@ -316,7 +316,7 @@ def span_halves(
 
 
 @njit(cache=True, nogil=True)
-def part(
+def partition_segments(
     first,
     last,
     keys,
@@ -340,7 +340,7 @@ def part(
     for c in range(first, last):
         a, b = start[segment[c]], stop[segment[c]]
         codes = keys[column[c], a:b]
-        if quota[c] == EVERYBODY and begin[c] < 0:
+        if quota[c] == NO_QUOTA and begin[c] < 0:
             left, wrong = _misplaced_codes(codes, cut[c], swap)
         else:
             left = _sides(codes, count[a:b], begin[c], lift, cut[c], quota[c], right)

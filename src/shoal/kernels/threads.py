@@ -13,11 +13,11 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-ROWS = 1 << 15
+MIN_SHARED_ROWS = 1 << 15
 """Work on fewer rows than this is not worth sharing."""
-PARTS = 4
+PARTS_PER_THREAD = 4
 """Parts for each thread, so that one long part does not keep the others waiting."""
-AT_ONCE = 16
+PARTS_PER_REPORT = 16
 """So many pieces of work, or as many parts as the threads have, lie between two reports."""
 
 
@@ -41,7 +41,11 @@ def share_out(
     The kernel writes its results into its arguments; ``rows`` says how much work there is.
     ``progress``: some are done at a time, and it is told how many are; it may raise to stop.
     """
-    some = number if progress is None else max(AT_ONCE, _pool(os.getpid())[1] * PARTS)
+    some = (
+        number
+        if progress is None
+        else max(PARTS_PER_REPORT, _pool(os.getpid())[1] * PARTS_PER_THREAD)
+    )
     for first in range(0, number, max(some, 1)):
         last = min(first + some, number)
         _share(kernel, first, last, rows, arguments)
@@ -55,8 +59,8 @@ def _share(
     """One stretch of the work, on all threads where it is worth it."""
     pool, threads = _pool(os.getpid())
     number = last - first
-    parts = min(number, threads * PARTS)
-    if rows < ROWS or parts < 2 or threads < 2:
+    parts = min(number, threads * PARTS_PER_THREAD)
+    if rows < MIN_SHARED_ROWS or parts < 2 or threads < 2:
         kernel(first, last, *arguments)
         return
     edges = [first + part * number // parts for part in range(parts + 1)]

@@ -17,7 +17,7 @@ What is protected, and what releases spend of it together: a total for each unit
                                     tables, and releases by others that do not say otherwise
     one person's sensitive values   tables differ in these: randomised releases. It is a change of
                                     a row, for which the others are private too, at twice their ε
-                                    (``shoal.dp.accounting.doubled``)
+                                    (``shoal.dp.accounting.convert_to_replacement``)
 
 Sums across the two would be a bound for neither (Kifer, Machanavajjhala: No free lunch in data
 privacy, SIGMOD 2011, on unbounded and bounded neighbours). A total is told for each unit that some
@@ -40,11 +40,11 @@ from shoal.core.spend import Number, Spend, format_budget, parse_spend, to_exact
 from shoal.dp.accounting import (
     BASIC,
     COMPOSITIONS,
-    by_theorem,
-    composed,
-    doubled,
-    lacking,
-    remaining,
+    compose_by_theorem,
+    compose_spends,
+    compute_remaining,
+    convert_to_replacement,
+    explain_missing_total,
 )
 from shoal.ledger.chain.entries import Entry
 from shoal.ledger.standing import RESTORED, select_released
@@ -73,14 +73,16 @@ class ProtectionUnit:
     @property
     def why(self) -> str:
         """Why the theorem in force has no total; empty where it has."""
-        return lacking(self.composition, self.spends, self._delta)
+        return explain_missing_total(self.composition, self.spends, self._delta)
 
     @cached_property
     def totals(self) -> dict[str, Spend | None]:
         """What all spend by each theorem; None where one has no total."""
-        found = {name: not lacking(name, self.spends, self._delta) for name in COMPOSITIONS}
+        found = {
+            name: not explain_missing_total(name, self.spends, self._delta) for name in COMPOSITIONS
+        }
         return {
-            name: composed(name, self.spends, self._delta) if there else None
+            name: compose_spends(name, self.spends, self._delta) if there else None
             for name, there in found.items()
         }
 
@@ -94,7 +96,7 @@ class ProtectionUnit:
         """What one more release of this unit may spend; None without a budget, or a total."""
         if self.budget is None:
             return None
-        return remaining(self.composition, self.spends, self.budget)
+        return compute_remaining(self.composition, self.spends, self.budget)
 
     @property
     def exceeded(self) -> bool:
@@ -105,7 +107,7 @@ class ProtectionUnit:
 
     def counted(self, spends: Sequence[Spend]) -> Spend:
         """What the theorem in force counts some releases as, to which others are added."""
-        return by_theorem(self.composition, spends, self._delta)
+        return compose_by_theorem(self.composition, spends, self._delta)
 
     def to_json(self) -> dict[str, Any]:
         """Exact texts for JSON: the total in force, by each theorem, and what is left."""
@@ -149,7 +151,9 @@ def split_into_units(
     whole = tuple(one for i, one in enumerate(spends) if i not in narrow)
     found = [ProtectionUnit(PERSON, whole, budget, composition)] if whole or not narrow else []
     if narrow:
-        every = tuple(one if i in narrow else doubled(one) for i, one in enumerate(spends))
+        every = tuple(
+            one if i in narrow else convert_to_replacement(one) for i, one in enumerate(spends)
+        )
         found.append(ProtectionUnit(VALUES, every, budget, composition))
     return tuple(found)
 
@@ -337,7 +341,7 @@ def read_recorded_spend(body: Mapping[str, Any]) -> Spend:
 def check_spend_composes(spend: Spend, entries: Sequence[Entry]) -> None:
     """Refuse a spend that the theorem in force cannot add: it would end the account for good."""
     limit, composition = read_budget(entries)
-    if limit is not None and (why := lacking(composition, (spend,), limit.delta)):
+    if limit is not None and (why := explain_missing_total(composition, (spend,), limit.delta)):
         raise UsageError(
             f"The ledger adds spends up by {composition} composition. {why}",
             "ask its maker for ρ and add --rho: for Gaussian noise it is Δ²/(2σ²), where one "

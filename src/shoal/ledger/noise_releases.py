@@ -19,7 +19,7 @@ from typing import Any
 from shoal.core.errors import InputError, NotMetError
 from shoal.core.schema import Column, Schema
 from shoal.core.spend import Spend
-from shoal.dp.randomised_response import answered_for
+from shoal.dp.randomised_response import compute_response_spend
 from shoal.ledger.budget import read_stated_spend
 from shoal.releases.forms._noise.answers import read_answers
 from shoal.releases.forms._noise.spending import read_steps, total_spend
@@ -106,7 +106,7 @@ def _by_noise(manifest: Mapping[str, Any], spend: Spend) -> Spend:
     if manifest.get("form") in NO_INDIVIDUAL_ROWS:
         return total_spend(read_steps(manifest), spend.delta)
     told = read_answers(manifest).values()
-    each = [answered_for(one.bins.size, one.keep).epsilon for one in told]
+    each = [compute_response_spend(one.bins.size, one.keep).epsilon for one in told]
     return Spend(sum(each), rho=sum(one**2 for one in each) / 2)
 
 

@@ -27,7 +27,7 @@ from fractions import Fraction
 from typing import Any
 
 from shoal.core.spend import Spend, format_budget
-from shoal.dp.accounting import BASIC, ZCDP, lacking
+from shoal.dp.accounting import BASIC, ZCDP, explain_missing_total
 from shoal.ledger.budget import PERSON, VALUES, Account, ProtectionUnit
 from shoal.ledger.judging import (
     ANSWERED_BY_BASE,
@@ -65,7 +65,7 @@ def suggest_smaller_spend(spend: Account) -> str:
 
 
 def _no_total(spend: Account) -> str:
-    if lacking(spend.composition, (spend.own,), Fraction(1, 2)):
+    if explain_missing_total(spend.composition, (spend.own,), Fraction(1, 2)):
         return "publish it so that its manifest states ρ, or without a delta."
     return (
         "an entry of the account has a delta and no ρ, and will not get one: begin another ledger, "

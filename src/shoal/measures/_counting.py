@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.tally import Cut, Tally
-from shoal.kernels.grouping import combinations
+from shoal.kernels.grouping import number_combinations
 
 BLOCK = 1 << 26
 """How many bits of sets are unpacked at once."""
@@ -26,7 +26,7 @@ def rows_after(cut: Cut) -> NDArray[np.int64]:
 
 def rows_before(tally: Tally) -> NDArray[np.int64]:
     """Rows of each class of the untouched table: of each distinct key."""
-    number, first = combinations(tally.keys, [axis.size for axis in tally.quasi])
+    number, first = number_combinations(tally.keys, [axis.size for axis in tally.quasi])
     rows = np.bincount(number, weights=tally.count, minlength=len(first))
     return rows[rows > 0].astype(np.int64)
 

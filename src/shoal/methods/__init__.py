@@ -13,39 +13,39 @@ from types import ModuleType
 from shoal.core.tally import Cut
 
 
-def names() -> list[str]:
+def list_method_names() -> list[str]:
     """What methods are called on the command line: their files' names, with dashes."""
     found = (module.name for module in iter_modules(__path__) if not module.ispkg)
     return sorted(name.replace("_", "-") for name in found)
 
 
-def method(name: str) -> Callable[..., Cut]:
+def find_method(name: str) -> Callable[..., Cut]:
     """The method of a name."""
     made: Callable[..., Cut] = getattr(_module(name), name.replace("-", "_"))
     return made
 
 
-def methods() -> dict[str, Callable[..., Cut]]:
+def load_methods() -> dict[str, Callable[..., Cut]]:
     """Every method by its name."""
-    return {name: method(name) for name in names()}
+    return {name: find_method(name) for name in list_method_names()}
 
 
-def apart(name: str) -> bool:
+def splits_locally(name: str) -> bool:
     """Whether a method cuts each class by its own people alone."""
-    return _says(name, "APART", False)
+    return _says(name, "SPLITS_LOCALLY", False)
 
 
-def by_levels(name: str) -> bool:
+def publishes_levels(name: str) -> bool:
     """Whether a method publishes nodes of hierarchies only, so that columns need levels."""
-    return _says(name, "LEVELS", False)
+    return _says(name, "PUBLISHES_LEVELS", False)
 
 
-def promises(name: str) -> bool:
+def guarantees_rule(name: str) -> bool:
     """Whether what a method makes meets the rule it was given; else that is found out after."""
-    return _says(name, "PROMISES", True)
+    return _says(name, "GUARANTEES_RULE", True)
 
 
-def kernels(name: str) -> tuple[ModuleType, ...]:
+def find_kernels(name: str) -> tuple[ModuleType, ...]:
     """The files of kernels that a method compiles when it first runs on a machine."""
     modules: tuple[ModuleType, ...] = _module(name).KERNELS
     return modules

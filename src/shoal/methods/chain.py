@@ -33,12 +33,12 @@ from shoal.core.errors import UsageError
 from shoal.core.model import Model, list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.kernels import grouping
-from shoal.methods._lattice.ladder import Rung, ladder, levelled, told_levels
-from shoal.methods._order.mending import settled
+from shoal.methods._lattice.ladder import Rung, build_ladder, describe_levels, recode_to_rungs
+from shoal.methods._order.mending import suppress_breaking_classes
 from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import check_quasi, refusal
+from shoal.methods._topdown.search import check_quasi, explain_refusal
 
-LEVELS = True
+PUBLISHES_LEVELS = True
 """A column is published at one level of its hierarchy."""
 KERNELS = (grouping,)
 """What is compiled when it first runs on a machine."""
@@ -67,7 +67,7 @@ def chain(
     if at < len(line.steps):
         return line.told(at, line.cut(at))
     if not hold_back:
-        raise refusal(model, line.groups(line.cut(-1)))
+        raise explain_refusal(model, line.groups(line.cut(-1)))
     return line.told(*line.fewest_held_back())
 
 
@@ -87,7 +87,7 @@ class _Chain:
     @classmethod
     def of(cls, tally: Tally, model: Model, first: Sequence[int], advance: Advance) -> _Chain:
         """From all columns as they are to all as ``*``."""
-        ladders = tuple(ladder(axis) for axis in tally.quasi)
+        ladders = tuple(build_ladder(axis) for axis in tally.quasi)
         return cls(tally, model, ladders, _steps(tally, ladders, first), advance)
 
     def rungs(self, step: int) -> list[Rung]:
@@ -96,7 +96,7 @@ class _Chain:
 
     def cut(self, step: int) -> Cut:
         """The table at one step."""
-        return levelled(self.tally, self.rungs(step))
+        return recode_to_rungs(self.tally, self.rungs(step))
 
     def groups(self, cut: Cut) -> Groups:
         return Groups.of(self.tally, cut, list_joint_columns(self.model))
@@ -125,7 +125,7 @@ class _Chain:
     def _settled(self, cut: Cut) -> Cut:
         """The classes that meet the model, also once the others no longer count as published."""
         self._count()
-        return settled(self.tally, self.model, cut)
+        return suppress_breaking_classes(self.tally, self.model, cut)
 
     def _count(self) -> None:
         self.judged += 1
@@ -135,7 +135,7 @@ class _Chain:
         """The cut with the level of each column, and the work it took."""
         self.advance.end()
         work = {"steps": len(self.steps), "judged": self.judged}
-        return replace(cut, facts=told_levels(self.tally, self.rungs(step)) | work)
+        return replace(cut, facts=describe_levels(self.tally, self.rungs(step)) | work)
 
 
 def _steps(

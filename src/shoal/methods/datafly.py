@@ -32,12 +32,12 @@ import numpy as np
 from shoal.core.model import Mask, Model, list_joint_columns, min_class_rows, parse_whole_number
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.kernels import grouping
-from shoal.methods._lattice.ladder import Rung, ladder, levelled, told_levels
-from shoal.methods._order.mending import settled
+from shoal.methods._lattice.ladder import Rung, build_ladder, describe_levels, recode_to_rungs
+from shoal.methods._order.mending import suppress_breaking_classes
 from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import check_quasi, refusal
+from shoal.methods._topdown.search import check_quasi, explain_refusal
 
-LEVELS = True
+PUBLISHES_LEVELS = True
 """A column is published at one level of its hierarchy."""
 KERNELS = (grouping,)
 """What is compiled when it first runs on a machine."""
@@ -70,7 +70,7 @@ def datafly(
     advance = Advance(progress)
     for cut, done in _way(tally):
         advance.to(done)
-        left = settled(tally, model, cut)
+        left = suppress_breaking_classes(tally, model, cut)
         made = _unremarkable(tally, model, left) if 0 < left.held_back <= hold_back else left
         if made.held_back <= hold_back and left.held_back <= few:
             best = made
@@ -79,14 +79,14 @@ def datafly(
             best = made
     assert best is not None, "the way has a first table"
     if best.held_back and not hold_back:
-        raise refusal(model, Groups.of(tally, cut, list_joint_columns(model)))
+        raise explain_refusal(model, Groups.of(tally, cut, list_joint_columns(model)))
     advance.end()
     return best
 
 
 def _way(tally: Tally) -> Iterator[tuple[Cut, float]]:
     """The tables from all columns as they are to all as ``*``, with how much of the way is done."""
-    ladders = [ladder(axis) for axis in tally.quasi]
+    ladders = [build_ladder(axis) for axis in tally.quasi]
     present = [np.unique(codes) for codes in tally.keys]
     at, steps = [0] * len(ladders), sum(len(rungs) - 1 for rungs in ladders)
     lifted: list[str] = []
@@ -109,14 +109,14 @@ def _way(tally: Tally) -> Iterator[tuple[Cut, float]]:
 def _told(tally: Tally, rungs: list[Rung], lifted: list[str]) -> Cut:
     """The table at these rungs, with its levels and the way to it."""
     way = {"steps": list(lifted), "complementary": 0}
-    return replace(levelled(tally, rungs), facts=told_levels(tally, rungs) | way)
+    return replace(recode_to_rungs(tally, rungs), facts=describe_levels(tally, rungs) | way)
 
 
 def _unremarkable(tally: Tally, model: Model, cut: Cut) -> Cut:
     """The cut with so many classes held back too that the rows held back are not too few."""
     before = cut.held_back
     while cut.classes and cut.held_back < min_class_rows(model):
-        cut = settled(tally, model, cut.without(_smallest(tally, model, cut)))
+        cut = suppress_breaking_classes(tally, model, cut.without(_smallest(tally, model, cut)))
     return replace(cut, facts=cut.facts | {"complementary": cut.held_back - before})
 
 

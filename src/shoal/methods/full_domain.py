@@ -33,15 +33,15 @@ from shoal.core.errors import UsageError
 from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
 from shoal.kernels import rollup
-from shoal.methods._lattice.costs import cost
-from shoal.methods._lattice.ladder import level_of_each, told_levels
-from shoal.methods._lattice.level_bounds import bounded, refused
-from shoal.methods._lattice.rollup import Node, Tables
-from shoal.methods._lattice.search import Budget, Found, check_size, searched
+from shoal.methods._lattice.costs import create_cost
+from shoal.methods._lattice.ladder import describe_levels, map_levels
+from shoal.methods._lattice.level_bounds import bound_rungs, explain_level_refusal
+from shoal.methods._lattice.rollup import Node, RolledTables
+from shoal.methods._lattice.search import BestNode, SearchBudget, check_lattice_size, create_search
 from shoal.methods._topdown.progress import Progress
 from shoal.methods._topdown.search import check_quasi
 
-LEVELS = True
+PUBLISHES_LEVELS = True
 """A column is published at one level of its hierarchy."""
 KERNELS = (rollup,)
 """What is compiled when it first runs on a machine."""
@@ -69,19 +69,19 @@ def full_domain(
     nodes there are and were checked, and whether the search came to its end.
     """
     check_quasi(tally)
-    ladders = bounded(tally, levels)
-    budget = Budget.of(nodes, seconds)
-    size = check_size(ladders, budget)
+    ladders = bound_rungs(tally, levels)
+    budget = SearchBudget.of(nodes, seconds)
+    size = check_lattice_size(ladders, budget)
     if minimal and budget.limited:
         raise UsageError(
             "All minimal combinations cannot be told within a limit.",
             "leave out minimal, or the limit (nodes, seconds).",
         )
-    tables = Tables.of(tally, model, ladders)
-    search = searched(tables, cost(measure, tables), hold_back, budget, progress)
+    tables = RolledTables.of(tally, model, ladders)
+    search = create_search(tables, create_cost(measure, tables), hold_back, budget, progress)
     best = search.run()
     if best is None:
-        raise refused(tables, hold_back, search)
+        raise explain_level_refusal(tables, hold_back, search)
     facts = {"measure": measure, "value": best.value, "nodes": size}
     if minimal:
         facts["minimal"] = [_levels(tables, node) for node in search.minimal()]
@@ -90,12 +90,12 @@ def full_domain(
     return _cut(tables, best, facts)
 
 
-def _cut(tables: Tables, best: Found, facts: dict[str, Any]) -> Cut:
+def _cut(tables: RolledTables, best: BestNode, facts: dict[str, Any]) -> Cut:
     """The table at the best node, without the classes that are held back."""
     cut = tables.cut(best.node).without(best.lost)
-    return replace(cut, facts=told_levels(tables.tally, tables.rungs(best.node)) | facts)
+    return replace(cut, facts=describe_levels(tables.tally, tables.rungs(best.node)) | facts)
 
 
-def _levels(tables: Tables, node: Node) -> dict[str, int]:
+def _levels(tables: RolledTables, node: Node) -> dict[str, int]:
     """The level of each column at a node."""
-    return level_of_each(tables.tally, tables.rungs(node))
+    return map_levels(tables.tally, tables.rungs(node))

@@ -28,12 +28,12 @@ import numpy as np
 from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
 from shoal.kernels import cheapest_cut, split
-from shoal.methods._topdown.by_loss import ByLoss
+from shoal.methods._topdown.by_loss import LossSearch
 from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import lost
+from shoal.methods._topdown.search import sum_cell_widths
 
 WAYS: tuple[dict[str, float], ...] = ({}, {"lean": 1.1}, {"widest": 4.0})
-"""How the searches differ that are made: see ``ByLoss``."""
+"""How the searches differ that are made: see ``LossSearch``."""
 KERNELS = (cheapest_cut, split)
 """What is compiled when it first runs on a machine."""
 
@@ -56,5 +56,5 @@ def greedy(
     for turn, way in enumerate(WAYS):
         told = advance.part(turn / len(WAYS), (turn + 1) / len(WAYS))
         how: dict[str, Any] = {"hold_back": hold_back, "progress": told, **way}
-        cuts.append(ByLoss.of(tally, model, relaxed=False, rng=rng, **how).run(tally))
-    return min(cuts, key=lambda cut: lost(tally, cut))
+        cuts.append(LossSearch.of(tally, model, relaxed=False, rng=rng, **how).run(tally))
+    return min(cuts, key=lambda cut: sum_cell_widths(tally, cut))

@@ -36,13 +36,17 @@ from shoal.core.errors import NotMetError
 from shoal.core.model import Model, list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.kernels import cheapest_cut, grouping, split
-from shoal.methods._invariance.buckets import Numbers, Rows, in_buckets, most
-from shoal.methods._invariance.groups import completed, gathered, indistinct
-from shoal.methods._invariance.requirement import APART, asked, check_newcomers
-from shoal.methods._order.mending import settled
+from shoal.methods._invariance.buckets import BucketRows, Numbers, assign_to_buckets, count_dealable
+from shoal.methods._invariance.groups import (
+    explain_indistinct_groups,
+    gather_classes,
+    suppress_missing_rows,
+)
+from shoal.methods._invariance.requirement import APART, check_newcomers, read_requirement
+from shoal.methods._order.mending import suppress_breaking_classes
 from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import check_quasi, refusal
-from shoal.methods._topdown.segments import canonical
+from shoal.methods._topdown.search import check_quasi, explain_refusal
+from shoal.methods._topdown.segments import order_people
 
 KERNELS = (cheapest_cut, split, grouping)
 """What is compiled when it first runs on a machine."""
@@ -64,16 +68,16 @@ def invariant(
     """
     check_newcomers(newcomers)
     check_quasi(tally)
-    m, on, values = asked(tally, model)
+    m, on, values = read_requirement(tally, model)
     rng, advance = rng or np.random.default_rng(0), Advance(progress)
-    entry = canonical(tally, rng)
+    entry = order_people(tally, rng)
     entry = entry[_dealable(values[entry], m, hold_back)]
-    bucket = in_buckets(tally, entry, values[entry], m, on, advance)
-    rows = Rows(entry, bucket, values[entry], np.zeros(len(entry), np.bool_))
-    _, cut, left = gathered(tally, model, rows, advance)
+    bucket = assign_to_buckets(tally, entry, values[entry], m, on, advance)
+    rows = BucketRows(entry, bucket, values[entry], np.zeros(len(entry), np.bool_))
+    _, cut, left = gather_classes(tally, model, rows, advance)
     if left > hold_back:
-        raise indistinct(left)
-    cut = _meeting(tally, model, completed(tally, cut), hold_back)
+        raise explain_indistinct_groups(left)
+    cut = _meeting(tally, model, suppress_missing_rows(tally, cut), hold_back)
     advance.end()
     return cut
 
@@ -81,7 +85,7 @@ def invariant(
 def _dealable(values: NDArray[np.int32], m: int, hold_back: int) -> Numbers:
     """The rows that can be dealt: of values that are too frequent, only the first so many."""
     counts = np.bincount(values)
-    high = most(counts, m)
+    high = count_dealable(counts, m)
     over = int(np.maximum(counts - high, 0).sum())
     if over > hold_back or not high:
         raise NotMetError(
@@ -103,5 +107,5 @@ def _meeting(tally: Tally, model: Model, cut: Cut, hold_back: int) -> Cut:
     groups = Groups.of(tally, cut, list_joint_columns(model))
     bad = ~np.asarray(model.holds(groups), np.bool_)
     if bad.any() and not hold_back:
-        raise refusal(model, groups.take(np.flatnonzero(bad)))
-    return settled(tally, model, cut)
+        raise explain_refusal(model, groups.take(np.flatnonzero(bad)))
+    return suppress_breaking_classes(tally, model, cut)

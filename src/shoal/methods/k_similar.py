@@ -34,15 +34,15 @@ from shoal.core.errors import UsageError
 from shoal.core.model import Mask, Model, list_joint_columns, min_class_rows, parse_whole_number
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.kernels import cheapest_cut, k_member, split
-from shoal.kernels.cell_width import Reach
-from shoal.kernels.k_member import gather, join
+from shoal.kernels.cell_width import AxisWidths
+from shoal.kernels.k_member import cluster_blocks, join_bad_clusters
 from shoal.kernels.threads import share_out
-from shoal.methods._order.mending import breaking, mended
+from shoal.methods._order.mending import find_breaking_classes, mend_classes
 from shoal.methods._order.points import Points
-from shoal.methods._topdown.axis_widths import packed
-from shoal.methods._topdown.by_loss import ByLoss
+from shoal.methods._topdown.axis_widths import pack_axis_widths
+from shoal.methods._topdown.by_loss import LossSearch
 from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import lost
+from shoal.methods._topdown.search import sum_cell_widths
 
 BLOCK = 2000
 """How many different people a block may have."""
@@ -83,11 +83,11 @@ def k_similar(
         first = blocks.clustered(size, advance.half(turn))
         clusters, joined = _joined(tally, model, first, hold_back)
         class_, entry = clusters.of_entry, np.arange(tally.entries, dtype=np.int32)
-        cut = mended(tally, model, entry, class_, tally.count, hold_back=hold_back)
+        cut = mend_classes(tally, model, entry, class_, tally.count, hold_back=hold_back)
         joined += cut.facts.get("joined", 0)
         facts = {"blocks": len(blocks.start), "size": size, "joined": joined}
         found.append(replace(cut, facts=facts))
-        losses.append(lost(tally, cut))
+        losses.append(sum_cell_widths(tally, cut))
         best = int(np.argmin(losses))
         if not (joined or cut.held_back) or turn - best == PATIENCE or size >= tally.rows:
             break
@@ -107,7 +107,7 @@ def _joined(
     first, best, fewest = clusters.number, clusters, tally.rows + 1
     while model.monotone:
         groups, published = clusters.judged(tally, model)
-        bad = breaking(model, groups)
+        bad = find_breaking_classes(model, groups)
         rows = int(groups.rows[bad].sum())
         if rows < fewest or not hold_back:
             best, fewest = clusters, rows
@@ -138,13 +138,13 @@ class _Blocks(NamedTuple):
     def clustered(self, least: int, progress: Progress) -> _Clusters:
         """Clusters of at least so many people, numbered so that neighbours are alike."""
         of, clusters = np.empty(self.tally.entries, np.int64), np.empty(len(self.start), np.int64)
-        self.share(gather, least, self.reach, of, clusters, progress=progress)
+        self.share(cluster_blocks, least, self.reach, of, clusters, progress=progress)
         return _Clusters(self, of, clusters)
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> AxisWidths:
         """The columns' widths, as the kernels ask for them."""
-        return packed(self.tally.quasi, self.tally.importance)
+        return pack_axis_widths(self.tally.quasi, self.tally.importance)
 
     def share(
         self, kernel: Callable[..., None], *arguments: Any, progress: Progress | None = None
@@ -191,7 +191,9 @@ class _Clusters(NamedTuple):
     def joined(self, bad: Mask) -> _Clusters:
         """Each bad cluster joined with the one of its block that costs least."""
         after = _Clusters(self.blocks, self.of.copy(), self.clusters.copy())
-        self.blocks.share(join, self.blocks.reach, self.before, bad, after.of, after.clusters)
+        self.blocks.share(
+            join_bad_clusters, self.blocks.reach, self.before, bad, after.of, after.clusters
+        )
         return after
 
 
@@ -217,7 +219,7 @@ def _divided(points: Tally, most: int) -> tuple[NDArray[np.int64], ...]:
 
 
 @dataclass
-class _Halving(ByLoss):
+class _Halving(LossSearch):
     """Cuts until no segment has more than so many rows."""
 
     most: int = BLOCK

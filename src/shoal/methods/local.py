@@ -26,16 +26,21 @@ from shoal.core.errors import UsageError
 from shoal.core.model import Model, list_joint_columns
 from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally, sensitive_columns
 from shoal.kernels import rollup
-from shoal.methods._lattice.costs import cost
+from shoal.methods._lattice.costs import create_cost
 from shoal.methods._lattice.ladder import Rung
-from shoal.methods._lattice.level_bounds import bounded, refused
-from shoal.methods._lattice.rollup import Tables
-from shoal.methods._lattice.search import Budget, NodeSearch, check_size, searched
-from shoal.methods._order.mending import mended
+from shoal.methods._lattice.level_bounds import bound_rungs, explain_level_refusal
+from shoal.methods._lattice.rollup import RolledTables
+from shoal.methods._lattice.search import (
+    NodeSearch,
+    SearchBudget,
+    check_lattice_size,
+    create_search,
+)
+from shoal.methods._order.mending import mend_classes
 from shoal.methods._topdown.progress import Advance, Progress
 from shoal.methods._topdown.search import check_quasi
 
-LEVELS = True
+PUBLISHES_LEVELS = True
 """A cell is a node of a hierarchy."""
 Entries = NDArray[np.int64]
 KERNELS = (rollup,)
@@ -63,8 +68,8 @@ def local(
     if not 0 < share <= 1:
         raise UsageError("share is above 0 and at most 1.", "write for example share=0.1.")
     check_quasi(tally)
-    ladders = bounded(tally, levels)
-    check_size(ladders, Budget.of(nodes, None))
+    ladders = bound_rungs(tally, levels)
+    check_lattice_size(ladders, SearchBudget.of(nodes, None))
     rounds = _Rounds(_referred(tally, model), model, ladders, measure, nodes)
     advance = Advance(progress)
     rounds.run(share, hold_back, advance)
@@ -116,10 +121,10 @@ class _Rounds:
     def _round(self, rest: Entries, limit: int, progress: Progress | None = None) -> Cut | None:
         """The rest at the levels that cost the least, as far as it meets the rule there."""
         part = _part(self.tally, rest)
-        tables = Tables.of(part, self.model, self.ladders)
-        budget = Budget.of(self.nodes, None)
-        by = cost(self.measure, tables)
-        self.search = searched(tables, by, limit, budget, progress, later=True)
+        tables = RolledTables.of(part, self.model, self.ladders)
+        budget = SearchBudget.of(self.nodes, None)
+        by = create_cost(self.measure, tables)
+        self.search = create_search(tables, by, limit, budget, progress, later=True)
         best = self.search.run()
         self.checked += budget.checked
         self.complete &= self.search.complete
@@ -132,7 +137,9 @@ class _Rounds:
             cut = self._round(rest, hold_back)
             if cut is not None:
                 return rest, cut
-        raise refused(Tables.of(self.tally, self.model, self.ladders), hold_back, self.search)
+        raise explain_level_refusal(
+            RolledTables.of(self.tally, self.model, self.ladders), hold_back, self.search
+        )
 
 
 def _part(tally: Tally, entries: Entries) -> Tally:
@@ -166,7 +173,9 @@ def _whole(tally: Tally, model: Model, rounds: _Rounds, hold_back: int) -> Cut:
     groups = Groups.of(tally, whole, list_joint_columns(model))
     if model.holds(groups).all():
         return whole
-    return mended(tally, model, entry, whole.class_, tally.count, hold_back=hold_back, facts=facts)
+    return mend_classes(
+        tally, model, entry, whole.class_, tally.count, hold_back=hold_back, facts=facts
+    )
 
 
 def _numbered(cut: Cut) -> Cut:

@@ -36,13 +36,13 @@ from shoal.core.axis import Axis
 from shoal.core.errors import UsageError
 from shoal.core.model import Model, min_class_rows, parse_whole_number
 from shoal.core.tally import Cut, Tally
-from shoal.kernels import mdav as mdav_kernels
-from shoal.kernels.mdav import halved, mdav
+from shoal.kernels import mdav
+from shoal.kernels.mdav import cluster_by_mdav, halve_points
 from shoal.kernels.threads import share_out
-from shoal.methods._order.mending import mended
+from shoal.methods._order.mending import mend_classes
 from shoal.methods._order.points import Points
 from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.segments import canonical
+from shoal.methods._topdown.segments import order_people
 
 BLOCK = 20_000
 """So many people at the most are clustered together."""
@@ -55,7 +55,7 @@ CODINGS = ("ordinal", "one-hot")
 Numbers = NDArray[np.int64]
 Pieces = tuple[Numbers, Numbers, Numbers]
 """Which point, or entry, in which class, and how many people."""
-KERNELS = (mdav_kernels,)
+KERNELS = (mdav,)
 """What is compiled when it first runs on a machine."""
 
 
@@ -80,11 +80,11 @@ def microaggregation(
     """
     k, most = _size(model, k), parse_whole_number(block, "block", 1)
     points, advance = Points.of(tally), Advance(progress)
-    cloud = Cloud.of(tally, points, _known(categories))
+    cloud = EmbeddedPoints.of(tally, points, _known(categories))
     pieces, blocks = cloud.clustered(k, most, advance.part(0.0, MADE))
     pieces = _people(tally, points, cloud.in_order(pieces), rng)
     facts = {"k": k, "block": most, "blocks": blocks, "categories": categories}
-    cut = mended(tally, model, *pieces, hold_back=hold_back, facts=facts)
+    cut = mend_classes(tally, model, *pieces, hold_back=hold_back, facts=facts)
     advance.end()
     return cut
 
@@ -109,7 +109,7 @@ def _known(categories: str) -> str:
 
 
 @dataclass(frozen=True)
-class Cloud:
+class EmbeddedPoints:
     """Points as places, so that they can be sorted and be near each other."""
 
     people: Numbers
@@ -123,7 +123,7 @@ class Cloud:
     base: Numbers
 
     @classmethod
-    def of(cls, tally: Tally, points: Points, categories: str) -> Cloud:
+    def of(cls, tally: Tally, points: Points, categories: str) -> EmbeddedPoints:
         """Where the points of a tally are."""
         keys, people = points.keys, points.count
         pairs = list(zip(tally.quasi, keys, strict=True))
@@ -144,7 +144,7 @@ class Cloud:
         if k == 1:  # everybody alone, and equal people are one class
             alone = np.arange(len(self.people))
             return (alone, alone, self.people), 1
-        order, edges = halved(self.line, self.people, max(most, 3 * k), k)
+        order, edges = halve_points(self.line, self.people, max(most, 3 * k), k)
         places, codes = (np.ascontiguousarray(a[:, order]) for a in (self.places, self.codes))
         people, blocks = self.people[order], len(edges) - 1
         inside = np.add.reduceat(people, edges[:-1])
@@ -153,7 +153,7 @@ class Cloud:
         made = np.zeros((blocks, 2), np.int64)
         cloud = places, codes, self.cost, self.base, people
         found, rows = (room, point, class_, count, made), HEAVY * int(people.sum())
-        share_out(mdav, blocks, rows, edges, *cloud, k, *found, progress=progress)
+        share_out(cluster_by_mdav, blocks, rows, edges, *cloud, k, *found, progress=progress)
         before = np.repeat(np.cumsum(made[:, 1]) - made[:, 1], np.diff(room))
         kept = np.concatenate([np.arange(a, a + n) for a, n in zip(room, made[:, 0], strict=False)])
         return (order[point[kept]], (class_ + before)[kept], count[kept]), blocks
@@ -163,7 +163,7 @@ class Cloud:
         point, class_, people = pieces
         rows = np.bincount(class_, people)
         means = [np.bincount(class_, people * column[point]) / rows for column in self.line]
-        order, _ = halved(np.stack(means), np.ones(len(rows), np.int64), 1)
+        order, _ = halve_points(np.stack(means), np.ones(len(rows), np.int64), 1)
         return point, np.argsort(order)[class_], people
 
 
@@ -194,7 +194,7 @@ def _people(
 ) -> Pieces:
     """The pieces of points as pieces of entries, people of one point being drawn."""
     class_, people = (column[np.lexsort(pieces[1::-1])] for column in pieces[1:])
-    entry = canonical(tally, rng or np.random.default_rng(0))
+    entry = order_people(tally, rng or np.random.default_rng(0))
     entry = entry[np.argsort(points.of_entry[entry], kind="stable")]
     joint = entry.astype(np.int64) * (int(class_.max()) + 1) + np.repeat(class_, people)
     found, count = np.unique(joint, return_counts=True)

@@ -24,9 +24,9 @@ from shoal.core.model import Model
 from shoal.core.tally import Cut, Tally
 from shoal.kernels import split
 from shoal.methods._topdown.progress import Progress
-from shoal.methods._topdown.search import Search
+from shoal.methods._topdown.search import TopDownSearch
 
-APART = True
+SPLITS_LOCALLY = True
 """A class is cut by its own people alone, so that one can be made again without the others."""
 KERNELS = (split,)
 """What is compiled when it first runs on a machine."""
@@ -50,4 +50,4 @@ def mondrian(
     (δ-presence), columns with a tree or nulls are not cut, because their cells may coincide.
     """
     how: dict[str, Any] = {"hold_back": hold_back, "progress": progress}
-    return Search.of(tally, model, relaxed=relaxed, rng=rng, **how).run(tally)
+    return TopDownSearch.of(tally, model, relaxed=relaxed, rng=rng, **how).run(tally)

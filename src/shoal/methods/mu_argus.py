@@ -38,14 +38,21 @@ from shoal.core.errors import UsageError
 from shoal.core.model import Mask, Model, min_class_rows, parse_fraction
 from shoal.core.tally import Cut, Tally
 from shoal.kernels import grouping
-from shoal.kernels.grouping import combinations
-from shoal.methods._lattice.ladder import Rung, ladder, levelled, printed_at, rung_at, told_levels
+from shoal.kernels.grouping import number_combinations
+from shoal.methods._lattice.ladder import (
+    Rung,
+    build_ladder,
+    describe_levels,
+    find_rung,
+    recode_to_rungs,
+    relabel_cells,
+)
 from shoal.methods._topdown.progress import Advance, Progress
 from shoal.methods._topdown.search import check_quasi
 
-LEVELS = True
+PUBLISHES_LEVELS = True
 """What is not blanked is published at one level of its hierarchy."""
-PROMISES = False
+GUARANTEES_RULE = False
 """Nothing in it makes the classes meet the rule."""
 
 AUTO, NONE = "auto", "none"
@@ -81,11 +88,11 @@ def mu_argus(
     tested = _tested([degrees.get(axis.name, 1) for axis in tally.quasi])
     advance = Advance(progress)
     rungs = _recoded(tally, recode, tested, min_class_rows(model), share, advance.half(0))
-    cut = levelled(tally, rungs)
+    cut = recode_to_rungs(tally, rungs)
     blank = _blank(tally, cut, tested, min_class_rows(model), advance.half(1))
     advance.end()
     names = [axis.name for axis in tally.quasi]
-    facts = told_levels(tally, rungs) | {
+    facts = describe_levels(tally, rungs) | {
         "combinations": len(tested),
         "blank": dict(zip(names, (_rows(cut) @ blank).tolist(), strict=True)),
     }
@@ -121,12 +128,12 @@ def _recoded(
 ) -> list[Rung]:
     """The level of each column to start from."""
     if recode == AUTO:
-        ladders = [ladder(axis) for axis in tally.quasi]
+        ladders = [build_ladder(axis) for axis in tally.quasi]
         return _Lifting.of(tally, ladders, tested, k).run(share, progress)
     tops = [axis.height for axis in tally.quasi]
     wanted = {} if recode == NONE else _numbers(tally, recode, "recode", tops)
     levels = [wanted.get(axis.name, 0) for axis in tally.quasi]
-    return [rung_at(axis, level) for axis, level in zip(tally.quasi, levels, strict=True)]
+    return [find_rung(axis, level) for axis, level in zip(tally.quasi, levels, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -187,7 +194,7 @@ class _Lifting:
         codes, rows = self.values[found]
         rungs = [self.ladders[column][at[column]] for column in found]
         nodes = [rung.node[own] for rung, own in zip(rungs, codes, strict=True)]
-        counted = np.bincount(combinations(nodes, map(len, rungs))[0], weights=rows)
+        counted = np.bincount(number_combinations(nodes, map(len, rungs))[0], weights=rows)
         return float(counted[counted < self.k].sum())
 
 
@@ -200,7 +207,7 @@ def _losses(tally: Tally, column: int, rungs: Sequence[Rung]) -> NDArray[np.floa
 
 def _distinct(tally: Tally, found: Combination) -> tuple[NDArray[Any], NDArray[Any]]:
     codes = tally.keys[list(found)]
-    number, first = combinations(codes, [tally.quasi[column].size for column in found])
+    number, first = number_combinations(codes, [tally.quasi[column].size for column in found])
     rows = np.bincount(number, weights=tally.count, minlength=len(first))
     return codes[:, first], rows
 
@@ -236,7 +243,7 @@ def _rare(
     columns = list(found)
     known = np.flatnonzero(~blank[:, columns].any(axis=1))
     nodes = [node[known, column] for column in columns]
-    number, _ = combinations(nodes, [tally.quasi[column].size for column in columns])
+    number, _ = number_combinations(nodes, [tally.quasi[column].size for column in columns])
     return known[np.bincount(number, weights=rows[known])[number] < k]
 
 
@@ -249,7 +256,7 @@ def _blanked(tally: Tally, cells: Cells, blank: Mask) -> Cells:
         for j, bits in cells.sets.items()
     }
     tops = [axis.height for axis in tally.quasi]
-    stars = printed_at(tally.quasi, Cells(low, high, sets), tops).levels
+    stars = relabel_cells(tally.quasi, Cells(low, high, sets), tops).levels
     if stars is None and cells.levels is None:
         return Cells(low, high, sets)
     shown = np.full_like(low, -1) if cells.levels is None else cells.levels

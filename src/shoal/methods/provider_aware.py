@@ -41,8 +41,8 @@ from shoal.core.tally import Cut, Tally
 from shoal.core.theory.collusion import score_fitness
 from shoal.kernels import split
 from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import Search, Whole, lost
-from shoal.methods._topdown.segments import Candidates
+from shoal.methods._topdown.search import TopDownSearch, Whole, sum_cell_widths
+from shoal.methods._topdown.segments import CandidateCuts
 
 ALPHA = 0.8
 """What values count for in the paper's score, against rows."""
@@ -72,14 +72,14 @@ def provider_aware(
     if tally.providers is not None and "provider" in model.needs and model.monotone:
         table, how = _with_providers(tally), how | {"last": len(tally.quasi)}
     else:
-        searches = (Search,)
+        searches = (TopDownSearch,)
     seed = rng or np.random.default_rng(0)
     cuts, advance = [], Advance(progress)
     for turn, search in enumerate(searches):
         told = advance.part(turn / len(searches), (turn + 1) / len(searches))
         made = search.of(table, model, rng=deepcopy(seed), progress=told, **how)
         cuts.append(made.run(tally))
-    return min(cuts, key=lambda cut: lost(tally, cut))
+    return min(cuts, key=lambda cut: sum_cell_widths(tally, cut))
 
 
 def _with_providers(tally: Tally) -> Tally:
@@ -96,7 +96,7 @@ def _with_providers(tally: Tally) -> Tally:
     )
 
 
-class _Apart(Search):
+class _Apart(TopDownSearch):
     """Providers are parted first."""
 
     def first_cuts(self, segments: Whole, widths: NDArray[np.float64]) -> tuple[Whole, Whole]:
@@ -105,17 +105,17 @@ class _Apart(Search):
         return segments, np.where(self.divisible(segments), self.last or 0, widest)
 
 
-class _ByScore(Search):
+class _ByScore(TopDownSearch):
     """Of all cuts that can be made the one that fulfils the rule best."""
 
-    def chosen(self) -> Candidates:
+    def chosen(self) -> CandidateCuts:
         """For each segment its best cut by the paper's score."""
         able, widths = self.open_()
         found = self.all_cuts(np.flatnonzero(able), widths)
         order = np.lexsort((-self._scores(found), found.segment))
         return self.best(found.take(order))
 
-    def _scores(self, found: Candidates) -> NDArray[np.float64]:
+    def _scores(self, found: CandidateCuts) -> NDArray[np.float64]:
         """The score of each candidate's worse half."""
         score = np.zeros(len(found))
         for block in self.rows.blocks(found):
@@ -124,9 +124,9 @@ class _ByScore(Search):
         return score
 
 
-CHOICES: dict[str, tuple[type[Search], ...]] = {
-    "least": (Search, _Apart),
-    "quasi": (Search,),
+CHOICES: dict[str, tuple[type[TopDownSearch], ...]] = {
+    "least": (TopDownSearch, _Apart),
+    "quasi": (TopDownSearch,),
     "apart": (_Apart,),
     "score": (_ByScore,),
 }

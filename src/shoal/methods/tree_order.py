@@ -32,14 +32,14 @@ from numpy.typing import NDArray
 from shoal.core.model import Model, min_class_rows
 from shoal.core.tally import Cut, Tally
 from shoal.kernels import line_order
-from shoal.kernels.cell_width import Reach
-from shoal.kernels.line_order import segmented
-from shoal.kernels.line_order import tree_order as leaves
-from shoal.methods._order.line import along
+from shoal.kernels.cell_width import AxisWidths
+from shoal.kernels.line_order import cut_into_segments
+from shoal.kernels.line_order import order_by_tree as leaves
+from shoal.methods._order.line import cut_along_line
 from shoal.methods._order.points import Points
-from shoal.methods._topdown.axis_widths import packed
+from shoal.methods._topdown.axis_widths import pack_axis_widths
 from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import lost
+from shoal.methods._topdown.search import sum_cell_widths
 
 NEVER = 1 << 40
 WAYS = ((1.0, NEVER), (1.1, NEVER), (1.0, 4), (1.0, 32))
@@ -67,20 +67,22 @@ def tree_order(
     ``joined`` with others because they broke the rule.
     """
     points, advance = Points.of(tally), Advance(progress)
-    reach = packed(tally.quasi, tally.importance)
+    reach = pack_axis_widths(tally.quasi, tally.importance)
     orders = _lines(points, reach, max(2, min_class_rows(model)), advance.half(0))
     rng = rng or np.random.default_rng(0)
     cuts: list[Cut] = []
     for turn, order in enumerate(orders, 1):
         how: dict[str, Any] = {"rng": rng, "hold_back": hold_back, "progress": advance.half(turn)}
-        cuts.append(along(tally, model, points, order, **how))
+        cuts.append(cut_along_line(tally, model, points, order, **how))
         if not (cuts[0].facts.get("joined") and model.local):
             break  # else all lines break the rule, each elsewhere
     advance.end()
-    return min(cuts, key=lambda cut: lost(tally, cut))
+    return min(cuts, key=lambda cut: sum_cell_widths(tally, cut))
 
 
-def _lines(points: Points, reach: Reach, least: int, progress: Progress) -> list[NDArray[np.int32]]:
+def _lines(
+    points: Points, reach: AxisWidths, least: int, progress: Progress
+) -> list[NDArray[np.int32]]:
     """The points in the order of each tree, from the line that loses least in classes of so many.
 
     Where the ways were tried on a sample, by the best way only.
@@ -100,7 +102,9 @@ def _lines(points: Points, reach: Reach, least: int, progress: Progress) -> list
     return [leaves(points.keys.copy(), points.count.copy(), reach, power, min(least * most, NEVER))]
 
 
-def _lost(keys: NDArray[np.int32], count: NDArray[np.int64], reach: Reach, least: int) -> float:
+def _lost(
+    keys: NDArray[np.int32], count: NDArray[np.int64], reach: AxisWidths, least: int
+) -> float:
     """What a line of points loses; whoever stands among many equals can only lose nothing."""
     people = np.repeat(keys, np.minimum(count, 4 * least), axis=1)
-    return float(segmented(people, reach, least, 2 * least - 1)[1])
+    return float(cut_into_segments(people, reach, least, 2 * least - 1)[1])

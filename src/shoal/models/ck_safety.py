@@ -30,7 +30,7 @@ LEAST = Fraction(1, 10**9)
 """No smaller c or gamma can be meant, and floats could not tell it from 0."""
 
 
-class State(NamedTuple):
+class SignatureState(NamedTuple):
     """All classes that there are or were: signatures, and what follows from them.
 
     Those that were cut stay: their halves attain what they attain.
@@ -41,15 +41,17 @@ class State(NamedTuple):
     odds: Floats
 
     @classmethod
-    def of(cls, h: Histogram, atoms: int) -> State:
+    def of(cls, h: Histogram, atoms: int) -> SignatureState:
         """Those of a histogram."""
         rows = disclosure.compute_signatures(h.start, h.count, atoms)
         return cls(rows, disclosure.min_chances(rows), disclosure.inverse_odds(rows))
 
-    def joined(self, halves: State, made: Mask) -> State:
+    def joined(self, halves: SignatureState, made: Mask) -> SignatureState:
         """The state after the cuts that were made."""
         new = np.repeat(made, 2)
-        return State(*(np.concatenate((a, b[new])) for a, b in zip(self, halves, strict=True)))
+        return SignatureState(
+            *(np.concatenate((a, b[new])) for a, b in zip(self, halves, strict=True))
+        )
 
 
 @dataclass(frozen=True)
@@ -153,24 +155,26 @@ class CkSafety(Rule):
 
     def alone(self, groups: Groups) -> Mask:
         """Which classes would be safe if each were the whole table."""
-        state = State.of(groups.concentrated(self.on), self.k + 1)
+        state = SignatureState.of(groups.concentrated(self.on), self.k + 1)
         ratio = state.least[:, -1] * state.odds
         return disclosure.is_above(ratio, self.bound, lambda i: self._alone(state.rows[i]))
 
-    def start(self, groups: Groups) -> State:
+    def start(self, groups: Groups) -> SignatureState:
         """The table's classes as far as they matter."""
-        return State.of(groups.concentrated(self.on), self.k + 1)
+        return SignatureState.of(groups.concentrated(self.on), self.k + 1)
 
-    def admit(self, state: State, class_: NDArray[np.int64], halves: Groups) -> tuple[State, Mask]:
+    def admit(
+        self, state: SignatureState, class_: NDArray[np.int64], halves: Groups
+    ) -> tuple[SignatureState, Mask]:
         """Make each cut after which the whole table is still safe, in turn."""
-        new = State.of(halves.concentrated(self.on), self.k + 1)
+        new = SignatureState.of(halves.concentrated(self.on), self.k + 1)
         decided = np.full(len(class_), disclose.CLOSE, np.int64)
         taken, bound = np.zeros(class_.max(initial=-1) + 1, bool), float(self.bound)
         best = state.least.min(axis=0)
         own = (state.least * state.odds[:, np.newaxis]).min(axis=0)
         at = 0
         while True:
-            at = disclose.admit(
+            at = disclose.admit_cuts(
                 best, own, class_, new.least, new.odds, bound, NEAR, decided, taken, at
             )
             made = decided == disclose.MADE

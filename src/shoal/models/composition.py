@@ -27,11 +27,11 @@ from shoal.core.model import (
 )
 from shoal.core.tally import Groups
 from shoal.core.theory.collusion import Collusion, try_all_coalitions
-from shoal.kernels.combinatorics import fewer, likeliest
+from shoal.kernels.combinatorics import compute_chance_of_fewer, find_likeliest_event
 
 WEIGHT = 20
 """As many rows of the whole table stand beside a class's own where a share is estimated."""
-SUREST = Fraction(999_999, 1_000_000)
+MAX_ALPHA = Fraction(999_999, 1_000_000)
 """The largest α; further on, what the model supposes is wronger than what is left of chance."""
 _Pairs = tuple[tuple[int, int], ...]
 """Of each value of one class: its rows in the class, and in the table."""
@@ -85,9 +85,9 @@ class Composition(Rule):
         object.__setattr__(self, "l", parse_whole_number(self.l, "l", 2))
         alpha = parse_fraction(self.alpha, "alpha", -math.inf, example="0.95")
         object.__setattr__(self, "alpha", alpha)
-        if not 0 < alpha <= SUREST:
+        if not 0 < alpha <= MAX_ALPHA:
             raise UsageError(
-                f"alpha must be above 0 and at most {float(SUREST)}.",
+                f"alpha must be above 0 and at most {float(MAX_ALPHA)}.",
                 "write for example alpha=0.95.",
             )
 
@@ -130,13 +130,15 @@ class Composition(Rule):
         with np.errstate(divide="ignore", invalid="ignore"):  # a class of the table's only value
             chance = -np.expm1((rows - 1) * np.log1p(-share))
         need = min(self.l - 1, int(h.distinct.max(initial=1)))  # no class has more other values
-        out: NDArray[np.float64] = fewer(h.start, chance, likeliest(h.start, share), need)
+        out: NDArray[np.float64] = compute_chance_of_fewer(
+            h.start, chance, find_likeliest_event(h.start, share), need
+        )
         return out
 
     def _exactly(self, h: Histogram, class_: int) -> bool:
         values, counts = h.of_class(class_)
         pairs = tuple(sorted(zip(counts, h.total[values].tolist(), strict=True)))
-        return keeps(pairs, int(h.total.sum()), self.l, Fraction(self.alpha))
+        return keeps_values(pairs, int(h.total.sum()), self.l, Fraction(self.alpha))
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
         """A coalition of at most ``most`` of each class's providers that breaks it.
@@ -167,12 +169,12 @@ def _left(shares: Contributions, most: NDArray[np.int64]) -> Histogram:
 
 
 @lru_cache(maxsize=4096)
-def keeps(pairs: _Pairs, everybody: int, l: int, alpha: Fraction) -> bool:
+def keeps_values(pairs: _Pairs, everybody: int, l: int, alpha: Fraction) -> bool:
     """Whether a class leaves everybody l values with probability α, exactly.
 
     Sixty digits decide unless the two are equal, where fractions do.
 
-    >>> keeps(((1, 1), (1, 1)), 2, 2, Fraction(1, 2))
+    >>> keeps_values(((1, 1), (1, 1)), 2, 2, Fraction(1, 2))
     True
     """
     if len(pairs) < l:

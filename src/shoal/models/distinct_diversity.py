@@ -64,7 +64,7 @@ class DistinctDiversity(Rule):
         holds = (_known_values(h) >= self.l) & (h.most_alike < groups.rows)
         alone = _single_values(h, h.sets)
         for class_ in np.flatnonzero(holds & (alone < self.l)).tolist():
-            holds[class_] = fewest_negations(*h.sets.of_class(class_), self.l - 2) is None
+            holds[class_] = count_min_negations(*h.sets.of_class(class_), self.l - 2) is None
         return np.asarray(holds)
 
     def broken_by(self, groups: Groups, most: NDArray[np.int64]) -> Collusion:
@@ -128,11 +128,11 @@ def _worst(h: Histogram, sets: ValueSets) -> tuple[int, int]:
 
 def _reached(sets: ValueSets, class_: int, most: int) -> int:
     """The l of one class of sets, or ``most`` where it is no less."""
-    found = fewest_negations(*sets.of_class(class_), most - 2)
+    found = count_min_negations(*sets.of_class(class_), most - 2)
     return most if found is None else found + 1
 
 
-def fewest_negations(
+def count_min_negations(
     sets: Iterable[frozenset[int]], unsure: Iterable[frozenset[int]], most: int
 ) -> int | None:
     """The size of the smallest N of at most ``most`` values that settles a value; None: none does.
@@ -141,9 +141,9 @@ def fewest_negations(
     ``unsure`` sets a further value is not known: the worst is that it is v.
 
     >>> a, b, ab, c = frozenset({1}), frozenset({2}), frozenset({1, 2}), frozenset({3})
-    >>> fewest_negations([a, ab], [], 5), fewest_negations([a, b, c], [], 5)
+    >>> count_min_negations([a, ab], [], 5), count_min_negations([a, b, c], [], 5)
     (0, 2)
-    >>> fewest_negations([a, b, c], [], 1), fewest_negations([a], [c], 1)
+    >>> count_min_negations([a, b, c], [], 1), count_min_negations([a], [c], 1)
     (None, 0)
     """
     kinds, steps = set(sets), iter(range(MOST_STEPS))

@@ -23,7 +23,7 @@ from shoal.core.model import (
 )
 from shoal.core.tally import Groups
 from shoal.core.theory.collusion import Collusion, ProviderCounts, search_classes, undecided_error
-from shoal.kernels.entropy_vertices import BROKEN, GIVEN_UP, worst
+from shoal.kernels.entropy_vertices import BROKEN, GIVEN_UP, search_worst_coalition
 
 CLOSE = 256
 """So many remainders of one class that are close to log l are judged exactly."""
@@ -96,7 +96,9 @@ class EntropyDiversity(Rule):
         columns = np.argsort(-counts.sum(axis=0), kind="stable")
         ordered = np.ascontiguousarray(counts[order][:, columns])
         members, close = np.zeros(most, np.int64), np.empty((CLOSE, d + most), np.int64)
-        state, filled = worst(ordered, most, float(l), math.ceil(l), members, close)
+        state, filled = search_worst_coalition(
+            ordered, most, float(l), math.ceil(l), members, close
+        )
         if state == BROKEN:
             return [int(p) for p in order[members]]
         for row in close[:filled].tolist():

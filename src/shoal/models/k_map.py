@@ -39,14 +39,14 @@ class KMap(Rule):
 
     def holds(self, groups: Groups) -> Mask:
         """Which classes cover at least k people."""
-        return np.asarray(population(groups) >= self.k)
+        return np.asarray(require_population(groups) >= self.k)
 
     def per_class(self, groups: Groups) -> NDArray[np.float64]:
         """People of the population per class."""
-        return population(groups).astype(np.float64)
+        return require_population(groups).astype(np.float64)
 
 
-def population(groups: Groups) -> NDArray[np.int64]:
+def require_population(groups: Groups) -> NDArray[np.int64]:
     """People per class, or an error that says a population is missing."""
     if groups.population is None:
         raise UsageError(

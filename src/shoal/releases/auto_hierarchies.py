@@ -26,7 +26,7 @@ from shoal.core.hierarchy import Dates, Flat, Hierarchy, Intervals, Ordered, Pre
 from shoal.core.labels import to_positions
 from shoal.core.schema import Column
 from shoal.engines.protocol import Frame
-from shoal.methods import by_levels
+from shoal.methods import publishes_levels
 from shoal.releases.options import Request
 
 MOST = 20
@@ -35,7 +35,7 @@ MOST = 20
 
 def add_automatic_levels(frame: Frame, request: Request) -> tuple[Request, list[str]]:
     """The request with automatic hierarchies where they are asked for, and what to tell of it."""
-    if request.like is not None or not by_levels(request.method):
+    if request.like is not None or not publishes_levels(request.method):
         return request, []
     bare = [column for column in request.schema.quasi if _without_levels(column)]
     found = {column.name: _automatic(column, frame) for column in bare}

@@ -31,8 +31,8 @@ from shoal.core.tally import Cut, Groups, Tally
 from shoal.engines.protocol import Frame, Pieces
 from shoal.kernels import disclosure
 from shoal.measures.loss import loss
-from shoal.methods import kernels, method, promises
-from shoal.methods._lattice.ladder import printed_at
+from shoal.methods import find_kernels, find_method, guarantees_rule
+from shoal.methods._lattice.ladder import relabel_cells
 from shoal.releases.judgement import combine_verdicts, judge_classes, judge_models
 from shoal.releases.manifest import PublicCounts, published_schema
 from shoal.releases.options import PARTITION, STARRED, Request
@@ -87,7 +87,7 @@ def make_cut(tally: Tally, request: Request) -> Cut:
     try:
         return settle_cut(tally, cut, request.rule, allowed)
     except NotMetError as error:
-        if promises(request.method):
+        if guarantees_rule(request.method):
             raise
         raise NotMetError(
             f"The method {request.method} does not promise any rule, and did not meet this one. "
@@ -105,7 +105,7 @@ def run_method(tally: Tally, request: Request, hold_back: int) -> Cut:
     """The method's own cut of a tally, with at most so many rows held back."""
     if not is_compiled(request.method, request.rule):
         request.progress(COMPILING, 0, 1)
-    return method(request.method)(
+    return find_method(request.method)(
         tally,
         request.rule,
         rng=np.random.default_rng(0),
@@ -117,7 +117,7 @@ def run_method(tally: Tally, request: Request, hold_back: int) -> Cut:
 
 def is_compiled(name: str, rule: Model) -> bool:
     """Whether numba's cache holds the kernels already that a method and a rule need."""
-    needed = [*kernels(name), *(() if rule.local else (disclosure,))]
+    needed = [*find_kernels(name), *(() if rule.local else (disclosure,))]
     return all(map(_cached, needed))
 
 
@@ -179,7 +179,7 @@ def add_starred_class(tally: Tally, cut: Cut) -> tuple[Cut, int]:
     top = np.array([[axis.size - 1 for axis in tally.quasi]], np.int32)
     sets = {j: all_leaves(tally.quasi[j])[np.newaxis] for j in cut.cells.sets}
     tops = [axis.height for axis in tally.quasi]
-    star = printed_at(tally.quasi, Cells(np.zeros_like(top), top, sets), tops)
+    star = relabel_cells(tally.quasi, Cells(np.zeros_like(top), top, sets), tops)
     cells = Cells.joined([cut.cells, star])
     class_ = np.where(cut.class_ < 0, cut.classes, cut.class_).astype(np.int32)
     merged = Cut(cut.entry, class_, cut.count, cells, cut.facts).merged()

@@ -19,7 +19,7 @@ from shoal.core.labels import format_value
 from shoal.core.release import EDITION, Verdict, to_json_value
 from shoal.core.schema import Column, Schema
 from shoal.core.tally import Groups
-from shoal.dp.bins import bins
+from shoal.dp.bins import build_bins
 from shoal.engines.one_row import OneRow
 from shoal.engines.source import STANDARD_STYLE
 from shoal.releases.options import (
@@ -61,7 +61,7 @@ def as_answer_column(column: Column) -> Column:
     """A sensitive column as answers to it are published; others as they are."""
     if column.role != "sensitive":
         return column
-    return Column(column.name, "sensitive", "category", domain=bins(column).labels)
+    return Column(column.name, "sensitive", "category", domain=build_bins(column).labels)
 
 
 def publishes_buckets(manifest: Mapping[str, Any]) -> bool:

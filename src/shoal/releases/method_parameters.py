@@ -11,7 +11,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from shoal.core.errors import UsageError
-from shoal.methods import method, names
+from shoal.methods import find_method, list_method_names
 
 OURS = {"tally", "model", "rng", "progress", "hold_back"}
 """What every method is given; the rest are its parameters."""
@@ -24,9 +24,13 @@ def parse_method_parameters(name: str, given: Mapping[str, Any]) -> dict[str, An
     >>> method_parameters("full-domain", {"measure": "height", "nodes": "200", "minimal": "no"})
     {'measure': 'height', 'nodes': 200, 'minimal': False}
     """
-    if name not in names():
-        raise UsageError(f"There is no method {name!r}.", f"the methods are: {', '.join(names())}.")
-    own = {p.name: p for p in signature(method(name)).parameters.values() if p.name not in OURS}
+    if name not in list_method_names():
+        raise UsageError(
+            f"There is no method {name!r}.", f"the methods are: {', '.join(list_method_names())}."
+        )
+    own = {
+        p.name: p for p in signature(find_method(name)).parameters.values() if p.name not in OURS
+    }
     if unknown := sorted(set(given) - set(own)):
         raise UsageError(
             f"{name} has no parameter {unknown[0]!r}.",

@@ -27,8 +27,8 @@ from shoal.core.hierarchy import Hierarchy, Ordered
 from shoal.core.model import unwrap_rule
 from shoal.core.schema import Schema
 from shoal.core.tally import Cut, Tally
-from shoal.kernels.grouping import combinations
-from shoal.methods import apart, methods, names
+from shoal.kernels.grouping import number_combinations
+from shoal.methods import list_method_names, load_methods, splits_locally
 from shoal.models import rule as parse_rule
 from shoal.releases.companion import Companion, find_companion, find_release
 from shoal.releases.forms._noise.answers import Answers, read_answers, with_answer_columns
@@ -164,7 +164,9 @@ class PublishedTable:
         if not names:
             return np.zeros(self.rows, np.int32), np.zeros(1, np.int64)
         columns = [self.listings[name] for name in names]
-        return combinations([one.codes for one in columns], [len(one.values) for one in columns])
+        return number_combinations(
+            [one.codes for one in columns], [len(one.values) for one in columns]
+        )
 
     @cached_property
     def count(self) -> Recount:
@@ -227,7 +229,7 @@ class PublishedTable:
     def method(self) -> Method | None:
         """The method that made it of its people, with its rule; None where nobody says."""
         told = self.manifest or {}
-        make = methods().get(str(told.get("method")))
+        make = load_methods().get(str(told.get("method")))
         if make is None or not told.get("rule") or told.get("like"):
             return None
         rule, parameters = parse_rule(str(told["rule"])), dict(told.get("parameters", {}))
@@ -242,7 +244,7 @@ class PublishedTable:
 def is_made_class_by_class(manifest: Mapping[str, Any]) -> bool:
     """Whether each class of a release was made by its own people alone, and judged alone."""
     method = str(manifest.get("method"))
-    if method not in names() or not apart(method) or manifest.get("like"):
+    if method not in list_method_names() or not splits_locally(method) or manifest.get("like"):
         return False
     rule = parse_rule(str(manifest.get("rule")))
     return rule.local and "provider" not in rule.needs  # who provided which row is not published

@@ -25,7 +25,7 @@ from shoal.core.labels import ROOT, restore_cell
 from shoal.core.schema import Column, Field, Schema
 from shoal.core.tally import Cut, Population, Tally
 from shoal.engines.protocol import Coding, Frame
-from shoal.kernels.grouping import combinations
+from shoal.kernels.grouping import number_combinations
 from shoal.measures.risk.assessment import Members
 from shoal.releases.tallying import Survey, stack_codes, survey
 
@@ -112,7 +112,7 @@ class Recount:
         if person is None:
             return None
         who, class_ = person[self.cut.entry], self.cut.class_
-        _, first = combinations((class_, who), (self.cut.classes, self.tally.persons))
+        _, first = number_combinations((class_, who), (self.cut.classes, self.tally.persons))
         return Members(who[first], class_[first])
 
     def labels(self, class_: int) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _beside(
     if people is not None:
         people.check(len(by_row[0]))
         columns, sizes = [*columns, people.codes], [*sizes, people.number]
-    number, first = combinations(columns, sizes)
+    number, first = number_combinations(columns, sizes)
     q, s = len(plan.schema.quasi), len(plan.schema.sensitive)
     codes = [column[first] for column in by_row]
     told = plan.schema.provider is not None  # by a column of the table
@@ -183,7 +183,7 @@ def classify_rows(frame: Frame, count: Recount) -> NDArray[np.int32]:
     axes, labels = count.tally.quasi, count.cut.cells.low
     codes = frame.rows([code_leaves(axis) for axis in axes])
     both = [np.concatenate((labels[:, j], codes[j])) for j in range(len(axes))]
-    number, _ = combinations(both, [axis.size for axis in axes])
+    number, _ = number_combinations(both, [axis.size for axis in axes])
     return number[len(labels) :]  # the classes came first, so their numbers are their own
 
 
@@ -224,7 +224,7 @@ def count_people_sharing(
 
 
 def _classes(tally: Tally) -> Recount:
-    number, first = combinations(tally.keys, [axis.size for axis in tally.quasi])
+    number, first = number_combinations(tally.keys, [axis.size for axis in tally.quasi])
     entry = np.arange(tally.entries, dtype=np.int32)
     codes = tally.keys[:, first].T.astype(np.int32)
     return Recount(tally, Cut(entry, number, tally.count, Cells(codes, codes)))

@@ -22,7 +22,7 @@ from shoal.core.release import MANIFEST_NAME, Verdict
 from shoal.core.schema import Schema
 from shoal.core.tally import Tally
 from shoal.engines.protocol import Frame
-from shoal.kernels.grouping import combinations
+from shoal.kernels.grouping import number_combinations
 from shoal.measures import marginals
 from shoal.measures.risk.assessment import assess
 from shoal.models import rule as parse_rule
@@ -432,7 +432,7 @@ def _tallied(frame: Frame, wanted: Schema) -> Tally:
 
 
 def _sizes_of(tally: Tally) -> dict[int, int]:
-    number, _ = combinations(tally.keys, [axis.size for axis in tally.quasi])
+    number, _ = number_combinations(tally.keys, [axis.size for axis in tally.quasi])
     return _sizes(np.bincount(number, weights=tally.count).astype(np.int64))
 
 

@@ -18,7 +18,7 @@ from shoal.core.labels import format_people, restore_cell
 from shoal.core.release import EDITION, format_reached, to_json_object, to_json_value
 from shoal.core.schema import Schema
 from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
-from shoal.dp.randomised_response import answered_for
+from shoal.dp.randomised_response import compute_response_spend
 from shoal.engines.protocol import Frame
 from shoal.measures import discernibility, loss, marginals, non_uniform_entropy, suppressed
 from shoal.measures.risk.assessment import Assessment, Members, assess
@@ -323,7 +323,7 @@ def _from_weights(frame: Frame, schema: Schema, rows: int) -> float | None:
 def _spent(answers: Mapping[str, Answers]) -> Iterable[MeasuredModel]:
     """What the answers of each column of a randomised release spend, by how they are drawn."""
     for name, one in answers.items():
-        spend = answered_for(one.bins.size, one.keep)
+        spend = compute_response_spend(one.bins.size, one.keep)
         yield MeasuredModel("differential-privacy", float(spend.epsilon), name)
 
 

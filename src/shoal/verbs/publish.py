@@ -21,8 +21,8 @@ from shoal.engines.readers.limits import check_labels
 from shoal.engines.source import STANDARD_STYLE, TextStyle
 from shoal.engines.type_inference.column_decision import LeftOut
 from shoal.ledger.publish_hook import admit_while_moving, check_recording, open_ledger
-from shoal.methods import apart
-from shoal.methods._invariance.requirement import invariance
+from shoal.methods import splits_locally
+from shoal.methods._invariance.requirement import find_invariance
 from shoal.models import rule as parse_rule
 from shoal.releases import folder
 from shoal.releases import manifest as record
@@ -472,7 +472,9 @@ def _about(made: Draft, request: Request, before: EarlierRelease | None) -> dict
 def _made(frame: Frame, request: Request, before: EarlierRelease | None) -> Draft:
     """The classes: based on an earlier release's or like it, in parts, or all at once."""
     if before is not None and keeps_signatures(request):
-        old = read_signatures(request.based_on, before, request.schema, invariance(request.rule))
+        old = read_signatures(
+            request.based_on, before, request.schema, find_invariance(request.rule)
+        )
         plan = _survey(frame, request, {request.schema.sensitive[0].name: old.known})
         return InvariantDraft(frame, plan, request, old)
     if before is not None:
@@ -493,7 +495,7 @@ def _made(frame: Frame, request: Request, before: EarlierRelease | None) -> Draf
     if request.form == CENTROIDS:
         return CentroidDraft.of(frame, plan, request)
     plain = not request.hold_back and not request.parameters
-    divisible = plain and apart(request.method) and can_judge_in_parts(request.rule)
+    divisible = plain and splits_locally(request.method) and can_judge_in_parts(request.rule)
     parts = plan.parts(frame, PART_ROWS) if divisible else [frame]
     return (
         DraftInParts(parts, plan, request)

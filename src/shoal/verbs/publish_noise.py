@@ -21,7 +21,7 @@ from shoal.core.column import describe_marks
 from shoal.core.errors import UsageError
 from shoal.core.release import EDITION, MANIFEST_NAME, Release, Verdict
 from shoal.core.spend import Spend
-from shoal.dp.seeded_draws import generator
+from shoal.dp.seeded_draws import create_seeded_generator
 from shoal.engines.protocol import Frame
 from shoal.ledger.publish_hook import admit_while_moving, open_ledger
 from shoal.releases import folder
@@ -174,7 +174,7 @@ def _released(source: Any, request: NoisyRequest) -> Release:
         check_one_row_each(frame, request.schema)
         asked = ask_about_repeats(frame, request.schema)
         measured = MeasuredTable.of(frame, form.plan, form.marginals)
-        drawn = form.drawn(measured, generator(request.seed))
+        drawn = form.drawn(measured, create_seeded_generator(request.seed))
         request.progress("measuring utility", 0, 1)
         tally = tally_original(frame, form.plan.schema, measured.names)
         useful = measure_noise_utility(tally, form.plan, drawn.estimates) | {

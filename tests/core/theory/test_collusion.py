@@ -243,7 +243,7 @@ def test_the_fewest_values_and_who_leaves_them(by, monkeypatch):
 def gives_up(kernel, number, rows, *arguments):
     """As if every search had been too long; what fails by itself was seen before."""
     kernel(0, number, *arguments)
-    if kernel is collude.values_left:
+    if kernel is collude.search_value_coalitions:
         state, members_ = arguments[-2:]
         alone = (state == collude.BROKEN) & (members_ < 0).all(axis=1)
         state[:] = np.where(alone, collude.BROKEN, collude.UNDECIDED)

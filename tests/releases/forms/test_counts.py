@@ -16,7 +16,7 @@ import shoal
 from shoal.core.errors import InputError, SchemaError, UsageError
 from shoal.core.spend import parse_spend
 from shoal.dp.mechanisms import GAUSSIAN, LAPLACE
-from shoal.dp.opendp_library import SOURCE, named
+from shoal.dp.opendp_library import SOURCE, describe_library
 from shoal.engines.open_table import open as open_frame
 from shoal.releases.forms._noise.measured import MeasuredTable
 from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
@@ -101,7 +101,7 @@ def test_nothing_public_has_the_number_of_people(tmp_path: Path) -> None:
 
 def test_manifest_and_documentation_name_the_same_source_of_noise(tmp_path: Path) -> None:
     release, _ = published(tmp_path)
-    assert release.manifest["privacy"]["randomness"] == f"{SOURCE} ({named()})"
+    assert release.manifest["privacy"]["randomness"] == f"{SOURCE} ({describe_library()})"
     pages = Path(__file__).parents[3] / "docs" / "theory"
     for page in ("differential-privacy", "counts", "synthetic", "auditing"):
         assert SOURCE in (pages / f"{page}.md").read_text(encoding="utf-8")

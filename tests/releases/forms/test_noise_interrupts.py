@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shoal.core.spend import parse_spend
-from shoal.dp.mechanisms import noise
+from shoal.dp.mechanisms import calibrate_noise
 from shoal.releases.forms.synthetic import NoisyMarginals, defer_interrupts, draw_made_up_people
 
 
@@ -26,7 +26,7 @@ def test_a_fit_is_left_between_two_of_its_blocks() -> None:
         press()
         steps.append((step, done))  # nothing is raised where the package may be at work
 
-    known = [NoisyMarginals({(0,): np.array([6, 4])}, noise(parse_spend(1), 1))]
+    known = [NoisyMarginals({(0,): np.array([6, 4])}, calibrate_noise(parse_spend(1), 1))]
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         draw_made_up_people([2], known, None, progress)

@@ -13,7 +13,7 @@ from tests.releases.forms.noise_tables import PEOPLE, SCHEMA
 import shoal
 from shoal.core.spend import parse_spend
 from shoal.core.tally import Cut
-from shoal.dp.randomised_response import response
+from shoal.dp.randomised_response import calibrate_response
 from shoal.engines.open_table import open as open_frame
 from shoal.measures.marginals import Rows, Tables, marginals, raw
 from shoal.releases.forms._noise.answer_utility import estimate_over_leaves
@@ -111,7 +111,7 @@ def test_a_taxonomy_may_have_leaves_that_the_domain_leaves_out(form: str, tmp_pa
 
 
 def test_answers_of_pairs_are_put_right_by_the_inverse_of_both_chances() -> None:
-    ways = [response(parse_spend(1), size) for size in (3, 2)]
+    ways = [calibrate_response(parse_spend(1), size) for size in (3, 2)]
     table = np.random.default_rng(2).integers(0, 50, (3, 2)).astype(np.float64)
     one, two = (np.linalg.inv(way.matrix()) for way in ways)
     half = estimate_over_leaves(ways[1], table, np.array([0, 1, -1, 1], np.int32))

@@ -16,7 +16,7 @@ import pytest
 import shoal
 from shoal.core.errors import InputError, NotMetError, SchemaError, UsageError
 from shoal.core.spend import Spend
-from shoal.dp.opendp_library import named
+from shoal.dp.opendp_library import describe_library
 from shoal.releases.forms._noise.answer_estimates import AnswerCounts, estimates
 from shoal.releases.forms._noise.answers import read_answers
 from shoal.releases.forms.randomised import plan_answers
@@ -120,7 +120,7 @@ def test_the_manifest_says_what_is_protected_and_what_is_not(release):
     assert privacy["unit"] == "the sensitive values of one person, in one row"
     assert privacy["partition"].startswith(f"made by mondrian, so that {RULE} holds")
     assert any("quasi-identifiers" in one for one in privacy["not_protected"])
-    assert privacy["randomness"].endswith(f"({named()})")
+    assert privacy["randomness"].endswith(f"({describe_library()})")
 
 
 def test_the_chance_of_a_true_answer_is_that_of_the_definition(release):

@@ -19,7 +19,7 @@ from shoal.adversary.mechanism_audit import counted_again
 from shoal.core.errors import InputError, UsageError
 from shoal.core.spend import Spend, parse_spend
 from shoal.dp.audit import audit_epsilon
-from shoal.dp.mechanisms import Noise, noise
+from shoal.dp.mechanisms import Noise, calibrate_noise
 from shoal.engines.open_table import open as open_frame
 from shoal.releases.forms._noise.measured import MeasuredTable, Tables
 from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
@@ -163,7 +163,7 @@ def test_pairs_join_all_columns_and_strong_ones_are_chosen() -> None:
 
 
 def test_people_are_counted_by_the_noise_of_each_table() -> None:
-    fine, rough = noise(parse_spend(100), 1), noise(parse_spend("1/100"), 1)
+    fine, rough = calibrate_noise(parse_spend(100), 1), calibrate_noise(parse_spend("1/100"), 1)
     known = [
         NoisyMarginals({(0,): np.array([60, 40])}, fine),
         NoisyMarginals({(1,): np.array([900, 0])}, rough),

@@ -18,7 +18,7 @@ from shoal import InputError, KAnonymity, NotMetError, SchemaError, UsageError
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.tally import Tally
-from shoal.methods._order.placement import placed
+from shoal.methods._order.placement import place_in_cells
 
 QUASI = ("age", "sex", "zip")
 
@@ -176,7 +176,7 @@ def ranges(*ends) -> Cells:
 )
 def test_a_wide_class_is_not_left_with_few(ages, rows):
     tally = people_at(ages)
-    cut = placed(tally, tally.keys.astype(np.int32), ranges((2, 3), (0, 9)), KAnonymity(2))
+    cut = place_in_cells(tally, tally.keys.astype(np.int32), ranges((2, 3), (0, 9)), KAnonymity(2))
     sizes = np.bincount(cut.class_, weights=cut.count).astype(int).tolist()
     ends = zip(cut.cells.low[:, 0].tolist(), cut.cells.high[:, 0].tolist(), strict=True)
     assert dict(zip(ends, sizes, strict=True)) == rows
@@ -189,7 +189,7 @@ def test_everybody_is_in_cells_that_contain_them_and_no_more_fail_than_in_the_na
         ends = np.sort(rng.integers(0, 10, (6, 2)), axis=1)
         ends = np.unique(ends, axis=0)[np.argsort(np.diff(np.unique(ends, axis=0))[:, 0])]
         tally = people_at(rng.integers(0, 10, 20))
-        cut = placed(tally, tally.keys.astype(np.int32), ranges(*ends), KAnonymity(4))
+        cut = place_in_cells(tally, tally.keys.astype(np.int32), ranges(*ends), KAnonymity(4))
         narrow = Counter()
         for age, count in zip(tally.keys[0].tolist(), tally.count.tolist(), strict=True):
             home = next((i for i, (low, high) in enumerate(ends) if low <= age <= high), None)

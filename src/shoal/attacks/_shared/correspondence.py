@@ -14,7 +14,7 @@ g2, and G2 those of R2 that G1 could be, the paper cracks
 
 These hold, but are only the least that is cracked: other rows may need the places of g2, and a part
 of G1 may be worse off than all of it. Here the numbers are exact, over all valid correspondences:
-``most`` rows of g1 in g2 instead of min(|g1|, |g2|), and ``least`` old rows in g2.
+the most rows of g1 that can be in g2, not min(|g1|, |g2|), and the fewest old rows in g2.
 
 It does not see rows that were removed or changed (that is the temporal attack), nor columns that
 only one release publishes as they are.
@@ -35,8 +35,14 @@ from shoal.attacks._shared.row_links import Twins, join, side
 from shoal.core.errors import InputError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import WORST_LISTED, ReleaseView, View
-from shoal.kernels.assignment import Assigned, assign, fewest, least, most
-from shoal.kernels.grouping import combinations
+from shoal.kernels.assignment import (
+    Assignment,
+    assign,
+    count_min_rows_on_pairs,
+    find_max_rows_per_pair,
+    find_min_rows_per_place,
+)
+from shoal.kernels.grouping import number_combinations
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -62,7 +68,7 @@ class Grown:
     start: Ints
     partner: Ints
     """Twins ``i`` of the first could be the twins ``partner[start[i]:start[i + 1]]``."""
-    assigned: Assigned
+    assigned: Assignment
     """One valid correspondence, and which pairs some valid one uses."""
 
     @cached_property
@@ -82,12 +88,12 @@ class Grown:
     @cached_property
     def most(self) -> tuple[Ints, int]:
         """The most rows that take each pair, and of how many pairs that is only a limit."""
-        return most(*self._pairs, self.assigned.possible)
+        return find_max_rows_per_pair(*self._pairs, self.assigned.possible)
 
     @cached_property
     def least(self) -> tuple[Ints, int]:
         """The fewest old rows of the second's twins, and of how many that is only a limit."""
-        return least(*self._pairs)
+        return find_min_rows_per_place(*self._pairs)
 
     def placed(self, some: Flags) -> int:
         """How many rows of the first could be rows of the second at once by these pairs alone."""
@@ -96,7 +102,7 @@ class Grown:
     def fewest(self, some: Flags) -> int:
         """How many rows of the first take these pairs in every valid correspondence, at least."""
         possible = self.assigned.possible
-        return fewest(*self._only(possible), some[possible])
+        return count_min_rows_on_pairs(*self._only(possible), some[possible])
 
     def _only(self, some: Flags) -> tuple[Ints, Ints, Ints, Ints]:
         """What ``assign`` takes, with some of the pairs alone."""
@@ -145,7 +151,7 @@ def class_pairs(grown: Grown) -> ClassPairs:
     each, limits = grown.most
     one, other = grown.one, grown.other
     both = one.class_[grown.twins], other.class_[grown.partner]
-    of, first = combinations(both, [len(side.release.cells) for side in (one, other)])
+    of, first = number_combinations(both, [len(side.release.cells) for side in (one, other)])
     classes = both[0][first], both[1][first]
     rows = np.bincount(of, each, len(first)).astype(np.int64)
     smaller = np.minimum(one.release.rows[classes[0]], other.release.rows[classes[1]])
@@ -176,7 +182,7 @@ def several(twins: Twins, values: Ints) -> Flags:
 
 def distinct(group: NDArray[Any], value: Ints, groups: int) -> Ints:
     """How many different values each group has."""
-    _, first = combinations((group, value), (groups, int(value.max(initial=0)) + 1))
+    _, first = number_combinations((group, value), (groups, int(value.max(initial=0)) + 1))
     return np.bincount(group[first], minlength=groups)
 
 

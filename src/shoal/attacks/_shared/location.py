@@ -25,8 +25,8 @@ from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.errors import UsageError
 from shoal.core.theory.adversary_view import NobodyFoundError, ReleaseView, Targets
-from shoal.kernels.grouping import combinations
-from shoal.kernels.narrowing import nearest
+from shoal.kernels.grouping import number_combinations
+from shoal.kernels.narrowing import find_nearest_classes
 from shoal.kernels.threads import share_out
 
 LOCATIONS = {
@@ -85,7 +85,7 @@ def alike(
         first, number = people.cells.unique()
         return people.take(first), number
     codes = people.keys + 1  # -1: a value that no release has
-    key, first = combinations(codes, [axis.size + 1 for axis in axes])
+    key, first = number_combinations(codes, [axis.size + 1 for axis in axes])
     return people.take(first), key.astype(np.int64)
 
 
@@ -199,13 +199,23 @@ def _nearest(release: ReleaseView, axes: Sequence[Axis], points: NDArray[np.int3
     everyone = np.arange(size)
     work = size * classes
     share_out(
-        nearest, size, work, everyone, *compared, np.ones_like(number), everyone, number, found
+        find_nearest_classes,
+        size,
+        work,
+        everyone,
+        *compared,
+        np.ones_like(number),
+        everyone,
+        number,
+        found,
     )
     start = _starts(number)
     several = np.flatnonzero(number > 1)
     every = np.repeat(found, number)
     work = len(several) * classes
-    share_out(nearest, len(several), work, several, *compared, number, start, number, every)
+    share_out(
+        find_nearest_classes, len(several), work, several, *compared, number, start, number, every
+    )
     return start, every
 
 

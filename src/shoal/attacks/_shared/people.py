@@ -22,7 +22,7 @@ from shoal.attacks._shared.location import Located, ranges
 from shoal.attacks._shared.value_weights import Evidence, silent_releases
 from shoal.core.axis import Axis
 from shoal.core.theory.adversary_view import UNKNOWN, ReleaseView, Targets, View
-from shoal.kernels.grouping import combinations, members
+from shoal.kernels.grouping import collect_code_sets, number_combinations
 
 AT_ONCE = 10**7
 """So many rows of classes are looked at together at most."""
@@ -110,14 +110,14 @@ def _counted(
     """People and what they agree on, from pairs of a key and a row that fits it."""
     assert release.person is not None
     who, size = release.person[row], int(release.person.max(initial=-1)) + 1
-    _, once = combinations((key, who), (keys, size))
+    _, once = number_combinations((key, who), (keys, size))
     candidates = np.bincount(key[once], minlength=keys)
     agreed = np.full(keys, -1, np.int32)
     if values is None:
         return candidates, agreed
     value, most = values[row], int(values.max(initial=-1)) + 1
-    _, having = combinations((key, who, value), (keys, size, most))
-    pair, first = combinations((key[having], value[having]), (keys, most))
+    _, having = number_combinations((key, who, value), (keys, size, most))
+    pair, first = number_combinations((key[having], value[having]), (keys, most))
     common = np.bincount(pair, minlength=len(first)) == candidates[key[having][first]]
     agreed[key[having][first[common]]] = value[having][first[common]]
     return candidates, agreed
@@ -132,7 +132,7 @@ def people_covered(located: Located, key: Ints, people: Targets, classes: int) -
     length = np.diff(start)[key]
     class_ = fitting[ranges(start[:-1][key], length)]
     person = np.repeat(people.person, length)
-    _, once = combinations((class_, person), (classes, len(people)))
+    _, once = number_combinations((class_, person), (classes, len(people)))
     return np.bincount(class_[once], minlength=classes).astype(np.int64)
 
 
@@ -146,7 +146,7 @@ def certain_by_number(release: ReleaseView, axis: Axis) -> NDArray[Any]:
     known = np.where(values.is_blank, 0, values.count)  # a missing value is none that one learns
     lacking = release.rows - values.largest(known)
     sizes = len(release.cells), int(release.person.max()) + 1
-    number, first = combinations((release.class_, release.person), sizes)
+    number, first = number_combinations((release.class_, release.person), sizes)
     certain = np.bincount(number) > lacking[release.class_[first]]
     return release.people_of(first[certain])
 
@@ -161,12 +161,12 @@ def certain_by_classes(release: ReleaseView, axis: Axis) -> NDArray[Any]:
     values, size = release.row_histogram(axis), int(release.person.max()) + 1
     known = np.flatnonzero(~(axis.unknown & (release.values == axis.null_code)))
     sizes = len(release.cells), size
-    _, first = combinations((release.class_[known], release.person[known]), sizes)
+    _, first = number_combinations((release.class_[known], release.person[known]), sizes)
     class_, person = release.class_[known[first]], release.person[known[first]]
     length = values.distinct[class_]
     value = values.value[ranges(values.start[:-1][class_], length)]
     who = np.repeat(person, length)
-    pair, one = combinations((who, value), (size, axis.size))
+    pair, one = number_combinations((who, value), (size, axis.size))
     in_all = np.bincount(pair) == np.bincount(person, minlength=size)[who[one]]
     left = np.bincount(who[one][in_all], minlength=size)
     missing = in_all & (value[one] == axis.null_code) & axis.unknown
@@ -273,7 +273,7 @@ def _values_left(evidence: Evidence, release: int) -> NDArray[np.uint64]:
     values, (start, classes) = evidence.histograms[release], evidence.located[release]
     words = (len(values.total) + 63) // 64
     pairs = np.arange(len(values.value))
-    sets = members(values.value, pairs, values.class_, len(values.distinct), words)
+    sets = collect_code_sets(values.value, pairs, values.class_, len(values.distinct), words)
     found = np.zeros((len(start) - 1, words), np.uint64)
     there = np.diff(start) > 0
     if there.any():
@@ -285,7 +285,7 @@ def _as_set(total: Ints) -> NDArray[np.uint64]:
     """The values that occur, as bits (words,)."""
     codes = np.flatnonzero(total)
     words, one = (len(total) + 63) // 64, np.zeros(len(codes), np.int64)
-    return np.asarray(members(codes, np.arange(len(codes)), one, 1, words)[0])
+    return np.asarray(collect_code_sets(codes, np.arange(len(codes)), one, 1, words)[0])
 
 
 def _filled(sets: NDArray[np.uint64], blank: Flags) -> NDArray[np.uint64]:

@@ -23,8 +23,8 @@ from shoal.core.cells import Cells, all_leaves, find_meeting_classes, meet
 from shoal.core.errors import InputError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import WORST_LISTED, ReleaseView, View
-from shoal.kernels.assignment import Assigned, Bundles, Pairs, assign, bundled
-from shoal.kernels.grouping import combinations
+from shoal.kernels.assignment import AssignablePairs, Assignment, PairBundles, assign, bundle_pairs
+from shoal.kernels.grouping import number_combinations
 
 Ints = NDArray[np.int64]
 
@@ -69,9 +69,9 @@ class Half:
     """Which of the two releases it is, 1 or 2."""
     twins: Twins
     others: Twins
-    settled: Bundles
+    settled: PairBundles
     """Where every largest assignment gives as many rows the linked cell."""
-    open: Bundles
+    open: PairBundles
     """Where that differs between them."""
 
     @property
@@ -93,7 +93,7 @@ class Half:
         classes = np.unique(self.twins.class_[either])
         return np.asarray(self.twins.release.rows[classes])
 
-    def numbers(self, bundles: Bundles) -> Ints:
+    def numbers(self, bundles: PairBundles) -> Ints:
         """A row for each bundle, the first row of data being 1; twins stand for each other."""
         twins, count = bundles.twins, self.twins.count
         order = np.argsort(twins, kind="stable")
@@ -125,11 +125,11 @@ class Links:
         settled = (self.could[half.settled.cell] for half in self.halves)
         return int(np.concatenate([*settled, *(half.classes for half in self.halves)]).min())
 
-    def alone(self, half: Half) -> Bundles:
+    def alone(self, half: Half) -> PairBundles:
         """The rows of a release that are settled, and the only ones with their linked cell."""
         return half.settled.take(self.could[half.settled.cell] == 1)
 
-    def exposed(self, half: Half) -> Bundles:
+    def exposed(self, half: Half) -> PairBundles:
         """Rows that are alone now and were so in neither release; from the largest class first."""
         alone = self.alone(half)
         new = alone.take(alone.size > 1)
@@ -141,7 +141,7 @@ class Links:
         return max(self.halves, key=lambda half: len(self.exposed(half).cell))
 
     @cached_property
-    def worst(self) -> Bundles | None:
+    def worst(self) -> PairBundles | None:
         """The first exposed row, or else the settled row that is hidden among fewest."""
         half, settled = self.told, self.told.settled
         exposed = self.exposed(half)
@@ -172,7 +172,7 @@ def shared_values(view: View) -> tuple[Ints, Ints]:
         return np.zeros(rows, np.int64), np.zeros(len(other.class_), np.int64)
     codes = np.concatenate([one.shared, other.shared], axis=1).astype(np.int64)
     codes -= codes.min(axis=1, keepdims=True)
-    number, _ = combinations(codes, (codes.max(axis=1) + 1).tolist())
+    number, _ = number_combinations(codes, (codes.max(axis=1) + 1).tolist())
     return number[:rows].astype(np.int64), number[rows:].astype(np.int64)
 
 
@@ -200,7 +200,7 @@ def true_of(rows: int, labels: dict[str, Any]) -> str:
     return f"{rows:,} row{'s' * (rows > 1)}{': ' * bool(shown)}{shown}."
 
 
-def join(view: View) -> tuple[Twins, Twins, Ints, Ints, Assigned]:
+def join(view: View) -> tuple[Twins, Twins, Ints, Ints, Assignment]:
     """The twins of both releases, and as many rows paired as possible.
 
     Twins ``i`` of the first could be the twins ``partner[start[i]:start[i + 1]]`` of the second:
@@ -220,8 +220,8 @@ def link(view: View) -> Links:
     partner, rows = others[known.possible], known.rows[known.possible]
     cell, cells = _meets(one, other, twins, partner)
     size = np.minimum(one.class_rows[twins], other.class_rows[partner])
-    first = bundled(Pairs(twins, partner, cell, rows, size), known.loose)
-    second = bundled(Pairs(partner, twins, cell, rows, size), known.loose[::-1])
+    first = bundle_pairs(AssignablePairs(twins, partner, cell, rows, size), known.loose)
+    second = bundle_pairs(AssignablePairs(partner, twins, cell, rows, size), known.loose[::-1])
     halves = Half(1, one, other, *first), Half(2, other, one, *second)
     return Links(halves, int(rows.sum()), cells)
 
@@ -273,7 +273,7 @@ def _says(release: ReleaseView, view: View, column: int) -> bool:
 
 def _twins(release: ReleaseView, number: Ints) -> Twins:
     sizes = len(release.cells), int(number.max()) + 1
-    of, first = combinations((release.class_, number), sizes)
+    of, first = number_combinations((release.class_, number), sizes)
     class_ = release.class_[first].astype(np.int64)
     cells = release.cells.take(class_)
     value = number[first].astype(np.int32)[:, None]
@@ -285,7 +285,7 @@ def _meets(one: Twins, other: Twins, twins: Ints, partner: Ints) -> tuple[Ints, 
     """The number of each pair's linked cell, and the distinct linked cells."""
     cells, others = one.release.cells, other.release.cells
     classes = one.class_[twins], other.class_[partner]
-    number, first = combinations(classes, (len(cells), len(others)))
+    number, first = number_combinations(classes, (len(cells), len(others)))
     both, _ = meet(cells.take(classes[0][first]), others.take(classes[1][first]))
     kept, same = both.unique()
     return same[number], both.take(kept)
@@ -332,7 +332,7 @@ def told(
     )
 
 
-def _cells(links: Links, which: Callable[[Links, Half], Bundles]) -> int:
+def _cells(links: Links, which: Callable[[Links, Half], PairBundles]) -> int:
     """How many linked cells these rows of either release have; each is one person."""
     return len(np.union1d(*(which(links, half).cell for half in links.halves)))
 
@@ -374,7 +374,7 @@ def _rows(all_: Twins, twins: int) -> str:
     return f"one of the rows {', '.join(rows[:3])}{more} (alike in all that is published)"
 
 
-def _labels(view: View, links: Links, bundle: Bundles) -> dict[str, Any]:
+def _labels(view: View, links: Links, bundle: PairBundles) -> dict[str, Any]:
     """What both releases say together about a bundle, where it may be shown."""
     labels, all_ = said(view, links.cells, int(bundle.cell[0])), links.told.twins
     values = all_.release.values

@@ -31,8 +31,8 @@ from shoal.attacks._shared.location import alike, located
 from shoal.core.cells import find_meeting_classes
 from shoal.core.errors import InputError
 from shoal.core.theory.adversary_view import View
-from shoal.kernels.grouping import combinations
-from shoal.kernels.row_join import left_together
+from shoal.kernels.grouping import number_combinations
+from shoal.kernels.row_join import intersect_joined_values
 
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
@@ -62,7 +62,7 @@ class JoinedRows:
         codes = np.concatenate(
             [one.shared[at] for one in view.releases if one.shared is not None], axis=1
         )
-        number, _ = combinations(list(codes), [int(c.max(initial=0)) + 1 for c in codes])
+        number, _ = number_combinations(list(codes), [int(c.max(initial=0)) + 1 for c in codes])
         ends = np.cumsum([len(one.class_) for one in view.releases])
         each = np.split(number.astype(np.int64), ends[:-1])
         most = max(len(one.cells) for one in view.releases)
@@ -140,7 +140,7 @@ class JoinedRows:
     def _left(self, chosen: Ints, l: int) -> tuple[Bits, NDArray[np.bool_]]:
         left = np.zeros((len(chosen), self.values.shape[1]), np.uint64)
         narrowed = np.zeros(len(self.kept), np.bool_)
-        left_together(self.start, self.kept, self.values, chosen, l, left, narrowed)
+        intersect_joined_values(self.start, self.kept, self.values, chosen, l, left, narrowed)
         return left, narrowed
 
 

@@ -32,8 +32,8 @@ from scipy.optimize import minimize_scalar
 from shoal.attacks._shared.location import Located
 from shoal.core.histogram import Histogram
 from shoal.core.theory.adversary_view import UNKNOWN
-from shoal.kernels.grouping import members
-from shoal.kernels.narrowing import narrow, weigh
+from shoal.kernels.grouping import collect_code_sets
+from shoal.kernels.narrowing import count_possible_values, weigh_possible_values
 from shoal.kernels.threads import share_out
 
 FEWEST = 20
@@ -164,10 +164,12 @@ class Evidence:
             each = self._weighed(np.arange(keys), np.full(keys, UNKNOWN, np.int32))
             return each.prior[:, self.key], each.posterior[self.key]
         class_ = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
-        sets = members(value, np.arange(len(value)), class_, len(begin) - 1, (size + 63) // 64)
+        sets = collect_code_sets(
+            value, np.arange(len(value)), class_, len(begin) - 1, (size + 63) // 64
+        )
         prior = np.zeros((len(start), keys), dtype=np.int32)
         posterior = np.zeros(keys, dtype=np.int32)
-        share_out(narrow, keys, len(classes), start, classes, sets, prior, posterior)
+        share_out(count_possible_values, keys, len(classes), start, classes, sets, prior, posterior)
         return prior[:, self.key], posterior[self.key]
 
     def possible(self, release: int) -> NDArray[np.uint64]:
@@ -175,7 +177,7 @@ class Evidence:
         (start, classes), values = self.located[release], self.histograms[release]
         class_ = np.repeat(np.arange(len(values.distinct)), values.distinct)
         each, words = np.arange(len(values.value)), (len(self.total) + 63) // 64
-        sets = members(values.value, each, class_, len(values.distinct), words)
+        sets = collect_code_sets(values.value, each, class_, len(values.distinct), words)
         left = np.zeros((len(start) - 1, words), np.uint64)
         found = np.diff(start) > 0
         if found.any():
@@ -199,7 +201,7 @@ class Evidence:
         ends = np.stack((start[:, key], start[:, key + 1]), axis=2).reshape(len(start), -1)
         every_other = np.arange(0, ends.shape[1], 2)  # where each one's classes begin, and end
         known = ends, classes, *self._pairs, share, np.repeat(truth, 2), temperature
-        share_out(weigh, len(key), prior.size, every_other, *known, *filled)
+        share_out(weigh_possible_values, len(key), prior.size, every_other, *known, *filled)
         return Weighed(*filled)
 
 

@@ -21,7 +21,7 @@ from shoal.core.histogram import Contributions, Histogram, ProviderValuePairs
 from shoal.core.labels import format_value
 from shoal.core.model import format_parameter
 from shoal.core.tally import Cut, Tally
-from shoal.kernels.grouping import combinations, tabulate
+from shoal.kernels.grouping import number_combinations, tabulate
 
 WORST_LISTED = 20
 """How many of the worst-hit people a finding lists."""
@@ -163,7 +163,7 @@ class ReleaseView:
         if self.person is None:
             return np.arange(len(self.class_))
         sizes = len(self.cells), int(self.person.max(initial=-1)) + 1
-        return np.sort(combinations((self.class_, self.person), sizes)[1])
+        return np.sort(number_combinations((self.class_, self.person), sizes)[1])
 
     def people_of(self, rows: NDArray[Any]) -> NDArray[Any]:
         """The people whom some rows (numbers, or whether each) are about, each once."""
@@ -187,7 +187,7 @@ class ReleaseView:
         if self.person is None or self.values is None:
             return True
         sizes = int(self.person.max(initial=-1)) + 1, int(self.values.max(initial=-1)) + 1
-        pairs = combinations((self.person, self.values), sizes)
+        pairs = number_combinations((self.person, self.values), sizes)
         return len(pairs[1]) == self.persons
 
     def is_constant_but_for(self, blank: int) -> bool:

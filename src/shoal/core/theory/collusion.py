@@ -400,7 +400,9 @@ def find_strongest(
     h = shares.providers
     taken, members = np.zeros(len(shares), np.int64), _room(most)
     pairs = h.start, h.value, h.count
-    share_out(collude.strongest, len(shares), len(h.count), *pairs, most, taken, members)
+    share_out(
+        collude.find_largest_providers, len(shares), len(h.count), *pairs, most, taken, members
+    )
     return taken, members
 
 
@@ -419,7 +421,7 @@ def find_fewest_values(shares: Contributions, most: NDArray[np.int64], l: int) -
     state, members = np.full(len(shares), collude.SAFE, np.int8), _room(most)
     pairs = shares.start, shares.who, shares.value
     share_out(
-        collude.values_left,
+        collude.search_value_coalitions,
         len(shares),
         len(shares.who),
         *pairs,

@@ -279,8 +279,8 @@ class ClassSignatures:
     def of(cls, start: NDArray[np.int64], count: NDArray[np.int64], atoms: int) -> Self:
         """The signatures of sparse histograms for so many atoms."""
         marks = np.empty((len(start) - 1, 2), np.uint64)
-        share_out(disclose.mark, len(marks), len(count), start, count, marks)
-        number, first = disclose.distinct(marks)
+        share_out(disclose.hash_classes, len(marks), len(count), start, count, marks)
+        number, first = disclose.number_distinct_hashes(marks)
         rows = compute_signatures(start, count, atoms, first)
         if not rows[:, 0].all():
             raise UsageError("A class has no people.", "leave empty classes out.")
@@ -305,7 +305,7 @@ class ClassSignatures:
     def no(self) -> Floats:
         """The smallest chance that up to 0, 1, … atoms anywhere are all false."""
         found = np.empty(self.atoms + 1)
-        disclose.spread(self.least.min(axis=0), found)
+        disclose.fill_smallest_products(self.least.min(axis=0), found)
         return found
 
     def tuples(self, at: Iterable[int]) -> list[Signature]:
@@ -388,14 +388,16 @@ def compute_signatures(
     """People and largest counts of (some of the) classes: (classes, 1 + atoms)."""
     classes = np.arange(len(start) - 1) if classes is None else classes
     rows = np.empty((len(classes), atoms + 1), np.int64)
-    share_out(disclose.sign, len(classes), len(classes) * atoms, classes, start, count, rows)
+    share_out(
+        disclose.fill_signatures, len(classes), len(classes) * atoms, classes, start, count, rows
+    )
     return rows
 
 
 def min_chances(rows: NDArray[np.int64]) -> Floats:
     """The smallest chance that up to 0, 1, … atoms in a class are all false, per signature."""
     found = np.empty(rows.shape)
-    share_out(disclose.refute, len(rows), rows.size * rows.shape[1], rows, found)
+    share_out(disclose.fill_refutation_chances, len(rows), rows.size * rows.shape[1], rows, found)
     return found
 
 

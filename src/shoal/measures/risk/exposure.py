@@ -36,7 +36,7 @@ from scipy.sparse import csr_array
 from shoal.core.histogram import Histogram
 from shoal.core.tally import Cut, Tally
 from shoal.core.theory.location import Narrowest
-from shoal.kernels.grouping import combinations
+from shoal.kernels.grouping import number_combinations
 
 AT_ONCE, CELLS = 2**15, 2**22
 """So many people who differ are looked for at once; fewer where their values would be more."""
@@ -123,7 +123,7 @@ class _People:
     def of(cls, tally: Tally, cut: Cut) -> _People:
         there = np.flatnonzero((cut.class_ >= 0) & (cut.count > 0))
         sizes = [axis.size for axis in tally.quasi]
-        number, first = combinations(tally.keys[:, cut.entry[there]], sizes)
+        number, first = number_combinations(tally.keys[:, cut.entry[there]], sizes)
         order = there[np.argsort(number, kind="stable")]
         start = np.concatenate(([0], np.cumsum(np.bincount(number, minlength=len(first)))))
         keys = tally.keys[:, cut.entry[there[first]]]

@@ -31,8 +31,14 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import NotMetError
 from shoal.core.tally import Tally
-from shoal.methods._invariance.buckets import Numbers, Rows, dealt, in_buckets, lacking
-from shoal.methods._invariance.groups import distances
+from shoal.methods._invariance.buckets import (
+    BucketRows,
+    Numbers,
+    assign_to_buckets,
+    count_missing_rows,
+    deal_buckets,
+)
+from shoal.methods._invariance.groups import measure_distances
 from shoal.methods._invariance.requirement import APART, FILL
 from shoal.methods._topdown.progress import Advance
 
@@ -84,7 +90,7 @@ class Balance:
         """Which of some newcomers, at most so many, are nearest to any row of a bucket."""
         if not gap or len(able) <= gap:
             return np.arange(len(able) if gap else 0)
-        far = distances(self.tally, self.entry[able], self.entry[own[:SEEN]])
+        far = measure_distances(self.tally, self.entry[able], self.entry[own[:SEEN]])
         return np.argsort(far.min(axis=1), kind="stable")[:gap]
 
     def deal(self, m: int, on: str | None, advance: Advance, hold_back: int = 0) -> None:
@@ -95,7 +101,7 @@ class Balance:
         counts = np.bincount(self.values[new], minlength=self.size)
         if m * counts.max() <= len(new):
             entry, values = self.entry[new], self.values[new]
-            found = in_buckets(self.tally, entry, values, m, on, advance)
+            found = assign_to_buckets(self.tally, entry, values, m, on, advance)
             self.bucket[new] = found + self.buckets
         elif self.newcomers == FILL:
             self._join(new, counts, m)
@@ -104,7 +110,7 @@ class Balance:
 
     def _join(self, new: Numbers, counts: NDArray[Any], m: int) -> None:
         """Put newcomers who cannot be dealt into buckets, with counterfeits."""
-        more = lacking(counts, m, self.known)
+        more = count_missing_rows(counts, m, self.known)
         if (counts + more).sum() < m * counts.max():
             raise NotMetError(
                 f"There are fewer than {m} different values, so that {len(new):,} new rows cannot "
@@ -112,19 +118,19 @@ class Balance:
                 "ask for a smaller m.",
             )
         rows = {code: new[self.values[new] == code] for code in range(self.size)}
-        for codes, times in dealt(counts + more, m):
+        for codes, times in deal_buckets(counts + more, m):
             for code in codes.tolist():
                 here, rows[code] = rows[code][:times], rows[code][times:]
                 self.bucket[here] = self.buckets
                 self.lacking += [(self.buckets, code)] * (times - len(here))
             self.buckets += 1
 
-    def rows(self) -> Rows:
+    def rows(self) -> BucketRows:
         """The rows in their buckets, counterfeits last: entries beyond those of the tally."""
         placed = self.bucket != NEW
         bucket, value = np.array(self.lacking, np.int64).reshape(-1, 2).T
         entry = self.tally.entries + np.arange(len(bucket))
-        return Rows(
+        return BucketRows(
             np.concatenate((self.entry[placed], entry)).astype(np.int32),
             np.concatenate((self.bucket[placed], bucket)),
             np.concatenate((self.values[placed], value)).astype(np.int32),

@@ -27,25 +27,25 @@ from numpy.typing import NDArray
 from shoal.core.cells import cover_classes
 from shoal.core.model import Mask, Model, Rule, list_joint_columns, min_class_rows, split_rule
 from shoal.core.tally import Cut, Groups, Tally
-from shoal.methods._invariance.requirement import besides
-from shoal.methods._topdown.by_loss import ByLoss
+from shoal.methods._invariance.requirement import drop_invariance
+from shoal.methods._topdown.by_loss import LossSearch
 from shoal.methods._topdown.progress import Advance
 
 # Deal the rows of a table to buckets by their sensitive values, so that each can be split evenly.
 
 
 Whole = NDArray[np.int64]
-Dealt = list[tuple[NDArray[np.int64], int]]
+DealtBuckets = list[tuple[NDArray[np.int64], int]]
 """Buckets: the values of each, ascending, and how many rows of every one of them."""
 
 
-def dealt(counts: NDArray[Any], m: int) -> Dealt:
+def deal_buckets(counts: NDArray[Any], m: int) -> DealtBuckets:
     """Buckets that hold ``counts`` rows of each value, all of them; the rows are m-eligible.
 
     The m most frequent values go together, as many rows of each as leave an m-eligible rest. Where
     that is not one, the most frequent are more than m and equally many, and all go together.
 
-    >>> [(values.tolist(), rows) for values, rows in dealt(np.array([3, 2, 1]), 2)]
+    >>> [(values.tolist(), rows) for values, rows in deal_buckets(np.array([3, 2, 1]), 2)]
     [([0, 1], 2), ([0, 2], 1)]
     """
     left, found = np.array(counts, np.int64), []
@@ -63,10 +63,10 @@ def dealt(counts: NDArray[Any], m: int) -> Dealt:
     return found
 
 
-def most(counts: NDArray[Any], m: int) -> int:
+def count_dealable(counts: NDArray[Any], m: int) -> int:
     """How many rows of any one value can be dealt, if of more frequent ones some are left out.
 
-    >>> most(np.array([9, 2, 1]), 2)
+    >>> count_dealable(np.array([9, 2, 1]), 2)
     3
     """
     high = int(np.sum(counts)) // m
@@ -75,12 +75,12 @@ def most(counts: NDArray[Any], m: int) -> int:
     return high
 
 
-def lacking(counts: NDArray[Any], m: int, known: NDArray[Any]) -> Whole:
+def count_missing_rows(counts: NDArray[Any], m: int, known: NDArray[Any]) -> Whole:
     """Per value how many more rows would make these m-eligible: the fewest, of the known values.
 
     Values that occur already come first, then those that ``known`` counts most.
 
-    >>> lacking(np.array([3, 1, 0]), 2, np.array([5, 4, 1])).tolist()
+    >>> count_missing_rows(np.array([3, 1, 0]), 2, np.array([5, 4, 1])).tolist()
     [0, 2, 0]
     """
     top, more = int(np.max(counts, initial=0)), np.zeros(len(counts), np.int64)
@@ -102,7 +102,7 @@ EVEN = frozenset({"m-invariance", "k-anonymity"})
 
 
 @dataclass(frozen=True)
-class Rows:
+class BucketRows:
     """Rows in buckets: of each the tally's entry, its bucket, and the code of its value.
 
     In a bucket every value occurs equally often. Rows about ``nobody`` can be anywhere.
@@ -113,12 +113,12 @@ class Rows:
     value: NDArray[np.int32]
     nobody: Flags
 
-    def take(self, at: NDArray[Any]) -> Rows:
+    def take(self, at: NDArray[Any]) -> BucketRows:
         """Some of the rows."""
-        return Rows(self.entry[at], self.bucket[at], self.value[at], self.nobody[at])
+        return BucketRows(self.entry[at], self.bucket[at], self.value[at], self.nobody[at])
 
 
-def split(tally: Tally, model: Model, rows: Rows, advance: Advance) -> Numbers:
+def split_buckets(tally: Tally, model: Model, rows: BucketRows, advance: Advance) -> Numbers:
     """The group of each row: buckets halved again and again, as long as the model holds."""
     node, values = _dense(rows.bucket), _values(rows)
     live, turn = np.ones(len(node), np.bool_), 0
@@ -139,14 +139,14 @@ def split(tally: Tally, model: Model, rows: Rows, advance: Advance) -> Numbers:
         advance.half(turn)(1, 1)
 
 
-def _values(rows: Rows) -> Numbers:
+def _values(rows: BucketRows) -> Numbers:
     """Of each row how many values its bucket has."""
     bucket = _dense(rows.bucket)
     pairs = np.unique(bucket * (int(rows.value.max()) + 1) + rows.value)
     return np.bincount(pairs // (int(rows.value.max()) + 1))[bucket].astype(np.int64)
 
 
-def _best(tally: Tally, rows: Rows, group: Numbers, half: Numbers) -> Numbers:
+def _best(tally: Tally, rows: BucketRows, group: Numbers, half: Numbers) -> Numbers:
     """Of each row whether it is in the left (0) or right (1) half of its group, at least loss."""
     best, side = np.full(int(group.max()) + 1, np.inf), np.zeros(len(group), np.int64)
     for codes in tally.keys:
@@ -158,7 +158,7 @@ def _best(tally: Tally, rows: Rows, group: Numbers, half: Numbers) -> Numbers:
     return side
 
 
-def _ranks(rows: Rows, group: Numbers, codes: NDArray[Any]) -> Numbers:
+def _ranks(rows: BucketRows, group: Numbers, codes: NDArray[Any]) -> Numbers:
     """The place of each row among those of its group and value, by the codes of a column.
 
     Rows about nobody are spread evenly among the others.
@@ -181,7 +181,7 @@ def _order(section: Numbers, place: NDArray[np.float64]) -> Numbers:
     return rank
 
 
-def _cost(tally: Tally, rows: Rows, class_: Numbers) -> NDArray[np.float64]:
+def _cost(tally: Tally, rows: BucketRows, class_: Numbers) -> NDArray[np.float64]:
     """What the two halves (numbers 2 i and 2 i + 1) of each group lose, times their rows."""
     real = ~rows.nobody
     cells = cover_classes(tally.quasi, tally.keys, rows.entry[real], class_[real])
@@ -189,9 +189,9 @@ def _cost(tally: Tally, rows: Rows, class_: Numbers) -> NDArray[np.float64]:
     return np.asarray(lost.reshape(-1, 2).sum(axis=1))
 
 
-def _allowed(tally: Tally, model: Model, rows: Rows, class_: Numbers) -> Flags:
+def _allowed(tally: Tally, model: Model, rows: BucketRows, class_: Numbers) -> Flags:
     """Of each group whether both halves meet the model: even they are, the rest by real rows."""
-    other, real = besides(model), ~rows.nobody
+    other, real = drop_invariance(model), ~rows.nobody
     sized = EVEN.issuperset(getattr(one, "name", str)() for one in split_rule(model))
     if other is None or (sized and real.all()):
         return np.ones((int(class_.max()) + 1) // 2, np.bool_)
@@ -211,7 +211,7 @@ def _dense(numbers: Numbers) -> Numbers:
 # Rows in buckets, dealt in small parts of the table: values of neighbours make smaller cells.
 
 
-def in_buckets(
+def assign_to_buckets(
     tally: Tally,
     entry: NDArray[np.int32],
     values: NDArray[np.int32],
@@ -257,7 +257,9 @@ def _parts(tally: Tally, entry: NDArray[np.int32], rule: _Eligible, advance: Adv
         count=count[there],
         providers=None if tally.providers is None else tally.providers[there],
     )
-    search = ByLoss.of(some, rule, relaxed=False, rng=None, hold_back=0, progress=advance.half(0))
+    search = LossSearch.of(
+        some, rule, relaxed=False, rng=None, hold_back=0, progress=advance.half(0)
+    )
     cut = search.run(some)
     of_entry = np.zeros(tally.entries, np.int64)
     of_entry[there[cut.entry]] = cut.class_
@@ -271,7 +273,7 @@ def _buckets(part: Numbers, values: NDArray[np.int32], m: int) -> Numbers:
     for rows in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
         counts = np.bincount(values[rows])
         at = np.concatenate(([0], np.cumsum(counts)))
-        for some, times in dealt(counts, m):
+        for some, times in deal_buckets(counts, m):
             for value in some.tolist():
                 bucket[rows[at[value] : at[value] + times]] = number
                 at[value] += times

@@ -21,14 +21,14 @@ from shoal.core.cells import Bits, Cells, all_leaves, cover_classes, cover_range
 from shoal.core.errors import NotMetError
 from shoal.core.model import Model
 from shoal.core.tally import SUPPRESSED, Cut, Tally
-from shoal.kernels.box_tree import ends
-from shoal.methods._invariance.buckets import Rows, split
+from shoal.kernels.box_tree import find_set_ends
+from shoal.methods._invariance.buckets import BucketRows, split_buckets
 from shoal.methods._topdown.progress import Advance
 
 # How far apart people are: the widths of the ranges between them, summed over columns.
 
 
-def distances(tally: Tally, one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
+def measure_distances(tally: Tally, one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
     """Between each of some entries and each of others, by the columns' weights.
 
     Codes of a column lie in its order; where it has none, they are equal or not.
@@ -50,7 +50,7 @@ FAR = 20_000
 """Where so many cells are taken, no wider ones are looked for."""
 
 
-def told_apart(
+def separate_cells(
     tally: Tally, cells: Cells, signature: Numbers, rows: Numbers, first: Flags
 ) -> tuple[Cells, Flags]:
     """Cells that hold the given ones, equal only where signatures are; and who is left over.
@@ -134,7 +134,7 @@ def _wider(tally: Tally, cells: Cells) -> tuple[Cells, Numbers]:
             sets = {column: bits.copy() for column, bits in cells.sets.items()}
             if j in sets:
                 able = _one_more(axis, sets[j], up)
-                low[:, j], high[:, j] = ends(sets[j])
+                low[:, j], high[:, j] = find_set_ends(sets[j])
             else:
                 able = high[:, j] < axis.size - 1 if up else low[:, j] > 0
                 (high if up else low)[:, j] += np.where(able, 1 if up else -1, 0)
@@ -148,7 +148,7 @@ def _one_more(axis: Axis, bits: Bits, up: bool) -> Flags:
     """Add the first (or last) leaf that is not there, in place; whether there was one."""
     lacking = ~bits & all_leaves(axis)
     able = np.asarray(lacking.any(axis=1))
-    first, last = ends(lacking[able])
+    first, last = find_set_ends(lacking[able])
     code = (last if up else first).astype(np.int64)
     bits[np.flatnonzero(able), code >> 6] |= np.uint64(1) << (code & 63).astype(np.uint64)
     return able
@@ -179,22 +179,22 @@ NEAR = 4096
 """Among so many people, drawn at random, neighbours of a class are looked for."""
 
 
-def gathered(
-    tally: Tally, model: Model, rows: Rows, advance: Advance, first: Flags | None = None
+def gather_classes(
+    tally: Tally, model: Model, rows: BucketRows, advance: Advance, first: Flags | None = None
 ) -> tuple[Tally, Cut, int]:
     """The classes of these rows, and how many of the rows no cells are left for: held back.
 
     Entries about nobody have been given a place in the tally: that of somebody near their class.
     Groups with rows that come ``first`` (flags of the tally's entries) find cells before others.
     """
-    group = split(tally, model, rows, advance)
+    group = split_buckets(tally, model, rows, advance)
     tally = _placed(tally, rows, group)
     cells = cover_classes(tally.quasi, tally.keys, rows.entry, group)
     size = np.bincount(group)
     before = np.zeros(len(size), np.bool_)
     if first is not None:
         before[group[first[rows.entry]]] = True
-    cells, left = told_apart(tally, cells, _signatures(rows, group), size, before)
+    cells, left = separate_cells(tally, cells, _signatures(rows, group), size, before)
     class_ = np.where(left, SUPPRESSED, np.cumsum(~left) - 1)[group].astype(np.int32)
     kept = cells.take(np.flatnonzero(~left))
     pair, count = np.unique(np.stack((rows.entry, class_)), axis=1, return_counts=True)
@@ -202,7 +202,7 @@ def gathered(
     return tally, cut.merged(), int(size[left].sum())
 
 
-def completed(tally: Tally, cut: Cut) -> Cut:
+def suppress_missing_rows(tally: Tally, cut: Cut) -> Cut:
     """The cut with the rows held back that are in none of its pieces."""
     gone = tally.count - np.bincount(cut.entry, cut.count, tally.entries).astype(np.int64)
     entry = np.flatnonzero(gone).astype(np.int32)
@@ -215,7 +215,7 @@ def completed(tally: Tally, cut: Cut) -> Cut:
     )
 
 
-def _signatures(rows: Rows, group: Numbers) -> Numbers:
+def _signatures(rows: BucketRows, group: Numbers) -> Numbers:
     """A number for the set of values of each group: groups of a bucket share it."""
     order = np.lexsort((rows.value, rows.bucket))
     bucket, value = rows.bucket[order], rows.value[order]
@@ -230,7 +230,7 @@ def _signatures(rows: Rows, group: Numbers) -> Numbers:
     return found
 
 
-def _placed(tally: Tally, rows: Rows, group: Numbers) -> Tally:
+def _placed(tally: Tally, rows: BucketRows, group: Numbers) -> Tally:
     """The tally with entries about nobody where the people are who are nearest to their group.
 
     Cells around the real rows alone would be somebody's own values where one of them is left.
@@ -250,7 +250,7 @@ def _placed(tally: Tally, rows: Rows, group: Numbers) -> Tally:
     return replace(tally, keys=keys)
 
 
-def _waiting(tally: Tally, rows: Rows) -> NDArray[Any]:
+def _waiting(tally: Tally, rows: BucketRows) -> NDArray[Any]:
     """The entries of people who are in none of the rows, once for each of them."""
     entry = np.flatnonzero(np.bincount(rows.entry, minlength=tally.entries) == 0)
     return np.repeat(entry, tally.count[entry])[:NEAR]
@@ -258,11 +258,11 @@ def _waiting(tally: Tally, rows: Rows) -> NDArray[Any]:
 
 def _nearest(tally: Tally, entries: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
     """Some entries in the order of how near they are to any of a group's own."""
-    far = distances(tally, entries, own).min(axis=1)
+    far = measure_distances(tally, entries, own).min(axis=1)
     return entries[np.argsort(far, kind="stable")]
 
 
-def indistinct(rows: int) -> NotMetError:
+def explain_indistinct_groups(rows: int) -> NotMetError:
     """Where groups with different values cannot be told apart by any cells."""
     return NotMetError(
         f"{rows:,} rows are in groups that would have the cells of groups with other values, "

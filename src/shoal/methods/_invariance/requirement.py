@@ -16,7 +16,7 @@ APART, FILL = "apart", "fill"
 """What newcomers do in a release based on another: keep to themselves, or fill the gaps."""
 
 
-def invariance(model: Model) -> Any:
+def find_invariance(model: Model) -> Any:
     """The strongest m-invariance in a rule; None where it has none."""
     return max(_all(model), key=lambda one: one.m, default=None)
 
@@ -30,7 +30,7 @@ def is_invariance(model: Model) -> bool:
     return bool(getattr(model, "name", str)() == NAME)
 
 
-def besides(model: Model) -> Model | None:
+def drop_invariance(model: Model) -> Model | None:
     """What a rule asks for besides m-invariance; None: nothing."""
     others = tuple(one for one in split_rule(model) if not is_invariance(one))
     return Conjunction(others) if others else None
@@ -46,12 +46,12 @@ def check_newcomers(newcomers: str) -> str:
     return newcomers
 
 
-def asked(tally: Tally, model: Model) -> tuple[int, str | None, NDArray[np.int32]]:
+def read_requirement(tally: Tally, model: Model) -> tuple[int, str | None, NDArray[np.int32]]:
     """m, the sensitive column, and the code of each entry there; refuses rules without one.
 
     Where the rule asks for more rows than m in a class, it has as many values: m is that.
     """
-    one = invariance(model)
+    one = find_invariance(model)
     if one is None:
         raise NotMetError(
             f"The method invariant makes classes for m-invariance, and the rule is {model}.",

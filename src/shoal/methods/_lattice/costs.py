@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from shoal.core.errors import UsageError
 from shoal.kernels import rollup
 from shoal.methods._lattice.ladder import Rung
-from shoal.methods._lattice.nodes import summed
-from shoal.methods._lattice.rollup import Rolled, Tables
+from shoal.methods._lattice.nodes import sum_over_rungs
+from shoal.methods._lattice.rollup import RolledTable, RolledTables
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -43,7 +43,7 @@ class Cost(ABC):
     grows: ClassVar[bool] = True
     """What a finer node costs besides is no less, where it holds the same rows back."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: RolledTables) -> None:
         self.tables, self.tally = tables, tables.tally
         self.rows = max(tables.tally.rows, 1)
         self.weights = tables.tally.importance
@@ -60,26 +60,28 @@ class Cost(ABC):
     def bounds(self) -> Floats:
         """The least each node can cost, as far as that is known before any is made."""
         ladders = enumerate(self.tables.ladders)
-        return summed(np.array([self.column(j, rung) for rung in rungs]) for j, rungs in ladders)
+        return sum_over_rungs(
+            np.array([self.column(j, rung) for rung in rungs]) for j, rungs in ladders
+        )
 
     def column(self, column: int, rung: Rung) -> float:
         """The part of a column's rung in the bound."""
         return 0.0
 
-    def bound(self, table: Rolled) -> float:
+    def bound(self, table: RolledTable) -> float:
         """What the node costs if no row is held back: the least that it and coarser ones cost."""
         parts = zip(range(len(self.shape)), self.tables.rungs(table.node), strict=True)
         return float(sum(self.column(j, rung) for j, rung in parts))
 
     @abstractmethod
-    def extra(self, table: Rolled, held_back: Mask) -> float:
+    def extra(self, table: RolledTable, held_back: Mask) -> float:
         """What the classes that are held back cost besides."""
 
 
 class _Priced(Cost):
     """Every row costs what its cells do, up to the column's weight, which one held back costs."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: RolledTables) -> None:
         super().__init__(tables)
         self.share = self.weights / (self.rows * max(float(self.weights.sum()), 1e-300))
         self._prices: dict[tuple[int, int], Floats] = {}
@@ -99,14 +101,14 @@ class _Priced(Cost):
         """All rows at the prices of their nodes."""
         return float(self.prices(column, rung) @ self.frequencies(column, rung))
 
-    def extra(self, table: Rolled, held_back: Mask) -> float:
+    def extra(self, table: RolledTable, held_back: Mask) -> float:
         """The full price of the rows held back, instead of what their cells cost."""
         rungs = enumerate(self.tables.rungs(table.node))
         prices = [self.share[j] - self.prices(j, rung) for j, rung in rungs]
         at = np.cumsum([0, *map(len, prices)])[:-1]
         fields = self.tables.packing.fields
         flat = np.concatenate(prices)
-        return float(rollup.priced(table.key, table.rows, held_back, *fields, flat, at))
+        return float(rollup.sum_prices(table.key, table.rows, held_back, *fields, flat, at))
 
 
 class Loss(_Priced):
@@ -136,7 +138,7 @@ class Height(Cost):
         """The level."""
         return float(self.weights[column] * rung.number)
 
-    def extra(self, table: Rolled, held_back: Mask) -> float:
+    def extra(self, table: RolledTable, held_back: Mask) -> float:
         """Nothing."""
         return 0.0
 
@@ -149,11 +151,11 @@ class NonUniformEntropy(Cost):
         bits = _rows_bits(self.frequencies(column, rung)) - _rows_bits(self.values[column])
         return float(self.weights[column] * bits)
 
-    def extra(self, table: Rolled, held_back: Mask) -> float:
+    def extra(self, table: RolledTable, held_back: Mask) -> float:
         """From the node up to ``*``, among the rows held back."""
         size = max(len(rungs[0]) for rungs in self.tables.ladders)
         fields = self.tables.packing.fields
-        bits = rollup.pooled(table.key, table.rows, held_back, *fields, size, self.weights)
+        bits = rollup.sum_entropy(table.key, table.rows, held_back, *fields, size, self.weights)
         return float(bits)
 
 
@@ -162,11 +164,11 @@ class Discernibility(Cost):
 
     known = False
 
-    def bound(self, table: Rolled) -> float:
+    def bound(self, table: RolledTable) -> float:
         """Σ rows²."""
         return float(np.square(table.rows.astype(np.float64)).sum())
 
-    def extra(self, table: Rolled, held_back: Mask) -> float:
+    def extra(self, table: RolledTable, held_back: Mask) -> float:
         """All rows for each, instead of those of its class."""
         lost = table.rows[held_back].astype(np.float64)
         return float((lost * (self.rows - lost)).sum())
@@ -178,17 +180,17 @@ class AverageClass(Cost):
     known = False
     grows = False
 
-    def bound(self, table: Rolled) -> float:
+    def bound(self, table: RolledTable) -> float:
         """Rows ÷ classes."""
         return self.rows / max(len(table), 1)
 
-    def extra(self, table: Rolled, held_back: Mask) -> float:
+    def extra(self, table: RolledTable, held_back: Mask) -> float:
         """The classes that are held back become one."""
         lost = int(held_back.sum())
         return self.rows / (len(table) - lost + 1) - self.bound(table) if lost else 0.0
 
 
-class HeldBack(Cost):
+class SuppressedRows(Cost):
     """How many rows are held back: what is looked for where no node passes. Coarse nodes first."""
 
     def bounds(self) -> Floats:
@@ -200,11 +202,11 @@ class HeldBack(Cost):
         """The place on the ladder."""
         return rung.number / max(sum(self.shape), 1)
 
-    def bound(self, table: Rolled) -> float:
+    def bound(self, table: RolledTable) -> float:
         """Nothing."""
         return 0.0
 
-    def extra(self, table: Rolled, held_back: Mask) -> float:
+    def extra(self, table: RolledTable, held_back: Mask) -> float:
         """The rows."""
         return float(table.rows[held_back].sum())
 
@@ -220,7 +222,7 @@ MEASURES: dict[str, type[Cost]] = {
 """What full-domain methods can minimise."""
 
 
-def cost(measure: str, tables: Tables) -> Cost:
+def create_cost(measure: str, tables: RolledTables) -> Cost:
     """A measure over a lattice, by its name."""
     if measure not in MEASURES:
         raise UsageError(

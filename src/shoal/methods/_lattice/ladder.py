@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells, ranges_to_sets
 from shoal.core.tally import Cut, Tally
-from shoal.kernels.grouping import combinations
+from shoal.kernels.grouping import number_combinations
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,19 @@ class Rung:
         return len(np.unique(self.node[codes]))
 
 
-def ladder(axis: Axis) -> tuple[Rung, ...]:
+def build_ladder(axis: Axis) -> tuple[Rung, ...]:
     """A column as it is, and at each level that joins anything more: the last joins all.
 
     >>> from shoal.core.axis import Level
     >>> pairs = Level(np.array([0, 2]), ("ab", "c"))
     >>> axis = Axis("letter", "category", "tree", ("a", "b", "c"), null=True, levels=(pairs,))
-    >>> [rung.node.tolist() for rung in ladder(axis)]
+    >>> [rung.node.tolist() for rung in build_ladder(axis)]
     [[0, 1, 2, 3], [0, 0, 1, 2], [0, 0, 0, 0]]
     """
-    return apart(every_rung(axis))
+    return drop_equal_rungs(list_all_rungs(axis))
 
 
-def every_rung(axis: Axis) -> tuple[Rung, ...]:
+def list_all_rungs(axis: Axis) -> tuple[Rung, ...]:
     """A column as it is, at each level of its hierarchy, and as ``*``."""
     null = [axis.null_code] if axis.null else []
     between = [np.append(level.starts, null) for level in axis.levels]
@@ -65,43 +65,43 @@ def every_rung(axis: Axis) -> tuple[Rung, ...]:
     return tuple(Rung.of(number, begin, axis.size) for number, begin in enumerate(starts))
 
 
-def apart(rungs: Sequence[Rung]) -> tuple[Rung, ...]:
+def drop_equal_rungs(rungs: Sequence[Rung]) -> tuple[Rung, ...]:
     """The first of these rungs, and of the others those that join more than the one below."""
     joining = (above for below, above in pairwise(rungs) if len(above) < len(below))
     return (rungs[0], *joining)
 
 
-def rung_at(axis: Axis, level: int) -> Rung:
+def find_rung(axis: Axis, level: int) -> Rung:
     """The rung of a level, as it is written in the hierarchy; above the highest it is ``*``."""
-    return every_rung(axis)[min(level, axis.height)]
+    return list_all_rungs(axis)[min(level, axis.height)]
 
 
-def told_levels(tally: Tally, rungs: Sequence[Rung]) -> dict[str, dict[str, int]]:
+def describe_levels(tally: Tally, rungs: Sequence[Rung]) -> dict[str, dict[str, int]]:
     """The level of each column (0: as it is), and the top that it has: facts of a cut."""
     tops = {axis.name: axis.height for axis in tally.quasi}
-    return {"levels": level_of_each(tally, rungs), "levels_of": tops}
+    return {"levels": map_levels(tally, rungs), "levels_of": tops}
 
 
-def level_of_each(tally: Tally, rungs: Sequence[Rung]) -> dict[str, int]:
+def map_levels(tally: Tally, rungs: Sequence[Rung]) -> dict[str, int]:
     """The level of each column by its name."""
     return {axis.name: rung.number for axis, rung in zip(tally.quasi, rungs, strict=True)}
 
 
-def levelled(tally: Tally, rungs: Sequence[Rung]) -> Cut:
+def recode_to_rungs(tally: Tally, rungs: Sequence[Rung]) -> Cut:
     """The table with one rung for each column: its cells are the nodes, however few occur."""
     nodes = [rung.node[codes] for rung, codes in zip(rungs, tally.keys, strict=True)]
-    class_, first = combinations(nodes, map(len, rungs))
+    class_, first = number_combinations(nodes, map(len, rungs))
     pairs = [(rung, node[first]) for rung, node in zip(rungs, nodes, strict=True)]
     low = np.stack([rung.low[node] for rung, node in pairs], axis=1)
     high = np.stack([rung.high[node] for rung, node in pairs], axis=1)
     flat = (j for j, axis in enumerate(tally.quasi) if axis.shape == "flat")
     sets = {j: ranges_to_sets(tally.quasi[j], low[:, j], high[:, j]) for j in flat}
     entry = np.arange(tally.entries, dtype=np.int32)
-    cells = printed_at(tally.quasi, Cells(low, high, sets), [rung.number for rung in rungs])
+    cells = relabel_cells(tally.quasi, Cells(low, high, sets), [rung.number for rung in rungs])
     return Cut(entry, class_, tally.count, cells)
 
 
-def printed_at(axes: Sequence[Axis], cells: Cells, levels: Sequence[int]) -> Cells:
+def relabel_cells(axes: Sequence[Axis], cells: Cells, levels: Sequence[int]) -> Cells:
     """The cells, each column's printed with the labels of its level."""
     ends = zip(axes, levels, cells.low.T, cells.high.T, strict=True)
     shown = [axis.level_to_print(level, low, high) for axis, level, low, high in ends]

@@ -13,16 +13,22 @@ from shoal.core.axis import Axis
 from shoal.core.errors import NotMetError, UsageError
 from shoal.core.release import format_reached
 from shoal.core.tally import Tally
-from shoal.methods._lattice.costs import HeldBack
-from shoal.methods._lattice.ladder import Rung, apart, every_rung, ladder, level_of_each
-from shoal.methods._lattice.rollup import Tables
-from shoal.methods._lattice.search import Budget, NodeSearch, searched
-from shoal.methods._topdown.search import refusal
+from shoal.methods._lattice.costs import SuppressedRows
+from shoal.methods._lattice.ladder import (
+    Rung,
+    build_ladder,
+    drop_equal_rungs,
+    list_all_rungs,
+    map_levels,
+)
+from shoal.methods._lattice.rollup import RolledTables
+from shoal.methods._lattice.search import NodeSearch, SearchBudget, create_search
+from shoal.methods._topdown.search import explain_refusal
 
 # Levels that a user fixes or bounds: the rungs that each column may stand on.
 
 
-def bounded(tally: Tally, levels: str) -> tuple[tuple[Rung, ...], ...]:
+def bound_rungs(tally: Tally, levels: str) -> tuple[tuple[Rung, ...], ...]:
     """The rungs that each column may stand on."""
     asked = _read(levels, [axis.name for axis in tally.quasi])
     return tuple(_within(axis, *asked.get(axis.name, (0, None))) for axis in tally.quasi)
@@ -30,10 +36,10 @@ def bounded(tally: Tally, levels: str) -> tuple[tuple[Rung, ...], ...]:
 
 def _within(axis: Axis, low: int, high: int | None) -> tuple[Rung, ...]:
     """The rungs of a column between two levels; None is the highest."""
-    rungs = every_rung(axis)
+    rungs = list_all_rungs(axis)
     allowed = rungs[low:] if high is None else rungs[low : high + 1]
     if allowed:
-        return apart(allowed)
+        return drop_equal_rungs(allowed)
     meant = f"{low} or above" if high is None else f"in {low}..{high}" if low != high else str(low)
     raise UsageError(
         f"Column {axis.name!r} has no level {meant}.",
@@ -44,7 +50,7 @@ def _within(axis: Axis, low: int, high: int | None) -> tuple[Rung, ...]:
 def is_bounded(tally: Tally, ladders: Sequence[Sequence[Rung]]) -> bool:
     """Whether any column may stand on fewer rungs than it has."""
     pairs = zip(tally.quasi, ladders, strict=True)
-    return any(len(rungs) < len(ladder(axis)) for axis, rungs in pairs)
+    return any(len(rungs) < len(build_ladder(axis)) for axis, rungs in pairs)
 
 
 def _read(levels: str, known: list[str]) -> dict[str, tuple[int, int | None]]:
@@ -71,7 +77,9 @@ CLOSEST = 5000
 """Among so many nodes the closest is looked for, where none passes."""
 
 
-def refused(tables: Tables, hold_back: int, search: NodeSearch | None = None) -> NotMetError:
+def explain_level_refusal(
+    tables: RolledTables, hold_back: int, search: NodeSearch | None = None
+) -> NotMetError:
     """How close the levels come to the rule, and with how many rows held back it would pass."""
     loosen = "loosen levels, " if is_bounded(tables.tally, tables.ladders) else ""
     if search is not None and search.budget.limited and not search.complete:
@@ -82,7 +90,7 @@ def refused(tables: Tables, hold_back: int, search: NodeSearch | None = None) ->
             "(--hold-back).",
         )
     rows = tables.tally.rows
-    closest = searched(tables, HeldBack(tables), rows, Budget(CLOSEST)).run()
+    closest = create_search(tables, SuppressedRows(tables), rows, SearchBudget(CLOSEST)).run()
     if closest is None and loosen:
         return NotMetError(
             f"No combination of the levels that are allowed meets {tables.model}, however many "
@@ -91,8 +99,8 @@ def refused(tables: Tables, hold_back: int, search: NodeSearch | None = None) ->
         )
     if closest is None:
         top = tuple(len(rungs) - 1 for rungs in tables.ladders)
-        return refusal(tables.model, tables.groups(tables.at(top)), hold_back)
-    levels, needed = level_of_each(tables.tally, tables.rungs(closest.node)), closest.rows
+        return explain_refusal(tables.model, tables.groups(tables.at(top)), hold_back)
+    levels, needed = map_levels(tables.tally, tables.rungs(closest.node)), closest.rows
     told = ", ".join(f"{name} {level}" for name, level in levels.items())
     share = math.ceil(1000 * needed / rows) / 1000
     return NotMetError(

@@ -22,7 +22,7 @@ BLOCK = 1024
 """How many nodes are looked through at once for the next."""
 
 
-class Lattice:
+class NodeLattice:
     """All nodes of a shape (rungs of each column), with the least each can cost."""
 
     def __init__(self, bound: NDArray[np.float64], known: bool) -> None:
@@ -33,7 +33,7 @@ class Lattice:
         self.extra = np.zeros(self.shape)
         self.status = np.zeros(self.shape, dtype=np.int8)
         self.valued = np.zeros(self.shape, dtype=bool)
-        height = summed(np.arange(size, dtype=np.int16) for size in self.shape)
+        height = sum_over_rungs(np.arange(size, dtype=np.int16) for size in self.shape)
         order = np.lexsort((height.ravel(), bound.ravel()))
         self._order, self._at = order.astype(np.int64), 0
 
@@ -67,7 +67,7 @@ class Lattice:
         chain = [node]
         while node != self.top:
             able = [j for j, most in enumerate(self.top) if node[j] < most]
-            node = lifted(node, min(able, key=lambda j: self._steps[j][node[j]]))
+            node = lift_node(node, min(able, key=lambda j: self._steps[j][node[j]]))
             chain.append(node)
         return chain
 
@@ -113,16 +113,16 @@ class Lattice:
         return [tuple(map(int, node)) for node in np.argwhere(least)]
 
 
-def summed(columns: Iterable[NDArray[Any]]) -> NDArray[Any]:
+def sum_over_rungs(columns: Iterable[NDArray[Any]]) -> NDArray[Any]:
     """For each node the sum of what the rungs of its columns have.
 
-    >>> summed([np.array([0, 10]), np.array([0, 1, 2])]).tolist()
+    >>> sum_over_rungs([np.array([0, 10]), np.array([0, 1, 2])]).tolist()
     [[0, 1, 2], [10, 11, 12]]
     """
     return np.asarray(reduce(np.add.outer, columns))
 
 
-def lifted(node: Node, column: int, by: int = 1) -> Node:
+def lift_node(node: Node, column: int, by: int = 1) -> Node:
     """The node with one column lifted."""
     return (*node[:column], node[column] + by, *node[column + 1 :])
 

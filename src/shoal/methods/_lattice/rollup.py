@@ -20,12 +20,12 @@ from shoal.core.model import Model, list_joint_columns
 from shoal.core.tally import Cut, Groups, Tally, number_provider_pairs, sensitive_columns
 from shoal.kernels import rollup
 from shoal.kernels.grouping import tabulate
-from shoal.methods._lattice.ladder import Rung, levelled
+from shoal.methods._lattice.ladder import Rung, recode_to_rungs
 
 Node = tuple[int, ...]
 Counts = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 Fields = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-KEPT = 4
+CACHE_FACTOR = 4
 """Tables are kept until they hold so many times the classes of the finest."""
 WORD = 64
 
@@ -59,7 +59,7 @@ class Packing:
 
 
 @dataclass(frozen=True)
-class Rolled:
+class RolledTable:
     """The classes of one node: packed nodes, rows, and the counts of each judged column."""
 
     node: Node
@@ -72,7 +72,7 @@ class Rolled:
 
 
 @dataclass
-class Tables:
+class RolledTables:
     """The classes at every node that is asked for."""
 
     tally: Tally
@@ -83,7 +83,7 @@ class Tables:
     """What is judged: sensitive values, or their pairs with the provider."""
     totals: list[NDArray[np.int64]]
     """Of each the rows of its values: of the whole table, where this is a part of one."""
-    kept: list[Rolled] = field(default_factory=list)
+    kept: list[RolledTable] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._levels = np.zeros((64, len(self.ladders)), dtype=np.int64)
@@ -91,7 +91,7 @@ class Tables:
         self._above: dict[tuple[int, int, int], NDArray[np.int32]] = {}
 
     @classmethod
-    def of(cls, tally: Tally, model: Model, ladders: tuple[tuple[Rung, ...], ...]) -> Tables:
+    def of(cls, tally: Tally, model: Model, ladders: tuple[tuple[Rung, ...], ...]) -> RolledTables:
         """The table at the first rung of each column, from which all others are rolled up."""
         needs = model.needs
         sensitive = sensitive_columns(tally, list_joint_columns(model))
@@ -107,18 +107,18 @@ class Tables:
         tables = cls(tally, model, ladders, packing, [column for column, _ in judged], totals)
         zipped = zip(ladders, tally.keys, strict=True)
         nodes = np.stack([rungs[0].node[codes] for rungs, codes in zipped])
-        key = rollup.pack(nodes, packing.word, packing.shift, packing.words)
+        key = rollup.pack_nodes(nodes, packing.word, packing.shift, packing.words)
         none = np.zeros(0, dtype=np.int64)
-        key, rows, number = rollup.lift(
+        key, rows, number = rollup.lift_columns(
             key, tally.count, none, *packing.fields, none.astype(np.int32), none
         )
         counts = tuple(
             tabulate(number, codes, tally.count, len(rows), column.size) for column, codes in judged
         )
-        tables._keep(Rolled((0,) * len(ladders), key, rows, counts))
+        tables._keep(RolledTable((0,) * len(ladders), key, rows, counts))
         return tables
 
-    def at(self, node: Node) -> Rolled:
+    def at(self, node: Node) -> RolledTable:
         """The classes of a node."""
         number = len(self.kept)
         finer = (self._levels[:number] <= np.array(node)).all(axis=1)
@@ -127,11 +127,11 @@ class Tables:
         if source.node == node:
             return source
         made = self._lifted(source, node)
-        if self._sizes.sum() + len(made) <= KEPT * self._sizes[0]:
+        if self._sizes.sum() + len(made) <= CACHE_FACTOR * self._sizes[0]:
             self._keep(made)
         return made
 
-    def _keep(self, table: Rolled) -> None:
+    def _keep(self, table: RolledTable) -> None:
         number = len(self.kept)
         if number == len(self._sizes):  # room for twice as many
             self._levels = np.concatenate((self._levels, np.zeros_like(self._levels)))
@@ -139,11 +139,11 @@ class Tables:
         self._levels[number], self._sizes[number] = table.node, len(table)
         self.kept.append(table)
 
-    def _lifted(self, source: Rolled, node: Node) -> Rolled:
+    def _lifted(self, source: RolledTable, node: Node) -> RolledTable:
         moved = [j for j, (old, new) in enumerate(zip(source.node, node, strict=True)) if new > old]
         tables = [self._table(j, source.node[j], node[j]) for j in moved]
         at = np.cumsum([0, *map(len, tables)])[:-1]
-        key, rows, number = rollup.lift(
+        key, rows, number = rollup.lift_columns(
             source.key,
             source.rows,
             np.array(moved, dtype=np.int64),
@@ -157,7 +157,7 @@ class Tables:
             )
             for i, (start, value, count) in enumerate(source.counts)
         )
-        return Rolled(node, key, rows, counts)
+        return RolledTable(node, key, rows, counts)
 
     def _table(self, column: int, old: int, new: int) -> NDArray[np.int32]:
         """The node of a higher rung above each node of a lower one."""
@@ -167,7 +167,7 @@ class Tables:
             self._above[asked] = rungs[new].node[rungs[old].low]
         return self._above[asked]
 
-    def groups(self, table: Rolled, kept: NDArray[np.int64] | None = None) -> Groups:
+    def groups(self, table: RolledTable, kept: NDArray[np.int64] | None = None) -> Groups:
         """The classes for a model; of some only, as if the others were not published."""
         if self.model.needs & {"cells", "population"}:
             return self._recounted(table, kept)
@@ -176,7 +176,7 @@ class Tables:
             return whole
         return whole.take(kept) if self.tally.reference else _published(whole, kept)
 
-    def _recounted(self, table: Rolled, kept: NDArray[np.int64] | None) -> Groups:
+    def _recounted(self, table: RolledTable, kept: NDArray[np.int64] | None) -> Groups:
         """The classes by the rows themselves, with their cells and whom of the population these
         cover: whoever lies in none of them is left out once a class is not published."""
         cut = self.cut(table.node)
@@ -186,7 +186,7 @@ class Tables:
             cut = cut.without(gone)
         return Groups.of(self.tally, cut, list_joint_columns(self.model))
 
-    def _counted(self, table: Rolled) -> Groups:
+    def _counted(self, table: RolledTable) -> Groups:
         histograms, shares = [], []
         for i, (start, value, count) in enumerate(table.counts):
             column = self.columns[i]
@@ -199,7 +199,7 @@ class Tables:
 
     def cut(self, node: Node) -> Cut:
         """The table at a node, as a cut of the tally; classes are numbered alike."""
-        return levelled(self.tally, self.rungs(node))
+        return recode_to_rungs(self.tally, self.rungs(node))
 
     def rungs(self, node: Node) -> list[Rung]:
         """The rung of each column at a node."""

@@ -20,16 +20,16 @@ from shoal.core.model import Conjunction, Model, split_rule
 from shoal.core.tally import Groups
 from shoal.methods._lattice.costs import Cost
 from shoal.methods._lattice.ladder import Rung
-from shoal.methods._lattice.nodes import FAILS, PASSES, UNKNOWN, Lattice, lifted
-from shoal.methods._lattice.rollup import Node, Rolled, Tables
-from shoal.methods._order.mending import breaking
+from shoal.methods._lattice.nodes import FAILS, PASSES, UNKNOWN, NodeLattice, lift_node
+from shoal.methods._lattice.rollup import Node, RolledTable, RolledTables
+from shoal.methods._order.mending import find_breaking_classes
 from shoal.methods._topdown.progress import Advance, Progress
 
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Found:
+class BestNode:
     """A node that passes: what it costs, and which of its classes are held back."""
 
     node: Node
@@ -45,12 +45,12 @@ LARGEST = 1 << 22
 """So many nodes are searched to the end; of more only some, within a limit that is asked for."""
 
 
-class Spent(Exception):
+class BudgetSpent(Exception):
     """As many nodes were made, or as much time was taken, as the search may."""
 
 
 @dataclass
-class Budget:
+class SearchBudget:
     """How many nodes may be made, and until when."""
 
     nodes: float = math.inf
@@ -59,7 +59,7 @@ class Budget:
     since: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def of(cls, nodes: int | None, seconds: float | None) -> Budget:
+    def of(cls, nodes: int | None, seconds: float | None) -> SearchBudget:
         """A limit of nodes, of seconds, or none."""
         if min(1 if nodes is None else nodes, 1.0 if seconds is None else seconds) <= 0:
             raise UsageError("nodes and seconds are above 0.", "write for example nodes=2000.")
@@ -72,9 +72,9 @@ class Budget:
         return min(self.nodes, self.until) < math.inf
 
     def spend(self) -> None:
-        """Count one node; raises ``Spent`` where it is one too many."""
+        """Count one node; raises ``BudgetSpent`` where it is one too many."""
         if self.checked >= self.nodes or (self.checked and time.monotonic() > self.until):
-            raise Spent
+            raise BudgetSpent
         self.checked += 1
 
     def share(self, size: int) -> float:
@@ -84,7 +84,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Judged:
+class NodeVerdict:
     """What a rule says of a node."""
 
     hopeless: Mask
@@ -96,10 +96,10 @@ class Judged:
     """What it says of whether the node fails it says of all finer nodes."""
 
 
-class Judge:
+class NodeJudge:
     """Which classes of a node cannot be published under a rule, and whether they may be so many."""
 
-    def __init__(self, tables: Tables, limit: int) -> None:
+    def __init__(self, tables: RolledTables, limit: int) -> None:
         self.tables, self.model, self.limit = tables, tables.model, limit
         some = [part for part in split_rule(self.model) if getattr(part, "growing", False)]
         whole = some[0] if len(some) == 1 else Conjunction(tuple(some)) if some else None
@@ -108,7 +108,7 @@ class Judge:
         self.monotone = self.model.monotone and (limit == 0 or self._settles)
         self._once = self.model.local and not self.model.needs & {"total", "population"}
 
-    def __call__(self, table: Rolled) -> Judged:
+    def __call__(self, table: RolledTable) -> NodeVerdict:
         """Judge the classes of a node."""
         groups = self.tables.groups(table)
         hopeless = np.zeros(len(table), dtype=bool)
@@ -117,9 +117,9 @@ class Judge:
         doomed = self._rows(table, hopeless) > self.limit
         lost = hopeless if doomed or self._settles else self.failing(table, groups)
         passes = self._rows(table, lost) <= self.limit and not bool(lost.all())
-        return Judged(hopeless, lost, passes, doomed or self.monotone)
+        return NodeVerdict(hopeless, lost, passes, doomed or self.monotone)
 
-    def failing(self, table: Rolled, groups: Groups) -> Mask:
+    def failing(self, table: RolledTable, groups: Groups) -> Mask:
         """The classes to hold back so that the others meet the rule, once these do not count.
 
         Where they are more than may be, that is all that is said.
@@ -127,7 +127,7 @@ class Judge:
         kept = np.arange(len(table))
         lost = np.ones(len(table), dtype=bool)
         while len(kept):
-            bad = breaking(self.model, groups)
+            bad = find_breaking_classes(self.model, groups)
             if not bad.any():
                 break
             kept = kept[~bad]
@@ -138,7 +138,7 @@ class Judge:
         lost[kept] = False
         return lost
 
-    def _rows(self, table: Rolled, classes: Mask) -> int:
+    def _rows(self, table: RolledTable, classes: Mask) -> int:
         return int(table.rows[classes].sum())
 
 
@@ -153,34 +153,34 @@ class NodeSearch:
 
     def __init__(
         self,
-        tables: Tables,
+        tables: RolledTables,
         cost: Cost,
         limit: int,
-        budget: Budget,
+        budget: SearchBudget,
         progress: Progress | None = None,
         *,
         later: bool = False,
     ) -> None:
         self.tables, self.cost, self.later = tables, cost, later
-        self.judge = Judge(tables, limit)
+        self.judge = NodeJudge(tables, limit)
         self.budget, self.advance = budget, Advance(progress)
         self.size = math.prod(map(len, tables.ladders))
-        self.best: Found | None = None
+        self.best: BestNode | None = None
         self.complete = False
 
     @cached_property
-    def lattice(self) -> Lattice:
+    def lattice(self) -> NodeLattice:
         """All nodes, with what is known of them."""
-        return Lattice(self.cost.bounds(), self.cost.known)
+        return NodeLattice(self.cost.bounds(), self.cost.known)
 
     @property
     def below(self) -> float:
         """What a better node must cost less than."""
         return math.inf if self.best is None else self.best.value
 
-    def run(self) -> Found | None:
+    def run(self) -> BestNode | None:
         """The node that costs the least of those that pass; None where none does."""
-        with suppress(Spent):  # what was found within the limit stands
+        with suppress(BudgetSpent):  # what was found within the limit stands
             self.explore()
             self.complete = self.exhaustive
         return self.best
@@ -197,7 +197,7 @@ class NodeSearch:
         before = None
         while self.best is not None and self.best is not before:
             before = self.best
-            finer = [lifted(before.node, j, -1) for j, at in enumerate(before.node) if at]
+            finer = [lift_node(before.node, j, -1) for j, at in enumerate(before.node) if at]
             for node in finer:
                 may = self.lattice.status[node] > FAILS and self.best is before
                 if may and self.lattice.least(node) <= before.value * (1 + NEAR):
@@ -245,7 +245,7 @@ class NodeSearch:
         else:
             lattice.status[node] = PASSES if found.passes else FAILS
 
-    def make(self, node: Node, *, equal: bool = False) -> tuple[Rolled, Judged]:
+    def make(self, node: Node, *, equal: bool = False) -> tuple[RolledTable, NodeVerdict]:
         """Make and judge a node, and remember it where it is the best.
 
         ``equal``: or costs as little as the best, and holds no more rows back.
@@ -257,11 +257,11 @@ class NodeSearch:
             value, rows = self.worth(table, found.lost), int(table.rows[found.lost].sum())
             tied = equal and self.best is not None and rows <= self.best.rows
             if value < self.below or (tied and value <= self.below * (1 + NEAR)):
-                self.best = Found(node, value, found.lost, rows)
+                self.best = BestNode(node, value, found.lost, rows)
         self.advance.to(self.budget.share(self.size))
         return table, found
 
-    def worth(self, table: Rolled, lost: Mask) -> float:
+    def worth(self, table: RolledTable, lost: Mask) -> float:
         """What a node costs without these classes."""
         free = self.later or not lost.any()
         return self.cost.bound(table) + (0.0 if free else self.cost.extra(table, lost))
@@ -283,7 +283,7 @@ class Descent(NodeSearch):
         waiting = sorted((self._value(node), node) for node in {self._begin(top), top})
         while waiting and waiting[0][0] < math.inf:
             _, node = heapq.heappop(waiting)
-            finer = [lifted(node, j, -1) for j, at in enumerate(node) if at > 0]
+            finer = [lift_node(node, j, -1) for j, at in enumerate(node) if at > 0]
             for one in finer:
                 if one not in self._seen:
                     heapq.heappush(waiting, (self._value(one), one))
@@ -293,7 +293,7 @@ class Descent(NodeSearch):
         chain: list[Node] = [(0,) * len(top)]
         while able := [j for j, most in enumerate(top) if chain[-1][j] < most]:
             low = min(able, key=lambda j: chain[-1][j] / top[j])
-            chain.append(lifted(chain[-1], low))
+            chain.append(lift_node(chain[-1], low))
         at = bisect_left(chain, True, key=lambda node: self._value(node) < math.inf)
         return chain[min(at, len(chain) - 1)]
 
@@ -311,11 +311,11 @@ class Descent(NodeSearch):
         return self.worth(table, found.lost) if found.passes else math.inf
 
 
-def searched(
-    tables: Tables,
+def create_search(
+    tables: RolledTables,
     cost: Cost,
     limit: int,
-    budget: Budget,
+    budget: SearchBudget,
     progress: Progress | None = None,
     *,
     later: bool = False,
@@ -326,7 +326,7 @@ def searched(
     return kind(tables, cost, limit, budget, progress, later=later)
 
 
-def check_size(ladders: Sequence[Sequence[Rung]], budget: Budget) -> int:
+def check_lattice_size(ladders: Sequence[Sequence[Rung]], budget: SearchBudget) -> int:
     """How many nodes there are; refuses more than can be searched, unless some are enough."""
     size = math.prod(map(len, ladders))
     if size > LARGEST and not budget.limited:

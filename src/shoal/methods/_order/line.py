@@ -22,16 +22,16 @@ from numpy.typing import NDArray
 
 from shoal.core.model import Model, min_class_rows
 from shoal.core.tally import Cut, Tally
-from shoal.kernels.cell_width import Reach
-from shoal.kernels.grouping import combinations
-from shoal.kernels.line_order import segmented
-from shoal.methods._order.mending import mended
+from shoal.kernels.cell_width import AxisWidths
+from shoal.kernels.grouping import number_combinations
+from shoal.kernels.line_order import cut_into_segments
+from shoal.methods._order.mending import mend_classes
 from shoal.methods._order.points import Points
-from shoal.methods._topdown.axis_widths import packed
-from shoal.methods._topdown.by_loss import ByLoss
+from shoal.methods._topdown.axis_widths import pack_axis_widths
+from shoal.methods._topdown.by_loss import LossSearch
 from shoal.methods._topdown.progress import Advance, Progress
-from shoal.methods._topdown.search import Search, lost
-from shoal.methods._topdown.segments import canonical
+from shoal.methods._topdown.search import TopDownSearch, sum_cell_widths
+from shoal.methods._topdown.segments import order_people
 
 LONGER = 1.5
 """Where segments had to be joined, longer ones by this factor are tried next."""
@@ -39,7 +39,7 @@ PATIENCE = 2
 """So many longer ones in a row that lose more end the trial."""
 
 
-def along(
+def cut_along_line(
     tally: Tally,
     model: Model,
     points: Points,
@@ -57,7 +57,7 @@ def along(
     """
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    entry = canonical(tally, rng or np.random.default_rng(0))
+    entry = order_people(tally, rng or np.random.default_rng(0))
     entry = entry[np.argsort(rank[points.of_entry[entry]], kind="stable")]
     keys = np.ascontiguousarray(points.keys[:, points.of_entry[entry]])
     return _Line(tally, model, entry, keys).best(hold_back, Advance(progress))
@@ -82,10 +82,14 @@ class _Line:
             length, turn = math.ceil(length * LONGER), turn + 1
             cut = self._cut(length, hold_back)
             worse += 1
-            if lost(self.tally, cut) < lost(self.tally, best):
+            if sum_cell_widths(self.tally, cut) < sum_cell_widths(self.tally, best):
                 best, worse = cut, 0
         if best.facts.get("joined"):
-            best = min(best, self._from_the_top(hold_back), key=lambda cut: lost(self.tally, cut))
+            best = min(
+                best,
+                self._from_the_top(hold_back),
+                key=lambda cut: sum_cell_widths(self.tally, cut),
+            )
         advance.end()
         return best
 
@@ -93,20 +97,25 @@ class _Line:
         """The cut of the whole table by loss, top-down: the line does not know what a rule asks of
         sensitive values, and joining many of its segments may lose more than that."""
         how: dict[str, Any] = {"relaxed": False, "rng": None, "hold_back": hold_back}
-        ways = (Search.of(self.tally, self.model, **how), ByLoss.of(self.tally, self.model, **how))
-        cut = min((way.run(self.tally) for way in ways), key=lambda cut: lost(self.tally, cut))
+        ways = (
+            TopDownSearch.of(self.tally, self.model, **how),
+            LossSearch.of(self.tally, self.model, **how),
+        )
+        cut = min(
+            (way.run(self.tally) for way in ways), key=lambda cut: sum_cell_widths(self.tally, cut)
+        )
         return replace(cut, facts={"line": False})
 
     def _cut(self, length: int, hold_back: int) -> Cut:
         """Segments of so many people and more, those joined that break the rule."""
         begins = np.zeros(len(self.entry), np.int32)
-        begins[segmented(self.keys, self._reach, length, 2 * length - 1)[0]] = 1
+        begins[cut_into_segments(self.keys, self._reach, length, 2 * length - 1)[0]] = 1
         class_ = np.cumsum(begins) - 1
-        pieces, first = combinations((self.entry, class_), (self.tally.entries, len(begins)))
+        pieces, first = number_combinations((self.entry, class_), (self.tally.entries, len(begins)))
         how: dict[str, Any] = {"hold_back": hold_back, "facts": {"shortest": length}}
         count = np.bincount(pieces, minlength=len(first))
-        return mended(self.tally, self.model, self.entry[first], class_[first], count, **how)
+        return mend_classes(self.tally, self.model, self.entry[first], class_[first], count, **how)
 
     @cached_property
-    def _reach(self) -> Reach:
-        return packed(self.tally.quasi, self.tally.importance)
+    def _reach(self) -> AxisWidths:
+        return pack_axis_widths(self.tally.quasi, self.tally.importance)

@@ -17,10 +17,10 @@ from shoal.core.cells import Cells, cover_classes, cover_ranges
 from shoal.core.model import Mask, Model, find_spoiling_classes, list_joint_columns
 from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 from shoal.core.theory.collusion import judge_by_halves
-from shoal.methods._topdown.search import refusal
+from shoal.methods._topdown.search import explain_refusal
 
 
-def mended(
+def mend_classes(
     tally: Tally,
     model: Model,
     entry: NDArray[Any],
@@ -43,7 +43,7 @@ def mended(
     while True:
         cut = line.cut
         groups = Groups.of(tally, cut, list_joint_columns(model))
-        bad = breaking(model, groups)
+        bad = find_breaking_classes(model, groups)
         rows = int(groups.rows[bad].sum())
         if rows < fewest:
             best, fewest = cut, rows
@@ -54,21 +54,21 @@ def mended(
     if not bad.any():
         return replace(cut, facts=told)
     if not hold_back:
-        raise refusal(model, groups)
-    return replace(settled(tally, model, best), facts=dict(facts or {}))
+        raise explain_refusal(model, groups)
+    return replace(suppress_breaking_classes(tally, model, best), facts=dict(facts or {}))
 
 
-def breaking(model: Model, groups: Groups) -> Mask:
+def find_breaking_classes(model: Model, groups: Groups) -> Mask:
     """The classes to be joined next; what cannot be decided in time breaks the rule."""
     if not model.local:
         return find_spoiling_classes(model, groups)
     return ~judge_by_halves(lambda some, _: model.holds(some), groups)
 
 
-def settled(tally: Tally, model: Model, cut: Cut) -> Cut:
+def suppress_breaking_classes(tally: Tally, model: Model, cut: Cut) -> Cut:
     """What is left once the classes that break the rule are held back, until none does."""
     while cut.classes:
-        bad = breaking(model, Groups.of(tally, cut, list_joint_columns(model)))
+        bad = find_breaking_classes(model, Groups.of(tally, cut, list_joint_columns(model)))
         if not bad.any():
             break
         cut = cut.without(bad)

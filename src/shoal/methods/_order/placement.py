@@ -29,7 +29,7 @@ _LAST = np.iinfo(np.int64).max - 1
 """The rank of classes that were given up."""
 
 
-def placed(tally: Tally, points: Codes, cells: Cells, rule: Model) -> Cut:
+def place_in_cells(tally: Tally, points: Codes, cells: Cells, rule: Model) -> Cut:
     """A cut of the tally by these cells; what lies in none of them is held back."""
     homes, ranks = _homes(points, cells), _Ranks(len(cells))
     best, fewest = None, tally.rows + 1

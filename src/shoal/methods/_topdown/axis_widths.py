@@ -14,25 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.axis import Axis
-from shoal.kernels.cell_width import LINE, SET, TREE, Reach
+from shoal.kernels.cell_width import LINE, SET, TREE, AxisWidths
 
 KINDS = {"ordered": LINE, "flat": SET, "tree": TREE}
 
 
-def packed(axes: Sequence[Axis], weights: Sequence[float] | NDArray[Any] | None = None) -> Reach:
+def pack_axis_widths(
+    axes: Sequence[Axis], weights: Sequence[float] | NDArray[Any] | None = None
+) -> AxisWidths:
     """The axes as arrays, with the weight of each (1 unless given).
 
-    >>> from shoal.kernels.cell_width import wide
+    >>> from shoal.kernels.cell_width import measure_width
     >>> ages = (20.0, 25.0, 30.0, 60.0)
-    >>> reach = packed([Axis("age", "number", "ordered", ages, positions=np.array(ages))])
-    >>> wide(reach, 0, 0, 2, 0)
+    >>> reach = pack_axis_widths([Axis("age", "number", "ordered", ages, positions=np.array(ages))])
+    >>> measure_width(reach, 0, 0, 2, 0)
     0.25
     """
     sizes = np.array([axis.size for axis in axes], dtype=np.int64)
     levels = np.array([len(_levels(axis)) for axis in axes], dtype=np.int64)
     lines = [_line(axis) for axis in axes]
     nodes, widths = zip(*(_nodes(axis) for axis in axes), strict=True)
-    return Reach(
+    return AxisWidths(
         np.array([KINDS[axis.shape] for axis in axes], dtype=np.int64),
         sizes,
         np.array([axis.null_code for axis in axes], dtype=np.int64),

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from shoal.core.model import min_class_rows
 from shoal.kernels import split
-from shoal.kernels.cell_width import Reach
-from shoal.kernels.cheapest_cut import cheapest
+from shoal.kernels.cell_width import AxisWidths
+from shoal.kernels.cheapest_cut import find_cheapest_cuts
 from shoal.kernels.threads import share_out
-from shoal.methods._topdown.axis_widths import packed
-from shoal.methods._topdown.search import Search, Whole
-from shoal.methods._topdown.segments import Candidates
+from shoal.methods._topdown.axis_widths import pack_axis_widths
+from shoal.methods._topdown.search import TopDownSearch, Whole
+from shoal.methods._topdown.segments import CandidateCuts
 
 BINS = 8
 """Where the rule refuses a segment's cheapest cut, so many are tried on each column."""
 
 
 @dataclass
-class ByLoss(Search):
+class LossSearch(TopDownSearch):
     """A search that makes the cut after which the least is lost."""
 
     lean: float = 1.0
@@ -32,11 +32,11 @@ class ByLoss(Search):
     """Segments of more than so many times the least rows are cut on their widest column instead."""
 
     @cached_property
-    def reach(self) -> Reach:
+    def reach(self) -> AxisWidths:
         """The columns' widths, as the kernels ask for them."""
-        return packed(self.rows.axes, self.rows.importance)
+        return pack_axis_widths(self.rows.axes, self.rows.importance)
 
-    def chosen(self) -> Candidates:
+    def chosen(self) -> CandidateCuts:
         """For each segment its cheapest cut; where the rule refuses it, others by their cost."""
         able, widths = self.open_()
         large = self.rows.people > self.widest * min_class_rows(self.model)
@@ -52,14 +52,14 @@ class ByLoss(Search):
         best = best.joined(self.best(again))
         return best.take(np.argsort(self.rows.start[best.segment], kind="stable"))
 
-    def cheapest(self, segment: Whole, column: Whole, bins: int) -> Candidates:
+    def cheapest(self, segment: Whole, column: Whole, bins: int) -> CandidateCuts:
         """The cheapest cuts of these segments on these columns, by segment and cost."""
         rows, shape = self.rows, (len(segment), bins)
         least = np.where(self.good[segment], min_class_rows(self.model), 1)
         cut, left, cost = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.empty(shape)
         table = rows.keys, rows.count, rows.start, rows.stop, rows.spans.low, rows.spans.high
         share_out(
-            cheapest,
+            find_cheapest_cuts,
             len(segment),
             rows.keys.shape[1],
             *table,
@@ -84,9 +84,9 @@ class ByLoss(Search):
         left: NDArray[np.int64],
         at: Whole,
         bin_: Whole,
-    ) -> Candidates:
+    ) -> CandidateCuts:
         """Candidates between codes, with everybody at the cut on the left."""
         found = self.rows.candidates(segment[at], column[at], np.ones(len(at), bool))
-        found.begin[:], found.quota[:] = -1, split.EVERYBODY
+        found.begin[:], found.quota[:] = -1, split.NO_QUOTA
         found.cut[:], found.left[:] = cut[at, bin_], left[at, bin_]
         return found

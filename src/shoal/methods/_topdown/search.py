@@ -26,14 +26,14 @@ from shoal.core.release import format_reached
 from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 from shoal.core.theory.collusion import judge_by_halves
 from shoal.methods._topdown.progress import Progress
-from shoal.methods._topdown.segments import Candidates, Segments
+from shoal.methods._topdown.segments import CandidateCuts, Segments
 
 Whole = NDArray[np.int64]
 """Numbers of segments, of columns."""
 
 
 @dataclass
-class Search:
+class TopDownSearch:
     """The segments still open, which of them meet the model, and those that are done."""
 
     rows: Segments
@@ -70,7 +70,7 @@ class Search:
         whole = self.rows.whole(self.model)
         self.good = self.model.holds(whole)
         if not self.good.all() and not self.hold_back:
-            raise refusal(self.model, whole)
+            raise explain_refusal(self.model, whole)
         self.joint = not self.model.local and bool(self.good.all())
         self.apart = not self.model.local and not self.joint
         self.turns, self.turn = 1 + self.apart, 0
@@ -149,7 +149,7 @@ class Search:
         able = ~self.good if self.apart else large | ~self.good
         return able & (widths > 0).any(axis=1), widths
 
-    def chosen(self) -> Candidates:
+    def chosen(self) -> CandidateCuts:
         """For each segment that can be cut its best cut, at most one."""
         able, widths = self.open_()
         best = self.best(self.cuts(*self.first_cuts(np.flatnonzero(able), widths)))
@@ -161,7 +161,7 @@ class Search:
         """The cuts to be tried before all others, as segments and columns: on the widest one."""
         return segments, widths[segments].argmax(axis=1)
 
-    def all_cuts(self, segments: Whole, widths: NDArray[np.float64]) -> Candidates:
+    def all_cuts(self, segments: Whole, widths: NDArray[np.float64]) -> CandidateCuts:
         """Every column of each segment, widest first, then inside the nodes of trees, then last."""
         order = np.argsort(-widths[segments], axis=1, kind="stable")
         segment, column = np.repeat(segments, order.shape[1]), order.ravel()
@@ -185,7 +185,7 @@ class Search:
 
     def cuts(
         self, segment: Whole, column: Whole, free: NDArray[np.bool_] | None = None
-    ) -> Candidates:
+    ) -> CandidateCuts:
         """Balanced cuts of these segments on these columns, where both halves are large enough."""
         candidates = self.rows.candidates(segment, column, free)
         self.rows.balance(candidates)
@@ -195,7 +195,7 @@ class Search:
         large = np.minimum(left, right) >= np.where(self.good[candidates.segment], least, 1)
         return candidates.take(np.flatnonzero(large & (left > 0)))
 
-    def best(self, candidates: Candidates) -> Candidates:
+    def best(self, candidates: CandidateCuts) -> CandidateCuts:
         """Of each segment's candidates the first whose halves meet the model.
 
         A segment that does not meet it itself is cut where most of its people end up in a half
@@ -215,7 +215,7 @@ class Search:
         chosen = order[first]
         return candidates.take(chosen, holds[chosen])
 
-    def _judge(self, candidates: Candidates) -> NDArray[np.bool_]:
+    def _judge(self, candidates: CandidateCuts) -> NDArray[np.bool_]:
         """Whether the left and the right half of each candidate meet the model."""
         holds = np.zeros((len(candidates), 2), dtype=bool)
         for block in self.rows.blocks(candidates):
@@ -228,7 +228,7 @@ class Search:
         judge = self.model.holds if self.model.local else self.model.alone  # type: ignore[attr-defined]
         return judge_by_halves(lambda some, _: judge(some), groups)
 
-    def _admitted(self, candidates: Candidates) -> Candidates:
+    def _admitted(self, candidates: CandidateCuts) -> CandidateCuts:
         """Of each segment's candidates the first that the table survives, one after the other."""
         chosen = []
         for block in self.rows.blocks(candidates):
@@ -270,7 +270,7 @@ class Search:
         return cut if own else cut.merged()  # where cells are the segments' own, all differ
 
 
-def lost(tally: Tally, cut: Cut) -> float:
+def sum_cell_widths(tally: Tally, cut: Cut) -> float:
     """How wide the cells are that people are published with; 1 for each column held back."""
     per_row = np.append(cut.cells.widths(tally.quasi) @ tally.importance, tally.importance.sum())
     return float(np.dot(cut.count, per_row[cut.class_]))
@@ -286,7 +286,7 @@ def check_quasi(tally: Tally) -> None:
         raise UsageError("There are no rows to publish.", "check that the table is the right one.")
 
 
-def refusal(model: Model, whole: Groups, hold_back: int = 0) -> NotMetError:
+def explain_refusal(model: Model, whole: Groups, hold_back: int = 0) -> NotMetError:
     """Why a table cannot meet a rule even as one class: what fails, and what it reaches."""
     failed = [part for part in split_rule(model) if not part.holds(whole).all()]
     partial = any(h.total.sum() > whole.rows.sum() for h in whole.sensitive)

@@ -27,7 +27,7 @@ BLOCK_ROWS = 1 << 21
 
 
 @dataclass
-class Candidates:
+class CandidateCuts:
     """Cuts to be judged, one per row: a segment, a column, and where on it."""
 
     segment: NDArray[np.int64]
@@ -42,10 +42,10 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.segment)
 
-    def take(self, pick: NDArray[Any], holds: NDArray[np.bool_] | None = None) -> Candidates:
+    def take(self, pick: NDArray[Any], holds: NDArray[np.bool_] | None = None) -> CandidateCuts:
         """Some of the candidates, with the verdict on their halves where it is known."""
         held = self.holds[pick] if holds is None else holds
-        return Candidates(
+        return CandidateCuts(
             self.segment[pick],
             self.column[pick],
             self.free[pick],
@@ -56,14 +56,14 @@ class Candidates:
             held,
         )
 
-    def joined(self, other: Candidates) -> Candidates:
+    def joined(self, other: CandidateCuts) -> CandidateCuts:
         """These and others."""
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return Candidates(*(np.concatenate(pair) for pair in pairs))
+        return CandidateCuts(*(np.concatenate(pair) for pair in pairs))
 
-    def undone(self) -> Candidates:
+    def undone(self) -> CandidateCuts:
         """The same segments with everybody on the left: the classes before the cut."""
-        everywhere = np.full(len(self), split.EVERYBODY)
+        everywhere = np.full(len(self), split.NO_QUOTA)
         return replace(self, begin=np.full(len(self), -1), cut=everywhere, quota=everywhere)
 
 
@@ -139,7 +139,7 @@ class Segments:
         columns: list[Any] = (
             number_provider_pairs(tally, pairs) if "provider" in model.needs else pairs
         )
-        order = canonical(tally, rng) if relaxed else np.arange(tally.entries, dtype=np.int32)
+        order = order_people(tally, rng) if relaxed else np.arange(tally.entries, dtype=np.int32)
         small = np.int32 if tally.rows < 2**31 else np.int64
         count = np.ones(len(order), small) if relaxed else tally.count.astype(small)
         keys = np.ascontiguousarray(tally.keys[:, order]) if relaxed else tally.keys.copy()
@@ -202,7 +202,7 @@ class Segments:
             [bits[:, :0], *(parents.sets[j] for j in sorted(parents.sets))], axis=1
         )
         where = self.keys, self.start, self.stop, set_at, had
-        self._share(split.span, len(self.start), *where, low, high, bits)
+        self._share(split.fill_spans, len(self.start), *where, low, high, bits)
         return self._cells(low, high, bits, set_at)
 
     def _cells(
@@ -225,20 +225,20 @@ class Segments:
 
     def candidates(
         self, segment: NDArray[Any], column: NDArray[Any], free: NDArray[np.bool_] | None = None
-    ) -> Candidates:
+    ) -> CandidateCuts:
         """Cuts of these segments on these columns, not balanced yet."""
         n = len(segment)
         free = np.zeros(n, bool) if free is None else free
         begin, cut, quota, left = np.zeros((4, n), np.int64)
-        return Candidates(segment, column, free, begin, cut, quota, left, np.zeros((n, 2), bool))
+        return CandidateCuts(segment, column, free, begin, cut, quota, left, np.zeros((n, 2), bool))
 
     def _share(self, kernel: Callable[..., None], number: int, *arguments: Any) -> None:
         share_out(kernel, number, self.keys.shape[1], *arguments)
 
-    def balance(self, found: Candidates) -> None:
+    def balance(self, found: CandidateCuts) -> None:
         """Find where each candidate cuts: nearest to half of the people."""
         self._share(
-            split.balance,
+            split.find_balanced_cuts,
             len(found),
             self.keys,
             self.count,
@@ -261,7 +261,7 @@ class Segments:
             found.left,
         )
 
-    def blocks(self, found: Candidates) -> Iterator[NDArray[np.int64]]:
+    def blocks(self, found: CandidateCuts) -> Iterator[NDArray[np.int64]]:
         """The candidates in blocks of about ``BLOCK_ROWS`` rows."""
         if not len(found):
             return
@@ -270,9 +270,9 @@ class Segments:
         edges = np.flatnonzero(np.diff(number)) + 1
         yield from np.split(np.arange(len(found)), edges)
 
-    def halves(self, found: Candidates, model: Model) -> Groups:
+    def halves(self, found: CandidateCuts, model: Model) -> Groups:
         """Both halves of each candidate as groups: left and right in turn."""
-        left = np.where(found.cut == split.EVERYBODY, self.people[found.segment], found.left)
+        left = np.where(found.cut == split.NO_QUOTA, self.people[found.segment], found.left)
         rows = np.stack((left, self.people[found.segment] - left), axis=1).ravel()
         where = (found.segment, found.column, found.begin, self.lifts.place, found.cut, found.quota)
         histograms, shares = self._judged(rows, found, where)
@@ -284,7 +284,7 @@ class Segments:
         return Groups(rows, histograms, shares, cells, population)
 
     def _judged(
-        self, rows: NDArray[np.int64], found: Candidates, where: tuple[Any, ...]
+        self, rows: NDArray[np.int64], found: CandidateCuts, where: tuple[Any, ...]
     ) -> tuple[tuple[Histogram, ...], tuple[Contributions, ...]]:
         """The sensitive values of both halves of each candidate, and who brought them if asked."""
         histograms, shares = [], []
@@ -298,7 +298,7 @@ class Segments:
         return tuple(histograms), tuple(shares)
 
     def _counts(
-        self, i: int, rows: NDArray[np.int64], found: Candidates, where: tuple[Any, ...]
+        self, i: int, rows: NDArray[np.int64], found: CandidateCuts, where: tuple[Any, ...]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
         """A column counted in both halves of each candidate: sparse, ascending in each."""
         size = self.columns[i].size
@@ -307,7 +307,7 @@ class Segments:
         value, count = np.empty(room[-1], np.int32), np.empty(room[-1], np.int64)
         pairs = np.zeros(2 * len(found), np.int64)
         self._share(
-            split.halve,
+            split.count_halves,
             len(found),
             self.keys,
             self.values[i],
@@ -331,7 +331,7 @@ class Segments:
         low, high = np.full(shape, 2**31 - 1, np.int32), np.full(shape, -1, np.int32)
         bits = np.zeros((shape[0], total), dtype=np.uint64)
         rows = self.keys, self.count, self.start, self.stop
-        self._share(split.span_halves, len(where[0]), *rows, *where, set_at, low, high, bits)
+        self._share(split.fill_half_spans, len(where[0]), *rows, *where, set_at, low, high, bits)
         spans = self._cells(np.minimum(low, high.clip(0)), high.clip(0), bits, set_at)
         return cover_ranges(self.axes, spans.low, spans.high, spans.sets)
 
@@ -341,13 +341,13 @@ class Segments:
         undone = self.candidates(np.arange(n), np.zeros(n, np.int64)).undone()
         return self.halves(undone, model).take(np.arange(0, 2 * n, 2))
 
-    def part(self, chosen: Candidates) -> NDArray[np.bool_]:
+    def part(self, chosen: CandidateCuts) -> NDArray[np.bool_]:
         """Cut the chosen segments: their halves become the open ones; returns which meet it."""
         chosen_order = np.argsort(self.start[chosen.segment], kind="stable")
         chosen = chosen.take(chosen_order)
         middle = np.empty(len(chosen), np.int64)
         self._share(
-            split.part,
+            split.partition_segments,
             len(chosen),
             self.keys,
             self.values,
@@ -383,7 +383,7 @@ class Segments:
         return self.entry[first], class_[first], count.astype(np.int64)
 
 
-def canonical(tally: Tally, rng: np.random.Generator) -> NDArray[np.int32]:
+def order_people(tally: Tally, rng: np.random.Generator) -> NDArray[np.int32]:
     """Every person's entry, in an order that depends on the codes and the seed alone.
 
     People with equal quasi-identifiers are mixed: were they sorted by their sensitive values, a

@@ -8,12 +8,18 @@ import numpy as np
 
 from shoal.core.model import Model
 from shoal.core.tally import Groups
-from shoal.models._verifiers.lattice import Checked, Lattice, Masks, masks, ranks
+from shoal.models._verifiers.lattice import (
+    CoalitionLattice,
+    Masks,
+    VerifierResult,
+    decode_coalition,
+    encode_coalitions,
+)
 
 Asks = Callable[[int], bool]
 
 
-def binary(model: Model, class_: Groups, m: int) -> Checked:
+def verify_binary(model: Model, class_: Groups, m: int) -> VerifierResult:
     """Algorithm 1 of the paper: settle many coalitions of m providers by one harmless larger one.
 
     Take a coalition of n_G − 1 providers, the weakest first, that contains an unsettled one of m.
@@ -26,13 +32,15 @@ def binary(model: Model, class_: Groups, m: int) -> Checked:
 
     Does not help a rule that is not growing. Keeps all coalitions of m providers in memory.
     """
-    lattice = Lattice.of(model, class_, m, "binary")
-    unsettled = masks(lattice.within([lattice.most]).level(lattice.most, strongest=True))
+    lattice = CoalitionLattice.of(model, class_, m, "binary")
+    unsettled = encode_coalitions(
+        lattice.within([lattice.most]).level(lattice.most, strongest=True)
+    )
     answers: dict[int, bool] = {}
 
     def breaks(coalition: int) -> bool:
         if coalition not in answers:
-            answers[coalition] = bool(lattice.broken(ranks(coalition))[0])
+            answers[coalition] = bool(lattice.broken(decode_coalition(coalition))[0])
         return answers[coalition]
 
     while len(unsettled):
@@ -40,10 +48,10 @@ def binary(model: Model, class_: Groups, m: int) -> Checked:
         if breaks(above):
             inside = int(unsettled[unsettled & ~np.uint64(above) == 0][0])
             if breaks(inside):
-                return Checked(lattice.named(ranks(inside)[0]), len(answers))
+                return VerifierResult(lattice.named(decode_coalition(inside)[0]), len(answers))
             above = _halved(inside, above, breaks)
         unsettled = unsettled[unsettled & ~np.uint64(above) > 0]
-    return Checked(None, len(answers))
+    return VerifierResult(None, len(answers))
 
 
 def _weakest_above(unsettled: Masks, providers: int) -> int:
@@ -55,7 +63,7 @@ def _weakest_above(unsettled: Masks, providers: int) -> int:
 
 def _halved(harmless: int, harmful: int, breaks: Asks) -> int:
     """The largest harmless coalition on one way between the two."""
-    while (missing := ranks(harmless ^ harmful)[0]).size > 1:
+    while (missing := decode_coalition(harmless ^ harmful)[0]).size > 1:
         half = harmless | sum(1 << rank for rank in missing[: missing.size // 2].tolist())
         if breaks(half):
             harmful = half

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from shoal.core.model import Model
 from shoal.core.tally import Groups
-from shoal.models._verifiers.lattice import Checked, Lattice
+from shoal.models._verifiers.lattice import CoalitionLattice, VerifierResult
 
 
-def bottom_up(model: Model, class_: Groups, m: int) -> Checked:
+def verify_bottom_up(model: Model, class_: Groups, m: int) -> VerifierResult:
     """Coalitions of 0, 1, …, m providers, the strongest of a size first, until one breaks the rule.
 
     Upward pruning: whatever contains a coalition that breaks the rule breaks it too, so the first
@@ -17,7 +17,7 @@ def bottom_up(model: Model, class_: Groups, m: int) -> Checked:
 
     Does not prune a safe class: it costs more checks than ``direct``. Growing rules only.
     """
-    lattice = Lattice.of(model, class_, m, "bottom-up")
+    lattice = CoalitionLattice.of(model, class_, m, "bottom-up")
     sizes = range(lattice.most + 1)
     lattice.within(sizes)
     checks = 0
@@ -25,5 +25,5 @@ def bottom_up(model: Model, class_: Groups, m: int) -> Checked:
         found = lattice.first(lattice.level(size, strongest=True))
         checks += found.checks
         if found.coalition is not None:
-            return Checked(found.coalition, checks)
-    return Checked(None, checks)
+            return VerifierResult(found.coalition, checks)
+    return VerifierResult(None, checks)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from shoal.core.model import Model
 from shoal.core.tally import Groups
-from shoal.models._verifiers.lattice import Checked, Lattice
+from shoal.models._verifiers.lattice import CoalitionLattice, VerifierResult
 
 
-def direct(model: Model, class_: Groups, m: int) -> Checked:
+def verify_direct(model: Model, class_: Groups, m: int) -> VerifierResult:
     """Every coalition of the largest size, until one breaks the rule.
 
     The largest size is min(m, n_G − 1) of the class's n_G providers. Smaller coalitions need no
@@ -16,6 +16,6 @@ def direct(model: Model, class_: Groups, m: int) -> Checked:
 
     Does not prune: a class that is safe costs all checks. Growing rules only.
     """
-    lattice = Lattice.of(model, class_, m, "direct")
+    lattice = CoalitionLattice.of(model, class_, m, "direct")
     size = lattice.most
     return lattice.within([size]).first(lattice.level(size, strongest=True))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from shoal.core.model import Model, parse_whole_number
 from shoal.core.tally import Groups
 from shoal.core.theory.collusion import count_members, find_breaches
-from shoal.models._verifiers.lattice import Checked, one_class
+from shoal.models._verifiers.lattice import VerifierResult, check_single_class
 
 
-def exact(model: Model, class_: Groups, m: int) -> Checked:
+def verify_exact(model: Model, class_: Groups, m: int) -> VerifierResult:
     """The coalition that breaks a class, if there is one, for any rule that has an exact test.
 
     Rows: the providers with most rows are the worst. Distinct values: the coalition must hold all
@@ -20,6 +20,6 @@ def exact(model: Model, class_: Groups, m: int) -> Checked:
 
     Does not name the smallest coalition, nor all: one that breaks the class.
     """
-    one_class(class_)
+    check_single_class(class_)
     most = count_members(class_.brought, parse_whole_number(m, "m", 0))
-    return Checked(find_breaches(model, class_, most).of(0), 1)
+    return VerifierResult(find_breaches(model, class_, most).of(0), 1)

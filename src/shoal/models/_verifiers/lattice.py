@@ -36,11 +36,11 @@ ALPHA = 0.3
 """The weight of diversity in the score, as in the paper's experiments on verification."""
 BELOW_ONE = 1 - 1e-9
 """The highest score of rows that fail the rule."""
-MOST = 1 << 18
+MAX_COALITIONS = 1 << 18
 """So many coalitions a verifier may have to look at."""
-WIDEST = 63
+MAX_PROVIDERS = 63
 """Providers of a class: a coalition is the bits of one word."""
-AT_ONCE = 1 << 12
+MAX_BATCH = 1 << 12
 
 Coalitions = NDArray[np.int64]
 """(coalitions, members): the ranks of the members, one coalition a row."""
@@ -49,7 +49,7 @@ Masks = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
-class Checked:
+class VerifierResult:
     """What a verifier found, and what it took."""
 
     coalition: tuple[int, ...] | None
@@ -59,7 +59,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Lattice:
+class CoalitionLattice:
     """One class, its providers from weak to strong, and the most that a coalition may have."""
 
     model: Model
@@ -71,9 +71,9 @@ class Lattice:
     """The class fails by itself: nobody needs to take rows away."""
 
     @classmethod
-    def of(cls, model: Model, class_: Groups, m: int, name: str) -> Lattice:
+    def of(cls, model: Model, class_: Groups, m: int, name: str) -> CoalitionLattice:
         """The lattice that the verifier of this name searches."""
-        one_class(class_)
+        check_single_class(class_)
         for part in split_rule(model):
             if not getattr(part, "growing", False):
                 raise UsageError(
@@ -83,7 +83,7 @@ class Lattice:
                 )
         most = int(count_members(class_.brought, parse_whole_number(m, "m", 0))[0])
         failing = not model.holds(class_).all()
-        return cls(model, class_, attack_power(model, class_), most, failing)
+        return cls(model, class_, rank_by_attack_power(model, class_), most, failing)
 
     @property
     def providers(self) -> int:
@@ -96,13 +96,13 @@ class Lattice:
         flat = np.fromiter(chain.from_iterable(combinations(everybody, size)), dtype=np.int64)
         return flat.reshape(math.comb(self.providers, size), size)
 
-    def within(self, sizes: Iterable[int]) -> Lattice:
+    def within(self, sizes: Iterable[int]) -> CoalitionLattice:
         """Itself, unless the coalitions of these sizes are too many to look at."""
         number = sum(math.comb(self.providers, size) for size in sizes)
-        if self.providers > WIDEST or number > MOST:
+        if self.providers > MAX_PROVIDERS or number > MAX_COALITIONS:
             raise UsageError(
                 f"A class has {self.providers} providers: too many coalitions to look at (at most "
-                f"{WIDEST} providers and {MOST:,} coalitions).",
+                f"{MAX_PROVIDERS} providers and {MAX_COALITIONS:,} coalitions).",
                 'use the verifier "exact".',
             )
         return self
@@ -111,13 +111,13 @@ class Lattice:
         """Which coalitions break the rule: one check each."""
         found = [
             ~self.model.holds(
-                remove_coalitions(self.class_, self.order[coalitions[at : at + AT_ONCE]])
+                remove_coalitions(self.class_, self.order[coalitions[at : at + MAX_BATCH]])
             )
-            for at in range(0, len(coalitions), AT_ONCE)
+            for at in range(0, len(coalitions), MAX_BATCH)
         ]
         return np.concatenate(found) if found else np.zeros(0, bool)
 
-    def first(self, coalitions: Coalitions) -> Checked:
+    def first(self, coalitions: Coalitions) -> VerifierResult:
         """The first coalition, in their order, that breaks the rule.
 
         Asked in growing bites, and counted as if one after the other.
@@ -127,9 +127,9 @@ class Lattice:
             hits = np.flatnonzero(self.broken(coalitions[at : at + bite]))
             if len(hits):
                 found = at + int(hits[0])
-                return Checked(self.named(coalitions[found]), found + 1)
-            at, bite = at + bite, min(2 * bite, AT_ONCE)
-        return Checked(None, len(coalitions))
+                return VerifierResult(self.named(coalitions[found]), found + 1)
+            at, bite = at + bite, min(2 * bite, MAX_BATCH)
+        return VerifierResult(None, len(coalitions))
 
     def named(self, coalition: NDArray[Any]) -> tuple[int, ...]:
         """The codes of a coalition's providers, ascending; of none where nobody is needed."""
@@ -139,40 +139,40 @@ class Lattice:
         return tuple(sorted(who[self.order[coalition]].tolist()))
 
 
-def one_class(class_: Groups) -> None:
+def check_single_class(class_: Groups) -> None:
     """Refuse anything but one class."""
     if len(class_) != 1:
         raise UsageError(f"A verifier judges one class, not {len(class_)}.", "take one of them.")
 
 
-def attack_power(model: Model, class_: Groups) -> NDArray[np.int64]:
+def rank_by_attack_power(model: Model, class_: Groups) -> NDArray[np.int64]:
     """The places of a class's providers, from the weakest to the strongest."""
     n = int(class_.brought.present[0])
     others = np.array([[j for j in range(n) if j != i] for i in range(n)], dtype=np.int64)
     own = remove_coalitions(class_, others.reshape(n, n - 1))
-    return np.lexsort((own.rows, scores(model, own)))
+    return np.lexsort((own.rows, score_classes(model, own)))
 
 
-def scores(model: Model, groups: Groups) -> NDArray[np.float64]:
+def score_classes(model: Model, groups: Groups) -> NDArray[np.float64]:
     """How far each class fulfils the rule: 1 or more only where it does."""
     score = score_fitness(model, groups, ALPHA)
     return np.where(model.holds(groups), score, np.minimum(score, BELOW_ONE))
 
 
-def masks(coalitions: Coalitions) -> Masks:
+def encode_coalitions(coalitions: Coalitions) -> Masks:
     """Each coalition as bits.
 
-    >>> masks(np.array([[0, 2], [1, 2]])).tolist()
+    >>> encode_coalitions(np.array([[0, 2], [1, 2]])).tolist()
     [5, 6]
     """
     bits = np.uint64(1) << coalitions.astype(np.uint64)
     return np.asarray(np.bitwise_or.reduce(bits, axis=1))
 
 
-def ranks(mask: int) -> Coalitions:
+def decode_coalition(mask: int) -> Coalitions:
     """The members of a coalition, as the only row.
 
-    >>> ranks(5).tolist()
+    >>> decode_coalition(5).tolist()
     [[0, 2]]
     """
     return np.array([[i for i in range(mask.bit_length()) if mask >> i & 1]], dtype=np.int64)

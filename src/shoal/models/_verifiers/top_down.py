@@ -6,10 +6,16 @@ import numpy as np
 
 from shoal.core.model import Model
 from shoal.core.tally import Groups
-from shoal.models._verifiers.lattice import Checked, Coalitions, Lattice, Masks, masks
+from shoal.models._verifiers.lattice import (
+    CoalitionLattice,
+    Coalitions,
+    Masks,
+    VerifierResult,
+    encode_coalitions,
+)
 
 
-def top_down(model: Model, class_: Groups, m: int) -> Checked:
+def verify_top_down(model: Model, class_: Groups, m: int) -> VerifierResult:
     """Coalitions of n_G − 1, n_G − 2, …, m providers, without those inside a harmless one.
 
     Downward pruning: a coalition inside one that does not break the rule does not break it, so a
@@ -19,7 +25,7 @@ def top_down(model: Model, class_: Groups, m: int) -> Checked:
     Does not stop early where a class is weak: every coalition above m may have to be asked about
     before one of m providers is found. Growing rules only.
     """
-    lattice = Lattice.of(model, class_, m, "top-down")
+    lattice = CoalitionLattice.of(model, class_, m, "top-down")
     lattice.within(range(lattice.most, lattice.providers))
     checks, safe = 0, np.zeros(0, np.uint64)
     for size in range(lattice.providers - 1, lattice.most, -1):
@@ -27,14 +33,14 @@ def top_down(model: Model, class_: Groups, m: int) -> Checked:
         broken = lattice.broken(asked)
         checks += len(asked)
         if not broken.any():
-            return Checked(None, checks)
-        safe = _inside(np.concatenate([safe, masks(asked[~broken])]), lattice.providers)
+            return VerifierResult(None, checks)
+        safe = _inside(np.concatenate([safe, encode_coalitions(asked[~broken])]), lattice.providers)
     found = lattice.first(_without(lattice.level(lattice.most, strongest=True), safe))
-    return Checked(found.coalition, checks + found.checks)
+    return VerifierResult(found.coalition, checks + found.checks)
 
 
 def _without(coalitions: Coalitions, safe: Masks) -> Coalitions:
-    return coalitions[~np.isin(masks(coalitions), safe)]
+    return coalitions[~np.isin(encode_coalitions(coalitions), safe)]
 
 
 def _inside(coalitions: Masks, providers: int) -> Masks:

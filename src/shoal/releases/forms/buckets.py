@@ -36,7 +36,7 @@ from shoal.core.axis import Axis
 from shoal.core.errors import OutputError, UsageError
 from shoal.core.model import Model, format_parameter, split_rule
 from shoal.core.schema import Schema
-from shoal.kernels.grouping import combinations
+from shoal.kernels.grouping import number_combinations
 from shoal.releases.draft import Draft, TableDraft
 from shoal.releases.folder import PRIVATE_ROWS
 from shoal.releases.judgement import find_unjudged_columns
@@ -259,7 +259,7 @@ def number_rows_alike(
         known = [np.array([place[v] for v in each.values])[each.codes] for each in pair]
         codes.append(np.concatenate(known))
         sizes.append(len(place))
-    number, _ = combinations(codes, sizes)
+    number, _ = number_combinations(codes, sizes)
     rows = len(one[names[0]].codes)
     return number[:rows], number[rows:]
 

@@ -34,7 +34,7 @@ from shoal.core.labels import format_value
 from shoal.core.model import Model, min_class_rows, unwrap_rule
 from shoal.core.tally import SUPPRESSED, Cut, Tally
 from shoal.engines.protocol import Frame
-from shoal.kernels.grouping import combinations, tabulate
+from shoal.kernels.grouping import number_combinations, tabulate
 from shoal.releases.companion import find_release
 from shoal.releases.draft import Labels, TableDraft, make_cut
 from shoal.releases.manifest import publishes_centroids
@@ -119,7 +119,7 @@ def compute_centroids(tally: Tally, cut: Cut, least: int = 1) -> tuple[Cut, dict
         _centre(axis, tabulate(class_, codes[entry], count, cut.classes, axis.size), least)
         for axis, codes in zip(tally.quasi, tally.keys, strict=True)
     ]
-    number, first = combinations([one[0] for one in found], [len(one[1]) for one in found])
+    number, first = number_combinations([one[0] for one in found], [len(one[1]) for one in found])
     class_ = np.where(kept, number[cut.class_], SUPPRESSED).astype(np.int32)
     cells = cover_classes(tally.quasi, tally.keys, cut.entry, class_)
     pairs = zip(tally.quasi, found, strict=True)

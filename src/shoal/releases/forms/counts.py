@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
 from shoal.core.spend import Spend
-from shoal.dp.consistency import consistent
-from shoal.dp.mechanisms import Noise, noise
+from shoal.dp.consistency import make_consistent
+from shoal.dp.mechanisms import Noise, calibrate_noise
 from shoal.releases.forms._noise.draft import NoiseDraft
 from shoal.releases.forms._noise.measured import ExactCounts, Tables
 from shoal.releases.forms._noise.plan import Columns, MarginalPlan
@@ -67,7 +67,7 @@ class Counts:
         marginals = plan.marginals(TOGETHER if asked is None else asked)
         check_marginal_names(plan, marginals)
         plan.check_size(marginals)
-        return cls(plan, marginals, noise(spend, len(marginals)), progress)
+        return cls(plan, marginals, calibrate_noise(spend, len(marginals)), progress)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -77,7 +77,7 @@ class Counts:
     def drawn(self, measured: ExactCounts, rng: np.random.Generator | None) -> NoiseDraft:
         """Add the noise, and make the marginals agree."""
         counts = add_noise(self.noise, measured.tables(self.marginals), rng, self.progress)
-        estimates = consistent(counts, self.plan.sizes)
+        estimates = make_consistent(counts, self.plan.sizes)
         return NoiseDraft(tabulate_counts(self.plan, counts, estimates), self.marginals, estimates)
 
     def expected(self) -> dict[str, Any]:

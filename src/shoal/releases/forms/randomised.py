@@ -30,9 +30,9 @@ from shoal.core.errors import UsageError
 from shoal.core.release import Verdict
 from shoal.core.schema import Schema
 from shoal.core.spend import Spend
-from shoal.dp.bins import all_bins
-from shoal.dp.randomised_response import response
-from shoal.dp.seeded_draws import generator
+from shoal.dp.bins import build_all_bins
+from shoal.dp.randomised_response import calibrate_response
+from shoal.dp.seeded_draws import create_seeded_generator
 from shoal.engines.protocol import Frame
 from shoal.releases.draft import TableDraft, make_cut
 from shoal.releases.forms._noise.answer_estimates import AnswerCounts, estimate_everybody
@@ -83,9 +83,9 @@ def check_randomised_request(request: Request, after: Sequence[Any]) -> None:
 def plan_answers(schema: Schema, spend: Spend) -> dict[str, Answers]:
     """How each sensitive column is answered for: an even part of epsilon each, exactly."""
     each = Spend(spend.epsilon / len(schema.sensitive))
-    pairs = zip(schema.sensitive, all_bins(Schema(schema.sensitive)), strict=True)
+    pairs = zip(schema.sensitive, build_all_bins(Schema(schema.sensitive)), strict=True)
     return {
-        column.name: Answers(column, response(each, one.size).keep, each.epsilon)
+        column.name: Answers(column, calibrate_response(each, one.size).keep, each.epsilon)
         for column, one in pairs
     }
 
@@ -126,7 +126,7 @@ class RandomisedDraft(TableDraft):
 
     @cached_property
     def _rng(self) -> np.random.Generator | None:
-        return generator(self._request.seed)
+        return create_seeded_generator(self._request.seed)
 
     def judged(self) -> Verdict:
         """The verdict on the classes and on the answers, by construction."""

@@ -58,9 +58,9 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
 from shoal.core.spend import Spend
-from shoal.dp.mechanisms import Noise, noise
-from shoal.dp.opendp_library import floor
-from shoal.dp.selection import chosen, selection_scale
+from shoal.dp.mechanisms import Noise, calibrate_noise
+from shoal.dp.opendp_library import round_down
+from shoal.dp.selection import calibrate_selection, select_candidate
 from shoal.releases.forms._noise.draft import NoiseDraft
 from shoal.releases.forms._noise.measured import ExactCounts, Tables
 from shoal.releases.forms._noise.options import write_marginal, write_marginal_option
@@ -97,7 +97,7 @@ def choose_spanning_pairs(
     while len(tree) < columns - 1:
         progress("choosing pairs", len(tree), columns - 1)
         open_ = [i for i, (a, b) in enumerate(pairs) if part[a] != part[b]]
-        a, b = pairs[open_[chosen(scores[open_], SENSITIVITY, epsilon, rng)]]
+        a, b = pairs[open_[select_candidate(scores[open_], SENSITIVITY, epsilon, rng)]]
         tree.append((a, b))
         part = [part[a] if own == part[b] else own for own in part]
     return tree
@@ -296,14 +296,16 @@ def split_budget(spend: Spend, columns: int) -> BudgetThirds:
     pairs = columns - 1
     if not spend.delta:
         third = Spend(spend.epsilon / 3)
-        return BudgetThirds(noise(third, columns), third.epsilon / pairs, noise(third, pairs))
+        return BudgetThirds(
+            calibrate_noise(third, columns), third.epsilon / pairs, calibrate_noise(third, pairs)
+        )
     # ρ adds up: noise for three times as many marginals as there are spends a third of it on these
-    whole = noise(spend, 1).rho
+    whole = calibrate_noise(spend, 1).rho
     assert whole is not None, "there is a δ"
-    alone, of_pairs = noise(spend, 3 * columns), noise(spend, 3 * pairs)
+    alone, of_pairs = calibrate_noise(spend, 3 * columns), calibrate_noise(spend, 3 * pairs)
     used = [Step.of("", alone, columns), Step.of("", of_pairs, pairs)]
     rest = whole * _ROOM - sum((one.spend(spend.delta).rho or Fraction(0)) for one in used)
-    each = Fraction(np.sqrt(floor(2 * rest / pairs))) * _ROOM  # a pure ε is ρ = ε²/2
+    each = Fraction(np.sqrt(round_down(2 * rest / pairs))) * _ROOM  # a pure ε is ρ = ε²/2
     return BudgetThirds(
         replace(alone, contributions=columns), each, replace(of_pairs, contributions=pairs)
     )
@@ -341,14 +343,14 @@ class Synthetic:
         _check_all(plan, marginals)
         plan.check_size(marginals)
         check_model_size(plan, marginals)
-        return cls(plan, marginals, noise(spend, len(marginals)), None, progress)
+        return cls(plan, marginals, calibrate_noise(spend, len(marginals)), None, progress)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """One step, or three where pairs are chosen."""
         if self.chosen is None:
             return (Step.of(EVERY, self.noise),)
-        pairs, scale = self.chosen.pairs, selection_scale(SENSITIVITY, self.chosen.epsilon)
+        pairs, scale = self.chosen.pairs, calibrate_selection(SENSITIVITY, self.chosen.epsilon)
         return (
             Step.of(ALONE, self.noise),
             Step(CHOOSING, CHOICE, scale, pairs.contributions),

@@ -35,8 +35,8 @@ from shoal.core.model import Model, list_joint_columns
 from shoal.core.schema import Column, Schema
 from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 from shoal.engines.protocol import Coding, Frame
-from shoal.kernels.box_tree import ends
-from shoal.kernels.grouping import extents, members
+from shoal.kernels.box_tree import find_set_ends
+from shoal.kernels.grouping import collect_code_sets, find_extents
 from shoal.releases.companion import hash_people
 from shoal.releases.draft import TableDraft, count_suppressible, run_method, settle_cut
 from shoal.releases.label_examples import find_examples
@@ -133,7 +133,7 @@ def read_old_cells(count: Recount, axes: Sequence[Axis]) -> Cells:
         levels[other, j] = axis.level_to_print(axis.height, low[other, j], high[other, j])
         if j in sets:
             sets[j][other] = all_leaves(axis)
-            low[:, j], high[:, j] = ends(sets[j])
+            low[:, j], high[:, j] = find_set_ends(sets[j])
     return Cells(low, high, sets, levels if (levels >= 0).any() else None)
 
 
@@ -294,7 +294,7 @@ def _standing_for(
 def _cover(tally: Tally, was: Codes, cells: Cells, cut: Cut) -> Cells:
     """The smallest cells around each class's people as they are now and as they were published."""
     entry, class_ = cut.entry, cut.class_
-    low, high = extents(tally.keys, entry, class_, cut.classes)
+    low, high = find_extents(tally.keys, entry, class_, cut.classes)
     old = (class_ >= 0) & (was[entry] >= 0)
     to, of = np.unique(np.stack((class_[old], was[entry[old]])), axis=1)
     np.minimum.at(low, to, cells.low[of])
@@ -302,7 +302,7 @@ def _cover(tally: Tally, was: Codes, cells: Cells, cut: Cut) -> Cells:
     sets = {}
     for j, bits in cells.sets.items():
         words = tally.quasi[j].words
-        sets[j] = members(tally.keys[j], entry, class_, cut.classes, words)
+        sets[j] = collect_code_sets(tally.keys[j], entry, class_, cut.classes, words)
         np.bitwise_or.at(sets[j], to, bits[of])
     return cover_ranges(tally.quasi, low, high, sets)
 

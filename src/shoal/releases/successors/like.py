@@ -51,8 +51,8 @@ from shoal.core.model import Model
 from shoal.core.schema import Column, Schema
 from shoal.core.tally import SUPPRESSED, Cut, Tally
 from shoal.engines.protocol import Coding, Distinct, Frame
-from shoal.methods._lattice.ladder import levelled, rung_at
-from shoal.methods._order.placement import placed
+from shoal.methods._lattice.ladder import find_rung, recode_to_rungs
+from shoal.methods._order.placement import place_in_cells
 from shoal.releases.companion import (
     Companion,
     find_release,
@@ -305,7 +305,7 @@ def _gives(column: Column, level: int, values: Sequence[Any], labels: set[str]) 
     named = column.name, column.kind, list(there)
     axis = column.hierarchy.grow(*named, null=None in values, bounds=column.bounds)
     low, high, readable = axis.parse(sorted(labels))
-    rung = rung_at(axis, level)
+    rung = find_rung(axis, level)
     node = rung.node[low]
     return bool((readable & (rung.low[node] == low) & (rung.high[node] == high)).all())
 
@@ -405,7 +405,7 @@ class LikeDraft(TableDraft):
             inside = [np.ones(axis.size, np.bool_) for axis in tally.quasi]
         else:
             cells = sort_narrowest_first(of.classes, tally)
-            cut = placed(tally, points, cells, request.rule)
+            cut = place_in_cells(tally, points, cells, request.rule)
             inside = [find_covered_codes(cells, axis, j) for j, axis in enumerate(tally.quasi)]
         if cut.held_back > count_suppressible(tally, request) or cut.held_back == tally.rows:
             raise _not_covered(cut, tally, plan, inside, request.rule)
@@ -424,10 +424,10 @@ def _at_levels(
     tally: Tally, points: NDArray[np.int32], levels: Levels, facts: dict[str, Any]
 ) -> Cut:
     """Every row whose values fit, at one level of each column."""
-    rungs = [rung_at(axis, levels[axis.name]) for axis in tally.quasi]
+    rungs = [find_rung(axis, levels[axis.name]) for axis in tally.quasi]
     fit = np.flatnonzero((points >= 0).all(axis=0))
     some = replace(tally, keys=tally.keys[:, fit], values=tally.values[:, fit])
-    cut = levelled(replace(some, count=tally.count[fit]), rungs)
+    cut = recode_to_rungs(replace(some, count=tally.count[fit]), rungs)
     class_ = np.full(tally.entries, SUPPRESSED, np.int32)
     class_[fit[cut.entry]] = cut.class_
     entry = np.arange(tally.entries, dtype=np.int32)

@@ -43,17 +43,21 @@ from shoal.core.schema import Schema
 from shoal.core.tally import Cut, Groups, Tally
 from shoal.engines.protocol import Frame
 from shoal.methods._invariance.balancing import NEW, Balance
-from shoal.methods._invariance.groups import completed, gathered, indistinct
+from shoal.methods._invariance.groups import (
+    explain_indistinct_groups,
+    gather_classes,
+    suppress_missing_rows,
+)
 from shoal.methods._invariance.requirement import (
     APART,
     NAME,
-    asked,
-    besides,
     check_newcomers,
-    invariance,
+    drop_invariance,
+    find_invariance,
+    read_requirement,
 )
 from shoal.methods._topdown.progress import Advance
-from shoal.methods._topdown.segments import canonical
+from shoal.methods._topdown.segments import order_people
 from shoal.releases.companion import find_release, hash_people
 from shoal.releases.draft import TableDraft, count_suppressible, recode_rows, settle_cut
 from shoal.releases.options import PARTITION, Request
@@ -240,7 +244,7 @@ def check_invariant(request: Request) -> None:
     if request.based_on is None:
         return
     if request.method != METHOD:
-        if invariance(request.rule) is not None:
+        if find_invariance(request.rule) is not None:
             raise UsageError(
                 f"Based on an earlier release, {NAME} needs the method {METHOD}: the method "
                 f"{request.method} does not keep signatures.",
@@ -328,8 +332,8 @@ def _cut(
     tally: Tally, was: NDArray[Any], before: SignedRelease, request: Request
 ) -> tuple[Tally, Cut]:
     """The classes, and the tally with an entry for each counterfeit."""
-    rule, axis, values = invariance(request.rule), tally.sensitive[0], tally.values[0]
-    m, on, _ = asked(tally, request.rule)
+    rule, axis, values = find_invariance(request.rule), tally.sensitive[0], tally.values[0]
+    m, on, _ = read_requirement(tally, request.rule)
     sets, old = before.codes(axis)
     stays = was >= 0
     check_values_unchanged(axis.name, int(tally.count[stays & (values != old[was])].sum()))
@@ -338,7 +342,7 @@ def _cut(
     signatures = sorted({tuple(sets[one].tolist()) for one in np.unique(class_[stays])})
     number = {one: i for i, one in enumerate(signatures)}
     of_class = np.array([number.get(tuple(one.tolist()), NEW) for one in sets], np.int64)
-    entry = canonical(tally, np.random.default_rng(0))
+    entry = order_people(tally, np.random.default_rng(0))
     signature = np.where(stays, of_class[class_], NEW)[entry]
     asks = parse_newcomers(request)
     balance = Balance(tally, entry, values[entry], signature, axis.size, asks)
@@ -361,12 +365,12 @@ def _gathered(
         count=np.concatenate((tally.count, np.ones(made, np.int64))),
     )
     first = np.append(stays, np.zeros(made, np.bool_))
-    whole, cut, _ = gathered(whole, request.rule, rows, advance, first)
-    cut = completed(whole, cut)
+    whole, cut, _ = gather_classes(whole, request.rule, rows, advance, first)
+    cut = suppress_missing_rows(whole, cut)
     cut = _pieces(cut, (cut.class_ >= 0) | (cut.entry < tally.entries))
     check_nobody_suppressed(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))
     if cut.held_back > allowed:
-        raise indistinct(cut.held_back)
+        raise explain_indistinct_groups(cut.held_back)
     advance.end()
     cut = _settled(tally, whole, cut, request.rule, allowed)
     check_nobody_suppressed(int(cut.count[(cut.class_ < 0) & first[cut.entry]].sum()))
@@ -376,7 +380,7 @@ def _gathered(
 def _settled(tally: Tally, whole: Tally, cut: Cut, rule: Model, allowed: int) -> Cut:
     """The cut without classes that break the rule: all but m-invariance by people alone."""
     real = _pieces(cut, cut.entry < tally.entries)
-    made, other = int(cut.count.sum() - real.count.sum()), besides(rule)
+    made, other = int(cut.count.sum() - real.count.sum()), drop_invariance(rule)
     if not made:
         return settle_cut(whole, cut, rule, allowed)
     refuse_value_models(rule, made)

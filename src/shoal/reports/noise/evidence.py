@@ -27,9 +27,9 @@ from shoal.core.column import Column
 from shoal.core.errors import NotMetError, UsageError
 from shoal.core.release import MANIFEST_NAME, Finding, Verdict
 from shoal.core.spend import Spend
-from shoal.dp.bins import Bins, all_bins
-from shoal.dp.consistency import deviations
-from shoal.dp.mechanisms import LAPLACE, deviation, noise
+from shoal.dp.bins import Bins, build_all_bins
+from shoal.dp.consistency import compute_estimate_deviations
+from shoal.dp.mechanisms import LAPLACE, calibrate_noise, compute_noise_deviation
 from shoal.releases.companion import find_companion, find_release, is_other_original
 from shoal.releases.forms._noise.measured import MeasuredTable
 from shoal.releases.forms._noise.plan import Columns, MarginalPlan
@@ -129,12 +129,12 @@ def useful(read: Reread) -> dict[str, Any]:
 
 
 def _spread(step: Step) -> float | None:
-    return None if step.mechanism == CHOICE else deviation(step.mechanism, step.scale)
+    return None if step.mechanism == CHOICE else compute_noise_deviation(step.mechanism, step.scale)
 
 
 def _marginals(read: Reread, spread: float) -> list[dict[str, Any]]:
     """Each marginal: its cells, how full they are, and the noise of a count and of an estimate."""
-    agreed, found = deviations(read.marginals, read.plan.sizes), []
+    agreed, found = compute_estimate_deviations(read.marginals, read.plan.sizes), []
     for columns in read.marginals:
         cells, drawn = read.plan.cells([columns]), read.counts.get(columns)
         told = {"name": read.plan.called(columns), "cells": cells, "deviation": spread}
@@ -154,7 +154,7 @@ def _points(read: Reread) -> list[dict[str, float]]:
     points = []
     for times in TIMES:
         spend = Spend(read.spend.epsilon * Fraction(times), read.spend.delta)
-        made = noise(spend, len(read.marginals))
+        made = calibrate_noise(spend, len(read.marginals))
         points.append({"epsilon": float(spend.epsilon), "theory": mean_size(made.name, made.scale)})
     return [one for one in points if one["theory"] > 0]  # hardly any noise at all is not drawn
 
@@ -293,7 +293,7 @@ def gathered(
     progress("verifying", 0, 1)
     verdict = _verified(given.release, table, manifest)
     schema = parse_released_schema(manifest)
-    plan = MarginalPlan(schema, all_bins(schema))
+    plan = MarginalPlan(schema, build_all_bins(schema))
     read = Reread.of(table, plan, manifest)
     found, audit, reading = None, None, given.settings.get("reading") or {}
     if given.original is not None and not public:

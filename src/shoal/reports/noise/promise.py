@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.core.spend import Spend, format_budget, to_exact
-from shoal.dp.beliefs import CHANGE, PRESENCE, Prior, curves
+from shoal.dp.beliefs import CHANGE, PRESENCE, Prior, compute_belief_curves
 from shoal.dp.semantics import semantic_privacy
 from shoal.releases.forms._noise.answer_estimates import estimates
 from shoal.releases.forms._noise.answers import read_answers
@@ -50,7 +50,7 @@ def promised(
         "words": {name: format_budget(to_exact(one)) for name, one in spend.to_json().items()},
         "releasable": manifest.get("releasable", True) is True,
         "meaning": said.to_json(),
-        "curves": curves(float(spend.epsilon), said.even.exponent),
+        "curves": compute_belief_curves(float(spend.epsilon), said.even.exponent),
         "beliefs": beliefs,
         "cautions": list_cautions(spend, people),
         "examples": prior is None,

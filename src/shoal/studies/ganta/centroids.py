@@ -33,7 +33,7 @@ from shoal.attacks._shared.location import Located, located
 from shoal.core import temporary_files
 from shoal.core.theory.adversary_view import Needs
 from shoal.methods._order.points import Points
-from shoal.methods.microaggregation import Cloud, Pieces
+from shoal.methods.microaggregation import EmbeddedPoints, Pieces
 from shoal.releases.reader import open_frame
 from shoal.releases.tallying import encode
 from shoal.studies.claims import (
@@ -140,11 +140,13 @@ def every_class(table: pa.Table, sample: Sample, k: int, categories: str) -> flo
     return nearest_is_own(*clustered(table, sample, k, categories))
 
 
-def clustered(table: pa.Table, sample: Sample, k: int, categories: str) -> tuple[Cloud, Pieces]:
+def clustered(
+    table: pa.Table, sample: Sample, k: int, categories: str
+) -> tuple[EmbeddedPoints, Pieces]:
     """The people as places, and the method's classes of them."""
     with open_frame(table) as frame:
         tally = encode(frame, sample.schema.fit(frame.fields)).tally
-    cloud = Cloud.of(tally, Points.of(tally), categories)
+    cloud = EmbeddedPoints.of(tally, Points.of(tally), categories)
     pieces, _ = cloud.clustered(k, table.num_rows)
     return cloud, pieces
 
@@ -159,7 +161,7 @@ def largest(sample: Sample, *, k: int, seed: int) -> Row:
     return {"largest": max(sizes), "numbers": len(sizes)}
 
 
-def nearest_is_own(cloud: Cloud, pieces: Pieces) -> float:
+def nearest_is_own(cloud: EmbeddedPoints, pieces: Pieces) -> float:
     """Percent of people whose class has the nearest centroid: means, and modes of categories."""
     point, class_, people = pieces
     far = _distances(cloud, pieces)
@@ -168,7 +170,7 @@ def nearest_is_own(cloud: Cloud, pieces: Pieces) -> float:
     return float(100 * (people * share).sum() / people.sum())
 
 
-def _distances(cloud: Cloud, pieces: Pieces) -> NDArray[np.float64]:
+def _distances(cloud: EmbeddedPoints, pieces: Pieces) -> NDArray[np.float64]:
     """(points, classes): squared, by the method's own measure."""
     point, class_, people = pieces
     classes = int(class_.max()) + 1

@@ -20,7 +20,7 @@ from typing import Any
 import shoal
 from shoal import ShoalError
 from shoal.models._verifiers import verifiers
-from shoal.models._verifiers.lattice import Lattice, scores
+from shoal.models._verifiers.lattice import CoalitionLattice, score_classes
 from shoal.studies.claims import Row, Rows, number
 from shoal.studies.experiment import Experiment, Spec
 from shoal.studies.laboratory import Lab
@@ -104,7 +104,7 @@ def a_check(sample: Sample, class_rows: int, split: str, n: int, k: int, l: int,
     """The class's score, and what a check costs: coalitions asked about one by one, or at once."""
     rule = shoal.KAnonymity(k) & shoal.DistinctDiversity(l)
     class_ = drawn(sample, class_rows, n, split, seed)
-    lattice = Lattice.of(rule, class_, n // 2, "direct")
+    lattice = CoalitionLattice.of(rule, class_, n // 2, "direct")
     some = lattice.level(lattice.most)[:ASKED]
     lattice.broken(some)  # warm
     begun = time.process_time()
@@ -117,7 +117,7 @@ def a_check(sample: Sample, class_rows: int, split: str, n: int, k: int, l: int,
     return {
         "one_by_one": 1e6 * (between - begun) / len(some),
         "at_once": 1e6 * (ended - between) / (ASKED * len(some)),
-        "score": float(scores(rule, class_)[0]),
+        "score": float(score_classes(rule, class_)[0]),
     }
 
 

@@ -29,7 +29,7 @@ from shoal.forecasts.closed_form import estimate_by_closed_form
 from shoal.forecasts.estimate import ExposureEstimate
 from shoal.forecasts.local_distribution import LocalDistribution
 from shoal.forecasts.our_table import OurTable, OverlapScenario
-from shoal.kernels.combinatorics import fewer
+from shoal.kernels.combinatorics import compute_chance_of_fewer
 
 COUNTED, CHANCE, SOMEBODY, OWN, ALIKE = (
     "paper, people counted",
@@ -45,7 +45,9 @@ WEIGHT = 1.0
 def steps(ours: OurTable, asked: OverlapScenario) -> Iterator[ExposureEstimate]:
     """What lies between the paper's estimate and the closed form, in turn."""
     appears = _appears(ours, asked)
-    fails = fewer(ours.histogram.start, appears, np.full(ours.classes, -1), asked.l)
+    fails = compute_chance_of_fewer(
+        ours.histogram.start, appears, np.full(ours.classes, -1), asked.l
+    )
     yield ExposureEstimate(COUNTED, float((1 - fails < asked.confidence).mean()), fails)
     yield ExposureEstimate(CHANCE, float(fails.mean()), fails)
     somebody = 1 - (1 - asked.overlap) ** ours.histogram.rows
@@ -77,7 +79,7 @@ def _beside_own(
     group = np.repeat(np.arange(len(of)), number)
     pair = np.arange(start[-1]) + (first - start[:-1])[group]
     own = np.arange(len(of)) - first + start[:-1]
-    fails = fewer(start, appears[pair], own, need)
+    fails = compute_chance_of_fewer(start, appears[pair], own, need)
     found: NDArray[np.float64] = histogram.sum(fails * histogram.count) / histogram.rows
     return found
 

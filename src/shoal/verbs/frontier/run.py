@@ -29,10 +29,10 @@ from shoal.core.model import list_joint_columns
 from shoal.core.schema import Schema
 from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 from shoal.engines.protocol import Frame
-from shoal.kernels.grouping import combinations
+from shoal.kernels.grouping import number_combinations
 from shoal.measures.loss import loss
 from shoal.measures.risk.exposure import Exposure, exposure
-from shoal.methods import by_levels
+from shoal.methods import publishes_levels
 from shoal.releases.auto_hierarchies import add_automatic_levels
 from shoal.releases.draft import COMPILING, is_compiled, make_cut
 from shoal.releases.options import Progress, Request, ignore_progress
@@ -85,7 +85,7 @@ class CountedTable:
         entry, class_, count = self._pieces(cut)
         there = np.flatnonzero(class_ != SUPPRESSED)
         columns, sizes = kept[:, entry[there]], [one.size for one in self.known.quasi[-len(kept) :]]
-        number, first = combinations((class_[there], *columns), (cut.classes, *sizes))
+        number, first = number_combinations((class_[there], *columns), (cut.classes, *sizes))
         divided = np.full_like(class_, SUPPRESSED)
         divided[there] = number
         cells = _with(cut.cells.take(class_[there[first]]), columns[:, first])
@@ -101,7 +101,9 @@ class CountedTable:
         rows = rows[np.argsort(self.part_of[rows], kind="stable")]
         order = np.argsort(cut.entry, kind="stable")
         class_ = np.repeat(cut.class_[order], cut.count[order])
-        number, first = combinations((rows, class_ + 1), (self.known.entries, cut.classes + 1))
+        number, first = number_combinations(
+            (rows, class_ + 1), (self.known.entries, cut.classes + 1)
+        )
         return rows[first], class_[first], np.bincount(number)
 
 
@@ -109,7 +111,7 @@ def _found(encoded: Encoded, codes: tuple[NDArray[Any], ...]) -> NDArray[np.int3
     """Which entry of a tally has these codes; its own entries differ, and are numbered first."""
     own = encoded.codes()
     both = [np.concatenate(pair, dtype=np.int64) for pair in zip(own, codes, strict=True)]
-    number, _ = combinations(both, [one.size for one in encoded.codings])
+    number, _ = number_combinations(both, [one.size for one in encoded.codings])
     return number[encoded.tally.entries :]
 
 
@@ -161,7 +163,7 @@ class FrontierTables:
 
     def of(self, method: str) -> CountedTable:
         """The table as a method is given it."""
-        return self.levelled if by_levels(method) else self.plain
+        return self.levelled if publishes_levels(method) else self.plain
 
 
 def _kept(schema: Schema) -> tuple[str, ...]:
@@ -175,7 +177,7 @@ def _levels(
     frame: Frame, schema: Schema, requests: Sequence[Request]
 ) -> tuple[Schema, tuple[str, ...]]:
     """The schema of the methods that work by levels, and what to tell of it, once for them all."""
-    needing = [one for one in requests if by_levels(one.method)]
+    needing = [one for one in requests if publishes_levels(one.method)]
     if not needing:
         return schema, ()
     fitted, notes = add_automatic_levels(frame, replace(needing[0], schema=schema))

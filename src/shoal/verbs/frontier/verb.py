@@ -13,7 +13,7 @@ from shoal.adversary.runner import named_columns
 from shoal.core.errors import UsageError
 from shoal.core.model import Model
 from shoal.core.schema import Schema
-from shoal.methods import names as known_methods
+from shoal.methods import list_method_names as known_methods
 from shoal.models import rule as parse_rule
 from shoal.models.distinct_diversity import DistinctDiversity
 from shoal.models.k_anonymity import KAnonymity

@@ -29,12 +29,12 @@ from shoal.core.model import Model
 from shoal.core.schema import Schema
 from shoal.core.spend import Spend, format_budget
 from shoal.core.tally import Cut, Tally
-from shoal.dp.bins import all_bins
-from shoal.dp.randomised_response import response
+from shoal.dp.bins import build_all_bins
+from shoal.dp.randomised_response import calibrate_response
 from shoal.engines.protocol import CodeCounts
 from shoal.forecasts.our_table import tally_codes
 from shoal.forecasts.real_intersection import assign_rows_to_classes
-from shoal.kernels.grouping import combinations as distinct
+from shoal.kernels.grouping import number_combinations as distinct
 from shoal.measures.loss import loss
 from shoal.measures.marginals import Rows, marginals
 from shoal.releases.draft import make_cut
@@ -114,7 +114,7 @@ def _randomised(
     assert asked.spend is not None
     of_leaf, plan = _binned(people)
     own, size = of_leaf[-1], plan.sizes[-1]
-    way = response(asked.spend, size)
+    way = calibrate_response(asked.spend, size)
     tally, entry = _without_values(people)
     cut = _cut(tally, people, asked.rule, asked.progress)
     class_, true = assign_rows_to_classes(cut, entry, rng), own[people.values]
@@ -180,6 +180,6 @@ def _binned(people: CodedPeople) -> tuple[list[NDArray[np.int32]], MarginalPlan]
     The last is the value's. Leaves of a taxonomy that the domain leaves out have none, nor rows.
     """
     schema = Schema(people.columns)
-    plan = MarginalPlan(schema, all_bins(schema))
+    plan = MarginalPlan(schema, build_all_bins(schema))
     axes = (*people.quasi, people.sensitive)
     return [bins.of_leaves(axis) for bins, axis in zip(plan.bins, axes, strict=True)], plan

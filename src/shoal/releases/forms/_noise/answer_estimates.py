@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from shoal.core.column import join_names
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import EDITION, to_json_value
-from shoal.kernels.grouping import combinations
+from shoal.kernels.grouping import number_combinations
 from shoal.releases.companion import find_release
 from shoal.releases.forms._noise.answers import Answers, read_answers
 from shoal.releases.reader import open_labels, parse_released_schema
@@ -43,7 +43,7 @@ class AnswerCounts:
     def add(self, class_: NDArray[Any], codes: Sequence[NDArray[Any]]) -> None:
         """Count more rows: their classes, and their answers in every column."""
         columns = [class_, *codes]
-        number, first = combinations(columns, [int(class_.max(initial=0)) + 1, *self.sizes])
+        number, first = number_combinations(columns, [int(class_.max(initial=0)) + 1, *self.sizes])
         self._lots.append((np.stack([one[first] for one in columns]), np.bincount(number)))
 
     @property
@@ -149,7 +149,7 @@ def _grouped(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     if not codes:
         return np.zeros(1, np.int64), np.zeros(1, np.int64)
-    number, first = combinations(codes, sizes)
+    number, first = number_combinations(codes, sizes)
     return number.astype(np.int64), first
 
 

@@ -22,8 +22,8 @@ from shoal.core.model import Model, unwrap_rule
 from shoal.core.release import Judgement, Verdict
 from shoal.core.schema import Column, Schema
 from shoal.core.spend import Spend, to_exact
-from shoal.dp.bins import Bins, bins
-from shoal.dp.randomised_response import Response, answered_for
+from shoal.dp.bins import Bins, build_bins
+from shoal.dp.randomised_response import Response, compute_response_spend
 from shoal.engines.protocol import Frame
 from shoal.releases.forms._noise.manifest import name_promise, read_spend
 from shoal.releases.manifest import as_answer_column, publishes_answers
@@ -44,7 +44,7 @@ class Answers:
     @cached_property
     def bins(self) -> Bins:
         """The values that may be answered."""
-        return bins(self.column)
+        return build_bins(self.column)
 
     @property
     def response(self) -> Response:
@@ -169,7 +169,7 @@ def count_answers(frame: Frame, answers: Mapping[str, Answers]) -> dict[str, NDA
 
 def add_promise(found: Verdict, answers: Mapping[str, Answers], stated: Spend) -> Verdict:
     """The verdict with what the answers spend, computed again from how they were drawn."""
-    spent = [answered_for(one.bins.size, one.keep).epsilon for one in answers.values()]
+    spent = [compute_response_spend(one.bins.size, one.keep).epsilon for one in answers.values()]
     reached = sum(spent, Fraction(0))
     parts = zip(spent, answers.values(), strict=True)
     holds = reached <= stated.epsilon and all(own <= one.epsilon for own, one in parts)

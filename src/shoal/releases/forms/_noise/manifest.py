@@ -21,7 +21,7 @@ from typing import Any
 from shoal.core.errors import InputError, ShoalError
 from shoal.core.spend import Spend, format_budget
 from shoal.dp.mechanisms import GAUSSIAN, LAPLACE
-from shoal.dp.opendp_library import SOURCE, randomness
+from shoal.dp.opendp_library import SOURCE, describe_randomness
 from shoal.engines.one_row import RANDOM, is_one_row
 from shoal.releases import manifest as record
 from shoal.releases.forms._noise.plan import Columns, MarginalPlan
@@ -83,7 +83,7 @@ def describe_privacy(
         "scale": scale,
         "sensitivity": sensitivity,
         "composition": composition,
-        "randomness": randomness() if seed is None else SEEDED,
+        "randomness": describe_randomness() if seed is None else SEEDED,
         "post_processing": list(post_processing),
         "not_protected": list(not_protected),
         **more,

@@ -15,7 +15,7 @@ from itertools import combinations
 from shoal.core.column import PUBLISHED_ROLES, Field
 from shoal.core.errors import UsageError
 from shoal.core.schema import Schema
-from shoal.dp.bins import Bins, all_bins, kind_of
+from shoal.dp.bins import Bins, build_all_bins, infer_column_kind
 from shoal.releases.forms._noise.options import Marginals, write_marginal, write_marginal_option
 
 MOST_CELLS = 2_000_000
@@ -32,9 +32,10 @@ def settle_kinds(schema: Schema) -> Schema:
 
     How the rows would be read without a kind depends on the rows, which the bins may not.
     """
-    all_bins(schema)
+    build_all_bins(schema)
     columns = (
-        replace(c, kind=kind_of(c)) if c.role in PUBLISHED_ROLES else c for c in schema.columns
+        replace(c, kind=infer_column_kind(c)) if c.role in PUBLISHED_ROLES else c
+        for c in schema.columns
     )
     return replace(schema, columns=tuple(columns))
 
@@ -50,7 +51,7 @@ class MarginalPlan:
     def of(cls, schema: Schema, fields: Sequence[Field]) -> MarginalPlan:
         """The plan for a table with these columns."""
         fitted = schema.fit(fields)
-        return cls(fitted, all_bins(fitted))
+        return cls(fitted, build_all_bins(fitted))
 
     @cached_property
     def names(self) -> tuple[str, ...]:

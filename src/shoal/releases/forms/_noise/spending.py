@@ -15,9 +15,9 @@ from typing import Any
 
 from shoal.core.errors import InputError
 from shoal.core.spend import Spend
-from shoal.dp.accounting import composed
-from shoal.dp.mechanisms import GAUSSIAN, LAPLACE, Noise, spent
-from shoal.dp.selection import spent_choosing
+from shoal.dp.accounting import compose_spends
+from shoal.dp.mechanisms import GAUSSIAN, LAPLACE, Noise, compute_noise_spend
+from shoal.dp.selection import compute_selection_spend
 
 CHOICE = "permute-and-flip"
 """The mechanism that chooses one of several."""
@@ -46,13 +46,13 @@ class Step:
     def spend(self, delta: Fraction) -> Spend:
         """What the step spends, by OpenDP's map."""
         if self.mechanism == CHOICE:
-            return Spend(self.times * spent_choosing(self.scale, SENSITIVITY))
-        return spent(self.mechanism, self.scale, self.times, delta)
+            return Spend(self.times * compute_selection_spend(self.scale, SENSITIVITY))
+        return compute_noise_spend(self.mechanism, self.scale, self.times, delta)
 
     def parts(self, delta: Fraction) -> list[Spend]:
         """The same apart for each choice: their ρ is less than that of all at once."""
         if self.mechanism == CHOICE:
-            return [Spend(spent_choosing(self.scale, SENSITIVITY))] * self.times
+            return [Spend(compute_selection_spend(self.scale, SENSITIVITY))] * self.times
         return [self.spend(delta)]
 
     def to_json(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def total_spend(steps: Sequence[Step], delta: Fraction) -> Spend:
     if len(steps) == 1:
         return steps[0].spend(delta)
     spends = [one for step in steps for one in step.parts(delta)]
-    return composed("zcdp" if delta else "basic", spends, delta)
+    return compose_spends("zcdp" if delta else "basic", spends, delta)
 
 
 def describe_composition(steps: Sequence[Step]) -> str:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from shoal.core.errors import InputError, NotMetError
 from shoal.core.labels import restore_cell
 from shoal.core.release import Judgement, Verdict
-from shoal.dp.bins import all_bins
-from shoal.dp.consistency import consistent
+from shoal.dp.bins import build_all_bins
+from shoal.dp.consistency import make_consistent
 from shoal.engines.protocol import Frame
 from shoal.releases.forms._noise.manifest import (
     AGAIN,
@@ -83,7 +83,7 @@ def _plan(manifest: Mapping[str, Any]) -> MarginalPlan:
     schema = parse_released_schema(dict(manifest))
     if {column.name: column.role for column in schema.columns} != manifest["columns"]:
         raise InputError("The manifest names columns that its schema does not have.", AGAIN)
-    return MarginalPlan(schema, all_bins(schema))
+    return MarginalPlan(schema, build_all_bins(schema))
 
 
 def _read(table: Path, plan: MarginalPlan, manifest: Mapping[str, Any]) -> int:
@@ -206,7 +206,7 @@ def _check_estimates(
     plan: MarginalPlan,
 ) -> None:
     """The estimates are the consistent ones that follow from the counts, but for rounding."""
-    right = consistent(counts, plan.sizes)
+    right = make_consistent(counts, plan.sizes)
     near = [np.abs(right[one] - stated[one]).max() for one in counts]
     if not max(near) <= 10.0**-DIGITS:
         raise InputError("The estimates are not those that follow from the counts.", AGAIN)
