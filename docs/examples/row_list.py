@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.core.column import Field, Profile
-from shoal.engines.protocol import Codes, Coding, Counted, Distinct, Frame, Pieces
-from shoal.engines.source import Source
+from shoal.engines.protocol import CodeCounts, Codes, Coding, Distinct, Frame, Pieces
+from shoal.engines.source import SourceFile
 
 
 class RowList:
     """A table of categories. It counts and recodes; every algorithm stays where it is."""
 
-    source: Source | None = None
+    source: SourceFile | None = None
 
     def __init__(self, rows: Sequence[Mapping[str, str | None]]) -> None:
         self._rows = list(rows)
@@ -85,11 +85,13 @@ class RowList:
             columns.append(np.array([code[row[coding.column]] for row in self._rows], np.int32))
         return tuple(columns)
 
-    def tally(self, by: Sequence[Coding]) -> Counted:
+    def tally(self, by: Sequence[Coding]) -> CodeCounts:
         """The distinct combinations of codes."""
         counts = Counter(zip(*(codes.tolist() for codes in self.rows(by)), strict=True))
         keys = np.array(sorted(counts), dtype=np.int32).reshape(len(counts), len(by))
-        return Counted(tuple(keys.T), np.array([counts[key] for key in sorted(counts)], np.int64))
+        return CodeCounts(
+            tuple(keys.T), np.array([counts[key] for key in sorted(counts)], np.int64)
+        )
 
     def column(self, name: str) -> pa.Array:
         """A column as it stands."""
