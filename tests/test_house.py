@@ -16,7 +16,7 @@ import pytest
 
 import shoal
 from shoal import testing
-from shoal.attacks import attacks, needs
+from shoal.attacks import attacks, needs_of
 from shoal.core.axis import Axis
 from shoal.core.tally import Cut, Tally
 from shoal.core.theory.adversary_view import ReleaseView, Targets, View
@@ -442,7 +442,7 @@ def test_attacks_keep_their_contract(name):
 @pytest.mark.parametrize("name", sorted(attacks()))
 def test_attacks_say_what_they_need(name):
     """Where a need is stated, an attack without it raises; the flow asks for it beforehand."""
-    wanted = needs(name)
+    wanted = needs_of(name)
     assert 1 <= wanted.releases <= (wanted.most or wanted.releases)
     lacking = [
         ("people", wanted.people),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import shoal
-from shoal.adversary.context import scene
+from shoal.adversary.context import build_context
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells, find_meeting_classes, meet, ranges_to_sets
 from shoal.kernels.box_tree import find_set_ends
@@ -170,7 +170,7 @@ def test_a_prefix_without_its_mask_is_no_code_of_its_own():
 def test_half_open_ranges_meet_where_they_overlap(one, two, kind):
     releases = [Table({"x": [a, a, b, b], "d": [*"abab"]}) for a, b in (one, two)]
     schema = roles("x", kind=kind) if kind else roles("x")
-    cells = scene(releases, schema).cells
+    cells = build_context(releases, schema).cells
     others = find_meeting_classes(*cells)[1] if len(cells[0]) == 2 else ()
     assert len(others) == 3, "the first with both of the others, the second with the second"
     found = shoal.attack("complementary", releases, schema=schema, relation="same table")
@@ -190,7 +190,7 @@ def test_releases_of_different_shapes_are_brought_to_one_form():
     )
     people = Table({"e": [*"abcd"]})
     for releases, schemas in (([sets, ranges], [flat, line]), ([ranges, sets], [line, flat])):
-        both = scene(releases, schemas, people)
+        both = build_context(releases, schemas, people)
         assert [list(cells.sets) for cells in both.cells] == [[0], [0]]
         start, others = find_meeting_classes(*both.cells)
         assert np.diff(start).sum() == len(others) == 7  # {a, b} and {c, d} share nothing

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import shoal
-from shoal.adversary.mechanism_audit import most_alone
+from shoal.adversary.mechanism_audit import find_most_isolated
 from shoal.cli.main import main
 from shoal.core.errors import InputError, NotMetError, UsageError
 from shoal.core.spend import Spend
@@ -220,7 +220,7 @@ def test_the_person_is_the_one_left_most_alone():
     measured = MeasuredTable(MarginalPlan(schema, build_all_bins(schema)), counted)
     # Around a woman with flu: 3 × 3 × 2 people, with a cold 3 × 1 × 1, around the man 1 × 3 × 1;
     # of equals the first.
-    assert most_alone(measured, [(0,), (1,), (0, 1)]) == [0, 1]
+    assert find_most_isolated(measured, [(0,), (1,), (0, 1)]) == [0, 1]
 
 
 def test_on_the_command_line_a_broken_statement_leaves_with_4(release, tmp_path):

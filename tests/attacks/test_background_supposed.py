@@ -337,7 +337,7 @@ def test_where_no_combination_is_possible_the_knowledge_contradicts_the_table():
 
 
 def test_too_many_combinations_are_refused(monkeypatch):
-    monkeypatch.setattr("shoal.attacks.background.COMBINATIONS", 3)
+    monkeypatch.setattr("shoal.attacks.background.MAX_COMBINATIONS", 3)
     view = overlapping([0, 0, 0, 1, 1], [0, 0, 1, 0, 2], OVERLAP)
     with pytest.raises(InputError, match="4 combinations of classes; at most 3"):
         background(view, about="A.illness=a", knowing="not B.illness=a")

@@ -128,7 +128,7 @@ def test_the_worst_coalition_is_the_worst_of_all(seed):
 def test_where_there_are_too_many_it_climbs_and_says_so(monkeypatch, seed):
     rows, sure = random_rows(seed, providers=8), Fraction(9, 10)
     for most in (1, 55):  # after adding one by one no swaps; then swaps until none is better
-        monkeypatch.setattr(module, "TRIED", most)
+        monkeypatch.setattr(module, "MAX_TRIED", most)
         found = coalition(view_of(*rows, show=True), members=3, sure=sure)
         members = [CLINICS.leaves.index(name) for name in found.witness["coalition"]]
         reached = key(rows, members, sure)

@@ -11,7 +11,7 @@ import pytest
 from tests.attacks import release_views as releases
 
 from shoal.attacks._shared import row_links
-from shoal.attacks._shared.row_links import link
+from shoal.attacks._shared.row_links import link_rows
 from shoal.attacks.complementary import complementary
 from shoal.attacks.temporal import temporal
 from shoal.core.axis import Axis
@@ -54,7 +54,7 @@ def test_figure_5_resolves_twelve_rows_and_isolates_two(seed):
 
 def test_figure_5_links_to_the_table_of_the_paper():
     shown = view(FIG["GT1"], FIG["GT3"], show=True)
-    links = link(shown)
+    links = link_rows(shown)
     labels = [links.cells.labels(shown.axes, j) for j in range(4)]
     rows = Counter()
     settled = links.halves[0].settled
@@ -109,7 +109,7 @@ def tiny(seed):
 @pytest.mark.parametrize("seed", range(150))
 def test_settled_is_what_every_assignment_says_and_nothing_else(seed):
     seen = tiny(seed)
-    every, cells, links = releases.assignments(seen), releases.meets(seen), link(seen)
+    every, cells, links = releases.assignments(seen), releases.meets(seen), link_rows(seen)
     assert links.paired == len(every[0])
     number = sets_of(links.cells)
     linked_cells = [Counter(cells[pair] for pair in one.items()) for one in every]
@@ -342,7 +342,7 @@ def test_who_may_have_been_alone_before_is_not_newly_exposed(turned):
 
 def test_more_pairs_than_memory_allows_are_refused(monkeypatch):
     seen = mondrian_like(np.random.default_rng(3), 1_500, 20)
-    links, before = link(seen), complementary(seen)
+    links, before = link_rows(seen), complementary(seen)
     pairs = len(find_meeting_classes(*(half.twins.cells for half in links.halves))[1])
     assert pairs > 1_500
     monkeypatch.setattr(row_links, "MEMORY", pairs * (row_links.PAIR + 24 * 4))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.attacks import release_views as releases
 
-from shoal.attacks._shared.correspondence import class_pairs, grown
+from shoal.attacks._shared.correspondence import find_class_pairs, match_growing_table
 from shoal.attacks.backward import backward
 from shoal.attacks.cross import cross
 from shoal.attacks.forward import forward
@@ -73,7 +73,7 @@ def exposed_pairs(view, most):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_left_is_what_some_correspondence_has(seed):
     view = tiny(seed)
-    most, pairs = left_of_pairs(view, every(view)), class_pairs(grown(view))
+    most, pairs = left_of_pairs(view, every(view)), find_class_pairs(match_growing_table(view))
     rows = Counter()
     for (c, d, _), number in most.items():
         rows[c, d] += number
@@ -152,7 +152,7 @@ def formulas(known):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_formulas_are_the_least_that_is_cracked(seed):
-    known = grown(tiny(seed))
+    known = match_growing_table(tiny(seed))
     ahead, across, back = formulas(known)
     assert (known.one.count[known.twins] - known.most[0] >= ahead).all()
     assert (known.other.count[known.partner] - known.most[0] >= across).all()
@@ -178,7 +178,7 @@ def of(first, second):
 def test_others_may_need_the_places():
     """Two rows in the UK, two places in Europe, but France's row has no other place."""
     view = of(table(UK="ague ague", France="ague"), table(Europe="ague ague", UK="ague"))
-    known = grown(view)
+    known = match_growing_table(view)
     pair = (known.one.class_[known.twins] == 1) & (known.other.class_[known.partner] == 0)
     assert formulas(known)[0][pair].tolist() == [0]
     assert (known.one.count[known.twins] - known.most[0])[pair].tolist() == [1]
@@ -187,7 +187,7 @@ def test_others_may_need_the_places():
 def test_a_part_may_be_worse_off_than_the_whole():
     """France's row can only be Europe's; that Italy's has other places is no help."""
     view = of(table(France="ague", Italy="ague"), table(Europe="ague", Italy="ague ague ague"))
-    known = grown(view)
+    known = match_growing_table(view)
     europe = known.other.class_ == 0
     assert formulas(known)[2][europe].tolist() == [0]
     assert known.least[0][europe].tolist() == [1]
@@ -198,10 +198,10 @@ def test_the_exposed_are_counted_in_whole_correspondences():
     rng = np.random.default_rng(8095)
     rng.integers([5, 2, 0, 1], [14, 5, 5, 6])  # a table that was searched for
     view = replace(releases.random_view(rng, 9, 4, 2, 1, alike=3), sensitive=VALUE)
-    known, pairs = every(view), class_pairs(grown(view))
+    known, pairs = every(view), find_class_pairs(match_growing_table(view))
     weak = exposed_pairs(view, left_of_pairs(view, known))
     assert min(sum(classes(view, pair) in weak for pair in one) for one in known) == 3
-    assert grown(view).placed(~pairs.left.exposed[pairs.of]) == 7
+    assert match_growing_table(view).placed(~pairs.left.exposed[pairs.of]) == 7
     assert (forward(view).exposed, cross(view).exposed) == (3, 3)
 
 

@@ -13,16 +13,16 @@ import pytest
 
 import shoal
 from shoal.attacks._shared.beliefs import (
-    SURE,
+    CONFIDENT,
     Channel,
     _Others,
-    believed,
-    bound,
-    by_class,
-    by_everybody,
-    prior_of,
+    bound_belief,
+    compute_beliefs,
+    estimate_prior,
+    predict_by_class,
+    predict_by_everybody,
 )
-from shoal.attacks._shared.exchanged_values import OTHERS, _Learnt
+from shoal.attacks._shared.exchanged_values import OTHERS, _AdversaryBeliefs
 from shoal.attacks.homogeneity import homogeneity
 from shoal.attacks.intersection import intersection
 from shoal.attacks.worst_pair import worst_pair
@@ -82,14 +82,14 @@ def test_beliefs_are_those_of_enumeration(values):
     prior = rng.dirichlet(np.ones(values))
     releases = [shown(f"{i}", [0] * len(rows), rows, chance) for i, rows in enumerate(classes)]
     one = np.array([0, 1]), np.array([0])
-    found = believed(
-        [by_everybody(Channel.of(r, axis), prior) for r in releases], [one, one], prior
+    found = compute_beliefs(
+        [predict_by_everybody(Channel.of(r, axis), prior) for r in releases], [one, one], prior
     )
     wanted = by_enumeration(prior, classes, chance)
     assert found.best[0] == wanted.argmax()
     assert np.isclose(found.stated[0], wanted.max())
     assert found.left[0] == values
-    assert wanted.max() <= bound(2.6, prior[wanted.argmax()]) + 1e-12
+    assert wanted.max() <= bound_belief(2.6, prior[wanted.argmax()]) + 1e-12
 
 
 def test_values_as_they_are_are_weighed_as_ever():
@@ -97,8 +97,8 @@ def test_values_as_they_are_are_weighed_as_ever():
     axis = Axis("ill", "category", "flat", ("a", "b", "c"))
     plain = shown("plain", [0, 0, 0], [0, 0, 1], None)
     one = np.array([0, 1]), np.array([0])
-    prior = prior_of([Channel.of(plain, axis)])
-    found = believed([by_everybody(Channel.of(plain, axis), prior)], [one], prior)
+    prior = estimate_prior([Channel.of(plain, axis)])
+    found = compute_beliefs([predict_by_everybody(Channel.of(plain, axis), prior)], [one], prior)
     assert np.allclose(prior, [2 / 3, 1 / 3, 0])
     assert found.left.tolist() == [2]
     assert np.isclose(found.stated[0], 2 / 3)
@@ -126,7 +126,7 @@ def test_guesses_are_right_no_more_often_than_the_bound_says(epsilon, values):
     people = 5_000
     found = intersection(alone(people, epsilon, values, seed=9))
     told, slack = found.details, 4 * 0.5 / math.sqrt(people)
-    assert (found.exposed > 0) == (told["bound"] > SURE)
+    assert (found.exposed > 0) == (told["bound"] > CONFIDENT)
     assert told["guessed_right"] <= told["bound"] + slack
     assert told["largest_belief"] <= told["bound"] + 1e-12
     assert told["largest_belief"] > 0.99 * told["bound"]  # two answers that agree attain it
@@ -153,10 +153,12 @@ def test_exact_values_beside_answers_are_still_exact():
 def test_no_pair_of_classes_leaves_fewer_values():
     view = alone(30, "1", 3, seed=4)
     found = worst_pair(view, l=2)
-    prior = prior_of([Channel.of(one, view.sensitive) for one in view.releases])
+    prior = estimate_prior([Channel.of(one, view.sensitive) for one in view.releases])
     assert found.exposed == 0
     assert found.people == 30
-    assert np.isclose(found.sure, bound(2.0, prior.max()))  # what both spend, not the smaller
+    assert np.isclose(
+        found.sure, bound_belief(2.0, prior.max())
+    )  # what both spend, not the smaller
 
 
 def test_a_pair_with_exact_values_has_no_bound():
@@ -167,9 +169,9 @@ def test_a_pair_with_exact_values_has_no_bound():
 
 
 def test_a_bound_is_one_only_without_end():
-    assert bound(0.0, 0.3) == 0.3
-    assert bound(math.inf, 0.3) == 1.0
-    assert bound(5.0, 0.0) == 0.0
+    assert bound_belief(0.0, 0.3) == 0.3
+    assert bound_belief(math.inf, 0.3) == 1.0
+    assert bound_belief(5.0, 0.0) == 0.0
 
 
 # The answers of others
@@ -201,7 +203,7 @@ def test_the_others_of_a_class_foretell_by_inverted_counts():
         foretold /= foretold.sum()
         own += chance[:, answer] / (foretold @ chance[:, answer])
         others += foretold
-    said = by_class(channel, prior)
+    said = predict_by_class(channel, prior)
     assert np.isfinite(alike)
     assert np.allclose(said.own[0], own)
     assert np.allclose(said.others[0], others)
@@ -212,8 +214,8 @@ def test_classes_that_foretell_nothing_are_read_like_everybody():
     axis = Axis("ill", "category", "flat", ("a", "b", "c"))
     release = shown("one", np.repeat(np.arange(200), 5), rng.integers(0, 3, 1000), chance)
     channel = Channel.of(release, axis)
-    prior = prior_of([channel])
-    found = [by(channel, prior) for by in (by_class, by_everybody)]
+    prior = estimate_prior([channel])
+    found = [by(channel, prior) for by in (predict_by_class, predict_by_everybody)]
     assert np.allclose(found[0].own, found[1].own, rtol=0.2)
 
 
@@ -223,11 +225,11 @@ def test_a_value_that_the_class_decides_is_guessed_and_the_bound_is_of_own_answe
     found = intersection(view)
     told = found.details
     assert told["adversary"] == "class"
-    assert bound(2 * float(epsilon), told["largest_prior"]) < told["guessed_right"]
+    assert bound_belief(2 * float(epsilon), told["largest_prior"]) < told["guessed_right"]
     assert told["guessed_right"] <= told["bound"] + 0.01  # a share of right guesses, no belief
     assert found.exposed > 0
     assert told["largest_belief"] <= told["bound"] + 1e-12
-    assert told["bound"] == bound(told["epsilon"], told["foretold"])
+    assert told["bound"] == bound_belief(told["epsilon"], told["foretold"])
     assert "beyond what the answers of others say" in found.sentence
     assert "none can exceed" not in found.sentence
 
@@ -235,9 +237,11 @@ def test_a_value_that_the_class_decides_is_guessed_and_the_bound_is_of_own_answe
 def test_beliefs_are_never_above_what_own_answers_can_make_of_others():
     view = by_age("1", classes=20, rows=3)
     channels = [Channel.of(one, view.sensitive) for one in view.releases]
-    prior, keys = prior_of(channels), np.arange(21)
-    found = believed([by_class(one, prior) for one in channels], [(keys, keys[:-1])] * 2, prior)
-    limit = [bound(2.0, p) for p in found.foretold]
+    prior, keys = estimate_prior(channels), np.arange(21)
+    found = compute_beliefs(
+        [predict_by_class(one, prior) for one in channels], [(keys, keys[:-1])] * 2, prior
+    )
+    limit = [bound_belief(2.0, p) for p in found.foretold]
     assert (found.stated <= np.array(limit) + 1e-12).all()
 
 
@@ -267,8 +271,10 @@ def test_told_of_is_the_adversary_who_is_sure_of_more_people():
         release = shown("one", class_, drawn.answered(truth, rng), drawn.matrix())
         view = View((line(12),), (release,), Axis("ill", "category", "flat", tuple("abcd")))
         classes = np.arange(13)
-        both = [one.beliefs.stated for one in _Learnt.each(view, [(classes, classes[:-1])])]
-        sure = [int(release.rows[stated >= SURE].sum()) for stated in both]
+        both = [
+            one.beliefs.stated for one in _AdversaryBeliefs.each(view, [(classes, classes[:-1])])
+        ]
+        sure = [int(release.rows[stated >= CONFIDENT].sum()) for stated in both]
         assert homogeneity(view).exposed == max(sure)
         differed += sure[int(np.argmax([stated.max() for stated in both]))] < max(sure)
     assert differed > 0
@@ -309,7 +315,7 @@ def folders(tmp_path_factory):
 def test_everybody_keeps_every_value_that_the_column_may_have(folders):
     both = [folders / "one", folders / "two"]
     found = shoal.attack("intersection", both, targets=town())
-    assert bool(found.exposed) == (found.details["largest_belief"] >= SURE)
+    assert bool(found.exposed) == (found.details["largest_belief"] >= CONFIDENT)
     assert found.details["candidates_after"] == {4: 240}  # gout too, which nobody has
     assert found.details["largest_belief"] <= found.details["bound"]
     assert "exclude no value" in found.sentence
@@ -372,7 +378,7 @@ def test_the_bound_is_of_all_columns_that_were_answered(tmp_path):
     found = shoal.attack("homogeneity", tmp_path / "both", on="ill")
     assert OTHERS in found.assumptions
     assert found.details["epsilon"] == 2.5
-    assert found.details["bound"] == bound(2.5, found.details["foretold"])
+    assert found.details["bound"] == bound_belief(2.5, found.details["foretold"])
 
 
 def test_adult_exposes_nobody_where_a_partition_exposes_many(real_data, tmp_path):

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoal.attacks import needs
+from shoal.attacks import needs_of
 from shoal.attacks._shared import value_weights
-from shoal.attacks._shared.location import located
-from shoal.attacks.intersection import AT_MOST, intersection
+from shoal.attacks._shared.location import locate
+from shoal.attacks.intersection import PVP_CANDIDATES, intersection
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError, UsageError
@@ -144,7 +144,7 @@ def test_every_number_is_that_of_python_s_sets(seed, releases, values):
     assert details["vulnerable"] == sum(a < b for a, b in zip(after, before, strict=True))
     assert details["exposed_before"] == before.count(1)
     assert [one["people"] for one in details["pvp"]] == [
-        sum(a <= n for a in after) for n in AT_MOST
+        sum(a <= n for a in after) for n in PVP_CANDIDATES
     ]
     assert details["absent_by_release"] == [
         sum(not by[j] for by, _ in everybody) for j in range(releases)
@@ -240,9 +240,9 @@ def test_a_missing_value_adds_none_to_those_left(seed, releases, values):
 def test_values_are_weighed_by_how_often_each_release_has_them(releases, temperature):
     for seed in range(6):
         view = random_view(seed, releases)
-        places = [located(one, AXES, view.people) for one in view.releases]
+        places = [locate(one, AXES, view.people) for one in view.releases]
         histograms = [one.histogram(view.sensitive) for one in view.releases]
-        evidence = value_weights.Evidence(
+        evidence = value_weights.ValueEvidence(
             places, histograms, view.people.values, np.arange(len(view.people))
         )
         who = np.arange(len(view.people))[::-1].copy()
@@ -268,8 +268,8 @@ def test_a_value_of_a_long_list_is_searched_for():
     both = ReleaseView("both", everything, class_, values)
     one = ReleaseView("one", everything.take(np.array([1])), class_[300:] - 1, values[300:])
     people = Targets(np.zeros((3, 1), np.int32), np.ones(1, np.int64), np.array([7], np.int32))
-    evidence = value_weights.Evidence(
-        [located(r, AXES, people) for r in (both, one)],
+    evidence = value_weights.ValueEvidence(
+        [locate(r, AXES, people) for r in (both, one)],
         [r.histogram(axis) for r in (both, one)],
         people.values,
         np.arange(1),
@@ -318,7 +318,7 @@ def nearest_classes(release, key):
 def test_nearest_centroid_is_that_of_a_loop(seed):
     view = random_view(seed)
     for release in view.releases:
-        start, classes = located(release, AXES, view.people, "centroid")
+        start, classes = locate(release, AXES, view.people, "centroid")
         for i in range(len(view.people)):
             key = view.people.keys[:, i].tolist()
             assert classes[start[i] : start[i + 1]].tolist() == nearest_classes(release, key)
@@ -344,7 +344,7 @@ def test_a_tie_of_centroids_leaves_all_of_them():
     ends = np.array([[0], [2], [3]], dtype=np.int32)
     release = ReleaseView("r", Cells(ends, ends), np.array([0, 1, 2], np.int32))
     keys = np.array([[1, 0, 3, -1, 1]], dtype=np.int32)
-    start, classes = located(release, axis, Targets(keys, np.arange(1, 6)), "centroid")
+    start, classes = locate(release, axis, Targets(keys, np.arange(1, 6)), "centroid")
     assert start.tolist() == [0, 2, 3, 4, 4, 6]
     assert classes.tolist() == [0, 1, 0, 2, 0, 1]
 
@@ -571,17 +571,17 @@ def test_two_halves_of_everybody_and_twins_together():
     keys, truth = view.people.keys, view.people.values
     columns = (*keys, truth)
     known = np.arange(400)
-    learn, judge = value_weights._halves(columns, known, np.random.default_rng(0))
+    learn, judge = value_weights._split_in_halves(columns, known, np.random.default_rng(0))
     assert sorted([*learn, *judge]) == known.tolist()
     twins = [{(*keys[:, i], truth[i]) for i in half} for half in (learn, judge)]
     assert not twins[0] & twins[1]
-    other, _ = value_weights._halves(columns, known, np.random.default_rng(1))
+    other, _ = value_weights._split_in_halves(columns, known, np.random.default_rng(1))
     assert set(other) != set(learn)
 
 
 def test_no_more_people_are_weighed_than_is_useful(monkeypatch):
-    monkeypatch.setattr(value_weights, "LEARNERS", 200)
-    monkeypatch.setattr(value_weights, "JUDGED", 300)
+    monkeypatch.setattr(value_weights, "MAX_LEARNERS", 200)
+    monkeypatch.setattr(value_weights, "MAX_JUDGED", 300)
     found = intersection(overconfident()).details["weighted"]
     assert 200 <= found["learned_on"] <= 210
     assert 300 <= found["judged_on"] <= 310
@@ -663,7 +663,7 @@ def test_a_finding_says_everything_and_names_nothing():
 
 def test_an_attack_that_cannot_run_raises():
     view = random_view(0)
-    assert (needs("intersection").releases, needs("intersection").people) == (2, True)
+    assert (needs_of("intersection").releases, needs_of("intersection").people) == (2, True)
     with pytest.raises(InputError, match="two releases"):
         intersection(replace(view, releases=view.releases[:1]))
     with pytest.raises(UsageError, match="people to look for"):
@@ -754,8 +754,8 @@ def test_people_alike_are_looked_for_once():
     many = np.random.default_rng(1).integers(0, len(view.people), 5000)
     people = view.people
     crowd = Targets(people.keys[:, many], np.arange(1, 5001), people.values[many])
-    _, once = intersection_module._evidence(view, "honest")
-    _, evidence = intersection_module._evidence(replace(view, people=crowd), "honest")
+    _, once = intersection_module._collect_evidence(view, "honest")
+    _, evidence = intersection_module._collect_evidence(replace(view, people=crowd), "honest")
     for (_, few), (_, classes) in zip(once.located, evidence.located, strict=True):
         assert len(classes) <= len(few)
     for location in ("honest", "centroid"):
@@ -801,7 +801,7 @@ def test_distances_that_are_equal_but_for_rounding_are_equal():
         ends = np.searchsorted(line, places).astype(np.int32)
         release = ReleaseView("r", Cells(ends, ends), np.array([0, 1], np.int32))
         keys = np.full((3, 1), np.searchsorted(line, 0.0), dtype=np.int32)
-        _, classes = located(release, axes, Targets(keys, np.array([1])), "centroid")
+        _, classes = locate(release, axes, Targets(keys, np.array([1])), "centroid")
         assert classes.tolist() == [0, 1]
         x, z = (2 * a / abs(a - c)) ** 2, (2 * c / abs(a - c)) ** 2
         differ += x + 1.0 + z != z + 1.0 + x

@@ -24,7 +24,7 @@ from shoal.core.theory.adversary_view import (
     Targets,
     View,
 )
-from shoal.measures.risk.exposure import exposure
+from shoal.measures.risk.exposure import measure_exposure
 
 
 def ordered(name: str, size: int) -> Axis:
@@ -434,7 +434,7 @@ def test_all_adversaries_succeed_as_often_as_those_of_the_exposure(seed):
     people = Targets(tally.keys[:, entry], np.arange(1, len(entry) + 1))
     release = ReleaseView("table", cut.cells, held, holds=held)
     told = linking(View(tally.quasi, (release,), people=people)).details["prosecutor"]
-    found = exposure(tally, cut).identity
+    found = measure_exposure(tally, cut).identity
     each = told["even"]["mean"], told["weighed"]["mean"], told["assumed"]["mean"]
     assert each == pytest.approx((found.even, found.weighed, found.known))
     assert len({round(one, 6) for one in each}) > 1

@@ -181,7 +181,7 @@ def test_rows_side_by_side_are_what_plain_sets_say(seed):
 
 
 def test_large_tables_are_compared_by_samples(monkeypatch):
-    monkeypatch.setattr(module, "ROWS", 50)
+    monkeypatch.setattr(module, "MAX_ROWS_PER_DRAW", 50)
     rng = np.random.default_rng(0)
     rows = 2_000
     class_ = rng.integers(0, 3, (2, rows)).astype(np.int32)

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.adversary.context import scene
-from shoal.attacks import needs
+from shoal.adversary.context import build_context
+from shoal.attacks import needs_of
 from shoal.attacks.homogeneity import homogeneity
 from shoal.attacks.intersection import intersection
 from shoal.attacks.linking import linking
@@ -164,19 +164,23 @@ def test_the_companion_says_whose_rows_are_whose(tmp_path):
     (seen,) = read_published_tables([release], None, ignore_progress)
     hashes = hash_person_values(["ann", "bob"], b"key").to_pylist()
     keyed = KeyedPersons(b"key", pa.array([hashes[i % 2] for i in range(4)]))
-    (published,) = scene([replace(seen, keyed=keyed)]).view([0], needs("homogeneity")).releases
+    (published,) = (
+        build_context([replace(seen, keyed=keyed)]).view([0], needs_of("homogeneity")).releases
+    )
     assert (published.persons, published.people.tolist()) == (2, [2])
     assert published.person.tolist() == [0, 1, 0, 1]
-    alone = scene([seen]).view([0], needs("homogeneity")).releases[0]
+    alone = build_context([seen]).view([0], needs_of("homogeneity")).releases[0]
     assert alone.person is None
     empty = KeyedPersons(b"key", pa.array([hash_missing_person(b"key"), *hashes, hashes[0]]))
     with pytest.raises(InputError, match="the person is empty"):
-        scene([replace(seen, keyed=empty)]).view([0], needs("homogeneity"))
+        build_context([replace(seen, keyed=empty)]).view([0], needs_of("homogeneity"))
     counterfeit = KeyedPersons(
         b"key", pa.array([mark_counterfeit(b"key"), mark_counterfeit(b"key"), *hashes])
     )
     (published,) = (
-        scene([replace(seen, keyed=counterfeit)]).view([0], needs("homogeneity")).releases
+        build_context([replace(seen, keyed=counterfeit)])
+        .view([0], needs_of("homogeneity"))
+        .releases
     )
     assert published.person is None
 

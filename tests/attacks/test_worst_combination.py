@@ -14,7 +14,7 @@ import pytest
 
 import shoal
 from shoal.attacks import worst_pair as attacked
-from shoal.attacks.intersection import fewest_of_any
+from shoal.attacks.intersection import find_fewest_candidates
 from shoal.attacks.worst_pair import worst_pair
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
@@ -303,7 +303,7 @@ def test_a_search_that_is_cut_short_is_not_evaluated_and_refused(ledger, monkeyp
         ledger.admit(table(values), schema=SCHEMA)
     safe, asked = table("AABBCCDD"), {"schema": SCHEMA, "relation": "overlapping"}
     assert ledger.judge(safe, **asked).admitted
-    monkeypatch.setattr(attacked, "WORK", 0)
+    monkeypatch.setattr(attacked, "MAX_WORK", 0)
     told = ledger.judge(safe, **asked)
     assert [number for number, _ in told.unjudged] == [3]
     assert "cut short" in " ".join(told.reasons)
@@ -377,7 +377,7 @@ def test_what_any_combination_leaves_people_by_hand(make, blanks):
     for seed in range(60):
         view, l = with_people(make(seed), seed), 2 + seed % 3
         view = with_blanks(view, seed) if blanks else view
-        fewest, _ = fewest_of_any(view, l, "honest", everywhere=False)
+        fewest, _ = find_fewest_candidates(view, l, "honest", everywhere=False)
         assert fewest.tolist() == [fewest_by_hand(view, person, l) for person in range(6)]
         exposed += int((fewest > 0).sum())
     assert exposed > 20

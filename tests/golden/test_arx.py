@@ -14,7 +14,7 @@ from tests.oracles.adult_nine import ADULT_NINE
 
 import shoal
 from shoal.core.tally import Groups
-from shoal.measures._counting import rows_after
+from shoal.measures._counting import count_published_rows
 from shoal.methods.full_domain import full_domain
 from shoal.methods.local import local
 from shoal.releases.tallying import encode
@@ -54,7 +54,7 @@ def granularity(tally, cut):
     """As ARX reports it: the columns' shares are averaged first, and scaled afterwards."""
     size = np.array([axis.size for axis in tally.quasi])
     share = (cut.cells.widths(tally.quasi) * (size - 1) + 1) / size
-    mean = (rows_after(cut) @ share + cut.held_back) / tally.rows
+    mean = (count_published_rows(cut) @ share + cut.held_back) / tally.rows
     return 1 - (mean.mean() - (1 / size).mean()) / (1 - (1 / size).mean())
 
 

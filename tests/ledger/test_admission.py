@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.adversary.context import scene
+from shoal.adversary.context import build_context
 from shoal.kernels import assignment
 from shoal.ledger.chain.keys import Keys
 from shoal.ledger.judging import JudgedFinding, judge_finding
@@ -112,7 +112,7 @@ def told(content):
 
 def test_a_release_that_was_read_is_taken_as_it_is(town):
     (seen,) = read_published_tables([town.first], None, lambda *_: None)
-    known = scene([unpack_release(pack_release(seen)), town.other], targets=town.everybody)
+    known = build_context([unpack_release(pack_release(seen)), town.other], targets=town.everybody)
     assert [one.name for one in known.releases] == ["first", "other"]
     fresh = shoal.attack("intersection", [town.first, town.other], targets=town.everybody)
     kept = shoal.attack(

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.adversary.context import scene
+from shoal.adversary.context import build_context
 from shoal.ledger import judging
 from shoal.ledger.judging import WORST_PAIR, judge_joined_rows
 from shoal.ledger.terms import AdmissionOptions
@@ -109,7 +109,7 @@ def random_table(rng):
 def test_pairs_agree_with_plain_sets(seed):
     rng = np.random.default_rng(seed)
     tables, l = [random_table(rng), random_table(rng)], 2 + seed % 2
-    known = scene(tables, SCHEMA, publisher=True)
+    known = build_context(tables, SCHEMA, publisher=True)
     found = judge_joined_rows(WORST_PAIR, known, (0, 1), (1,), "d", AdmissionOptions(l=l))
     expected = exposed_rows(*map(rows_of, tables), l)
     assert found is not None
@@ -122,7 +122,7 @@ def test_people_agree_with_plain_sets(seed):
     tables, l = [random_table(rng) for _ in range(2 + seed % 2)], 2 + seed % 2
     people = [(int(rng.integers(28, 52)), str(rng.choice(["f", "m"]))) for _ in range(12)]
     given = pa.table({"age": [age for age, _ in people], "sex": [sex for _, sex in people]})
-    known = scene(tables, SCHEMA, targets=given, publisher=True)
+    known = build_context(tables, SCHEMA, targets=given, publisher=True)
     which = range(len(tables))
     found = judge_joined_rows(
         "intersection", known, which, (1,), "d", AdmissionOptions(l=l, people=given)
@@ -179,7 +179,7 @@ def test_what_three_say_by_a_kept_column_is_not_evaluated_without_the_people(led
 
 
 def test_too_many_combinations_are_not_evaluated(ledger, monkeypatch):
-    monkeypatch.setattr("shoal.attacks._shared.shared_rows.MOST", 0)
+    monkeypatch.setattr("shoal.attacks._shared.shared_rows.MAX_COMBINATIONS", 0)
     ledger.add_foreign(ward("AABBCC", "pqpqpq"), schema=SCHEMA, by="a hospital")
     judged = ledger.judge(ward("AABBCC", "pqpqpq", age="[30-49]"), schema=SCHEMA)
     assert not judged.admitted
@@ -187,6 +187,6 @@ def test_too_many_combinations_are_not_evaluated(ledger, monkeypatch):
 
 
 def test_a_column_that_is_learnt_joins_nothing():
-    known = scene([FIRST, SECOND], SCHEMA, publisher=True)
+    known = build_context([FIRST, SECOND], SCHEMA, publisher=True)
     assert judging.find_shared_kept_columns(known.releases, "d") == ("ward",)
     assert judging.find_shared_kept_columns(known.releases, "ward") == ()

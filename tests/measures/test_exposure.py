@@ -13,7 +13,7 @@ from shoal.attacks.linking import linking
 from shoal.core.tally import Cut
 from shoal.core.theory.adversary_view import ReleaseView, Targets, View
 from shoal.measures.risk import exposure as module
-from shoal.measures.risk.exposure import exposure
+from shoal.measures.risk.exposure import measure_exposure
 
 
 def overlapping(seed: int) -> tuple:
@@ -83,15 +83,15 @@ def test_risks_are_those_counted_person_by_person(seed):
     tally, cut = overlapping(seed)
     people = people_of(tally, cut)
     assert len({len(fitting(cut, key)) for key, _, _ in people}) > 1  # some fit more than others
-    found = exposure(tally, cut, 0)
+    found = measure_exposure(tally, cut, 0)
     assert found.value is not None
     told = (found.identity.even, found.identity.weighed, found.value.even, found.value.weighed)
     assert told == pytest.approx(by_hand(tally, cut))
     assert found.identity.known == pytest.approx(cut.classes / len(people))
     assert found.base == max(Counter(v for _, _, v in people).values()) / len(people)
     assert found.identity.rate <= found.identity.known + 1e-12  # nobody beats who knows the class
-    assert exposure(tally, cut).identity == found.identity
-    assert exposure(tally, cut).value is None
+    assert measure_exposure(tally, cut).identity == found.identity
+    assert measure_exposure(tally, cut).value is None
 
 
 def with_blanks(tally, share, seed=0):
@@ -107,7 +107,7 @@ def with_blanks(tally, share, seed=0):
 def test_a_missing_value_is_none_that_is_guessed(seed):
     tally, cut = overlapping(seed)
     tally = with_blanks(tally, 0.4, seed)
-    found, everybody = exposure(tally, cut, 0), people_of(tally, cut)
+    found, everybody = measure_exposure(tally, cut, 0), people_of(tally, cut)
     assert found.value is not None
     told = (found.identity.even, found.identity.weighed, found.value.even, found.value.weighed)
     assert told == pytest.approx(by_hand(tally, cut))
@@ -120,14 +120,14 @@ def test_a_missing_value_is_none_that_is_guessed(seed):
 
 def test_where_every_value_is_missing_nothing_is_guessed():
     tally, cut = overlapping(0)
-    assert exposure(with_blanks(tally, 2.0), cut, 0) == exposure(tally, cut)
+    assert measure_exposure(with_blanks(tally, 2.0), cut, 0) == measure_exposure(tally, cut)
 
 
 def test_a_part_at_a_time_gives_the_same(monkeypatch):
     tally, cut = overlapping(2)
-    whole = exposure(tally, cut, 0)
+    whole = measure_exposure(tally, cut, 0)
     monkeypatch.setattr(module, "CELLS", 1)
-    assert exposure(tally, cut, 0).value == pytest.approx(whole.value)
+    assert measure_exposure(tally, cut, 0).value == pytest.approx(whole.value)
 
 
 def test_the_even_adversary_is_linking_s_prosecutor():
@@ -136,7 +136,7 @@ def test_the_even_adversary_is_linking_s_prosecutor():
     people = Targets(tally.keys[:, entry], np.arange(1, len(entry) + 1))
     found = linking(View(tally.quasi, (ReleaseView("table", cut.cells, class_),), people=people))
     mean = found.details["prosecutor"]["even"]["mean"]
-    assert exposure(tally, cut).identity.even == pytest.approx(mean)
+    assert measure_exposure(tally, cut).identity.even == pytest.approx(mean)
 
 
 def test_where_cells_do_not_overlap_all_adversaries_are_one():
@@ -145,7 +145,7 @@ def test_where_cells_do_not_overlap_all_adversaries_are_one():
     cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), by_age)
     start, _ = cut.cells.contains(tally.keys)
     assert (np.diff(start) == 1).all()
-    found = exposure(tally, cut, 0)
+    found = measure_exposure(tally, cut, 0)
     for risk in (found.identity, found.value):
         assert risk.even == pytest.approx(risk.weighed) == pytest.approx(risk.known)
 
@@ -157,7 +157,7 @@ def test_a_wide_class_that_fits_everybody_hides_nobody():
     ends = np.isin(age, (age.min(), age.max()))
     _, class_ = np.unique(np.where(ends, -1, 100 * age + zip_), return_inverse=True)
     cut = Cut.of(tally, np.arange(tally.entries, dtype=np.int32), class_.astype(np.int32))
-    found = exposure(tally, cut, 0)
+    found = measure_exposure(tally, cut, 0)
     assert found.identity.weighed > 2 * found.identity.even
     assert found.value is not None
     assert found.value.rate == found.value.weighed > found.value.even

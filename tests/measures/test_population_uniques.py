@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.oracles.adult_nine import ADULT_NINE
 
 from shoal.measures.risk.dankar import dankar
-from shoal.measures.risk.pitman import best_thetas, fit, log_likelihood, pitman
-from shoal.measures.risk.sizes import Sizes
+from shoal.measures.risk.pitman import best_thetas, fit_pitman, log_likelihood, pitman
+from shoal.measures.risk.sizes import ClassSizes
 from shoal.measures.risk.snb import snb
 from shoal.measures.risk.zayatz import zayatz
 
@@ -83,7 +83,7 @@ def sampled_shares(
     for seed in range(SAMPLES):
         rng = np.random.default_rng(seed)
         sample = rng.choice(population, round(len(population) * fraction), replace=False)
-        estimates.append(estimator(Sizes.of(np.bincount(sample)), fraction).share)
+        estimates.append(estimator(ClassSizes.of(np.bincount(sample)), fraction).share)
     return truth, estimates
 
 
@@ -108,7 +108,7 @@ def check_printed(row: str, truth: float, estimates: list[float]) -> None:
 
 
 def test_eighty_single_values_two_pairs_and_two_triples() -> None:
-    estimate = pitman(Sizes.of(FEW_REPEATS), 0.05)
+    estimate = pitman(ClassSizes.of(FEW_REPEATS), 0.05)
     assert estimate.share == pytest.approx(0.664, abs=5e-4)
     assert estimate.parameters["theta"] == pytest.approx(47, abs=0.1)
     assert estimate.parameters["alpha"] == pytest.approx(0.888, abs=5e-4)
@@ -122,13 +122,13 @@ def test_eighty_single_values_two_pairs_and_two_triples() -> None:
 @settings(max_examples=20, deadline=None)
 def test_no_point_of_a_grid_over_both_parameters_is_higher(numbers: tuple[int, ...]) -> None:
     sizes = [s for s, times in zip((1, 2, 3, 4, 9, 40), numbers, strict=True) for _ in range(times)]
-    theta, alpha = fit(Sizes.of(sizes))
+    theta, alpha = fit_pitman(ClassSizes.of(sizes))
     assert sum_logs(sizes, theta, alpha) >= highest_on_a_grid(sizes) - 1e-6
 
 
 @pytest.mark.parametrize("sizes", [FEW_REPEATS, [1] * 9 + [2], [1, 5], [2, 2], [1] * 30 + [90]])
 def test_the_likelihood_is_pitmans_formula(sizes: list[int]) -> None:
-    counted = Sizes.of(sizes)
+    counted = ClassSizes.of(sizes)
     for alpha in (0.0, 1e-5, 0.3, 0.999):
         thetas = best_thetas(counted, np.array([alpha]))
         by_factors = sum_logs(sizes, float(thetas[0]), alpha)
@@ -139,7 +139,7 @@ def test_the_likelihood_is_pitmans_formula(sizes: list[int]) -> None:
 
 
 def test_one_pair_among_a_million_single_values_has_an_estimate() -> None:
-    estimate = pitman(Sizes.of([2] + [1] * 1_000_000), 0.01)
+    estimate = pitman(ClassSizes.of([2] + [1] * 1_000_000), 0.01)
     assert estimate.found
     assert 0 < estimate.share <= 1
     assert math.isfinite(estimate.parameters["theta"])
@@ -166,7 +166,7 @@ def test_the_other_estimators_stay_between_nobody_and_everybody() -> None:
     rng = np.random.default_rng(2)
     for _ in range(150):
         numbers = rng.integers([1, 0, 0, 0, 0], [90, 20, 9, 4, 2])
-        sizes = Sizes.of(np.repeat([1, 2, 3, 5, 40], numbers))
+        sizes = ClassSizes.of(np.repeat([1, 2, 3, 5, 40], numbers))
         for fraction in (0.001, 0.2, 0.9):
             for estimator in (zayatz, snb):
                 estimate = estimator(sizes, fraction)
@@ -174,7 +174,7 @@ def test_the_other_estimators_stay_between_nobody_and_everybody() -> None:
 
 
 def test_without_a_solution_the_rule_names_what_stands_in() -> None:
-    sizes = Sizes.of([1] * 50 + [3] * 4)
+    sizes = ClassSizes.of([1] * 50 + [3] * 4)
     assert not snb(sizes, 0.5).found
     believed = dankar(sizes, 0.5)
     assert believed.estimator == "dankar: zayatz"

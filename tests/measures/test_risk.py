@@ -20,9 +20,9 @@ from tests.oracles.adult_nine import ADULT_NINE
 from shoal.core.errors import UsageError
 from shoal.measures.risk import subsets
 from shoal.measures.risk.assessment import assess
-from shoal.measures.risk.dankar import choose, dankar
-from shoal.measures.risk.pitman import expected_uniques, fit, pitman
-from shoal.measures.risk.sizes import Estimate, Sizes
+from shoal.measures.risk.dankar import choose_estimate, dankar
+from shoal.measures.risk.pitman import expected_uniques, fit_pitman, pitman
+from shoal.measures.risk.sizes import ClassSizes, UniquenessEstimate
 from shoal.measures.risk.snb import leaves_one, leaves_two, population_classes, snb
 from shoal.measures.risk.subsets import subset_risks
 from shoal.measures.risk.zayatz import zayatz
@@ -107,7 +107,7 @@ def test_zayatz_is_bayes_with_the_hypergeometric(sizes: list[int], outside: int)
         ways = i * math.comb(population - i, n - 1) if i <= population else 0
         return Fraction(ways, math.comb(population, n))
 
-    found = zayatz(Sizes.of(sizes), n / population)
+    found = zayatz(ClassSizes.of(sizes), n / population)
     if not ones:
         assert found.uniques == 0
         assert found.reason
@@ -128,7 +128,7 @@ def likelihood(sizes: list[int], theta: float, alpha: float) -> float:
 def test_pitman_is_at_the_maximum_of_the_likelihood(sizes: list[int]) -> None:
     if len(sizes) == 1 or max(sizes) == 1:
         return
-    theta, alpha = fit(Sizes.of(sizes))
+    theta, alpha = fit_pitman(ClassSizes.of(sizes))
     best = likelihood(sizes, theta, alpha)
     for step in (1e-3, 1e-2, 0.1):
         for t, a in ((step, 0.0), (-step, 0.0), (0.0, step), (0.0, -step)):
@@ -163,7 +163,7 @@ def test_pitman_finds_back_a_population_it_describes() -> None:
             of_person[n] = joined
     truth = int((np.bincount(of_person) == 1).sum())
     sample = rng.choice(of_person, people // 20, replace=False)
-    found = pitman(Sizes.of(np.bincount(sample)), 0.05)
+    found = pitman(ClassSizes.of(np.bincount(sample)), 0.05)
     assert found.uniques == pytest.approx(truth, rel=0.25)
 
 
@@ -182,14 +182,14 @@ def test_snb_probabilities_add_up_the_population(alpha: float, beta: float, f: f
 @given(CLASS_SIZES, st.sampled_from([0.001, 0.05, 0.3, 0.8, 1.0]))
 @settings(deadline=None)
 def test_snb_solves_its_equations_or_says_that_it_cannot(sizes: list[int], f: float) -> None:
-    found = snb(Sizes.of(sizes), f)
+    found = snb(ClassSizes.of(sizes), f)
     if not found.found:
         assert found.reason
         return
     if not sizes.count(1):
         return
     p = found.parameters
-    f = sum(sizes) / Sizes.of(sizes).population(f)
+    f = sum(sizes) / ClassSizes.of(sizes).population(f)
     ones = p["classes"] * leaves_one(p["alpha"], p["beta"], f)
     twos = p["classes"] * leaves_two(p["alpha"], p["beta"], f)
     assert ones == pytest.approx(sizes.count(1), rel=1e-4)
@@ -200,14 +200,14 @@ def test_snb_and_zayatz_find_back_a_large_sample() -> None:
     rng = np.random.default_rng(3)
     population = 1 + rng.negative_binomial(0.5, 0.3, 30_000)
     sample = rng.binomial(population, 0.4)
-    sizes = Sizes.of(sample)
+    sizes = ClassSizes.of(sample)
     truth = int((population == 1).sum())
     assert population_classes(sizes, 0.4) == pytest.approx(30_000, rel=0.1)
     assert snb(sizes, sample.sum() / population.sum()).uniques == pytest.approx(truth, rel=0.15)
 
 
 def test_no_estimate_is_nan_with_a_reason_and_never_zero() -> None:
-    unique = Sizes.of([1] * 20)
+    unique = ClassSizes.of([1] * 20)
     for estimate in (pitman(unique, 0.01), snb(unique, 0.01)):
         assert math.isnan(estimate.uniques)
         assert math.isnan(estimate.share)
@@ -224,14 +224,14 @@ def test_nobody_is_unique_where_no_row_is() -> None:
 
 
 def test_dankars_rule() -> None:
-    def made(name: str, uniques: float) -> Estimate:
-        return Estimate(name, uniques, uniques / 100, "")
+    def made(name: str, uniques: float) -> UniquenessEstimate:
+        return UniquenessEstimate(name, uniques, uniques / 100, "")
 
     low, high = made("snb", 3.0), made("zayatz", 5.0)
-    assert choose(made("pitman", 9.0), high, low, 0.1).estimator == "dankar: pitman"
-    assert choose(made("pitman", 9.0), high, low, 0.11).estimator == "dankar: snb"
-    assert choose(made("pitman", 9.0), made("zayatz", 2.0), low, 0.5).uniques == 2.0
-    assert choose(made("pitman", 9.0), high, made("snb", math.nan), 0.5).uniques == 5.0
+    assert choose_estimate(made("pitman", 9.0), high, low, 0.1).estimator == "dankar: pitman"
+    assert choose_estimate(made("pitman", 9.0), high, low, 0.11).estimator == "dankar: snb"
+    assert choose_estimate(made("pitman", 9.0), made("zayatz", 2.0), low, 0.5).uniques == 2.0
+    assert choose_estimate(made("pitman", 9.0), high, made("snb", math.nan), 0.5).uniques == 5.0
 
 
 def test_every_estimate_states_its_assumptions() -> None:

@@ -247,10 +247,12 @@ def test_wide_columns_are_binned_in_pairs(size: int, monkeypatch: pytest.MonkeyP
         for code in rng.integers(0, size, 7).tolist():
             bits[row, code // 64] |= np.uint64(1 << code % 64)
     cells = Cells(ends[0], ends[1], {1: bits})
-    one, two = marginals._columns(tally, Cut(np.arange(60, dtype=np.int32), class_, count, cells))
-    binned = marginals._joint(one, two)
+    one, two = marginals._list_columns(
+        tally, Cut(np.arange(60, dtype=np.int32), class_, count, cells)
+    )
+    binned = marginals._count_by_pair(one, two)
     monkeypatch.setattr(marginals, "BINS", size)
-    exact = marginals._joint(one, two)
+    exact = marginals._count_by_pair(one, two)
     width = -(-size // 128)
     starts = np.arange(0, size, width)
     expected = np.add.reduceat(np.add.reduceat(exact, starts, axis=0), starts, axis=1)

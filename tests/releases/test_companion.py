@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.adversary.context import scene
+from shoal.adversary.context import build_context
 from shoal.core.theory.adversary_view import Needs
 from shoal.releases.companion import find_companion, hash_person_values, read_companion
 from shoal.releases.published_table import read_published_tables
@@ -30,7 +30,7 @@ IDS = {
 def holds(releases, people, schema=None):
     """For each release the class of each of the people, as its companion tells it."""
     which = range(len(releases))
-    view = scene(releases, schema, people).view(which, Needs(people=True))
+    view = build_context(releases, schema, people).view(which, Needs(people=True))
     return [None if one.holds is None else one.holds.tolist() for one in view.releases]
 
 
@@ -59,7 +59,7 @@ def test_people_are_hashed_as_they_were_when_published(town, id_of):
     texts = map(id_of, range(len(rows)))
     assert {hashlib.sha256(inner + f"={t}".encode()).hexdigest()[:32] for t in texts} == set(found)
     (own,) = holds([release], town.folder / "ids.csv")
-    (view,) = scene([release]).view((0,), Needs()).releases
+    (view,) = build_context([release]).view((0,), Needs()).releases
     published = [row["diagnosis"] for row in town.published(release)]
     assert own == [view.class_[published.index(row["diagnosis"])] for row in rows]
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.adversary.context import scene
+from shoal.adversary.context import build_context
 from shoal.adversary.runner import wilson_interval
 from shoal.core.theory.adversary_view import Needs
 from shoal.verbs.attack import attack
@@ -180,7 +180,7 @@ def test_a_quasi_identifier_that_a_release_lacks_is_everything_there(town, relea
     bare = [{k: v for k, v in row.items() if k != "Age"} for row in GOLDEN["R2"]]
     second = town.write(town.folder / "bare.csv", bare)
     people = targets(town, [28])
-    view = scene([releases[0], second], PLAIN, people).view((0, 1), Needs(people=True))
+    view = build_context([releases[0], second], PLAIN, people).view((0, 1), Needs(people=True))
     at = [axis.name for axis in view.axes].index("Age")
     assert (view.releases[1].cells.low[:, at] == 0).all()
     assert (view.releases[1].cells.high[:, at] == view.axes[at].size - 1).all()
@@ -265,7 +265,7 @@ def test_numbers_are_equal_as_numbers_and_people_s_values_are_read_like_them(tow
     paths = [town.write(town.folder / "a.csv", rows), town.write(town.folder / "b.csv", other)]
     for kind in ("number", "category", None):
         roles = shoal.Schema.of(quasi=["age", "sex"]).set(cost=shoal.sensitive(kind=kind))
-        known = scene(paths, roles, paths[0])
+        known = build_context(paths, roles, paths[0])
         view = known.view((0, 1), Needs(people=True))
         assert view.sensitive is not None
         assert view.sensitive.size == 3
@@ -282,7 +282,7 @@ def test_kept_and_sensitive_columns_of_all_releases_are_shared(town):
     first = town.write(town.folder / "a.csv", [{n: r[n] for n in names} for r in rows])
     second = town.write(town.folder / "b.csv", [{n: r[n] for n in names[:3]} for r in rows])
     roles = shoal.Schema.of(quasi=["age"], keep=["ward", "day"], sensitive=["diagnosis"])
-    view = scene([first, second], roles).view((0, 1), Needs(sensitive=False))
+    view = build_context([first, second], roles).view((0, 1), Needs(sensitive=False))
     assert sorted(view.shared) == ["diagnosis", "ward"]
     one, two = (release.shared for release in view.releases)
     assert one.shape == (2, 20)
@@ -292,7 +292,7 @@ def test_kept_and_sensitive_columns_of_all_releases_are_shared(town):
 def test_classes_and_values_are_those_of_the_rows(town):
     release = town.publish("k-anonymity k=4")
     rows = town.published(release)
-    view = scene([release], None).view((0,), Needs())
+    view = build_context([release], None).view((0,), Needs())
     (one,) = view.releases
     for row, class_, value in zip(rows, one.class_, one.values, strict=True):
         assert {**one.labels(int(class_))} == {name: row[name] for name in town.quasi}
@@ -338,11 +338,11 @@ def test_the_companion_tells_which_class_is_whose(town):
     random.Random(3).shuffle(rows)
     few = town.write(town.folder / "few.csv", [*rows[:20], {**rows[0], "patient": "nobody"}])
     for source in (release, release.folder):
-        view = scene([source], town.schema(), few).view((0,), Needs(people=True))
+        view = build_context([source], town.schema(), few).view((0,), Needs(people=True))
         (one,) = view.releases
         own = [one.class_[published[row["diagnosis"]]] for row in rows[:20]]
         assert one.holds.tolist() == [*own, -1]
-    alone = scene([release.path], town.schema(), few).view((0,), Needs(people=True))
+    alone = build_context([release.path], town.schema(), few).view((0,), Needs(people=True))
     assert alone.releases[0].holds is None  # a file alone has no companion
     found = attack(
         "intersection", [release] * 2, targets=few, schema=town.schema(), location="assumed"
@@ -355,8 +355,8 @@ def test_rows_in_another_order_are_not_what_was_published(town):
     lines = release.path.read_text(encoding="utf-8").splitlines(keepends=True)
     release.path.write_text("".join([lines[0], *lines[:0:-1]]), encoding="utf-8")
     with pytest.raises(shoal.InputError, match="was changed after it was published"):
-        scene([release], town.schema(), town.table)
-    view = scene([release.path], town.schema(), town.table).view((0,), Needs(people=True))
+        build_context([release], town.schema(), town.table)
+    view = build_context([release.path], town.schema(), town.table).view((0,), Needs(people=True))
     assert view.releases[0].holds is None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.adversary.targets import holders
+from shoal.adversary.targets import find_rows_of_people
 from shoal.core.cells import Cells
 from shoal.core.tally import Population
 from shoal.data import bundled
@@ -166,7 +166,7 @@ def test_with_the_companion_every_row_is_the_person_it_is(hospital):
     assert_ours_is_the_release(read, release)
     people = rows_of(table)
     (seen,) = read_published_tables([release], None, ignore_progress)
-    at = holders(seen, [one["patient"] for one in people])
+    at = find_rows_of_people(seen, [one["patient"] for one in people])
     for i in (0, 7, 2999):
         row = read.ours.keys[:, at[i]]
         own = {axis.name: axis.leaves[c] for axis, c in zip(read.ours.quasi, row, strict=True)}
@@ -491,7 +491,7 @@ class Classes:
     def __init__(self, release, people) -> None:
         published = rows_of(release.path)
         (seen,) = read_published_tables([release], None, ignore_progress)
-        at = holders(seen, people)
+        at = find_rows_of_people(seen, people)
         labels = [tuple(one[n] for n in ("age", "sex", "zip")) for one in published]
         self.of = {i: labels[row] for i, row in enumerate(at) if row >= 0}
         self.values = defaultdict(set)

@@ -42,9 +42,9 @@ def refuse_answers(releases: Sequence[PublishedTable], needs: Needs, on: str | N
     )
 
 
-def as_answers(releases: Sequence[PublishedTable], name: str) -> list[Listing]:
+def list_as_answers(releases: Sequence[PublishedTable], name: str) -> list[Listing]:
     """A column of several releases: answers with all that may be, values as answers name them."""
-    asked = _asked(releases, name)
+    asked = _find_question(releases, name)
     return [
         one.answers[name].asked(one.listings[name])
         if name in one.answers
@@ -55,13 +55,13 @@ def as_answers(releases: Sequence[PublishedTable], name: str) -> list[Listing]:
     ]
 
 
-def named_alike(releases: Sequence[PublishedTable], name: str, listing: Listing) -> Listing:
+def name_as_answers(releases: Sequence[PublishedTable], name: str, listing: Listing) -> Listing:
     """People's true values as the releases' answers name them."""
-    asked = _asked(releases, name)
+    asked = _find_question(releases, name)
     return listing if asked is None else asked.answered(listing)
 
 
-def _asked(releases: Sequence[PublishedTable], name: str) -> Answers | None:
+def _find_question(releases: Sequence[PublishedTable], name: str) -> Answers | None:
     """How a column was asked for, which must be alike where values are put into intervals."""
     found = [one.answers[name] for one in releases if name in one.answers]
     if any(one.bins.starts != found[0].bins.starts for one in found):
@@ -72,7 +72,7 @@ def _asked(releases: Sequence[PublishedTable], name: str) -> Answers | None:
     return found[0] if found else None
 
 
-def response_on(release: PublishedTable, axis: Axis | None) -> NDArray[np.float64] | None:
+def find_response(release: PublishedTable, axis: Axis | None) -> NDArray[np.float64] | None:
     """P(answer | true) on an axis of values; None where values are as they are."""
     asked = None if axis is None else release.answers.get(axis.name)
     if axis is None or asked is None:
@@ -82,7 +82,7 @@ def response_on(release: PublishedTable, axis: Axis | None) -> NDArray[np.float6
     return compute_answer_chances(asked, codes, axis.size)
 
 
-def spent_by(release: PublishedTable) -> float | None:
+def sum_epsilon(release: PublishedTable) -> float | None:
     """What a person's answers spend in all columns of a release; None where there are none."""
     found = [float(one.epsilon) for one in release.answers.values()]
     return sum(found) if found else None

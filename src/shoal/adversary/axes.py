@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.adversary.targets import Crowd
+from shoal.adversary.targets import PeopleTable
 from shoal.core.axis import Axis
 from shoal.core.cells import Bits, ranges_to_sets
 from shoal.core.column import DEFAULT_HIERARCHIES, Column
@@ -53,7 +53,7 @@ _MARKS = frozenset({*NULL_MARKS, "", "-", "--", "."})
 
 
 @dataclass(frozen=True)
-class Reading:
+class LabelReading:
     """How the labels of one release are read: by column."""
 
     axes: Mapping[str, Axis]
@@ -62,15 +62,17 @@ class Reading:
     """How many labels, in how many rows, are words that may be groups."""
 
 
-def common_axes(seen: Sequence[PublishedTable], crowds: Sequence[Crowd]) -> list[Reading]:
+def build_common_axes(
+    seen: Sequence[PublishedTable], crowds: Sequence[PeopleTable]
+) -> list[LabelReading]:
     """For each release how its quasi-identifiers are read; axes are alike but for their labels."""
     names = dict.fromkeys(name for one in seen for name in one.quasi)
     columns = {name: _Labels(name, seen, crowds) for name in names}
     spellings = [{n: columns[n].spellings[i] for n in one.quasi} for i, one in enumerate(seen)]
     unmatched = [{n: columns[n].unmatched(i) for n in one.quasi} for i, one in enumerate(seen)]
-    grown = {name: _grown(one.columns, one.values()) for name, one in columns.items()}
+    grown = {name: _grow_axes(one.columns, one.values()) for name, one in columns.items()}
     return [
-        Reading(
+        LabelReading(
             {name: grown[name][i] for name in one.quasi},
             spellings[i],
             {name: counts for name, counts in unmatched[i].items() if counts[0]},
@@ -82,9 +84,11 @@ def common_axes(seen: Sequence[PublishedTable], crowds: Sequence[Crowd]) -> list
 class _Labels:
     """One quasi-identifier: its labels in each release (none where it is not published)."""
 
-    def __init__(self, name: str, seen: Sequence[PublishedTable], crowds: Sequence[Crowd]) -> None:
+    def __init__(
+        self, name: str, seen: Sequence[PublishedTable], crowds: Sequence[PeopleTable]
+    ) -> None:
         self.name, self.seen = name, seen
-        self.columns = _settled(name, seen, crowds)
+        self.columns = _settle_columns(name, seen, crowds)
         words = [one.listings[name].words() if name in one.quasi else [] for one in seen]
         self.null = any(None in some for some in words)
         self.labels = [[word for word in some if word is not None] for some in words]
@@ -96,7 +100,7 @@ class _Labels:
         self.asked = list(dict.fromkeys(label for _, labels in told for label in labels))
         """Ranges and groups in which people's values are known to be."""
 
-    def _told(self, crowd: Crowd) -> tuple[list[Any], list[str]]:
+    def _told(self, crowd: PeopleTable) -> tuple[list[Any], list[str]]:
         """People's values, and the ranges and groups that their table has in place of some."""
         values = crowd.listings[self.name].values
         if not crowd.is_register:
@@ -146,13 +150,13 @@ class _Labels:
         if not self._open(i) or self.name in self.seen[i].as_they_are:
             return 0, 0
         asked = self.labels[i], self.columns[i].kind
-        odd = strange(*asked, self.known or self._named_beside(i), self.spellings[i])
+        odd = find_unmatched_words(*asked, self.known or self._named_beside(i), self.spellings[i])
         listing = self.seen[i].listings[self.name]
         found = np.array([word in odd for word in listing.words()], np.bool_)
         rows = int(found[listing.codes].sum())
         many = bool(odd) and 2 * rows >= self.seen[i].rows
-        if many and self.people and beyond(*asked, self.people, self.spellings[i]):
-            raise _groups(self.name, self.seen[i].name, len(odd), rows)
+        if many and self.people and has_uncovered_value(*asked, self.people, self.spellings[i]):
+            raise _groups_error(self.name, self.seen[i].name, len(odd), rows)
         return len(odd), rows
 
     def _named_beside(self, i: int) -> list[str]:
@@ -161,7 +165,9 @@ class _Labels:
         others = [(j, label) for j, some in enumerate(self.labels) if j != i for label in some]
         if any(isinstance(parse_label(label, kind), Masked | Span) for _, label in others):
             return []
-        named = [one for j, label in others for one in _members(label, kind, self.spellings[j])]
+        named = [
+            one for j, label in others for one in _list_members(label, kind, self.spellings[j])
+        ]
         return [one for one in named if one is not None]
 
     def values(self) -> list[Any]:
@@ -206,7 +212,7 @@ def split_labels(
         if any(_is_node(value, column) for column in columns):
             labels.append(value)
             continue
-        meaning = _asked_as(restore_cell(value), columns, valued)
+        meaning = _read_meaning(restore_cell(value), columns, valued)
         if isinstance(meaning, Everything):
             continue
         if meaning is None:
@@ -219,20 +225,22 @@ def split_labels(
             labels.append(value)
     if unread:
         raise InputError(
-            f"{_unread(unread, columns[0])}.",
+            f"{_describe_unread(unread, columns[0])}.",
             "correct them, or leave them empty where they are not known.",
         )
     return points, labels
 
 
-def _unread(number: int, column: Column) -> str:
+def _describe_unread(number: int, column: Column) -> str:
     where = f"of column {column.name!r} in the people's table"
     if number == 1:
         return f"1 value {where} is neither a {column.kind} nor a range of {column.kind}s"
     return f"{number:,} values {where} are neither {column.kind}s nor ranges of them"
 
 
-def _asked_as(word: str, columns: Sequence[Column], valued: Collection[str]) -> LabelMeaning | None:
+def _read_meaning(
+    word: str, columns: Sequence[Column], valued: Collection[str]
+) -> LabelMeaning | None:
     """What a text in an adversary's column means; None where it must mean something, and does not.
 
     Among words, what may as well be a value is one.
@@ -263,7 +271,7 @@ def _is_node(word: str, column: Column) -> bool:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownCells:
     """What an adversary knows of a column, for each of its distinct cells: codes of an axis."""
 
     axis: Axis
@@ -288,15 +296,15 @@ class Known:
         return bits
 
 
-def known_on(
+def read_known_cells(
     values: Sequence[Any], axis: Axis, *, register: bool, blank_is_value: bool = False
-) -> Known:
+) -> KnownCells:
     """The cells of a column of people on an axis that was grown from them.
 
     In a register an empty cell is not known, and may be any value, unless it is one of its own.
 
     >>> age = Axis("age", "number", "ordered", (20.0, 30.0, 40.0))
-    >>> cells = known_on([30.0, "20-35", None], age, register=True)
+    >>> cells = read_known_cells([30.0, "20-35", None], age, register=True)
     >>> cells.low.tolist(), cells.high.tolist(), cells.code.tolist()
     ([1, 0, 0], [1, 1, 2], [1, -1, -1])
     """
@@ -310,14 +318,14 @@ def known_on(
                 labels[at] = ROOT if is_empty_label(value) else restore_cell(value)
         blank = np.flatnonzero([value is None for value in values])
         some = list(labels)
-        low[some], high[some] = _ends(list(labels.values()), axis)
+        low[some], high[some] = _find_ends(list(labels.values()), axis)
         if not blank_is_value:
             low[blank], high[blank] = 0, axis.size - 1
         code[some] = np.where(low[some] == high[some], low[some], -1)
-    return Known(axis, code, low, high, labels)
+    return KnownCells(axis, code, low, high, labels)
 
 
-def _ends(texts: Sequence[str], axis: Axis) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _find_ends(texts: Sequence[str], axis: Axis) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The first and the last code that texts may mean.
 
     A range that holds no value of the axis, as one out of bounds, is 0..-1.
@@ -329,7 +337,7 @@ def _ends(texts: Sequence[str], axis: Axis) -> tuple[NDArray[np.int32], NDArray[
     return low, high
 
 
-def _groups(name: str, release: str, labels: int, rows: int) -> InputError:
+def _groups_error(name: str, release: str, labels: int, rows: int) -> InputError:
     return InputError(
         f"{release}: Column {name!r} has {labels:,} labels ({rows:,} rows) that are no value of "
         "the people, and people's values are under none of its labels.",
@@ -338,34 +346,36 @@ def _groups(name: str, release: str, labels: int, rows: int) -> InputError:
     )
 
 
-def strange(
+def find_unmatched_words(
     labels: Iterable[str], kind: str, known: Collection[Any], spelling: Spelling
 ) -> frozenset[str]:
     """Words among the labels that may be groups: no known value, nor written like a known code.
 
-    >>> sorted(strange(["Europe", "Italy", "*", "any"], "category", ["Italy"], {}))
+    >>> sorted(find_unmatched_words(["Europe", "Italy", "*", "any"], "category", ["Italy"], {}))
     ['Europe']
-    >>> sorted(strange(["130", "14850"], "code", ["13053"], {}))
+    >>> sorted(find_unmatched_words(["130", "14850"], "code", ["13053"], {}))
     ['130']
     """
     words = {format_value(value) for value in known if value is not None}
     if kind in ("number", "date") or not words:
         return frozenset()
-    shapes = {_shape(word) for word in words if _digits(word)}
+    shapes = {_digit_pattern(word) for word in words if _has_digit(word)}
     found = set()
     for label in labels:
         if label in words or is_empty_label(label):
             continue
-        said = [one for one in _members(label, kind, spelling) if one is not None]
-        if any(one not in words and _shape(one) not in shapes for one in said):
+        said = [one for one in _list_members(label, kind, spelling) if one is not None]
+        if any(one not in words and _digit_pattern(one) not in shapes for one in said):
             found.add(label)
     return frozenset(found)
 
 
-def beyond(labels: Iterable[str], kind: str, known: Collection[Any], spelling: Spelling) -> bool:
+def has_uncovered_value(
+    labels: Iterable[str], kind: str, known: Collection[Any], spelling: Spelling
+) -> bool:
     """Whether some known word lies under no label but ``*``.
 
-    >>> beyond(["Europe", "Japan", "*"], "category", ["Italy", "Japan"], {})
+    >>> has_uncovered_value(["Europe", "Japan", "*"], "category", ["Italy", "Japan"], {})
     True
     """
     words = sorted({format_value(value) for value in known if value is not None})
@@ -374,30 +384,32 @@ def beyond(labels: Iterable[str], kind: str, known: Collection[Any], spelling: S
         meaning = parse_label(spelling.get(label, label) or "", kind)
         if isinstance(meaning, Masked | Span):
             under.update(words[at] for at in meaning.among(words))
-        under.update(_members(label, kind, spelling))
+        under.update(_list_members(label, kind, spelling))
     return not under.issuperset(words)
 
 
-def _members(label: str, kind: str, spelling: Spelling) -> tuple[str | None, ...]:
+def _list_members(label: str, kind: str, spelling: Spelling) -> tuple[str | None, ...]:
     """The values that a label lists; none where it is a range, or cannot be read."""
     meaning = parse_label(spelling.get(label, label) or "*", kind)
     return meaning.texts if isinstance(meaning, ValueSet) else ()
 
 
-def _shape(word: str) -> str:
+def _digit_pattern(word: str) -> str:
     """How a code is written, digit by digit; a word without digits is as it is."""
-    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", word)) if _digits(word) else word
+    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", word)) if _has_digit(word) else word
 
 
-def _digits(word: str) -> bool:
+def _has_digit(word: str) -> bool:
     return any(one.isdecimal() for one in word)
 
 
-def _settled(name: str, seen: Sequence[PublishedTable], crowds: Sequence[Crowd]) -> list[Column]:
+def _settle_columns(
+    name: str, seen: Sequence[PublishedTable], crowds: Sequence[PeopleTable]
+) -> list[Column]:
     """The column as each release has it, with one kind for all and a hierarchy where one has."""
     stated = [one.schema.column(name) if name in one.quasi else None for one in seen]
     there = [column for column in stated if column is not None]
-    kind = _kind(name, there, seen, crowds)
+    kind = _settle_kind(name, there, seen, crowds)
     lent = next(
         (column.hierarchy for column in there if column.hierarchy), DEFAULT_HIERARCHIES[kind]
     )
@@ -407,8 +419,11 @@ def _settled(name: str, seen: Sequence[PublishedTable], crowds: Sequence[Crowd])
     ]
 
 
-def _kind(
-    name: str, stated: Sequence[Column], seen: Sequence[PublishedTable], crowds: Sequence[Crowd]
+def _settle_kind(
+    name: str,
+    stated: Sequence[Column],
+    seen: Sequence[PublishedTable],
+    crowds: Sequence[PeopleTable],
 ) -> str:
     """What the schema says, else how the people's table is read, else what the labels read as."""
     kinds = list(dict.fromkeys(column.kind for column in stated if column.kind))
@@ -423,8 +438,8 @@ def _kind(
         if name in crowd.listings and not (crowd.is_register and _is_silent(crowd.listings[name]))
     ]
     labels = [one.listings[name].words() for one in seen if name in one.quasi]
-    kind = next(iter(kinds), None) or _kind_by_ranges(name, labels, crowds)
-    kind = kind or next(iter(read), None) or _kind_of(labels)
+    kind = next(iter(kinds), None) or _infer_kind_by_ranges(name, labels, crowds)
+    kind = kind or next(iter(read), None) or _infer_kind(labels)
     kind = "category" if kind == "text" else kind
     strict = [
         crowd.kinds[name]
@@ -446,8 +461,8 @@ def _is_silent(listing: Listing) -> bool:
     )
 
 
-def _kind_by_ranges(
-    name: str, labels: Sequence[Sequence[str | None]], crowds: Sequence[Crowd]
+def _infer_kind_by_ranges(
+    name: str, labels: Sequence[Sequence[str | None]], crowds: Sequence[PeopleTable]
 ) -> str | None:
     """The kind of which an adversary's words are values or ranges; None where they are just words.
 
@@ -468,19 +483,19 @@ def _kind_by_ranges(
     return None if kind == "category" or (same and {*asked} - {None}) else kind
 
 
-def _kind_of(labels: Sequence[Sequence[str | None]]) -> str:
+def _infer_kind(labels: Sequence[Sequence[str | None]]) -> str:
     """The kind of all labels; where one release's make it words, that of the others."""
     together = infer_label_kind([word for words in labels for word in words])
     apart = (infer_label_kind(words) for words in labels)
     return next((kind for kind in (together, *apart) if kind != "category"), "category")
 
 
-def _grown(columns: Sequence[Column], values: Sequence[Any]) -> list[Axis]:
+def _grow_axes(columns: Sequence[Column], values: Sequence[Any]) -> list[Axis]:
     """An axis for each of the columns; the same one where they generalise alike."""
     axes: list[Axis] = []
     for i, column in enumerate(columns):
         same = next((j for j in range(i) if columns[j] == column), None)
-        axes.append(_grow(column, values) if same is None else axes[same])
+        axes.append(_grow_axis(column, values) if same is None else axes[same])
         if axes[i].leaves != axes[0].leaves:
             raise UsageError(
                 f"The hierarchies of column {column.name!r} order its values differently.",
@@ -489,7 +504,7 @@ def _grown(columns: Sequence[Column], values: Sequence[Any]) -> list[Axis]:
     return axes
 
 
-def _grow(column: Column, values: Sequence[Any]) -> Axis:
+def _grow_axis(column: Column, values: Sequence[Any]) -> Axis:
     assert column.hierarchy is not None
     present = [value for value in values if value is not None]
     # Where every label is `*` and nobody's value is known, null stands for whatever it may be.
@@ -497,7 +512,7 @@ def _grow(column: Column, values: Sequence[Any]) -> Axis:
     return column.hierarchy.grow(column.name, column.kind, present, None, null, column.bounds)
 
 
-def value_axis(column: Column, kind: str, values: Sequence[Any]) -> Axis:
+def build_value_axis(column: Column, kind: str, values: Sequence[Any]) -> Axis:
     """The axis of a column that is published as it is, by the schema's hierarchy where it fits."""
     hierarchy = column.hierarchy if column.kind in ("", kind) else None
     if isinstance(hierarchy, Tree):  # a release names only the leaves that it has itself
@@ -508,5 +523,5 @@ def value_axis(column: Column, kind: str, values: Sequence[Any]) -> Axis:
     settled = replace(
         column, kind=kind, hierarchy=hierarchy or DEFAULT_HIERARCHIES[kind], bounds=None
     )
-    axis = _grow(settled, list(dict.fromkeys(values)))
+    axis = _grow_axis(settled, list(dict.fromkeys(values)))
     return replace(axis, unknown=axis.null and column.blanks_are_unknown)

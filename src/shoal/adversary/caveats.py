@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from shoal.adversary.context import Scene
+from shoal.adversary.context import AttackContext
 from shoal.core.column import join_names
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import View
@@ -21,16 +21,16 @@ Caveat = tuple[str, dict[str, Any], list[str]]
 """The key in the finding's details, what stands there, and the same in words."""
 
 
-def with_caveats(found: Finding, scene: Scene, view: View) -> Finding:
+def add_caveats(found: Finding, scene: AttackContext, view: View) -> Finding:
     """The finding, and what it rests on."""
     names = {release.name for release in view.releases}
     seen = [release for release in scene.releases if release.name in names]
     for key, numbers, words in (
-        _placed_by(seen, view),
-        _unmatched(scene, view, names),
-        _not_looked_up(seen, view),
-        _emptied(seen, view),
-        _whose(seen),
+        _note_columns_used(seen, view),
+        _note_unmatched_labels(scene, view, names),
+        _note_unknown_columns(seen, view),
+        _note_empty_cells(seen, view),
+        _note_missing_person_column(seen),
     ):
         if numbers:
             details = {**found.details, key: numbers}
@@ -38,7 +38,7 @@ def with_caveats(found: Finding, scene: Scene, view: View) -> Finding:
     return found
 
 
-def with_insider(found: Finding, view: View, told: Finding, wider: View) -> Finding:
+def add_insider(found: Finding, view: View, told: Finding, wider: View) -> Finding:
     """The finding, and what who knows the people's other sensitive values too would find."""
     used = {axis.name for axis in view.axes}
     more = [axis.name for axis in wider.axes if axis.name not in used]
@@ -62,7 +62,7 @@ def with_insider(found: Finding, view: View, told: Finding, wider: View) -> Find
     )
 
 
-def _placed_by(seen: list[PublishedTable], view: View) -> Caveat:
+def _note_columns_used(seen: list[PublishedTable], view: View) -> Caveat:
     """The columns that people were looked up by, and which of them are no quasi-identifiers."""
     if view.people is None:
         return "placed_by", {}, []
@@ -74,7 +74,7 @@ def _placed_by(seen: list[PublishedTable], view: View) -> Caveat:
     return "placed_by", {"columns": names}, [words]
 
 
-def _unmatched(scene: Scene, view: View, names: set[str]) -> Caveat:
+def _note_unmatched_labels(scene: AttackContext, view: View, names: set[str]) -> Caveat:
     """Labels that are values of nobody: they may be groups."""
     count: dict[str, dict[str, int]] = {}
     for release, odd in zip(scene.releases, scene.unmatched, strict=True):
@@ -91,7 +91,7 @@ def _unmatched(scene: Scene, view: View, names: set[str]) -> Caveat:
     return "unmatched_labels", count, words
 
 
-def _not_looked_up(seen: list[PublishedTable], view: View) -> Caveat:
+def _note_unknown_columns(seen: list[PublishedTable], view: View) -> Caveat:
     """Columns that the releases publish and the people's table lacks."""
     used = {axis.name for axis in view.axes}
     missing = dict.fromkeys(name for one in seen for name in one.quasi if name not in used)
@@ -99,15 +99,15 @@ def _not_looked_up(seen: list[PublishedTable], view: View) -> Caveat:
     return "not_looked_up", {"columns": list(missing)} if missing else {}, [words]
 
 
-def _emptied(seen: list[PublishedTable], view: View) -> Caveat:
+def _note_empty_cells(seen: list[PublishedTable], view: View) -> Caveat:
     """Empty cells in tables of others."""
-    count = dict(_empty_cells(seen, view))
+    count = dict(_count_empty_cells(seen, view))
     total = sum(count.values())
     words = f"{total:,} empty cells in tables of others are suppressed: anything is possible there"
     return "empty_cells", count, [words]
 
 
-def _whose(seen: list[PublishedTable]) -> Caveat:
+def _note_missing_person_column(seen: list[PublishedTable]) -> Caveat:
     """Tables of others that lack the column which would say whose their rows are."""
     lacking = {
         one.name: one.rows
@@ -121,7 +121,7 @@ def _whose(seen: list[PublishedTable]) -> Caveat:
     return "rows_of_unknown_people", lacking, [words]
 
 
-def _empty_cells(seen: list[PublishedTable], view: View) -> Iterator[tuple[str, int]]:
+def _count_empty_cells(seen: list[PublishedTable], view: View) -> Iterator[tuple[str, int]]:
     names = [axis.name for axis in view.axes]
     for one in seen:
         for name in (n for n in one.quasi if one.manifest is None and n in names):

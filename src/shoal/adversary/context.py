@@ -15,9 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.adversary.answers import as_answers, named_alike, refuse_answers, response_on, spent_by
-from shoal.adversary.axes import Reading, common_axes, known_on, value_axis
-from shoal.adversary.targets import Crowd, gather, holders, person_of_rows, rows_held
+from shoal.adversary.answers import (
+    find_response,
+    list_as_answers,
+    name_as_answers,
+    refuse_answers,
+    sum_epsilon,
+)
+from shoal.adversary.axes import LabelReading, build_common_axes, build_value_axis, read_known_cells
+from shoal.adversary.targets import (
+    PeopleTable,
+    count_rows_per_person,
+    find_rows_of_people,
+    number_people_of_rows,
+    read_people_table,
+)
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells, all_leaves, ranges_to_sets
 from shoal.core.column import MISSING_IS_VALUE
@@ -46,17 +58,17 @@ class NothingSharedError(InputError):
 
 
 @dataclass(frozen=True)
-class Scene:
+class AttackContext:
     """All that was given: releases with their cells on common axes, targets and a control group."""
 
     releases: tuple[PublishedTable, ...]
     axes: Mapping[str, Axis]
     cells: tuple[Cells, ...]
     """Each release's, on its own quasi-identifiers in their order."""
-    targets: Crowd | None = None
-    some: Crowd | None = None
+    targets: PeopleTable | None = None
+    some: PeopleTable | None = None
     """The targets that are attacked, where they are a sample."""
-    control: Crowd | None = None
+    control: PeopleTable | None = None
     show: bool = False
     unmatched: tuple[Mapping[str, tuple[int, int]], ...] = ()
     """Of each release by column: labels, and rows with them, that may be groups of values."""
@@ -68,7 +80,7 @@ class Scene:
     """By release: the row of each of the targets' persons, where that is known."""
     _person: dict[int, NDArray[np.int32] | None] = field(default_factory=dict, compare=False)
     """By release: whose each row is, where somebody has several."""
-    _staged: dict[tuple[str, ...], Scene] = field(default_factory=dict, compare=False)
+    _staged: dict[tuple[str, ...], AttackContext] = field(default_factory=dict, compare=False)
     """By a role and names: the same scene with these columns in that role."""
 
     def columns(
@@ -78,7 +90,11 @@ class Scene:
         sensitive in all of the releases. None alone: there is nothing to learn, nor need there be.
         """
         releases = [self.releases[i] for i in which]
-        names = _asked_for(releases, asked) if asked else _sensitive(releases)
+        names = (
+            _check_requested_columns(releases, asked)
+            if asked
+            else _list_sensitive_columns(releases)
+        )
         if not names and needs.sensitive:
             raise InputError(
                 "The releases share no sensitive column.", "name columns that mean the same alike."
@@ -116,15 +132,15 @@ class Scene:
 
     def _learnt(self, which: Sequence[int], needs: Needs, on: str | None) -> str | None:
         """The column that a view learns."""
-        return _only(self.columns(which, needs, () if on is None else (on,)), needs)
+        return _single_column(self.columns(which, needs, () if on is None else (on,)), needs)
 
-    def _by(self, names: tuple[str, ...], needs: Needs) -> Scene:
+    def _by(self, names: tuple[str, ...], needs: Needs) -> AttackContext:
         """The same scene, where these columns are looked up too, or rows joined on them."""
         role = "quasi" if self.attacked(needs) is not None else "keep"
         if (role, *names) not in self._staged:
             seen = tuple(release.with_role(role, names) for release in self.releases)
             crowds = self.targets, self.control
-            staged = _staged(seen, *crowds, crowds, self.show)
+            staged = _build_on_axes(seen, *crowds, crowds, self.show)
             self._staged[role, *names] = replace(
                 staged,
                 some=self.some,
@@ -169,24 +185,24 @@ class Scene:
         _refuse_centroids(releases, needs)
         refuse_answers(releases, needs, on)
         exact = grow_exact_axes(releases[0]) if needs.method else {}
-        known, names = self._with(exact), [*exact, *_quasi(releases, crowd)]
+        known, names = self._with(exact), [*exact, *_list_known_columns(releases, crowd)]
         answered = {name for one in releases for name in one.answers}
         learnt = self._learnt(which, needs, on)
-        sensitive, values = (None, None) if learnt is None else _numbered(releases, learnt)
+        sensitive, values = (None, None) if learnt is None else _code_column(releases, learnt)
         joined = releases if len(releases) > 1 else []  # of one release there is nothing to join
         shared = [
             name for name in releases[0].plain if joined and all(name in r.plain for r in joined)
         ]
         shared = [name for name in shared if name not in answered]  # nobody has the same answer
-        columns = [_numbered(releases, name)[1] for name in shared]
-        judged = _judged(releases[0]) if needs.method and sensitive is not None else []
+        columns = [_code_column(releases, name)[1] for name in shared]
+        judged = _code_judged_columns(releases[0]) if needs.method and sensitive is not None else []
         provided = releases[0].provided if needs.provider else None
         published = [
             replace(
                 known._published(i, names, crowd),
                 values=None if values is None else values[j],
-                response=response_on(releases[j], sensitive),
-                spent=spent_by(releases[j]),
+                response=find_response(releases[j], sensitive),
+                spent=sum_epsilon(releases[j]),
                 judged=np.stack([codes for _, codes in judged]) if judged else None,
                 providers=None if provided is None else provided.codes,
                 shared=np.stack([codes[j] for codes in columns]) if columns else None,
@@ -194,19 +210,19 @@ class Scene:
             for j, i in enumerate(which)
         ]
         axes = tuple(known.axes[name] for name in names)
-        _refuse_repeated(published, crowd, needs, any(one.buckets for one in releases))
+        _refuse_rows_as_people(published, crowd, needs, any(one.buckets for one in releases))
         people = None if crowd is None else self._people(crowd, axes, sensitive)
         if people is not None and crowd is not None and needs.named:
             people = replace(people, names=crowd.called)
         if people is not None and crowd is not None and judged:
-            people = replace(people, judged=_true(crowd, [axis for axis, _ in judged]))
+            people = replace(people, judged=_code_true_values(crowd, [axis for axis, _ in judged]))
         return View(
             axes=axes,
             releases=tuple(published),
             sensitive=sensitive,
             shared=tuple(shared),
             people=people and replace(people, present=self._present(which, crowd)),
-            method=_method(releases[0], exact) if len(releases) == 1 else None,
+            method=_find_method(releases[0], exact) if len(releases) == 1 else None,
             judged=tuple(axis for axis, _ in judged),
             show=self.show,
             withstood=releases[0].withstood,
@@ -214,10 +230,10 @@ class Scene:
             providers=None if provided is None else provided.axis,
         )
 
-    def _with(self, axes: Mapping[str, Axis]) -> Scene:
+    def _with(self, axes: Mapping[str, Axis]) -> AttackContext:
         return replace(self, axes={**self.axes, **axes}) if axes else self
 
-    def attacked(self, needs: Needs) -> Crowd | None:
+    def attacked(self, needs: Needs) -> PeopleTable | None:
         """The people whom an attack with such needs looks up.
 
         Who knows how a release was made reasons about all of its people: no sample will do. Nor
@@ -229,7 +245,7 @@ class Scene:
             return None
         return self.targets if self.some is None or needs.method else self.some
 
-    def sampled(self, size: int | None, seed: int) -> Scene:
+    def sampled(self, size: int | None, seed: int) -> AttackContext:
         """The same, to attack so many of the targets, drawn by the seed."""
         if size is None:
             return self
@@ -252,7 +268,7 @@ class Scene:
         known = any(crowd is not None and name in crowd.listings for crowd in crowds)
         return "none of the people has" if known else "no other release has"
 
-    def _published(self, i: int, names: Sequence[str], crowd: Crowd | None) -> ReleaseView:
+    def _published(self, i: int, names: Sequence[str], crowd: PeopleTable | None) -> ReleaseView:
         """One release by the labels of some columns; without its other columns."""
         release = self.releases[i]
         own = [name for name in names if name in release.quasi]
@@ -263,7 +279,11 @@ class Scene:
         rows = None if crowd is None or person is not None else self._rows(i, crowd)
         holds = None if rows is None else np.where(rows < 0, -1, class_[rows]).astype(np.int32)
         persons = None if crowd is None else crowd.persons
-        held = None if persons is None or person is None else rows_held(release, person, persons)
+        held = (
+            None
+            if persons is None or person is None
+            else count_rows_per_person(release, person, persons)
+        )
 
         def labels(number: int) -> dict[str, Any]:
             found = (release.listings[name] for name in own)
@@ -284,10 +304,10 @@ class Scene:
     def _person_of_rows(self, i: int) -> NDArray[np.int32] | None:
         """Whose each row of a release is, where somebody has several."""
         if i not in self._person:
-            self._person[i] = person_of_rows(self.releases[i])
+            self._person[i] = number_people_of_rows(self.releases[i])
         return self._person[i]
 
-    def _present(self, which: Sequence[int], crowd: Crowd | None) -> NDArray[np.bool_] | None:
+    def _present(self, which: Sequence[int], crowd: PeopleTable | None) -> NDArray[np.bool_] | None:
         """Whether each person is in every release, as far as the private companions tell."""
         if crowd is None:
             return None
@@ -295,12 +315,12 @@ class Scene:
         known = [one >= 0 for one in rows if one is not None]
         return np.logical_and.reduce(known) if known else None
 
-    def _rows(self, i: int, crowd: Crowd) -> NDArray[np.int64] | None:
+    def _rows(self, i: int, crowd: PeopleTable) -> NDArray[np.int64] | None:
         """The row of a release that is each person's own, where its companion is at hand."""
         if crowd.persons is None:
             return None
         if i not in self._own:  # a sample has the persons of all, and codes of its own
-            self._own[i] = holders(self.releases[i], crowd.persons.values)
+            self._own[i] = find_rows_of_people(self.releases[i], crowd.persons.values)
         rows = self._own[i]
         return None if rows is None else rows[crowd.persons.codes]
 
@@ -320,22 +340,22 @@ class Scene:
                 sets[j] = np.tile(all_leaves(axis), (len(cells), 1))
         return Cells(ends[0], ends[1], sets)
 
-    def _people(self, crowd: Crowd, axes: Sequence[Axis], sensitive: Axis | None) -> Targets:
-        keys, cells = _known(crowd, axes, self.valued_blanks)
+    def _people(self, crowd: PeopleTable, axes: Sequence[Axis], sensitive: Axis | None) -> Targets:
+        keys, cells = _code_people(crowd, axes, self.valued_blanks)
         truth = None
         if sensitive is not None and sensitive.name in crowd.listings:
-            known = named_alike(self.releases, sensitive.name, crowd.listings[sensitive.name])
+            known = name_as_answers(self.releases, sensitive.name, crowd.listings[sensitive.name])
             truth = code_on_axis(known, sensitive)
         return Targets(keys, crowd.rows, truth, cells=cells, person=crowd.person)
 
 
-def _known(
-    crowd: Crowd, axes: Sequence[Axis], valued_blanks: Collection[str]
+def _code_people(
+    crowd: PeopleTable, axes: Sequence[Axis], valued_blanks: Collection[str]
 ) -> tuple[NDArray[np.int32], Cells | None]:
     """Everybody's codes on the axes; and as cells, where somebody has no single value."""
     listings = [crowd.listings[axis.name] for axis in axes]
     known = [
-        known_on(
+        read_known_cells(
             one.values,
             axis,
             register=crowd.is_register and axis.name != BUCKET,
@@ -360,20 +380,20 @@ def _known(
     return keys, Cells(low, high, sets)
 
 
-def _judged(release: PublishedTable) -> list[tuple[Axis, NDArray[np.int32]]]:
+def _code_judged_columns(release: PublishedTable) -> list[tuple[Axis, NDArray[np.int32]]]:
     """The sensitive columns that a release's requirement looks at, each with its rows' codes."""
-    numbered = [_numbered([release], name) for name in release.judged]
+    numbered = [_code_column([release], name) for name in release.judged]
     return [(axis, codes[0]) for axis, codes in numbered]
 
 
-def _true(crowd: Crowd, axes: Sequence[Axis]) -> NDArray[np.int32] | None:
+def _code_true_values(crowd: PeopleTable, axes: Sequence[Axis]) -> NDArray[np.int32] | None:
     """People's own values in some columns; None where their table lacks one."""
     if any(axis.name not in crowd.listings for axis in axes):
         return None
     return np.stack([code_on_axis(crowd.listings[axis.name], axis) for axis in axes])
 
 
-def _method(release: PublishedTable, exact: Mapping[str, Axis]) -> Method | None:
+def _find_method(release: PublishedTable, exact: Mapping[str, Axis]) -> Method | None:
     """How the release was made. The number of a bucket, the last axis beside exact ones, is not
     one of the columns that the method saw.
     """
@@ -385,8 +405,8 @@ def _method(release: PublishedTable, exact: Mapping[str, Axis]) -> Method | None
     )
 
 
-def _refuse_repeated(
-    releases: Sequence[ReleaseView], crowd: Crowd | None, needs: Needs, buckets: bool
+def _refuse_rows_as_people(
+    releases: Sequence[ReleaseView], crowd: PeopleTable | None, needs: Needs, buckets: bool
 ) -> None:
     """An attack that takes a row for a person says nothing where people have several.
 
@@ -408,7 +428,7 @@ def _refuse_repeated(
         )
 
 
-def scene(
+def build_context(
     releases: Sequence[Any],
     schema: Schema | Sequence[Schema] | None = None,
     targets: Any = None,
@@ -418,7 +438,7 @@ def scene(
     reading: Mapping[str, Any] | None = None,
     names: str | None = None,
     publisher: bool = False,
-) -> Scene:
+) -> AttackContext:
     """Read everything that was given, and put it on common axes.
 
     ``publisher``: the people are the publisher's own table, looked up by the quasi-identifiers
@@ -428,42 +448,46 @@ def scene(
     kinds = {c.name: c.kind for one in seen for c in one.looked_up if c.kind}
     progress("reading people", 0, 1)
     people = (
-        None if targets is None else gather(targets, seen, kinds, reading, names, not publisher)
+        None
+        if targets is None
+        else read_people_table(targets, seen, kinds, reading, names, not publisher)
     )
     kinds |= {} if people is None else people.readable
     others = (
-        None if control is None else gather(control, seen, kinds, reading, register=not publisher)
+        None
+        if control is None
+        else read_people_table(control, seen, kinds, reading, register=not publisher)
     )
     if people is not None and others is not None:
-        _same_columns(people, others, [c.name for one in seen for c in one.looked_up])
+        _check_same_columns(people, others, [c.name for one in seen for c in one.looked_up])
     crowds = [crowd for crowd in (people, others) if crowd is not None]
     seen = with_shared_columns(seen, () if people is None else people.listings)
     people, others = (one and place_in_buckets(one, seen) for one in (people, others))
     progress("reading labels", 0, 1)
-    staged = _staged(seen, people, others, crowds, show)
+    staged = _build_on_axes(seen, people, others, crowds, show)
     valued = {c.name for one in seen for c in one.roles.columns if c.missing == MISSING_IS_VALUE}
     return replace(staged, by_quasi_only=publisher, valued_blanks=frozenset(valued))
 
 
-def _staged(
+def _build_on_axes(
     seen: tuple[PublishedTable, ...],
-    people: Crowd | None,
-    others: Crowd | None,
-    crowds: Iterable[Crowd | None],
+    people: PeopleTable | None,
+    others: PeopleTable | None,
+    crowds: Iterable[PeopleTable | None],
     show: bool,
-) -> Scene:
+) -> AttackContext:
     """The scene on the axes that the releases and the ``crowds`` have in common."""
-    read = common_axes(seen, [crowd for crowd in crowds if crowd is not None])
+    read = build_common_axes(seen, [crowd for crowd in crowds if crowd is not None])
     every: dict[str, Axis] = {}
     for name, axis in (pair for one in read for pair in one.axes.items()):
         if name not in every or axis.shape == "flat":  # sets can hold what ranges do
             every[name] = axis
-    cells = tuple(_read(one, by, every) for one, by in zip(seen, read, strict=True))
+    cells = tuple(_read_release_cells(one, by, every) for one, by in zip(seen, read, strict=True))
     unmatched = tuple(one.unmatched for one in read)
-    return Scene(seen, every, cells, people, control=others, show=show, unmatched=unmatched)
+    return AttackContext(seen, every, cells, people, control=others, show=show, unmatched=unmatched)
 
 
-def _same_columns(people: Crowd, control: Crowd, names: Sequence[str]) -> None:
+def _check_same_columns(people: PeopleTable, control: PeopleTable, names: Sequence[str]) -> None:
     known = [name for name in dict.fromkeys(names) if name in people.listings]
     if missing := [name for name in known if name not in control.listings]:
         raise InputError(
@@ -472,7 +496,9 @@ def _same_columns(people: Crowd, control: Crowd, names: Sequence[str]) -> None:
         )
 
 
-def _read(release: PublishedTable, reading: Reading, axes: Mapping[str, Axis]) -> Cells:
+def _read_release_cells(
+    release: PublishedTable, reading: LabelReading, axes: Mapping[str, Axis]
+) -> Cells:
     """The release's cells, in sets where that is the axes' form.
 
     A label that cannot be read is an error, whoever wrote it.
@@ -491,7 +517,9 @@ def _read(release: PublishedTable, reading: Reading, axes: Mapping[str, Axis]) -
     return Cells(low, high, sets)
 
 
-def _refuse_buckets(releases: Sequence[PublishedTable], needs: Needs, crowd: Crowd | None) -> None:
+def _refuse_buckets(
+    releases: Sequence[PublishedTable], needs: Needs, crowd: PeopleTable | None
+) -> None:
     """Which of a bucket's rows is whose value is not published, so that rows cannot be compared."""
     release = next((one for one in releases if one.buckets), None)
     if release is None:
@@ -540,7 +568,7 @@ def _refuse_centroids(releases: Sequence[PublishedTable], needs: Needs) -> None:
         )
 
 
-def _overlaps(release: PublishedTable, releases: Sequence[PublishedTable]) -> bool:
+def _shares_a_column(release: PublishedTable, releases: Sequence[PublishedTable]) -> bool:
     """Whether a release has a quasi-identifier that another of them has too, if there are others.
 
     Of three releases none need be in all: a column that one lacks says nothing there.
@@ -551,10 +579,10 @@ def _overlaps(release: PublishedTable, releases: Sequence[PublishedTable]) -> bo
     )
 
 
-def _quasi(releases: Sequence[PublishedTable], crowd: Crowd | None) -> list[str]:
+def _list_known_columns(releases: Sequence[PublishedTable], crowd: PeopleTable | None) -> list[str]:
     """The quasi-identifiers of the releases, as far as the adversary knows them of people."""
     names = list(dict.fromkeys(name for one in releases for name in one.quasi))
-    if not all(_overlaps(one, releases) for one in releases):
+    if not all(_shares_a_column(one, releases) for one in releases):
         raise NothingSharedError(
             "The releases have no quasi-identifier in common.",
             "name columns that mean the same alike.",
@@ -574,18 +602,18 @@ def _quasi(releases: Sequence[PublishedTable], crowd: Crowd | None) -> list[str]
 def _refuse_misspelt(name: str, there: Iterable[str]) -> None:
     """A column that is there under nearly the same name would be left out without need."""
     for other in there:
-        if _letters(other) == _letters(name):
+        if _letters_of(other) == _letters_of(name):
             raise InputError(
                 f"The releases have a column {name!r}, and the people's table has {other!r}.",
                 "name columns that mean the same alike.",
             )
 
 
-def _letters(name: str) -> str:
+def _letters_of(name: str) -> str:
     return "".join(filter(str.isalnum, name)).casefold()
 
 
-def _only(columns: Sequence[str | None], needs: Needs) -> str | None:
+def _single_column(columns: Sequence[str | None], needs: Needs) -> str | None:
     """The one column; where there are several and one is needed, a caller names it."""
     if len(columns) == 1:
         return columns[0]
@@ -594,7 +622,7 @@ def _only(columns: Sequence[str | None], needs: Needs) -> str | None:
     return None
 
 
-def _asked_for(releases: Sequence[PublishedTable], names: Sequence[str]) -> list[str]:
+def _check_requested_columns(releases: Sequence[PublishedTable], names: Sequence[str]) -> list[str]:
     """The columns that are asked for, each of which every release must publish as it is."""
     for name in names:
         for one in releases:
@@ -603,21 +631,21 @@ def _asked_for(releases: Sequence[PublishedTable], names: Sequence[str]) -> list
     return list(dict.fromkeys(names))
 
 
-def _sensitive(releases: Sequence[PublishedTable]) -> list[str]:
+def _list_sensitive_columns(releases: Sequence[PublishedTable]) -> list[str]:
     """The columns that are sensitive in all of the releases."""
     stated = [[column.name for column in one.schema.sensitive] for one in releases]
     return [name for name in stated[0] if all(name in names for names in stated)]
 
 
-def _numbered(
+def _code_column(
     releases: Sequence[PublishedTable], name: str
 ) -> tuple[Axis, list[NDArray[np.int32]]]:
     """A column that all releases publish as it is: one axis, and each release's rows on it."""
     for one in releases:
         _refuse_suppressed(one, name)
-    kind, listings = unify_spellings(as_answers(releases, name))
+    kind, listings = unify_spellings(list_as_answers(releases, name))
     column = next(one.schema.column(name) for one in releases)
-    axis = value_axis(column, kind, [value for one in listings for value in one.values])
+    axis = build_value_axis(column, kind, [value for one in listings for value in one.values])
     return axis, [one.on(axis) for one in listings]
 
 
@@ -635,7 +663,7 @@ def _refuse_suppressed(release: PublishedTable, name: str) -> None:
         )
 
 
-def place_in_buckets(crowd: Crowd, releases: Sequence[PublishedTable]) -> Crowd:
+def place_in_buckets(crowd: PeopleTable, releases: Sequence[PublishedTable]) -> PeopleTable:
     """The people with the bucket of the rows that have their cells, where that is one bucket.
 
     Whoever fits rows in several buckets, or none, has no number: the bucket is not known. Buckets

@@ -71,18 +71,18 @@ from shoal.releases.reader import open_frame, open_labels, parse_released_schema
 # A release's own path, run again on counts with one person and without, many times at once.
 
 
-KEPT = 3
+MAX_BINS = 3
 """Bins of each column: the person's, and two for all others."""
-CELLS = 60
+MAX_CELLS = 60
 """So many cells are drawn for in one run, where fewer bins allow it."""
-DRAWS, LONE = 50_000, 50
+DRAWS_BETWEEN_PROGRESS, RUNS_BETWEEN_PROGRESS = 50_000, 50
 """So many draws, and so many runs one by one, between two words about progress."""
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Again:
+class Rerun:
     """A mechanism to be run again, and what it is run on: two neighbouring tables."""
 
     mechanism: Mechanism
@@ -92,7 +92,7 @@ class Again:
 
 
 @dataclass(frozen=True)
-class Tabled:
+class KnownCounts:
     """True counts that are at hand by marginal."""
 
     plan: MarginalPlan
@@ -107,29 +107,31 @@ class Tabled:
         return {one: self.known[one] for one in marginals}
 
 
-def counted_again(manifest: Mapping[str, Any], measured: MeasuredTable) -> Again:
+def rerun_counts(manifest: Mapping[str, Any], measured: MeasuredTable) -> Rerun:
     """The path of a release of counts or made-up people, for the person who is most alone."""
     plan = measured.plan
     named = plan.marginals(tuple(tuple(one) for one in manifest["marginals"]))
     steps = read_steps(manifest)
     chosen = any(step.mechanism == CHOICE for step in steps)
-    person = most_alone(measured, named)
+    person = find_most_isolated(measured, named)
     alone = tuple((column,) for column in range(len(plan.bins)))
     # what may be chosen is looked at, and drawn for only where it is chosen
     looked = (*alone, *combinations(range(len(plan.bins)), 2)) if chosen else named
-    kept = next(k for k in range(KEPT, 0, -1) if k == 1 or _cells(plan, named, k) <= CELLS)
-    small = MarginalPlan(plan.schema, tuple(_few(one, kept) for one in plan.bins))
-    after = {one: _around(measured, one, person, small.shape(one)) for one in looked}
+    kept = next(
+        k for k in range(MAX_BINS, 0, -1) if k == 1 or _count_cells(plan, named, k) <= MAX_CELLS
+    )
+    small = MarginalPlan(plan.schema, tuple(_merge_bins(one, kept) for one in plan.bins))
+    after = {one: _count_around(measured, one, person, small.shape(one)) for one in looked}
     layout = _Layout(small, {one: table.shape for one, table in after.items()})
-    form = _form(manifest, small, alone if chosen else named, steps)
-    run = _one_by_one(form, layout) if chosen else _together(form, layout)
+    form = _rebuild_form(manifest, small, alone if chosen else named, steps)
+    run = _run_in_turn(form, layout) if chosen else _run_together(form, layout)
     with_them = layout.flat(after)[0]
-    own = layout.flat({one: _first(table.shape) for one, table in after.items()})[0]
-    at_once = LONE if chosen else max(2, DRAWS // len(with_them))
-    return Again(run, with_them - own, with_them, at_once)
+    own = layout.flat({one: _place_person(table.shape) for one, table in after.items()})[0]
+    at_once = RUNS_BETWEEN_PROGRESS if chosen else max(2, DRAWS_BETWEEN_PROGRESS // len(with_them))
+    return Rerun(run, with_them - own, with_them, at_once)
 
 
-def most_alone(measured: MeasuredTable, marginals: Sequence[Columns]) -> list[int]:
+def find_most_isolated(measured: MeasuredTable, marginals: Sequence[Columns]) -> list[int]:
     """The bins of the person with the smallest counts around them."""
     codes = measured.counted.codes
     around = [
@@ -139,42 +141,42 @@ def most_alone(measured: MeasuredTable, marginals: Sequence[Columns]) -> list[in
     return [int(column[entry]) for column in codes]
 
 
-def _cells(plan: MarginalPlan, marginals: Sequence[Columns], kept: int) -> int:
+def _count_cells(plan: MarginalPlan, marginals: Sequence[Columns], kept: int) -> int:
     return sum(int(np.prod(np.minimum(plan.shape(one), kept))) for one in marginals)
 
 
-def _few(bins: Bins, kept: int) -> Bins:
+def _merge_bins(bins: Bins, kept: int) -> Bins:
     return Bins(bins.name, "category", tuple(map(str, range(min(kept, bins.size)))))
 
 
-def _around(
+def _count_around(
     measured: MeasuredTable, marginal: Columns, person: Sequence[int], shape: tuple[int, ...]
 ) -> Ints:
     """The counts of a marginal near a person, who is in its first cell."""
-    near = [_near(measured.counted.codes[column], person[column]) for column in marginal]
-    whole = tuple(min(KEPT, size) for size in measured.plan.shape(marginal))
+    near = [_merge_codes(measured.counted.codes[column], person[column]) for column in marginal]
+    whole = tuple(min(MAX_BINS, size) for size in measured.plan.shape(marginal))
     table = tabulate_codes(near, whole, measured.counted.count)
     return table[tuple(slice(size) for size in shape)]
 
 
-def _near(codes: NDArray[np.int32], own: int) -> NDArray[np.int32]:
+def _merge_codes(codes: NDArray[np.int32], own: int) -> NDArray[np.int32]:
     """A column with the person's bin first, and all others put together into two.
 
-    >>> _near(np.array([4, 0, 1, 2, 3], np.int32), 1).tolist()
+    >>> _merge_codes(np.array([4, 0, 1, 2, 3], np.int32), 1).tolist()
     [2, 1, 0, 2, 1]
     """
     place = codes - (codes > own)  # among the others
-    return np.where(codes == own, 0, 1 + place % (KEPT - 1)).astype(np.int32)
+    return np.where(codes == own, 0, 1 + place % (MAX_BINS - 1)).astype(np.int32)
 
 
-def _first(shape: tuple[int, ...]) -> Ints:
+def _place_person(shape: tuple[int, ...]) -> Ints:
     """One person, in the first cell."""
     one = np.zeros(shape, np.int64)
     one.flat[0] = 1
     return one
 
 
-def _form(
+def _rebuild_form(
     manifest: Mapping[str, Any],
     plan: MarginalPlan,
     marginals: tuple[Columns, ...],
@@ -224,7 +226,7 @@ class _Layout:
         return {one: part.T.reshape(*shape, len(rows)) for (one, shape), part in parts}
 
 
-def _together(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
+def _run_together(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
     """Many runs in one call: each marginal has the run as one more column."""
 
     def run(rows: Ints, rng: np.random.Generator | None) -> NDArray[Any]:
@@ -233,13 +235,15 @@ def _together(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
         plan = MarginalPlan(layout.plan.schema, (*layout.plan.bins, runs))
         wide = replace(form, plan=plan, marginals=tuple((*one, last) for one in form.marginals))
         true = {(*one, last): table for one, table in layout.tables(rows).items()}
-        found = _published(wide, Tabled(plan, true), rng)
+        found = _publish_again(wide, KnownCounts(plan, true), rng)
         return layout.flat({one[:-1]: np.moveaxis(table, -1, 0) for one, table in found.items()})
 
     return run
 
 
-def _published(form: Counts | Synthetic, true: Tabled, rng: np.random.Generator | None) -> Tables:
+def _publish_again(
+    form: Counts | Synthetic, true: KnownCounts, rng: np.random.Generator | None
+) -> Tables:
     """What is published of true counts, or given to what fits a model."""
     if isinstance(form, Synthetic):
         return {
@@ -251,7 +255,7 @@ def _published(form: Counts | Synthetic, true: Tabled, rng: np.random.Generator 
     return {one: part.reshape(form.plan.shape(one)) for one, part in parts}
 
 
-def _one_by_one(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
+def _run_in_turn(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
     """One run after the other, for each chooses pairs of its own; those not chosen are NaN."""
 
     def run(rows: Ints, rng: np.random.Generator | None) -> NDArray[Any]:
@@ -259,7 +263,7 @@ def _one_by_one(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
         for row in rows:
             tables = layout.tables(row[np.newaxis])
             true = {one: table[..., 0] for one, table in tables.items()}
-            found.append(layout.flat(_published(form, Tabled(layout.plan, true), rng)))
+            found.append(layout.flat(_publish_again(form, KnownCounts(layout.plan, true), rng)))
         return np.vstack(found)
 
     return run
@@ -271,7 +275,7 @@ def _one_by_one(form: Counts | Synthetic, layout: _Layout) -> Mechanism:
 AUDITING = "auditing"
 AT_ONCE = 1024
 """So many answers are drawn at once."""
-LEAST = 1e-300
+MIN_CHANCE = 1e-300
 """No smaller chance is told."""
 KNOWN = "the adversary knows everybody else in the table, and everything of the person but"
 ASSUMPTIONS = (
@@ -279,11 +283,11 @@ ASSUMPTIONS = (
     "bins around the person",
     "what fits a model and makes up people reads noisy counts alone, and is not run again",
 )
-UNSEEN = (
+NOT_COMPARED = (
     "the published answers are not compared with the true values, for the original has other rows "
     "than the release: some were held back, or it is another table"
 )
-_ADDED = {
+_COUNTS_WRONG = {
     NEAR: "are nearer to the true ones than noise of the stated scale leaves them",
     EXACT: "are the true ones themselves in more cells than noise of the stated scale leaves so",
     SHARED: "are off by much the same in all cells, which noise of its own for each is not",
@@ -292,14 +296,14 @@ _ADDED = {
 }
 
 
-_EXCHANGED = {
+_ANSWERS_WRONG = {
     NEAR: "follow the true values more than the stated chance of a true answer lets them",
     FAR: "are more or less common than true values and the stated chances let them be, or the "
     "original is another table",
 }
 
 
-def auditing(
+def audit_mechanism(
     release: Any,
     original: Any,
     *,
@@ -328,9 +332,9 @@ def auditing(
     path, manifest = told
     original = select_published_rows(release, original)
     check_releasable(manifest)
-    claimed = _claimed(manifest)
+    claimed = _read_claim(manifest)
     progress("reading", 0, 1)
-    again, file = _again(path, manifest, original, reading or {})
+    again, file = _prepare_rerun(path, manifest, original, reading or {})
     changed = publishes_answers(manifest)
     found = audit_epsilon(
         again.mechanism,
@@ -344,15 +348,15 @@ def auditing(
         confidence=confidence,
         progress=progress,
     )
-    told_apart = _finding(path.resolve().parent.name, found, file, changed)
+    told_apart = _build_finding(path.resolve().parent.name, found, file, changed)
     if changed and file is None:
-        told_apart = replace(told_apart, assumptions=(*told_apart.assumptions, UNSEEN))
+        told_apart = replace(told_apart, assumptions=(*told_apart.assumptions, NOT_COMPARED))
     if not is_other_original(find_companion(release, path), original):
         return told_apart
     return replace(told_apart, assumptions=(*told_apart.assumptions, OTHER_ORIGINAL))
 
 
-def _claimed(manifest: Mapping[str, Any]) -> Spend:
+def _read_claim(manifest: Mapping[str, Any]) -> Spend:
     """What a release says that it spends; where there is a δ with the ρ that is accounted for."""
     spend = read_spend(manifest)
     return (
@@ -360,9 +364,9 @@ def _claimed(manifest: Mapping[str, Any]) -> Spend:
     )
 
 
-def _again(
+def _prepare_rerun(
     table: Path, manifest: dict[str, Any], original: Any, reading: Mapping[str, Any]
-) -> tuple[Again, Residuals | None]:
+) -> tuple[Rerun, Residuals | None]:
     """What is to be run again, and what the published file says of its noise."""
     answers = read_answers(manifest)
     asked = Schema(tuple(one.column for one in answers.values()))
@@ -372,13 +376,13 @@ def _again(
         named = None if answers else read_marginals(manifest, plan)
         measured = MeasuredTable.of(frame, plan, named)
     if answers:
-        again = _answered(measured, [one.response for one in answers.values()])
-        return again, _exchanged(table, manifest, measured)
-    again = counted_again(manifest, measured)
-    return again, _residuals(table, manifest, measured) if publishes_counts(manifest) else None
+        again = _rerun_answers(measured, [one.response for one in answers.values()])
+        return again, _compare_answers(table, manifest, measured)
+    again = rerun_counts(manifest, measured)
+    return again, _compare_counts(table, manifest, measured) if publishes_counts(manifest) else None
 
 
-def _residuals(table: Path, manifest: Mapping[str, Any], measured: MeasuredTable) -> Residuals:
+def _compare_counts(table: Path, manifest: Mapping[str, Any], measured: MeasuredTable) -> Residuals:
     """What was added to the true counts, beside the noise that is stated."""
     step = read_steps(manifest)[0]
     drawn = read_published_counts(table, measured.plan, manifest)
@@ -386,7 +390,9 @@ def _residuals(table: Path, manifest: Mapping[str, Any], measured: MeasuredTable
     return check_residuals(step.mechanism, step.scale, np.concatenate(added))
 
 
-def _exchanged(table: Path, manifest: dict[str, Any], measured: MeasuredTable) -> Residuals | None:
+def _compare_answers(
+    table: Path, manifest: dict[str, Any], measured: MeasuredTable
+) -> Residuals | None:
     """The published answers beside the true values; None where they are not of the same rows.
 
     Of several columns the one that is least likely is told of, for all of them.
@@ -405,7 +411,7 @@ def _exchanged(table: Path, manifest: dict[str, Any], measured: MeasuredTable) -
     return Residuals(least.cells, least.wrong if chance < MAX_FALSE_ALARM else "", chance)
 
 
-def _answered(measured: MeasuredTable, responses: Sequence[Response]) -> Again:
+def _rerun_answers(measured: MeasuredTable, responses: Sequence[Response]) -> Rerun:
     """The answers for the rarest values, and for others in their place."""
     entry = int(measured.counted.count.argmin())
     before = np.array([codes[entry] for codes in measured.counted.codes], np.int64)
@@ -415,18 +421,20 @@ def _answered(measured: MeasuredTable, responses: Sequence[Response]) -> Again:
         columns = zip(responses, codes.T, strict=True)
         return np.stack([one.answered(own, rng) for one, own in columns], axis=1).astype(np.int64)
 
-    return Again(run, before, (before + 1) % sizes, AT_ONCE)
+    return Rerun(run, before, (before + 1) % sizes, AT_ONCE)
 
 
 # What is told
 
 
-def _finding(name: str, found: EpsilonAudit, file: Residuals | None, changed: bool) -> Finding:
+def _build_finding(
+    name: str, found: EpsilonAudit, file: Residuals | None, changed: bool
+) -> Finding:
     exposed = not found.holds or (file is not None and file.exposes)
     rho = (
         {}
         if found.rho_low is None
-        else {"rho_low": found.rho_low, "rho_claimed": _float(found.claimed.rho)}
+        else {"rho_low": found.rho_low, "rho_claimed": _as_float(found.claimed.rho)}
     )
     return Finding(
         attack=AUDITING,
@@ -435,8 +443,8 @@ def _finding(name: str, found: EpsilonAudit, file: Residuals | None, changed: bo
         exposed=int(exposed),
         sure=1 / (1 + math.exp(-found.epsilon_low)),
         guessing=0.5,
-        sentence=" ".join([_sentence(name, found, changed), *_of_the_file(file, changed)]),
-        defence=_defence(exposed, file),
+        sentence=" ".join([_describe_runs(name, found, changed), *_describe_file(file, changed)]),
+        defence=_choose_defence(exposed, file),
         assumptions=(
             f"{KNOWN} {'their sensitive values' if changed else 'whether they are in it'}",
             *ASSUMPTIONS,
@@ -456,11 +464,11 @@ def _finding(name: str, found: EpsilonAudit, file: Residuals | None, changed: bo
     )
 
 
-def _float(number: Any) -> float | None:
+def _as_float(number: Any) -> float | None:
     return None if number is None else float(number)
 
 
-def _sentence(name: str, found: EpsilonAudit, changed: bool) -> str:
+def _describe_runs(name: str, found: EpsilonAudit, changed: bool) -> str:
     """What the runs show; neighbours differ by a person, or by a person's values (``changed``)."""
     stated = format_budget(found.claimed.epsilon)
     one, other = ("one person", "without")
@@ -474,7 +482,7 @@ def _sentence(name: str, found: EpsilonAudit, changed: bool) -> str:
     if not found.holds:
         return (
             f"{ran}, the mechanism of {name} has a ρ of at least {found.rho_low:.3g} ({sure}): "
-            f"more than the {_float(found.claimed.rho):.3g} by which its ε of {stated} is "
+            f"more than the {_as_float(found.claimed.rho):.3g} by which its ε of {stated} is "
             "accounted for."
         )
     few = "" if found.most > found.claimed.epsilon else ", which is too few to contradict it"
@@ -485,32 +493,33 @@ def _sentence(name: str, found: EpsilonAudit, changed: bool) -> str:
     return f"{ran}{few}, {low}{rho} ({sure}), within the {stated} that it states; {most}."
 
 
-def _of_the_file(file: Residuals | None, changed: bool) -> list[str]:
+def _describe_file(file: Residuals | None, changed: bool) -> list[str]:
     """What the published counts or answers say, in a sentence of its own."""
     if file is None:
         return []
     if changed and not file.wrong:
         return [f"Its {file.cells:,} answers are as common as the stated chances let them be."]
     if changed:
-        said = _EXCHANGED[file.wrong]
+        said = _ANSWERS_WRONG[file.wrong]
         return [f"The answers of its file {said} (a chance below {file.chance:.1g})."]
     if not file.wrong:
         return [
             f"What was added to its {file.cells:,} counts looks like noise of the stated scale."
         ]
-    return [f"The counts of its file {_ADDED[file.wrong]} (a chance below {_above(file.chance)})."]
+    wrong, chance = _COUNTS_WRONG[file.wrong], _round_up(file.chance)
+    return [f"The counts of its file {wrong} (a chance below {chance})."]
 
 
-def _above(chance: float) -> str:
+def _round_up(chance: float) -> str:
     """The next power of ten; what is too small for a float is not called impossible.
 
-    >>> _above(0.0), _above(1.4e-5)
+    >>> _round_up(0.0), _round_up(1.4e-5)
     ('1e-300', '1e-4')
     """
-    return f"1e{math.ceil(math.log10(max(chance, LEAST)))}"
+    return f"1e{math.ceil(math.log10(max(chance, MIN_CHANCE)))}"
 
 
-def _defence(exposed: bool, file: Residuals | None) -> str:
+def _choose_defence(exposed: bool, file: Residuals | None) -> str:
     if exposed:
         return "do not publish it: its noise is not what it says. Publish it again with more."
     if file is not None and file.wrong:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from shoal.adversary.caveats import with_caveats, with_insider
-from shoal.adversary.context import Scene
+from shoal.adversary.caveats import add_caveats, add_insider
+from shoal.adversary.context import AttackContext
 from shoal.adversary.mechanism_audit import AUDITING
-from shoal.attacks import attacks, needs
+from shoal.attacks import attacks, needs_of
 from shoal.core.errors import InputError, ShoalError, UsageError
 from shoal.core.release import Finding, wilson_interval
 from shoal.core.theory.adversary_view import Needs, NobodyFoundError, View
@@ -26,13 +26,13 @@ RELATIONS = {
     "over time": ("an earlier and a later release of one table", "--over-time"),
 }
 """What releases can be of each other: in words, and how to say so."""
-OURS = {"view", "rng"}
+GIVEN_TO_ALL = {"view", "rng"}
 """What every attack is given; the rest are its options."""
 _WORDS = {1: "one release", 2: "two releases"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AttackRequest:
     """What was asked of an attack besides the tables."""
 
     on: str | Sequence[str] | None = None
@@ -53,33 +53,35 @@ class Asked:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns to learn that are asked for; none: every sensitive one."""
-        return named_columns(self.on)
+        return as_column_names(self.on)
 
 
-def named_columns(on: str | Sequence[str] | None) -> tuple[str, ...]:
+def as_column_names(on: str | Sequence[str] | None) -> tuple[str, ...]:
     """The columns that somebody asks for: one by its name, or several."""
     if on is None:
         return ()
     return (on,) if isinstance(on, str) else tuple(dict.fromkeys(on))
 
 
-def options_of(name: str) -> set[str]:
+def list_attack_options(name: str) -> set[str]:
     """The options that an attack has of its own."""
-    return set(signature(attacks()[name]).parameters) - OURS
+    return set(signature(attacks()[name]).parameters) - GIVEN_TO_ALL
 
 
-def own_options(name: str) -> set[str]:
+def list_own_options(name: str) -> set[str]:
     """The options that no other attack has."""
-    return options_of(name).difference(*(options_of(one) for one in attacks() if one != name))
+    return list_attack_options(name).difference(
+        *(list_attack_options(one) for one in attacks() if one != name)
+    )
 
 
-def needed(name: str, options: Mapping[str, Any]) -> Needs:
+def resolve_needs(name: str, options: Mapping[str, Any]) -> Needs:
     """What an attack needs, as it was asked: people's names only where an option speaks of them."""
-    stated = needs(name)
+    stated = needs_of(name)
     return stated if options.get(stated.named) else replace(stated, named="")
 
 
-def check_names(name: str, options: Mapping[str, Any]) -> None:
+def check_attack_options(name: str, options: Mapping[str, Any]) -> None:
     """Refuse an attack, an option of it, or an option's value, that there is not."""
     known = [*attacks(), AUDITING, RED_TEAM]
     if name not in known:
@@ -87,7 +89,7 @@ def check_names(name: str, options: Mapping[str, Any]) -> None:
         hint = f"did you mean {close[0]!r}?" if close else f"the attacks are: {', '.join(known)}."
         raise UsageError(f"There is no attack {name!r}.", hint)
     names = list(attacks()) if name == RED_TEAM else [name]
-    taken = set[str]().union(*(options_of(one) for one in names))
+    taken = set[str]().union(*(list_attack_options(one) for one in names))
     if unknown := sorted(set(options) - taken):
         told = f"the options are: {', '.join(sorted(taken))}." if taken else "leave it out."
         raise UsageError(f"{name} has no option {unknown[0]!r}.", told)
@@ -97,9 +99,9 @@ def check_names(name: str, options: Mapping[str, Any]) -> None:
                 check(options[option])
 
 
-def lacking(name: str, count: int, relation: str, people: bool) -> UsageError | None:
+def find_usage_error(name: str, count: int, relation: str, people: bool) -> UsageError | None:
     """What is wrong with what an attack is given, before anything is read; None: nothing."""
-    wanted = needs(name)
+    wanted = needs_of(name)
     words = RELATIONS[wanted.relation][0] if wanted.relation else _WORDS[wanted.releases]
     if count < wanted.releases:
         return UsageError(f"{name} needs {words}.", "give a second release.")
@@ -120,9 +122,11 @@ def lacking(name: str, count: int, relation: str, people: bool) -> UsageError | 
     return None
 
 
-def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageError | None:
+def find_unmet_need(
+    name: str, scene: AttackContext, which: Sequence[int], asked: AttackRequest
+) -> UsageError | None:
     """What an attack needs that these releases do not have; None: nothing."""
-    wanted, releases = needs(name), [scene.releases[i] for i in which]
+    wanted, releases = needs_of(name), [scene.releases[i] for i in which]
     stated = asked.columns or any(one.schema.sensitive for one in releases)
     if wanted.sensitive and not stated:
         return UsageError(
@@ -147,38 +151,46 @@ def unmet(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> UsageE
     return None
 
 
-def run(name: str, scene: Scene, which: Sequence[int], asked: Asked) -> Finding:
+def run_attack(
+    name: str, scene: AttackContext, which: Sequence[int], asked: AttackRequest
+) -> Finding:
     """Attack some of the releases; with the control group and the interval where there are any.
 
     It is run on every sensitive column, or on those asked for; the worst is returned, with all.
     """
-    wanted = needed(name, asked.options)
+    wanted = resolve_needs(name, asked.options)
     findings: list[Finding] = []
     failures: list[tuple[str, InputError | UsageError]] = []
-    spoken_of = [name for name in _spoken_of(asked) if _is_published(scene, which, name)]
+    spoken_of = [
+        name for name in _list_question_columns(asked) if _is_published(scene, which, name)
+    ]
     for column in scene.columns(which, wanted, spoken_of or asked.columns):
         try:
             view = scene.view(which, wanted, column)
-            findings.append(carried_out(name, scene, view, asked))
+            findings.append(attack_view(name, scene, view, asked))
         except (InputError, UsageError) as error:
             failures.append((column or "", error))
     if not findings:
         raise failures[0][1]
-    return worst_of(findings, [(column, told(error)) for column, error in failures])
+    return pick_worst_finding(
+        findings, [(column, describe_error(error)) for column, error in failures]
+    )
 
 
-def _spoken_of(asked: Asked) -> tuple[str, ...]:
+def _list_question_columns(asked: AttackRequest) -> tuple[str, ...]:
     """The column that a question names, as in "Ed.disease=flu": no other is learnt by it."""
     question = None if asked.columns else asked.options.get("about")
     return () if question is None else (parse_atom(question).column,)
 
 
-def _is_published(scene: Scene, which: Sequence[int], name: str) -> bool:
+def _is_published(scene: AttackContext, which: Sequence[int], name: str) -> bool:
     """Whether all of the releases publish a column as it is; the attack refuses any other."""
     return all(name in scene.releases[i].plain for i in which)
 
 
-def worst_of(findings: Sequence[Finding], failures: Sequence[tuple[str, str]] = ()) -> Finding:
+def pick_worst_finding(
+    findings: Sequence[Finding], failures: Sequence[tuple[str, str]] = ()
+) -> Finding:
     """The finding on the column that exposes most people, and with the least doubt, with all.
 
     ``failures`` are the columns that could not be attacked, with the reasons.
@@ -188,13 +200,13 @@ def worst_of(findings: Sequence[Finding], failures: Sequence[tuple[str, str]] = 
         return worst
     return replace(
         worst,
-        sentence=f"{worst.sentence} {_compared(worst, findings, failures)}",
+        sentence=f"{worst.sentence} {_compare_columns(worst, findings, failures)}",
         by_column=tuple(findings),
         not_evaluated=tuple(failures),
     )
 
 
-def _compared(
+def _compare_columns(
     worst: Finding, findings: Sequence[Finding], failures: Sequence[tuple[str, str]]
 ) -> str:
     """How the worst column stands among the others."""
@@ -218,16 +230,16 @@ def _compared(
     return f"{said} Not evaluated: {lacking}.".strip() if failures else said
 
 
-def carried_out(name: str, scene: Scene, view: View, asked: Asked) -> Finding:
+def attack_view(name: str, scene: AttackContext, view: View, asked: AttackRequest) -> Finding:
     """The attack on a view of the scene, by the columns that expose more people.
 
     Everybody who holds a column that is shared may use it, or leave it out: it may have changed,
     or only be called alike.
     """
-    wanted = needs(name)
-    found, view = _strongest(name, view, asked)
+    wanted = needs_of(name)
+    found, view = _find_strongest(name, view, asked)
     others = scene.without_them(view) if scene.control is not None and view.people else None
-    found = with_caveats(found, scene, view)
+    found = add_caveats(found, scene, view)
     learnt = view.sensitive.name if view.sensitive is not None and wanted.learns else ""
     names = tuple(release.name for release in view.releases)
     found = replace(found, releases=names, on=learnt)
@@ -235,10 +247,12 @@ def carried_out(name: str, scene: Scene, view: View, asked: Asked) -> Finding:
         return found
     if scene.some is not None:
         found = replace(found, interval=wilson_interval(found.exposed, found.people))
-    return found if others is None else replace(found, control=_control(name, others, asked))
+    return (
+        found if others is None else replace(found, control=_measure_control(name, others, asked))
+    )
 
 
-def _strongest(name: str, view: View, asked: Asked) -> tuple[Finding, View]:
+def _find_strongest(name: str, view: View, asked: AttackRequest) -> tuple[Finding, View]:
     """What the attack finds by the quasi-identifiers, or by all shared columns where that is more.
 
     What it would find by a tester's other sensitive columns is told with it.
@@ -250,11 +264,13 @@ def _strongest(name: str, view: View, asked: Asked) -> tuple[Finding, View]:
         try:
             if widen is not None:
                 seen = widen()
-                found.append((_attack(name, seen, asked), seen))
+                found.append((_call_attack(name, seen, asked), seen))
         except (InputError, UsageError) as error:  # the other columns may still tell something
             errors.append(error)
             if widen is view.wider and not isinstance(error, NobodyFoundError):
-                lacking = (f"by further shared columns it is not evaluated: {told(error)}",)
+                lacking = (
+                    f"by further shared columns it is not evaluated: {describe_error(error)}",
+                )
     if not found:
         raise errors[0]
     finding, used = max(found, key=lambda one: (one[0].exposed, one[0].sure))
@@ -263,28 +279,28 @@ def _strongest(name: str, view: View, asked: Asked) -> tuple[Finding, View]:
         return finding, used
     try:
         seen = view.insider()
-        return with_insider(finding, used, _attack(name, seen, asked), seen), used
+        return add_insider(finding, used, _call_attack(name, seen, asked), seen), used
     except (InputError, UsageError):
         return finding, used
 
 
-def _attack(name: str, view: View, asked: Asked) -> Finding:
-    taken = options_of(name)
+def _call_attack(name: str, view: View, asked: AttackRequest) -> Finding:
+    taken = list_attack_options(name)
     options = {key: value for key, value in asked.options.items() if key in taken}
     return attacks()[name](view, rng=np.random.default_rng(asked.seed), **options)
 
 
-def _control(name: str, view: View, asked: Asked) -> float:
+def _measure_control(name: str, view: View, asked: AttackRequest) -> float:
     """How often the attack succeeds on people who are not there; right where that is known."""
     assert view.people is not None
     try:
-        found = _attack(name, view, asked)
+        found = _call_attack(name, view, asked)
     except NobodyFoundError:
         return 0.0
     return int(found.details.get("right", found.exposed)) / len(view.people)
 
 
-def told(error: ShoalError) -> str:
+def describe_error(error: ShoalError) -> str:
     """An error as one line: the fact, and what to do about it."""
     hint = error.hint[:1].upper() + error.hint[1:]
     return f"{error.fact} {hint}".strip()

@@ -32,7 +32,7 @@ from shoal.releases.successors.counterfeits import mark_counterfeit
 
 
 @dataclass(frozen=True)
-class Crowd:
+class PeopleTable:
     """People as their table has them, or some of them."""
 
     listings: Mapping[str, Listing]
@@ -68,15 +68,15 @@ class Crowd:
             return None
         return np.argsort(np.argsort(first))[number]
 
-    def sample(self, size: int, seed: int) -> Crowd:
+    def sample(self, size: int, seed: int) -> PeopleTable:
         """So many of them, drawn by the seed, each with all that is known."""
         rng = np.random.default_rng(seed)
         person = np.arange(len(self.rows)) if self.person is None else self.person
         some = np.sort(rng.choice(len(self), size, replace=False))
         drawn = np.flatnonzero(np.isin(person, some))
-        listings = {name: _some(one, drawn) for name, one in self.listings.items()}
+        listings = {name: _take_rows(one, drawn) for name, one in self.listings.items()}
         persons, names = (
-            None if one is None else _some(one, drawn) for one in (self.persons, self.names)
+            None if one is None else _take_rows(one, drawn) for one in (self.persons, self.names)
         )
         return replace(self, listings=listings, rows=self.rows[drawn], persons=persons, names=names)
 
@@ -89,18 +89,18 @@ class Crowd:
         return tuple(words[code] for code in self.names.codes.tolist())
 
 
-def _some(listing: Listing, rows: NDArray[Any]) -> Listing:
+def _take_rows(listing: Listing, rows: NDArray[Any]) -> Listing:
     return Listing(listing.values, listing.codes[rows])
 
 
-def gather(
+def read_people_table(
     source: Any,
     releases: Sequence[PublishedTable],
     kinds: Mapping[str, str],
     reading: Mapping[str, Any] | None = None,
     names: str | None = None,
     register: bool = False,
-) -> Crowd:
+) -> PeopleTable:
     """Read people: of the releases' columns those that the table has.
 
     ``kinds`` say how some of them are read. ``names`` is the column that people are called by;
@@ -109,7 +109,7 @@ def gather(
     were read before (a ``Crowd``) are taken as they are. ``register``: it is what an adversary
     knows, where cells may be empty, ``*`` or ranges.
     """
-    if isinstance(source, Crowd):
+    if isinstance(source, PeopleTable):
         return source
     schemas = [release.roles for release in releases]
     columns = dict.fromkeys(
@@ -117,14 +117,18 @@ def gather(
     )
     people = {c.name: c.kind for one in schemas for c in one.columns if c.role == "person"}
     stated = {name: kind for name, kind in people.items() if kind}
-    opened = _opened_ranges if register else open_partial_frame
+    opened = _open_with_ranges if register else open_partial_frame
     with opened(source, kinds={**stated, **kinds}, **(reading or {})) as frame:
         fields = {field.name: field.kind for field in frame.fields}
         known = [name for name in columns if name in fields]
-        person = _named("person", schemas, fields)[:1]
-        others = [name for name in _named("identifier", schemas, fields) if name not in known]
-        called = _called(names, fields, [*person, *others])
-        which = _published_row(releases, fields) if person else None
+        person = _list_columns_of_role("person", schemas, fields)[:1]
+        others = [
+            name
+            for name in _list_columns_of_role("identifier", schemas, fields)
+            if name not in known
+        ]
+        called = _find_name_columns(names, fields, [*person, *others])
+        which = _find_one_row_rule(releases, fields) if person else None
         order = [] if which is None else [which.by]
         found = read_columns(
             frame, list(dict.fromkeys((*known, *person, *others, *called, *order)))
@@ -136,25 +140,27 @@ def gather(
         )
     rows = np.arange(len(next(iter(found.values())).codes))
     if which is not None:
-        rows = _one_row_each(found[person[0]], found[which.by], latest=which.which == LATEST)
-        found = {name: _some(one, rows) for name, one in found.items()}
+        rows = _pick_row_per_person(found[person[0]], found[which.by], latest=which.which == LATEST)
+        found = {name: _take_rows(one, rows) for name, one in found.items()}
     if person and register:
-        _refuse_nobody(found[person[0]], "of the people's table")
+        _refuse_unnamed_rows(found[person[0]], "of the people's table")
     elif person:
-        _nobody_twice(person, [found[person[0]]])
+        _refuse_repeated_people(person, [found[person[0]]])
     elif others:  # namesakes are not one person: they live elsewhere, or are of another age
-        quasi = [name for name in _named("quasi", schemas, fields) if name in found]
-        _nobody_twice([*others, *quasi], [found[name] for name in (*others, *quasi)])
+        quasi = [name for name in _list_columns_of_role("quasi", schemas, fields) if name in found]
+        _refuse_repeated_people([*others, *quasi], [found[name] for name in (*others, *quasi)])
     if register:
         decimal = (reading or {}).get("decimal")
         numbers = [name for name in known if kinds.get(name) == "number"]
         found |= {name: _with_decimal_points(found[name], decimal) for name in numbers}
     persons, named = (found[one[0]] if one else None for one in (person, called))
     shared = {name: found[name] for name in known}
-    return Crowd(shared, fields, rows + 1, persons, named, register)
+    return PeopleTable(shared, fields, rows + 1, persons, named, register)
 
 
-def _published_row(releases: Sequence[PublishedTable], there: Mapping[str, str]) -> OneRow | None:
+def _find_one_row_rule(
+    releases: Sequence[PublishedTable], there: Mapping[str, str]
+) -> OneRow | None:
     """Which row of a person the releases can have, where all say it and the table can tell.
 
     The manifest is public: whoever knows several rows of somebody knows which to look for.
@@ -165,7 +171,7 @@ def _published_row(releases: Sequence[PublishedTable], there: Mapping[str, str])
     return which if known else None
 
 
-def _one_row_each(persons: Listing, order: Listing, latest: bool) -> NDArray[np.int64]:
+def _pick_row_per_person(persons: Listing, order: Listing, latest: bool) -> NDArray[np.int64]:
     """The first or latest row of each person, as the table has them; a row without comes last."""
     known = [at for at, value in enumerate(order.values) if value is not None]
     rank = np.full(len(order.values), np.inf)
@@ -177,7 +183,7 @@ def _one_row_each(persons: Listing, order: Listing, latest: bool) -> NDArray[np.
 
 
 @contextmanager
-def _opened_ranges(source: Any, *, kinds: Mapping[str, str], **reading: Any) -> Iterator[Frame]:
+def _open_with_ranges(source: Any, *, kinds: Mapping[str, str], **reading: Any) -> Iterator[Frame]:
     """A table whose columns of numbers and dates may hold ranges of them, which are read as words.
 
     Every other column is read as it is stated; what is wrong with it is told.
@@ -214,7 +220,9 @@ def _with_decimal_points(listing: Listing, decimal: str | None) -> Listing:
     return Listing(tuple(distinct), codes[listing.codes])
 
 
-def _called(names: str | None, there: Mapping[str, str], who: Sequence[str]) -> list[str]:
+def _find_name_columns(
+    names: str | None, there: Mapping[str, str], who: Sequence[str]
+) -> list[str]:
     """The column of people's names: the one asked for, or the only one that says who they are."""
     if names is None:
         return list(who) if len(who) == 1 else []
@@ -225,12 +233,14 @@ def _called(names: str | None, there: Mapping[str, str], who: Sequence[str]) -> 
     return [names]
 
 
-def _named(role: str, schemas: Sequence[Schema], there: Mapping[str, str]) -> list[str]:
+def _list_columns_of_role(
+    role: str, schemas: Sequence[Schema], there: Mapping[str, str]
+) -> list[str]:
     names = (c.name for schema in schemas for c in schema.columns if c.role == role)
     return [name for name in dict.fromkeys(names) if name in there]
 
 
-def _nobody_twice(names: Sequence[str], columns: Sequence[Listing]) -> None:
+def _refuse_repeated_people(names: Sequence[str], columns: Sequence[Listing]) -> None:
     """Refuse rows that agree in all of the columns; a person who is null is anybody."""
     _, first = number_combinations(
         [one.codes for one in columns], [len(one.values) for one in columns]
@@ -246,30 +256,30 @@ def _nobody_twice(names: Sequence[str], columns: Sequence[Listing]) -> None:
         )
 
 
-def _refuse_nobody(persons: Listing, whose: str) -> None:
+def _refuse_unnamed_rows(persons: Listing, whose: str) -> None:
     """Refuse rows that do not say whom they are about: they might be anybody's."""
     if None in persons.values:
-        raise _unnamed(int((persons.codes == len(persons.values) - 1).sum()), whose)
+        raise _unnamed_rows_error(int((persons.codes == len(persons.values) - 1).sum()), whose)
 
 
-def _unnamed(rows: int, whose: str) -> InputError:
+def _unnamed_rows_error(rows: int, whose: str) -> InputError:
     return InputError(
         f"{rows:,} rows {whose} do not say whom they are about: the person is empty.",
         "give everybody a value in the person column, or leave these rows out.",
     )
 
 
-def person_of_rows(release: PublishedTable) -> NDArray[np.int32] | None:
+def number_people_of_rows(release: PublishedTable) -> NDArray[np.int32] | None:
     """Whose each row of a release is, as numbers; None where nothing says it, or nobody has two.
 
     A counterfeit is about nobody, and looks like somebody of its own.
     """
     if release.person_column is not None:
-        _refuse_nobody(release.person_column, f"of {release.name}")
+        _refuse_unnamed_rows(release.person_column, f"of {release.name}")
         codes = release.person_column.codes.astype(np.int32)
-    elif (keyed := keyed_people(release)) is not None:
+    elif (keyed := find_keyed_people(release)) is not None:
         if empty := pc.sum(pc.equal(keyed.person, hash_missing_person(keyed.key))).as_py():
-            raise _unnamed(empty, f"of {release.name}")
+            raise _unnamed_rows_error(empty, f"of {release.name}")
         codes = keyed.person.dictionary_encode().indices.to_numpy().astype(np.int32)
         made_up = np.flatnonzero(
             pc.equal(keyed.person, mark_counterfeit(keyed.key)).to_numpy(False)
@@ -280,7 +290,7 @@ def person_of_rows(release: PublishedTable) -> NDArray[np.int32] | None:
     return None if len(np.unique(codes)) == len(codes) else codes
 
 
-def rows_held(
+def count_rows_per_person(
     release: PublishedTable, person: NDArray[np.int32], persons: Listing
 ) -> NDArray[np.int64]:
     """How many rows of a release are about each person of a table, by the rows of that table."""
@@ -290,12 +300,12 @@ def rows_held(
         words = {word: i for i, word in enumerate(release.person_column.words())}
         codes = [words.get(word, -1) for word in persons.words()]
         return np.append(count, 0)[np.array(codes, np.int64)][persons.codes]
-    found = holders(release, persons.values)
+    found = find_rows_of_people(release, persons.values)
     first = first if found is None else found
     return np.where(first < 0, 0, count[person[first]])[persons.codes]
 
 
-def keyed_people(release: PublishedTable) -> KeyedPersons | None:
+def find_keyed_people(release: PublishedTable) -> KeyedPersons | None:
     """Whose the rows of a release are: as a ledger keeps it, else as its private companion says.
 
     None where no companion is at hand, or it names nobody.
@@ -309,14 +319,16 @@ def keyed_people(release: PublishedTable) -> KeyedPersons | None:
     return KeyedPersons(release.companion.key, people)
 
 
-def holders(release: PublishedTable, persons: Sequence[Any]) -> NDArray[np.int64] | None:
+def find_rows_of_people(
+    release: PublishedTable, persons: Sequence[Any]
+) -> NDArray[np.int64] | None:
     """The row of the release that is each person's own (-1: none), as its publisher knows it.
 
     None where nothing says whose the rows are, and where none of them is one of these persons':
     then they are called otherwise here, and who of them is in the release is not known.
     """
     named = np.array([person is not None for person in persons], dtype=np.bool_)
-    keyed = keyed_people(release) if named.any() else None
+    keyed = find_keyed_people(release) if named.any() else None
     if keyed is None:
         return None
     wanted = [person for person in persons if person is not None]

@@ -22,7 +22,7 @@ def attacks() -> dict[str, Callable[..., Finding]]:
     }
 
 
-def needs(name: str) -> Needs:
+def needs_of(name: str) -> Needs:
     """What an attack needs before it can run."""
     module = import_module(f"{__name__}.{name.replace('-', '_')}")
     stated: Needs = module.NEEDS

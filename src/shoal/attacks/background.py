@@ -53,15 +53,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks._shared.knowledge_targets import (
-    Somebody,
-    asked_as,
-    called,
-    codes,
-    people,
-    said,
-    same_column,
+    MentionedPerson,
+    check_same_column,
+    find_mentioned_people,
+    find_value_codes,
+    format_question,
+    list_atoms,
+    name_of_person,
 )
-from shoal.attacks._shared.wording import common, counted, is_null, rank, share
+from shoal.attacks._shared.wording import (
+    describe_rank,
+    format_chance,
+    is_null,
+    pluralise,
+    rank_value,
+)
 from shoal.core.errors import InputError, UsageError
 from shoal.core.histogram import Histogram
 from shoal.core.model import Mask, Number, format_parameter, parse_fraction, parse_whole_number
@@ -95,7 +101,7 @@ from shoal.core.theory.worlds import DRAWS, MAX_STEPS, Belief, ImpossibleError, 
 
 
 @dataclass(frozen=True)
-class Case:
+class _WorstCase:
     """The worst case of a release: the knowledge that tells most, and how far it goes by class."""
 
     view: View
@@ -112,7 +118,7 @@ class Case:
     @classmethod
     def of(
         cls, view: View, release: ReleaseView, values: Histogram, pieces: int, knowledge: str
-    ) -> Case:
+    ) -> _WorstCase:
         """The worst that so many pieces can do; values that nobody knows are as bad as can be."""
         missing, values = int(values.blanks.sum()), values.concentrated
         most = disclosure_per_class(values, pieces, knowledge)
@@ -130,68 +136,71 @@ class Case:
 
     def piece(self, known: PersonValue) -> Implication:
         """The piece that an atom stands for: it implies the target's, or is denied."""
-        denied = person_of(known) == person_of(self.witness.target)
+        denied = _person_key(known) == _person_key(self.witness.target)
         return Implication((self.atom(known),), () if denied else (self.atom(self.witness.target),))
 
 
-def person_of(known: PersonValue) -> tuple[int, int]:
+def _person_key(known: PersonValue) -> tuple[int, int]:
     """The person that an atom is about: a class, and a number in it."""
     return known.class_, known.person
 
 
-def story(case: Case) -> str:
+def _describe_worst_case(case: _WorstCase) -> str:
     """The worst case in words: who would have to know what, and of whom it tells what."""
     target, others = case.witness.target, case.witness.others
     who, size = f"row {case.row(target):,}'s person", int(case.values.rows[target.class_])
-    end = f"is {share(case.witness.disclosure)} sure that {who} {_has(case, [target])}."
+    chance, value = format_chance(case.witness.disclosure), _describe_having(case, [target])
+    end = f"is {chance} sure that {who} {value}.{_describe_enough(case)}"
     if not others:
-        return f"Whoever finds the class of {who}, of {size:,} rows, {end}{_enough(case)}"
-    known = list(_known(case, who))
+        return f"Whoever finds the class of {who}, of {size:,} rows, {end}"
+    known = list(_describe_pieces(case, who))
     if len(known) == 1:
         comma = "," if known[0].startswith("that if") else ""
-        return f"Whoever knows {known[0]}{comma} {end}{_enough(case)}"
-    pieces = counted(len(others), "piece", "pieces")
+        return f"Whoever knows {known[0]}{comma} {end}"
+    pieces = pluralise(len(others), "piece", "pieces")
     listed = f"{'; '.join(known[:-1])}; and {known[-1]}"
-    return f"Suppose that somebody knows {pieces}: {listed}. Whoever does {end}{_enough(case)}"
+    return f"Suppose that somebody knows {pieces}: {listed}. Whoever does {end}"
 
 
-def _known(case: Case, who: str) -> Iterator[str]:
+def _describe_pieces(case: _WorstCase, who: str) -> Iterator[str]:
     """The pieces, person by person: what the target does not have, and what implies her value."""
     target = case.witness.target
     by_person: dict[tuple[int, int], list[PersonValue]] = {}
     for one in case.witness.others:
-        by_person.setdefault(person_of(one), []).append(one)
-    if denied := by_person.pop(person_of(target), None):
-        yield f"that {who} {_lacks(case, denied)}{_number(denied)}"
+        by_person.setdefault(_person_key(one), []).append(one)
+    if denied := by_person.pop(_person_key(target), None):
+        yield f"that {who} {_describe_lacking(case, denied)}{_count_joined_pieces(denied)}"
     for some in by_person.values():
-        if_ = f"row {case.row(some[0]):,}'s person {_has(case, some)}"
-        yield f"that if {if_}, then {who} {_has(case, [target])}{_number(some)}"
+        if_ = f"row {case.row(some[0]):,}'s person {_describe_having(case, some)}"
+        then = f"{who} {_describe_having(case, [target])}"
+        yield f"that if {if_}, then {then}{_count_joined_pieces(some)}"
 
 
-def _number(some: Sequence[PersonValue]) -> str:
+def _count_joined_pieces(some: Sequence[PersonValue]) -> str:
     """How many pieces were told as one, so that a reader can count them."""
     return "" if len(some) == 1 else f" ({len(some)} pieces)"
 
 
-def _has(case: Case, some: Sequence[PersonValue]) -> str:
+def _describe_having(case: _WorstCase, some: Sequence[PersonValue]) -> str:
     """That somebody has one of some values of a class."""
     name = case.values.axis.name
-    missing, there = _missing(case, some)
+    missing, there = _split_missing(case, some)
     if not there:
         return f"has no {name}"
-    return f"has {_value(case, there)}{' or none' if missing else ''}"
+    return f"has {_describe_values(case, there)}{' or none' if missing else ''}"
 
 
-def _lacks(case: Case, some: Sequence[PersonValue]) -> str:
+def _describe_lacking(case: _WorstCase, some: Sequence[PersonValue]) -> str:
     """That somebody has none of some values of a class."""
     name = case.values.axis.name
-    missing, there = _missing(case, some)
+    missing, there = _split_missing(case, some)
     if not there:
         return f"is not without a {name}"
-    return f"does not have {_value(case, there)}{' and is not without one' if missing else ''}"
+    end = " and is not without one" if missing else ""
+    return f"does not have {_describe_values(case, there)}{end}"
 
 
-def _missing(case: Case, some: Sequence[PersonValue]) -> tuple[bool, list[PersonValue]]:
+def _split_missing(case: _WorstCase, some: Sequence[PersonValue]) -> tuple[bool, list[PersonValue]]:
     """Whether no value at all is among some that are shown, and the others."""
     if not case.view.show:
         return False, list(some)
@@ -199,27 +208,29 @@ def _missing(case: Case, some: Sequence[PersonValue]) -> tuple[bool, list[Person
     return len(there) < len(some), there
 
 
-def _value(case: Case, some: Sequence[PersonValue]) -> str:
+def _describe_values(case: _WorstCase, some: Sequence[PersonValue]) -> str:
     """One of some values of a class, in words."""
     name, class_ = case.values.axis.name, some[0].class_
     if case.view.show:
-        return f"the {name} {_either([case.view.value(one.value) for one in some])}"
-    words = _either([common(rank(case.values, class_, one.value)) for one in some])
+        return f"the {name} {_join_alternatives([case.view.value(one.value) for one in some])}"
+    words = _join_alternatives(
+        [describe_rank(rank_value(case.values, class_, one.value)) for one in some]
+    )
     return f"the {words} {name} of {'the' if class_ == case.witness.target.class_ else 'its'} class"
 
 
-def _either(words: Sequence[str]) -> str:
+def _join_alternatives(words: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _enough(case: Case) -> str:
+def _describe_enough(case: _WorstCase) -> str:
     """That fewer pieces do, where they do."""
     used = len(case.witness.others)
     if used == case.pieces:
         return ""
     if not used:
         return " No piece of knowledge is needed."
-    return f" {counted(used, 'piece is', 'pieces are')} enough: more add nothing."
+    return f" {pluralise(used, 'piece is', 'pieces are')} enough: more add nothing."
 
 
 # Knowledge that somebody is supposed to have: how sure it makes of what is asked.
@@ -230,13 +241,13 @@ RANDOM_WORLDS = (
     "every way to deal a class's values out to its people is equally likely (random worlds)",
 )
 DEFENCE = "ask for safety from so many pieces of knowledge: {requirement}."
-COMBINATIONS = 10_000
+MAX_COMBINATIONS = 10_000
 """So many combinations of the classes that people could be in are tried."""
-_STEPS, _DRAWS = 1_000, 2_000  # what each combination is allowed at least
+_MIN_WORLDS, _MIN_DRAWS = 1_000, 2_000  # what each combination is allowed at least
 
 
 @dataclass(frozen=True)
-class _Case:
+class _Question:
     """A question with what is known, whom it speaks of, and what follows in each combination."""
 
     view: View
@@ -244,8 +255,8 @@ class _Case:
     about: Atom
     knowing: Sequence[Implication]
     codes: Mapping[str, int]
-    people: Mapping[str, Somebody]
-    who: Somebody
+    people: Mapping[str, MentionedPerson]
+    who: MentionedPerson
     """The person asked about."""
     believed: Sequence[tuple[int, Belief]]
     """Of each combination that is possible: that person's class, and the belief."""
@@ -253,12 +264,12 @@ class _Case:
     @cached_property
     def most(self) -> tuple[int, Belief]:
         """The combination that gives most away."""
-        return max(self.believed, key=lambda one: _told(one[1]))
+        return max(self.believed, key=lambda one: _exact_or_float(one[1]))
 
     @cached_property
     def least(self) -> Belief:
         """The belief in the one that gives least away."""
-        return min((found for _, found in self.believed), key=_told)
+        return min((found for _, found in self.believed), key=_exact_or_float)
 
     @property
     def several(self) -> int:
@@ -282,7 +293,7 @@ class _Case:
         return max(Fraction(*self.count(class_)) for class_ in self.who.classes)
 
 
-def supposed(
+def _answer_question(
     view: View,
     release: ReleaseView,
     values: Histogram,
@@ -292,33 +303,35 @@ def supposed(
     rng: np.random.Generator | None = None,
 ) -> Finding:
     """How sure the knowledge makes somebody of what it is asked ``about``."""
-    atoms = said(about, knowing)
-    same_column(atoms, values.axis.name)
-    of_word, who = codes(view, atoms), people(view, release, atoms)
-    believed = _believed(values, of_word, who, about, knowing, rng)
-    case = _Case(view, values, about, knowing, of_word, who, who[called(about)], believed)
-    reached = any(_most(found) >= sure for _, found in believed)
+    atoms = list_atoms(about, knowing)
+    check_same_column(atoms, values.axis.name)
+    of_word, who = find_value_codes(view, atoms), find_mentioned_people(view, release, atoms)
+    believed = _believe_by_combination(values, of_word, who, about, knowing, rng)
+    case = _Question(
+        view, values, about, knowing, of_word, who, who[name_of_person(about)], believed
+    )
+    reached = any(_upper_belief(found) >= sure for _, found in believed)
     return Finding(
         attack="background",
         people=1,
         exposed=int(reached),
         sure=case.most[1].probability,
         guessing=float(values.total[of_word[about.value]] / values.total.sum()),
-        sentence=_sentence(case),
-        defence=_defence(view, sure, len(knowing), reached),
-        example=_example(case),
-        assumptions=_assumptions(case),
+        sentence=_describe_question(case),
+        defence=_choose_question_defence(view, sure, len(knowing), reached),
+        example=_describe_question_example(case),
+        assumptions=_list_question_assumptions(case),
         worst=(case.who.row,),
         table=case.who.table,
-        witness=_witness(case),
-        details=_details(case, sure),
+        witness=_build_question_witness(case),
+        details=_build_question_details(case, sure),
     )
 
 
-def _believed(
+def _believe_by_combination(
     values: Histogram,
     of_word: Mapping[str, int],
-    who: Mapping[str, Somebody],
+    who: Mapping[str, MentionedPerson],
     about: Atom,
     knowing: Sequence[Implication],
     rng: np.random.Generator | None,
@@ -326,14 +339,17 @@ def _believed(
     """In each combination of the people's classes: the class asked about, and the belief."""
 
     def coded(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
-        return tuple(Atom(called(a), a.column, str(of_word[a.value])) for a in atoms)
+        return tuple(Atom(name_of_person(a), a.column, str(of_word[a.value])) for a in atoms)
 
-    number = _few(prod(len(one.classes) for one in who.values()))
-    budget = {"most": max(MAX_STEPS // number, _STEPS), "draws": max(DRAWS // number, _DRAWS)}
+    number = _check_combinations(prod(len(one.classes) for one in who.values()))
+    budget = {
+        "most": max(MAX_STEPS // number, _MIN_WORLDS),
+        "draws": max(DRAWS // number, _MIN_DRAWS),
+    }
     pieces = [Implication(coded(one.given), coded(one.then)) for one in knowing]
     (asked,) = coded([about])
     every = sorted({class_ for one in who.values() for class_ in one.classes})
-    counts = {class_: _by_code(values, class_) for class_ in every}
+    counts = {class_: _count_by_code(values, class_) for class_ in every}
     found: list[tuple[int, Belief]] = []
     impossible: ImpossibleError | None = None
     for combination in product(*(one.classes for one in who.values())):
@@ -347,21 +363,21 @@ def _believed(
         else:
             found.append((at[asked.person], one))
     if impossible is not None and not found:
-        raise impossible if number == 1 else _nowhere(number)
+        raise impossible if number == 1 else _contradiction_error(number)
     return found
 
 
-def _few(number: int) -> int:
-    if number > COMBINATIONS:
+def _check_combinations(number: int) -> int:
+    if number > MAX_COMBINATIONS:
         raise InputError(
             f"The people whom the knowledge names could be in {number:,} combinations of classes; "
-            f"at most {COMBINATIONS:,} are tried.",
+            f"at most {MAX_COMBINATIONS:,} are tried.",
             "write #7 for the person of row 7 of the release, or give targets with more columns.",
         )
     return number
 
 
-def _nowhere(number: int) -> ImpossibleError:
+def _contradiction_error(number: int) -> ImpossibleError:
     return ImpossibleError(
         f"The knowledge contradicts the table in all {number:,} combinations of classes that the "
         "people could be in.",
@@ -369,29 +385,30 @@ def _nowhere(number: int) -> ImpossibleError:
     )
 
 
-def _by_code(values: Histogram, class_: int) -> dict[Hashable, int]:
+def _count_by_code(values: Histogram, class_: int) -> dict[Hashable, int]:
     return {str(code): n for code, n in zip(*values.of_class(class_), strict=True)}
 
 
-def _most(found: Belief) -> Fraction:
+def _upper_belief(found: Belief) -> Fraction:
     """The belief; of one that was sampled the most that it may be."""
     if found.exact is not None:
         return found.exact
     return Fraction(found.probability if found.interval is None else found.interval[1])
 
 
-def _told(found: Belief) -> float | Fraction:
+def _exact_or_float(found: Belief) -> float | Fraction:
     return found.probability if found.exact is None else found.exact
 
 
-def _defence(view: View, sure: Fraction, pieces: int, reached: bool) -> str:
+def _choose_question_defence(view: View, sure: Fraction, pieces: int, reached: bool) -> str:
     if not reached:
-        return f"nothing is needed at {share(float(sure))}: what is known does not make so sure."
+        chance = format_chance(float(sure))
+        return f"nothing is needed at {chance}: what is known does not make so sure."
     k = min(max(pieces, 1), MOST_PIECES)
     return DEFENCE.format(requirement=view.about(f"ck-safety c={format_parameter(sure)} k={k}"))
 
 
-def _assumptions(case: _Case) -> tuple[str, ...]:
+def _list_question_assumptions(case: _Question) -> tuple[str, ...]:
     told = (*RANDOM_WORLDS, "what the adversary is supposed to know is true")
     if not case.several:
         return told
@@ -402,59 +419,64 @@ def _assumptions(case: _Case) -> tuple[str, ...]:
     )
 
 
-def _sentence(case: _Case) -> str:
+def _describe_question(case: _Question) -> str:
     name, up_to = case.values.axis.name, "up to " if case.several else ""
-    alone = share(case.by_class)
+    alone = format_chance(case.by_class)
     if not case.knowing:
         return (
             f"The class alone makes one {up_to}{alone} sure of the {name} asked about."
-            f"{_combined(case)}"
+            f"{_describe_combinations(case)}"
         )
-    pieces = counted(len(case.knowing), "piece", "pieces")
+    pieces = pluralise(len(case.knowing), "piece", "pieces")
+    people = pluralise(len(case.people), "person", "people")
+    chance = format_chance(_exact_or_float(case.most[1]))
     return (
-        f"Whoever has {pieces} of knowledge, about {counted(len(case.people), 'person', 'people')}"
-        f", is {up_to}{share(_told(case.most[1]))} sure of the {name} asked about"
-        f"{_between(case.most[1])}; by the class alone, {up_to}{alone}.{_combined(case)}"
+        f"Whoever has {pieces} of knowledge, about {people}, is {up_to}{chance} sure of the {name} "
+        f"asked about{_describe_interval(case.most[1])}; by the class alone, {up_to}{alone}."
+        f"{_describe_combinations(case)}"
     )
 
 
-def _between(found: Belief) -> str:
+def _describe_interval(found: Belief) -> str:
     if found.interval is None:
         return ""
     low, high = found.interval
     return f" (95 % interval {low:.1%} to {high:.1%}, from {found.draws:,} draws)"
 
 
-def _combined(case: _Case) -> str:
+def _describe_combinations(case: _Question) -> str:
     """That people fit several classes, and how far that leaves the belief open."""
     if not case.several:
         return ""
-    who = counted(case.several, "person fits", "people fit")
+    who = pluralise(case.several, "person fits", "people fit")
     possible, every = len(case.believed), case.combinations
-    ways = counted(possible, "combination", "combinations")
+    ways = pluralise(possible, "combination", "combinations")
     left = f" (of {every:,}; in the others the knowledge is impossible)" if possible < every else ""
-    low, high = share(_told(case.least)), share(_told(case.most[1]))
+    low, high = (
+        format_chance(_exact_or_float(case.least)),
+        format_chance(_exact_or_float(case.most[1])),
+    )
     return (
         f" {who} several classes of the release: over {ways} of classes{left} the belief is "
         f"{low if low == high else f'{low} to {high}'}."
     )
 
 
-def _example(case: _Case) -> str:
+def _describe_question_example(case: _Question) -> str:
     (class_, found), name, who = case.most, case.values.axis.name, case.who
     there, size = case.count(class_)
     table = "the targets" if who.table == "targets" else "the release"
     within = f"is in a class of {size:,}"
     if len(who.classes) > 1:
         within = f"fits {len(who.classes):,} classes, and the one that tells most is of {size:,}"
-    have = counted(there, "has", "have") if there else "none has"
+    have = pluralise(there, "has", "have") if there else "none has"
     told = (
         f"The person of row {who.row:,} of {table} {within}, of which {have} the {name} asked about"
     )
     if case.knowing:
         told += (
-            f": {share(Fraction(there, size))}. What the adversary knows makes that "
-            f"{share(_told(found))}"
+            f": {format_chance(Fraction(there, size))}. What the adversary knows makes that "
+            f"{format_chance(_exact_or_float(found))}"
         )
     if not case.view.show:
         return f"{told}."
@@ -462,7 +484,7 @@ def _example(case: _Case) -> str:
     return f"{told}.\nAsked: {case.about}{known}"
 
 
-def _witness(case: _Case) -> dict[str, Any]:
+def _build_question_witness(case: _Question) -> dict[str, Any]:
     class_, code = case.most[0], case.codes[case.about.value]
     there, size = case.count(class_)
     shown: dict[str, Any] = {}
@@ -474,32 +496,32 @@ def _witness(case: _Case) -> dict[str, Any]:
         "classes": len(case.who.classes),
         "rows": size,
         "with_the_value": there,
-        "rank": rank(case.values, class_, code) if there else None,
+        "rank": rank_value(case.values, class_, code) if there else None,
         **shown,
         **show_labels(case.view, class_),
     }
 
 
-def _details(case: _Case, sure: Fraction) -> dict[str, Any]:
+def _build_question_details(case: _Question, sure: Fraction) -> dict[str, Any]:
     highest, lowest = case.most[1], case.least
     return {
         "sure": float(sure),
         "pieces": len(case.knowing),
         "people_mentioned": len(case.people),
         "people_in_several_classes": case.several,
-        "exact": _exact(highest),
+        "exact": _format_exact(highest),
         "by_class_alone": str(case.by_class),
         "combinations": case.combinations,
         "combinations_possible": len(case.believed),
         "highest": highest.probability,
         "lowest": lowest.probability,
-        "lowest_exact": _exact(lowest),
+        "lowest_exact": _format_exact(lowest),
         "draws": highest.draws,
         "interval": highest.interval,
     }
 
 
-def _exact(found: Belief) -> str | None:
+def _format_exact(found: Belief) -> str | None:
     return None if found.exact is None else str(found.exact)
 
 
@@ -508,7 +530,7 @@ def _exact(found: Belief) -> str | None:
 
 NEEDS = Needs(releases=1, most=1, named="about", supposed="--pieces 2", by_people=True)
 KNOWLEDGE = (IMPLICATIONS, NEGATIONS)
-PIECES = 2
+DEFAULT_PIECES = 2
 """So many pieces of knowledge, unless it is said otherwise."""
 
 ASSUMPTIONS = (
@@ -518,7 +540,7 @@ ASSUMPTIONS = (
 )
 
 
-def _kind(knowledge: str | None) -> str:
+def _check_knowledge(knowledge: str | None) -> str:
     if knowledge is not None and knowledge not in KNOWLEDGE:
         raise UsageError(
             f"There is no knowledge {knowledge!r}.", f"write {' or '.join(KNOWLEDGE)}."
@@ -526,19 +548,19 @@ def _kind(knowledge: str | None) -> str:
     return knowledge or IMPLICATIONS
 
 
-def _pieces(pieces: int | None) -> int:
+def _check_pieces(pieces: int | None) -> int:
     try:
-        number = PIECES if pieces is None else parse_whole_number(pieces, "pieces", 0)
+        number = DEFAULT_PIECES if pieces is None else parse_whole_number(pieces, "pieces", 0)
     except UsageError as error:
-        raise UsageError(error.fact, f"write for example --pieces {PIECES}.") from None
+        raise UsageError(error.fact, f"write for example --pieces {DEFAULT_PIECES}.") from None
     if number > MAX_PIECES:
         raise UsageError(
-            f"pieces is at most {MAX_PIECES}.", f"write for example --pieces {PIECES}."
+            f"pieces is at most {MAX_PIECES}.", f"write for example --pieces {DEFAULT_PIECES}."
         )
     return number
 
 
-def _least(sure: Number) -> Fraction:
+def _check_confidence(sure: Number) -> Fraction:
     try:
         return parse_fraction(sure, "sure", 0, 1, above=True)
     except UsageError as error:
@@ -546,9 +568,9 @@ def _least(sure: Number) -> Fraction:
 
 
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {
-    "pieces": _pieces,
-    "sure": _least,
-    "knowledge": _kind,
+    "pieces": _check_pieces,
+    "sure": _check_confidence,
+    "knowledge": _check_knowledge,
     "knowing": lambda knowing: () if knowing is None else parse_knowledge(knowing),
     "about": lambda about: None if about is None else parse_atom(about),
 }
@@ -570,17 +592,21 @@ def background(
     """
     release, values = get_single_release(view)
     _refuse_several(view, about is not None)
-    least, known, asked = _least(sure), OPTIONS["knowing"](knowing), OPTIONS["about"](about)
+    least, known, asked = (
+        _check_confidence(sure),
+        OPTIONS["knowing"](knowing),
+        OPTIONS["about"](about),
+    )
     if asked is not None:
-        _not_both(pieces=pieces, knowledge=knowledge)
-        return supposed(view, release, values, asked, known, least, rng)
+        _refuse_worst_case_options(pieces=pieces, knowledge=knowledge)
+        return _answer_question(view, release, values, asked, known, least, rng)
     if known:
         raise UsageError(
             "Nothing says what the knowledge is asked about.",
-            f"add for example {asked_as(values.axis.name)}.",
+            f"add for example {format_question(values.axis.name)}.",
         )
-    case = Case.of(view, release, values, _pieces(pieces), _kind(knowledge))
-    return _worst_case(case, least)
+    case = _WorstCase.of(view, release, values, _check_pieces(pieces), _check_knowledge(knowledge))
+    return _find_worst_case(case, least)
 
 
 def _refuse_several(view: View, asked: bool) -> None:
@@ -596,7 +622,7 @@ def _refuse_several(view: View, asked: bool) -> None:
         raise RowsOnlyError("some people are in several classes, and worlds have them in one")
 
 
-def _not_both(**given: object) -> None:
+def _refuse_worst_case_options(**given: object) -> None:
     """Refuse options of the worst case where something is asked."""
     for option in (one for one, value in given.items() if value is not None):
         raise UsageError(
@@ -605,7 +631,7 @@ def _not_both(**given: object) -> None:
         )
 
 
-def _taken(case: Case) -> tuple[str, ...]:
+def _assume_missing_values(case: _WorstCase) -> tuple[str, ...]:
     """What is taken to be so of rows without a value."""
     if not case.missing:
         return ()
@@ -616,7 +642,7 @@ def _taken(case: Case) -> tuple[str, ...]:
     )
 
 
-def _worst_case(case: Case, least: Fraction) -> Finding:
+def _find_worst_case(case: _WorstCase, least: Fraction) -> Finding:
     values = case.values
     reached = find_reaching(values, case.pieces, least, case.knowledge)
     exposed = len(case.release.people_of(reached[case.release.class_]))
@@ -626,13 +652,13 @@ def _worst_case(case: Case, least: Fraction) -> Finding:
         exposed=exposed,
         sure=float(case.witness.disclosure),
         guessing=float(values.total.max() / values.total.sum()),
-        sentence=_sentence_background(case, exposed, share(float(least))),
-        defence=_defence_background(case, least, bool(exposed)),
-        example=story(case),
-        assumptions=(*ASSUMPTIONS, *_taken(case)),
-        worst=tuple((_worst_first(case, reached)[:WORST_LISTED] + 1).tolist()),
+        sentence=_describe_disclosure(case, exposed, format_chance(float(least))),
+        defence=_choose_defence(case, least, bool(exposed)),
+        example=_describe_worst_case(case),
+        assumptions=(*ASSUMPTIONS, *_assume_missing_values(case)),
+        worst=tuple((_order_worst_first(case, reached)[:WORST_LISTED] + 1).tolist()),
         table="release 1",
-        witness=_witness_background(case),
+        witness=_build_witness(case),
         details={
             "sure": float(least),
             "pieces": case.pieces,
@@ -647,7 +673,7 @@ def _worst_case(case: Case, least: Fraction) -> Finding:
     )
 
 
-def _worst_first(case: Case, reached: Mask) -> NDArray[np.int64]:
+def _order_worst_first(case: _WorstCase, reached: Mask) -> NDArray[np.int64]:
     """The rows reached: the witness's class, then by belief and size; in file order in a class.
 
     Where none is, those of the witness's class.
@@ -661,27 +687,28 @@ def _worst_first(case: Case, reached: Mask) -> NDArray[np.int64]:
     return order[hit[order]]
 
 
-def _sentence_background(case: Case, exposed: int, least: str) -> str:
+def _describe_disclosure(case: _WorstCase, exposed: int, least: str) -> str:
     rows, name = int(case.values.rows.sum()), case.values.axis.name
-    told = f"With {_pieces_of(case)}" if case.pieces else "Without further knowledge"
+    start = f"With {_describe_amount(case)}" if case.pieces else "Without further knowledge"
+    chance = format_chance(case.witness.disclosure)
     return (
-        f"{told} somebody can be {share(case.witness.disclosure)} sure of a person's {name}; "
+        f"{start} somebody can be {chance} sure of a person's {name}; "
         f"{exposed:,} of {rows:,} {case.release.unit} are in classes about whose people one can be "
         f"at least {least} sure."
     )
 
 
-def _pieces_of(case: Case) -> str:
+def _describe_amount(case: _WorstCase) -> str:
     """The knowledge that is supposed, counted by its kind."""
     if case.knowledge == NEGATIONS:
-        return counted(case.pieces, "negation", "negations")
-    return f"{counted(case.pieces, 'piece', 'pieces')} of knowledge"
+        return pluralise(case.pieces, "negation", "negations")
+    return f"{pluralise(case.pieces, 'piece', 'pieces')} of knowledge"
 
 
-def _defence_background(case: Case, least: Fraction, exposed: bool) -> str:
+def _choose_defence(case: _WorstCase, least: Fraction, exposed: bool) -> str:
     """What to ask for; nothing that the release reaches, or that no release of the table could."""
     values, k = case.values, case.pieces
-    pieces = counted(k, "piece", "pieces")
+    pieces = pluralise(k, "piece", "pieces")
     floor, worst = (
         float(one)
         for one in (
@@ -689,13 +716,15 @@ def _defence_background(case: Case, least: Fraction, exposed: bool) -> str:
             disclosure_curve(values, k)[-1],
         )
     )
-    whole_table = f"even the whole table as one class leaves {share(floor)} with {pieces}"
+    whole_table = f"even the whole table as one class leaves {format_chance(floor)} with {pieces}"
     if (exposed or worst >= least) and floor < least:
         asked = f"ck-safety c={format_parameter(least)} k={k}"
         return DEFENCE.format(requirement=case.view.about(asked))
     if exposed or worst >= least:
         return f"little: {whole_table}. Coarser values would help more."
-    enough = f"nothing is needed at {share(float(least))}: with {pieces} nobody becomes so sure."
+    enough = (
+        f"nothing is needed at {format_chance(float(least))}: with {pieces} nobody becomes so sure."
+    )
     c = f"{(floor + worst) / 2:.2g}"
     if not floor < float(c) <= min(worst, float(least)):
         return enough
@@ -703,27 +732,27 @@ def _defence_background(case: Case, least: Fraction, exposed: bool) -> str:
     return f"{enough} To go further ask for a smaller c: {asked}; {whole_table}."
 
 
-def _witness_background(case: Case) -> dict[str, Any]:
+def _build_witness(case: _WorstCase) -> dict[str, Any]:
     target, others = case.witness.target, case.witness.others
     text: dict[str, Any] = {}
     if case.view.show:
         pieces = [str(case.piece(one)) for one in others]
         text = {"about": str(case.atom(target)), "knowing": pieces}
     return {
-        "target": _told_background(case, target),
-        "implications": [_told_background(case, one) for one in others],
+        "target": _describe_atom(case, target),
+        "implications": [_describe_atom(case, one) for one in others],
         "disclosure": float(case.witness.disclosure),
         "exact": str(case.witness.disclosure),
         **text,
     }
 
 
-def _told_background(case: Case, known: PersonValue) -> dict[str, Any]:
+def _describe_atom(case: _WorstCase, known: PersonValue) -> dict[str, Any]:
     value = {"value": case.view.value(known.value)} if case.view.show else {}
     return {
         "row": case.row(known),
         "class": known.class_,
-        "rank": rank(case.values, known.class_, known.value),
+        "rank": rank_value(case.values, known.class_, known.value),
         **value,
         **show_labels(case.view, known.class_),
     }

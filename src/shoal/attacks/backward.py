@@ -29,21 +29,21 @@ from shoal.attacks._shared.correspondence import (
     GROWN,
     KNOWN,
     Flags,
-    Grown,
+    GrowingTable,
     Ints,
-    Left,
-    codes,
-    cut_short,
-    distinct,
-    grown,
-    guessing,
-    hidden,
-    numbers,
-    proof,
-    several,
-    some_rows,
-    too_many,
-    worst_of,
+    RemainingRows,
+    compute_row_baseline,
+    count_values_by_group,
+    describe_cut_short,
+    describe_limits,
+    describe_worst_group,
+    find_smallest_remainder,
+    find_twin_values,
+    find_worst_group,
+    has_several_values,
+    list_rows_of_twins,
+    match_growing_table,
+    summarise_groups,
 )
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, NobodyFoundError, View
@@ -63,14 +63,14 @@ DEFENCE = (
 
 def backward(view: View, *, rng: np.random.Generator | None = None) -> Finding:
     """Crack the second release's rows that must be old, and count the newcomers left alone."""
-    known = grown(view)
+    known = match_growing_table(view)
     if not known.new:
         raise NobodyFoundError(
             "Nobody has come since the first release: both have as many rows.",
             "give the release of the grown table second; for as many rows, use complementary.",
         )
     fewest, limits = known.least
-    left = _left(known, fewest)
+    left = _find_remaining_rows(known, fewest)
     before = known.other.release.rows
 
     def surely(some: Flags) -> int:
@@ -80,51 +80,51 @@ def backward(view: View, *, rng: np.random.Generator | None = None) -> Finding:
     details = {
         "joined_on": list(view.shared),
         "new": known.new,
-        **numbers("classes", left, before),
-        "k_after": hidden(left.rows, lambda some: surely(some) > 0),
+        **summarise_groups("classes", left, before),
+        "k_after": find_smallest_remainder(left.rows, lambda some: surely(some) > 0),
         "could_be_exposed": min(known.new, int(left.rows[left.exposed].sum())),
         "limits": limits,
     }
-    return _finding(view, known, left, exposed, details)
+    return _build_finding(view, known, left, exposed, details)
 
 
-def _left(known: Grown, fewest: Ints) -> Left:
+def _find_remaining_rows(known: GrowingTable, fewest: Ints) -> RemainingRows:
     """What is left of each class of the second release for who came later."""
     other, classes = known.other, len(known.other.release.cells)
     new = other.count - fewest
     rows = np.bincount(other.class_, new, classes).astype(np.int64)
     exposed = (rows == 1) & (other.release.rows > 1)
-    values = codes(other)
+    values = find_twin_values(other)
     if values is not None:
-        after = distinct(other.class_[new > 0], values[new > 0], classes)
-        exposed |= (after == 1) & several(other, values)
-    return Left(rows, exposed)
+        after = count_values_by_group(other.class_[new > 0], values[new > 0], classes)
+        exposed |= (after == 1) & has_several_values(other, values)
+    return RemainingRows(rows, exposed)
 
 
-def _finding(
-    view: View, known: Grown, left: Left, exposed: int, details: dict[str, Any]
+def _build_finding(
+    view: View, known: GrowingTable, left: RemainingRows, exposed: int, details: dict[str, Any]
 ) -> Finding:
     one, other = view.releases
     new = np.where(left.exposed[known.other.class_], known.other.count - known.least[0], 0)
-    worst = worst_of(left, other.rows)
-    witness = proof(left, other.rows, worst, [(other, worst)])
+    worst = find_worst_group(left, other.rows)
+    witness = describe_worst_group(left, other.rows, worst, [(other, worst)])
     return Finding(
         attack="backward",
         people=known.new,
         exposed=exposed,
         sure=1.0 if exposed else 1 / details["k_after"],
-        guessing=guessing(view),
+        guessing=compute_row_baseline(view),
         sentence=f"By {one.name}, rows of {other.name} can be ruled out as those of newcomers: "
         f"{exposed:,} of the {known.new:,} who came later are left with one row or one value in "
         f"their class, and up to {details['could_be_exposed']:,} could be; somebody is left among "
         f"{details['k_after']:,}, where classes have {details['k_before']:,} rows or more."
-        f"{cut_short(details['limits'])}",
+        f"{describe_cut_short(details['limits'])}",
         defence=DEFENCE,
         example=f"Somebody who came later, in a class of {witness['before']:,} rows of release 2: "
         f"{witness['cracked']:,} of them are of people of release 1, who can be nowhere else, so "
         f"that {witness['left']:,} can be theirs.",
-        assumptions=(*ASSUMPTIONS, *too_many(details["limits"], "that nothing is cracked")),
-        worst=some_rows(known.other, new) if exposed else (),
+        assumptions=(*ASSUMPTIONS, *describe_limits(details["limits"], "that nothing is cracked")),
+        worst=list_rows_of_twins(known.other, new) if exposed else (),
         table="release 2",
         witness=witness,
         details=details,

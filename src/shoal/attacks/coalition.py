@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.wording import counted, share
+from shoal.attacks._shared.wording import format_chance, pluralise
 from shoal.core.errors import UsageError
 from shoal.core.histogram import Contributions, Histogram
 from shoal.core.labels import format_count, format_value
@@ -58,9 +58,9 @@ from shoal.core.theory.collusion import find_strongest
 # Which providers to suppose working together: the named ones, or the worst of a number.
 
 
-TRIED = 20_000
+MAX_TRIED = 20_000
 """Up to so many coalitions are all tried."""
-WORK = 1_000_000_000
+MAX_WORK = 1_000_000_000
 """As long as they look at no more values of classes than this, all of them together."""
 
 
@@ -70,7 +70,7 @@ Scoring = Callable[[Iterable[int]], Score]
 
 
 @dataclass(frozen=True)
-class Chosen:
+class _Coalition:
     """A coalition, as codes of providers, and how many were tried of how many to find it."""
 
     members: tuple[int, ...]
@@ -85,7 +85,7 @@ class Chosen:
         return () if self.tried == self.possible else (f"{most}: another may learn more",)
 
 
-def named_ones(shares: Contributions, names: Sequence[str]) -> tuple[int, ...]:
+def _find_named_providers(shares: Contributions, names: Sequence[str]) -> tuple[int, ...]:
     """The named providers; they may not be all there are."""
     there, leaves = shares.contributors.tolist(), shares.provider.leaves
     known = {format_value(leaves[code]).strip(): code for code in there}
@@ -95,11 +95,11 @@ def named_ones(shares: Contributions, names: Sequence[str]) -> tuple[int, ...]:
             f"the release: {', '.join(map(repr, unknown))}.",
             "write each name as the provider column does, in a --coalition of its own.",
         )
-    check_fewer(shares, len(names))
+    _check_leaves_others(shares, len(names))
     return tuple(sorted(known[name] for name in names))
 
 
-def check_fewer(shares: Contributions, members: int) -> int:
+def _check_leaves_others(shares: Contributions, members: int) -> int:
     """So many members, where somebody is left to learn about."""
     there = len(shares.contributors)
     if members >= there:
@@ -111,7 +111,7 @@ def check_fewer(shares: Contributions, members: int) -> int:
     return members
 
 
-def worst(shares: Contributions, members: int, least: Fraction) -> Chosen:
+def _find_worst_coalition(shares: Contributions, members: int, least: Fraction) -> _Coalition:
     """The worst of all coalitions of a size, or of those that can be tried.
 
     Classes that no coalition of the size can be as sure of as one of them already is, nor as
@@ -119,17 +119,17 @@ def worst(shares: Contributions, members: int, least: Fraction) -> Chosen:
     """
     there, sizes = shares.contributors.tolist(), shares.providers.total
     largest = frozenset(sorted(there, key=lambda one: -sizes[one])[:members])
-    floor = min(float(least), _scoring(shares, least)(largest)[2])
-    some = shares.take(np.flatnonzero(_surest(shares, members) >= floor))
-    most = min(TRIED, WORK // max(1, len(some.values.count)))
-    score, possible = _scoring(some, least), math.comb(len(there), members)
+    floor = min(float(least), _build_score(shares, least)(largest)[2])
+    some = shares.take(np.flatnonzero(_bound_confidence(shares, members) >= floor))
+    most = min(MAX_TRIED, MAX_WORK // max(1, len(some.values.count)))
+    score, possible = _build_score(some, least), math.comb(len(there), members)
     if possible <= most:
-        return Chosen(max(combinations(there, members), key=score), possible, possible)
-    found, tried = _climbed(score, there, largest, most)
-    return Chosen(tuple(sorted(found)), tried, possible)
+        return _Coalition(max(combinations(there, members), key=score), possible, possible)
+    found, tried = _climb(score, there, largest, most)
+    return _Coalition(tuple(sorted(found)), tried, possible)
 
 
-def _scoring(shares: Contributions, least: Fraction) -> Scoring:
+def _build_score(shares: Contributions, least: Fraction) -> Scoring:
     """What the rows of a coalition, taken away, leave it to learn.
 
     Only the order of coalitions rests on floats: the finding itself is counted exactly.
@@ -152,7 +152,7 @@ def _scoring(shares: Contributions, least: Fraction) -> Scoring:
     return score
 
 
-def _surest(shares: Contributions, members: int) -> NDArray[np.float64]:
+def _bound_confidence(shares: Contributions, members: int) -> NDArray[np.float64]:
     """How sure of a value in each class so many providers could become at most.
 
     No rows of the most common value are taken away, and of the others as many as the providers
@@ -164,7 +164,7 @@ def _surest(shares: Contributions, members: int) -> NDArray[np.float64]:
     return np.asarray(top / np.maximum(top + others, 1))
 
 
-def _climbed(
+def _climb(
     score: Scoring, there: Sequence[int], largest: frozenset[int], most: int
 ) -> tuple[frozenset[int], int]:
     """Add the provider who tells most, again and again; then swap members while that tells more.
@@ -200,7 +200,7 @@ ASSUMPTIONS = (
 )
 
 
-def _names(coalition: str | Sequence[str] | None) -> tuple[str, ...]:
+def _check_names(coalition: str | Sequence[str] | None) -> tuple[str, ...]:
     """Names of providers; a text is one name."""
     if isinstance(coalition, str):
         coalition = (coalition,)
@@ -213,7 +213,7 @@ def _names(coalition: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {
-    "coalition": _names,
+    "coalition": _check_names,
     "members": lambda members: (
         None if members is None else parse_whole_number(members, "members", 1)
     ),
@@ -234,26 +234,26 @@ def coalition(
     The named one; without names the worst of ``members`` providers: unless given, of as many as
     the release promises to withstand, or 1.
     """
-    names, least = _names(coalition), OPTIONS["sure"](sure)
+    names, least = _check_names(coalition), OPTIONS["sure"](sure)
     if names and members is not None:
         raise UsageError("The coalition is named already.", "leave --members or --coalition out.")
     release, shares = get_contributions(view)
     if names:
-        chosen = Chosen(named_ones(shares, names), 1, 1, named=True)
+        chosen = _Coalition(_find_named_providers(shares, names), 1, 1, named=True)
     else:
         together = OPTIONS["members"](members) or view.withstood
-        chosen = worst(shares, check_fewer(shares, together), least)
-    return _finding(Case(view, release, shares, chosen, least))
+        chosen = _find_worst_coalition(shares, _check_leaves_others(shares, together), least)
+    return _build_finding(_CoalitionAttack(view, release, shares, chosen, least))
 
 
 @dataclass(frozen=True)
-class Case:
+class _CoalitionAttack:
     """One coalition against one release."""
 
     view: View
     release: ReleaseView
     shares: Contributions
-    chosen: Chosen
+    chosen: _Coalition
     least: Fraction
 
     @cached_property
@@ -272,7 +272,7 @@ class Case:
     @cached_property
     def told(self) -> Mask:
         """Of each pair (class, value) left, whether the value is told."""
-        return _told(self.left, self.least)
+        return _is_exposing(self.left, self.least)
 
     @cached_property
     def belief(self) -> NDArray[np.float64]:
@@ -307,43 +307,44 @@ class Case:
         return [format_value(self.shares.provider.leaves[one]) for one in providers]
 
 
-def _told(values: Histogram, least: Fraction) -> Mask:
+def _is_exposing(values: Histogram, least: Fraction) -> Mask:
     """Of each pair (class, value) whether so large a share of the class has the value."""
     return is_at_most([values.rows[values.class_]], [values.count], 1 / least)
 
 
-def _finding(case: Case) -> Finding:
-    left, chosen, details = case.left, case.chosen, _details(case)
+def _build_finding(case: _CoalitionAttack) -> Finding:
+    left, chosen, details = case.left, case.chosen, _build_details(case)
     return Finding(
         attack="coalition",
         people=int(left.rows.sum()),
         exposed=details["after"]["exposed"],
         sure=float(case.belief.max()),
         guessing=float(left.total.max() / left.total.sum()),
-        sentence=_sentence(case, details),
+        sentence=_describe(case, details),
         defence=f'a rule of diversity inside "m-privacy m={len(chosen.members)} (...)" holds '
         "whichever so many providers take their rows away.",
-        example=_example(case),
+        example=_describe_example(case),
         assumptions=(*ASSUMPTIONS, *chosen.caveat),
         worst=tuple((case.worst[:WORST_LISTED] + 1).tolist()),
         table="release 1",
-        witness=_witness(case),
+        witness=_build_witness(case),
         details=details,
     )
 
 
-def _sentence(case: Case, details: Mapping[str, Any]) -> str:
+def _describe(case: _CoalitionAttack, details: Mapping[str, Any]) -> str:
     before, after = details["before"], details["after"]
     return (
         f"The {'named' if case.chosen.named else 'worst'} coalition of {details['members']:,} of "
-        f"{details['providers']:,} providers{case.who} can be at least {share(float(case.least))} "
-        f"sure of the {case.left.axis.name} of {after['exposed']:,} of {case.left.rows.sum():,} "
-        f"rows of others (an outsider of {before['exposed']:,}); "
-        f"{counted(after['isolated'], 'row is', 'rows are')} left alone."
+        f"{details['providers']:,} providers{case.who} can be at least "
+        f"{format_chance(float(case.least))} sure of the {case.left.axis.name} of "
+        f"{after['exposed']:,} of {case.left.rows.sum():,} rows of others (an outsider of "
+        f"{before['exposed']:,}); "
+        f"{pluralise(after['isolated'], 'row is', 'rows are')} left alone."
     )
 
 
-def _example(case: Case) -> str:
+def _describe_example(case: _CoalitionAttack) -> str:
     codes, counts = case.left.of_class(case.class_)
     rows, left, most = int(case.shares.rows[case.class_]), sum(counts), int(np.argmax(counts))
     value = f": {case.view.value(codes[most])}" if case.view.show else ""
@@ -357,7 +358,7 @@ def _example(case: Case) -> str:
     )
 
 
-def _witness(case: Case) -> dict[str, Any]:
+def _build_witness(case: _CoalitionAttack) -> dict[str, Any]:
     codes, counts = case.left.of_class(case.class_)
     top, shown = int(np.argmax(counts)), {}
     if case.view.show:
@@ -374,9 +375,9 @@ def _witness(case: Case) -> dict[str, Any]:
     }
 
 
-def _details(case: Case) -> dict[str, Any]:
+def _build_details(case: _CoalitionAttack) -> dict[str, Any]:
     chosen, left, before = case.chosen, case.left, case.shares.values
-    outside = _told(before, case.least)[find_pairs(before, left.class_, left.value)]
+    outside = _is_exposing(before, case.least)[find_pairs(before, left.class_, left.value)]
     return {
         "sure": float(case.least),
         "members": len(chosen.members),
@@ -384,13 +385,13 @@ def _details(case: Case) -> dict[str, Any]:
         "coalitions": chosen.possible,
         "coalitions_tried": chosen.tried,
         "own_rows": int(case.shares.rows.sum() - left.rows.sum()),
-        "before": _learnt(left, outside, before),
-        "after": _learnt(left, case.told, left),
-        "victims": _victims(case),
+        "before": _count_learnt(left, outside, before),
+        "after": _count_learnt(left, case.told, left),
+        "victims": _list_victims(case),
     }
 
 
-def _learnt(left: Histogram, told: Mask, seen: Histogram) -> dict[str, int]:
+def _count_learnt(left: Histogram, told: Mask, seen: Histogram) -> dict[str, int]:
     """Of the rows of others what whoever sees these rows learns."""
     return {
         "exposed": int(left.count[told].sum()),
@@ -399,7 +400,7 @@ def _learnt(left: Histogram, told: Mask, seen: Histogram) -> dict[str, int]:
     }
 
 
-def _victims(case: Case) -> list[dict[str, Any]]:
+def _list_victims(case: _CoalitionAttack) -> list[dict[str, Any]]:
     """The other providers by how many of their rows are exposed; named where they may be."""
     shares, left, some = case.shares, case.left, case.others
     told = case.told[find_pairs(left, shares.class_[some], shares.value[some])]

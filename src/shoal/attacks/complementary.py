@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.attacks._shared.row_links import link, pair_of, told
+from shoal.attacks._shared.row_links import link_rows, report_links, require_two_releases
 from shoal.core.errors import InputError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, View
@@ -37,8 +37,8 @@ DEFENCE = (
 
 def complementary(view: View, *, rng: np.random.Generator | None = None) -> Finding:
     """Pair the rows of two releases of one table, and count who is alone afterwards."""
-    one, other = pair_of(view)
-    links = link(view)
+    one, other = require_two_releases(view)
+    links = link_rows(view)
     lost = [len(release.class_) - links.paired for release in (one, other)]
     if any(lost):
         raise InputError(
@@ -46,4 +46,4 @@ def complementary(view: View, *, rng: np.random.Generator | None = None) -> Find
             "of the second find no partner.",
             "use the temporal attack, in which rows may be missing, new or changed.",
         )
-    return told("complementary", view, links, ASSUMPTIONS, DEFENCE)
+    return report_links("complementary", view, links, ASSUMPTIONS, DEFENCE)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.attacks._shared.correspondence import Told, told
+from shoal.attacks._shared.correspondence import CorrespondenceAttack, attack_growing_table
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, View
 
@@ -43,4 +43,4 @@ EXAMPLE = (
 
 def cross(view: View, *, rng: np.random.Generator | None = None) -> Finding:
     """Crack the rows of the second release's classes by the first, and count who is left alone."""
-    return told(view, Told("cross", 2, SENTENCE, EXAMPLE))
+    return attack_growing_table(view, CorrespondenceAttack("cross", 2, SENTENCE, EXAMPLE))

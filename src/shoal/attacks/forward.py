@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.attacks._shared.correspondence import Told, told
+from shoal.attacks._shared.correspondence import CorrespondenceAttack, attack_growing_table
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, View
 
@@ -43,4 +43,4 @@ EXAMPLE = (
 
 def forward(view: View, *, rng: np.random.Generator | None = None) -> Finding:
     """Crack the rows of the first release's classes by the second, and count who is left alone."""
-    return told(view, Told("forward", 1, SENTENCE, EXAMPLE))
+    return attack_growing_table(view, CorrespondenceAttack("forward", 1, SENTENCE, EXAMPLE))

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.exchanged_values import exchanges, homogeneous
-from shoal.attacks._shared.people import certain_by_classes, certain_by_number
+from shoal.attacks._shared.exchanged_values import find_uniform_answers, shows_answers
+from shoal.attacks._shared.people import find_certain_by_classes, find_certain_by_number
 from shoal.core.histogram import Histogram
 from shoal.core.model import is_at_most
 from shoal.core.release import Finding
@@ -55,12 +55,12 @@ ASSUMPTIONS = (
 )
 
 
-OF_PEOPLE = (
+PEOPLE_ASSUMPTIONS = (
     "people are counted, of whom some have several rows: the adversary may know how many rows "
     "somebody has in a class, and in which classes somebody is",
 )
 CLASS, NUMBER, CLASSES = "class", "number of rows", "several classes"
-MORE = {
+FURTHER_KNOWLEDGE = {
     NUMBER: "for who knows how many rows they have in a class",
     CLASSES: "for who knows several of their classes",
 }
@@ -70,22 +70,22 @@ MORE = {
 def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Finding:
     """Find the classes whose rows all have one sensitive value."""
     release, values = get_single_release(view)
-    if exchanges(view):
+    if shows_answers(view):
         refuse_repeated_people(view, "values that may have been exchanged are weighed by rows")
-        return homogeneous(view)
-    top, rows = known_top(values), values.rows
+        return find_uniform_answers(view)
+    top, rows = _count_most_common(values), values.rows
     uniform = top == rows
-    ways = _known_besides(view, release, uniform)
+    ways = _find_certain_people(view, release, uniform)
     exposed = len(np.unique(np.concatenate(list(ways.values()))))
-    order = _worst_first(release, top / rows)
+    order = _order_worst_first(release, top / rows)
     details = {
         "classes": len(rows),
         "homogeneous_classes": int(uniform.sum()),
         "largest_homogeneous_class": int(rows[uniform].max(initial=0)),
-        "rows_by_top_share": _by_share(top, rows),
+        "rows_by_top_share": _count_rows_by_share(top, rows),
         "guessed_right": float(top.sum() / rows.sum()),
         **({"missing": int(values.blanks.sum())} if values.all_blanks else {}),
-        **_told_of_people(release, ways),
+        **_build_people_details(release, ways),
     }
     first = int(release.class_[order[0]])
     return Finding(
@@ -94,42 +94,42 @@ def homogeneity(view: View, *, rng: np.random.Generator | None = None) -> Findin
         exposed=exposed,
         sure=1.0 if exposed else float((top / rows).max()),
         guessing=float(values.total[values.known].max(initial=0) / values.everybody),
-        sentence=_sentence(release, values, uniform, ways),
+        sentence=_describe(release, values, uniform, ways),
         defence="ask for diversity of the sensitive value: entropy-diversity, or at the least "
         "distinct-diversity.",
-        example=_example(view, values, first, int(order[0]) + 1),
+        example=_describe_example(view, values, first, int(order[0]) + 1),
         assumptions=(
             *ASSUMPTIONS,
-            *(() if release.person is None else OF_PEOPLE),
+            *(() if release.person is None else PEOPLE_ASSUMPTIONS),
             *state_missing_values(values),
         ),
         worst=tuple((order[:WORST_LISTED] + 1).tolist()),
         table="release 1",
-        witness=_witness(view, values, first),
+        witness=_build_witness(view, values, first),
         details=details,
     )
 
 
-def known_top(values: Histogram) -> NDArray[np.int64]:
+def _count_most_common(values: Histogram) -> NDArray[np.int64]:
     """Of each class the rows of its most common value, of those that are known."""
     return values.largest(np.where(values.is_blank, 0, values.count))
 
 
-def _known_besides(
+def _find_certain_people(
     view: View, release: ReleaseView, uniform: NDArray[np.bool_]
 ) -> dict[str, NDArray[Any]]:
     """The people about whom a value is certain, by what the adversary knows of them."""
     ways = {CLASS: release.people_of(uniform[release.class_])}
     if release.person is None or view.sensitive is None:
         return ways
-    ways[NUMBER] = certain_by_number(release, view.sensitive)
+    ways[NUMBER] = find_certain_by_number(release, view.sensitive)
     blank = view.sensitive.null_code if view.sensitive.unknown else UNKNOWN
     if release.is_constant_but_for(blank):
-        ways[CLASSES] = certain_by_classes(release, view.sensitive)
+        ways[CLASSES] = find_certain_by_classes(release, view.sensitive)
     return ways
 
 
-def _told_of_people(release: ReleaseView, ways: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def _build_people_details(release: ReleaseView, ways: dict[str, NDArray[Any]]) -> dict[str, Any]:
     if release.person is None:
         return {}
     return {
@@ -138,14 +138,14 @@ def _told_of_people(release: ReleaseView, ways: dict[str, NDArray[Any]]) -> dict
     }
 
 
-def _worst_first(release: ReleaseView, share: NDArray[Any]) -> NDArray[np.int64]:
+def _order_worst_first(release: ReleaseView, share: NDArray[Any]) -> NDArray[np.int64]:
     """The rows by how uniform their class is, then its size; a class's rows in file order."""
     _, first, number = np.unique(release.class_, return_index=True, return_inverse=True)
     keys = (first[number], -release.rows[release.class_], -share[release.class_])
     return np.lexsort(keys)
 
 
-def _by_share(top: NDArray[Any], rows: NDArray[Any]) -> list[dict[str, float | int]]:
+def _count_rows_by_share(top: NDArray[Any], rows: NDArray[Any]) -> list[dict[str, float | int]]:
     """How many rows are in classes whose most common value has a share from ... to under ..."""
     least = [
         int(rows.sum()),
@@ -159,7 +159,7 @@ def _by_share(top: NDArray[Any], rows: NDArray[Any]) -> list[dict[str, float | i
     ]
 
 
-def _sentence(
+def _describe(
     release: ReleaseView,
     values: Histogram,
     uniform: NDArray[np.bool_],
@@ -167,9 +167,9 @@ def _sentence(
 ) -> str:
     rows, name, unit = values.rows, values.axis.name, release.unit
     besides = "".join(
-        f"; of {len(people):,} people it is certain {MORE[way]}"
+        f"; of {len(people):,} people it is certain {FURTHER_KNOWLEDGE[way]}"
         for way, people in ways.items()
-        if way in MORE and len(people)
+        if way in FURTHER_KNOWLEDGE and len(people)
     )
     if uniform.any():
         return (
@@ -177,7 +177,7 @@ def _sentence(
             f"({uniform.sum():,} of {len(rows):,}) whose {unit} all have the same {name}: finding "
             f"a person's class is enough to know it{besides}."
         )
-    top = known_top(values)
+    top = _count_most_common(values)
     most = int((top / rows).argmax())
     return (
         f"No class has a single {name}; in the most uniform one {top[most]:,} of "
@@ -185,8 +185,8 @@ def _sentence(
     )
 
 
-def _example(view: View, values: Histogram, class_: int, row: int) -> str:
-    codes, counts, rows = *_known_of(values, class_), int(values.rows[class_])
+def _describe_example(view: View, values: Histogram, class_: int, row: int) -> str:
+    codes, counts, rows = *_list_known_values(values, class_), int(values.rows[class_])
     most = int(np.argmax(counts))
     value = f": {view.value(codes[most])}" if view.show else ""
     alike = "all have" if counts[most] == rows else f"{counts[most]:,} have"
@@ -197,7 +197,7 @@ def _example(view: View, values: Histogram, class_: int, row: int) -> str:
     )
 
 
-def _known_of(values: Histogram, class_: int) -> tuple[list[int], list[int]]:
+def _list_known_values(values: Histogram, class_: int) -> tuple[list[int], list[int]]:
     """A class's known values and counts; where none is known, what there is."""
     pairs = list(zip(*values.of_class(class_), strict=True))
     null = values.axis.null_code if values.axis.unknown else -1
@@ -205,8 +205,8 @@ def _known_of(values: Histogram, class_: int) -> tuple[list[int], list[int]]:
     return [code for code, _ in there], [count for _, count in there]
 
 
-def _witness(view: View, values: Histogram, class_: int) -> dict[str, Any]:
-    codes, counts = _known_of(values, class_)
+def _build_witness(view: View, values: Histogram, class_: int) -> dict[str, Any]:
+    codes, counts = _list_known_values(values, class_)
     most = int(np.argmax(counts))
     value = {"value": view.value(codes[most])} if view.show else {}
     return {

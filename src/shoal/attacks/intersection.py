@@ -47,17 +47,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.exchanged_values import exchanges, intersected
+from shoal.attacks._shared.exchanged_values import intersect_answers, shows_answers
 from shoal.attacks._shared.location import (
     MEANS,
-    alike,
-    known_location,
-    located,
-    look_like_means,
-    reckoned,
+    check_location,
+    group_by_key,
+    locate,
+    looks_like_means,
+    resolve_location,
 )
-from shoal.attacks._shared.people import Left
-from shoal.attacks._shared.value_weights import Evidence, weighted
+from shoal.attacks._shared.people import RemainingValues
+from shoal.attacks._shared.value_weights import ValueEvidence, calibrate
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import (
@@ -73,17 +73,17 @@ from shoal.core.theory.adversary_view import (
 )
 
 NEEDS = Needs(releases=2, people=True, answers=True, by_people=True)
-OPTIONS = {"location": known_location, "weigh": bool}
+OPTIONS = {"location": check_location, "weigh": bool}
 
-AT_MOST = (1, 2, 3, 4, 5, 10)
+PVP_CANDIDATES = (1, 2, 3, 4, 5, 10)
 """PVP at confidence 1 / n counts people with at most n values left: exact, without a fraction."""
-BESIDE = {
+OTHER_LOCATION = {
     "assumed": "if the class that holds each is known (assumed location)",
     "honest": "if every class whose cells contain them is possible (honest location)",
 }
-WORK = 5_000_000_000
+MAX_WORK = 5_000_000_000
 """So many words of sets of values may be compared to look at every combination of releases."""
-NAMED = 10
+MAX_NAMED = 10
 """How many values or classes an example or a witness lists."""
 
 
@@ -99,41 +99,41 @@ def intersection(
     Where a release shows answers in place of values, which exclude none: what is believed. Not to
     ``weigh`` the values that are left, which takes most of the time, is for who counts them alone.
     """
-    _check(view)
-    if exchanges(view):
+    _check_view(view)
+    if shows_answers(view):
         refuse_repeated_people(view, "values that may have been exchanged are weighed by rows")
-        return intersected(view, location)
+        return intersect_answers(view, location)
     assert view.people is not None
     several = view.people.person is not None
     if several or any(release.person is not None for release in view.releases):
-        return _of_people(view, location)
-    people, evidence = _known_evidence(view, location)
+        return _intersect_by_people(view, location)
+    people, evidence = _collect_known_evidence(view, location)
     prior, posterior = evidence.narrowed()
     outside = np.zeros(len(people), np.bool_) if people.present is None else ~people.present
     posterior[outside] = 0
-    found, means = np.flatnonzero(posterior), _means(view, location, prior == 0)
+    found, means = np.flatnonzero(posterior), _looks_like_means(view, location, prior == 0)
     if not len(found):
-        _refuse_nothing(evidence.nothing)
+        _refuse_nothing_known(evidence.nothing)
         check = "check that the releases and the targets share people, columns and values"
         raise NobodyFoundError(
             "No person can be found in all of the releases.", f"{MEANS if means else check}."
         )
     rng = np.random.default_rng(0) if rng is None else rng
     details = {
-        **_numbers(prior, posterior, outside, evidence.nothing),
+        **_summarise_candidates(prior, posterior, outside, evidence.nothing),
         **count_missing_values(view),
-        "location": reckoned(view.releases, location)[0],
+        "location": resolve_location(view.releases, location)[0],
         "means": means,
-        "weighted": weighted(evidence, found, people.keys, rng)
+        "weighted": calibrate(evidence, found, people.keys, rng)
         if weigh
         else {"calibrated": False, "reason": "only how many values are left was asked"},
-        **_beside(view, evidence, location, outside),
+        **_compare_other_location(view, evidence, location, outside),
     }
     if people.values is not None:
-        details |= _right(evidence, np.flatnonzero(posterior == 1))
-    worst = _worst(people.rows[found], prior.min(axis=0)[found], posterior[found])
-    example, witness = _shown(view, people, evidence, int(found[worst[0]]))
-    return _finding(
+        details |= _count_right(evidence, np.flatnonzero(posterior == 1))
+    worst = _order_worst_first(people.rows[found], prior.min(axis=0)[found], posterior[found])
+    example, witness = _build_example(view, people, evidence, int(found[worst[0]]))
+    return _build_finding(
         view,
         evidence,
         details,
@@ -143,38 +143,38 @@ def intersection(
     )
 
 
-def _of_people(view: View, location: str) -> Finding:
+def _intersect_by_people(view: View, location: str) -> Finding:
     """The same by people with several rows: what their known rows leave of their values."""
-    people, evidence = _evidence(view, location)
-    left = Left.of(view, evidence, people)
+    people, evidence = _collect_evidence(view, location)
+    left = RemainingValues.of(view, evidence, people)
     outside = np.zeros(len(people), np.bool_)
     if people.present is not None:
         outside = ~left.any_row(people.present)
     prior, posterior = left.prior, np.where(outside, 0, left.posterior)
     found = np.flatnonzero(posterior)
     if not len(found):
-        _refuse_nothing(left.nothing)
+        _refuse_nothing_known(left.nothing)
         raise NobodyFoundError(
             "No person can be found in all of the releases.",
             "check that the releases and the targets share people, columns and values.",
         )
     details = {
-        **_numbers(prior, posterior, outside, left.nothing),
+        **_summarise_candidates(prior, posterior, outside, left.nothing),
         **count_missing_values(view),
-        "location": reckoned(view.releases, location)[0],
+        "location": resolve_location(view.releases, location)[0],
         "means": False,
         "counted": {"people": len(people), "rows": people.listed},
         "is_constant": left.is_constant,
         "weighted": {"calibrated": False, "reason": "people have several rows"},
     }
     rows = people.rows[left.first]
-    worst = _worst(rows[found], prior.min(axis=0)[found], posterior[found])
+    worst = _order_worst_first(rows[found], prior.min(axis=0)[found], posterior[found])
     who = int(found[worst[0]])
     example = (
-        f"Row {rows[who]:,} of the targets: {_values_left(int(posterior[who]))}, "
+        f"Row {rows[who]:,} of the targets: {_describe_values_left(int(posterior[who]))}, "
         f"{', '.join(f'{n:,}' for n in prior[:, who])} by each release alone."
     )
-    finding = _finding(
+    finding = _build_finding(
         view,
         evidence,
         details,
@@ -185,11 +185,11 @@ def _of_people(view: View, location: str) -> Finding:
     return replace(finding, assumptions=(*finding.assumptions, left.assumption))
 
 
-def _values_left(number: int) -> str:
+def _describe_values_left(number: int) -> str:
     return "1 value is left" if number == 1 else f"{number:,} values are left"
 
 
-def fewest_of_any(
+def find_fewest_candidates(
     view: View, l: int, location: str, *, everywhere: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
     """The fewest values that any of the releases leave everybody together with the last.
@@ -199,9 +199,9 @@ def fewest_of_any(
     that hold the person. Else a value that may be left is held against every release that has it:
     no combination that leaves it leaves fewer. None where that is more work than ``WORK``.
     """
-    _check(view)
+    _check_view(view)
     refuse_repeated_people(view, "what any combination of releases leaves is worked out by rows")
-    people, plain = _evidence(view, location)
+    people, plain = _collect_evidence(view, location)
     evidence = plain.without_blanks
     sets = [evidence.possible(j) for j in range(len(view.releases))]
     for release, own in zip(view.releases, sets, strict=True):
@@ -222,7 +222,7 @@ def fewest_of_any(
         fewest = np.bitwise_count(left).sum(axis=1).astype(np.int64)
         return np.where((fewest < l) & ~small, fewest, 0), number[-1] > 0
     values = np.flatnonzero(evidence.histograms[-1].total)
-    if len(values) * len(sets) * last.size > WORK:
+    if len(values) * len(sets) * last.size > MAX_WORK:
         return None
     fewest = np.full(len(people), l, np.int64)
     for value in values:
@@ -236,7 +236,7 @@ def fewest_of_any(
     return np.where(fewest < l, fewest, 0), number[-1] > 0
 
 
-def _check(view: View) -> None:
+def _check_view(view: View) -> None:
     """Refuse a view that lacks what is needed."""
     if len(view.releases) < 2:
         raise InputError("An intersection needs two releases.", "give a second release.")
@@ -251,25 +251,25 @@ def _check(view: View) -> None:
         )
 
 
-def _evidence(view: View, location: str) -> tuple[Targets, Evidence]:
+def _collect_evidence(view: View, location: str) -> tuple[Targets, ValueEvidence]:
     """What every release says of everybody."""
     assert view.people is not None
     assert view.sensitive is not None
     people, truth = view.people, view.people.values
-    each, key = alike(people, view.axes, known_location(location))
-    places = [located(release, view.axes, each, location) for release in view.releases]
+    each, key = group_by_key(people, view.axes, check_location(location))
+    places = [locate(release, view.axes, each, location) for release in view.releases]
     histograms = [release.row_histogram(view.sensitive) for release in view.releases]
     unknown = np.full(people.listed, UNKNOWN, dtype=np.int32)
-    return people, Evidence(places, histograms, unknown if truth is None else truth, key)
+    return people, ValueEvidence(places, histograms, unknown if truth is None else truth, key)
 
 
-def _known_evidence(view: View, location: str) -> tuple[Targets, Evidence]:
+def _collect_known_evidence(view: View, location: str) -> tuple[Targets, ValueEvidence]:
     """The same by known values alone."""
-    people, plain = _evidence(view, location)
-    return people, Evidence.of_known(plain)
+    people, plain = _collect_evidence(view, location)
+    return people, ValueEvidence.of_known(plain)
 
 
-def _refuse_nothing(nothing: NDArray[np.bool_] | None) -> None:
+def _refuse_nothing_known(nothing: NDArray[np.bool_] | None) -> None:
     if nothing is not None and nothing.any():
         raise NobodyFoundError(
             f"Nothing is known of {int(nothing.sum()):,} people: their values may be missing in "
@@ -278,16 +278,16 @@ def _refuse_nothing(nothing: NDArray[np.bool_] | None) -> None:
         )
 
 
-def _means(view: View, location: str, missing: NDArray[np.bool_]) -> bool:
+def _looks_like_means(view: View, location: str, missing: NDArray[np.bool_]) -> bool:
     """Whether people are in no class of a release (releases, people) because it gives means."""
     assert view.people is not None
     return location == "honest" and any(
-        not release.centroids and look_like_means(release, view.axes, view.people.keys, absent)
+        not release.centroids and looks_like_means(release, view.axes, view.people.keys, absent)
         for release, absent in zip(view.releases, missing, strict=True)
     )
 
 
-def _numbers(
+def _summarise_candidates(
     prior: NDArray[np.int32],
     posterior: NDArray[np.int32],
     outside: NDArray[np.bool_],
@@ -310,25 +310,25 @@ def _numbers(
     prior, after = prior[:, found], posterior[found]
     before = prior.min(axis=0)
     people, vulnerable = len(after), int((before > after).sum())
-    within = [int((after <= n).sum()) for n in AT_MOST]
+    within = [int((after <= n).sum()) for n in PVP_CANDIDATES]
     return {
-        "candidates_before": _counts(before),
-        "candidates_after": _counts(after),
+        "candidates_before": _count_by_number(before),
+        "candidates_after": _count_by_number(after),
         "prior": [float(one.mean()) for one in prior],
         "posterior": float(after.mean()),
         "mean_drop": float((before - after).mean()),
         "vulnerable": vulnerable,
         "pvp": [
             {"confidence": 1 / n, "people": number, "percent": 100 * number / people}
-            for n, number in zip(AT_MOST, within, strict=True)
+            for n, number in zip(PVP_CANDIDATES, within, strict=True)
         ],
         **absent,
         "exposed_before": int((before == 1).sum()),
     }
 
 
-def _beside(
-    view: View, evidence: Evidence, location: str, outside: NDArray[np.bool_]
+def _compare_other_location(
+    view: View, evidence: ValueEvidence, location: str, outside: NDArray[np.bool_]
 ) -> dict[str, Any]:
     """What the other location finds, where somebody fits several classes: assumed beside honest, if
     the companions tell who is where; honest beside assumed. Centroids have neither.
@@ -336,32 +336,34 @@ def _beside(
     other = {"honest": "assumed", "assumed": "honest"}.get(location)
     if other is None or any(one.holds is None or one.centroids for one in view.releases):
         return {}
-    if location == "honest" and not _overlaps(evidence):
+    if location == "honest" and not _has_overlaps(evidence):
         return {}
-    beside = _known_evidence(view, other)[1]
+    beside = _collect_known_evidence(view, other)[1]
     prior, posterior = beside.narrowed()
     posterior[outside] = 0
-    if not posterior.any() or (other == "honest" and not _overlaps(beside)):
+    if not posterior.any() or (other == "honest" and not _has_overlaps(beside)):
         return {}
-    numbers = _numbers(prior, posterior, outside, beside.nothing)
+    numbers = _summarise_candidates(prior, posterior, outside, beside.nothing)
     told = {key: numbers[key] for key in ("prior", "posterior", "mean_drop", "vulnerable", "pvp")}
     after = posterior[posterior > 0]
     return {other: {"people": len(after), "exposed": int((after == 1).sum()), **told}}
 
 
-def _overlaps(honest: Evidence) -> bool:
+def _has_overlaps(honest: ValueEvidence) -> bool:
     """Whether somebody fits several classes of a release."""
     return any(bool((np.diff(start) > 1).any()) for start, _ in honest.located)
 
 
-def _right(evidence: Evidence, exposed: NDArray[np.int64]) -> dict[str, int]:
+def _count_right(evidence: ValueEvidence, exposed: NDArray[np.int64]) -> dict[str, int]:
     """Of the exposed whose values are known, how many values are settled rightly."""
     known = exposed[evidence.truth[exposed] != UNKNOWN]
     right = evidence.weighed(known).best == evidence.truth[known]
     return {"right": int(right.sum()), "exposed_known": len(known)}
 
 
-def _finding(view: View, evidence: Evidence, details: dict[str, Any], **worst: Any) -> Finding:
+def _build_finding(
+    view: View, evidence: ValueEvidence, details: dict[str, Any], **worst: Any
+) -> Finding:
     assert view.sensitive is not None
     after = details["candidates_after"]
     people, exposed, before = sum(after.values()), after.get(1, 0), details["exposed_before"]
@@ -373,13 +375,13 @@ def _finding(view: View, evidence: Evidence, details: dict[str, Any], **worst: A
         guessing=float(evidence.total.max() / evidence.total.sum()),
         sentence=f"{exposed:,} of {people:,} people have one possible {view.sensitive.name} "
         f"left when the {len(view.releases)} releases are joined; {before:,} had one in a single "
-        f"release{_told_beside(details)}{_not_found(details)}.",
+        f"release{_describe_other_location(details)}{_describe_absent(details)}.",
         defence="publish one table together with the other publishers; else ask for larger and "
         "more varied classes, which makes it rarer, or use differential privacy, which bounds it.",
         assumptions=(
             "the adversary knows each person's quasi-identifiers",
             "the person is in every release with the same sensitive value",
-            *reckoned(view.releases, details["location"])[1],
+            *resolve_location(view.releases, details["location"])[1],
             *state_no_value_added(view),
         ),
         details=details,
@@ -387,16 +389,16 @@ def _finding(view: View, evidence: Evidence, details: dict[str, Any], **worst: A
     )
 
 
-def _told_beside(details: dict[str, Any]) -> str:
+def _describe_other_location(details: dict[str, Any]) -> str:
     """How many are exposed by the other location, to end a sentence with."""
-    for other, words in BESIDE.items():
+    for other, words in OTHER_LOCATION.items():
         if other in details:
             found = details[other]
             return f"; {found['exposed']:,} of {found['people']:,} {words}"
     return ""
 
 
-def _not_found(details: dict[str, Any]) -> str:
+def _describe_absent(details: dict[str, Any]) -> str:
     """The people of whom nothing was said, to end a sentence with."""
     absent, left_none = details["absent"], details["no_value_left"]
     unknown = details.get("nothing_known", 0)
@@ -411,7 +413,7 @@ def _not_found(details: dict[str, Any]) -> str:
     return f"{said} ({MEANS})" if details["means"] else said
 
 
-def _worst(
+def _order_worst_first(
     rows: NDArray[np.int64], before: NDArray[np.int32], after: NDArray[np.int32]
 ) -> NDArray[np.int64]:
     """The worst-hit: fewest values left, then the largest drop, then the row's number."""
@@ -422,9 +424,11 @@ def _worst(
     return near[order[:WORST_LISTED]]
 
 
-def _shown(view: View, people: Targets, evidence: Evidence, who: int) -> tuple[str, dict[str, Any]]:
+def _build_example(
+    view: View, people: Targets, evidence: ValueEvidence, who: int
+) -> tuple[str, dict[str, Any]]:
     """One person step by step: as a sentence, and as classes, rows and counts."""
-    steps = [_step(view, evidence, j, who) for j in range(len(view.releases))]
+    steps = [_build_step(view, evidence, j, who) for j in range(len(view.releases))]
     values = set.intersection(*(set(codes) for _, codes in steps))
     parts = [
         f"release {j + 1} leaves {one['values']:,}{' values possible' if j == 0 else ''} "
@@ -439,34 +443,36 @@ def _shown(view: View, people: Targets, evidence: Evidence, who: int) -> tuple[s
     )
     witness = {"row": row, "releases": [one for one, _ in steps], "left": number}
     if view.show:
-        named = _named(view, sorted(values))
+        named = _name_values(view, sorted(values))
         witness["left_named"] = named
-        example += f": {', '.join(named)}" + (", ..." if number > NAMED else "")
+        example += f": {', '.join(named)}" + (", ..." if number > MAX_NAMED else "")
     return example + ".", witness
 
 
-def _step(view: View, evidence: Evidence, j: int, who: int) -> tuple[dict[str, Any], list[int]]:
+def _build_step(
+    view: View, evidence: ValueEvidence, j: int, who: int
+) -> tuple[dict[str, Any], list[int]]:
     """What one release says of one person, and the values it leaves."""
     release, near = view.releases[j], evidence.classes_seen(j, who)
     said = evidence.histograms[j].take(evidence.classes(j, who))
     values = np.unique(said.value).tolist()
     step: dict[str, Any] = {
         "release": release.name,
-        "classes": near[:NAMED].tolist(),
+        "classes": near[:MAX_NAMED].tolist(),
         "rows": int(release.rows[near].sum()),
         "values": len(values),
     }
     if view.show:
-        step["named"] = _named(view, values)
+        step["named"] = _name_values(view, values)
         if release.labels is not None:
-            step["labels"] = [dict(release.labels(int(c))) for c in near[:NAMED]]
+            step["labels"] = [dict(release.labels(int(c))) for c in near[:MAX_NAMED]]
     return step, values
 
 
-def _named(view: View, codes: Sequence[int]) -> list[str]:
-    return [view.value(code) for code in codes[:NAMED]]
+def _name_values(view: View, codes: Sequence[int]) -> list[str]:
+    return [view.value(code) for code in codes[:MAX_NAMED]]
 
 
-def _counts(numbers: NDArray[Any]) -> dict[int, int]:
+def _count_by_number(numbers: NDArray[Any]) -> dict[int, int]:
     count = np.bincount(numbers)
     return {int(n): int(count[n]) for n in np.flatnonzero(count)}

@@ -55,13 +55,13 @@ from numpy.typing import NDArray
 from shoal.attacks._shared.location import (
     MEANS,
     Located,
-    alike,
-    known_location,
-    located,
-    look_like_means,
-    reckoned,
+    check_location,
+    group_by_key,
+    locate,
+    looks_like_means,
+    resolve_location,
 )
-from shoal.attacks._shared.people import Best, people_covered, people_fitting
+from shoal.attacks._shared.people import BestRows, count_people_covered, count_people_fitting
 from shoal.core.errors import InputError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import (
@@ -80,7 +80,7 @@ from shoal.core.theory.location import Narrowest
 
 
 EVEN, WEIGHED, ASSUMED = "even", "weighed", "assumed"
-WORDS = {
+ADVERSARY_WORDS = {
     EVEN: "picking any row that fits",
     WEIGHED: "picking a row of the class that fits the fewest people",
 }
@@ -91,12 +91,12 @@ PICKING_ASSUMPTIONS = {
     "register whom it fits: that succeeds more often than taking all rows that fit as equally "
     "likely (weighed adversary)",
 }
-COUNTED = "success is counted by the class that truly holds each person"
-EXPECTED = "success is what the adversary expects: which row is truly whose is not known"
+SUCCESS_COUNTED = "success is counted by the class that truly holds each person"
+SUCCESS_EXPECTED = "success is what the adversary expects: which row is truly whose is not known"
 
 
 @dataclass(frozen=True)
-class Picking:
+class _Picking:
     """How the more successful adversary fares, and how the others do."""
 
     as_many: NDArray[np.float64]
@@ -113,25 +113,25 @@ class Picking:
         if self.adversary not in self.told:
             return ""
         other = EVEN if self.adversary == WEIGHED else WEIGHED
-        best, less = (percent(self.told[one]["mean"]) for one in (self.adversary, other))
-        first, second = WORDS[self.adversary], WORDS[other]
+        best, less = (_format_percent(self.told[one]["mean"]) for one in (self.adversary, other))
+        first, second = ADVERSARY_WORDS[self.adversary], ADVERSARY_WORDS[other]
         if not self.told["counted"]:
             return f"; {first} should be right for {best}, {second} for {less}"
-        known = percent(self.told[ASSUMED]["mean"])
+        known = _format_percent(self.told[ASSUMED]["mean"])
         return (
             f"; {first} is right for {best} of the {self.told['of']:,} who truly are, {second} "
             f"for {less}, and a row of their own class, were it known, for {known}"
         )
 
 
-def picking(
+def _pick_rows(
     release: ReleaseView,
     located: Located,
     key: NDArray[np.int64],
     covered: NDArray[np.int64],
     right: NDArray[np.bool_] | None,
     even: NDArray[np.float64],
-) -> Picking:
+) -> _Picking:
     """How often the row that is picked for each person is theirs.
 
     ``key`` is the number of each person's key in ``located``, ``covered`` the people whom each
@@ -141,45 +141,47 @@ def picking(
     start, classes = located
     found = even > 0
     if (np.diff(start) <= 1).all():
-        return Picking(even, _told(even[found], 1 / even[found]))
+        return _Picking(even, _summarise_picks(even[found], 1 / even[found]))
     near = Narrowest.of(start, classes, release.people, covered)
     as_many = {EVEN: even, WEIGHED: near.as_many[key]}
     holds = np.full(len(key), -1) if release.holds is None else release.holds
     there = found & (holds >= 0)
     if right is None or not there.any():
         chance = {name: 1 / many[found] for name, many in as_many.items()}
-        return _best(as_many, found, chance, {"counted": False})
+        return _choose_adversary(as_many, found, chance, {"counted": False})
     own = holds[there]
     hit = {EVEN: 1 / even[there], WEIGHED: near.right(key[there], own)}
     chance = {name: np.where(right[there], one, 0.0) for name, one in hit.items()}
-    known = _told(release.people[own], 1 / release.people[own])
-    return _best(as_many, found, chance, {"counted": True, "of": int(there.sum()), ASSUMED: known})
+    known = _summarise_picks(release.people[own], 1 / release.people[own])
+    return _choose_adversary(
+        as_many, found, chance, {"counted": True, "of": int(there.sum()), ASSUMED: known}
+    )
 
 
-def percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     """A share in words.
 
-    >>> percent(0.0513), percent(1.0)
+    >>> _format_percent(0.0513), _format_percent(1.0)
     ('5.13 %', '100 %')
     """
     return f"{100 * share:.3g} %"
 
 
-def _best(
+def _choose_adversary(
     as_many: dict[str, NDArray[np.float64]],
     found: NDArray[np.bool_],
     chance: dict[str, NDArray[np.float64]],
     known: dict[str, Any],
-) -> Picking:
+) -> _Picking:
     """The more successful adversary, beside both, and what is known otherwise."""
-    each = {name: _told(many[found], chance[name]) for name, many in as_many.items()}
+    each = {name: _summarise_picks(many[found], chance[name]) for name, many in as_many.items()}
     best = max((EVEN, WEIGHED), key=lambda name: each[name]["mean"])
     told = {**each[best], "adversary": best, **each, **known}
-    counted = COUNTED if known["counted"] else EXPECTED
-    return Picking(as_many[best], told, best, (PICKING_ASSUMPTIONS[best], counted))
+    counted = SUCCESS_COUNTED if known["counted"] else SUCCESS_EXPECTED
+    return _Picking(as_many[best], told, best, (PICKING_ASSUMPTIONS[best], counted))
 
 
-def _told(as_many: NDArray[Any], chance: NDArray[np.float64]) -> dict[str, float]:
+def _summarise_picks(as_many: NDArray[Any], chance: NDArray[np.float64]) -> dict[str, float]:
     """The surest pick, and the share of people about whom picks are right.
 
     The exact sum, rounded once, does not depend on the order of the people.
@@ -191,7 +193,7 @@ def _told(as_many: NDArray[Any], chance: NDArray[np.float64]) -> dict[str, float
 
 
 NEEDS = Needs(releases=1, most=1, people=True, sensitive=False, by_people=True)
-OPTIONS = {"location": known_location}
+OPTIONS = {"location": check_location}
 
 ASSUMPTIONS = (
     "the adversary knows the quasi-identifiers of everybody in the register",
@@ -217,10 +219,10 @@ def linking(
     A ``location`` "assumed" is taken for "honest": who knows the class asks no register. What
     such an adversary gains is told beside, where it is known which class holds whom.
     """
-    asked, location = location, "honest" if known_location(location) == "assumed" else location
+    asked, location = location, "honest" if check_location(location) == "assumed" else location
     if not view.releases or view.people is None:
         raise InputError("Linking needs a release and a register.", "give a table of people.")
-    location, assumed = reckoned(view.releases, location)
+    location, assumed = resolve_location(view.releases, location)
     if asked != location:
         assumed = (*assumed, REGISTER)
     match = _Match.of(view, view.releases[0], view.people, location)
@@ -239,13 +241,13 @@ def linking(
         exposed=exposed,
         sure=1.0 if exposed else match.picking.told["highest"],
         guessing=match.guessing(),
-        sentence=_sentence(match, exposed),
+        sentence=_describe(match, exposed),
         defence=DEFENCE,
-        example=_example(match, int(order[0])),
+        example=_describe_example(match, int(order[0])),
         assumptions=(*ASSUMPTIONS, *match.picking.assumptions, *assumed),
         worst=tuple(match.people.rows[order[:WORST_LISTED]].tolist()),
-        witness=_witness(match, int(order[0])),
-        details={**_details(match), "location": location},
+        witness=_build_witness(match, int(order[0])),
+        details={**_build_details(match), "location": location},
     )
 
 
@@ -275,17 +277,17 @@ class _Match:
 
     @classmethod
     def of(cls, view: View, release: ReleaseView, people: Targets, location: str) -> _Match:
-        each, key = alike(people, view.axes, location)
-        start, classes = located(release, view.axes, each, location)
-        candidates, agreed = people_fitting(release, view.sensitive, (start, classes))
-        covered = people_covered((start, classes), key, people, len(release.cells))
+        each, key = group_by_key(people, view.axes, location)
+        start, classes = locate(release, view.axes, each, location)
+        candidates, agreed = count_people_fitting(release, view.sensitive, (start, classes))
+        covered = count_people_covered((start, classes), key, people, len(release.cells))
         certain = candidates == 1
         alone = np.zeros(len(classes) + 1, np.int64)
         alone[1:] = np.cumsum(covered[classes] == 1)
         certain &= alone[start[1:]] > alone[start[:-1]]
         absent = candidates[key] == 0
-        means = location == "honest" and look_like_means(release, view.axes, people.keys, absent)
-        some = Best.of(people, candidates[key], certain[key], agreed[key])
+        means = location == "honest" and looks_like_means(release, view.axes, people.keys, absent)
+        some = BestRows.of(people, candidates[key], certain[key], agreed[key])
         return cls(
             view,
             release,
@@ -316,12 +318,12 @@ class _Match:
         return (holds >= 0) & np.isin(self.key * size + holds, of * size + self.classes)
 
     @cached_property
-    def picking(self) -> Picking:
+    def picking(self) -> _Picking:
         """How often the row that is picked for a person is theirs."""
         located = self.start, self.classes
         release = replace(self.release, holds=self.holds)
         even = self.candidates.astype(np.float64)
-        return picking(release, located, self.key, self.covered, self.right, even)
+        return _pick_rows(release, located, self.key, self.covered, self.right, even)
 
     def fitting(self, i: int) -> NDArray[np.int64]:
         """The classes that person ``i`` fits."""
@@ -349,7 +351,7 @@ class _Match:
         return np.lexsort(keys)[: int((self.candidates > 0).sum())]
 
 
-def _details(match: _Match) -> dict[str, Any]:
+def _build_details(match: _Match) -> dict[str, Any]:
     rows, covered, found = match.release.people, match.covered, match.candidates > 0
     number, people = np.unique(match.candidates[found], return_counts=True)
     unknown = {} if match.learns else {"settled": "no sensitive column is published"}
@@ -361,7 +363,7 @@ def _details(match: _Match) -> dict[str, Any]:
         "unique_matches": int((match.candidates == 1).sum()),
         "certain": int(match.certain.sum()),
         "k_map": int(covered.min()),
-        "null_map": _count(rows, covered == 0),
+        "null_map": _count_marked(rows, covered == 0),
         "prosecutor": match.picking.told,
         "journalist": {
             "highest": float(np.minimum(1, rows[covered > 0] / covered[covered > 0]).max())
@@ -374,17 +376,17 @@ def _details(match: _Match) -> dict[str, Any]:
     if match.holds is None or match.right is None:
         unknown["wrong_map"] = "which row is truly whose is not known"
     else:
-        details |= _scored(match, match.holds, match.right)
+        details |= _score_by_truth(match, match.holds, match.right)
     if match.learns and match.people.values is not None:
-        details |= _right_values(match, match.people.values)
+        details |= _count_right_values(match, match.people.values)
     return details | ({"not_known": unknown} if unknown else {})
 
 
-def _scored(match: _Match, holds: NDArray[Any], right: NDArray[np.bool_]) -> dict[str, Any]:
+def _score_by_truth(match: _Match, holds: NDArray[Any], right: NDArray[np.bool_]) -> dict[str, Any]:
     """What only who knows the truth can say: rows that fit people but never the true ones."""
     reached = np.bincount(holds[right], minlength=len(match.covered)) > 0
     scored = {
-        "wrong_map": _count(match.release.rows, (match.covered > 0) & ~reached),
+        "wrong_map": _count_marked(match.release.rows, (match.covered > 0) & ~reached),
         "located_right": int(right.sum()),
         "certain_right": int((match.certain & right).sum()),
     }
@@ -395,24 +397,24 @@ def _scored(match: _Match, holds: NDArray[Any], right: NDArray[np.bool_]) -> dic
     return scored | {"settled_assumed": int(one[holds[holds >= 0]].sum())}
 
 
-def _right_values(match: _Match, truth: NDArray[Any]) -> dict[str, int]:
+def _count_right_values(match: _Match, truth: NDArray[Any]) -> dict[str, int]:
     """Of the people whose value is settled, of how many it is known, and how many truly have it."""
     true = truth[match.settled]
     right = match.agreed[match.settled] == true
     return {"settled_right": int(right.sum()), "settled_known": int((true != UNKNOWN).sum())}
 
 
-def _count(rows: NDArray[Any], marked: NDArray[np.bool_]) -> dict[str, int]:
+def _count_marked(rows: NDArray[Any], marked: NDArray[np.bool_]) -> dict[str, int]:
     return {"classes": int(marked.sum()), "rows": int(rows[marked].sum())}
 
 
-def _sentence(match: _Match, exposed: int) -> str:
+def _describe(match: _Match, exposed: int) -> str:
     found = int((match.candidates > 0).sum())
     if not exposed:
         return (
             f"None of the {found:,} people who could be in the release is matched to a row; the "
             f"easiest to find fits {match.candidates[match.candidates > 0].min():,} "
-            f"{match.release.unit}{_ending(match)}."
+            f"{match.release.unit}{_describe_ending(match)}."
         )
     whose = "row each" if match.release.person is None else "person's rows each, some of them"
     said = (
@@ -420,7 +422,7 @@ def _sentence(match: _Match, exposed: int) -> str:
         "that nobody else fits"
     )
     if match.view.sensitive is None or not match.learns:
-        return f"{said}: these rows have names{_ending(match)}."
+        return f"{said}: these rows have names{_describe_ending(match)}."
     settled, name = match.settled.sum(), match.view.sensitive.name
     if match.certain.any():
         agreed = f"{said}; for {settled:,}, these among them, all rows that fit agree on {name}"
@@ -429,10 +431,10 @@ def _sentence(match: _Match, exposed: int) -> str:
             f"For {settled:,} of {found:,} people who could be in the release all rows that fit "
             f"agree on {name}; nobody fits a row alone"
         )
-    return f"{agreed}{_ending(match)}."
+    return f"{agreed}{_describe_ending(match)}."
 
 
-def _ending(match: _Match) -> str:
+def _describe_ending(match: _Match) -> str:
     """How often picked rows are right, and of how many people nothing was said."""
     absent, picked = int((match.candidates == 0).sum()), match.picking.sentence
     if not absent:
@@ -441,7 +443,7 @@ def _ending(match: _Match) -> str:
     return f"{said} ({MEANS})" if match.means else said
 
 
-def _example(match: _Match, i: int) -> str:
+def _describe_example(match: _Match, i: int) -> str:
     candidates = int(match.candidates[i])
     unit = match.release.unit
     rows = (
@@ -456,21 +458,21 @@ def _example(match: _Match, i: int) -> str:
     if match.certain[i]:
         told.append("nobody else of the register fits that row")
     if match.settled[i] and match.view.sensitive is not None:
-        value = f": {_value(match, i)}" if match.view.show else ""
+        value = f": {_name_value(match, i)}" if match.view.show else ""
         agree = "it gives" if candidates == 1 else "all of them agree on"
         told.append(f"{agree} {match.view.sensitive.name}{value}")
     return "; ".join(told) + "."
 
 
-def _value(match: _Match, i: int) -> str:
+def _name_value(match: _Match, i: int) -> str:
     """A settled value in words."""
     return match.view.value(int(match.agreed[i]))
 
 
-def _witness(match: _Match, i: int) -> dict[str, Any]:
+def _build_witness(match: _Match, i: int) -> dict[str, Any]:
     classes = match.fitting(i)
     rows = np.flatnonzero(np.isin(match.release.class_, classes))[:WORST_LISTED] + 1
-    value = {"value": _value(match, i)} if match.view.show and match.settled[i] else {}
+    value = {"value": _name_value(match, i)} if match.view.show and match.settled[i] else {}
     labels = show_labels(match.view, int(classes[0])) if len(classes) == 1 else {}
     return {
         "row": int(match.people.rows[i]),

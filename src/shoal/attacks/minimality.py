@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.location import full_classes
+from shoal.attacks._shared.location import find_full_classes
 from shoal.core.axis import Axis
 from shoal.core.errors import InputError, NotMetError
 from shoal.core.histogram import Histogram
@@ -56,10 +56,10 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "worlds": lambda worlds: parse_whole_number(worlds, "worlds", 1),
     "classes": lambda classes: parse_whole_number(classes, "classes", 1),
 }
-DOUBT = 0.05
-FEW = 50
+SIGNIFICANCE = 0.05
+TRIAL_WORLDS = 50
 """Worlds that tell whether a class rules out any; one that keeps them all rules out few."""
-MORE = 10
+MAX_TIMES_WORLDS = 10
 """At most so many times ``worlds`` are drawn of one class; then it is left as not measured."""
 
 ASSUMPTIONS = (
@@ -81,16 +81,16 @@ def minimality(
         )
     rng = rng or np.random.default_rng(0)
     worlds, classes = OPTIONS["worlds"](worlds), OPTIONS["classes"](classes)
-    class_of, usable = full_classes(release, view.people)
-    chosen = rng.permutation(_canonical(release, usable))[:classes]
-    handed = _Handed.of(view, release)
-    tried = [_Class.of(view, release, handed, class_of, int(number)) for number in chosen]
-    _try(tried, worlds, worlds * classes, rng)
+    class_of, usable = find_full_classes(release, view.people)
+    chosen = rng.permutation(_order_classes(release, usable))[:classes]
+    handed = _Combinations.of(view, release)
+    tried = [_ClassWorlds.of(view, release, handed, class_of, int(number)) for number in chosen]
+    _try_worlds(tried, worlds, worlds * classes, rng)
     examined = [one for one in tried if one.left]
     held = handed.held_by(view.people)
     wrong = [one for one in tried if one.contradicted(held)]
     if not examined:
-        raise _nothing(tried, wrong)
+        raise _nothing_measured_error(tried, wrong)
     others = [one for one in tried if not one.left and one not in wrong]
     details = {
         "classes": len(usable),
@@ -105,10 +105,12 @@ def minimality(
         "worlds_kept": float(np.mean([one.kept / one.weight for one in examined])),
         "classes_that_rule_out_nothing": sum(one.rules_out_nothing for one in examined),
     }
-    return _finding(view, values, _Outcome.of_classes(examined), details)
+    return _build_finding(view, values, _Outcome.of_classes(examined), details)
 
 
-def _nothing(tried: Sequence[_Class], wrong: Sequence[_Class]) -> InputError:
+def _nothing_measured_error(
+    tried: Sequence[_ClassWorlds], wrong: Sequence[_ClassWorlds]
+) -> InputError:
     """Why no class could be examined: another method made it, or possible worlds are too rare."""
     if len(wrong) == len(tried):
         return InputError(
@@ -124,7 +126,7 @@ def _nothing(tried: Sequence[_Class], wrong: Sequence[_Class]) -> InputError:
     )
 
 
-def _canonical(release: ReleaseView, usable: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _order_classes(release: ReleaseView, usable: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The usable classes in an order that the order of rows does not change."""
     number = np.flatnonzero(usable)
     cells = release.cells.take(number)
@@ -133,7 +135,7 @@ def _canonical(release: ReleaseView, usable: NDArray[np.bool_]) -> NDArray[np.in
 
 
 @dataclass(frozen=True)
-class _Handed:
+class _Combinations:
     """What is handed out to the people of a class: the rows that it publishes.
 
     A row is a combination of values where the method looked at other columns than the one to
@@ -153,7 +155,7 @@ class _Handed:
     """By column looked at how many rows of the whole release have each value."""
 
     @classmethod
-    def of(cls, view: View, release: ReleaseView) -> _Handed:
+    def of(cls, view: View, release: ReleaseView) -> _Combinations:
         assert view.sensitive is not None
         assert release.values is not None
         looked, codes = view.judged, release.judged
@@ -190,7 +192,7 @@ class _Handed:
 
 
 @dataclass(eq=False)
-class _Class:
+class _ClassWorlds:
     """One class: its people and rows, and which of its worlds are possible.
 
     A world is an array (keys, combinations) of how many people with each key have each
@@ -222,8 +224,13 @@ class _Class:
 
     @classmethod
     def of(
-        cls, view: View, release: ReleaseView, handed: _Handed, class_of: NDArray[Any], number: int
-    ) -> _Class:
+        cls,
+        view: View,
+        release: ReleaseView,
+        handed: _Combinations,
+        class_of: NDArray[Any],
+        number: int,
+    ) -> _ClassWorlds:
         assert view.people is not None
         members = np.flatnonzero(class_of == number)
         keys, key = np.unique(view.people.keys[:, members], axis=1, return_inverse=True)
@@ -231,7 +238,7 @@ class _Class:
         rows = handed.of_row[release.class_ == number]
         codes, counts = np.unique(rows, return_counts=True)
         times = np.zeros((keys.shape[1], len(codes)), dtype=object)
-        possible = _possible(view, handed, keys, codes)
+        possible = _build_test(view, handed, keys, codes)
         value = handed.combinations[handed.learnt, codes]
         return cls(number, members[order], key[order], codes, counts, value, possible, times)
 
@@ -320,11 +327,13 @@ class _Class:
         return values[best], share, lower, lower > self.prior
 
 
-def _try(classes: Sequence[_Class], worlds: int, budget: int, rng: np.random.Generator) -> None:
+def _try_worlds(
+    classes: Sequence[_ClassWorlds], worlds: int, budget: int, rng: np.random.Generator
+) -> None:
     """Draw a few worlds of each class; where any are ruled out, try all if the budget allows it,
     beginning where none is possible yet, and draw more of the others.
     """
-    few = min(FEW, worlds)
+    few = min(TRIAL_WORLDS, worlds)
     budget -= sum(one.draw(few, rng) for one in classes)
     telling = [(one.left > 0, one.ways(budget), one) for one in classes if one.left < one.tried]
     telling.sort(key=lambda known: known[:2])
@@ -336,11 +345,11 @@ def _try(classes: Sequence[_Class], worlds: int, budget: int, rng: np.random.Gen
             open_.append(one)
     while open_ and (more := min(few, budget // len(open_))):
         budget -= sum(one.draw(more, rng) for one in open_)
-        open_ = [one for one in open_ if one.tried < MORE * worlds]
+        open_ = [one for one in open_ if one.tried < MAX_TIMES_WORLDS * worlds]
 
 
-def _possible(
-    view: View, handed: _Handed, keys: NDArray[Any], codes: NDArray[np.int64]
+def _build_test(
+    view: View, handed: _Combinations, keys: NDArray[Any], codes: NDArray[np.int64]
 ) -> Callable[[NDArray[np.int64]], bool]:
     """Whether the method would leave a class's people whole in a world."""
     assert view.method is not None
@@ -358,13 +367,13 @@ def _possible(
                 world[key, row],
                 reference=handed.totals,
             )
-            known[same] = _one_class(method, tally)
+            known[same] = _leaves_whole(method, tally)
         return known[same]
 
     return answer
 
 
-def _one_class(method: Callable[[Tally], Cut], people: Tally) -> bool:
+def _leaves_whole(method: Callable[[Tally], Cut], people: Tally) -> bool:
     try:
         cut = method(people)
     except NotMetError:  # together they break the rule, so the method did not publish them so
@@ -376,7 +385,7 @@ def _one_class(method: Callable[[Tally], Cut], people: Tally) -> bool:
 class _Outcome:
     """The people of all examined classes, one entry each."""
 
-    classes: list[_Class]
+    classes: list[_ClassWorlds]
     of: NDArray[np.int64]
     """Each person's place in ``classes``."""
     person: NDArray[np.int64]
@@ -391,10 +400,10 @@ class _Outcome:
     """Who has a value more certain than any is by the class alone, beyond chance."""
 
     @classmethod
-    def of_classes(cls, classes: list[_Class]) -> _Outcome:
+    def of_classes(cls, classes: list[_ClassWorlds]) -> _Outcome:
         """Put the classes' people side by side and judge all their posteriors together."""
         drawn = [one for one in classes if not (one.exact or one.rules_out_nothing)]
-        doubt = DOUBT / max(sum(one.by_value[2].size for one in drawn), 1)
+        doubt = SIGNIFICANCE / max(sum(one.by_value[2].size for one in drawn), 1)
         of = np.repeat(np.arange(len(classes)), [len(one.members) for one in classes])
         judged = ([part[one.key] for part in one.likeliest(doubt)] for one in classes)
         parts = (np.concatenate(part) for part in zip(*judged, strict=True))
@@ -408,7 +417,9 @@ class _Outcome:
         return np.lexsort((people.rows[self.person], -self.share, -gain, ~self.exposed))
 
 
-def _finding(view: View, values: Histogram, outcome: _Outcome, details: dict[str, Any]) -> Finding:
+def _build_finding(
+    view: View, values: Histogram, outcome: _Outcome, details: dict[str, Any]
+) -> Finding:
     assert view.people is not None
     order, hit = outcome.worst_first(view.people), outcome.exposed
     worst = int(order[0])
@@ -423,18 +434,18 @@ def _finding(view: View, values: Histogram, outcome: _Outcome, details: dict[str
         exposed=int(hit.sum()),
         sure=float(outcome.share[worst]),
         guessing=float(values.total.max() / values.total.sum()),
-        sentence=_sentence(values, outcome, details),
+        sentence=_describe(values, outcome, details),
         defence="use a rule that does not depend on who has which value (k-anonymity), a method "
         "that does not stop at the last possible cut, or differential privacy.",
-        example=_example(view, values, outcome, worst),
+        example=_describe_example(view, values, outcome, worst),
         assumptions=ASSUMPTIONS,
         worst=tuple(view.people.rows[outcome.person[order[:WORST_LISTED]]].tolist()),
-        witness=_witness(view, outcome, worst),
+        witness=_build_witness(view, outcome, worst),
         details=details,
     )
 
 
-def _sentence(values: Histogram, outcome: _Outcome, details: dict[str, Any]) -> str:
+def _describe(values: Histogram, outcome: _Outcome, details: dict[str, Any]) -> str:
     hit, examined = outcome.exposed, len(outcome.classes)
     said = (
         f"Knowing the method makes the {values.axis.name} of {hit.sum():,} of {len(hit):,} people "
@@ -455,7 +466,7 @@ def _sentence(values: Histogram, outcome: _Outcome, details: dict[str, Any]) -> 
     return f"{said}."
 
 
-def _example(view: View, values: Histogram, outcome: _Outcome, i: int) -> str:
+def _describe_example(view: View, values: Histogram, outcome: _Outcome, i: int) -> str:
     assert view.people is not None
     one = outcome.classes[outcome.of[i]]
     value = f" ({view.value(int(outcome.value[i]))})" if view.show else ""
@@ -469,7 +480,7 @@ def _example(view: View, values: Histogram, outcome: _Outcome, i: int) -> str:
     )
 
 
-def _witness(view: View, outcome: _Outcome, i: int) -> dict[str, Any]:
+def _build_witness(view: View, outcome: _Outcome, i: int) -> dict[str, Any]:
     assert view.people is not None
     one = outcome.classes[outcome.of[i]]
     value = {"value": view.value(int(outcome.value[i]))} if view.show else {}

@@ -25,7 +25,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.row_links import pair_of, said, shared_values, side, true_of
+from shoal.attacks._shared.row_links import (
+    describe_class,
+    describe_rows,
+    number_shared_values,
+    require_two_releases,
+    show_cell_labels,
+)
 from shoal.core.cells import Cells, meet
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding
@@ -33,9 +39,9 @@ from shoal.core.theory.adversary_view import WORST_LISTED, Needs, View
 
 NEEDS = Needs(releases=2, most=2, sensitive=False, learns=False)
 
-LEVEL = 0.01
+SIGNIFICANCE = 0.01
 """The order says something if chance explains it with less than this probability."""
-ROWS = 5_000
+MAX_ROWS_PER_DRAW = 5_000
 """A draw compares at most so many rows, chosen anew at random."""
 
 ASSUMPTIONS = (
@@ -47,7 +53,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-class _Test(NamedTuple):
+class _OrderTest(NamedTuple):
     comparable: float
     by_chance: float
     p: float
@@ -60,7 +66,7 @@ class _Test(NamedTuple):
         """
         if self.comparable < 1:
             return "other"
-        return "same" if self.p < LEVEL else "cannot be tested"
+        return "same" if self.p < SIGNIFICANCE else "cannot be tested"
 
     @property
     def belief(self) -> float:
@@ -68,7 +74,7 @@ class _Test(NamedTuple):
         return 1 / (1 + self.p) if self.comparable == 1 else 0.0
 
 
-class _Beside(NamedTuple):
+class _RowByRow(NamedTuple):
     """The rows of both releases side by side."""
 
     cells: Cells
@@ -94,17 +100,17 @@ def order(view: View, *, rng: np.random.Generator | None = None, draws: int = 99
     1 / (1 + p) of the order, divided by the rows with the same meet; who guesses takes any row of
     a class.
     """
-    one, other = pair_of(view)
+    one, other = require_two_releases(view)
     if len(one.class_) != len(other.class_):
         raise InputError(
             f"Rows in one order are equally many, but the releases have {len(one.class_):,} and "
             f"{len(other.class_):,} rows.",
             "the complementary and temporal attacks do without the order.",
         )
-    if draws < 1 / LEVEL:
+    if draws < 1 / SIGNIFICANCE:
         raise UsageError(f"{draws} draws cannot tell an order from chance.", "draws=999")
-    test = _tested(view, rng or np.random.default_rng(0), draws)
-    beside = _beside(view)
+    test = _test_order(view, rng or np.random.default_rng(0), draws)
+    beside = _meet_row_by_row(view)
     sizes = [release.rows[release.class_] for release in (one, other)]
     details = {
         "order": test.order,
@@ -112,46 +118,48 @@ def order(view: View, *, rng: np.random.Generator | None = None, draws: int = 99
         "comparable_by_chance": test.by_chance,
         "p_value": test.p,
         "draws": draws,
-        "rows_per_draw": min(len(one.class_), ROWS),
+        "rows_per_draw": min(len(one.class_), MAX_ROWS_PER_DRAW),
         "unique_if_same_order": len(beside.alone),
         "unique_before": [int((rows == 1).sum()) for rows in sizes],
         "k_before": [int(rows.min()) for rows in sizes],
     }
     guessing = max(float((1 / rows).mean()) for rows in sizes)
-    told = _nothing if test.order == "other" else _recovered
+    told = _report_other_order if test.order == "other" else _report_recovered
     return told(view, test, beside, guessing, details)
 
 
-def _tested(view: View, rng: np.random.Generator, draws: int) -> _Test:
+def _test_order(view: View, rng: np.random.Generator, draws: int) -> _OrderTest:
     """The share of comparable rows as they stand, and in random orders."""
     rows = len(view.releases[0].class_)
-    compared = min(rows, ROWS)
-    numbers = shared_values(view)
-    found = _comparable(view, numbers, np.arange(rows), np.arange(rows))
+    compared = min(rows, MAX_ROWS_PER_DRAW)
+    numbers = number_shared_values(view)
+    found = _share_comparable(view, numbers, np.arange(rows), np.arange(rows))
     chance = np.empty(draws)
     for draw in range(draws):
         mine = rng.choice(rows, compared, replace=False) if rows > compared else np.arange(rows)
-        chance[draw] = _comparable(view, numbers, mine, rng.choice(rows, compared, replace=False))
+        chance[draw] = _share_comparable(
+            view, numbers, mine, rng.choice(rows, compared, replace=False)
+        )
     as_many = int((chance >= found).sum())
-    return _Test(found, float(chance.mean()), (1 + as_many) / (1 + draws))
+    return _OrderTest(found, float(chance.mean()), (1 + as_many) / (1 + draws))
 
 
-def _comparable(view: View, numbers: tuple[Ints, Ints], mine: Ints, theirs: Ints) -> float:
+def _share_comparable(view: View, numbers: tuple[Ints, Ints], mine: Ints, theirs: Ints) -> float:
     """The share of comparable rows among these rows of the first and those of the second."""
     one, other = view.releases
     _, met = meet(one.cells.take(one.class_[mine]), other.cells.take(other.class_[theirs]))
     return float((met & (numbers[0][mine] == numbers[1][theirs])).mean())
 
 
-def _beside(view: View) -> _Beside:
+def _meet_row_by_row(view: View) -> _RowByRow:
     one, other = view.releases
     mine, theirs = one.cells.take(one.class_), other.cells.take(other.class_)
     cells, met = meet(mine, theirs)
-    values = shared_values(view)
+    values = number_shared_values(view)
     comparable = met & (values[0] == values[1])
     number = Cells.joined([cells, mine, theirs]).unique()[1].reshape(3, -1)
     alike = np.bincount(number[0][comparable], minlength=number.max() + 1)[number[0]]
-    return _Beside(
+    return _RowByRow(
         cells,
         np.where(comparable, alike, len(alike)),
         np.minimum(one.rows[one.class_], other.rows[other.class_]),
@@ -159,8 +167,8 @@ def _beside(view: View) -> _Beside:
     )
 
 
-def _recovered(
-    view: View, test: _Test, beside: _Beside, guessing: float, details: dict[str, Any]
+def _report_recovered(
+    view: View, test: _OrderTest, beside: _RowByRow, guessing: float, details: dict[str, Any]
 ) -> Finding:
     """The rows side by side, where they stand in one order or may do so."""
     alone, k = beside.alone, min(details["k_before"])
@@ -172,18 +180,19 @@ def _recovered(
         exposed=len(alone),
         sure=max(test.belief / after, 1 / k),
         guessing=guessing,
-        sentence=_sentence(view, test, beside, recovered),
+        sentence=_describe(view, test, beside, recovered),
         defence=DEFENCE,
-        example="If the order is the same: " * (test.order != "same") + _example(view, beside),
+        example="If the order is the same: " * (test.order != "same")
+        + _describe_example(view, beside),
         assumptions=ASSUMPTIONS,
         worst=tuple((alone[:WORST_LISTED] + 1).tolist()),
         table="release 1",
-        witness=_witness(view, beside),
+        witness=_build_witness(view, beside),
         details=details | {"unique_after": unique, "k_after": after, "recovered": recovered},
     )
 
 
-def _sentence(view: View, test: _Test, beside: _Beside, recovered: int) -> str:
+def _describe(view: View, test: _OrderTest, beside: _RowByRow, recovered: int) -> str:
     one, other = view.releases
     rows, alone = len(beside.alike), len(beside.alone)
     if test.order == "same":
@@ -201,14 +210,14 @@ def _sentence(view: View, test: _Test, beside: _Beside, recovered: int) -> str:
     )
 
 
-def _nothing(
-    view: View, test: _Test, beside: _Beside, guessing: float, details: dict[str, Any]
+def _report_other_order(
+    view: View, test: _OrderTest, beside: _RowByRow, guessing: float, details: dict[str, Any]
 ) -> Finding:
     """That the rows do not stand in one order."""
     one, other = view.releases
     rows, k = len(one.class_), min(details["k_before"])
     why = f"{test.comparable:.1%} of their rows are comparable, by chance {test.by_chance:.1%}"
-    if test.p < LEVEL:
+    if test.p < SIGNIFICANCE:
         says = (
             f"{one.name} and {other.name} agree in their order more than by chance ({why}; "
             f"p = {test.p:.3g}), but not in every row, so that no row is counted as recovered; "
@@ -232,26 +241,26 @@ def _nothing(
     )
 
 
-def _example(view: View, beside: _Beside) -> str:
-    row, (one, other) = _worst(beside), view.releases
+def _describe_example(view: View, beside: _RowByRow) -> str:
+    row, (one, other) = _find_worst_row(beside), view.releases
     return (
         f"Row {row + 1:,} stands in a class of {one.rows[one.class_[row]]:,} rows in release 1 and "
         f"of {other.rows[other.class_[row]]:,} in release 2. What both say together is true of "
-        f"{true_of(int(beside.alike[row]), said(view, beside.cells, row))}"
+        f"{describe_rows(int(beside.alike[row]), show_cell_labels(view, beside.cells, row))}"
     )
 
 
-def _worst(beside: _Beside) -> int:
+def _find_worst_row(beside: _RowByRow) -> int:
     """The first exposed row, or else the one that is hidden among fewest."""
     return int(beside.alone[0]) if len(beside.alone) else int(beside.alike.argmin())
 
 
-def _witness(view: View, beside: _Beside) -> dict[str, Any]:
-    row = _worst(beside)
-    number, labels = np.array([row + 1]), said(view, beside.cells, row)
+def _build_witness(view: View, beside: _RowByRow) -> dict[str, Any]:
+    row = _find_worst_row(beside)
+    number, labels = np.array([row + 1]), show_cell_labels(view, beside.cells, row)
     return {
         "row": row + 1,
-        "releases": [side(each, int(each.class_[row]), number) for each in view.releases],
+        "releases": [describe_class(each, int(each.class_[row]), number) for each in view.releases],
         "linked_rows": int(beside.alike[row]),
         **({"labels": labels} if labels else {}),
     }

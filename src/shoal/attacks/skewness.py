@@ -71,8 +71,8 @@ def skewness(
     hit = likely & is_at_most([rows, total], [values.count, everybody], 1 / gained)
     share, before = values.count / rows, total / everybody
     gain = np.where(values.is_blank, 0.0, values.count * everybody / (rows * total))
-    number = _pair_of_row(values, release)
-    order = _worst_first(number, hit, share, gain)
+    number = _find_pair_of_row(values, release)
+    order = _order_worst_first(number, hit, share, gain)
     worst, exposed = int(number[order[0]]), len(release.people_of(hit[number]))
     return Finding(
         attack="skewness",
@@ -86,29 +86,29 @@ def skewness(
         f"times as likely as the whole table does; the largest gain of "
         f"{'any row' if release.person is None else 'anybody'} is {gain.max():.3g}-fold.",
         defence="ask for t-closeness, or for beta-likeness where rare values matter most.",
-        example=_example(view, values, worst),
+        example=_describe_example(view, values, worst),
         assumptions=(*ASSUMPTIONS, *state_missing_values(values)),
         worst=tuple((order[:WORST_LISTED] + 1).tolist()),
         table="release 1",
-        witness=_witness(view, values, worst),
+        witness=_build_witness(view, values, worst),
         details={
             "sure": float(least),
             "times": float(gained),
             "largest_gain": float(gain.max()),
             **({"missing": int(values.blanks.sum())} if values.all_blanks else {}),
-            **_details(values),
+            **_build_details(values),
         },
     )
 
 
-def _pair_of_row(values: Histogram, release: ReleaseView) -> NDArray[np.int64]:
+def _find_pair_of_row(values: Histogram, release: ReleaseView) -> NDArray[np.int64]:
     """Where each row's class and value stand among the histogram's pairs."""
     size, codes = values.axis.size, np.asarray(release.values)
     pairs, rows = values.class_ * size + values.value, release.class_.astype(np.int64) * size
     return np.asarray(np.searchsorted(pairs, rows + codes))
 
 
-def _worst_first(
+def _order_worst_first(
     number: NDArray[Any], hit: NDArray[np.bool_], share: NDArray[Any], gain: NDArray[Any]
 ) -> NDArray[np.int64]:
     """The rows: exposed ones by belief, then gain; the others by gain, then belief."""
@@ -116,7 +116,7 @@ def _worst_first(
     return np.lexsort((-second[number], -first[number], ~hit[number]))
 
 
-def _details(values: Histogram) -> dict[str, Any]:
+def _build_details(values: Histogram) -> dict[str, Any]:
     rows, total = values.rows[values.class_], values.total[values.value]
     everybody = values.everybody
     known = np.where(values.is_blank, 0, values.count)
@@ -136,7 +136,7 @@ def _details(values: Histogram) -> dict[str, Any]:
     }
 
 
-def _example(view: View, values: Histogram, pair: int) -> str:
+def _describe_example(view: View, values: Histogram, pair: int) -> str:
     count, total = int(values.count[pair]), int(values.total[values.value[pair]])
     rows, everybody = int(values.rows[values.class_[pair]]), values.everybody
     unit = view.releases[0].unit
@@ -149,7 +149,7 @@ def _example(view: View, values: Histogram, pair: int) -> str:
     )
 
 
-def _witness(view: View, values: Histogram, pair: int) -> dict[str, Any]:
+def _build_witness(view: View, values: Histogram, pair: int) -> dict[str, Any]:
     class_, code = int(values.class_[pair]), int(values.value[pair])
     value = {"value": view.value(code)} if view.show else {}
     return {

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.attacks._shared.row_links import link, pair_of, told
+from shoal.attacks._shared.row_links import link_rows, report_links, require_two_releases
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import Needs, NobodyFoundError, View
 
@@ -36,14 +36,14 @@ DEFENCE = (
 
 def temporal(view: View, *, rng: np.random.Generator | None = None) -> Finding:
     """Find the first release's rows in the second, and count who is alone afterwards."""
-    one, other = pair_of(view)
-    links = link(view)
+    one, other = require_two_releases(view)
+    links = link_rows(view)
     if not links.paired:
         raise NobodyFoundError(
             "No row of the first release can be a row of the second.",
             "check that both releases are about the same people and name columns alike.",
         )
     gone, new = len(one.class_) - links.paired, len(other.class_) - links.paired
-    return told(
+    return report_links(
         "temporal", view, links, ASSUMPTIONS, DEFENCE, removed_or_changed=gone, new_or_changed=new
     )

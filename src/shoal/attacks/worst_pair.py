@@ -32,8 +32,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.exchanged_values import exchanges, unpaired
-from shoal.attacks._shared.row_links import side
+from shoal.attacks._shared.exchanged_values import bound_pair_of_answers, shows_answers
+from shoal.attacks._shared.row_links import describe_class
 from shoal.core.cells import find_meeting_classes, meet
 from shoal.core.errors import InputError, UsageError
 from shoal.core.histogram import Histogram
@@ -59,12 +59,12 @@ from shoal.kernels.box_combinations import (
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 
-NAMED = 10
+MAX_NAMED = 10
 """How many values a witness lists."""
 
-WORK = 1_000_000_000
+MAX_WORK = 1_000_000_000
 """So often a class may be compared with a combination of others; then the search is cut short."""
-AT_ONCE = 4_000_000
+PAIRS_AT_ONCE = 4_000_000
 """About so many pairs of classes that meet are listed at a time."""
 
 ASSUMPTIONS = (
@@ -85,7 +85,7 @@ DEFENCE = (
 )
 
 
-def known_l(l: Any) -> int:
+def _check_l(l: Any) -> int:
     """The number of values below which a pair exposes somebody, if it can be one."""
     if isinstance(l, bool) or not isinstance(l, int) or l < 2:
         raise UsageError("l is a number of values, at least 2.", "write for example l=2.")
@@ -93,7 +93,7 @@ def known_l(l: Any) -> int:
 
 
 NEEDS = Needs(releases=2, supposed="--l 2", answers=True, last=True)
-OPTIONS = {"l": known_l}
+OPTIONS = {"l": _check_l}
 
 
 class _Pair(NamedTuple):
@@ -112,15 +112,15 @@ def worst_pair(
     ``work`` is the limit of the search for combinations of three or more classes: how often a
     class is compared with a combination (``WORK`` unless given).
     """
-    _check(view)
-    sensitive, least = view.sensitive, known_l(l)
+    _check_view(view)
+    sensitive, least = view.sensitive, _check_l(l)
     assert sensitive is not None
-    if exchanges(view):
-        return unpaired(view, least)
+    if shows_answers(view):
+        return bound_pair_of_answers(view, least)
     *earlier, last = view.releases
     values = [one.histogram(sensitive).without_blanks for one in view.releases]
     _check_comparable(view, values)
-    sides = [_side(*each) for each in zip(view.releases, values, strict=True)]
+    sides = [_build_boxes(*each) for each in zip(view.releases, values, strict=True)]
     words, boxes = sides[-1][1], [side for side, _ in sides]
     found = [search_pairs(one, boxes[-1], words, least) for one in boxes[:-1]]
     if not any(one.met.any() for one in found):
@@ -132,13 +132,13 @@ def worst_pair(
             "check that the releases are about the same people, and name columns and values alike.",
         )
     if len(earlier) == 1:
-        return _finding(view, (values[0], values[1]), found[0], least)
-    return _Several(view, values, found, least).finding(
-        boxes, words, WORK if work is None else work
+        return _build_finding(view, (values[0], values[1]), found[0], least)
+    return _SeveralReleases(view, values, found, least).finding(
+        boxes, words, MAX_WORK if work is None else work
     )
 
 
-def _check(view: View) -> None:
+def _check_view(view: View) -> None:
     """Refuse a view that lacks what is needed."""
     if len(view.releases) < 2:
         raise InputError(
@@ -151,7 +151,7 @@ def _check(view: View) -> None:
             "The worst pair needs a sensitive column that all releases publish.",
             "name one with --on.",
         )
-    if exchanges(view) and len(view.releases) > 2:
+    if shows_answers(view) and len(view.releases) > 2:
         raise InputError(
             f"Answers stand in the place of values of {view.sensitive.name} in one of the "
             "releases, and what several tell beside answers is not worked out.",
@@ -173,7 +173,7 @@ def _check_comparable(view: View, values: Sequence[Histogram]) -> None:
         meet(one.cells.take(np.arange(1)), last[0].cells.take(np.arange(1)))
 
 
-def _side(release: ReleaseView, values: Histogram) -> tuple[BoxSide, Ints]:
+def _build_boxes(release: ReleaseView, values: Histogram) -> tuple[BoxSide, Ints]:
     """A release's classes as boxes with values, and where each column's set ends."""
     cells = release.cells
     ranges = [j for j in range(cells.low.shape[1]) if j not in cells.sets]
@@ -181,10 +181,10 @@ def _side(release: ReleaseView, values: Histogram) -> tuple[BoxSide, Ints]:
     parts = [cells.sets[j] for j in sorted(cells.sets)]
     sets = np.concatenate([np.zeros((len(cells), 0), np.uint64), *parts], axis=1)
     words = np.cumsum([part.shape[1] for part in parts], dtype=np.int64)
-    return BoxSide(low, high, sets, _bits(values), values.distinct, release.rows), words
+    return BoxSide(low, high, sets, _values_as_bits(values), values.distinct, release.rows), words
 
 
-def _bits(values: Histogram) -> Bits:
+def _values_as_bits(values: Histogram) -> Bits:
     """The values of each class as bits (classes, words)."""
     bits = np.zeros((len(values.rows), -(-values.axis.size // 64)), np.uint64)
     word, bit = values.value >> 6, (values.value & 63).astype(np.uint64)
@@ -192,12 +192,14 @@ def _bits(values: Histogram) -> Bits:
     return bits
 
 
-def _finding(view: View, values: tuple[Histogram, Histogram], found: PairSearch, l: int) -> Finding:
+def _build_finding(
+    view: View, values: tuple[Histogram, Histogram], found: PairSearch, l: int
+) -> Finding:
     assert view.sensitive is not None
     one, other = view.releases
     left = np.where(found.few > 0, found.common, 0)[other.class_]
     rows = np.flatnonzero(left)
-    total, pair = values[0].total + values[1].total, _worst(view, found)
+    total, pair = values[0].total + values[1].total, _find_worst_pair(view, found)
     return Finding(
         attack="worst-pair",
         people=len(left),
@@ -209,11 +211,11 @@ def _finding(view: View, values: tuple[Histogram, Histogram], found: PairSearch,
         f"{found.met.sum():,} pairs of classes that somebody could be in, {found.few.sum():,} "
         "leave so few.",
         defence=DEFENCE,
-        example=_example(view, values, pair),
+        example=_describe_example(view, values, pair),
         assumptions=(*ASSUMPTIONS, *state_no_value_added(view)),
         worst=tuple((rows[np.lexsort((rows, left[rows]))[:WORST_LISTED]] + 1).tolist()),
         table="release 2",
-        witness=_witness(view, values, pair),
+        witness=_build_witness(view, values, pair),
         details={
             "l": l,
             "pairs": int(found.met.sum()),
@@ -225,7 +227,7 @@ def _finding(view: View, values: tuple[Histogram, Histogram], found: PairSearch,
     )
 
 
-def _worst(view: View, found: PairSearch) -> _Pair:
+def _find_worst_pair(view: View, found: PairSearch) -> _Pair:
     """The pair that leaves fewest values, an exposing one if any is; of equals the largest."""
     one, other = view.releases
     rows = np.minimum(one.rows[found.first], other.rows)
@@ -234,7 +236,7 @@ def _worst(view: View, found: PairSearch) -> _Pair:
     return _Pair(int(found.first[at]), at, int(found.common[at]))
 
 
-def _example(view: View, values: tuple[Histogram, Histogram], pair: _Pair) -> str:
+def _describe_example(view: View, values: tuple[Histogram, Histogram], pair: _Pair) -> str:
     has = [int(each.distinct[class_]) for each, class_ in zip(values, pair[:2], strict=True)]
     rows = [int(one.rows[class_]) for one, class_ in zip(view.releases, pair[:2], strict=True)]
     several = "are in both; whoever is in both has one of them"
@@ -245,10 +247,10 @@ def _example(view: View, values: tuple[Histogram, Histogram], pair: _Pair) -> st
     )
 
 
-def _witness(view: View, values: tuple[Histogram, Histogram], pair: _Pair) -> dict[str, Any]:
+def _build_witness(view: View, values: tuple[Histogram, Histogram], pair: _Pair) -> dict[str, Any]:
     sides = []
     for one, each, class_ in zip(view.releases, values, pair[:2], strict=True):
-        step = side(one, class_, np.flatnonzero(one.class_ == class_) + 1)
+        step = describe_class(one, class_, np.flatnonzero(one.class_ == class_) + 1)
         step["values"] = int(each.distinct[class_])
         if view.show and one.labels is not None:
             step["labels"] = dict(one.labels(class_))
@@ -256,11 +258,11 @@ def _witness(view: View, values: tuple[Histogram, Histogram], pair: _Pair) -> di
     witness: dict[str, Any] = {"releases": sides, "left": pair.common}
     if view.show:
         both = set(values[0].of_class(pair.one)[0]) & set(values[1].of_class(pair.other)[0])
-        witness["left_named"] = [view.value(code) for code in sorted(both)[:NAMED]]
+        witness["left_named"] = [view.value(code) for code in sorted(both)[:MAX_NAMED]]
     return witness
 
 
-class _Several:
+class _SeveralReleases:
     """What three or more releases leave together: pairs, and combinations of more classes."""
 
     def __init__(
@@ -321,13 +323,13 @@ class _Several:
     def _combine(self, sides: Sequence[BoxSide], words: Ints, work: int) -> None:
         """Look for combinations that leave fewer than the pairs do, some classes at a time."""
         offset = np.cumsum([0, *(len(one.low) for one in sides[:-1])])
-        boxes = _boxes(sides[:-1])
+        boxes = _concatenate_boxes(sides[:-1])
         below = np.where(self.left > 0, self.left, self.l)
-        size = max(1, AT_ONCE // max(1, int(offset[-1])))
+        size = max(1, PAIRS_AT_ONCE // max(1, int(offset[-1])))
         for first in range(0, len(below), size):
             some = np.arange(first, min(first + size, len(below)))
             near = self._near(some, offset)
-            last = _boxes([BoxSide._make(part[some] for part in sides[-1])])
+            last = _concatenate_boxes([BoxSide._make(part[some] for part in sides[-1])])
             found, work = search_combinations(
                 boxes, len(self.earlier), last, near, words, below[some], work
             )
@@ -417,7 +419,7 @@ class _Several:
     def _witness(self, class_: int) -> dict[str, Any]:
         sides, common = [], None
         for one, values, at in self._classes(class_):
-            step = side(one, at, np.flatnonzero(one.class_ == at) + 1)
+            step = describe_class(one, at, np.flatnonzero(one.class_ == at) + 1)
             step["values"] = int(values.distinct[at])
             if self.view.show and one.labels is not None:
                 step["labels"] = dict(one.labels(at))
@@ -426,12 +428,12 @@ class _Several:
             common = has if common is None else common & has
         witness: dict[str, Any] = {"releases": sides, "left": int(self.left[class_])}
         if self.view.show:
-            named = sorted(common or ())[:NAMED]
+            named = sorted(common or ())[:MAX_NAMED]
             witness["left_named"] = [self.view.value(code) for code in named]
         return witness
 
 
-def _boxes(sides: Sequence[BoxSide]) -> Boxes:
+def _concatenate_boxes(sides: Sequence[BoxSide]) -> Boxes:
     """The classes of several releases, one after the other."""
     joined = [np.concatenate(part) for part in zip(*(side[:5] for side in sides), strict=True)]
     which = np.repeat(np.arange(len(sides)), [len(side.low) for side in sides])

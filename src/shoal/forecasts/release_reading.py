@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from shoal.adversary.context import Scene, scene
-from shoal.adversary.runner import named_columns
-from shoal.adversary.targets import Crowd, holders
+from shoal.adversary.context import AttackContext, build_context
+from shoal.adversary.runner import as_column_names
+from shoal.adversary.targets import PeopleTable, find_rows_of_people
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.column import join_names
@@ -208,7 +208,9 @@ def read_our_release(
     ``original`` is the table it was made from; ``reading`` says how that and the ``population``
     are written. What is drawn is drawn by the ``seed``.
     """
-    known = scene([release], schema, original, population, show, progress, reading, publisher=True)
+    known = build_context(
+        [release], schema, original, population, show, progress, reading, publisher=True
+    )
     seen = known.releases[0]
     _refuse(seen, known)
     columns = choose_learnt_columns(seen.schema, on, seen.name)
@@ -216,7 +218,7 @@ def read_our_release(
     return each[0] if len(each) == 1 else replace(each[0], by_column=each)
 
 
-def _on_column(known: Scene, column: str, seed: int, original: bool) -> OurRelease:
+def _on_column(known: AttackContext, column: str, seed: int, original: bool) -> OurRelease:
     """The release by one column that is learnt; what is drawn is drawn alike for each."""
     seen = known.releases[0]
     view = known.view([0], Needs(people=original), column)
@@ -251,7 +253,7 @@ def _on_column(known: Scene, column: str, seed: int, original: bool) -> OurRelea
     return OurRelease(seen, view, ours, tuple(told), found, left_out)
 
 
-def _refuse(seen: PublishedTable, known: Scene) -> None:
+def _refuse(seen: PublishedTable, known: AttackContext) -> None:
     """Refuse forms that have no cells, and people's tables that lack columns."""
     if seen.buckets:
         raise InputError(
@@ -275,7 +277,7 @@ def _refuse(seen: PublishedTable, known: Scene) -> None:
             _has_all(crowd, seen, name)
 
 
-def _has_all(crowd: Crowd, seen: PublishedTable, name: str) -> None:
+def _has_all(crowd: PeopleTable, seen: PublishedTable, name: str) -> None:
     if missing := [column for column in seen.quasi if column not in crowd.listings]:
         raise InputError(
             f"The {name} lacks quasi-identifiers of the release: {', '.join(missing)}.",
@@ -287,7 +289,7 @@ def choose_learnt_columns(
     schema: Schema, on: str | Sequence[str] | None, whose: str
 ) -> tuple[str, ...]:
     """The sensitive columns that a forecast is about: those asked for, else every one."""
-    names, asked = [column.name for column in schema.sensitive], named_columns(on)
+    names, asked = [column.name for column in schema.sensitive], as_column_names(on)
     if unknown := [name for name in asked if name not in names]:
         known = f"name one of: {join_names(names)}" if names else 'give it the role "sensitive"'
         raise UsageError(f"There is no sensitive column {unknown[0]!r}.", f"{known}.")
@@ -299,7 +301,7 @@ def choose_learnt_columns(
     return asked or tuple(names)
 
 
-def _population(crowd: Crowd, view: View) -> Population:
+def _population(crowd: PeopleTable, view: View) -> Population:
     """Everybody's codes on the view's axes, counted."""
     codes = [crowd.listings[axis.name].on(axis) for axis in view.axes]
     number, first = number_combinations(codes, [axis.size for axis in view.axes])
@@ -307,7 +309,7 @@ def _population(crowd: Crowd, view: View) -> Population:
     return Population(keys, np.bincount(number, minlength=len(first)).astype(np.int64))
 
 
-def _values(crowd: Crowd | None, axis: Axis) -> tuple[NDArray[np.int64] | None, int]:
+def _values(crowd: PeopleTable | None, axis: Axis) -> tuple[NDArray[np.int64] | None, int]:
     """How many of the population have each of the release's values, and how many have another.
 
     None where nobody says.
@@ -332,7 +334,7 @@ def _lacking(values: NDArray[np.int64] | None, elsewhere: int) -> list[str]:
 
 
 def _rows(
-    known: Scene, view: View, rng: np.random.Generator
+    known: AttackContext, view: View, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], list[str]]:
     """The row of the release that is each person's of the original (-1: none), and how it is known.
 
@@ -341,7 +343,11 @@ def _rows(
     """
     crowd, published = known.targets, view.releases[0]
     assert crowd is not None
-    own = None if crowd.persons is None else holders(known.releases[0], crowd.persons.values)
+    own = (
+        None
+        if crowd.persons is None
+        else find_rows_of_people(known.releases[0], crowd.persons.values)
+    )
     if own is not None and crowd.persons is not None:
         rows = own[crowd.persons.codes]
         _fit(view, rows)

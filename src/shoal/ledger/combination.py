@@ -26,10 +26,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.adversary.context import Scene
-from shoal.adversary.runner import Asked, needed, run, told
-from shoal.adversary.targets import holders
-from shoal.attacks.intersection import fewest_of_any
+from shoal.adversary.context import AttackContext
+from shoal.adversary.runner import AttackRequest, describe_error, resolve_needs, run_attack
+from shoal.adversary.targets import find_rows_of_people
+from shoal.attacks.intersection import find_fewest_candidates
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import NobodyFoundError
@@ -116,16 +116,16 @@ def _worst(
     pasts: Sequence[RecordedRelease], new: PublishedTable, terms: AdmissionOptions, name: str
 ) -> CombinedFindings:
     entries = tuple(one.number for one in pasts)
-    asked = Asked(on=name, options={"l": terms.l})
+    asked = AttackRequest(on=name, options={"l": terms.l})
     try:
         known = build_scene(
             (*(drop_answered_columns(one.seen) for one in pasts), drop_answered_columns(new)),
             replace(terms, people=None),
         )
-        finding = run(WORST_PAIR, known, range(len(known.releases)), asked)
+        finding = run_attack(WORST_PAIR, known, range(len(known.releases)), asked)
     except (InputError, UsageError) as error:
         return CombinedFindings(
-            unjudged=((entries[-1], f"Column {name!r}, several at once: {told(error)}"),)
+            unjudged=((entries[-1], f"Column {name!r}, several at once: {describe_error(error)}"),)
         )
     one = judge_finding(finding, entries, terms, name)
     if one.exceeds:
@@ -171,7 +171,9 @@ def _to_people(
             (*(drop_answered_columns(one.seen) for one in pasts), drop_answered_columns(new)), terms
         )
     except (InputError, UsageError) as error:
-        return CombinedFindings(unjudged=((pasts[-1].number, f"All at once: {told(error)}"),))
+        return CombinedFindings(
+            unjudged=((pasts[-1].number, f"All at once: {describe_error(error)}"),)
+        )
     held, found = _held(known), list[CombinedFindings]()
     for name, where in _columns(known, terms.on).items():
         most = _affordable(known, where)
@@ -185,7 +187,7 @@ def _to_people(
 
 
 def _any_of_them(
-    known: Scene,
+    known: AttackContext,
     pasts: Sequence[RecordedRelease],
     where: Sequence[int],
     name: str,
@@ -195,8 +197,10 @@ def _any_of_them(
     """What any combination leaves the people, where there are too many to be tried one by one."""
     entries = tuple(pasts[i].number for i in where)
     try:
-        view = known.view((*where, len(pasts)), needed("intersection", {}), name)
-        fewest = fewest_of_any(view, terms.l, choose_location(known), everywhere=everywhere)
+        view = known.view((*where, len(pasts)), resolve_needs("intersection", {}), name)
+        fewest = find_fewest_candidates(
+            view, terms.l, choose_location(known), everywhere=everywhere
+        )
         if names := _kept_by_three([known.releases[i] for i in (*where, len(pasts))], name):
             raise InputError(
                 f"Several of the releases publish {', '.join(names)} as it is, and they are too "
@@ -205,7 +209,7 @@ def _any_of_them(
             )
     except (InputError, UsageError) as error:
         return CombinedFindings(
-            unjudged=((entries[-1], f"Column {name!r}, several: {told(error)}"),)
+            unjudged=((entries[-1], f"Column {name!r}, several: {describe_error(error)}"),)
         )
     if fewest is None:
         return CombinedFindings(
@@ -228,7 +232,7 @@ def _any_of_them(
     return CombinedFindings((JudgedFinding(finding, entries, exposed, terms.limit, on=name),))
 
 
-def _columns(known: Scene, on: str | None) -> dict[str, list[int]]:
+def _columns(known: AttackContext, on: str | None) -> dict[str, list[int]]:
     """The columns to learn, each with the earlier releases that have it: at least two."""
     *earlier, new = known.releases
     names = dict.fromkeys(
@@ -242,7 +246,7 @@ def _columns(known: Scene, on: str | None) -> dict[str, list[int]]:
 
 
 def _tried(
-    known: Scene,
+    known: AttackContext,
     pasts: Sequence[RecordedRelease],
     some: Combination,
     name: str,
@@ -250,37 +254,39 @@ def _tried(
 ) -> CombinedFindings:
     """One column intersected over some of the earlier releases and the new one."""
     entries = tuple(pasts[i].number for i in some)
-    asked = Asked(on=name, options={"location": choose_location(known), "weigh": False})
+    asked = AttackRequest(on=name, options={"location": choose_location(known), "weigh": False})
     try:
-        finding = run("intersection", known, (*some, len(pasts)), asked)
+        finding = run_attack("intersection", known, (*some, len(pasts)), asked)
     except NobodyFoundError:
         return CombinedFindings()
     except (InputError, UsageError) as error:
-        return CombinedFindings(unjudged=((entries[-1], f"Several at once: {told(error)}"),))
+        return CombinedFindings(
+            unjudged=((entries[-1], f"Several at once: {describe_error(error)}"),)
+        )
     one = judge_finding(finding, entries, terms, name)
     try:
         which = (*some, len(pasts))
         by_rows = judge_joined_rows("intersection", known, which, entries, name, terms)
     except (InputError, UsageError) as error:
-        why = f"Column {name!r}, several by kept columns: {told(error)}"
+        why = f"Column {name!r}, several by kept columns: {describe_error(error)}"
         return CombinedFindings((one,), ((entries[-1], why),))
     return CombinedFindings((one if by_rows is None or by_rows.beyond <= one.beyond else by_rows,))
 
 
-def _held(known: Scene) -> NDArray[np.bool_] | None:
+def _held(known: AttackContext) -> NDArray[np.bool_] | None:
     """(earlier releases, people of the new one) who is where; None unless known of all."""
     crowd = known.targets
     rows = []
     for one in known.releases if crowd is not None and crowd.persons is not None else ():
         assert crowd is not None
         assert crowd.persons is not None
-        if (own := holders(one, crowd.persons.values)) is None:
+        if (own := find_rows_of_people(one, crowd.persons.values)) is None:
             return None
         rows.append(own >= 0)
     return np.stack(rows[:-1])[:, rows[-1]] if rows else None
 
 
-def _affordable(known: Scene, where: Sequence[int]) -> int:
+def _affordable(known: AttackContext, where: Sequence[int]) -> int:
     """How many combinations may be tried one by one."""
     people = 1 if known.targets is None else len(known.targets.rows)
     return min(MAX_COMBINATIONS, MAX_LOOKUPS // (max(1, people) * (len(where) + 1)))

@@ -20,9 +20,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.adversary.context import Scene
-from shoal.adversary.runner import told
-from shoal.adversary.targets import holders, keyed_people
+from shoal.adversary.context import AttackContext
+from shoal.adversary.runner import describe_error
+from shoal.adversary.targets import find_keyed_people, find_rows_of_people
 from shoal.core.cells import Cells
 from shoal.core.errors import InputError, NotMetError, UsageError
 from shoal.core.labels import ROOT, format_count
@@ -58,7 +58,7 @@ def check_rule_with_earlier(
         with open_labels(_as_table(new), schema, exact=True) as frame:
             verdict = judge_frame(frame, schema, rule, accept_keep=True, own=True)
     except (InputError, UsageError, NotMetError) as error:
-        return False, f"{WITH_EARLIER}: {promised}: {told(error)}"
+        return False, f"{WITH_EARLIER}: {promised}: {describe_error(error)}"
     more = [c.name for c in schema.quasi if c.name not in new.quasi]
     over = f"over the quasi-identifiers{' and ' * bool(more)}{', '.join(more)}"
     least = _smallest(new, [column.name for column in schema.quasi])
@@ -86,19 +86,19 @@ def _as_table(seen: PublishedTable) -> pa.Table:
     return pa.table(columns)
 
 
-def check_cells_generalise(known: Scene) -> tuple[bool | None, str]:
+def check_cells_generalise(known: AttackContext) -> tuple[bool | None, str]:
     """Whether everybody's cell in the second release equals or generalises that in the first.
 
     None where that is not known: no people are given, or not all, or nothing says whose rows are.
     """
-    if any(keyed_people(one) is None for one in known.releases):
+    if any(find_keyed_people(one) is None for one in known.releases):
         return None, ROWS_UNKNOWN
     crowd = known.targets
     if crowd is None:
         return None, f"to compare cells person by person, {GIVE_PEOPLE}"
     if crowd.persons is None:
         return None, "the people given lack the column that says who they are"
-    rows = [holders(one, crowd.persons.values) for one in known.releases]
+    rows = [find_rows_of_people(one, crowd.persons.values) for one in known.releases]
     if rows[0] is None or rows[1] is None:
         return None, ROWS_UNKNOWN
     found = [int((of >= 0).sum()) for of in rows if of is not None]
@@ -110,7 +110,7 @@ def check_cells_generalise(known: Scene) -> tuple[bool | None, str]:
     try:
         view = known.view(BOTH, _CELLS)
     except (InputError, UsageError) as error:
-        return None, told(error)
+        return None, describe_error(error)
     finer = int((~_wider(known, view, rows[0][both], rows[1][both])).sum())
     people = f"{int(both.sum()):,} people"
     if finer:
@@ -118,7 +118,7 @@ def check_cells_generalise(known: Scene) -> tuple[bool | None, str]:
     return True, f"the cells of all {people} in both equal or generalise those they had"
 
 
-def _wider(known: Scene, view: View, before: Rows, now: Rows) -> NDArray[np.bool_]:
+def _wider(known: AttackContext, view: View, before: Rows, now: Rows) -> NDArray[np.bool_]:
     """Of each person, whether the cell of the second release covers that of the first."""
     old, new = (
         one.cells.take(one.class_[rows])

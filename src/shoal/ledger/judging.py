@@ -30,9 +30,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from shoal.adversary.context import Scene, scene
-from shoal.adversary.runner import Asked, needed, run, told, unmet
-from shoal.adversary.targets import Crowd, gather, holders
+from shoal.adversary.context import AttackContext, build_context
+from shoal.adversary.runner import (
+    AttackRequest,
+    describe_error,
+    find_unmet_need,
+    resolve_needs,
+    run_attack,
+)
+from shoal.adversary.targets import PeopleTable, find_rows_of_people, read_people_table
 from shoal.attacks._shared.shared_rows import JoinedRows
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import Finding
@@ -160,18 +166,18 @@ def find_learnable_columns(releases: Sequence[PublishedTable], on: str | None) -
     return list(dict.fromkeys((*found, *asked)))
 
 
-def read_targets(releases: Sequence[PublishedTable], terms: AdmissionOptions) -> Crowd | None:
+def read_targets(releases: Sequence[PublishedTable], terms: AdmissionOptions) -> PeopleTable | None:
     """The people, read once for all of the releases."""
     if terms.people is None:
         return None
     kinds = {c.name: c.kind for one in releases for c in one.looked_up if c.kind}
     terms.progress("reading people", 0, 1)
-    return gather(terms.people, releases, kinds, terms.reading)
+    return read_people_table(terms.people, releases, kinds, terms.reading)
 
 
-def build_scene(releases: Sequence[PublishedTable], terms: AdmissionOptions) -> Scene:
+def build_scene(releases: Sequence[PublishedTable], terms: AdmissionOptions) -> AttackContext:
     """The releases on common axes, with the people where they are given."""
-    return scene(
+    return build_context(
         unify_roles(releases),
         targets=terms.people,
         show=terms.show,
@@ -181,7 +187,7 @@ def build_scene(releases: Sequence[PublishedTable], terms: AdmissionOptions) -> 
     )
 
 
-def choose_location(known: Scene) -> str:
+def choose_location(known: AttackContext) -> str:
     """How people are looked for: in the class that held each, where that is known of all releases.
 
     By what is known of somebody today nobody is found rightly in a release of years ago: people
@@ -191,7 +197,7 @@ def choose_location(known: Scene) -> str:
     if crowd is None or crowd.persons is None:
         return "honest"
     persons = crowd.persons.values
-    known_of = (holders(one, persons) is not None for one in known.releases)
+    known_of = (find_rows_of_people(one, persons) is not None for one in known.releases)
     return "assumed" if all(known_of) else "honest"
 
 
@@ -211,7 +217,7 @@ def judge_pair(
         known = build_scene((past.seen, new), terms)
     except (InputError, UsageError) as error:
         stated = terms.declared(past.number) or (TIME if based else OVERLAP)
-        return JudgedPair(past, stated, "", unjudged=told(error))
+        return JudgedPair(past, stated, "", unjudged=describe_error(error))
     relation, how = find_relation(known, terms.declared(past.number), based)
     return _Beside(past, new, known, terms, noisy).judged(relation, how)
 
@@ -223,7 +229,7 @@ class _Beside:
         self,
         past: RecordedRelease,
         new: PublishedTable,
-        known: Scene,
+        known: AttackContext,
         terms: AdmissionOptions,
         noisy: frozenset[str],
     ) -> None:
@@ -319,7 +325,7 @@ class _Beside:
     def _refuted(self, relation: str) -> bool:
         """Whether rows lack partners, where the attack that joins them could not run."""
         try:
-            found = run("temporal", self.known, BOTH, Asked(relation=TIME))
+            found = run_attack("temporal", self.known, BOTH, AttackRequest(relation=TIME))
         except NobodyFoundError:
             return True
         except (InputError, UsageError):  # that it cannot run either says nothing of the relation
@@ -369,7 +375,9 @@ class _Beside:
                 attack, self.known, BOTH, (self.past.number,), name, self.terms
             )
         except (InputError, UsageError) as error:
-            self.skipped.append((self.past.number, attack, f"By kept columns: {told(error)}"))
+            self.skipped.append(
+                (self.past.number, attack, f"By kept columns: {describe_error(error)}")
+            )
             return False
         if by_rows is None:
             return True
@@ -386,13 +394,13 @@ class _Beside:
 
     def _run(self, name: str, on: str = "", relation: str = "") -> Finding | None:
         options = {"l": self.terms.l, "location": choose_location(self.known), "weigh": False}
-        asked = Asked(on=on or None, relation=relation, options=options)
+        asked = AttackRequest(on=on or None, relation=relation, options=options)
         try:
-            if wrong := unmet(name, self.known, BOTH, asked):
+            if wrong := find_unmet_need(name, self.known, BOTH, asked):
                 raise wrong
-            return run(name, self.known, BOTH, asked)
+            return run_attack(name, self.known, BOTH, asked)
         except (InputError, UsageError) as error:
-            self.skipped.append((self.past.number, name, told(error)))
+            self.skipped.append((self.past.number, name, describe_error(error)))
             self.nobody = name == WORST_PAIR and isinstance(error, NobodyFoundError)
             return None
 
@@ -426,7 +434,7 @@ def find_shared_kept_columns(releases: Sequence[PublishedTable], learnt: str) ->
 
 def judge_joined_rows(
     attack: str,
-    known: Scene,
+    known: AttackContext,
     which: Sequence[int],
     entries: tuple[int, ...],
     on: str,
@@ -441,7 +449,7 @@ def judge_joined_rows(
     names = find_shared_kept_columns(releases, on)
     if not names or any(one.buckets for one in releases):
         return None
-    view = known.view(which, needed(attack, {}), on)
+    view = known.view(which, resolve_needs(attack, {}), on)
     if any(one.person is not None for one in view.releases):
         raise InputError(
             "People have several rows in one of the releases, and kept values may differ in them.",

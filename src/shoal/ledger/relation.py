@@ -32,9 +32,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.adversary.context import Scene
-from shoal.attacks._shared.location import alike, located
-from shoal.attacks._shared.row_links import shared_values
+from shoal.adversary.context import AttackContext
+from shoal.attacks._shared.location import group_by_key, locate
+from shoal.attacks._shared.row_links import number_shared_values
 from shoal.core.errors import InputError, UsageError
 from shoal.core.theory.adversary_view import Needs, ReleaseView, View
 from shoal.ledger.chain.entries import Entry
@@ -73,7 +73,7 @@ def _line(manifest: Mapping[str, Any] | None, entries: Sequence[Entry]) -> list[
     return found
 
 
-def find_relation(known: Scene, declared: str, based: bool) -> tuple[str, str]:
+def find_relation(known: AttackContext, declared: str, based: bool) -> tuple[str, str]:
     """The relation of the scene's second release to its first, and how that is known."""
     if declared:
         return declared, DECLARED
@@ -88,7 +88,7 @@ def find_relation(known: Scene, declared: str, based: bool) -> tuple[str, str]:
 
 
 def _by_data(view: View) -> tuple[str, str]:
-    one, other = shared_values(view)
+    one, other = number_shared_values(view)
     if not view.shared:
         return _by_rows(len(one), len(other))
     size = 1 + int(max(one.max(), other.max()))
@@ -124,7 +124,7 @@ class Coverage(NamedTuple):
     """How many of them are, or could be, in the second; None where they cannot be looked up."""
 
 
-def measure_coverage(known: Scene) -> Coverage:
+def measure_coverage(known: AttackContext) -> Coverage:
     """How far the scene's people are those of its two releases."""
     if known.targets is None:
         return Coverage()
@@ -143,8 +143,8 @@ def _found(view: View, release: ReleaseView) -> tuple[int, bool]:
     if release.holds is not None:
         found = int((release.holds >= 0).sum())
         return found, found == len(release.class_)
-    people, key = alike(view.people, view.axes, "honest")
-    start, classes = located(release, view.axes, people)
+    people, key = group_by_key(view.people, view.axes, "honest")
+    start, classes = locate(release, view.axes, people)
     twins, several = np.bincount(key, minlength=len(people)), np.diff(start)
     each = np.bincount(classes, np.repeat(twins, several), len(release.cells))
     found = int(twins[several > 0].sum())

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.adversary.targets import keyed_people
+from shoal.adversary.targets import find_keyed_people
 from shoal.core.errors import InputError
 from shoal.core.release import to_json_value
 from shoal.core.schema import Schema
@@ -41,7 +41,7 @@ _KEPT_ROLES = frozenset({"quasi", "sensitive", "keep", "person"})
 
 def pack_release(seen: PublishedTable, place: str = "", sketch: Sketch | None = None) -> bytes:
     """A release as it was read, where it lies, and its people's sketch: the bytes to be sealed."""
-    keyed = keyed_people(seen)
+    keyed = find_keyed_people(seen)
     number, first = _distinct(seen)
     about = {
         "edition": EDITION,

@@ -17,21 +17,21 @@ BLOCK = 1 << 26
 """How many bits of sets are unpacked at once."""
 
 
-def rows_after(cut: Cut) -> NDArray[np.int64]:
+def count_published_rows(cut: Cut) -> NDArray[np.int64]:
     """Rows of each published class."""
     kept = cut.class_ >= 0
     rows = np.bincount(cut.class_[kept], weights=cut.count[kept], minlength=cut.classes)
     return rows.astype(np.int64)
 
 
-def rows_before(tally: Tally) -> NDArray[np.int64]:
+def count_original_rows(tally: Tally) -> NDArray[np.int64]:
     """Rows of each class of the untouched table: of each distinct key."""
     number, first = number_combinations(tally.keys, [axis.size for axis in tally.quasi])
     rows = np.bincount(number, weights=tally.count, minlength=len(first))
     return rows[rows > 0].astype(np.int64)
 
 
-def members(bits: NDArray[np.uint64]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+def unpack_members(bits: NDArray[np.uint64]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """The sets' members block by block: (set, code) pairs, ascending."""
     step = max(1, BLOCK // max(1, bits.shape[1] * 64))
     for begin in range(0, len(bits), step):
@@ -40,7 +40,7 @@ def members(bits: NDArray[np.uint64]) -> Iterator[tuple[NDArray[Any], NDArray[An
         yield row + begin, code
 
 
-def levels(axis: Axis, cells: Cells, column: int) -> tuple[NDArray[np.int64], int]:
+def find_levels(axis: Axis, cells: Cells, column: int) -> tuple[NDArray[np.int64], int]:
     """The lowest level of the column's hierarchy that has a node around each cell, and the highest.
 
     0 is a leaf, 1 the finest level, and one above the coarsest is ``*``, which alone holds null

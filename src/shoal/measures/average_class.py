@@ -10,7 +10,7 @@ K. LeFevre, D. DeWitt, R. Ramakrishnan, Mondrian multidimensional k-anonymity, I
 from __future__ import annotations
 
 from shoal.core.tally import Cut, Tally
-from shoal.measures._counting import rows_before
+from shoal.measures._counting import count_original_rows
 
 
 def average_class(tally: Tally, cut: Cut) -> float:
@@ -20,7 +20,7 @@ def average_class(tally: Tally, cut: Cut) -> float:
     """
     if not tally.rows:
         return 0.0
-    before = tally.rows / len(rows_before(tally))
+    before = tally.rows / len(count_original_rows(tally))
     wider = max(0.0, raw(tally, cut) - before) / max(tally.rows - before, 1.0)
     kept = tally.rows - cut.held_back
     return (kept * min(1.0, wider) + cut.held_back) / tally.rows

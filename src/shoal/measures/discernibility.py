@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.core.tally import Cut, Tally
-from shoal.measures._counting import rows_after, rows_before
+from shoal.measures._counting import count_original_rows, count_published_rows
 
 
 def discernibility(tally: Tally, cut: Cut) -> float:
@@ -21,16 +21,16 @@ def discernibility(tally: Tally, cut: Cut) -> float:
 
     Relaxed cuts may divide people who are equal; what is below the untouched value is 0 too.
     """
-    least, most = _squares(rows_before(tally)), tally.rows**2
+    least, most = _sum_of_squares(count_original_rows(tally)), tally.rows**2
     return max(0.0, (raw(tally, cut) - least) / (most - least)) if most > least else 0.0
 
 
 def raw(tally: Tally, cut: Cut) -> int:
     """The metric as published: a whole number of any size."""
-    return _squares(rows_after(cut)) + cut.held_back * tally.rows
+    return _sum_of_squares(count_published_rows(cut)) + cut.held_back * tally.rows
 
 
-def _squares(rows: NDArray[np.int64]) -> int:
+def _sum_of_squares(rows: NDArray[np.int64]) -> int:
     """Σ rows², exact: few sizes are distinct, so whole numbers without a limit cost nothing."""
     size, number = np.unique(rows, return_counts=True)
     return sum(s * s * n for s, n in zip(size.tolist(), number.tolist(), strict=True))

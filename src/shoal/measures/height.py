@@ -16,14 +16,14 @@ and Data Engineering 13(6), 2001.
 from __future__ import annotations
 
 from shoal.core.tally import Cut, Tally
-from shoal.measures._counting import levels
+from shoal.measures._counting import find_levels
 
 
 def height(tally: Tally, cut: Cut) -> float:
     """The levels that the published columns were lifted, as a share of all; held back counts 1."""
     if not tally.rows:
         return 0.0
-    tops = (levels(axis, cut.cells, column)[1] for column, axis in enumerate(tally.quasi))
+    tops = (find_levels(axis, cut.cells, column)[1] for column, axis in enumerate(tally.quasi))
     most = sum(top * weight for top, weight in zip(tops, tally.importance, strict=True))
     lifted = raw(tally, cut) / most if most else 0.0
     return float((tally.rows - cut.held_back) * lifted + cut.held_back) / tally.rows
@@ -31,6 +31,6 @@ def height(tally: Tally, cut: Cut) -> float:
 
 def raw(tally: Tally, cut: Cut) -> float:
     """The sum of the columns' highest published levels, each times its weight."""
-    found = (levels(axis, cut.cells, column)[0] for column, axis in enumerate(tally.quasi))
+    found = (find_levels(axis, cut.cells, column)[0] for column, axis in enumerate(tally.quasi))
     highest = (int(level.max(initial=0)) for level in found)
     return float(sum(n * weight for n, weight in zip(highest, tally.importance, strict=True)))

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.core.tally import Cut, Tally
-from shoal.measures._counting import rows_after
+from shoal.measures._counting import count_published_rows
 
 
 def loss(tally: Tally, cut: Cut) -> float:
@@ -31,4 +31,4 @@ def raw(tally: Tally, cut: Cut) -> float:
     """The sum of widths over rows and quasi-identifiers, each times the column's weight."""
     weights = tally.importance
     per_row = cut.cells.widths(tally.quasi) @ weights
-    return float(np.dot(rows_after(cut), per_row)) + cut.held_back * float(weights.sum())
+    return float(np.dot(count_published_rows(cut), per_row)) + cut.held_back * float(weights.sum())

@@ -9,10 +9,10 @@ In pairs a column of more than ``BINS`` leaves is counted in at most ``BINS`` eq
 neighbouring leaves; marginals are never binned. Ranges are added at their ends only and summed up
 afterwards, so a wide cell costs no more than a narrow one.
 
-A release need not be made of cells: measured in the same way are a ``Cut``, ``Rows`` (classes whose
-rows are estimates, each a count of any size beside its codes) and ``Tables`` (counts of columns and
-pairs over bins of their leaves). Estimates and counts below none are taken as none, in each column
-and pair, and the others scaled to the original's rows.
+A release need not be made of cells: measured in the same way are a ``Cut``, ``EstimatedRows``
+(classes whose rows are estimates, each a count of any size beside its codes) and ``CountTables``
+(counts of columns and pairs over bins of their leaves). Estimates and counts below none are taken
+as none, in each column and pair, and the others scaled to the original's rows.
 
 It does not see relations of three columns or more, nor which person has which value.
 
@@ -22,7 +22,7 @@ useful as its marginals are close to the original's).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Protocol
@@ -33,10 +33,10 @@ from numpy.typing import NDArray
 from shoal.core.axis import Axis
 from shoal.core.cells import Cells
 from shoal.core.tally import Cut, Tally
-from shoal.measures._binned import BINS, Binned, whole
-from shoal.measures._binned import Tables as Tables
-from shoal.measures._counting import members
+from shoal.measures._counting import unpack_members
 
+BINS = 128
+"""The most values a column has in a pair."""
 BLOCK = 1 << 15
 """How many cells are spread at once."""
 
@@ -69,7 +69,7 @@ class Distances:
 
 
 @dataclass(frozen=True)
-class Rows:
+class EstimatedRows:
     """Classes whose rows are estimated: ``count`` of them, of any size, have these values."""
 
     cells: Cells
@@ -79,19 +79,32 @@ class Rows:
     count: Ints
 
     @classmethod
-    def of(cls, cells: Cells, counts: Floats) -> Rows:
+    def of(cls, cells: Cells, counts: Floats) -> EstimatedRows:
         """Classes of one sensitive column, of which each has so many rows: (classes, values)."""
         classes, values = counts.shape
         code = np.tile(np.arange(values), classes)[np.newaxis]
         return cls(cells, np.repeat(np.arange(classes), values), code, counts.ravel())
 
 
-Released = Cut | Rows | Tables
+@dataclass(frozen=True)
+class CountTables:
+    """Counts over bins of leaves, of single columns and of pairs; counts may be of any size.
+
+    ``bins`` has for each column the bin of every leaf, in the order of the axis, null last; -1
+    where a leaf is in none. A column that is in no table is known by its leaves alone, and two
+    columns that are in none together as if they were independent.
+    """
+
+    bins: Mapping[str, NDArray[Any]]
+    counts: Mapping[tuple[str, ...], Floats]
+
+
+Released = Cut | EstimatedRows | CountTables
 
 
 def marginals(tally: Tally, released: Released) -> float:
     """All distances together, as a share of those of a release whose every cell is the root."""
-    lost, most = _compare(tally, [released, root(tally)])
+    lost, most = _compare(tally, [released, cut_to_root(tally)])
     return lost.share(most)
 
 
@@ -102,8 +115,8 @@ def raw(tally: Tally, released: Released) -> Distances:
 
 def distributions(tally: Tally, cut: Cut) -> dict[str, tuple[Floats, Floats]]:
     """Rows on each leaf of each column: those of the original, and those of the release."""
-    columns = zip(_columns(tally, None), _columns(tally, cut), strict=True)
-    return {old.axis.name: (_marginal(old), _marginal(new)) for old, new in columns}
+    columns = zip(_list_columns(tally, None), _list_columns(tally, cut), strict=True)
+    return {old.axis.name: (_count_by_leaf(old), _count_by_leaf(new)) for old, new in columns}
 
 
 def _compare(tally: Tally, releases: Sequence[Released]) -> list[Distances]:
@@ -111,20 +124,23 @@ def _compare(tally: Tally, releases: Sequence[Released]) -> list[Distances]:
     found = [Distances({}, {}) for _ in releases]
     if not tally.rows:
         return found
-    before, after = _Cells(_columns(tally, None)), [_told(tally, one) for one in releases]
+    before, after = (
+        _Cells(_list_columns(tally, None)),
+        [_read_distributions(tally, one) for one in releases],
+    )
     names = [column.axis.name for column in before.columns]
     for i, name in enumerate(names):
         old, _ = before.column(i)
         for result, new in zip(found, after, strict=True):
-            result.columns[name] = _distance(old, *new.column(i), tally.rows)
+            result.columns[name] = _total_variation(old, *new.column(i), tally.rows)
     for i, j in combinations(range(len(names)), 2):
         old, _ = before.pair(i, j)
         for result, new in zip(found, after, strict=True):
-            result.pairs[names[i], names[j]] = _distance(old, *new.pair(i, j), tally.rows)
+            result.pairs[names[i], names[j]] = _total_variation(old, *new.pair(i, j), tally.rows)
     return found
 
 
-class _Told(Protocol):
+class _Distributions(Protocol):
     """What a release tells: rows on values, and rows that are on none of the original's."""
 
     def column(self, i: int) -> tuple[Floats, float]: ...
@@ -132,12 +148,12 @@ class _Told(Protocol):
     def pair(self, i: int, j: int) -> tuple[Floats, float]: ...
 
 
-def _told(tally: Tally, released: Released) -> _Told:
-    if isinstance(released, Tables):
+def _read_distributions(tally: Tally, released: Released) -> _Distributions:
+    if isinstance(released, CountTables):
         axes = (*tally.quasi, *tally.sensitive)
-        return Binned(axes, released, tally.rows)
-    cells = _Cells(_columns(tally, released))
-    if isinstance(released, Rows):
+        return _BinnedTables(axes, released, tally.rows)
+    cells = _Cells(_list_columns(tally, released))
+    if isinstance(released, EstimatedRows):
         return _Estimated(cells, tally.rows)
     return replace(cells, held=released.held_back)
 
@@ -150,10 +166,10 @@ class _Cells:
     held: int = 0
 
     def column(self, i: int) -> tuple[Floats, float]:
-        return _marginal(self.columns[i]), self.held
+        return _count_by_leaf(self.columns[i]), self.held
 
     def pair(self, i: int, j: int) -> tuple[Floats, float]:
-        return _joint(self.columns[i], self.columns[j]), self.held
+        return _count_by_pair(self.columns[i], self.columns[j]), self.held
 
 
 @dataclass(frozen=True)
@@ -174,8 +190,75 @@ class _Estimated:
 
     def _whole(self, found: Floats) -> tuple[Floats, float]:
         beside = round(self.rows - float(found.sum()), 6)  # what adding up leaves is nobody
-        scaled = whole(np.append(found, beside), self.rows)
+        scaled = scale_counts(np.append(found, beside), self.rows)
         return scaled[:-1].reshape(found.shape), float(scaled[-1])
+
+
+@dataclass(frozen=True)
+class _BinnedTables:
+    """Tables as distributions of so many ``rows``: nothing below none, evenly within a bin."""
+
+    axes: Sequence[Axis]
+    released: CountTables
+    rows: int
+
+    def column(self, i: int) -> tuple[Floats, float]:
+        """Rows on each leaf, and rows in bins that have none."""
+        axis = self.axes[i]
+        known = self._counts((axis.name,))
+        if known is None:
+            return np.full(axis.size, self.rows / axis.size), 0.0
+        return self._beside(known @ self._spread(axis, len(known), axis.size))
+
+    def pair(self, i: int, j: int) -> tuple[Floats, float]:
+        """The same of each two values, or groups of neighbouring values where they are many."""
+        one, two = self.axes[i], self.axes[j]
+        known = self._counts((one.name, two.name))
+        if known is None:
+            both = [_sum_in_bins(self.column(k)[0]) for k in (i, j)]
+            return self._beside(np.outer(*both) / self.rows)
+        rows, columns = known.shape
+        return self._beside(
+            self._spread(one, rows, BINS).T @ known @ self._spread(two, columns, BINS)
+        )
+
+    def _counts(self, names: tuple[str, ...]) -> Floats | None:
+        """The table of these columns, in this order; None where there is none."""
+        counts = self.released.counts
+        found = counts.get(names)
+        if found is None and names[::-1] in counts:
+            found = counts[names[::-1]].T
+        if found is None:
+            return None
+        return scale_counts(found, self.rows)
+
+    def _spread(self, axis: Axis, size: int, most: int) -> Floats:
+        """The share of each of ``size`` bins that each value, or group of values, has."""
+        found = np.zeros((size, -(-axis.size // _width(axis.size, most))))
+        bins, value = self.released.bins[axis.name], np.arange(axis.size) // _width(axis.size, most)
+        np.add.at(found, (bins[bins >= 0], value[bins >= 0]), 1.0)
+        return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1.0))
+
+    def _beside(self, found: Floats) -> tuple[Floats, float]:
+        """What is on values, and what is left: in bins that have no value of the original."""
+        return found, max(0.0, self.rows - float(found.sum()))
+
+
+def scale_counts(estimated: Floats, rows: float) -> Floats:
+    """Counts of any size as those of so many rows: nothing below none, and scaled to the sum."""
+    some = np.maximum(estimated, 0.0)
+    some = some if some.any() else np.ones_like(some)
+    return np.asarray(some * (rows / some.sum()))
+
+
+def _width(size: int, most: int) -> int:
+    return -(-size // most)
+
+
+def _sum_in_bins(leaves: Floats) -> Floats:
+    """Rows on each group of neighbouring leaves, as pairs have them."""
+    group = np.arange(len(leaves)) // _width(len(leaves), BINS)
+    return np.bincount(group, weights=leaves).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -206,39 +289,41 @@ class _Column:
         low, high = unit, unit
         if self.cells is not None:
             units = len(self.cells)
-            unit, low, high = _ranges(self.cells, self.index)
-        return _binned(unit, low, high, units, self.axis.size, width)
+            unit, low, high = _list_runs(self.cells, self.index)
+        return _bin_runs(unit, low, high, units, self.axis.size, width)
 
 
-def _columns(tally: Tally, released: Cut | Rows | None) -> list[_Column]:
+def _list_columns(tally: Tally, released: Cut | EstimatedRows | None) -> list[_Column]:
     """Quasi-identifiers, then sensitive columns: the original's (None), or a release's."""
     if released is None:
-        quasi = _plain(tally.quasi, tally.keys, tally.count)
-        return quasi + _plain(tally.sensitive, tally.values, tally.count)
+        quasi = _list_exact_columns(tally.quasi, tally.keys, tally.count)
+        return quasi + _list_exact_columns(tally.sensitive, tally.values, tally.count)
     if isinstance(released, Cut):
         kept = released.class_ >= 0
         values = tally.values[:, released.entry[kept]]
-        released = Rows(released.cells, released.class_[kept], values, released.count[kept])
+        released = EstimatedRows(
+            released.cells, released.class_[kept], values, released.count[kept]
+        )
     unit, count, cells = released.class_, released.count, released.cells
     quasi = [_Column(axis, unit, count, cells, j) for j, axis in enumerate(tally.quasi)]
-    return quasi + _plain(tally.sensitive, released.values, count)
+    return quasi + _list_exact_columns(tally.sensitive, released.values, count)
 
 
-def _plain(axes: Sequence[Axis], codes: Ints, count: Ints) -> list[_Column]:
+def _list_exact_columns(axes: Sequence[Axis], codes: Ints, count: Ints) -> list[_Column]:
     """Columns whose values stand as they are."""
     return [_Column(axis, own, count, None, -1) for axis, own in zip(axes, codes, strict=True)]
 
 
-def _ranges(cells: Cells, column: int) -> tuple[Ints, Ints, Ints]:
+def _list_runs(cells: Cells, column: int) -> tuple[Ints, Ints, Ints]:
     """Cells as runs of neighbouring codes: class, first code, last code."""
     if column in cells.sets:
-        return _runs(cells.sets[column])
+        return _split_in_runs(cells.sets[column])
     return np.arange(len(cells)), cells.low[:, column], cells.high[:, column]
 
 
-def _runs(bits: NDArray[np.uint64]) -> tuple[Ints, Ints, Ints]:
+def _split_in_runs(bits: NDArray[np.uint64]) -> tuple[Ints, Ints, Ints]:
     """Sets as runs of neighbouring codes: set, first code, last code."""
-    blocks = list(members(bits)) or [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    blocks = list(unpack_members(bits)) or [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     row, code = (np.concatenate(part) for part in zip(*blocks, strict=True))
     if not len(row):
         return row, code, code
@@ -248,7 +333,7 @@ def _runs(bits: NDArray[np.uint64]) -> tuple[Ints, Ints, Ints]:
     return row[first], code[first], code[last]
 
 
-def _binned(unit: Ints, low: Ints, high: Ints, units: int, size: int, width: int) -> _Spans:
+def _bin_runs(unit: Ints, low: Ints, high: Ints, units: int, size: int, width: int) -> _Spans:
     """Runs of leaves as runs of bins of ``width`` leaves; a run's ends may fill a bin partly."""
     low, high = low.astype(np.int64), high.astype(np.int64)
     share = 1.0 / np.bincount(unit, weights=high - low + 1, minlength=units)[unit]
@@ -270,7 +355,7 @@ def _binned(unit: Ints, low: Ints, high: Ints, units: int, size: int, width: int
     return _Spans(start, low[order], high[order], mass[order], -(-size // width))
 
 
-def _marginal(column: _Column) -> Floats:
+def _count_by_leaf(column: _Column) -> Floats:
     """Rows on each leaf."""
     spans = column.spans(column.axis.size)
     rows = np.bincount(column.unit, weights=column.count, minlength=len(spans.start) - 1)
@@ -280,12 +365,12 @@ def _marginal(column: _Column) -> Floats:
     return np.cumsum(change)[:-1].astype(np.float64)
 
 
-def _joint(one: _Column, two: _Column) -> Floats:
+def _count_by_pair(one: _Column, two: _Column) -> Floats:
     """Rows on each pair of values (or bins): every run of one cell with every run of the other."""
     a, b = one.spans(BINS), two.spans(BINS)
     shape = (a.size + 1, b.size + 1)
     change = np.zeros(shape[0] * shape[1])
-    for first, second, rows in _grouped(one, two):
+    for first, second, rows in _iterate_cell_pairs(one, two):
         runs_a, runs_b = np.diff(a.start)[first], np.diff(b.start)[second]
         pairs = runs_a * runs_b
         item = np.repeat(np.arange(len(rows)), pairs)
@@ -304,37 +389,37 @@ def _joint(one: _Column, two: _Column) -> Floats:
     return np.cumsum(np.cumsum(change.reshape(shape), axis=0), axis=1)[:-1, :-1]
 
 
-def _grouped(one: _Column, two: _Column) -> Iterator[tuple[Ints, Ints, Floats]]:
+def _iterate_cell_pairs(one: _Column, two: _Column) -> Iterator[tuple[Ints, Ints, Floats]]:
     """Rows of each pair of cells that occurs together, block by block."""
-    units = _units(two)
+    units = _count_units(two)
     if one.unit is two.unit:  # both the class: a class has one cell in each column
         pair = np.arange(units) * (units + 1)
         rows = np.bincount(one.unit, weights=one.count, minlength=units)
     else:
         key = one.unit.astype(np.int64) * units + two.unit
-        pair, key = _numbered(key, _units(one) * units)
+        pair, key = _number_keys(key, _count_units(one) * units)
         rows = np.bincount(key, weights=one.count, minlength=len(pair))
     for begin in range(0, len(pair), BLOCK):
         part = pair[begin : begin + BLOCK]
         yield part // units, part % units, rows[begin : begin + BLOCK].astype(np.float64)
 
 
-def _units(column: _Column) -> int:
+def _count_units(column: _Column) -> int:
     return int(column.unit.max()) + 1 if len(column.unit) else 0
 
 
-def _numbered(key: Ints, domain: int) -> tuple[Ints, Ints]:
+def _number_keys(key: Ints, domain: int) -> tuple[Ints, Ints]:
     """Keys that may occur, and each key's number among them; sorted only where they are many."""
     if domain <= max(4 * len(key), 1 << 16):
         return np.arange(domain), key
     return np.unique(key, return_inverse=True)
 
 
-def _distance(before: Floats, after: Floats, beside: float, rows: int) -> float:
+def _total_variation(before: Floats, after: Floats, beside: float, rows: int) -> float:
     return min(1.0, (float(np.abs(before - after).sum()) + beside) / (2 * rows))
 
 
-def root(tally: Tally) -> Cut:
+def cut_to_root(tally: Tally) -> Cut:
     """The cut whose only class publishes nothing but roots."""
     entry = np.arange(tally.entries, dtype=np.int32)
     high = np.array([[axis.size - 1 for axis in tally.quasi]], dtype=np.int32)

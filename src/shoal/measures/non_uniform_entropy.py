@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from shoal.core.cells import Cells
 from shoal.core.tally import Cut, Tally
-from shoal.measures._counting import members
+from shoal.measures._counting import unpack_members
 
 
 def non_uniform_entropy(tally: Tally, cut: Cut) -> float:
     """The bits lost, as a share of those lost when nothing is published."""
     most = 0.0
     for column, weight in enumerate(tally.importance):
-        rows = _frequencies(tally, column)
+        rows = _count_by_code(tally, column)
         rows = rows[rows > 0]
         most += weight * float(np.dot(rows, np.log2(tally.rows / rows)))
     return min(1.0, raw(tally, cut) / most) if most > 0 else 0.0
@@ -34,29 +34,31 @@ def non_uniform_entropy(tally: Tally, cut: Cut) -> float:
 def raw(tally: Tally, cut: Cut) -> float:
     """The bits lost over all rows and quasi-identifiers."""
     columns = enumerate(tally.importance)
-    return sum(float(weight) * _bits(tally, cut, column) for column, weight in columns)
+    return sum(float(weight) * _sum_bits(tally, cut, column) for column, weight in columns)
 
 
-def _bits(tally: Tally, cut: Cut, column: int) -> float:
-    rows = _frequencies(tally, column)
-    of_class = np.append(_covered(cut.cells, column, rows), tally.rows)  # -1: held back, the root
+def _sum_bits(tally: Tally, cut: Cut, column: int) -> float:
+    rows = _count_by_code(tally, column)
+    of_class = np.append(
+        _count_covered(cut.cells, column, rows), tally.rows
+    )  # -1: held back, the root
     value = rows[tally.keys[column][cut.entry]]
     return float(np.dot(cut.count, np.log2(of_class[cut.class_] / value)))
 
 
-def _frequencies(tally: Tally, column: int) -> NDArray[np.float64]:
+def _count_by_code(tally: Tally, column: int) -> NDArray[np.float64]:
     """Rows of each code in the original column."""
     size = tally.quasi[column].size
     rows = np.bincount(tally.keys[column], weights=tally.count, minlength=size)
     return rows.astype(np.float64)
 
 
-def _covered(cells: Cells, column: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _count_covered(cells: Cells, column: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Original rows of the values that each class's cell stands for."""
     if column not in cells.sets:
         before = np.concatenate(([0.0], np.cumsum(rows)))
         return before[cells.high[:, column] + 1] - before[cells.low[:, column]]
     total = np.zeros(len(cells))
-    for row, code in members(cells.sets[column]):
+    for row, code in unpack_members(cells.sets[column]):
         total += np.bincount(row, weights=rows[code], minlength=len(cells))
     return total

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.core.tally import Cut, Tally
-from shoal.measures._counting import levels, rows_after
+from shoal.measures._counting import count_published_rows, find_levels
 
 
 def precision(tally: Tally, cut: Cut) -> float:
@@ -36,9 +36,9 @@ def precision(tally: Tally, cut: Cut) -> float:
 
 def raw(tally: Tally, cut: Cut) -> float:
     """The sum of h / H over rows and quasi-identifiers, each times the column's weight."""
-    rows, weights = rows_after(cut), tally.importance
+    rows, weights = count_published_rows(cut), tally.importance
     lost = cut.held_back * float(weights.sum())
     for column, (axis, weight) in enumerate(zip(tally.quasi, weights, strict=True)):
-        level, top = levels(axis, cut.cells, column)
+        level, top = find_levels(axis, cut.cells, column)
         lost += float(weight * np.dot(rows, level)) / max(top, 1)
     return lost

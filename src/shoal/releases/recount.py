@@ -26,7 +26,7 @@ from shoal.core.schema import Column, Field, Schema
 from shoal.core.tally import Cut, Population, Tally
 from shoal.engines.protocol import Coding, Frame
 from shoal.kernels.grouping import number_combinations
-from shoal.measures.risk.assessment import Members
+from shoal.measures.risk.assessment import ClassMembership
 from shoal.releases.tallying import Survey, stack_codes, survey
 
 Spelling = Mapping[str, str | None]
@@ -106,14 +106,14 @@ class Recount:
         return np.bincount(self.cut.class_, weights=self.cut.count).astype(np.int64)
 
     @cached_property
-    def members(self) -> Members | None:
+    def members(self) -> ClassMembership | None:
         """Who is in which class, where some people have several rows; None: rows are people."""
         person = self.tally.person
         if person is None:
             return None
         who, class_ = person[self.cut.entry], self.cut.class_
         _, first = number_combinations((class_, who), (self.cut.classes, self.tally.persons))
-        return Members(who[first], class_[first])
+        return ClassMembership(who[first], class_[first])
 
     def labels(self, class_: int) -> dict[str, Any]:
         """The labels of one class by column."""
@@ -211,7 +211,7 @@ def count_class_rows(frame: Frame, schema: Schema, count: Recount) -> NDArray[np
 
 def count_people_sharing(
     frame: Frame, schema: Schema, count: Recount, people: RowPersons | None = None
-) -> tuple[NDArray[np.int64], Members | None]:
+) -> tuple[NDArray[np.int64], ClassMembership | None]:
     """How many people share all their labels and the kept columns, and who is where.
 
     Nothing is told of who is where while rows are people.

@@ -11,9 +11,9 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from shoal.adversary.context import scene
-from shoal.adversary.runner import RED_TEAM, Asked, check_names, told
-from shoal.attacks import attacks, needs
+from shoal.adversary.context import build_context
+from shoal.adversary.runner import RED_TEAM, AttackRequest, check_attack_options, describe_error
+from shoal.attacks import attacks, needs_of
 from shoal.core.release import Finding
 from shoal.core.schema import Schema
 from shoal.releases.options import Progress, ignore_progress
@@ -40,11 +40,11 @@ def trials(
     Arguments as in ``shoal.red_team``. Unlike there it is no error when nothing can be tried: the
     report says so.
     """
-    asked = Asked(
+    asked = AttackRequest(
         on=on, sample=sample, seed=seed, relation=relation, progress=progress, options=options
     )
-    check_names(RED_TEAM, options)
-    known = scene(releases, schema, targets, control, show, progress, reading)
+    check_attack_options(RED_TEAM, options)
+    known = build_context(releases, schema, targets, control, show, progress, reading)
     known = known.sampled(sample, seed)
     findings: list[Finding] = []
     skipped: list[tuple[str, str]] = []
@@ -59,7 +59,7 @@ def trials(
                 findings.append(replace(found, attack=label, by_column=each))
                 skipped += [(f"{label} on {column}", why) for column, why in found.not_evaluated]
             else:
-                skipped.append((label, told(found)))
+                skipped.append((label, describe_error(found)))
     return RedTeam(rank_findings(findings), tuple(skipped))
 
 
@@ -68,8 +68,8 @@ def _groups(name: str, count: int) -> list[tuple[int, ...]]:
 
     It comes last where an attack counts the rows of the last: the report is about the first.
     """
-    most = needs(name).most
-    if needs(name).last and count > 1:
+    most = needs_of(name).most
+    if needs_of(name).last and count > 1:
         return [(*range(1, count), 0)]
     if most is None or count <= most:
         return [tuple(range(count))]

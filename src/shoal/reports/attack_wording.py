@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from shoal.adversary.runner import RELATIONS
-from shoal.attacks import attacks, needs
+from shoal.attacks import attacks, needs_of
 from shoal.attacks._shared.exchanged_values import ANSWERS, DEFENCE, LIMITS
 from shoal.attacks._shared.location import LOCATIONS
 from shoal.core.release import Finding
@@ -179,7 +179,7 @@ def lacked(attack: str, had: Collection[str] = ()) -> str:
     failed = "It could not be carried out on what was given."
     if _name(attack) not in attacks():
         return failed
-    wanted = needs(_name(attack))
+    wanted = needs_of(_name(attack))
     several = RELATIONS[wanted.relation][0] if wanted.relation else "two releases"
     parts = {
         f"{several} that fit together": wanted.releases > 1,
@@ -198,17 +198,17 @@ TOGETHER = "It makes one class again by what is published of it, and here more d
 
 def remakes(attack: str) -> bool:
     """Whether an attack makes classes again, as their publisher did."""
-    return _name(attack) in attacks() and needs(_name(attack)).method
+    return _name(attack) in attacks() and needs_of(_name(attack)).method
 
 
 def by_insiders(attack: str) -> bool:
     """Whether an attack is of those who provided the rows: no matter for the public."""
-    return _name(attack) in attacks() and needs(_name(attack)).provider
+    return _name(attack) in attacks() and needs_of(_name(attack)).provider
 
 
 def unanswered(attack: str) -> str:
     """Why an attack has nothing to say of answers; empty: it has."""
-    wanted = needs(_name(attack)) if _name(attack) in attacks() else None
+    wanted = needs_of(_name(attack)) if _name(attack) in attacks() else None
     if wanted is None or wanted.answers or not wanted.sensitive:
         return ""
     return "It takes published values for people's own, and here they are answers."
@@ -237,7 +237,7 @@ def unfit(attack: str, others: int) -> str:
     """
     if _name(attack) not in attacks():
         return ""
-    wanted = needs(_name(attack))
+    wanted = needs_of(_name(attack))
     if wanted.releases > 1:
         return "Buckets cannot be compared with other tables." if others else ""
     if wanted.provider:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from shoal.adversary.runner import named_columns
+from shoal.adversary.runner import as_column_names
 from shoal.core.column import Column
 from shoal.core.errors import UsageError
 from shoal.core.model import Model, Number, parse_fraction
@@ -57,7 +57,7 @@ class Given:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns to learn that are asked for; none: every sensitive one."""
-        return named_columns(self.on)
+        return as_column_names(self.on)
 
     def __post_init__(self) -> None:
         if self.limit is not None and not 0 <= self.limit <= 1:

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
-from shoal.adversary.context import scene
-from shoal.adversary.mechanism_audit import AUDITING, auditing
-from shoal.adversary.runner import RED_TEAM, Asked, check_names, lacking, run, unmet
+from shoal.adversary.context import build_context
+from shoal.adversary.mechanism_audit import AUDITING, audit_mechanism
+from shoal.adversary.runner import (
+    RED_TEAM,
+    AttackRequest,
+    check_attack_options,
+    find_unmet_need,
+    find_usage_error,
+    run_attack,
+)
 from shoal.core.errors import UsageError
 from shoal.core.release import Finding
 from shoal.core.schema import Schema
@@ -62,15 +69,15 @@ def attack(
     if name == AUDITING:
         _check_audit(releases, [schema, on, control, sample, relation or None, names], options)
         table = targets if original is None else original
-        return auditing(releases[0], table, reading=reading, progress=progress, **options)
+        return audit_mechanism(releases[0], table, reading=reading, progress=progress, **options)
     if original is not None:
         raise UsageError(
             f"Only {AUDITING} takes the original.", "give people to look for as --targets FILE."
         )
-    asked = Asked(
+    asked = AttackRequest(
         on=on, sample=sample, seed=seed, relation=relation, progress=progress, options=options
     )
-    check_names(name, options)
+    check_attack_options(name, options)
     if name == RED_TEAM:
         return red_team(
             releases,
@@ -87,15 +94,15 @@ def attack(
             progress=progress,
             **options,
         )
-    if wrong := lacking(name, len(releases), relation, targets is not None):
+    if wrong := find_usage_error(name, len(releases), relation, targets is not None):
         raise wrong
-    known = scene(releases, schema, targets, control, show, progress, reading, names)
+    known = build_context(releases, schema, targets, control, show, progress, reading, names)
     known = known.sampled(sample, seed)
     which = range(len(releases))
-    if wrong := unmet(name, known, which, asked):
+    if wrong := find_unmet_need(name, known, which, asked):
         raise wrong
     progress("attacking", 0, 1)
-    return run(name, known, which, asked)
+    return run_attack(name, known, which, asked)
 
 
 def _check_audit(releases: Sequence[Any], given: Sequence[Any], options: Mapping[str, Any]) -> None:

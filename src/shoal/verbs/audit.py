@@ -21,7 +21,7 @@ from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 from shoal.dp.randomised_response import compute_response_spend
 from shoal.engines.protocol import Frame
 from shoal.measures import discernibility, loss, marginals, non_uniform_entropy, suppressed
-from shoal.measures.risk.assessment import Assessment, Members, assess
+from shoal.measures.risk.assessment import Assessment, ClassMembership, assess
 from shoal.models import registry
 from shoal.releases.companion import find_release
 from shoal.releases.forms._noise.answers import (
@@ -283,7 +283,7 @@ def _classes(
     own: bool,
     people: RowPersons | None,
     person: str | None,
-) -> tuple[Groups, Groups, Members | None]:
+) -> tuple[Groups, Groups, ClassMembership | None]:
     """The classes that models judge, and those that whoever has the population sees with whom."""
     if population is None:
         groups = Groups.of(count.tally, count.cut)

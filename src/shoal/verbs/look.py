@@ -11,7 +11,7 @@ from shoal.core.hierarchy import Flat
 from shoal.core.release import EDITION, to_json_object
 from shoal.core.schema import Column, Field, Profile, Schema
 from shoal.engines.protocol import Frame
-from shoal.measures.risk.subsets import Subset, most_revealing, subset_risks
+from shoal.measures.risk.subsets import Subset, rank_revealing_columns, subset_risks
 from shoal.releases.people import DROPPED, ask_for_person_column
 from shoal.releases.reader import open_frame
 from shoal.releases.tallying import encode
@@ -226,7 +226,7 @@ def _subsets(
     together = tuple(sorted((*known, *undecided)))
     subsets = tuple(subset_risks(*counted, [*others, together] if together else others))
     unique = next((one.uniques for one in subsets if one.columns == together), 0)
-    return subsets, tuple(most_revealing(*counted, known)), unique
+    return subsets, tuple(rank_revealing_columns(*counted, known)), unique
 
 
 def _known(fields: Sequence[Field], profiles: Mapping[str, Profile], schema: Schema) -> list[str]:

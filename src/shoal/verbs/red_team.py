@@ -14,19 +14,19 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from shoal.adversary.context import Scene, scene
+from shoal.adversary.context import AttackContext, build_context
 from shoal.adversary.runner import (
     RED_TEAM,
     RELATIONS,
-    Asked,
-    check_names,
-    lacking,
-    own_options,
-    run,
-    told,
-    unmet,
+    AttackRequest,
+    check_attack_options,
+    describe_error,
+    find_unmet_need,
+    find_usage_error,
+    list_own_options,
+    run_attack,
 )
-from shoal.attacks import attacks, needs
+from shoal.attacks import attacks, needs_of
 from shoal.core.errors import InputError, UsageError
 from shoal.core.release import EDITION, Finding, to_json_object
 from shoal.core.schema import Schema
@@ -132,11 +132,11 @@ def red_team(
     where none can run, that is an error, and so is one that was given options of its own: what
     was asked must not be lost among the others. Arguments as in ``shoal.attack``.
     """
-    asked = Asked(
+    asked = AttackRequest(
         on=on, sample=sample, seed=seed, relation=relation, progress=progress, options=options
     )
-    check_names(RED_TEAM, options)
-    known = scene(
+    check_attack_options(RED_TEAM, options)
+    known = build_context(
         as_release_list(releases), schema, targets, control, show, progress, reading, names
     )
     known = known.sampled(sample, seed)
@@ -154,7 +154,7 @@ def red_team(
                 raise found
             else:
                 of_data = isinstance(found, InputError)
-                skipped.append((name, (about if of_data else "") + told(found)))
+                skipped.append((name, (about if of_data else "") + describe_error(found)))
     if not findings:
         reasons = dict.fromkeys(reason for _, reason in skipped)
         raise UsageError("No attack can run on what is given.", " ".join(reasons))
@@ -167,15 +167,15 @@ def _groups(name: str, count: int) -> list[tuple[int, ...]]:
     One that counts the rows of the last release takes each with all that were given before it, so
     that every combination of releases is looked at, and nobody's rows are left out.
     """
-    most = needs(name).most
-    if needs(name).last and count > 1:
+    most = needs_of(name).most
+    if needs_of(name).last and count > 1:
         return [tuple(range(number)) for number in range(2, count + 1)]
     if most is None or count <= most:
         return [tuple(range(count))]
     return list(combinations(range(count), most))
 
 
-def _names(known: Scene, which: Sequence[int]) -> str:
+def _names(known: AttackContext, which: Sequence[int]) -> str:
     """The releases that are attacked, to begin a sentence with, where they are not all."""
     if len(which) == len(known.releases):
         return ""
@@ -183,7 +183,7 @@ def _names(known: Scene, which: Sequence[int]) -> str:
 
 
 def attempt_attack(
-    name: str, known: Scene, which: Sequence[int], asked: Asked
+    name: str, known: AttackContext, which: Sequence[int], asked: AttackRequest
 ) -> Finding | UsageError | InputError:
     """What an attack on some of the releases found, or why it did not run.
 
@@ -192,13 +192,13 @@ def attempt_attack(
     wrong = (
         _supposing(name, asked.options)
         or _unrelated(name, len(which), asked.relation)
-        or lacking(name, len(which), asked.relation, known.targets is not None)
-        or unmet(name, known, which, asked)
+        or find_usage_error(name, len(which), asked.relation, known.targets is not None)
+        or find_unmet_need(name, known, which, asked)
     )
     if wrong is not None:
         return wrong
     try:
-        found = run(name, known, which, asked)
+        found = run_attack(name, known, which, asked)
     except (InputError, UsageError) as error:  # options that this data does not allow
         return error
     each = tuple(_renumbered(one, which) for one in found.by_column)
@@ -219,12 +219,12 @@ def _introduced(found: Finding, about: str) -> Finding:
 
 def _wanted(name: str, options: Mapping[str, Any]) -> bool:
     """Whether an attack was given an option that no other has."""
-    return any(options.get(one) is not None for one in own_options(name))
+    return any(options.get(one) is not None for one in list_own_options(name))
 
 
 def _supposing(name: str, options: Mapping[str, Any]) -> UsageError | None:
     """Nobody is shown to know what it supposes: whoever wants it in the ranking says so."""
-    option = needs(name).supposed
+    option = needs_of(name).supposed
     if not option or _wanted(name, options):
         return None
     return UsageError(f"{name} supposes what nobody is shown to know.", f"say how much: {option}.")
@@ -232,7 +232,7 @@ def _supposing(name: str, options: Mapping[str, Any]) -> UsageError | None:
 
 def _unrelated(name: str, count: int, relation: str) -> UsageError | None:
     """Nobody said that the releases are of one table: an attack that assumes it would mislead."""
-    wanted = needs(name)
+    wanted = needs_of(name)
     if not wanted.relation or relation == wanted.relation or count < wanted.releases:
         return None
     words, flag = RELATIONS[wanted.relation]

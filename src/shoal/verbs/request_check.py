@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.adversary.mechanism_audit import AUDITING
-from shoal.adversary.runner import RED_TEAM, check_names, lacking
+from shoal.adversary.runner import RED_TEAM, check_attack_options, find_usage_error
 from shoal.core.column import PUBLISHED_ROLES
 from shoal.core.errors import InputError, OutputError, ShoalError, UsageError
 from shoal.core.model import Model, format_parameter, unwrap_rule
@@ -153,9 +153,9 @@ def _check_attack(
 ) -> None:
     if not name or name == AUDITING:
         return
-    check_names(name, options)
+    check_attack_options(name, options)
     if name != RED_TEAM:
-        raise_if_error(lacking(name, len(releases), relation, people))
+        raise_if_error(find_usage_error(name, len(releases), relation, people))
 
 
 def _find_columns(sources: Iterable[Any], schema: Schema | None) -> set[str] | None:

@@ -16,7 +16,7 @@ import pytest
 
 import shoal
 from shoal.adversary.context import place_in_buckets
-from shoal.adversary.targets import gather
+from shoal.adversary.targets import read_people_table
 from shoal.releases.companion import find_companion
 from shoal.releases.forms.buckets import check_written_buckets
 from shoal.releases.manifest import published_schema
@@ -444,9 +444,9 @@ def test_people_of_several_buckets_or_none_have_no_bucket(folder):
     bucket = {row["Sex"]: float(row["bucket"]) for row in read(folder / "one/table.csv")}
 
     def buckets(*names: str) -> list[float | None]:
-        found = place_in_buckets(gather(people.select(list(names)), seen, {}), seen).listings[
-            "bucket"
-        ]
+        found = place_in_buckets(
+            read_people_table(people.select(list(names)), seen, {}), seen
+        ).listings["bucket"]
         return [found.values[code] for code in found.codes]
 
     assert buckets("Sex", "Age") == [bucket["F"], bucket["M"], None, None]
@@ -461,7 +461,7 @@ def test_codes_that_are_one_number_are_two_people(tmp_path):
     schema = shoal.Schema.of(quasi=["zip"], sensitive=["ill"])
     shoal.publish(table, schema, "distinct-diversity l=2", out=tmp_path / "out", form="buckets")
     seen = read_published_tables([tmp_path / "out"], None, lambda *step: None)
-    people = gather(pa.table({"zip": ["01", "1", "4"]}), seen, {"zip": "code"})
+    people = read_people_table(pa.table({"zip": ["01", "1", "4"]}), seen, {"zip": "code"})
     found = place_in_buckets(people, seen).listings["bucket"]
     own = {row["zip"]: float(row["bucket"]) for row in read(tmp_path / "out/table.csv")}
     assert [found.values[code] for code in found.codes] == [own["01"], None, None]

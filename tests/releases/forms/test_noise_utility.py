@@ -15,7 +15,7 @@ from shoal.core.spend import parse_spend
 from shoal.core.tally import Cut
 from shoal.dp.randomised_response import calibrate_response
 from shoal.engines.open_table import open as open_frame
-from shoal.measures.marginals import Rows, Tables, marginals, raw
+from shoal.measures.marginals import CountTables, EstimatedRows, marginals, raw
 from shoal.releases.forms._noise.answer_utility import estimate_over_leaves
 from shoal.releases.forms._noise.measured import MeasuredTable
 from shoal.releases.forms._noise.plan import MarginalPlan, settle_kinds
@@ -38,7 +38,7 @@ def test_exact_tables_are_as_useful_as_cells_of_the_same_intervals() -> None:
 
 def test_distances_are_total_variations_counted_by_hand() -> None:
     sexes = np.array([10.0, 2.0])  # 6 and 6 in the table
-    released = Tables(
+    released = CountTables(
         {"age": np.zeros(TALLY.quasi[0].size, np.int32), "sex": np.array([0, 1])},
         {("sex",): sexes, ("age",): np.array([12.0])},
     )
@@ -55,24 +55,24 @@ def test_distances_are_total_variations_counted_by_hand() -> None:
 
 def test_negative_counts_are_none_and_people_beyond_all_leaves_are_lost() -> None:
     bins = {"sex": np.array([0, 1])}
-    found = raw(TALLY, Tables(bins, {("sex",): np.array([6.0, 6.0, -3.0])}))
+    found = raw(TALLY, CountTables(bins, {("sex",): np.array([6.0, 6.0, -3.0])}))
     assert found.columns["sex"] == pytest.approx(0)
-    found = raw(TALLY, Tables(bins, {("sex",): np.array([6.0, 6.0, 12.0])}))
+    found = raw(TALLY, CountTables(bins, {("sex",): np.array([6.0, 6.0, 12.0])}))
     assert found.columns["sex"] == pytest.approx(0.5)
 
 
 def test_a_pair_may_be_given_in_either_order() -> None:
     bins = {"sex": np.array([0, 1]), "age": np.arange(TALLY.quasi[0].size)}
     table = np.arange(2.0 * TALLY.quasi[0].size).reshape(-1, 2)
-    one = raw(TALLY, Tables(bins, {("age", "sex"): table}))
-    two = raw(TALLY, Tables(bins, {("sex", "age"): table.T}))
+    one = raw(TALLY, CountTables(bins, {("age", "sex"): table}))
+    two = raw(TALLY, CountTables(bins, {("sex", "age"): table.T}))
     assert one == two
 
 
 def test_estimated_rows_are_measured_as_a_cut_with_these_rows() -> None:
     entry = np.arange(TALLY.entries, dtype=np.int32)
     cut = Cut.of(TALLY, entry, (entry % 3).astype(np.int32))
-    rows = Rows(cut.cells, cut.class_, TALLY.values[:, cut.entry], cut.count.astype(float))
+    rows = EstimatedRows(cut.cells, cut.class_, TALLY.values[:, cut.entry], cut.count.astype(float))
     assert raw(TALLY, rows) == raw(TALLY, cut)
     assert marginals(TALLY, rows) == marginals(TALLY, cut)
 
@@ -83,12 +83,15 @@ def test_estimates_below_none_are_treated_as_those_of_tables() -> None:
     size = TALLY.sensitive[0].size
     counts = np.linspace(-4.0, TALLY.rows, size)
     counts *= TALLY.rows / counts.sum()
-    rows, table = Rows.of(cut.cells, counts[np.newaxis]), {(TALLY.sensitive[0].name,): counts}
+    rows, table = (
+        EstimatedRows.of(cut.cells, counts[np.newaxis]),
+        {(TALLY.sensitive[0].name,): counts},
+    )
     bins = {axis.name: np.arange(axis.size) for axis in (*TALLY.quasi, *TALLY.sensitive)}
     name = TALLY.sensitive[0].name
     found = raw(TALLY, rows)
     assert counts.min() < 0
-    assert found.columns[name] == pytest.approx(raw(TALLY, Tables(bins, table)).columns[name])
+    assert found.columns[name] == pytest.approx(raw(TALLY, CountTables(bins, table)).columns[name])
     assert max(found.pairs.values()) <= 1
 
 

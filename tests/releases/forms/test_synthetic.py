@@ -15,7 +15,7 @@ import pytest
 from tests.releases.forms.noise_tables import PEOPLE, SCHEMA
 
 import shoal
-from shoal.adversary.mechanism_audit import counted_again
+from shoal.adversary.mechanism_audit import rerun_counts
 from shoal.core.errors import InputError, UsageError
 from shoal.core.spend import Spend, parse_spend
 from shoal.dp.audit import audit_epsilon
@@ -97,7 +97,7 @@ def test_an_audit_runs_every_step_again(mistake: bool, monkeypatch: pytest.Monke
     pytest.importorskip("mbi")
     dry = shoal.publish(PEOPLE, SCHEMA, form="synthetic", epsilon=1, dry_run=True)
     frame = open_frame(PEOPLE, kinds=settle_kinds(SCHEMA).kinds)
-    run = counted_again(
+    run = rerun_counts(
         dry.manifest, MeasuredTable.of(frame, MarginalPlan.of(settle_kinds(SCHEMA), frame.fields))
     )
     if mistake:  # the pairs are counted without noise

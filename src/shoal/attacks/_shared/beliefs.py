@@ -59,11 +59,11 @@ from shoal.core.theory.odds import move_belief
 
 Floats = NDArray[np.float64]
 
-ROUNDS, STILL = 2_000, 1e-10
+MAX_ROUNDS, TOLERANCE = 2_000, 1e-10
 """The prior is settled after so many rounds, or when none of its chances moves by more."""
 BLOCK = 1 << 22
 """So many chances are worked out at once."""
-ALIKE = tuple(2.0**power for power in range(-4, 21))
+PRIOR_WEIGHTS = tuple(2.0**power for power in range(-4, 21))
 """How many people like everybody may stand beside a class's own."""
 
 
@@ -108,35 +108,37 @@ class Channel:
         return np.asarray(self.counts.sum(axis=1)).ravel()
 
 
-def prior_of(channels: Sequence[Channel]) -> Floats:
+def estimate_prior(channels: Sequence[Channel]) -> Floats:
     """The distribution of the values behind all published answers: the likeliest, as far as it is.
 
     Drawn together by as much as the draws of answers may have driven it apart (James, Stein 1961).
     """
-    found = _likeliest(channels)
+    found = _maximise_likelihood(channels)
     even = (found > 0) / np.count_nonzero(found)
     apart = float(((found - even) ** 2).sum())
-    spread = sum(1 / max(_drawn_apart(one, found), np.finfo(float).tiny) for one in channels)
+    spread = sum(1 / max(_sampling_variance(one, found), np.finfo(float).tiny) for one in channels)
     kept = max(0.0, 1 - 1 / (spread * apart)) if apart > 0 else 1.0
     return np.asarray(even + kept * (found - even))
 
 
-def _likeliest(channels: Sequence[Channel]) -> Floats:
+def _maximise_likelihood(channels: Sequence[Channel]) -> Floats:
     """By expectation and maximisation."""
     shown = [np.asarray(one.counts.sum(axis=0)).ravel() for one in channels]
     prior = np.any([one.chance.any(axis=1) for one in channels], axis=0).astype(float)
     prior /= prior.sum()
-    for _ in range(ROUNDS):
-        drawn = [count @ weights(one, prior) for one, count in zip(channels, shown, strict=True)]
+    for _ in range(MAX_ROUNDS):
+        drawn = [
+            count @ weigh_answers(one, prior) for one, count in zip(channels, shown, strict=True)
+        ]
         after = prior * np.sum(drawn, axis=0)
         after /= after.sum()
-        if np.abs(after - prior).max() < STILL:
+        if np.abs(after - prior).max() < TOLERANCE:
             return np.asarray(after)
         prior = after
     return np.asarray(prior)
 
 
-def _drawn_apart(channel: Channel, prior: Floats) -> float:
+def _sampling_variance(channel: Channel, prior: Floats) -> float:
     """The variance of estimated shares that comes from drawing answers, summed over the values."""
     shown, back = prior @ channel.chance, np.linalg.pinv(channel.chance)
     answers = float(shown @ (back**2).sum(axis=1) - ((shown @ back) ** 2).sum())
@@ -144,18 +146,18 @@ def _drawn_apart(channel: Channel, prior: Floats) -> float:
     return max(0.0, answers - people) / max(float(channel.rows.sum()), 1.0)
 
 
-def weights(channel: Channel, prior: Floats) -> Floats:
+def weigh_answers(channel: Channel, prior: Floats) -> Floats:
     """P(y | s) / Q(y): a row for each answer, a column for each value."""
-    return np.asarray(channel.chance.T * inverse(prior @ channel.chance)[:, np.newaxis])
+    return np.asarray(channel.chance.T * invert_or_zero(prior @ channel.chance)[:, np.newaxis])
 
 
-def inverse(chance: Floats) -> Floats:
+def invert_or_zero(chance: Floats) -> Floats:
     """One over each, and 0 over 0."""
     return np.divide(1.0, chance, out=np.zeros_like(chance), where=chance > 0)
 
 
 @dataclass(frozen=True)
-class Said:
+class ClassEvidence:
     """What a release says of the people of each class, (classes, values), summed over its rows."""
 
     own: Floats
@@ -164,18 +166,20 @@ class Said:
     """f_i(s): by the answers of others."""
 
 
-def by_everybody(channel: Channel, prior: Floats) -> Said:
+def predict_by_everybody(channel: Channel, prior: Floats) -> ClassEvidence:
     """By an adversary to whom everybody is alike."""
-    return Said(channel.counts @ weights(channel, prior), np.outer(channel.rows, prior))
+    return ClassEvidence(
+        channel.counts @ weigh_answers(channel, prior), np.outer(channel.rows, prior)
+    )
 
 
-def by_class(channel: Channel, prior: Floats) -> Said:
+def predict_by_class(channel: Channel, prior: Floats) -> ClassEvidence:
     """By an adversary who foretells from the answers of the others of a class."""
     others = _Others(channel, prior)
     alike = math.inf if math.isinf(channel.epsilon) else others.alike
     if math.isinf(alike):  # values as they are, or classes that foretell nothing
-        return by_everybody(channel, prior)
-    said = Said(*np.zeros((2, *channel.counts.shape)))
+        return predict_by_everybody(channel, prior)
+    said = ClassEvidence(*np.zeros((2, *channel.counts.shape)))
     for classes, pairs in others.blocks():
         count = others.count[pairs, np.newaxis]
         foretold = others.foretold(pairs, alike)
@@ -183,7 +187,7 @@ def by_class(channel: Channel, prior: Floats) -> Said:
         shown = (foretold * chance).sum(axis=1, keepdims=True)
         there = classes[np.diff(others.start[np.append(classes, classes[-1] + 1)]) > 0]
         first = others.start[there] - pairs.start
-        said.own[there] = np.add.reduceat(count * chance * inverse(shown), first)
+        said.own[there] = np.add.reduceat(count * chance * invert_or_zero(shown), first)
         said.others[there] = np.add.reduceat(count * foretold, first)
     return said
 
@@ -204,7 +208,7 @@ class _Others:
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], slice]]:
         """Classes, and the pairs of a class and an answer that are theirs, not too many at once."""
-        for here in slices(self.start, max(1, BLOCK // len(self._prior))):
+        for here in slice_by_size(self.start, max(1, BLOCK // len(self._prior))):
             pairs = slice(int(self.start[here.start]), int(self.start[here.stop]))
             yield np.arange(here.start, here.stop), pairs
 
@@ -223,16 +227,16 @@ class _Others:
         overall = (self._prior @ self._channel.chance)[self.answer]
         fits = [
             self.count @ np.log((self.count - 1 + alike * overall) / (self._number + alike))
-            for alike in ALIKE
+            for alike in PRIOR_WEIGHTS
         ]
         best = int(np.argmax(fits))
-        return ALIKE[best] if fits[best] > self.count @ np.log(overall) else math.inf
+        return PRIOR_WEIGHTS[best] if fits[best] > self.count @ np.log(overall) else math.inf
 
 
-def slices(start: NDArray[Any], most: int) -> Iterator[slice]:
+def slice_by_size(start: NDArray[Any], most: int) -> Iterator[slice]:
     """Parts of what starts at these places, of at most so many places (one of them at the least).
 
-    >>> [(one.start, one.stop) for one in slices(np.array([0, 2, 4, 9, 10]), 4)]
+    >>> [(one.start, one.stop) for one in slice_by_size(np.array([0, 2, 4, 9, 10]), 4)]
     [(0, 2), (2, 3), (3, 4)]
     """
     first, end = 0, len(start) - 1
@@ -245,7 +249,7 @@ def slices(start: NDArray[Any], most: int) -> Iterator[slice]:
 # Beliefs by Bayes' rule where published values are answers that may have been exchanged.
 
 
-SURE = 0.9
+CONFIDENT = 0.9
 """From this belief on an adversary is said to be sure."""
 
 
@@ -265,7 +269,9 @@ class Beliefs:
     """The most that the answers of others foretell any value with."""
 
 
-def believed(said: Sequence[Said], located: Sequence[Located], prior: Floats) -> Beliefs:
+def compute_beliefs(
+    said: Sequence[ClassEvidence], located: Sequence[Located], prior: Floats
+) -> Beliefs:
     """What the releases together make of the prior, for everybody who was looked for."""
     keys, values = len(located[0][0]) - 1, len(prior)
     best, stated, foretold = np.full(keys, -1), np.zeros(keys), np.zeros(keys)
@@ -275,18 +281,19 @@ def believed(said: Sequence[Said], located: Sequence[Located], prior: Floats) ->
     block = max(1, BLOCK // values)
     for first in range(0, keys, block):
         here = slice(first, min(first + block, keys))
-        own = np.array([summed(one.own, *where, here) for one, where in pairs])
-        others = np.array([summed(one.others, *where, here) for one, where in pairs])
-        others *= inverse(others.sum(axis=2, keepdims=True))
+        own = np.array([sum_over_classes(one.own, *where, here) for one, where in pairs])
+        others = np.array([sum_over_classes(one.others, *where, here) for one, where in pairs])
+        others *= invert_or_zero(others.sum(axis=2, keepdims=True))
         most = others.max(axis=2).argmax(axis=0)
         alone = others[most, np.arange(others.shape[1])]
         possible = (own > 0) & (prior > 0)
         each[:, here] = possible.sum(axis=2)
         left[here] = possible.all(axis=0).sum(axis=1)
         single[:, here] = [
-            posterior(one[np.newaxis], by).max(axis=1) for one, by in zip(own, others, strict=True)
+            compute_posterior(one[np.newaxis], by).max(axis=1)
+            for one, by in zip(own, others, strict=True)
         ]
-        joined = posterior(own, alone)
+        joined = compute_posterior(own, alone)
         found = left[here] > 0
         best[here] = np.where(found, joined.argmax(axis=1), -1)
         stated[here] = np.where(found, joined.max(axis=1), 0.0)
@@ -294,7 +301,9 @@ def believed(said: Sequence[Said], located: Sequence[Located], prior: Floats) ->
     return Beliefs(best, stated, left, each, single, foretold)
 
 
-def summed(weight: Floats, start: NDArray[Any], classes: NDArray[Any], here: slice) -> Floats:
+def sum_over_classes(
+    weight: Floats, start: NDArray[Any], classes: NDArray[Any], here: slice
+) -> Floats:
     """(keys, values): the sum over the classes that each could be in."""
     first, last = int(start[here.start]), int(start[here.stop])
     shape, own = (here.stop - here.start, len(weight)), start[here.start : here.stop + 1] - first
@@ -302,7 +311,7 @@ def summed(weight: Floats, start: NDArray[Any], classes: NDArray[Any], here: sli
     return np.asarray(near @ weight)
 
 
-def posterior(weight: Floats, prior: Floats) -> Floats:
+def compute_posterior(weight: Floats, prior: Floats) -> Floats:
     """(keys, values): the prior times all of the weights (…, keys, values), adding up to 1.
 
     The prior is everybody's, (values), or each one's own.
@@ -311,19 +320,19 @@ def posterior(weight: Floats, prior: Floats) -> Floats:
         log = np.log(weight).sum(axis=0) + np.log(prior)
     top = log.max(axis=1, keepdims=True)
     raised = np.exp(log - np.where(np.isfinite(top), top, 0.0))
-    return np.asarray(raised * inverse(raised.sum(axis=1, keepdims=True)))
+    return np.asarray(raised * invert_or_zero(raised.sum(axis=1, keepdims=True)))
 
 
-def at_worst(said: Sequence[Said]) -> float:
+def find_max_foretold(said: Sequence[ClassEvidence]) -> float:
     """The most that others may foretell in any classes, one of each release, whichever meet."""
-    shares = (one.others * inverse(one.others.sum(axis=1, keepdims=True)) for one in said)
+    shares = (one.others * invert_or_zero(one.others.sum(axis=1, keepdims=True)) for one in said)
     return max(float(each.max()) for each in shares)
 
 
-def bound(epsilon: float, prior: float) -> float:
+def bound_belief(epsilon: float, prior: float) -> float:
     """The most that a belief of so much can become by answers that together spend epsilon.
 
-    >>> round(bound(1.0, 0.5), 6), bound(float("inf"), 0.5)
+    >>> round(bound_belief(1.0, 0.5), 6), bound_belief(float("inf"), 0.5)
     (0.731059, 1.0)
     """
     return move_belief(prior, epsilon)[1]

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.row_links import Twins, join, side
+from shoal.attacks._shared.row_links import Twins, describe_class, join_twins
 from shoal.core.errors import InputError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import WORST_LISTED, ReleaseView, View
@@ -60,7 +60,7 @@ DEFENCE = (
 
 
 @dataclass(frozen=True)
-class Grown:
+class GrowingTable:
     """An earlier and a later release of a growing table, and which twins could be the same rows."""
 
     one: Twins
@@ -111,9 +111,9 @@ class Grown:
         return self.one.count, self.other.count, start, self.partner[some]
 
 
-def grown(view: View) -> Grown:
+def match_growing_table(view: View) -> GrowingTable:
     """Which rows could be the same; raises where some row of the first has no row in the second."""
-    found = Grown(*join(view))
+    found = GrowingTable(*join_twins(view))
     rows = int(found.one.count.sum())
     if lost := rows - int(found.assigned.rows.sum()):
         raise InputError(
@@ -125,7 +125,7 @@ def grown(view: View) -> Grown:
 
 
 @dataclass(frozen=True)
-class Left:
+class RemainingRows:
     """Who is left of each of several groups of people: rows, and their sensitive values."""
 
     rows: Ints
@@ -141,12 +141,12 @@ class ClassPairs:
     classes: tuple[Ints, Ints]
     of: Ints
     """The pair of classes that each pair of twins is in."""
-    left: Left
+    left: RemainingRows
     limits: int
     """Of how many pairs of twins only a limit is known."""
 
 
-def class_pairs(grown: Grown) -> ClassPairs:
+def find_class_pairs(grown: GrowingTable) -> ClassPairs:
     """What is left of every pair of classes for who was in the table from the beginning."""
     each, limits = grown.most
     one, other = grown.one, grown.other
@@ -156,16 +156,19 @@ def class_pairs(grown: Grown) -> ClassPairs:
     rows = np.bincount(of, each, len(first)).astype(np.int64)
     smaller = np.minimum(one.release.rows[classes[0]], other.release.rows[classes[1]])
     exposed = (rows == 1) & (smaller > 1)
-    values = codes(one), codes(other)
+    values = find_twin_values(one), find_twin_values(other)
     if values[0] is not None and values[1] is not None:
         taken = each > 0
-        after = distinct(of[taken], values[0][grown.twins[taken]], len(first))
-        before = several(one, values[0])[classes[0]], several(other, values[1])[classes[1]]
+        after = count_values_by_group(of[taken], values[0][grown.twins[taken]], len(first))
+        before = (
+            has_several_values(one, values[0])[classes[0]],
+            has_several_values(other, values[1])[classes[1]],
+        )
         exposed |= (after == 1) & before[0] & before[1]
-    return ClassPairs(classes, of.astype(np.int64), Left(rows, exposed), limits)
+    return ClassPairs(classes, of.astype(np.int64), RemainingRows(rows, exposed), limits)
 
 
-def codes(twins: Twins) -> Ints | None:
+def find_twin_values(twins: Twins) -> Ints | None:
     """The sensitive value of each set of twins; None where there is none or they may differ."""
     values = twins.release.values
     if values is None:
@@ -175,18 +178,18 @@ def codes(twins: Twins) -> Ints | None:
     return found if bool((found[twins.of] == values).all()) else None
 
 
-def several(twins: Twins, values: Ints) -> Flags:
+def has_several_values(twins: Twins, values: Ints) -> Flags:
     """Whether each class of the twins' release has more than one sensitive value."""
-    return distinct(twins.class_, values, len(twins.release.cells)) > 1
+    return count_values_by_group(twins.class_, values, len(twins.release.cells)) > 1
 
 
-def distinct(group: NDArray[Any], value: Ints, groups: int) -> Ints:
+def count_values_by_group(group: NDArray[Any], value: Ints, groups: int) -> Ints:
     """How many different values each group has."""
     _, first = number_combinations((group, value), (groups, int(value.max(initial=0)) + 1))
     return np.bincount(group[first], minlength=groups)
 
 
-def hidden(rows: Ints, surely: Callable[[Flags], bool]) -> int:
+def find_smallest_remainder(rows: Ints, surely: Callable[[Flags], bool]) -> int:
     """The fewest rows that are left to somebody who is surely there.
 
     ``rows`` are left of each group, and ``surely`` says whether somebody must be in some of them.
@@ -195,13 +198,13 @@ def hidden(rows: Ints, surely: Callable[[Flags], bool]) -> int:
     return int(sizes[bisect_left(sizes[:-1], True, key=lambda size: surely(rows <= size))])
 
 
-def worst_of(left: Left, before: Ints) -> int:
+def find_worst_group(left: RemainingRows, before: Ints) -> int:
     """The exposed group with the fewest rows left, or else any; of equals where most was before."""
     order = np.lexsort((-before, left.rows, ~left.exposed, left.rows == 0))
     return int(order[0])
 
 
-def some_rows(twins: Twins, each: Ints) -> tuple[int, ...]:
+def list_rows_of_twins(twins: Twins, each: Ints) -> tuple[int, ...]:
     """So many rows of each set of twins, the first ones, by number; as many as are listed."""
     order = np.argsort(twins.of, kind="stable")
     begin = np.cumsum(twins.count) - twins.count
@@ -209,25 +212,25 @@ def some_rows(twins: Twins, each: Ints) -> tuple[int, ...]:
     return tuple((np.concatenate([*listed, order[:0]])[:WORST_LISTED] + 1).tolist())
 
 
-def too_many(limits: int, instead: str) -> tuple[str, ...]:
+def describe_limits(limits: int, instead: str) -> tuple[str, ...]:
     """An assumption, where searches were cut short."""
     said = f"{limits:,} numbers were too many to work out, and for these {instead} stands"
     return (f"{said}: more may be cracked",) if limits else ()
 
 
-def cut_short(limits: int) -> str:
+def describe_cut_short(limits: int) -> str:
     """What a sentence says besides, where searches were cut short; nothing else."""
     said = f" The search was cut short, {limits:,} numbers being too many to work out: more people"
     return f"{said} may be exposed than this says." if limits else ""
 
 
-def guessing(view: View) -> float:
+def compute_row_baseline(view: View) -> float:
     """How sure somebody is of a row who takes any of a class."""
     return max(int((one.rows > 0).sum()) / len(one.class_) for one in view.releases)
 
 
 @dataclass(frozen=True)
-class Told:
+class CorrespondenceAttack:
     """What an attack on people who were in the table from the beginning says of itself."""
 
     name: str
@@ -238,30 +241,30 @@ class Told:
     """Both are given the numbers to fill in."""
 
 
-def told(view: View, words: Told) -> Finding:
+def attack_growing_table(view: View, words: CorrespondenceAttack) -> Finding:
     """The finding about people who were in the table from the beginning."""
-    known = grown(view)
-    pairs = class_pairs(known)
+    known = match_growing_table(view)
+    pairs = find_class_pairs(known)
     left, people = pairs.left, len(view.releases[0].class_)
 
     def surely(some: Flags) -> bool:
         return known.placed(~some[pairs.of] & known.assigned.possible) < people
 
     exposed = known.fewest(left.exposed[pairs.of]) if left.exposed.any() else 0
-    after = hidden(left.rows, surely)
+    after = find_smallest_remainder(left.rows, surely)
     before = view.releases[words.number - 1].rows[pairs.classes[words.number - 1]]
-    could, rows = _could(known, pairs, words.number)
+    could, rows = _bound_exposed(known, pairs, words.number)
     details = {
         "joined_on": list(view.shared),
         "new": known.new,
-        **numbers("pairs", left, before),
+        **summarise_groups("pairs", left, before),
         "k_after": after,
         "could_be_exposed": could,
         "limits": pairs.limits,
     }
-    worst = worst_of(left, before)
+    worst = find_worst_group(left, before)
     classes = [int(each[worst]) for each in pairs.classes]
-    witness = proof(left, before, worst, zip(view.releases, classes, strict=True))
+    witness = describe_worst_group(left, before, worst, zip(view.releases, classes, strict=True))
     names = {"one": view.releases[0].name, "other": view.releases[1].name}
     fill = {**names, "people": people, "exposed": exposed, **details}
     sizes = [one["class_rows"] for one in witness["releases"]]
@@ -270,11 +273,16 @@ def told(view: View, words: Told) -> Finding:
         people=people,
         exposed=exposed,
         sure=1.0 if exposed else 1 / after,
-        guessing=guessing(view),
-        sentence=words.sentence.format(**fill) + cut_short(pairs.limits),
+        guessing=compute_row_baseline(view),
+        sentence=words.sentence.format(**fill) + describe_cut_short(pairs.limits),
         defence=DEFENCE,
         example=words.example.format(sizes=sizes, **witness),
-        assumptions=(GROWN, FROM_THE_BEGINNING, KNOWN, *too_many(pairs.limits, "the formula")),
+        assumptions=(
+            GROWN,
+            FROM_THE_BEGINNING,
+            KNOWN,
+            *describe_limits(pairs.limits, "the formula"),
+        ),
         worst=rows if exposed else (),
         table=f"release {words.number}",
         witness=witness,
@@ -282,7 +290,7 @@ def told(view: View, words: Told) -> Finding:
     )
 
 
-def numbers(groups: str, left: Left, before: Ints) -> dict[str, Any]:
+def summarise_groups(groups: str, left: RemainingRows, before: Ints) -> dict[str, Any]:
     """How much is cracked of the groups that somebody could be in, and how few rows are left."""
     there = left.rows > 0
     cracked = (before - left.rows)[there]
@@ -296,13 +304,13 @@ def numbers(groups: str, left: Left, before: Ints) -> dict[str, Any]:
     }
 
 
-def proof(
-    left: Left, before: Ints, worst: int, classes: Iterable[tuple[ReleaseView, int]]
+def describe_worst_group(
+    left: RemainingRows, before: Ints, worst: int, classes: Iterable[tuple[ReleaseView, int]]
 ) -> dict[str, Any]:
     """The witness: the classes of one group with their first rows, and what is left of it."""
     rows = [(one, class_, np.flatnonzero(one.class_ == class_) + 1) for one, class_ in classes]
     return {
-        "releases": [side(*each) for each in rows],
+        "releases": [describe_class(*each) for each in rows],
         "before": int(before[worst]),
         "cracked": int(before[worst] - left.rows[worst]),
         "left": int(left.rows[worst]),
@@ -310,10 +318,14 @@ def proof(
     }
 
 
-def _could(known: Grown, pairs: ClassPairs, number: int) -> tuple[int, tuple[int, ...]]:
+def _bound_exposed(
+    known: GrowingTable, pairs: ClassPairs, number: int
+) -> tuple[int, tuple[int, ...]]:
     """How many people could be in an exposed pair of classes at most, and rows that could be."""
     each = np.where(pairs.left.exposed[pairs.of], known.most[0], 0)
     sides = (known.one, known.twins), (known.other, known.partner)
     taken = (np.bincount(of, each, len(twins.count)).astype(np.int64) for twins, of in sides)
     fit = [np.minimum(twins.count, n) for (twins, _), n in zip(sides, taken, strict=True)]
-    return min(int(one.sum()) for one in fit), some_rows(sides[number - 1][0], fit[number - 1])
+    return min(int(one.sum()) for one in fit), list_rows_of_twins(
+        sides[number - 1][0], fit[number - 1]
+    )

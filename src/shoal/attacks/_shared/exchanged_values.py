@@ -22,26 +22,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks._shared.beliefs import (
-    SURE,
+    CONFIDENT,
     Beliefs,
     Channel,
-    at_worst,
-    believed,
-    bound,
-    by_class,
-    by_everybody,
-    prior_of,
+    bound_belief,
+    compute_beliefs,
+    estimate_prior,
+    find_max_foretold,
+    predict_by_class,
+    predict_by_everybody,
 )
-from shoal.attacks._shared.location import Located, alike, known_location, located, reckoned
+from shoal.attacks._shared.location import (
+    Located,
+    check_location,
+    group_by_key,
+    locate,
+    resolve_location,
+)
 from shoal.core.errors import InputError
 from shoal.core.release import Finding
 from shoal.core.theory.adversary_view import UNKNOWN, WORST_LISTED, NobodyFoundError, Targets, View
 
-SHARES = (1.0, SURE, 0.5, 1 / 3, 0.25, 0.2, 0.1)
+SHARES = (1.0, CONFIDENT, 0.5, 1 / 3, 0.25, 0.2, 0.1)
 """The beliefs by which people are counted: those of PVP in an intersection, and a sure one."""
 ADVERSARIES = {
-    "everybody": (by_everybody, "all answers as one"),
-    "class": (by_class, "the answers of a class's others"),
+    "everybody": (predict_by_everybody, "all answers as one"),
+    "class": (predict_by_class, "the answers of a class's others"),
 }
 """What is foretold, and by what, as a sentence says it."""
 DEFENCE = "spend a smaller epsilon, or publish fewer randomised releases of the same people."
@@ -50,7 +56,7 @@ ANSWERS = (
     "independently of all others",
     "before looking at a person's own answers the adversary believes what the answers of others "
     "make likeliest: of everybody, or of the others in the class",
-    f"a value that is believed at {SURE:.0%} or more counts as exposed, right or wrong",
+    f"a value that is believed at {CONFIDENT:.0%} or more counts as exposed, right or wrong",
 )
 LIMITS = (
     "the bound is on what a person's own answers add: what the answers of others say of people "
@@ -61,12 +67,12 @@ OTHERS = "what the answers to other sensitive columns foretell is not looked at"
 Keys = NDArray[np.integer[Any]]
 
 
-def exchanges(view: View) -> bool:
+def shows_answers(view: View) -> bool:
     """Whether a release shows answers in place of values."""
     return any(release.response is not None for release in view.releases)
 
 
-def _limits(view: View) -> tuple[str, ...]:
+def _list_limits(view: View) -> tuple[str, ...]:
     """What is not seen; more of it where a release has answers to several columns."""
     assert view.sensitive is not None
     several = any(Channel.of(release, view.sensitive).several for release in view.releases)
@@ -74,7 +80,7 @@ def _limits(view: View) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _Learnt:
+class _AdversaryBeliefs:
     """What an adversary believed before, what after, and what answers spend."""
 
     adversary: str
@@ -85,15 +91,15 @@ class _Learnt:
     epsilon: float
 
     @classmethod
-    def each(cls, view: View, places: list[Located]) -> list[_Learnt]:
+    def each(cls, view: View, places: list[Located]) -> list[_AdversaryBeliefs]:
         """Of both adversaries."""
         assert view.sensitive is not None
         channels = [Channel.of(release, view.sensitive) for release in view.releases]
-        prior, epsilon = prior_of(channels), sum(one.epsilon for one in channels)
+        prior, epsilon = estimate_prior(channels), sum(one.epsilon for one in channels)
         said = {
             name: [say(one, prior) for one in channels] for name, (say, _) in ADVERSARIES.items()
         }
-        found = {name: believed(one, places, prior) for name, one in said.items()}
+        found = {name: compute_beliefs(one, places, prior) for name, one in said.items()}
         others = np.max([one.foretold for one in found.values()], axis=0)
         return [cls(name, prior, one, others, epsilon) for name, one in found.items()]
 
@@ -103,17 +109,17 @@ class _Learnt:
         guess, foretold = float(self.prior.max()), float(self.others[keys].max())
         return {
             "adversary": self.adversary,
-            "sure": SURE,
+            "sure": CONFIDENT,
             "largest_belief": float(stated.max()),
             "mean_belief": float(stated.mean()),
             "largest_prior": guess,
             "foretold": foretold,
             "epsilon": self.epsilon if np.isfinite(self.epsilon) else None,
-            "bound": bound(self.epsilon, foretold),
+            "bound": bound_belief(self.epsilon, foretold),
         }
 
 
-def _told(found: dict[str, Any]) -> str:
+def _describe_beliefs(found: dict[str, Any]) -> str:
     """How far anybody is believed, to end a sentence with."""
     by = ADVERSARIES[found["adversary"]][1]
     said = (
@@ -129,13 +135,13 @@ def _told(found: dict[str, Any]) -> str:
     )
 
 
-def intersected(view: View, location: str) -> Finding:
+def intersect_answers(view: View, location: str) -> Finding:
     """The intersection of releases of which one or more show answers."""
     assert view.people is not None
     people = view.people
-    each, key = alike(people, view.axes, known_location(location))
-    places = [located(release, view.axes, each, location) for release in view.releases]
-    both = _Learnt.each(view, places)
+    each, key = group_by_key(people, view.axes, check_location(location))
+    places = [locate(release, view.axes, each, location) for release in view.releases]
+    both = _AdversaryBeliefs.each(view, places)
     left = both[0].beliefs.left[key]
     outside = np.zeros(len(people), np.bool_) if people.present is None else ~people.present
     left[outside] = 0
@@ -145,18 +151,20 @@ def intersected(view: View, location: str) -> Finding:
             "No person can be found in all of the releases.",
             "check that the releases and the targets share people, columns and values.",
         )
-    learnt = max(both, key=lambda one: _success(people, one, key, found))
+    learnt = max(both, key=lambda one: _rate_success(people, one, key, found))
     stated = learnt.beliefs.stated[key]
     order = found[np.lexsort((people.rows[found], -stated[found]))][:WORST_LISTED]
-    sure = found[stated[found] >= SURE]
+    sure = found[stated[found] >= CONFIDENT]
     details = {
-        **_candidates(learnt.beliefs.each[:, key], left, outside),
-        "location": reckoned(view.releases, location)[0],
+        **_summarise_candidates(learnt.beliefs.each[:, key], left, outside),
+        "location": resolve_location(view.releases, location)[0],
         **learnt.numbers(key[found]),
-        "exposed_before": int((learnt.beliefs.single[:, key[found]].max(axis=0) >= SURE).sum()),
-        "beliefs": _by_belief(stated[found]),
-        **_right(people, learnt, key, found),
-        **_guessed(people, both, key, found),
+        "exposed_before": int(
+            (learnt.beliefs.single[:, key[found]].max(axis=0) >= CONFIDENT).sum()
+        ),
+        "beliefs": _count_by_belief(stated[found]),
+        **_count_right(people, learnt, key, found),
+        **_summarise_guesses(people, both, key, found),
     }
     return Finding(
         attack="intersection",
@@ -170,9 +178,9 @@ def intersected(view: View, location: str) -> Finding:
         assumptions=(
             "the adversary knows each person's quasi-identifiers",
             "the person is in every release with the same sensitive value",
-            *reckoned(view.releases, location)[1],
+            *resolve_location(view.releases, location)[1],
             *ANSWERS,
-            *_limits(view),
+            *_list_limits(view),
         ),
         worst=tuple(people.rows[order].tolist()),
         witness={
@@ -184,27 +192,29 @@ def intersected(view: View, location: str) -> Finding:
     )
 
 
-def _success(people: Targets, learnt: _Learnt, key: Keys, found: Keys) -> tuple[float, float]:
+def _rate_success(
+    people: Targets, learnt: _AdversaryBeliefs, key: Keys, found: Keys
+) -> tuple[float, float]:
     """How an adversary fares: sure of how many (and right, where that is known); how sure."""
     stated = learnt.beliefs.stated[key[found]]
-    right = _right(people, learnt, key, found).get("right", int((stated >= SURE).sum()))
+    right = _count_right(people, learnt, key, found).get("right", int((stated >= CONFIDENT).sum()))
     return right, float(stated.max())
 
 
-def _known(people: Targets, found: Keys) -> Keys:
+def _take_known(people: Targets, found: Keys) -> Keys:
     """The people whose true values are known."""
     return found[:0] if people.values is None else found[people.values[found] != UNKNOWN]
 
 
-def _candidates(
+def _summarise_candidates(
     each: NDArray[np.int32], left: NDArray[np.int32], outside: NDArray[np.bool_]
 ) -> dict[str, Any]:
     """Effective anonymity before and after, as an intersection of values tells it."""
     found, missing = left > 0, each == 0
     before, after = each[:, found].min(axis=0), left[found]
     return {
-        "candidates_before": _counts(before),
-        "candidates_after": _counts(after),
+        "candidates_before": _count_by_number(before),
+        "candidates_after": _count_by_number(after),
         "prior": [float(one[found].mean()) for one in each],
         "posterior": float(after.mean()),
         "mean_drop": float((before - after).mean()),
@@ -217,12 +227,12 @@ def _candidates(
     }
 
 
-def _counts(numbers: NDArray[Any]) -> dict[int, int]:
+def _count_by_number(numbers: NDArray[Any]) -> dict[int, int]:
     there, count = np.unique(numbers, return_counts=True)
     return dict(zip(there.tolist(), count.tolist(), strict=True))
 
 
-def _by_belief(stated: NDArray[np.float64]) -> list[dict[str, float | int]]:
+def _count_by_belief(stated: NDArray[np.float64]) -> list[dict[str, float | int]]:
     """How many people a value is believed of by at least so much."""
     people = [int((stated >= share - 1e-12).sum()) for share in SHARES]
     return [
@@ -231,18 +241,22 @@ def _by_belief(stated: NDArray[np.float64]) -> list[dict[str, float | int]]:
     ]
 
 
-def _right(people: Targets, learnt: _Learnt, key: Keys, found: Keys) -> dict[str, int]:
+def _count_right(
+    people: Targets, learnt: _AdversaryBeliefs, key: Keys, found: Keys
+) -> dict[str, int]:
     """Of those whom the adversary is sure of and whose values are known, how many are right."""
     if people.values is None:
         return {}
-    sure = _known(people, found[learnt.beliefs.stated[key[found]] >= SURE])
+    sure = _take_known(people, found[learnt.beliefs.stated[key[found]] >= CONFIDENT])
     right = learnt.beliefs.best[key[sure]] == people.values[sure]
     return {"right": int(right.sum()), "exposed_known": len(sure)}
 
 
-def _guessed(people: Targets, both: list[_Learnt], key: Keys, found: Keys) -> dict[str, Any]:
+def _summarise_guesses(
+    people: Targets, both: list[_AdversaryBeliefs], key: Keys, found: Keys
+) -> dict[str, Any]:
     """The share of guesses that are right, of the people whose values are known: the better's."""
-    known = _known(people, found)
+    known = _take_known(people, found)
     if people.values is None or not len(known):
         return {}
     truth = people.values[known]
@@ -259,7 +273,8 @@ def _sentence(view: View, exposed: int, details: dict[str, Any]) -> str:
     single = after.get(1, 0)
     said = (
         f"{exposed:,} of {sum(after.values()):,} people have a value of {view.sensitive.name} "
-        f"that is believed at {SURE:.0%} or more when the {len(view.releases)} releases are joined"
+        f"that is believed at {CONFIDENT:.0%} or more when the {len(view.releases)} releases are "
+        "joined"
     )
     said += f" ({details['exposed_before']:,} by a single release)" if exposed else ""
     said += f"; {single:,} have one possible value left" if single else ""
@@ -273,7 +288,7 @@ def _sentence(view: View, exposed: int, details: dict[str, Any]) -> str:
     lost = (
         f"; {absent:,} of the {details['asked']:,} people asked for were not found in all of them"
     )
-    return f"{said}; {_told(details)}{lost if absent else ''}."
+    return f"{said}; {_describe_beliefs(details)}{lost if absent else ''}."
 
 
 def _example(
@@ -292,13 +307,13 @@ def _example(
     )
 
 
-def homogeneous(view: View) -> Finding:
+def find_uniform_answers(view: View) -> Finding:
     """What one release that shows answers lets believe of the people of each class."""
     assert view.sensitive is not None
     release = view.releases[0]
-    learnt = _surest(view)
+    learnt = _find_surest_adversary(view)
     rows, stated = release.rows, learnt.beliefs.stated
-    sure = stated >= SURE
+    sure = stated >= CONFIDENT
     exposed = int(rows[sure].sum())
     order = np.lexsort((np.arange(len(release.class_)), -stated[release.class_]))
     first = int(release.class_[order[0]])
@@ -315,15 +330,15 @@ def homogeneous(view: View) -> Finding:
         sure=details["largest_belief"],
         guessing=details["largest_prior"],
         sentence=f"{exposed:,} of {len(release.class_):,} people are in a class that lets one "
-        f"{view.sensitive.name} be believed at {SURE:.0%} or more, though answers exclude no "
-        f"value; {_told(details)}.",
+        f"{view.sensitive.name} be believed at {CONFIDENT:.0%} or more, though answers exclude no "
+        f"value; {_describe_beliefs(details)}.",
         defence=DEFENCE,
         example=f"A class of {int(rows[first]):,} rows makes one {view.sensitive.name} "
         f"{stated[first]:.1%} likely for each of its people.",
         assumptions=(
             "the adversary knows that the person is in the release, and the quasi-identifiers",
             *ANSWERS,
-            *_limits(view),
+            *_list_limits(view),
         ),
         worst=tuple((order[:WORST_LISTED] + 1).tolist()),
         table="release 1",
@@ -332,20 +347,20 @@ def homogeneous(view: View) -> Finding:
     )
 
 
-def _surest(view: View) -> _Learnt:
+def _find_surest_adversary(view: View) -> _AdversaryBeliefs:
     """What the adversary who is sure of more people makes of each class of a single release."""
     rows = view.releases[0].rows
     classes = np.arange(len(rows) + 1, dtype=np.int64)
-    both = _Learnt.each(view, [(classes, classes[:-1])])
+    both = _AdversaryBeliefs.each(view, [(classes, classes[:-1])])
 
-    def success(one: _Learnt) -> tuple[int, float]:
+    def success(one: _AdversaryBeliefs) -> tuple[int, float]:
         stated = one.beliefs.stated
-        return int(rows[stated >= SURE].sum()), float(stated.max())
+        return int(rows[stated >= CONFIDENT].sum()), float(stated.max())
 
     return max(both, key=success)
 
 
-def unpaired(view: View, l: int) -> Finding:
+def bound_pair_of_answers(view: View, l: int) -> Finding:
     """The worst pair of classes where answers exclude no value: none leaves fewer than before.
 
     That is so as long as what one release shows as it is, the other may answer. Exposed are rows
@@ -356,27 +371,27 @@ def unpaired(view: View, l: int) -> Finding:
     one, other = view.releases
     channels = [Channel.of(release, view.sensitive) for release in view.releases]
     _check_domains(view, channels)
-    alone = _surest(replace(view, releases=(other,))).beliefs.stated
-    sure = (alone >= SURE) & (other.response is not None)
+    alone = _find_surest_adversary(replace(view, releases=(other,))).beliefs.stated
+    sure = (alone >= CONFIDENT) & (other.response is not None)
     exposed = int(other.rows[sure].sum())
-    prior, epsilon = prior_of(channels), sum(each.epsilon for each in channels)
-    foretold = at_worst([by_class(each, prior) for each in channels])
+    prior, epsilon = estimate_prior(channels), sum(each.epsilon for each in channels)
+    foretold = find_max_foretold([predict_by_class(each, prior) for each in channels])
     return Finding(
         attack="worst-pair",
         people=len(other.class_),
         exposed=exposed,
-        sure=bound(epsilon, foretold),
+        sure=bound_belief(epsilon, foretold),
         guessing=float(prior.max()),
         sentence=f"0 of {len(other.class_):,} rows of {other.name} are of people whom {one.name} "
         f"leaves fewer values of {view.sensitive.name}, for answers exclude none; of {exposed:,} "
-        f"the class alone lets one value be believed at {SURE:.0%} or more.",
+        f"the class alone lets one value be believed at {CONFIDENT:.0%} or more.",
         defence=DEFENCE,
-        assumptions=(*ANSWERS, *_limits(view)),
+        assumptions=(*ANSWERS, *_list_limits(view)),
         table="release 2",
         details={
             "l": l,
             "adversary": "class",
-            "sure": SURE,
+            "sure": CONFIDENT,
             "pairs_exposing": 0,
             "values_left": {},
             "classes_exposed": int(sure.sum()),

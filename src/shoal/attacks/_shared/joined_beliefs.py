@@ -32,14 +32,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from shoal.attacks._shared.beliefs import SURE, Channel, Floats, posterior, summed, weights
+from shoal.attacks._shared.beliefs import (
+    CONFIDENT,
+    Channel,
+    Floats,
+    compute_posterior,
+    sum_over_classes,
+    weigh_answers,
+)
 from shoal.core.cells import Cells
 
 TIED = 1e-12
 """Beliefs that are nearer to each other than this are the same."""
 
 
-class Told(Protocol):
+class LikelihoodSource(Protocol):
     """What a release says of people."""
 
     def likelihoods(self, keys: NDArray[Any]) -> Floats:
@@ -47,7 +54,7 @@ class Told(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class ClassLikelihoods:
     """A release of classes: published values in each, true or answered."""
 
     cells: Cells
@@ -55,21 +62,23 @@ class Classes:
     """What each class says of each value: (classes, values)."""
 
     @classmethod
-    def of(cls, cells: Cells, counts: NDArray[np.int64], chance: Floats, prior: Floats) -> Classes:
+    def of(
+        cls, cells: Cells, counts: NDArray[np.int64], chance: Floats, prior: Floats
+    ) -> ClassLikelihoods:
         """With counts (classes, published values), and P(published | true)."""
         channel = Channel(csr_matrix(counts.astype(np.float64)), chance)
-        return cls(cells, np.asarray(channel.counts @ weights(channel, prior)))
+        return cls(cells, np.asarray(channel.counts @ weigh_answers(channel, prior)))
 
     def likelihoods(self, keys: NDArray[Any]) -> Floats:
         """From the rows of all classes whose cells fit; whoever fits none is told nothing of."""
         start, classes = self.cells.contains(keys)
-        found = summed(self.weight, start, classes, slice(0, len(start) - 1))
+        found = sum_over_classes(self.weight, start, classes, slice(0, len(start) - 1))
         found[np.diff(start) == 0] = 1.0
         return found
 
 
 @dataclass(frozen=True, eq=False)
-class Naive:
+class NaiveBayesTables:
     """Tables of counts, of each quasi-identifier with the sensitive value, over their bins."""
 
     bins: Sequence[NDArray[Any]]
@@ -89,7 +98,7 @@ class Naive:
 
 
 @dataclass(frozen=True)
-class Success:
+class JoinedSuccess:
     """How an adversary fares: shares of people."""
 
     right: float
@@ -100,28 +109,32 @@ class Success:
     """Whose own value has a belief of at least ``SURE``."""
 
 
-def beliefs(releases: Sequence[Told], keys: NDArray[Any], prior: Floats) -> Floats:
+def join_beliefs(releases: Sequence[LikelihoodSource], keys: NDArray[Any], prior: Floats) -> Floats:
     """The belief in each value of each person, (people, values); π where no value is left."""
     said = np.array([release.likelihoods(keys) for release in releases])
-    found = posterior(said.reshape(-1, keys.shape[1], len(prior)), prior)
+    found = compute_posterior(said.reshape(-1, keys.shape[1], len(prior)), prior)
     return np.where(found.any(axis=1, keepdims=True), found, prior)
 
 
-def success(
-    releases: Sequence[Told], keys: NDArray[Any], values: NDArray[Any], prior: Floats
-) -> Success:
+def measure_success(
+    releases: Sequence[LikelihoodSource], keys: NDArray[Any], values: NDArray[Any], prior: Floats
+) -> JoinedSuccess:
     """The attack on some people, whose quasi-identifiers (columns, people) are known.
 
     >>> ends = np.array([[0], [1]], np.int32)
-    >>> told = Classes.of(Cells(ends, ends), np.array([[2, 0], [1, 1]]), np.eye(2), np.full(2, 0.5))
-    >>> beliefs([told, told], np.array([[0, 1]]), np.full(2, 0.5)).tolist()
+    >>> prior, keys = np.full(2, 0.5), np.array([[0, 1]])
+    >>> counts = np.array([[2, 0], [1, 1]])
+    >>> release = ClassLikelihoods.of(Cells(ends, ends), counts, np.eye(2), prior)
+    >>> join_beliefs([release, release], keys, prior).tolist()
     [[1.0, 0.0], [0.5, 0.5]]
-    >>> success([told, told], np.array([[0, 1]]), np.array([0, 0]), np.full(2, 0.5))
-    Success(right=0.75, settled=0.5, sure=0.5)
+    >>> measure_success([release, release], keys, np.array([0, 0]), prior)
+    JoinedSuccess(right=0.75, settled=0.5, sure=0.5)
     """
-    belief = beliefs(releases, keys, prior)
+    belief = join_beliefs(releases, keys, prior)
     own, most = belief[np.arange(len(values)), values], belief.max(axis=1)
     tied = (belief >= most[:, np.newaxis] * (1 - TIED)).sum(axis=1)
     right = np.where(own >= most * (1 - TIED), 1 / tied, 0.0)
     settled = ((belief > 0).sum(axis=1) == 1) & (own > 0)
-    return Success(float(right.mean()), float(settled.mean()), float((own >= SURE).mean()))
+    return JoinedSuccess(
+        float(right.mean()), float(settled.mean()), float((own >= CONFIDENT).mean())
+    )

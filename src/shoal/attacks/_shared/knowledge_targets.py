@@ -17,7 +17,7 @@ from shlex import quote
 
 import numpy as np
 
-from shoal.attacks._shared.wording import counted, is_null
+from shoal.attacks._shared.wording import is_null, pluralise
 from shoal.core.errors import InputError, UsageError
 from shoal.core.labels import restore_cell
 from shoal.core.theory.adversary_view import ReleaseView, Targets, View
@@ -25,11 +25,11 @@ from shoal.core.theory.knowledge import Atom, Implication
 
 _ROW = re.compile(r"#0*([1-9][0-9]*)")
 _NO = re.compile(r"no\s", re.IGNORECASE)
-_LISTED = 5
+_MAX_PLACES = 5
 
 
 @dataclass(frozen=True)
-class Said:
+class LocatedAtom:
     """An atom, and where it stands."""
 
     place: str
@@ -37,7 +37,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Somebody:
+class MentionedPerson:
     """A person spoken of: the row that was meant, of which table, and the possible classes."""
 
     row: int
@@ -45,66 +45,66 @@ class Somebody:
     classes: tuple[int, ...]
 
 
-def called(atom: Atom) -> str:
+def name_of_person(atom: Atom) -> str:
     """What an atom's person is called; a row in one way only."""
     row = _ROW.fullmatch(atom.person)
     return f"#{row[1]}" if row else atom.person
 
 
-def said(about: Atom, knowing: Sequence[Implication]) -> list[Said]:
+def list_atoms(about: Atom, knowing: Sequence[Implication]) -> list[LocatedAtom]:
     """Every atom: the question, and those of the pieces in the order in which they are written."""
     return [
-        Said("the question", about),
+        LocatedAtom("the question", about),
         *(
-            Said(f"piece {n}, atom {m}", atom)
+            LocatedAtom(f"piece {n}, atom {m}", atom)
             for n, piece in enumerate(knowing, 1)
             for m, atom in enumerate(piece.atoms, 1)
         ),
     ]
 
 
-def asked_as(name: str) -> str:
+def format_question(name: str) -> str:
     """How to ask about a column at the command line.
 
-    >>> print(asked_as("lab result"))
+    >>> print(format_question("lab result"))
     --about '#7.lab result=...'
     """
     return f"--about {quote(str(Atom('#7', name, '...')))}"
 
 
-def same_column(atoms: Iterable[Said], name: str) -> None:
+def check_same_column(atoms: Iterable[LocatedAtom], name: str) -> None:
     """Refuse knowledge about another column than the one that is learnt."""
     if other := [one for one in atoms if one.atom.column != name]:
         raise UsageError(
             f"The knowledge is about another column than {name!r}, which is to be learnt "
-            f"({_places(other, '')}).",
-            f"write for example {asked_as(name)}, or name the column to learn: --on COL.",
+            f"({_list_places(other, '')}).",
+            f"write for example {format_question(name)}, or name the column to learn: --on COL.",
         )
 
 
-def codes(view: View, atoms: Iterable[Said]) -> dict[str, int]:
+def find_value_codes(view: View, atoms: Iterable[LocatedAtom]) -> dict[str, int]:
     """The code of each value that is spoken of, as it is written."""
     axis = view.sensitive
     assert axis is not None
     of_word = {view.value(code): code for code in reversed(range(axis.size))}
     found: dict[str, int] = {}
-    unknown: dict[str, Said] = {}
+    unknown: dict[str, LocatedAtom] = {}
     for one in atoms:
         value = one.atom.value
-        found[value] = _code(view, of_word, value)
+        found[value] = _find_code(view, of_word, value)
         if found[value] < 0:
             unknown.setdefault(value, one)
     if unknown:
         show = "value" if view.show else ""
-        values = counted(len(unknown), f"value of {axis.name} is", f"values of {axis.name} are")
+        values = pluralise(len(unknown), f"value of {axis.name} is", f"values of {axis.name} are")
         raise UsageError(
-            f"{values} in no row of the release ({_places(unknown.values(), show)}).",
+            f"{values} in no row of the release ({_list_places(unknown.values(), show)}).",
             "write values as the release does, capitals too; null for a missing one.",
         )
     return found
 
 
-def _code(view: View, of_word: dict[str, int], value: str) -> int:
+def _find_code(view: View, of_word: dict[str, int], value: str) -> int:
     """The code of a value, -1 for none: 50 is 50.0, and nothing at all is null."""
     axis = view.sensitive
     assert axis is not None
@@ -122,47 +122,51 @@ def _code(view: View, of_word: dict[str, int], value: str) -> int:
     return -1 if is_null(view, code) else code
 
 
-def people(view: View, release: ReleaseView, atoms: Sequence[Said]) -> dict[str, Somebody]:
+def find_mentioned_people(
+    view: View, release: ReleaseView, atoms: Sequence[LocatedAtom]
+) -> dict[str, MentionedPerson]:
     """Each person that is spoken of: a row of the release, or one of the targets by name."""
-    first: dict[str, Said] = {}
+    first: dict[str, LocatedAtom] = {}
     for one in atoms:
-        first.setdefault(called(one.atom), one)
+        first.setdefault(name_of_person(one.atom), one)
     rows = {name: int(name[1:]) for name in first if _ROW.fullmatch(name)}
     names = {name: one for name, one in first.items() if name not in rows}
     size, show = len(release.class_), "person" if view.show else ""
     if outside := [first[name] for name, row in rows.items() if row > size]:
         raise UsageError(
-            f"{counted(len(outside), 'row is', 'rows are')} not in the release "
-            f"({_places(outside, show)}).",
+            f"{pluralise(len(outside), 'row is', 'rows are')} not in the release "
+            f"({_list_places(outside, show)}).",
             f"rows are #1 to #{size}.",
         )
-    _meant_otherwise(view.people, names, size, show)
+    _refuse_misread_names(view.people, names, size, show)
     found = {
-        name: Somebody(row, "release 1", (int(release.class_[row - 1]),))
+        name: MentionedPerson(row, "release 1", (int(release.class_[row - 1]),))
         for name, row in rows.items()
     }
-    return {**found, **_named_people(view.people, release, names, show)}
+    return {**found, **_find_named_people(view.people, release, names, show)}
 
 
-def _meant_otherwise(people: Targets | None, names: dict[str, Said], size: int, show: str) -> None:
+def _refuse_misread_names(
+    people: Targets | None, names: dict[str, LocatedAtom], size: int, show: str
+) -> None:
     """Refuse who is called like a row that cannot be, or like somebody denied, and is nobody."""
     known = set(people.names or ()) if people is not None else set()
     strange = {name: one for name, one in names.items() if name not in known}
     if rows := [one for name, one in strange.items() if name.startswith("#")]:
         raise UsageError(
-            f'After "#" there is no number of a row ({_places(rows, show)}).',
+            f'After "#" there is no number of a row ({_list_places(rows, show)}).',
             f"rows are #1 to #{size}.",
         )
     if denied := [one for name, one in strange.items() if _NO.match(name)]:
         raise UsageError(
-            f'"no" is not part of the language ({_places(denied, show)}).',
+            f'"no" is not part of the language ({_list_places(denied, show)}).',
             "write not instead, as in: not Ed.disease=mumps.",
         )
 
 
-def _named_people(
-    people: Targets | None, release: ReleaseView, names: dict[str, Said], show: str
-) -> dict[str, Somebody]:
+def _find_named_people(
+    people: Targets | None, release: ReleaseView, names: dict[str, LocatedAtom], show: str
+) -> dict[str, MentionedPerson]:
     if not names:
         return {}
     if people is None or people.names is None:
@@ -170,26 +174,26 @@ def _named_people(
         lacks = "--targets FILE and --name COL" if people is None else "--name COL"
         raise UsageError(
             f"Nobody says who the {who} whom the knowledge names "
-            f"({_places(names.values(), show)}).",
+            f"({_list_places(names.values(), show)}).",
             f"add {lacks}, or write #7 for the person of row 7 of the release.",
         )
-    at = _only_ones(people.names, names, show)
+    at = _find_unique_names(people.names, names, show)
     start, classes = people.take(np.array(at)).fitting(release.cells)
     fit = [tuple(map(int, some)) for some in np.split(classes, start[1:-1])]
     if absent := [one for one, some in zip(names.values(), fit, strict=True) if not some]:
         raise InputError(
-            f"{counted(len(absent), 'person', 'people')} cannot be placed in a class of the "
-            f"release ({_places(absent, show)}).",
+            f"{pluralise(len(absent), 'person', 'people')} cannot be placed in a class of the "
+            f"release ({_list_places(absent, show)}).",
             "check that the targets and the release share columns and values; for buckets give all "
             "columns that are published as they are.",
         )
     return {
-        name: Somebody(int(people.rows[i]), "targets", some)
+        name: MentionedPerson(int(people.rows[i]), "targets", some)
         for name, i, some in zip(names, at, fit, strict=True)
     }
 
 
-def _only_ones(known: Sequence[str], names: dict[str, Said], show: str) -> list[int]:
+def _find_unique_names(known: Sequence[str], names: dict[str, LocatedAtom], show: str) -> list[int]:
     """Where each name is among the people's, each of which must be there once."""
     places: dict[str, list[int]] = {one: [] for one in names}
     for i, name in enumerate(known):
@@ -197,22 +201,22 @@ def _only_ones(known: Sequence[str], names: dict[str, Said], show: str) -> list[
             places[name].append(i)
     if absent := [names[name] for name, found in places.items() if not found]:
         raise UsageError(
-            f"{counted(len(absent), 'person is', 'people are')} not among the targets "
-            f"({_places(absent, show)}).",
+            f"{pluralise(len(absent), 'person is', 'people are')} not among the targets "
+            f"({_list_places(absent, show)}).",
             "write names as the targets' column does, in quotes where they hold a point.",
         )
     if several := [names[name] for name, found in places.items() if len(found) > 1]:
         raise InputError(
-            f"{counted(len(several), 'name belongs', 'names belong')} to several of the targets "
-            f"({_places(several, show)}).",
+            f"{pluralise(len(several), 'name belongs', 'names belong')} to several of the targets "
+            f"({_list_places(several, show)}).",
             "name a column in which everybody is called differently: --name COL.",
         )
     return [found[0] for found in places.values()]
 
 
-def _places(atoms: Iterable[Said], show: str) -> str:
+def _list_places(atoms: Iterable[LocatedAtom], show: str) -> str:
     """Where atoms stand, with the part of each that may be shown."""
     every = list(atoms)
     told = [one.place + (f": {getattr(one.atom, show)}" if show else "") for one in every]
-    more = [f"{len(told) - _LISTED:,} more"] if len(told) > _LISTED else []
-    return "; ".join([*told[:_LISTED], *more])
+    more = [f"{len(told) - _MAX_PLACES:,} more"] if len(told) > _MAX_PLACES else []
+    return "; ".join([*told[:_MAX_PLACES], *more])

@@ -42,28 +42,28 @@ Located = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Person ``i`` is in one of ``classes[start[i]:start[i + 1]]``, ascending."""
 
 
-def located(
+def locate(
     release: ReleaseView, axes: Sequence[Axis], people: Targets, location: str = "honest"
 ) -> Located:
     """The classes each person could be in: start (people + 1), classes."""
-    if known_location(location) == "assumed":
-        return _assumed(release, people)
+    if check_location(location) == "assumed":
+        return _locate_true_class(release, people)
     if location == "centroid" or release.centroids:
-        return _centroid(release, axes, people)
+        return _locate_nearest(release, axes, people)
     return people.fitting(release.cells)
 
 
-def reckoned(releases: Sequence[ReleaseView], location: str) -> tuple[str, tuple[str, ...]]:
+def resolve_location(releases: Sequence[ReleaseView], location: str) -> tuple[str, tuple[str, ...]]:
     """The location that people are truly looked for by, and what it takes for granted."""
     near = [release.centroids for release in releases]
-    if known_location(location) != "honest" or not any(near):
+    if check_location(location) != "honest" or not any(near):
         return location, (LOCATIONS[location],)
     if all(near):
         return "centroid", (LOCATIONS["centroid"],)
     return location, (LOCATIONS[location], NEAREST)
 
 
-def known_location(location: str) -> str:
+def check_location(location: str) -> str:
     """The location, if there is one of that name."""
     if location not in LOCATIONS:
         raise UsageError(
@@ -72,7 +72,7 @@ def known_location(location: str) -> str:
     return location
 
 
-def alike(
+def group_by_key(
     people: Targets, axes: Sequence[Axis], location: str
 ) -> tuple[Targets, NDArray[np.int64]]:
     """One person for each distinct key, and the number of everybody's key among these.
@@ -89,7 +89,7 @@ def alike(
     return people.take(first), key.astype(np.int64)
 
 
-def full_classes(
+def find_full_classes(
     release: ReleaseView, people: Targets
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The only class that holds each person (-1: none or several), and which classes are full:
@@ -110,7 +110,7 @@ def full_classes(
     return class_of, full
 
 
-def look_like_means(
+def looks_like_means(
     release: ReleaseView, axes: Sequence[Axis], keys: NDArray[Any], absent: NDArray[np.bool_]
 ) -> bool:
     """Whether most people are in no cell, and a column of single numbers has none of theirs."""
@@ -124,7 +124,7 @@ def look_like_means(
     return False
 
 
-def _assumed(release: ReleaseView, people: Targets) -> Located:
+def _locate_true_class(release: ReleaseView, people: Targets) -> Located:
     """The class that holds each person; cells that nobody is in twice give it away as well."""
     if release.holds is not None:
         held = release.holds >= 0
@@ -146,12 +146,14 @@ def _assumed(release: ReleaseView, people: Targets) -> Located:
     return start, classes
 
 
-def _centroid(release: ReleaseView, axes: Sequence[Axis], people: Targets) -> Located:
+def _locate_nearest(release: ReleaseView, axes: Sequence[Axis], people: Targets) -> Located:
     """The nearest classes of each person; none of who has a value that no release has.
 
     A column of which no single value of somebody is known does not count for them.
     """
-    point = np.ones(people.keys.shape, np.bool_) if people.cells is None else points(people.cells)
+    point = (
+        np.ones(people.keys.shape, np.bool_) if people.cells is None else are_points(people.cells)
+    )
     patterns, pattern = np.unique(point, axis=1, return_inverse=True)
     found: list[tuple[NDArray[np.int64], Located]] = []
     for i, columns in enumerate(patterns.T):
@@ -160,18 +162,18 @@ def _centroid(release: ReleaseView, axes: Sequence[Axis], people: Targets) -> Lo
         known = np.flatnonzero((pattern.ravel() == i) & (keys >= 0).all(axis=0))
         part = replace(release, cells=release.cells.columns(some))
         asked = np.ascontiguousarray(keys[:, known], np.int32)
-        found.append((known, _nearest(part, [axes[j] for j in some.tolist()], asked)))
+        found.append((known, _find_nearest_classes(part, [axes[j] for j in some.tolist()], asked)))
     length = np.zeros(len(people), dtype=np.int64)
     for known, (start, _) in found:
         length[known] = np.diff(start)
     starts = _starts(length)
     classes = np.empty(starts[-1], dtype=np.int64)
     for known, (_, near) in found:
-        classes[ranges(starts[known], length[known])] = near
+        classes[expand_ranges(starts[known], length[known])] = near
     return starts, classes
 
 
-def points(cells: Cells) -> NDArray[np.bool_]:
+def are_points(cells: Cells) -> NDArray[np.bool_]:
     """Whether each cell is a single value, or none: (columns, cells)."""
     single = (cells.low >= cells.high).T
     for column, bits in cells.sets.items():
@@ -179,22 +181,24 @@ def points(cells: Cells) -> NDArray[np.bool_]:
     return single
 
 
-def ranges(first: NDArray[Any], length: NDArray[Any]) -> NDArray[np.int64]:
+def expand_ranges(first: NDArray[Any], length: NDArray[Any]) -> NDArray[np.int64]:
     """So many numbers from each of the first ones on, one after the other.
 
-    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    >>> expand_ranges(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]
     """
     within = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
     return np.asarray(np.repeat(first, length) + within, np.int64)
 
 
-def _nearest(release: ReleaseView, axes: Sequence[Axis], points: NDArray[np.int32]) -> Located:
+def _find_nearest_classes(
+    release: ReleaseView, axes: Sequence[Axis], points: NDArray[np.int32]
+) -> Located:
     """The nearest classes of each point (columns, points)."""
     size, classes = points.shape[1], len(release.cells)
     if not size or not classes:
         return np.zeros(size + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    compared = *_numeric(release, axes, points), *_matched(release, axes, points)
+    compared = *_prepare_numbers(release, axes, points), *_prepare_categories(release, axes, points)
     number, found = np.zeros((2, size), dtype=np.int64)
     everyone = np.arange(size)
     work = size * classes
@@ -219,7 +223,7 @@ def _nearest(release: ReleaseView, axes: Sequence[Axis], points: NDArray[np.int3
     return start, every
 
 
-def _numeric(
+def _prepare_numbers(
     release: ReleaseView, axes: Sequence[Axis], points: NDArray[np.int32]
 ) -> tuple[NDArray[Any], ...]:
     """Numbers and dates: the points' places, the cells' middles, whether null is in a cell, and
@@ -245,7 +249,7 @@ def _numeric(
     return places, middle, null, scale
 
 
-def _matched(
+def _prepare_categories(
     release: ReleaseView, axes: Sequence[Axis], points: NDArray[np.int32]
 ) -> tuple[NDArray[Any], ...]:
     """Categories and codes: the points' codes, and the ranges or sets of the cells."""

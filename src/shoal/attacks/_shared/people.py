@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.location import Located, ranges
-from shoal.attacks._shared.value_weights import Evidence, silent_releases
+from shoal.attacks._shared.location import Located, expand_ranges
+from shoal.attacks._shared.value_weights import ValueEvidence, find_silent_releases
 from shoal.core.axis import Axis
 from shoal.core.theory.adversary_view import UNKNOWN, ReleaseView, Targets, View
 from shoal.kernels.grouping import collect_code_sets, number_combinations
@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-def people_fitting(
+def count_people_fitting(
     release: ReleaseView, axis: Axis | None, located: Located
 ) -> tuple[Ints, NDArray[np.int32]]:
     """Of each key how many people, or rows, the classes that fit it have, and the value on the axis
@@ -39,32 +39,32 @@ def people_fitting(
     """
     values = None if axis is None else release.values
     if release.person is None:
-        candidates, agreed = _rows_fitting(release, None if values is None else axis, located)
-        return candidates, _learnt(agreed, axis)
+        candidates, agreed = _count_rows_fitting(release, None if values is None else axis, located)
+        return candidates, _drop_missing(agreed, axis)
     start, classes = located
     rows = np.argsort(release.class_, kind="stable")
     begin, length = np.cumsum(release.rows) - release.rows, np.diff(start)
     weight = np.concatenate(([0], np.cumsum(release.rows[classes])))[start]
     candidates = np.zeros(len(length), np.int64)
     agreed = np.full(len(length), -1, np.int32)
-    each, of = _alike(start, classes)
-    for some in _portions(np.diff(weight)[each]):
+    each, of = _group_single_classes(start, classes)
+    for some in _slice_portions(np.diff(weight)[each]):
         keys = each[some]
-        there = classes[ranges(start[keys], length[keys])]
+        there = classes[expand_ranges(start[keys], length[keys])]
         key = np.repeat(np.repeat(np.arange(len(keys)), length[keys]), release.rows[there])
-        row = rows[ranges(begin[there], release.rows[there])]
-        candidates[keys], agreed[keys] = _counted(key, row, release, values, len(keys))
-    return candidates[each][of], _learnt(agreed[each][of], axis)
+        row = rows[expand_ranges(begin[there], release.rows[there])]
+        candidates[keys], agreed[keys] = _count_and_agree(key, row, release, values, len(keys))
+    return candidates[each][of], _drop_missing(agreed[each][of], axis)
 
 
-def _learnt(agreed: NDArray[np.int32], axis: Axis | None) -> NDArray[np.int32]:
+def _drop_missing(agreed: NDArray[np.int32], axis: Axis | None) -> NDArray[np.int32]:
     """The values that all have, without the one that nobody knows: a missing one."""
     if axis is None or not axis.unknown:
         return agreed
     return np.where(agreed == axis.null_code, np.int32(-1), agreed)
 
 
-def _rows_fitting(
+def _count_rows_fitting(
     release: ReleaseView, axis: Axis | None, located: Located
 ) -> tuple[Ints, NDArray[np.int32]]:
     """The same where a row is a person: rows add up, and the ends of a class's values tell."""
@@ -83,7 +83,7 @@ def _rows_fitting(
     return candidates, agreed
 
 
-def _alike(start: Ints, classes: Ints) -> tuple[Ints, Ints]:
+def _group_single_classes(start: Ints, classes: Ints) -> tuple[Ints, Ints]:
     """One key of those that fit the same single class, and all others; which stands for each."""
     number = np.diff(start)
     alone = number == 1
@@ -95,7 +95,7 @@ def _alike(start: Ints, classes: Ints) -> tuple[Ints, Ints]:
     return each, of
 
 
-def _portions(weights: Ints) -> Iterator[slice]:
+def _slice_portions(weights: Ints) -> Iterator[slice]:
     """Slices of about as much weight as fits into memory."""
     portion = np.cumsum(weights) // AT_ONCE
     ends = np.flatnonzero(np.diff(portion)) + 1
@@ -104,7 +104,7 @@ def _portions(weights: Ints) -> Iterator[slice]:
         yield slice(first, last)
 
 
-def _counted(
+def _count_and_agree(
     key: Ints, row: Ints, release: ReleaseView, values: NDArray[Any] | None, keys: int
 ) -> tuple[Ints, NDArray[np.int32]]:
     """People and what they agree on, from pairs of a key and a row that fits it."""
@@ -123,20 +123,20 @@ def _counted(
     return candidates, agreed
 
 
-def people_covered(located: Located, key: Ints, people: Targets, classes: int) -> Ints:
+def count_people_covered(located: Located, key: Ints, people: Targets, classes: int) -> Ints:
     """How many people of a register fit each class, each counted once."""
     start, fitting = located
     if people.person is None:
         there = np.repeat(np.bincount(key, minlength=len(start) - 1), np.diff(start))
         return np.bincount(fitting, there, classes).astype(np.int64)
     length = np.diff(start)[key]
-    class_ = fitting[ranges(start[:-1][key], length)]
+    class_ = fitting[expand_ranges(start[:-1][key], length)]
     person = np.repeat(people.person, length)
     _, once = number_combinations((class_, person), (classes, len(people)))
     return np.bincount(class_[once], minlength=classes).astype(np.int64)
 
 
-def certain_by_number(release: ReleaseView, axis: Axis) -> NDArray[Any]:
+def find_certain_by_number(release: ReleaseView, axis: Axis) -> NDArray[Any]:
     """The people of whom a value is certain for who knows how many rows they have in a class.
 
     Somebody with more rows than lack a value has it: the others cannot all lack it.
@@ -151,7 +151,7 @@ def certain_by_number(release: ReleaseView, axis: Axis) -> NDArray[Any]:
     return release.people_of(first[certain])
 
 
-def certain_by_classes(release: ReleaseView, axis: Axis) -> NDArray[Any]:
+def find_certain_by_classes(release: ReleaseView, axis: Axis) -> NDArray[Any]:
     """The people whose classes have one value in common, where nobody has two values.
 
     A class in which somebody's value is missing excludes none, so that the others decide.
@@ -164,7 +164,7 @@ def certain_by_classes(release: ReleaseView, axis: Axis) -> NDArray[Any]:
     _, first = number_combinations((release.class_[known], release.person[known]), sizes)
     class_, person = release.class_[known[first]], release.person[known[first]]
     length = values.distinct[class_]
-    value = values.value[ranges(values.start[:-1][class_], length)]
+    value = values.value[expand_ranges(values.start[:-1][class_], length)]
     who = np.repeat(person, length)
     pair, one = number_combinations((who, value), (size, axis.size))
     in_all = np.bincount(pair) == np.bincount(person, minlength=size)[who[one]]
@@ -175,7 +175,7 @@ def certain_by_classes(release: ReleaseView, axis: Axis) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class Best:
+class BestRows:
     """Of each person the row that tells most: a value, a match, then the fewest candidates."""
 
     row: Ints
@@ -190,7 +190,7 @@ class Best:
     @classmethod
     def of(
         cls, people: Targets, candidates: Ints, certain: Flags, agreed: NDArray[np.int32]
-    ) -> Best:
+    ) -> BestRows:
         """The best of everybody's rows."""
         if people.person is None:
             return cls(np.arange(people.listed), candidates, certain, agreed)
@@ -204,7 +204,7 @@ class Best:
 
 
 @dataclass(frozen=True)
-class Left:
+class RemainingValues:
     """What several releases leave of the values of people with several rows."""
 
     first: Ints
@@ -219,28 +219,28 @@ class Left:
     _person: Ints
 
     @classmethod
-    def of(cls, view: View, evidence: Evidence, people: Targets) -> Left:
+    def of(cls, view: View, evidence: ValueEvidence, people: Targets) -> RemainingValues:
         """What is left of everybody, by all of their rows."""
         person = np.arange(people.listed) if people.person is None else people.person
         order = np.argsort(person, kind="stable")
         _, start = np.unique(person[order], return_index=True)
         every, known = range(len(view.releases)), evidence.without_blanks
-        sets = np.stack([_values_left(known, j)[evidence.key] for j in every])
-        is_constant = _is_constant(view, people, person)
+        sets = np.stack([_list_values_left(known, j)[evidence.key] for j in every])
+        is_constant = _has_constant_values(view, people, person)
         if is_constant:
             blank = np.asarray(~sets.any(axis=2))  # a known row that is in no class says nothing
-            joined = np.bitwise_and.reduceat(_filled(sets, blank)[:, order], start, axis=1)
+            joined = np.bitwise_and.reduceat(_fill_blanks(sets, blank)[:, order], start, axis=1)
             nowhere = np.logical_and.reduceat(blank[:, order], start, axis=1)
             joined[nowhere] = 0
         else:
             joined = np.bitwise_or.reduceat(sets[:, order], start, axis=1)
-        single = is_constant | ~_has_several(view, people, person)
+        single = is_constant | ~_has_several_rows(view, people, person)
         nothing = None
         if known is not evidence:
             unsure = np.stack([evidence.unsure(j) for j in every])[:, order]
             unsure = np.logical_or.reduceat(unsure, start, axis=1)
-            silent = silent_releases(joined, unsure, single)
-            joined[silent] = _as_set(known.total)
+            silent = find_silent_releases(joined, unsure, single)
+            joined[silent] = _as_bits(known.total)
             nothing = np.asarray(silent.all(axis=0))
         prior = np.bitwise_count(joined).sum(axis=2).astype(np.int32)
         common = np.bitwise_count(np.bitwise_and.reduce(joined, axis=0)).sum(axis=1)
@@ -268,7 +268,7 @@ class Left:
         )
 
 
-def _values_left(evidence: Evidence, release: int) -> NDArray[np.uint64]:
+def _list_values_left(evidence: ValueEvidence, release: int) -> NDArray[np.uint64]:
     """The values that a release leaves of each key, as sets of codes: (keys, words)."""
     values, (start, classes) = evidence.histograms[release], evidence.located[release]
     words = (len(values.total) + 63) // 64
@@ -281,21 +281,21 @@ def _values_left(evidence: Evidence, release: int) -> NDArray[np.uint64]:
     return found
 
 
-def _as_set(total: Ints) -> NDArray[np.uint64]:
+def _as_bits(total: Ints) -> NDArray[np.uint64]:
     """The values that occur, as bits (words,)."""
     codes = np.flatnonzero(total)
     words, one = (len(total) + 63) // 64, np.zeros(len(codes), np.int64)
     return np.asarray(collect_code_sets(codes, np.arange(len(codes)), one, 1, words)[0])
 
 
-def _filled(sets: NDArray[np.uint64], blank: Flags) -> NDArray[np.uint64]:
+def _fill_blanks(sets: NDArray[np.uint64], blank: Flags) -> NDArray[np.uint64]:
     """The sets with all codes where they are blank."""
     full = sets.copy()
     full[blank] = np.uint64(2**64 - 1)
     return full
 
 
-def _is_constant(view: View, people: Targets, person: Ints) -> bool:
+def _has_constant_values(view: View, people: Targets, person: Ints) -> bool:
     """Whether nobody has two different values, by the releases and by the truth, where any says it
     of somebody with several rows.
     """
@@ -311,7 +311,7 @@ def _is_constant(view: View, people: Targets, person: Ints) -> bool:
     return pairs.shape[1] == len(np.unique(person[known])) and bool(told or known.any())
 
 
-def _has_several(view: View, people: Targets, person: Ints) -> Flags:
+def _has_several_rows(view: View, people: Targets, person: Ints) -> Flags:
     """Whether somebody has several rows, in their table or in any release, as far as is known."""
     several = np.bincount(person) > 1
     for release in view.releases:

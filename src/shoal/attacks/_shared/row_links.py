@@ -62,7 +62,7 @@ class Twins:
 
 
 @dataclass(frozen=True)
-class Half:
+class JoinSide:
     """What is settled about the rows of one release when it is joined with another."""
 
     number: int
@@ -82,9 +82,9 @@ class Half:
     def could(self, cells: int) -> Ints:
         """How many rows have each linked cell at most."""
         settled, open_, count = self.settled, self.open, self.twins.count
-        rest = count - _sums(settled.twins, settled.rows, len(count))
-        may = _sums(open_.cell, rest[open_.twins], cells)
-        return _sums(settled.cell, settled.rows, cells) + may
+        rest = count - _sum_by_group(settled.twins, settled.rows, len(count))
+        may = _sum_by_group(open_.cell, rest[open_.twins], cells)
+        return _sum_by_group(settled.cell, settled.rows, cells) + may
 
     @cached_property
     def classes(self) -> Ints:
@@ -104,10 +104,10 @@ class Half:
 
 
 @dataclass(frozen=True)
-class Links:
+class RowLinks:
     """What is settled when two releases are joined, and what is not."""
 
-    halves: tuple[Half, Half]
+    halves: tuple[JoinSide, JoinSide]
     paired: int
     """How many rows a largest assignment pairs."""
     cells: Cells
@@ -125,18 +125,18 @@ class Links:
         settled = (self.could[half.settled.cell] for half in self.halves)
         return int(np.concatenate([*settled, *(half.classes for half in self.halves)]).min())
 
-    def alone(self, half: Half) -> PairBundles:
+    def alone(self, half: JoinSide) -> PairBundles:
         """The rows of a release that are settled, and the only ones with their linked cell."""
         return half.settled.take(self.could[half.settled.cell] == 1)
 
-    def exposed(self, half: Half) -> PairBundles:
+    def exposed(self, half: JoinSide) -> PairBundles:
         """Rows that are alone now and were so in neither release; from the largest class first."""
         alone = self.alone(half)
         new = alone.take(alone.size > 1)
         return new.take(np.lexsort((half.numbers(new), -new.size)))
 
     @cached_property
-    def told(self) -> Half:
+    def told(self) -> JoinSide:
         """The release of which more rows are exposed, the first if equally many are."""
         return max(self.halves, key=lambda half: len(self.exposed(half).cell))
 
@@ -151,7 +151,7 @@ class Links:
         return settled.take(np.lexsort(order)[:1])
 
 
-def pair_of(view: View) -> tuple[ReleaseView, ReleaseView]:
+def require_two_releases(view: View) -> tuple[ReleaseView, ReleaseView]:
     """The view's two releases; raises where there are not two, or one is empty."""
     if len(view.releases) != 2:
         raise InputError(
@@ -164,9 +164,9 @@ def pair_of(view: View) -> tuple[ReleaseView, ReleaseView]:
     return one, other
 
 
-def shared_values(view: View) -> tuple[Ints, Ints]:
+def number_shared_values(view: View) -> tuple[Ints, Ints]:
     """For each row of the two releases a number: alike where all shared columns agree."""
-    one, other = pair_of(view)
+    one, other = require_two_releases(view)
     rows = len(one.class_)
     if one.shared is None or other.shared is None or not len(one.shared):
         return np.zeros(rows, np.int64), np.zeros(len(other.class_), np.int64)
@@ -176,7 +176,7 @@ def shared_values(view: View) -> tuple[Ints, Ints]:
     return number[:rows].astype(np.int64), number[rows:].astype(np.int64)
 
 
-def said(view: View, cells: Cells, number: int) -> dict[str, Any]:
+def show_cell_labels(view: View, cells: Cells, number: int) -> dict[str, Any]:
     """What one of these cells says, by column, for who asked to see it."""
     if not view.show:
         return {}
@@ -184,7 +184,7 @@ def said(view: View, cells: Cells, number: int) -> dict[str, Any]:
     return {axis.name: one.labels(view.axes, j)[1][0] for j, axis in enumerate(view.axes)}
 
 
-def side(release: ReleaseView, class_: int, rows: Ints) -> dict[str, Any]:
+def describe_class(release: ReleaseView, class_: int, rows: Ints) -> dict[str, Any]:
     """One release's part of a witness: a class of it, and rows in it by number."""
     return {
         "release": release.name,
@@ -194,39 +194,41 @@ def side(release: ReleaseView, class_: int, rows: Ints) -> dict[str, Any]:
     }
 
 
-def true_of(rows: int, labels: dict[str, Any]) -> str:
+def describe_rows(rows: int, labels: dict[str, Any]) -> str:
     """How many rows it is that something is true of, and what where it may be shown."""
     shown = ", ".join(f"{name} {label}" for name, label in labels.items())
     return f"{rows:,} row{'s' * (rows > 1)}{': ' * bool(shown)}{shown}."
 
 
-def join(view: View) -> tuple[Twins, Twins, Ints, Ints, Assignment]:
+def join_twins(view: View) -> tuple[Twins, Twins, Ints, Ints, Assignment]:
     """The twins of both releases, and as many rows paired as possible.
 
     Twins ``i`` of the first could be the twins ``partner[start[i]:start[i + 1]]`` of the second:
     start and partner come before what is assigned.
     """
-    releases = pair_of(view)
-    _refuse_blind(view)
-    one, other = (_twins(*each) for each in zip(releases, shared_values(view), strict=True))
-    start, partner = _meeting(one.cells, other.cells)
+    releases = require_two_releases(view)
+    _refuse_nothing_shared(view)
+    one, other = (
+        _group_twins(*each) for each in zip(releases, number_shared_values(view), strict=True)
+    )
+    start, partner = _find_meeting_twins(one.cells, other.cells)
     return one, other, start, partner, assign(one.count, other.count, start, partner)
 
 
-def link(view: View) -> Links:
+def link_rows(view: View) -> RowLinks:
     """Pair the twins of both releases, and keep what all largest assignments agree on."""
-    one, other, start, others, known = join(view)
+    one, other, start, others, known = join_twins(view)
     twins = np.repeat(np.arange(len(one.class_)), np.diff(start))[known.possible]
     partner, rows = others[known.possible], known.rows[known.possible]
-    cell, cells = _meets(one, other, twins, partner)
+    cell, cells = _meet_cells(one, other, twins, partner)
     size = np.minimum(one.class_rows[twins], other.class_rows[partner])
     first = bundle_pairs(AssignablePairs(twins, partner, cell, rows, size), known.loose)
     second = bundle_pairs(AssignablePairs(partner, twins, cell, rows, size), known.loose[::-1])
-    halves = Half(1, one, other, *first), Half(2, other, one, *second)
-    return Links(halves, int(rows.sum()), cells)
+    halves = JoinSide(1, one, other, *first), JoinSide(2, other, one, *second)
+    return RowLinks(halves, int(rows.sum()), cells)
 
 
-def _meeting(one: Cells, other: Cells) -> tuple[Ints, Ints]:
+def _find_meeting_twins(one: Cells, other: Cells) -> tuple[Ints, Ints]:
     """The twins of the other side that each twins' cells meet, as ``meeting`` gives them.
 
     They are counted part by part; raises where weighing them would take too much memory.
@@ -252,10 +254,12 @@ def _meeting(one: Cells, other: Cells) -> tuple[Ints, Ints]:
     return start, np.concatenate(found)
 
 
-def _refuse_blind(view: View) -> None:
+def _refuse_nothing_shared(view: View) -> None:
     """Raises where no column in common could tell one pair of rows from another."""
     joined = any(release.shared is not None and len(release.shared) for release in view.releases)
-    common = (all(_says(one, view, j) for one in view.releases) for j in range(len(view.axes)))
+    common = (
+        all(_narrows_anything(one, view, j) for one in view.releases) for j in range(len(view.axes))
+    )
     if not joined and not any(common):
         raise InputError(
             "The releases have no column in common that tells rows apart.",
@@ -263,7 +267,7 @@ def _refuse_blind(view: View) -> None:
         )
 
 
-def _says(release: ReleaseView, view: View, column: int) -> bool:
+def _narrows_anything(release: ReleaseView, view: View, column: int) -> bool:
     """Whether some cell of the column is narrower than everything."""
     axis, cells = view.axes[column], release.cells
     if column in cells.sets:
@@ -271,7 +275,7 @@ def _says(release: ReleaseView, view: View, column: int) -> bool:
     return bool(((cells.low[:, column] > 0) | (cells.high[:, column] < axis.size - 1)).any())
 
 
-def _twins(release: ReleaseView, number: Ints) -> Twins:
+def _group_twins(release: ReleaseView, number: Ints) -> Twins:
     sizes = len(release.cells), int(number.max()) + 1
     of, first = number_combinations((release.class_, number), sizes)
     class_ = release.class_[first].astype(np.int64)
@@ -281,7 +285,7 @@ def _twins(release: ReleaseView, number: Ints) -> Twins:
     return Twins(release, class_, of.astype(np.int64), Cells(low, high, cells.sets))
 
 
-def _meets(one: Twins, other: Twins, twins: Ints, partner: Ints) -> tuple[Ints, Cells]:
+def _meet_cells(one: Twins, other: Twins, twins: Ints, partner: Ints) -> tuple[Ints, Cells]:
     """The number of each pair's linked cell, and the distinct linked cells."""
     cells, others = one.release.cells, other.release.cells
     classes = one.class_[twins], other.class_[partner]
@@ -291,19 +295,19 @@ def _meets(one: Twins, other: Twins, twins: Ints, partner: Ints) -> tuple[Ints, 
     return same[number], both.take(kept)
 
 
-def _sums(group: Ints, number: Ints, groups: int) -> Ints:
+def _sum_by_group(group: Ints, number: Ints, groups: int) -> Ints:
     return np.bincount(group, number, groups).astype(np.int64)
 
 
-def told(
-    name: str, view: View, links: Links, assumptions: Sequence[str], defence: str, **more: Any
+def report_links(
+    name: str, view: View, links: RowLinks, assumptions: Sequence[str], defence: str, **more: Any
 ) -> Finding:
     """What the joined releases give away, as a finding about the paired rows.
 
     Rows are those of the release that gives more away; somebody may be exposed in the other only.
     """
     half = links.told
-    alone, exposed = (_cells(links, each) for each in (Links.alone, Links.exposed))
+    alone, exposed = (_count_cells(links, each) for each in (RowLinks.alone, RowLinks.exposed))
     before = [each.classes for each in links.halves]
     details = {
         "joined_on": list(view.shared),
@@ -332,12 +336,12 @@ def told(
     )
 
 
-def _cells(links: Links, which: Callable[[Links, Half], PairBundles]) -> int:
+def _count_cells(links: RowLinks, which: Callable[[RowLinks, JoinSide], PairBundles]) -> int:
     """How many linked cells these rows of either release have; each is one person."""
     return len(np.union1d(*(which(links, half).cell for half in links.halves)))
 
 
-def _sentence(view: View, links: Links, exposed: int) -> str:
+def _sentence(view: View, links: RowLinks, exposed: int) -> str:
     one, other = view.releases
     half = links.told
     return (
@@ -347,7 +351,7 @@ def _sentence(view: View, links: Links, exposed: int) -> str:
     )
 
 
-def _example(view: View, links: Links) -> str:
+def _example(view: View, links: RowLinks) -> str:
     bundle, half = links.worst, links.told
     if bundle is None:
         return "No row can be paired without doubt: each could be one of several."
@@ -357,15 +361,15 @@ def _example(view: View, links: Links) -> str:
     only = "no other could without leaving a row unpaired"
     only = only if bundle.sole[0] else "the others that could would say the same"
     return (
-        f"{_rows(half.twins, twins).capitalize()} of release {half.number}, in a class of "
-        f"{half.twins.class_rows[twins]:,}: {_rows(half.others, partner)} of release "
+        f"{_describe_twins(half.twins, twins).capitalize()} of release {half.number}, in a class "
+        f"of {half.twins.class_rows[twins]:,}: {_describe_twins(half.others, partner)} of release "
         f"{3 - half.number}, in a class of {half.others.class_rows[partner]:,}, {fits}, and "
         f"{only}. What both say together is true of "
-        f"{true_of(hidden, _labels(view, links, bundle))}"
+        f"{describe_rows(hidden, _show_labels(view, links, bundle))}"
     )
 
 
-def _rows(all_: Twins, twins: int) -> str:
+def _describe_twins(all_: Twins, twins: int) -> str:
     """The rows of some twins in words, the first few by number."""
     rows = [f"{row:,}" for row in all_.rows(twins)]
     if len(rows) == 1:
@@ -374,9 +378,9 @@ def _rows(all_: Twins, twins: int) -> str:
     return f"one of the rows {', '.join(rows[:3])}{more} (alike in all that is published)"
 
 
-def _labels(view: View, links: Links, bundle: PairBundles) -> dict[str, Any]:
+def _show_labels(view: View, links: RowLinks, bundle: PairBundles) -> dict[str, Any]:
     """What both releases say together about a bundle, where it may be shown."""
-    labels, all_ = said(view, links.cells, int(bundle.cell[0])), links.told.twins
+    labels, all_ = show_cell_labels(view, links.cells, int(bundle.cell[0])), links.told.twins
     values = all_.release.values
     if labels and view.sensitive is not None and values is not None:
         row = all_.rows(int(bundle.twins[0]))[0] - 1
@@ -384,13 +388,13 @@ def _labels(view: View, links: Links, bundle: PairBundles) -> dict[str, Any]:
     return labels
 
 
-def _witness(view: View, links: Links) -> dict[str, Any]:
+def _witness(view: View, links: RowLinks) -> dict[str, Any]:
     bundle, half = links.worst, links.told
     if bundle is None:
         return {}
     both = [(half.twins, int(bundle.twins[0])), (half.others, int(bundle.partner[0]))]
-    sides = [side(all_.release, int(all_.class_[i]), all_.rows(i)) for all_, i in both]
-    labels = _labels(view, links, bundle)
+    sides = [describe_class(all_.release, int(all_.class_[i]), all_.rows(i)) for all_, i in both]
+    labels = _show_labels(view, links, bundle)
     return {
         "row": int(half.numbers(bundle)[0]),
         "releases": sides if half.number == 1 else sides[::-1],

@@ -27,7 +27,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks._shared.location import alike, located
+from shoal.attacks._shared.location import group_by_key, locate
 from shoal.core.cells import find_meeting_classes
 from shoal.core.errors import InputError
 from shoal.core.theory.adversary_view import View
@@ -37,7 +37,7 @@ from shoal.kernels.row_join import intersect_joined_values
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 
-MOST = 5_000_000
+MAX_COMBINATIONS = 5_000_000
 """So many combinations of classes are looked at; with more it is not evaluated."""
 
 
@@ -106,7 +106,7 @@ class JoinedRows:
         _refuse_many(len(first))
         second = np.repeat(np.arange(len(other.cells)), np.diff(start))
         left, narrowed = self._left(np.stack([first, second], axis=1).astype(np.int64), l)
-        number, (own, own2) = _count(left), map(_count, self.of_classes)
+        number, (own, own2) = _count_values(left), map(_count_values, self.of_classes)
         few = (number > 0) & (number < l) & (number < np.minimum(own[first], own2[second]))
         classes = np.zeros(len(other.cells), np.bool_)
         classes[second[few]] = True
@@ -118,12 +118,12 @@ class JoinedRows:
         And who can be in all of the releases.
         """
         assert self.view.people is not None
-        people, key = alike(self.view.people, self.view.axes, location)
+        people, key = group_by_key(self.view.people, self.view.axes, location)
         person, chosen = np.arange(len(people)), np.zeros((len(people), 0), np.int64)
         alone = np.full(len(people), l, np.int64)
         for release, values in zip(self.view.releases, self.of_classes, strict=True):
-            start, classes = located(release, self.view.axes, people, location)
-            alone = np.minimum(alone, _count(_joined(values[classes], np.diff(start))))
+            start, classes = locate(release, self.view.axes, people, location)
+            alone = np.minimum(alone, _count_values(_join_values(values[classes], np.diff(start))))
             several = np.diff(start)[person]
             _refuse_many(int(several.sum()))
             at = np.repeat(start[person] - np.cumsum(several) + several, several)
@@ -131,7 +131,7 @@ class JoinedRows:
             person = np.repeat(person, several)
             chosen = np.column_stack([np.repeat(chosen, several, axis=0), more])
         left, _ = self._left(np.ascontiguousarray(chosen, np.int64), l)
-        number = _count(_joined(left, np.bincount(person, minlength=len(people))))
+        number = _count_values(_join_values(left, np.bincount(person, minlength=len(people))))
         there = (number > 0)[key]
         if self.view.people.present is not None:
             there &= self.view.people.present
@@ -145,18 +145,19 @@ class JoinedRows:
 
 
 def _refuse_many(number: int) -> None:
-    if number > MOST:
+    if number > MAX_COMBINATIONS:
         raise InputError(
-            f"{number:,} combinations of classes are more than the {MOST:,} that are looked at.",
+            f"{number:,} combinations of classes are more than the {MAX_COMBINATIONS:,} that are "
+            "looked at.",
             "leave the columns out that both publish as they are.",
         )
 
 
-def _count(values: Bits) -> Ints:
+def _count_values(values: Bits) -> Ints:
     return np.asarray(np.bitwise_count(values).sum(axis=1).astype(np.int64))
 
 
-def _joined(values: Bits, several: Ints) -> Bits:
+def _join_values(values: Bits, several: Ints) -> Bits:
     """The values of so many rows each, put together."""
     ends = np.concatenate([[0], np.cumsum(several)])
     found = np.zeros((len(several), values.shape[1]), np.uint64)

@@ -36,18 +36,18 @@ from shoal.kernels.grouping import collect_code_sets
 from shoal.kernels.narrowing import count_possible_values, weigh_possible_values
 from shoal.kernels.threads import share_out
 
-FEWEST = 20
+MIN_PEOPLE = 20
 """With fewer people in either half there is nothing to calibrate on."""
-LEARNERS, JUDGED = 10_000, 100_000
+MAX_LEARNERS, MAX_JUDGED = 10_000, 100_000
 """So many people settle one temperature, and how good it is; more only take longer."""
 TEMPERATURES = 0.05, 50.0
 BINS = 10
-DENSE = 1024
+MAX_BITSET_VALUES = 1024
 """Up to so many sensitive values are counted as bitsets; more would be mostly empty words."""
 
 
 @dataclass(frozen=True)
-class Weighed:
+class WeighedValues:
     """What is left for some people, one entry each; ``prior`` is (releases, people)."""
 
     prior: NDArray[np.int32]
@@ -61,7 +61,7 @@ class Weighed:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ValueEvidence:
     """What each release says of each distinct key, and the people who have these keys."""
 
     located: Sequence[Located]
@@ -76,7 +76,7 @@ class Evidence:
     """Of whom no release says anything, where values are missing; None: of nobody."""
 
     @classmethod
-    def of_known(cls, plain: Evidence) -> Evidence:
+    def of_known(cls, plain: ValueEvidence) -> ValueEvidence:
         """The same by known values; what says nothing of somebody leaves every value there is."""
         values, keys = plain.histograms, len(plain.located[0][0]) - 1
         if not any(one.all_blanks for one in values):
@@ -85,22 +85,22 @@ class Evidence:
         every = np.arange(keys)
         sets = np.stack([replace(known, key=every).possible(j) for j in range(len(values))])
         unsure = np.stack([replace(plain, key=every).unsure(j) for j in range(len(values))])
-        silent = silent_releases(sets, unsure)
+        silent = find_silent_releases(sets, unsure)
         total = np.flatnonzero(known.total)
         anything = total.astype(np.int32), known.total[total]
         return replace(
             known,
             located=[
-                _moved(one, len(h.distinct), flags)
+                _move_to_class(one, len(h.distinct), flags)
                 for one, h, flags in zip(plain.located, values, silent, strict=True)
             ],
-            histograms=[_with_class(one, *anything) for one in known.histograms],
+            histograms=[_add_class(one, *anything) for one in known.histograms],
             seen=plain.located,
             nothing=np.asarray(silent.all(axis=0))[plain.key],
         )
 
     @property
-    def without_blanks(self) -> Evidence:
+    def without_blanks(self) -> ValueEvidence:
         """The evidence of the known values alone."""
         if not any(one.all_blanks for one in self.histograms):
             return self
@@ -160,7 +160,7 @@ class Evidence:
     def _narrowed(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         (start, classes), (begin, value, _), size = self._places, self._pairs, len(self.total)
         keys = start.shape[1] - 1
-        if size > DENSE:
+        if size > MAX_BITSET_VALUES:
             each = self._weighed(np.arange(keys), np.full(keys, UNKNOWN, np.int32))
             return each.prior[:, self.key], each.posterior[self.key]
         class_ = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
@@ -184,13 +184,13 @@ class Evidence:
             left[found] = np.bitwise_or.reduceat(sets[classes], start[:-1][found], axis=0)
         return left[self.key]
 
-    def weighed(self, who: NDArray[np.int64], temperature: float = 1.0) -> Weighed:
+    def weighed(self, who: NDArray[np.int64], temperature: float = 1.0) -> WeighedValues:
         """The values left for the people ``who``, weighed at a temperature."""
         return self._weighed(self.key[who], self.truth[who], temperature)
 
     def _weighed(
         self, key: NDArray[np.int64], truth: NDArray[np.int32], temperature: float = 1.0
-    ) -> Weighed:
+    ) -> WeighedValues:
         """The same for people with these keys and these true values."""
         prior = np.zeros((len(self.located), len(key)), dtype=np.int32)
         posterior, best = np.zeros((2, len(key)), dtype=np.int32)
@@ -202,10 +202,10 @@ class Evidence:
         every_other = np.arange(0, ends.shape[1], 2)  # where each one's classes begin, and end
         known = ends, classes, *self._pairs, share, np.repeat(truth, 2), temperature
         share_out(weigh_possible_values, len(key), prior.size, every_other, *known, *filled)
-        return Weighed(*filled)
+        return WeighedValues(*filled)
 
 
-def silent_releases(
+def find_silent_releases(
     sets: NDArray[np.uint64], unsure: NDArray[np.bool_], joined: NDArray[np.bool_] | None = None
 ) -> NDArray[np.bool_]:
     """Which releases say nothing of somebody who is there, because values are missing.
@@ -224,7 +224,7 @@ def silent_releases(
     return np.asarray(silent | (at_odds & unsure))
 
 
-def _moved(located: Located, class_: int, who: NDArray[np.bool_]) -> Located:
+def _move_to_class(located: Located, class_: int, who: NDArray[np.bool_]) -> Located:
     """The same where some keys are in one class alone."""
     start, classes = located
     length = np.where(who, 1, np.diff(start))
@@ -234,7 +234,7 @@ def _moved(located: Located, class_: int, who: NDArray[np.bool_]) -> Located:
     return np.concatenate(([0], np.cumsum(length))), found
 
 
-def _with_class(values: Histogram, value: NDArray[np.int32], count: NDArray[np.int64]) -> Histogram:
+def _add_class(values: Histogram, value: NDArray[np.int32], count: NDArray[np.int64]) -> Histogram:
     """The histogram with one class more; the totals stay."""
     return replace(
         values,
@@ -244,45 +244,57 @@ def _with_class(values: Histogram, value: NDArray[np.int32], count: NDArray[np.i
     )
 
 
-def weighted(
-    evidence: Evidence, found: NDArray[np.int64], keys: NDArray[Any], rng: np.random.Generator
+def calibrate(
+    evidence: ValueEvidence, found: NDArray[np.int64], keys: NDArray[Any], rng: np.random.Generator
 ) -> dict[str, Any]:
     """What weighing gains over counting values: calibrated where true values are known.
 
     ``found`` are the people with a value left; ``keys`` (columns, people) is what is known of all.
     """
     known = found[evidence.truth[found] != UNKNOWN]
-    learn, judge = _halves((*keys, evidence.truth), known, rng)
-    if min(len(learn), len(judge)) < FEWEST:
+    learn, judge = _split_in_halves((*keys, evidence.truth), known, rng)
+    if min(len(learn), len(judge)) < MIN_PEOPLE:
         few = "too few true values are known" if len(known) else "no true values are known"
-        return {"calibrated": False, "reason": few, "raw_posterior": _raw(evidence, found, keys)}
-    temperature = _temperature(evidence, learn)
+        return {
+            "calibrated": False,
+            "reason": few,
+            "raw_posterior": _summarise_uncalibrated(evidence, found, keys),
+        }
+    temperature = _fit_temperature(evidence, learn)
     return {
         "calibrated": True,
         "temperature": temperature,
         "learned_on": len(learn),
-        **_judged(evidence, judge, temperature),
+        **_judge_calibration(evidence, judge, temperature),
     }
 
 
-def _raw(evidence: Evidence, found: NDArray[np.int64], keys: NDArray[Any]) -> dict[str, Any]:
+def _summarise_uncalibrated(
+    evidence: ValueEvidence, found: NDArray[np.int64], keys: NDArray[Any]
+) -> dict[str, Any]:
     """The likeliest value's posterior, which nothing says is a confidence."""
-    some = _fewer(found, _mixed(keys, found, np.random.default_rng(0)), JUDGED)
+    some = _take_smallest_hashes(
+        found, _hash_people(keys, found, np.random.default_rng(0)), MAX_JUDGED
+    )
     stated = evidence.weighed(some).stated
-    return {"people": len(some), "mean": _short(stated.mean()), "highest": _short(stated.max())}
+    return {
+        "people": len(some),
+        "mean": _round_short(stated.mean()),
+        "highest": _round_short(stated.max()),
+    }
 
 
-def _halves(
+def _split_in_halves(
     columns: Sequence[NDArray[Any]], known: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Two random halves of the people, to learn on and to judge on, neither too large."""
-    mixed = _mixed(columns, known, rng)
+    mixed = _hash_people(columns, known, rng)
     half = mixed >> np.uint64(63) == 0
-    learn, judge = _fewer(known[half], mixed[half], LEARNERS), known[~half]
-    return learn, _fewer(judge, mixed[~half], JUDGED)
+    learn, judge = _take_smallest_hashes(known[half], mixed[half], MAX_LEARNERS), known[~half]
+    return learn, _take_smallest_hashes(judge, mixed[~half], MAX_JUDGED)
 
 
-def _mixed(
+def _hash_people(
     columns: Iterable[NDArray[Any]], who: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.uint64]:
     """A random hash of what is known of each person.
@@ -297,13 +309,15 @@ def _mixed(
     return mixed * np.uint64(int(rng.integers(1 << 63)) * 2 + 1)
 
 
-def _fewer(people: NDArray[np.int64], mixed: NDArray[np.uint64], most: int) -> NDArray[np.int64]:
+def _take_smallest_hashes(
+    people: NDArray[np.int64], mixed: NDArray[np.uint64], most: int
+) -> NDArray[np.int64]:
     """About ``most`` of the people, those with the smallest hashes."""
     edge = np.partition(mixed, most)[most] if len(people) > most else mixed.max(initial=0)
     return np.asarray(people[mixed <= edge])
 
 
-def _temperature(evidence: Evidence, learn: NDArray[np.int64]) -> float:
+def _fit_temperature(evidence: ValueEvidence, learn: NDArray[np.int64]) -> float:
     """The temperature under which the true values are likeliest; 1 if it makes no difference."""
 
     def loss(logarithm: float) -> float:
@@ -311,7 +325,7 @@ def _temperature(evidence: Evidence, learn: NDArray[np.int64]) -> float:
 
     low, high = (math.log(t) for t in TEMPERATURES)
     best = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-3})
-    return _short(math.exp(best.x)) if best.fun < loss(0.0) else 1.0
+    return _round_short(math.exp(best.x)) if best.fun < loss(0.0) else 1.0
 
 
 def _log_loss(chance: NDArray[np.float64]) -> float:
@@ -320,7 +334,9 @@ def _log_loss(chance: NDArray[np.float64]) -> float:
     return float(-np.log(left).mean()) if len(left) else 0.0
 
 
-def _judged(evidence: Evidence, judge: NDArray[np.int64], temperature: float) -> dict[str, Any]:
+def _judge_calibration(
+    evidence: ValueEvidence, judge: NDArray[np.int64], temperature: float
+) -> dict[str, Any]:
     """How the people who were not learned on fare: counts, losses, and how far to believe it."""
     before, after = evidence.weighed(judge), evidence.weighed(judge, temperature)
     truth, left = evidence.truth[judge], after.chance > 0
@@ -328,17 +344,22 @@ def _judged(evidence: Evidence, judge: NDArray[np.int64], temperature: float) ->
     return {
         "judged_on": len(judge),
         "ruled_out": int((~left).sum()),
-        "log_loss_before": _short(_log_loss(before.chance)),
-        "log_loss_after": _short(_log_loss(after.chance)),
+        "log_loss_before": _round_short(_log_loss(before.chance)),
+        "log_loss_after": _round_short(_log_loss(after.chance)),
         "right": float(right.mean()),
-        "right_uniform": _short((left / after.posterior).mean()),
+        "right_uniform": _round_short((left / after.posterior).mean()),
         "right_guessing": float((truth == evidence.total.argmax()).mean()),
-        "confidence": {"mean": _short(after.stated.mean()), "highest": _short(after.stated.max())},
-        "reliability": _reliability(after.stated, right),
+        "confidence": {
+            "mean": _round_short(after.stated.mean()),
+            "highest": _round_short(after.stated.max()),
+        },
+        "reliability": _measure_reliability(after.stated, right),
     }
 
 
-def _reliability(stated: NDArray[np.float64], right: NDArray[np.bool_]) -> list[dict[str, Any]]:
+def _measure_reliability(
+    stated: NDArray[np.float64], right: NDArray[np.bool_]
+) -> list[dict[str, Any]]:
     """By tenths of the stated confidence: the people, what was stated, and how many were right."""
     bins = np.minimum((stated * BINS + 1e-9).astype(np.int64), BINS - 1)
     people = np.bincount(bins, minlength=BINS)
@@ -348,7 +369,7 @@ def _reliability(stated: NDArray[np.float64], right: NDArray[np.bool_]) -> list[
         {
             "from": b / BINS,
             "to": (b + 1) / BINS,
-            "stated": _short(says[b] / people[b]),
+            "stated": _round_short(says[b] / people[b]),
             "right": float(hits[b] / people[b]),
             "people": int(people[b]),
         }
@@ -356,6 +377,6 @@ def _reliability(stated: NDArray[np.float64], right: NDArray[np.bool_]) -> list[
     ]
 
 
-def _short(number: Any) -> float:
+def _round_short(number: Any) -> float:
     """Six digits: sums of floats differ in the last ones with the order of the people."""
     return float(f"{float(number):.6g}")

@@ -11,7 +11,7 @@ from shoal.core.histogram import Histogram
 from shoal.core.theory.adversary_view import View
 
 
-def counted(number: int, one: str, many: str) -> str:
+def pluralise(number: int, one: str, many: str) -> str:
     """So many of them."""
     return f"{number:,} {one if number == 1 else many}"
 
@@ -22,17 +22,17 @@ def is_null(view: View, code: int) -> bool:
     return view.sensitive.null and code == view.sensitive.null_code
 
 
-def rank(values: Histogram, class_: int, code: int) -> int:
+def rank_value(values: Histogram, class_: int, code: int) -> int:
     """How common a value is in a class: 1, the most common; among equals the first one first."""
     found, counts = values.of_class(class_)
     own = counts[found.index(code)]
     return 1 + sum(n > own or (n == own and c < code) for c, n in zip(found, counts, strict=True))
 
 
-def common(rank: int) -> str:
+def describe_rank(rank: int) -> str:
     """A value by its rank.
 
-    >>> [common(rank) for rank in (1, 2, 11, 23)]
+    >>> [describe_rank(rank) for rank in (1, 2, 11, 23)]
     ['most common', '2nd most common', '11th most common', '23rd most common']
     """
     if rank == 1:
@@ -41,13 +41,15 @@ def common(rank: int) -> str:
     return f"{rank}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') } most common"
 
 
-def share(chance: float | Fraction) -> str:
+def format_chance(chance: float | Fraction) -> str:
     """A chance in per cent, where only what is certain is 100 %.
 
     With a decimal, or what stays just under a promised 60 % would be told as 60 %.
 
-    >>> share(Fraction(2, 3)), share(Fraction(3, 5)), share(Fraction(9999, 10000)), share(1)
-    ('66.7% (2/3)', '60% (3/5)', 'over 99.9%', '100%')
+    >>> [format_chance(chance) for chance in (Fraction(2, 3), Fraction(3, 5))]
+    ['66.7% (2/3)', '60% (3/5)']
+    >>> format_chance(Fraction(9999, 10000)), format_chance(1)
+    ('over 99.9%', '100%')
     """
     number = f"{100 * float(chance):.1f}".removesuffix(".0")
     told = "over 99.9%" if 0.9995 <= chance < 1 else f"{number}%"

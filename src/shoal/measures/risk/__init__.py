@@ -10,17 +10,17 @@ One file per estimator of population uniqueness; each states its assumptions, an
 estimate it says why instead of reporting 0.
 """
 
-from shoal.measures.risk.assessment import Assessment, Members, assess
-from shoal.measures.risk.sizes import Estimate, Sizes
-from shoal.measures.risk.subsets import Subset, most_revealing, subset_risks
+from shoal.measures.risk.assessment import Assessment, ClassMembership, assess
+from shoal.measures.risk.sizes import ClassSizes, UniquenessEstimate
+from shoal.measures.risk.subsets import Subset, rank_revealing_columns, subset_risks
 
 __all__ = [
     "Assessment",
-    "Estimate",
-    "Members",
-    "Sizes",
+    "ClassMembership",
+    "ClassSizes",
     "Subset",
+    "UniquenessEstimate",
     "assess",
-    "most_revealing",
+    "rank_revealing_columns",
     "subset_risks",
 ]

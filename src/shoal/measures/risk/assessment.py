@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 
 from shoal.core.errors import UsageError
 from shoal.core.model import parse_fraction as exact
-from shoal.measures.risk.dankar import choose
+from shoal.measures.risk.dankar import choose_estimate
 from shoal.measures.risk.pitman import pitman
-from shoal.measures.risk.sizes import Estimate, Sizes, plain
+from shoal.measures.risk.sizes import ClassSizes, UniquenessEstimate, finite_or_none
 from shoal.measures.risk.snb import snb
 from shoal.measures.risk.zayatz import zayatz
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
+class ClassMembership:
     """Who is in which class: distinct pairs of a person, by number from 0 on, and a class."""
 
     person: NDArray[Any]
@@ -70,7 +70,7 @@ class Assessment:
     uniques: int
     unique_share: float
     sampling_fraction: float | None = None
-    population_uniques: Mapping[str, Estimate] = field(default_factory=dict)
+    population_uniques: Mapping[str, UniquenessEstimate] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
     people: int = 0
     """How many people the rows are about: as many, unless some have several."""
@@ -93,7 +93,7 @@ class Assessment:
         for name, value in vars(self).items():
             if name == "limit":
                 continue
-            found[name] = plain(value) if isinstance(value, float) else value
+            found[name] = finite_or_none(value) if isinstance(value, float) else value
         estimates = self.population_uniques
         found["population_uniques"] = {name: e.to_dict() for name, e in estimates.items()}
         found["notes"] = dict(self.notes)
@@ -107,8 +107,8 @@ def assess(
     threshold: float | Fraction = 0.2,
     *,
     population_rows: Any = None,
-    members: Members | None = None,
-    population_members: Members | None = None,
+    members: ClassMembership | None = None,
+    population_members: ClassMembership | None = None,
     table_rows: int | None = None,
 ) -> Assessment:
     """Everything that class sizes tell about re-identification.
@@ -129,12 +129,12 @@ def assess(
     (1.0, 0.5, 0.25, 0.5)
     """
     rows = np.asarray(rows, dtype=np.int64)
-    sizes = Sizes.of(rows)
+    sizes = ClassSizes.of(rows)
     seen = rows if population_rows is None else np.asarray(population_rows, dtype=np.int64)
-    journalist, to_market, notes = _against_population(seen, population_counts, population_members)
-    size, persons = _crowds(sizes, rows, members)
+    journalist, to_market, notes = _assess_population(seen, population_counts, population_members)
+    size, persons = _count_by_smallest_class(sizes, rows, members)
     people = int(persons.sum())
-    estimates, more = _estimates(sizes, sampling_fraction)
+    estimates, more = _estimate_uniqueness(sizes, sampling_fraction)
     limit = exact(threshold, "threshold", 0, 1)
     risky = size * limit.numerator < limit.denominator
     unique = int(persons[size == 1].sum())
@@ -145,7 +145,7 @@ def assess(
         smallest_class=smallest,
         prosecutor=_share(1, smallest),
         journalist=journalist,
-        marketer=_mean(size, persons),
+        marketer=_mean_reciprocal(size, persons),
         marketer_population=to_market,
         threshold=float(limit),
         above=_share(int(persons[risky].sum()), people),
@@ -159,17 +159,19 @@ def assess(
     )
 
 
-def _estimates(sizes: Sizes, fraction: float | None) -> tuple[dict[str, Estimate], dict[str, str]]:
+def _estimate_uniqueness(
+    sizes: ClassSizes, fraction: float | None
+) -> tuple[dict[str, UniquenessEstimate], dict[str, str]]:
     """Who is unique in the population, by each estimator; or why that is not estimated."""
     if not sizes.rows:
         return {}, {"prosecutor": NO_ROWS}
     if fraction is None:
         return {}, {"population_uniques": NO_FRACTION}
-    return population_uniqueness(sizes, fraction), {}
+    return estimate_population_uniqueness(sizes, fraction), {}
 
 
-def _crowds(
-    sizes: Sizes, rows: NDArray[np.int64], members: Members | None
+def _count_by_smallest_class(
+    sizes: ClassSizes, rows: NDArray[np.int64], members: ClassMembership | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The sizes of the classes that people are safest counted in, and how many have each."""
     if members is None:
@@ -178,7 +180,7 @@ def _crowds(
     return size, persons.astype(np.int64)
 
 
-def _mean(size: NDArray[np.int64], persons: NDArray[np.int64]) -> float:
+def _mean_reciprocal(size: NDArray[np.int64], persons: NDArray[np.int64]) -> float:
     """The mean over people of 1 / size."""
     if not len(size):
         return math.nan
@@ -186,15 +188,17 @@ def _mean(size: NDArray[np.int64], persons: NDArray[np.int64]) -> float:
     return float(sum((Fraction(n, crowd) for n, crowd in pairs), Fraction()) / int(persons.sum()))
 
 
-def population_uniqueness(sizes: Sizes, fraction: float) -> dict[str, Estimate]:
+def estimate_population_uniqueness(
+    sizes: ClassSizes, fraction: float
+) -> dict[str, UniquenessEstimate]:
     """Each estimate by its name, and under ``dankar`` the one to believe."""
     one, two, three = pitman(sizes, fraction), zayatz(sizes, fraction), snb(sizes, fraction)
-    believed = choose(one, two, three, fraction)
+    believed = choose_estimate(one, two, three, fraction)
     return {"pitman": one, "zayatz": two, "snb": three, "dankar": believed}
 
 
-def _against_population(
-    rows: NDArray[np.int64], counts: Any, members: Members | None
+def _assess_population(
+    rows: NDArray[np.int64], counts: Any, members: ClassMembership | None
 ) -> tuple[float, float, dict[str, str]]:
     """The journalist's highest and mean risk, or the reason why there is none."""
     if counts is None:
@@ -211,7 +215,11 @@ def _against_population(
         return math.nan, math.nan, {"journalist": reason if short else NO_ROWS}
     highest = float((1 / counts[there]).max())
     if members is not None:
-        return highest, _mean(*_crowds(Sizes.of(rows), counts, members)), {}
+        return (
+            highest,
+            _mean_reciprocal(*_count_by_smallest_class(ClassSizes.of(rows), counts, members)),
+            {},
+        )
     rows, counts = rows[there], counts[there]
     return highest, float((rows / counts).sum() / rows.sum()), {}
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shoal.measures.risk.pitman import pitman
-from shoal.measures.risk.sizes import Estimate, Sizes
+from shoal.measures.risk.sizes import ClassSizes, UniquenessEstimate
 from shoal.measures.risk.snb import snb
 from shoal.measures.risk.zayatz import zayatz
 
@@ -21,21 +21,28 @@ THRESHOLD = 0.1
 """The sampling fraction up to which Pitman's model is believed."""
 
 
-def dankar(sizes: Sizes, fraction: float) -> Estimate:
+def dankar(sizes: ClassSizes, fraction: float) -> UniquenessEstimate:
     """The estimate to believe; its ``estimator`` names where it comes from: ``dankar: pitman``."""
-    return choose(pitman(sizes, fraction), zayatz(sizes, fraction), snb(sizes, fraction), fraction)
+    return choose_estimate(
+        pitman(sizes, fraction), zayatz(sizes, fraction), snb(sizes, fraction), fraction
+    )
 
 
-def choose(of_pitman: Estimate, of_zayatz: Estimate, of_snb: Estimate, fraction: float) -> Estimate:
+def choose_estimate(
+    of_pitman: UniquenessEstimate,
+    of_zayatz: UniquenessEstimate,
+    of_snb: UniquenessEstimate,
+    fraction: float,
+) -> UniquenessEstimate:
     """Apply the rule to estimates that are made already."""
     wanted = of_pitman if fraction <= THRESHOLD else of_snb
     if not wanted.found:
         reason = f"{wanted.estimator} has no estimate ({wanted.reason})"
-        return _named(replace(of_zayatz, reason=reason))
+        return _label_as_dankar(replace(of_zayatz, reason=reason))
     if wanted is of_snb and of_zayatz.uniques < wanted.uniques:
-        return _named(of_zayatz)
-    return _named(wanted)
+        return _label_as_dankar(of_zayatz)
+    return _label_as_dankar(wanted)
 
 
-def _named(estimate: Estimate) -> Estimate:
+def _label_as_dankar(estimate: UniquenessEstimate) -> UniquenessEstimate:
     return replace(estimate, estimator=f"dankar: {estimate.estimator}")

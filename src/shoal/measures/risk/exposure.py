@@ -55,7 +55,7 @@ ASSUMPTIONS = (
 
 
 @dataclass(frozen=True)
-class Success:
+class AdversarySuccess:
     """Of what share of the people an adversary is right."""
 
     even: float
@@ -64,7 +64,7 @@ class Success:
     """Where the class that holds each person is known."""
 
     @classmethod
-    def of(cls, two: NDArray[Any], known: float) -> Success:
+    def of(cls, two: NDArray[Any], known: float) -> AdversarySuccess:
         """That of the two adversaries, and of who knows the class."""
         even, weighed = two.tolist()
         return cls(even, weighed, float(known))
@@ -79,20 +79,20 @@ class Success:
 class Exposure:
     """What an adversary gains from classes; of values nothing where no column is sensitive."""
 
-    identity: Success
-    value: Success | None = None
+    identity: AdversarySuccess
+    value: AdversarySuccess | None = None
     base: float | None = None
     """How often guessing the most common published value is right."""
 
 
-def exposure(tally: Tally, cut: Cut, column: int | None = None) -> Exposure:
+def measure_exposure(tally: Tally, cut: Cut, column: int | None = None) -> Exposure:
     """What the classes of a cut give away; ``column`` is the number of the sensitive one."""
     people = _People.of(tally, cut)
     rows = np.bincount(people.class_, people.count, cut.classes)
     everybody = float(rows.sum())
     covered = sum((one.covered() for one in people.located(cut)), np.zeros(cut.classes))
     found = sum((one.picked(rows, covered) for one in people.located(cut)), np.zeros(2))
-    identity = Success.of(found / everybody, cut.classes / everybody)
+    identity = AdversarySuccess.of(found / everybody, cut.classes / everybody)
     if column is None:
         return Exposure(identity)
     axis, codes = tally.sensitive[column], tally.values[column]
@@ -104,7 +104,7 @@ def exposure(tally: Tally, cut: Cut, column: int | None = None) -> Exposure:
     parts = (one.guessed(values, codes, covered) for one in people.located(cut, step))
     right = sum(parts, np.zeros(2)) / valued
     known = values.largest(values.count).sum() / valued
-    return Exposure(identity, Success.of(right, known), float(values.total.max() / valued))
+    return Exposure(identity, AdversarySuccess.of(right, known), float(values.total.max() / valued))
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class _Part:
     ) -> NDArray[np.float64]:
         """Of how many the likeliest value is right: by rows, and weighed by the people who fit."""
         weighed = values.count / covered[values.class_]
-        counts = (self.fits @ _matrix(values, one) for one in (values.count, weighed))
+        counts = (self.fits @ _as_matrix(values, one) for one in (values.count, weighed))
         return np.array([self._right(one.toarray(), codes, values.total > 0) for one in counts])
 
     def _right(
@@ -182,7 +182,7 @@ class _Part:
         return float(np.dot(self.count, own / best.sum(axis=1)[self.key]))
 
 
-def _matrix(values: Histogram, weights: NDArray[Any]) -> csr_array:
+def _as_matrix(values: Histogram, weights: NDArray[Any]) -> csr_array:
     """A number for each value of each class: (classes, values)."""
     shape = len(values.start) - 1, values.axis.size
     return csr_array((weights.astype(np.float64), values.value, values.start), shape=shape)

@@ -26,7 +26,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import betaln, digamma, gammaln
 
-from shoal.measures.risk.sizes import Estimate, Sizes, missing, nobody
+from shoal.measures.risk.sizes import (
+    ClassSizes,
+    UniquenessEstimate,
+    without_estimate,
+    without_uniques,
+)
 
 Floats = NDArray[np.float64]
 
@@ -42,18 +47,22 @@ SUMMED_TERMS = 16
 SMALL_RATIO = 1e-3
 
 
-def pitman(sizes: Sizes, fraction: float) -> Estimate:
+def pitman(sizes: ClassSizes, fraction: float) -> UniquenessEstimate:
     """The estimate from class sizes and the share of the population that is in the table."""
     population = sizes.population(fraction)
     if not sizes.having(1):
-        return nobody("pitman", ASSUMPTIONS)
+        return without_uniques("pitman", ASSUMPTIONS)
     if sizes.classes == sizes.rows:
-        return missing("pitman", ASSUMPTIONS, "every row is unique: the likelihood has no maximum")
+        return without_estimate(
+            "pitman", ASSUMPTIONS, "every row is unique: the likelihood has no maximum"
+        )
     if sizes.classes == 1:
-        return missing("pitman", ASSUMPTIONS, "one class only: the likelihood has no maximum")
-    theta, alpha = fit(sizes)
+        return without_estimate(
+            "pitman", ASSUMPTIONS, "one class only: the likelihood has no maximum"
+        )
+    theta, alpha = fit_pitman(sizes)
     uniques = expected_uniques(theta, alpha, population)
-    return Estimate(
+    return UniquenessEstimate(
         "pitman",
         uniques,
         uniques / population,
@@ -62,7 +71,7 @@ def pitman(sizes: Sizes, fraction: float) -> Estimate:
     )
 
 
-def fit(sizes: Sizes) -> tuple[float, float]:
+def fit_pitman(sizes: ClassSizes) -> tuple[float, float]:
     """θ and α of the largest likelihood, for at least two classes, of which one has two rows."""
 
     def slope(alpha: float) -> float:
@@ -72,13 +81,13 @@ def fit(sizes: Sizes) -> tuple[float, float]:
     falls = _profile_slope(sizes, grid) <= 0
     # Each step from rising to falling holds a peak; the edge is one if the slope falls from it.
     steps = np.flatnonzero(~falls[:-1] & falls[1:])
-    peaks = np.array([0.0, *(_peak(slope, grid[i], grid[i + 1]) for i in steps)])
+    peaks = np.array([0.0, *(_find_peak(slope, grid[i], grid[i + 1]) for i in steps)])
     thetas = best_thetas(sizes, peaks)
     highest = int(np.argmax(log_likelihood(sizes, thetas, peaks)))
     return float(thetas[highest]), float(peaks[highest])
 
 
-def _peak(slope: Callable[[float], float], low: float, high: float) -> float:
+def _find_peak(slope: Callable[[float], float], low: float, high: float) -> float:
     """Where the slope turns; an end where rounding hides that it does."""
     if slope(low) <= 0:
         return low
@@ -92,7 +101,7 @@ def expected_uniques(theta: float, alpha: float, population: int) -> float:
     return float(np.exp(log)) * n
 
 
-def log_likelihood(sizes: Sizes, theta: Floats, alpha: Floats) -> Floats:
+def log_likelihood(sizes: ClassSizes, theta: Floats, alpha: Floats) -> Floats:
     """The logarithm of Pitman's sampling formula, less what does not depend on θ and α."""
     n, u = sizes.rows, sizes.classes
     positive = np.where(alpha > 0, alpha, 1.0)
@@ -107,7 +116,7 @@ def log_likelihood(sizes: Sizes, theta: Floats, alpha: Floats) -> Floats:
     return np.asarray(fresh - drawn + again)
 
 
-def best_thetas(sizes: Sizes, alpha: Floats) -> Floats:
+def best_thetas(sizes: ClassSizes, alpha: Floats) -> Floats:
     """The best θ for each α: where Σ 1/(θ+iα) over the classes is Σ 1/(θ+i) over the people."""
     n, u = sizes.rows, sizes.classes
     # Below `low` the first summand alone exceeds the people's sum; above `high`, (u-1) times it
@@ -117,20 +126,22 @@ def best_thetas(sizes: Sizes, alpha: Floats) -> Floats:
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         theta = np.exp(middle) - alpha
-        rising = _reciprocals(theta, alpha, u - 1) > _reciprocals(theta, np.ones_like(theta), n - 1)
+        rising = _sum_reciprocals(theta, alpha, u - 1) > _sum_reciprocals(
+            theta, np.ones_like(theta), n - 1
+        )
         low, high = np.where(rising, middle, low), np.where(rising, high, middle)
     return np.asarray(np.exp((low + high) / 2) - alpha)
 
 
-def _profile_slope(sizes: Sizes, alpha: Floats) -> Floats:
+def _profile_slope(sizes: ClassSizes, alpha: Floats) -> Floats:
     """How the likelihood at the best θ changes with α."""
     theta, last = best_thetas(sizes, alpha), sizes.classes - 1
     size, number = sizes.size[:, None], sizes.number[:, None]
     again = (number * (digamma(size - alpha) - digamma(1 - alpha))).sum(axis=0)
-    return np.asarray(_weighted_reciprocals(theta, alpha, last) - again)
+    return np.asarray(_sum_weighted_reciprocals(theta, alpha, last) - again)
 
 
-def _reciprocals(start: Floats, step: Floats, count: int) -> Floats:
+def _sum_reciprocals(start: Floats, step: Floats, count: int) -> Floats:
     """Σ 1/(start + i step) for i from 1 to count, exact where step is nothing beside start."""
     summed = min(count, SUMMED_TERMS)
     total = (1 / (start + np.arange(1, summed + 1)[:, None] * step)).sum(axis=0)
@@ -151,17 +162,19 @@ def _slope_of_log(span: Floats) -> Floats:
     return np.asarray(np.log1p(span) / np.where(span > 0, span, 1.0))
 
 
-def _weighted_reciprocals(theta: Floats, alpha: Floats, count: int) -> Floats:
+def _sum_weighted_reciprocals(theta: Floats, alpha: Floats, count: int) -> Floats:
     """Σ i/(θ + iα) for i from 1 to count: by powers of α/θ where the closed form would cancel."""
     ratio = np.where(theta > 0, alpha / np.where(theta > 0, theta, 1.0), np.inf)
     small = ratio * count < SMALL_RATIO
     r = np.where(small, ratio, 0.0)
-    series = sum((-r) ** k * power for k, power in enumerate(_power_sums(float(count))))
-    closed = (count - theta * _reciprocals(theta, alpha, count)) / np.where(alpha > 0, alpha, 1.0)
+    series = sum((-r) ** k * power for k, power in enumerate(_sum_powers(float(count))))
+    closed = (count - theta * _sum_reciprocals(theta, alpha, count)) / np.where(
+        alpha > 0, alpha, 1.0
+    )
     return np.asarray(np.where(small, series / np.where(small, theta, 1.0), closed))
 
 
-def _power_sums(m: float) -> tuple[float, ...]:
+def _sum_powers(m: float) -> tuple[float, ...]:
     """Σ i^p for i from 1 to m, p from 1 to 5."""
     first = m * (m + 1) / 2
     second = first * (2 * m + 1) / 3

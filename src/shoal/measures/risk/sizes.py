@@ -17,10 +17,10 @@ NO_UNIQUES = "no row of the table is unique, so nobody in it is unique in the po
 
 
 @dataclass(frozen=True, eq=False)
-class Sizes:
+class ClassSizes:
     """How many classes (``number``) have each ``size``; sizes ascend and number is positive.
 
-    >>> sizes = Sizes.of([1, 3, 1, 2])
+    >>> sizes = ClassSizes.of([1, 3, 1, 2])
     >>> sizes.rows, sizes.classes, sizes.having(1), sizes.having(9)
     (7, 4, 2, 0)
     """
@@ -29,7 +29,7 @@ class Sizes:
     number: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Any) -> Sizes:
+    def of(cls, rows: Any) -> ClassSizes:
         """Count the classes by their rows; classes without rows do not exist."""
         rows = np.asarray(rows, dtype=np.int64)
         if (rows < 0).any():
@@ -62,7 +62,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class UniquenessEstimate:
     """How many people are unique in the population, by one estimator.
 
     ``share`` is of the population. Both are nan where there is no estimate; ``reason`` says why.
@@ -84,24 +84,24 @@ class Estimate:
         """The estimate for JSON; what could not be estimated is null."""
         return {
             "estimator": self.estimator,
-            "uniques": plain(self.uniques),
-            "share": plain(self.share),
+            "uniques": finite_or_none(self.uniques),
+            "share": finite_or_none(self.share),
             "reason": self.reason,
             "assumptions": self.assumptions,
-            "parameters": {name: plain(value) for name, value in self.parameters.items()},
+            "parameters": {name: finite_or_none(value) for name, value in self.parameters.items()},
         }
 
 
-def missing(estimator: str, assumptions: str, reason: str) -> Estimate:
+def without_estimate(estimator: str, assumptions: str, reason: str) -> UniquenessEstimate:
     """There is no estimate, and why."""
-    return Estimate(estimator, math.nan, math.nan, assumptions, reason)
+    return UniquenessEstimate(estimator, math.nan, math.nan, assumptions, reason)
 
 
-def nobody(estimator: str, assumptions: str) -> Estimate:
+def without_uniques(estimator: str, assumptions: str) -> UniquenessEstimate:
     """No estimate is needed: a table without unique rows has nobody who is unique outside it."""
-    return Estimate(estimator, 0.0, 0.0, assumptions, NO_UNIQUES)
+    return UniquenessEstimate(estimator, 0.0, 0.0, assumptions, NO_UNIQUES)
 
 
-def plain(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """A number JSON can hold: null for what is not finite."""
     return float(value) if math.isfinite(value) else None

@@ -24,7 +24,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shoal.measures.risk.sizes import Estimate, Sizes, missing, nobody
+from shoal.measures.risk.sizes import (
+    ClassSizes,
+    UniquenessEstimate,
+    without_estimate,
+    without_uniques,
+)
 
 # Where a function changes its sign: slow, and impossible to send astray.
 
@@ -65,16 +70,18 @@ GRID = 400
 """Where changes of sign are looked for: the log odds of β from -20 to 20."""
 
 
-def snb(sizes: Sizes, fraction: float) -> Estimate:
+def snb(sizes: ClassSizes, fraction: float) -> UniquenessEstimate:
     """The estimate from class sizes and the share of the population that is in the table.
 
     Where several β solve the equations, the estimate is the one with most uniques.
     """
     population, ones, twos = sizes.population(fraction), sizes.having(1), sizes.having(2)
     if not ones:
-        return nobody("snb", ASSUMPTIONS)
+        return without_uniques("snb", ASSUMPTIONS)
     if not twos:
-        return missing("snb", ASSUMPTIONS, "no class has two rows: the equations have no solution")
+        return without_estimate(
+            "snb", ASSUMPTIONS, "no class has two rows: the equations have no solution"
+        )
     f = sizes.rows / population
     classes = population_classes(sizes, f)
     solutions = [
@@ -83,13 +90,13 @@ def snb(sizes: Sizes, fraction: float) -> Estimate:
     ]
     if not solutions:
         reason = "the equations for the classes of one and of two rows have no solution"
-        return missing("snb", ASSUMPTIONS, reason)
+        return without_estimate("snb", ASSUMPTIONS, reason)
     uniques, alpha, beta = max(solutions)
     found = {"alpha": alpha, "beta": beta, "classes": classes}
-    return Estimate("snb", uniques, uniques / population, ASSUMPTIONS, parameters=found)
+    return UniquenessEstimate("snb", uniques, uniques / population, ASSUMPTIONS, parameters=found)
 
 
-def population_classes(sizes: Sizes, f: float) -> float:
+def population_classes(sizes: ClassSizes, f: float) -> float:
     """How many classes the population has (Haas and Stokes's third Shlosser estimator)."""
     i, number = sizes.size.astype(np.float64), sizes.number
     unseen = ((1 - f) ** i * number).sum()
@@ -116,7 +123,7 @@ def leaves_two(alpha: float, beta: float, f: float) -> float:
     return alpha * power * f**2 * (1 - beta) * (2 - (1 - alpha) * g) / (2 * (1 - g) ** 2)
 
 
-def _alpha(beta: float, f: float, ratio: float) -> float:
+def _solve_alpha(beta: float, f: float, ratio: float) -> float:
     """The α > 0 with P₂ / P₁ = ratio: a quadratic equation with one positive root."""
     q = 1 - beta
     g = q * (1 - f)
@@ -131,10 +138,10 @@ def _solve(classes: float, f: float, ones: float, twos: float) -> list[tuple[flo
 
     def surplus(odds: float) -> float:
         beta = 1 / (1 + math.exp(-odds))
-        return classes * leaves_one(_alpha(beta, f, twos / ones), beta, f) - ones
+        return classes * leaves_one(_solve_alpha(beta, f, twos / ones), beta, f) - ones
 
     grid = np.linspace(-20, 20, GRID)
     values = np.array([surplus(x) for x in grid])
     crossings = np.flatnonzero((values[1:] > 0) != (values[:-1] > 0))
     betas = [1 / (1 + math.exp(-bisect(surplus, grid[i], grid[i + 1]))) for i in crossings]
-    return [(_alpha(beta, f, twos / ones), beta) for beta in betas]
+    return [(_solve_alpha(beta, f, twos / ones), beta) for beta in betas]

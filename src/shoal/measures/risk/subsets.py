@@ -76,7 +76,7 @@ def subset_risks(
     return sorted(found.values(), key=lambda subset: (len(subset.columns), subset.columns))
 
 
-def most_revealing(
+def rank_revealing_columns(
     keys: Codes, sizes: Sequence[int], count: Counts, among: Sequence[int]
 ) -> list[Subset]:
     """Columns added one by one, each time the one that makes most people unique."""
@@ -135,7 +135,7 @@ def _subset(columns: tuple[int, ...], count: Counts) -> Subset:
 
 def _roll_up(codes: Codes, sizes: Sequence[int], count: Counts) -> tuple[Codes, Counts]:
     """The distinct combinations (columns, distinct) and their counts."""
-    key, domain = _pack(codes, sizes)
+    key, domain = _pack_codes(codes, sizes)
     if domain <= max(4 * len(key), 1 << 12):  # so few possible keys need no sorting
         total = np.bincount(key, weights=count, minlength=domain).astype(np.int64)
         last = np.zeros(domain, dtype=np.int64)
@@ -148,7 +148,7 @@ def _roll_up(codes: Codes, sizes: Sequence[int], count: Counts) -> tuple[Codes, 
     return codes[:, order[start]], np.add.reduceat(count[order], start)
 
 
-def _pack(codes: Codes, sizes: Sequence[int]) -> tuple[NDArray[np.int64], int]:
+def _pack_codes(codes: Codes, sizes: Sequence[int]) -> tuple[NDArray[np.int64], int]:
     """One number for each combination, and a bound above all of them."""
     key, domain = codes[0].astype(np.int64), int(sizes[0])
     for code, size in zip(codes[1:], sizes[1:], strict=True):

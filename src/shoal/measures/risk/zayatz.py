@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from shoal.measures.risk.sizes import Estimate, Sizes, nobody
+from shoal.measures.risk.sizes import ClassSizes, UniquenessEstimate, without_uniques
 
 ASSUMPTIONS = (
     "The table is a simple random sample of the population, and the sizes of classes in it are "
@@ -26,18 +26,18 @@ ASSUMPTIONS = (
 )
 
 
-def zayatz(sizes: Sizes, fraction: float) -> Estimate:
+def zayatz(sizes: ClassSizes, fraction: float) -> UniquenessEstimate:
     """The estimate from class sizes and the share of the population that is in the table.
 
-    >>> zayatz(Sizes.of([1, 1, 2]), 1.0).uniques
+    >>> zayatz(ClassSizes.of([1, 1, 2]), 1.0).uniques
     2.0
     """
     population, ones = sizes.population(fraction), sizes.having(1)
     if not ones:
-        return nobody("zayatz", ASSUMPTIONS)
-    certain = ones / float((sizes.number * _one_drawn(sizes, population)).sum())
+        return without_uniques("zayatz", ASSUMPTIONS)
+    certain = ones / float((sizes.number * _chance_of_one_sampled(sizes, population)).sum())
     uniques = ones * certain * population / sizes.rows
-    return Estimate(
+    return UniquenessEstimate(
         "zayatz",
         uniques,
         uniques / population,
@@ -46,7 +46,7 @@ def zayatz(sizes: Sizes, fraction: float) -> Estimate:
     )
 
 
-def _one_drawn(sizes: Sizes, population: int) -> NDArray[np.float64]:
+def _chance_of_one_sampled(sizes: ClassSizes, population: int) -> NDArray[np.float64]:
     """p(i) / p(1) = i · Π_{j=0}^{i-2} (N - n - j) / (N - 1 - j) for each size i."""
     i = sizes.size.astype(np.float64)
     outside = float(population - sizes.rows)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.adversary.mechanism_audit import auditing
+from shoal.adversary.mechanism_audit import audit_mechanism
 from shoal.core.column import Column
 from shoal.core.errors import NotMetError, UsageError
 from shoal.core.release import MANIFEST_NAME, Finding, Verdict
@@ -300,7 +300,7 @@ def gathered(
         progress("comparing", 0, 1)
         found = compared(given.original, plan, read, reading)
         if manifest.get("releasable") is True:
-            audit = auditing(
+            audit = audit_mechanism(
                 given.release, given.original, runs=RUNS, reading=reading, progress=progress
             )
     own = find_companion(given.release, table)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shoal.adversary.runner import told
+from shoal.adversary.runner import describe_error
 from shoal.core.errors import InputError, UsageError
 from shoal.core.labels import format_count
 from shoal.core.model import Conjunction, Model, split_rule, unwrap_rule
@@ -96,7 +96,7 @@ def colluding(
     try:
         model = parse_rule(rule)
     except UsageError as error:  # a model of the user's own, which has no text
-        return Colluding(str(rule), why=told(error))
+        return Colluding(str(rule), why=describe_error(error))
     wrapped = [part for part in split_rule(model) if isinstance(part, MPrivacy)]
     others = [part for part in split_rule(model) if not isinstance(part, MPrivacy)]
     about = Colluding(
@@ -128,7 +128,7 @@ def _measured(
         count = count_providers(release, accept_keep=True)
         found = [judge_coalitions(count, one, show=show) for one in asked]
     except (InputError, UsageError) as error:  # one provider only, buckets, too many coalitions
-        return replace(about, why=told(error))
+        return replace(about, why=describe_error(error))
     named = tuple(one if show else one.unnamed() for one in found)
     return replace(
         about,

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shoal.adversary.runner import told
+from shoal.adversary.runner import describe_error
 from shoal.core.errors import InputError, NotMetError, UsageError
 from shoal.core.schema import Schema
 from shoal.forecasts.result import Forecast
@@ -165,7 +165,7 @@ def composing(given: Given, made: bool, learnt: Sequence[str], progress: Progres
             progress=progress,
         )
     except (InputError, UsageError, NotMetError) as error:  # hidden values, a rule none can meet
-        return Composing(admission, why=told(error))
+        return Composing(admission, why=describe_error(error))
     return Composing(admission, found)
 
 

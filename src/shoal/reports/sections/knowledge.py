@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.adversary.context import Scene, scene
-from shoal.adversary.runner import Asked, carried_out, told
-from shoal.attacks import needs
+from shoal.adversary.context import AttackContext, build_context
+from shoal.adversary.runner import AttackRequest, attack_view, describe_error
+from shoal.attacks import needs_of
 from shoal.core.errors import InputError, UsageError
 from shoal.core.histogram import Histogram
 from shoal.core.model import parse_whole_number, unwrap_rule
@@ -155,20 +155,22 @@ def knowing(
     """
     found: list[Knowing] = []
     unexamined: list[tuple[str, str]] = []
-    known: Scene | None = None
+    known: AttackContext | None = None
     for column in columns:
         try:
-            known = known or scene([release], schema, show=show, progress=progress)
+            known = known or build_context([release], schema, show=show, progress=progress)
             found.append(_known(known, column, pieces, _promised(verdict, column), seed))
         except (InputError, UsageError) as error:  # labels nobody can read, values that are hidden
-            unexamined.append((column, told(error)))
+            unexamined.append((column, describe_error(error)))
     ranked = sorted(found, key=lambda one: (one.breaks_promise, one.worst), reverse=True)
     worst = replace(ranked[0], others=tuple(ranked[1:])) if ranked else None
     return worst, tuple(unexamined)
 
 
-def _known(known: Scene, column: str, pieces: int, rules: Sequence[CkSafety], seed: int) -> Knowing:
-    view = known.view((0,), replace(needs(ATTACK), named=""), column)
+def _known(
+    known: AttackContext, column: str, pieces: int, rules: Sequence[CkSafety], seed: int
+) -> Knowing:
+    view = known.view((0,), replace(needs_of(ATTACK), named=""), column)
     assert view.sensitive is not None
     h = view.releases[0].histogram(view.sensitive)
     groups = Groups(h.rows, (h,))
@@ -179,7 +181,9 @@ def _known(known: Scene, column: str, pieces: int, rules: Sequence[CkSafety], se
     compared = _compared(promises)
     k = 1 if compared is None else compared.k
     most = max((pieces, *(one.k for one in promises)))
-    story = carried_out(ATTACK, known, view, Asked(on=column, seed=seed, options={"pieces": k}))
+    story = attack_view(
+        ATTACK, known, view, AttackRequest(on=column, seed=seed, options={"pieces": k})
+    )
     return Knowing(
         column,
         tuple(until_certain(disclosure_curve(h, most, IMPLICATIONS).tolist())),

@@ -28,8 +28,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import shoal
-from shoal.adversary.context import scene
-from shoal.attacks._shared.location import Located, located
+from shoal.adversary.context import build_context
+from shoal.attacks._shared.location import Located, locate
 from shoal.core import temporary_files
 from shoal.core.theory.adversary_view import Needs
 from shoal.methods._order.points import Points
@@ -118,11 +118,11 @@ def published(table: pa.Table, sample: Sample, k: int) -> float:
             out=folder / "release",
             format="parquet",
         )
-        view = scene([release], schema, named).view([0], Needs(people=True))
+        view = build_context([release], schema, named).view([0], Needs(people=True))
     people = view.people
     assert people is not None  # the targets were given
     true, near_to = (
-        located(view.releases[0], view.axes, people, how) for how in ("assumed", "centroid")
+        locate(view.releases[0], view.axes, people, how) for how in ("assumed", "centroid")
     )
     return hits(true, near_to)
 

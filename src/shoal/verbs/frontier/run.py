@@ -31,7 +31,7 @@ from shoal.core.tally import SUPPRESSED, Cut, Groups, Tally
 from shoal.engines.protocol import Frame
 from shoal.kernels.grouping import number_combinations
 from shoal.measures.loss import loss
-from shoal.measures.risk.exposure import Exposure, exposure
+from shoal.measures.risk.exposure import Exposure, measure_exposure
 from shoal.methods import publishes_levels
 from shoal.releases.auto_hierarchies import add_automatic_levels
 from shoal.releases.draft import COMPILING, is_compiled, make_cut
@@ -284,7 +284,7 @@ class FrontierRun:
     def _measured(self, table: CountedTable, cut: Cut) -> dict[str, Any]:
         """What a cut gives away, and what it costs."""
         tally = table.tally
-        each = {at: exposure(*table.seen(cut), at) for at in self.columns or (None,)}
+        each = {at: measure_exposure(*table.seen(cut), at) for at in self.columns or (None,)}
         worst, found = max(each.items(), key=lambda one: _gained(one[1]))
         several = worst is not None and len(each) > 1
         return {

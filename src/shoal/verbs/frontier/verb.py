@@ -9,7 +9,7 @@ from operator import and_
 from pathlib import Path
 from typing import Any
 
-from shoal.adversary.runner import named_columns
+from shoal.adversary.runner import as_column_names
 from shoal.core.errors import UsageError
 from shoal.core.model import Model
 from shoal.core.schema import Schema
@@ -166,7 +166,7 @@ def _check(schema: Schema, risk: str, accept_keep: bool, bounds: Sequence[float 
 
 def _columns(schema: Schema, on: str | Sequence[str] | None, risk: str) -> tuple[str, ...]:
     """The sensitive columns to learn: those asked for, else every one."""
-    names, asked = [column.name for column in schema.sensitive], named_columns(on)
+    names, asked = [column.name for column in schema.sensitive], as_column_names(on)
     if unknown := [name for name in asked if name not in names]:
         raise UsageError(
             f"There is no sensitive column {unknown[0]!r}.", 'give a column the role "sensitive".'

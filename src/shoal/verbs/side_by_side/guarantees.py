@@ -24,7 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks._shared.beliefs import Floats
-from shoal.attacks._shared.joined_beliefs import Classes, Naive, Told
+from shoal.attacks._shared.joined_beliefs import (
+    ClassLikelihoods,
+    LikelihoodSource,
+    NaiveBayesTables,
+)
 from shoal.core.model import Model
 from shoal.core.schema import Schema
 from shoal.core.spend import Spend, format_budget
@@ -36,7 +40,7 @@ from shoal.forecasts.our_table import tally_codes
 from shoal.forecasts.real_intersection import assign_rows_to_classes
 from shoal.kernels.grouping import number_combinations as distinct
 from shoal.measures.loss import loss
-from shoal.measures.marginals import Rows, marginals
+from shoal.measures.marginals import EstimatedRows, marginals
 from shoal.releases.draft import make_cut
 from shoal.releases.forms._noise.answer_utility import estimate_over_leaves
 from shoal.releases.forms._noise.measured import MeasuredTable
@@ -62,7 +66,7 @@ METHOD = "mondrian"
 class Unpublished:
     """A release that is made for the attack alone: what it tells of people, and what is lost."""
 
-    told: Told
+    told: LikelihoodSource
     loss: float
     """By the measure ``marginals``."""
     width: float | None = None
@@ -102,7 +106,7 @@ def _partition(
     counts = _by_class(
         cut, assign_rows_to_classes(cut, entry, rng), people.values, people.sensitive.size
     )
-    told = Classes.of(cut.cells, counts, np.eye(people.sensitive.size), prior)
+    told = ClassLikelihoods.of(cut.cells, counts, np.eye(people.sensitive.size), prior)
     return Unpublished(told, marginals(tally, cut), loss(tally, cut))
 
 
@@ -119,10 +123,12 @@ def _randomised(
     cut = _cut(tally, people, asked.rule, asked.progress)
     class_, true = assign_rows_to_classes(cut, entry, rng), own[people.values]
     counts = _by_class(cut, class_, way.answered(true, rng), size)
-    told = Classes.of(cut.cells, counts, way.matrix()[own], prior)
+    told = ClassLikelihoods.of(cut.cells, counts, way.matrix()[own], prior)
     expected = _by_class(cut, class_, true, size) @ way.matrix()
     lost = [
-        marginals(people.tally, Rows.of(cut.cells, estimate_over_leaves(way, answers, own)))
+        marginals(
+            people.tally, EstimatedRows.of(cut.cells, estimate_over_leaves(way, answers, own))
+        )
         for answers in (counts.astype(np.float64), expected)
     ]
     return Unpublished(told, lost[0], loss(tally, cut), lost[1])
@@ -139,7 +145,7 @@ def _counts(
     form = Counts.of if asked.form == COUNTS else Synthetic.of
     tables = form(plan, asked.spend).drawn(measured, rng).estimates
     last = len(plan.bins) - 1
-    told = Naive(of_leaf, [tables[(column, last)] for column in range(last)])
+    told = NaiveBayesTables(of_leaf, [tables[(column, last)] for column in range(last)])
     lost = float(measure_noise_utility(people.tally, plan, tables)["marginals"])
     return Unpublished(told, lost, noiseless=measure_bin_loss(people.tally, measured))
 

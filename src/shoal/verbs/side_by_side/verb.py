@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.attacks._shared.joined_beliefs import Success, success
+from shoal.attacks._shared.joined_beliefs import JoinedSuccess, measure_success
 from shoal.core.errors import InputError, NotMetError, UsageError
 from shoal.core.model import Model
 from shoal.core.schema import Schema
@@ -183,7 +183,7 @@ class _Run:
         return _measured(replace(outcome, seconds=took), asked, tried)
 
 
-_Tried = tuple[list[Unpublished], Success, Success]
+_Tried = tuple[list[Unpublished], JoinedSuccess, JoinedSuccess]
 """Both releases, and the attack on people who are in both and on the control."""
 
 
@@ -194,7 +194,7 @@ def _tried(asked: Guarantee, pair: TablePair, seed: int) -> _Tried:
     made = [asked.make(half, prior, rng) for half in pair.halves]
     told = [one.told for one in made]
     inside, outside = (
-        success(told, some.keys, some.values, prior) for some in (pair.both, pair.control)
+        measure_success(told, some.keys, some.values, prior) for some in (pair.both, pair.control)
     )
     return made, inside, outside
 

@@ -20,7 +20,7 @@ from shoal.core.schema import Schema
 from shoal.core.tally import Cut, Tally
 from shoal.dp.randomised_response import Response
 from shoal.engines.protocol import Frame
-from shoal.measures.marginals import Distances, Rows, raw, root
+from shoal.measures.marginals import Distances, EstimatedRows, cut_to_root, raw
 from shoal.releases.forms._noise.answer_estimates import AnswerCounts
 from shoal.releases.forms._noise.answers import Answers
 from shoal.releases.forms._noise.utility import without_counting_limits
@@ -46,13 +46,13 @@ def measure_answer_utility(
     lost = Distances({}, {})
     for i, (way, bin_of) in enumerate(ways):
         estimated = estimate_over_leaves(way, drawn.table([i], cut.classes), bin_of)
-        _add(lost, raw(_only(tally, [i]), Rows.of(cut.cells, estimated)))
+        _add(lost, raw(_only(tally, [i]), EstimatedRows.of(cut.cells, estimated)))
     for i, j in combinations(range(len(ways)), 2):
         (one, first), (two, second) = ways[i], ways[j]
         half = estimate_over_leaves(two, drawn.table([i, j]), second)
         joint = estimate_over_leaves(one, half.T, first).T
         _add(lost, raw(_only(tally, [i, j], quasi=False), _joint(joint)))
-    return {"marginals": lost.share(raw(tally, root(tally))), **lost.to_dict()}
+    return {"marginals": lost.share(raw(tally, cut_to_root(tally))), **lost.to_dict()}
 
 
 def _original(schema: Schema) -> Schema:
@@ -82,11 +82,11 @@ def _only(tally: Tally, columns: Sequence[int], *, quasi: bool = True) -> Tally:
     return some if quasi else replace(some, quasi=(), keys=tally.keys[:0], weights=())
 
 
-def _joint(estimated: Floats) -> Rows:
+def _joint(estimated: Floats) -> EstimatedRows:
     """Estimates of two columns together, in one class."""
     codes = np.indices(estimated.shape).reshape(2, -1)
     nothing = np.zeros((1, 0), np.int32)
-    return Rows(
+    return EstimatedRows(
         Cells(nothing, nothing), np.zeros(codes.shape[1], np.int64), codes, estimated.ravel()
     )
 

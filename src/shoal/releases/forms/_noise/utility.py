@@ -19,7 +19,7 @@ from shoal.core.column import DEFAULT_HIERARCHIES, Column
 from shoal.core.schema import Schema
 from shoal.core.tally import Tally
 from shoal.engines.protocol import Frame
-from shoal.measures.marginals import Distances, Tables, marginals, raw, root
+from shoal.measures.marginals import CountTables, Distances, cut_to_root, marginals, raw
 from shoal.releases.forms._noise.measured import MeasuredTable, list_columns_in_any, tabulate_codes
 from shoal.releases.forms._noise.plan import Columns, MarginalPlan
 from shoal.releases.tallying import encode
@@ -57,7 +57,7 @@ def without_counting_limits(column: Column) -> Column:
 def measure_noise_utility(tally: Tally, plan: MarginalPlan, estimates: Estimated) -> dict[str, Any]:
     """How far all columns and pairs have moved, together and each, by what is estimated of them."""
     known = list_columns_in_any(estimates)
-    released = Tables(_leaves(tally, plan, known), _up_to_pairs(plan, estimates))
+    released = CountTables(_leaves(tally, plan, known), _up_to_pairs(plan, estimates))
     return {"marginals": marginals(tally, released), **raw(tally, released).to_dict()}
 
 
@@ -70,12 +70,12 @@ def measure_bin_loss(tally: Tally, measured: MeasuredTable) -> float:
     columns = [plan.names.index(name) for name in names]
     exact = measured.tables([*combinations(columns, 1), *combinations(columns, 2)])
     counts = {one: table.astype(np.float64) for one, table in exact.items()}
-    moved = raw(tally, Tables(_leaves(tally, plan, columns), _up_to_pairs(plan, counts)))
+    moved = raw(tally, CountTables(_leaves(tally, plan, columns), _up_to_pairs(plan, counts)))
     own = Distances(
         {name: moved.columns[name] for name in names},
         {pair: lost for pair, lost in moved.pairs.items() if {*pair} <= {*names}},
     )
-    return own.share(raw(tally, root(tally)))
+    return own.share(raw(tally, cut_to_root(tally)))
 
 
 def tabulate_people(codes: NDArray[np.int32], plan: MarginalPlan) -> Estimated:
