@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.core.tally import Cut, Tally
-from shoal.measures._counting import levels, rows_after
+from shoal.measures._counting import count_published_rows, find_levels
 
 
 def starred(tally: Tally, cut: Cut) -> float:
@@ -20,8 +20,8 @@ def starred(tally: Tally, cut: Cut) -> float:
         return 0.0
     tops = []
     for column, axis in enumerate(tally.quasi):
-        level, top = levels(axis, cut.cells, column)
+        level, top = find_levels(axis, cut.cells, column)
         if top:  # a column with a single value has nothing to lose
             tops.append(level == top)
     share = np.mean(tops, axis=0) if tops else np.zeros(cut.classes)
-    return float(share @ rows_after(cut) + cut.held_back) / tally.rows
+    return float(share @ count_published_rows(cut) + cut.held_back) / tally.rows
